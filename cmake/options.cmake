@@ -1,0 +1,38 @@
+# Options and flags that hold for every target.
+option(HPC_STATIC "Link gRPC, Abseil, Protobuf and OpenSSL statically" OFF)
+option(HPC_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+set(HPC_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(HPC_CCACHE ccache)
+if(HPC_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${HPC_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HPC_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Wimplicit-fallthrough)
+endif()
+# Line tables are enough for a stack trace; full debug information doubles the link time.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+
+if(HPC_SANITIZE)
+  add_compile_options(-fsanitize=${HPC_SANITIZE} -fno-omit-frame-pointer -O1)
+  add_link_options(-fsanitize=${HPC_SANITIZE})
+else()
+  find_program(HPC_GOLD ld.gold)
+  if(HPC_GOLD)
+    add_link_options(-fuse-ld=gold)
+  endif()
+endif()
+add_link_options(-Wl,--gc-sections)
+add_compile_options(-ffunction-sections -fdata-sections)
+
+include_directories(${CMAKE_SOURCE_DIR})
+add_compile_definitions(HPC_VERSION="${PROJECT_VERSION}")

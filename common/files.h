@@ -1,0 +1,33 @@
+// Small files, read and replaced whole.
+#ifndef HPC_COMMON_FILES_H_
+#define HPC_COMMON_FILES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace hpc {
+
+// Status of errno after `what` ("open /x/y") failed: NotFound, PermissionDenied, ResourceExhausted
+// (ENOSPC, EDQUOT, EMFILE, ENFILE), AlreadyExists, FailedPrecondition (EROFS, ENOTDIR ...), else
+// Internal. The message is "<what>: <strerror>".
+absl::Status ErrnoStatus(int error, absl::string_view what);
+
+// At most `max_bytes` are read. NotFound: no such file.
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes = 64 << 20);
+
+// Replaces the file whole or not at all: temporary file, fsync, rename, fsync of the folder.
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
+                                 int mode = 0600);
+
+// mkdir -p.
+absl::Status MakeDirs(const std::string& path, int mode = 0755);
+
+// rm -rf, never following symbolic links.
+absl::Status RemoveTree(const std::string& path);
+
+}  // namespace hpc
+
+#endif  // HPC_COMMON_FILES_H_

@@ -1,0 +1,55 @@
+// Text that users type or read: names, durations, sizes, suggestions. Pure.
+#ifndef HPC_COMMON_TEXT_H_
+#define HPC_COMMON_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace hpc {
+
+// OK if `text` is valid UTF-8 without NUL. Else InvalidArgument: "<what> is not valid UTF-8 (byte
+// 0xff at 3)" or "<what> contains a NUL byte at 3".
+absl::Status CheckText(absl::string_view what, absl::string_view text);
+
+// CheckText, and not empty, at most `max_bytes`, no control characters. For names that are printed
+// in tables: node, run, experiment, tag, parameter and metric keys.
+absl::Status CheckName(absl::string_view what, absl::string_view name, size_t max_bytes = 200);
+
+// Node names: 1 to 63 of [A-Za-z0-9._-], starting with a letter or digit.
+absl::Status CheckNodeName(absl::string_view name);
+
+// Replaces what is not valid UTF-8 by U+FFFD, so that any bytes can be shown or put into JSON.
+std::string ToValidUtf8(absl::string_view bytes);
+
+// "90" (seconds), "90s", "15m", "2h", "1d", "1h30m", "1.5h", "H:MM:SS". Positive and finite.
+// InvalidArgument names the text and shows the forms that are understood.
+absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
+
+// Shortest readable form with at most two units: "340 ms", "12.3 s", "4 min 10 s", "2 h 5 min".
+std::string FormatDuration(absl::Duration d);
+
+// "512 B", "1.5 KiB", "12 GiB".
+std::string FormatBytes(uint64_t bytes);
+
+// "12 minutes ago"-free absolute local form: "2026-11-21 07:40:30".
+std::string FormatTime(absl::Time t);
+
+// The candidate nearest to `typed` by edit distance (transpositions count one), or "" when none is
+// near enough to be meant.
+std::string Nearest(absl::string_view typed, const std::vector<std::string>& candidates);
+
+// "pc1", "pc1 and pc2", "pc1, pc2 and pc3".
+std::string JoinWords(const std::vector<std::string>& words);
+
+// "1 node", "3 nodes".
+std::string Count(int64_t n, absl::string_view singular);
+
+}  // namespace hpc
+
+#endif  // HPC_COMMON_TEXT_H_

@@ -1,0 +1,236 @@
+// The coordinator's core: every rule about runs, attempts and nodes, without I/O.
+//
+// Each method takes the time, changes the state and appends to `effects` what must be made durable
+// and then sent. A command that is refused changes nothing. The shell calls Tick after every batch
+// of calls (that is when runs are placed and timeouts acted on) and again when NextDeadline is
+// reached.
+#ifndef HPC_COORDINATOR_CORE_CLUSTER_H_
+#define HPC_COORDINATOR_CORE_CLUSTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+struct ClusterOptions {
+  absl::Duration lease = absl::Seconds(6);               // silence after which a node is lost
+  absl::Duration heartbeat_interval = absl::Seconds(2);  // told to nodes
+  absl::Duration prepare_timeout = absl::Seconds(20);
+  absl::Duration start_timeout = absl::Seconds(20);
+  absl::Duration wake_timeout = absl::Minutes(3);
+  absl::Duration sleep_timeout = absl::Minutes(1);  // falling asleep is believed after this
+  // How long a worker lets ranks run without hearing from the coordinator, and therefore how long
+  // devices of a lost node count as taken.
+  absl::Duration stop_after_disconnect = absl::Minutes(5);
+  absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most a minute
+  int32_t infrastructure_retries = 10;                // lost nodes and failed starts per run
+  int32_t backfill_depth = 1000;                      // queued runs looked at behind the first
+};
+
+// What survives a restart of the coordinator. Finished runs are not in it.
+struct Snapshot {
+  RunId last_run = 0;
+  EventId last_event = 0;
+  std::vector<RunRecord> runs;              // all that are not terminal
+  std::vector<AttemptRecord> attempts;      // of those runs, all that have not ended
+  std::vector<PlacementRecord> placements;  // of those attempts
+  std::vector<RankRecord> ranks;            // of those attempts
+  std::vector<NodeRecord> nodes;
+};
+
+// How another run ended, for --after. Asked of the shell, since the core forgets finished runs.
+enum class PastRun { kUnknown = 1, kSucceeded = 2, kFailed = 3 };
+
+// What a worker says of an attempt that it still has when it connects.
+struct HeldAttempt {
+  AttemptRef ref;
+  bool started = false;
+  bool returned = false;       // all over there; only its files are left
+  absl::Duration running_for;  // since its ranks were started
+  struct Rank {
+    int32_t rank = 0;
+    int64_t pid = 0;
+    std::optional<RankExit> exit;
+    absl::Duration ended_ago;
+  };
+  std::vector<Rank> ranks;
+  std::string lost_reason;  // its supervisor died: why, in words
+};
+
+struct NodeHello {
+  std::string node;
+  uint64_t incarnation = 0;  // random, new with each start of the worker
+  std::string boot_id;
+  bool resumed = false;  // woke from suspend since it was last connected
+  std::string address;
+  Inventory inventory;
+  bool reclaimed = false;      // its owner's wish as the worker knows it; newer than ours if set
+  bool owner_changed = false;  //   locally while disconnected
+  std::optional<absl::Duration> reclaim_time_left;
+  std::string reclaim_reason;
+  std::vector<HeldAttempt> attempts;
+};
+
+// The answer to a hello that was accepted.
+struct Welcome {
+  absl::Duration lease;
+  absl::Duration heartbeat_interval;
+  absl::Duration stop_after_disconnect;
+};
+
+struct ReclaimRequest {
+  std::optional<absl::Duration> duration;  // unset: until lent
+  std::string reason;
+  std::string who;
+  absl::Duration grace = absl::Seconds(10);
+};
+
+struct PreparedReport {
+  AttemptRef ref;
+  // Not OK: this node cannot run it; the message names what was asked and found.
+  // NotFound, PermissionDenied, FailedPrecondition: restarting cannot help (a refusal).
+  // Unavailable: another node may do (devices busy with something else, disk full).
+  absl::Status status;
+  std::string store_addr;  // set by the node that hosts the store
+  int32_t store_port = 0;
+  bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
+};
+
+struct RendezvousReport {
+  AttemptRef ref;
+  struct Arrival {
+    std::string address;  // peer's IP literal as the store saw it
+    int64_t pid = 0;      // of the PING
+  };
+  std::vector<Arrival> arrivals;  // all so far
+  std::string blocked_key;        // a key that clients wait for; "" when none
+  int32_t waiting = 0;            // connections that wait for it
+};
+
+// What is being waited for, for `why`, progress lines and listings.
+struct RunWait {
+  std::string text;            // "needs 4 nodes, 2 are free: pc3 is used by run 7, pc4 is asleep"
+  int32_t queue_position = 0;  // 1 is next; 0: does not queue (it waits for a run, or runs)
+};
+
+class Cluster {
+ public:
+  // `past_run` answers for runs that are not in the snapshot; it must be callable at any time.
+  using PastRunLookup = PastRun (*)(void* context, RunId run);
+  Cluster(const ClusterOptions& options, const Snapshot& snapshot, Now now, PastRunLookup past_run,
+          void* past_run_context);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // ---- clients
+
+  // Queues a run and returns its id. InvalidArgument: contradictory request (-N 3:2), or after an
+  // unknown run. NotFound: a named node does not exist (names the nearest). FailedPrecondition:
+  // more nodes or GPUs than the cluster has, busy and off ones included (says what exists).
+  absl::StatusOr<RunId> Submit(Now now, const RunRequest& request, Effects* effects);
+
+  // Asks a run to end. OK too if it already has been asked. NotFound: no such run that is not over.
+  absl::Status Cancel(Now now, RunId run, const std::string& who, Effects* effects);
+
+  // NotFound: no such node (names the nearest). Idempotent: asking again for the same changes only
+  // the time limit and the reason.
+  absl::Status Reclaim(Now now, const std::string& node, const ReclaimRequest& request,
+                       Effects* effects);
+  absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);
+  // FailedPrecondition: the node is neither on nor falling asleep.
+  absl::Status Sleep(Now now, const std::string& node, const std::string& who, Effects* effects);
+  // FailedPrecondition: it is off and nothing is known to wake it with (no MAC, no hook).
+  absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);
+
+  // ---- nodes. Everything but a hello names the incarnation; FailedPrecondition if it is not the
+  // connected one ("wrong incarnation: said 5, connected is 7"): the caller closes that stream.
+
+  // AlreadyExists: another worker of this name is connected and alive (its address is named).
+  absl::StatusOr<Welcome> Hello(Now now, const NodeHello& hello, Effects* effects);
+  absl::Status Heartbeat(Now now, const std::string& node, uint64_t incarnation);
+  // The connection is gone. `reset`: the peer closed it or refuses a new one, which is proof that
+  // the process is gone; else only the lease decides.
+  void Disconnected(Now now, const std::string& node, uint64_t incarnation, bool reset,
+                    Effects* effects);
+  // The node says it goes (sleep, shutdown): expected off, not a failure.
+  absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation,
+                       const std::string& reason, Effects* effects);
+  absl::Status InventoryChanged(Now now, const std::string& node, uint64_t incarnation,
+                                const Inventory& inventory, Effects* effects);
+  // The owner used `hpc-worker reclaim|lend` on the PC itself.
+  absl::Status OwnerChanged(Now now, const std::string& node, uint64_t incarnation, bool reclaimed,
+                            const ReclaimRequest& request, Effects* effects);
+
+  // Reports about attempts. One whose number is not the run's live attempt, or of a node that is
+  // not part of it, is refused (FailedPrecondition) and counted; the caller answers with
+  // ForgetAttempt.
+  absl::Status Prepared(Now now, const std::string& node, uint64_t incarnation,
+                        const PreparedReport& report, Effects* effects);
+  struct StartedRank {
+    int32_t rank = 0;
+    int64_t pid = 0;
+  };
+  absl::Status Started(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
+                       const std::vector<StartedRank>& ranks, Effects* effects);
+  // `ended_ago`: how long before this report the rank ended, on the node's monotonic clock.
+  absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
+                         int32_t rank, const RankExit& exit, absl::Duration ended_ago,
+                         Effects* effects);
+  // No process of the attempt is left on the node; its devices are free. `lost_reason` is set when
+  // it ended because the supervisor or the rendezvous store died.
+  absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,
+                               AttemptRef ref, const std::string& lost_reason, Effects* effects);
+  absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
+                          const RendezvousReport& report, Effects* effects);
+
+  // ---- time
+
+  // Acts on every deadline that has passed and places queued runs.
+  void Tick(Now now, Effects* effects);
+  // When Tick must be called next; Infinite if nothing waits for time.
+  MonoTime NextDeadline() const;
+
+  // ---- reading (soft state; the rest is in the store)
+
+  std::optional<RunRecord> FindRun(RunId run) const;  // not terminal ones only
+  RunWait Waiting(Now now, RunId run) const;
+  std::optional<NodeRecord> FindNode(const std::string& node) const;
+  std::vector<std::string> NodeNames() const;
+  struct NodeView {
+    NodeRecord record;
+    Link link = Link::kNever;
+    std::string state;                 // one word for tables: "idle", "busy", "reclaimed", ...
+    std::vector<AttemptRef> attempts;  // that hold devices there
+    std::vector<int32_t> free_devices;
+  };
+  std::vector<NodeView> Nodes() const;  // by name
+  struct Totals {
+    int32_t nodes = 0, nodes_connected = 0, devices = 0, devices_free = 0;
+    int32_t queued = 0, running = 0;
+    int64_t stale_refused = 0;  // reports of replaced attempts, since the start
+  };
+  Totals GetTotals() const;
+  // Ranks of a running attempt that have not reached the rendezvous yet, in words; "" when all have
+  // or nothing is known.
+  std::string RendezvousState(RunId run) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_CLUSTER_H_

@@ -1,0 +1,132 @@
+// The owner of the core: takes what handlers and node links bring, lets the core decide, makes the
+// decisions durable in one transaction per batch, and only then answers, sends and publishes.
+//
+// Everything here runs on one thread, the server's completion-queue thread. The server drains its
+// queue, which calls methods below; then it calls Flush. Callbacks given to a method are called by
+// Flush, after the commit. No gRPC and no protobuf in here.
+#ifndef HPC_COORDINATOR_RUNTIME_ENGINE_H_
+#define HPC_COORDINATOR_RUNTIME_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/store/log_store.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+// One connected worker, as the engine sees it. Implemented by rpc/worker_stream.
+class NodeLink {
+ public:
+  virtual ~NodeLink() = default;
+
+  // A program comes with PrepareAttempt only.
+  virtual void Send(const NodeCommand& command, const RunProgram* program) = 0;
+  virtual void SendWelcome(const Welcome& welcome) = 0;
+  // Durable so far, so that the worker may drop it; also sent once per stream after the welcome.
+  virtual void AckLog(const LogStreamId& stream, int64_t offset) = 0;
+  virtual void AckMetrics(const MetricOffset& offset) = 0;
+  // Ends the stream with this reason; the engine has forgotten the link when it calls this.
+  virtual void Close(const absl::Status& reason) = 0;
+};
+
+// Somebody who follows a run, or the events. Told that there may be something new; it then reads
+// from its own cursor at its own pace, so that a slow reader costs no memory.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void Poke() = 0;
+};
+
+// Sends wake-up packets, or runs a wake hook.
+class WakeSender {
+ public:
+  virtual ~WakeSender() = default;
+  virtual absl::Status Wake(const WakeNode& wake) = 0;
+};
+
+// A node's session: what OnHello gave it, to be named in every later call.
+struct Session {
+  std::string node;
+  uint64_t incarnation = 0;
+};
+
+class Engine {
+ public:
+  Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock, Store* store,
+         LogStore* logs, WakeSender* wake_sender);
+  ~Engine();
+
+  // ---- clients. `done` is called by Flush once the outcome is durable.
+  void Submit(const RunRequest& request, const RunProgram& program,
+              std::function<void(absl::StatusOr<RunId>)> done);
+  void Cancel(RunId run, const std::string& who, std::function<void(absl::Status)> done);
+  void Reclaim(const std::string& node, const ReclaimRequest& request,
+               std::function<void(absl::Status)> done);
+  void Lend(const std::string& node, const std::string& who,
+            std::function<void(absl::Status)> done);
+  void Sleep(const std::string& node, const std::string& who,
+             std::function<void(absl::Status)> done);
+  void Wake(const std::string& node, const std::string& who,
+            std::function<void(absl::Status)> done);
+
+  // ---- nodes. On failure the caller closes the stream with that status.
+  absl::Status OnHello(const NodeHello& hello, NodeLink* link);
+  absl::Status OnHeartbeat(const Session& session);
+  // The link is not used after this.
+  void OnDisconnect(const Session& session, bool reset);
+  absl::Status OnLeaving(const Session& session, const std::string& reason);
+  absl::Status OnInventory(const Session& session, const Inventory& inventory);
+  absl::Status OnOwnerChanged(const Session& session, bool reclaimed,
+                              const ReclaimRequest& request);
+  absl::Status OnPrepared(const Session& session, const PreparedReport& report);
+  absl::Status OnEnvironment(const Session& session, const EnvironmentRecord& environment);
+  absl::Status OnStarted(const Session& session, AttemptRef ref,
+                         const std::vector<Cluster::StartedRank>& ranks);
+  absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
+                           const RankExit& exit, absl::Duration ended_ago);
+  absl::Status OnAttemptReturned(const Session& session, AttemptRef ref,
+                                 const std::string& lost_reason);
+  absl::Status OnRendezvous(const Session& session, const RendezvousReport& report);
+  absl::Status OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
+                     absl::string_view data);
+  absl::Status OnLogEnd(const Session& session, const LogStreamId& stream, int64_t cut_bytes);
+  // Points of one rank up to byte `offset` of its metrics file.
+  absl::Status OnMetrics(const Session& session, const MetricOffset& offset,
+                         std::vector<MetricPoint> points);
+
+  // ---- reading
+  const Cluster& cluster() const;
+  Store& store();
+  LogStore& logs();
+  // Whether all output of a run that is over has arrived (or never will).
+  bool LogsComplete(RunId run) const;
+
+  // ---- watching; a watcher must unregister before it dies
+  void WatchRun(RunId run, Watcher* watcher);  // its events, output and progress
+  void WatchEvents(Watcher* watcher);          // every event
+  void Unwatch(Watcher* watcher);
+
+  // ---- the loop
+  // Ticks the core, commits, then calls back, sends and pokes, in this order. An error is a store
+  // that cannot be written: the daemon must stop, since nothing further can be promised.
+  absl::Status Flush();
+  MonoTime NextDeadline() const;
+  // Says goodbye to every link and watcher.
+  void Shutdown(const absl::Status& reason);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_ENGINE_H_

@@ -1,0 +1,89 @@
+// The output of ranks, on disk. Each run has one log: a sequence of records in the order in which
+// they arrived, so that following a run is reading forward from a position, whatever the number of
+// ranks. A position is a byte offset in that uncompressed sequence; it never changes its meaning.
+//
+//   logs/<run>/<first position, 20 digits>.log    the newest segment, being appended to
+//   logs/<run>/<first position, 20 digits>.zst    sealed: compressed, never written again
+//
+// Records carry a checksum; a torn tail is cut off when the segment is opened again, and the
+// workers send that part once more, since it was never acknowledged. docs/STORAGE.md has the
+// format.
+#ifndef HPC_COORDINATOR_STORE_LOG_STORE_H_
+#define HPC_COORDINATOR_STORE_LOG_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+// Where bytes come from. `offset` counts bytes of that stream alone, from 0.
+struct LogStreamId {
+  AttemptRef ref;
+  int32_t rank = 0;
+  bool is_stderr = false;
+
+  auto operator<=>(const LogStreamId&) const = default;
+};
+
+// A piece of one stream as it is read back.
+struct LogRecord {
+  int64_t position = 0;       // of this record in the run's log
+  int64_t next_position = 0;  // resume here
+  LogStreamId stream;
+  int64_t offset = 0;
+  absl::Time at;  // when the coordinator received it
+  std::string data;
+};
+
+struct LogStoreOptions {
+  int64_t segment_bytes = 4 << 20;
+  int64_t run_limit_bytes = int64_t{1} << 30;  // stored bytes per run; the rest is counted and cut
+};
+
+class LogStore {
+ public:
+  // `dir` is made if missing.
+  static absl::StatusOr<std::unique_ptr<LogStore>> Open(const std::string& dir,
+                                                        const LogStoreOptions& options);
+  virtual ~LogStore() = default;
+
+  // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
+  // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet.
+  virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
+                                         absl::string_view data, absl::Time now) = 0;
+
+  // No more comes from this stream; `cut_bytes` were dropped by the worker.
+  virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
+
+  // Makes everything appended so far durable, and hands out what the store must record with it.
+  virtual absl::Status Flush(WriteBatch* batch) = 0;
+  virtual bool dirty() const = 0;
+
+  // Durable length of each stream of the attempt, for a worker that resumes.
+  virtual absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) = 0;
+
+  // Seals the newest segment of a run that is over.
+  virtual absl::Status Seal(RunId run, WriteBatch* batch) = 0;
+
+  // Records from `position` on (0: the beginning), at most about `max_bytes` of data, and only what
+  // is flushed. Empty at the end of what there is. NotFound never: a run without output is empty.
+  virtual absl::StatusOr<std::vector<LogRecord>> Read(RunId run, int64_t position,
+                                                      int64_t max_bytes) = 0;
+
+  // End of what Read can return now.
+  virtual int64_t EndPosition(RunId run) = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_STORE_LOG_STORE_H_

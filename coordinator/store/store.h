@@ -1,0 +1,169 @@
+// Everything the coordinator must not forget. One implementation: sqlite_store.h; docs/STORAGE.md
+// describes the tables.
+#ifndef HPC_COORDINATOR_STORE_STORE_H_
+#define HPC_COORDINATOR_STORE_STORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+// One logged value. NaN and infinities are values like any other.
+struct MetricPoint {
+  AttemptRef ref;
+  int32_t rank = 0;
+  std::string key;
+  int64_t step = 0;
+  double value = 0;
+  absl::Time at;
+};
+
+// Up to where a rank's metrics file has been stored; written with the points themselves, so that a
+// batch that is sent again is recognised.
+struct MetricOffset {
+  AttemptRef ref;
+  int32_t rank = 0;
+  int64_t offset = 0;  // bytes of the file
+};
+
+// What a node ran an attempt with: facts ("python" -> "3.11.2", "torch", "cuda", "nccl", "driver",
+// "os") and the variables that were added to the ranks' environment.
+struct EnvironmentRecord {
+  AttemptRef ref;
+  std::string node;
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::pair<std::string, std::string>> added;
+};
+
+// One file of a run's log (log_store.h).
+struct LogSegmentRecord {
+  RunId run = 0;
+  int64_t first_position = 0;  // of the run's log
+  int64_t bytes = 0;           // uncompressed, headers included
+  int64_t stored_bytes = 0;    // on disk
+  bool sealed = false;         // compressed and complete
+};
+
+// One stream of one rank, when it has ended.
+struct LogStreamRecord {
+  AttemptRef ref;
+  int32_t rank = 0;
+  bool is_stderr = false;
+  int64_t bytes = 0;      // stored
+  int64_t cut_bytes = 0;  // written by the rank beyond the limit, and dropped
+};
+
+// One transaction: all of it is durable when Commit returns OK, or nothing of it is.
+struct WriteBatch {
+  std::vector<Change> changes;
+  std::vector<std::pair<RunId, RunProgram>> programs;  // of runs that are new in `changes`
+  std::vector<EnvironmentRecord> environments;
+  std::vector<MetricPoint> metrics;
+  std::vector<MetricOffset> metric_offsets;
+  std::vector<LogSegmentRecord> log_segments;
+  std::vector<LogStreamRecord> log_streams;
+
+  bool empty() const {
+    return changes.empty() && programs.empty() && environments.empty() && metrics.empty() &&
+           metric_offsets.empty() && log_segments.empty() && log_streams.empty();
+  }
+};
+
+struct RunFilter {
+  std::vector<RunState> states;  // empty: any
+  std::optional<std::string> experiment;
+  std::optional<std::string> tag;
+  RunId before = 0;   // only ids below; 0: no bound
+  int64_t limit = 0;  // newest first; 0: no limit
+};
+
+// A row of the run listing.
+struct RunRow {
+  RunRecord record;
+  std::vector<std::string> command;
+  std::vector<std::string> nodes;  // of the newest attempt, by node rank
+};
+
+struct RunDetail {
+  RunRecord record;
+  RunProgram program;
+  std::vector<AttemptRecord> attempts;
+  std::vector<PlacementRecord> placements;
+  std::vector<RankRecord> ranks;
+  std::vector<EnvironmentRecord> environments;
+  std::vector<LogStreamRecord> log_streams;
+};
+
+struct ExperimentRow {
+  std::string name;
+  int64_t runs = 0;
+  absl::Time created_at;
+  absl::Time last_run_at;
+};
+
+struct EventFilter {
+  EventId after = 0;     // only ids above
+  RunId run = 0;         // 0: any
+  std::string node;      // "": any
+  int64_t limit = 1000;  // oldest first
+  bool newest = false;   // the newest `limit` of them instead (still oldest first)
+};
+
+struct MetricSummary {
+  std::string key;
+  int64_t points = 0;
+  int64_t last_step = 0;
+  double last = 0, min = 0, max = 0;
+};
+
+struct MetricFilter {
+  RunId run = 0;
+  std::string key;        // "": all keys
+  int64_t after_row = 0;  // resume behind this row
+  int64_t limit = 10000;
+};
+
+struct MetricRow {
+  int64_t row = 0;
+  MetricPoint point;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // What a restarted coordinator begins from.
+  virtual absl::StatusOr<Snapshot> Load() = 0;
+
+  // ResourceExhausted: disk full. Unavailable: locked by another process for too long. DataLoss:
+  // damaged. After an error nothing of the batch is stored.
+  virtual absl::Status Commit(const WriteBatch& batch) = 0;
+
+  // Reads see all that Commit has returned for. NotFound: no such run.
+  virtual absl::StatusOr<RunDetail> GetRun(RunId run) = 0;
+  virtual absl::StatusOr<RunProgram> GetProgram(RunId run) = 0;
+  virtual absl::StatusOr<RunRecord> GetRunRecord(RunId run) = 0;
+  virtual absl::StatusOr<RunId> FindRequest(const std::string& request_id) = 0;
+  virtual absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) = 0;
+  virtual absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() = 0;
+  virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) = 0;
+  virtual absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) = 0;
+  virtual absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) = 0;
+  virtual absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) = 0;
+  virtual absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_STORE_STORE_H_

@@ -1,0 +1,126 @@
+// What the worker asks of the machine, each behind an interface so that a test can stand in.
+#ifndef HPC_WORKER_OS_SEAMS_H_
+#define HPC_WORKER_OS_SEAMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace hpc::worker {
+
+enum class DeviceKind { kGpu = 1, kCpuSlot = 2 };
+
+struct Device {
+  int32_t index = 0;
+  DeviceKind kind = DeviceKind::kCpuSlot;
+  std::string uuid;
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string pci_bus_id;
+  bool operator==(const Device&) const = default;
+};
+
+struct DeviceProcess {
+  int64_t pid = 0;
+  bool graphics = false;     // NVML's type G: a game or a desktop
+  int64_t memory_bytes = 0;  // 0: unknown
+  std::string command;
+  bool operator==(const DeviceProcess&) const = default;
+};
+
+struct DeviceUsage {
+  int32_t index = 0;
+  std::optional<int32_t> utilisation_percent;
+  int64_t memory_used_bytes = 0;
+  std::vector<DeviceProcess> processes;
+  bool operator==(const DeviceUsage&) const = default;
+};
+
+// Finds devices and what they do.
+class DeviceProbe {
+ public:
+  virtual ~DeviceProbe() = default;
+  // In a stable order (PCI bus order for GPUs), indices 0, 1, 2 ...
+  virtual std::vector<Device> Devices() = 0;
+  virtual std::vector<DeviceUsage> Usage() = 0;
+  virtual std::string DriverVersion() = 0;  // "" when none
+};
+
+struct NetworkInterface {
+  std::string name;
+  std::string address;
+  std::string mac;
+  int64_t speed_mbps = 0;
+  std::string broadcast;
+  bool operator==(const NetworkInterface&) const = default;
+};
+
+struct Disk {
+  std::string mount;
+  int64_t total_bytes = 0;
+  int64_t free_bytes = 0;
+  bool operator==(const Disk&) const = default;
+};
+
+struct HostInfo {
+  int32_t cores = 0;
+  int64_t memory_bytes = 0;
+  std::vector<Disk> disks;
+  std::vector<NetworkInterface>
+      interfaces;  // up, with an address; loopback only if it is the only one
+  std::string hostname;
+  std::string os;
+  std::string kernel;
+  std::string boot_id;
+};
+
+class HostProbe {
+ public:
+  virtual ~HostProbe() = default;
+  virtual HostInfo Read() = 0;
+  // How long the machine has spent suspended since it booted (CLOCK_BOOTTIME - CLOCK_MONOTONIC);
+  // growth of more than a second between two readings is proof of a sleep.
+  virtual absl::Duration SuspendedTime() = 0;
+  // The address of this machine that traffic to `peer` (IP literal) leaves from.
+  virtual absl::StatusOr<std::string> SourceAddressFor(const std::string& peer) = 0;
+  // Name of the interface that holds `address` ("eth0", "lo"). NotFound: none does.
+  virtual absl::StatusOr<std::string> InterfaceOf(const std::string& address) = 0;
+};
+
+// What an interpreter has installed: "python", "torch", "cuda", "nccl", and whether its torch can
+// be a client of a store that it does not host itself (built with libuv, or old enough not to need
+// it).
+struct PythonFacts {
+  std::vector<std::pair<std::string, std::string>> facts;
+  bool has_torch = false;
+  bool store_client_ok = true;
+};
+
+class PythonProbe {
+ public:
+  virtual ~PythonProbe() = default;
+  // `program`: resolved path of a command. Not a Python interpreter: OK with empty facts. Answers
+  // are cached by path, size and modification time; the first one of an interpreter takes about 100
+  // ms. `env`: the environment it will run with.
+  virtual absl::StatusOr<PythonFacts> Probe(const std::string& program,
+                                            const std::vector<std::string>& env) = 0;
+};
+
+// Puts the machine to sleep, or off.
+class Power {
+ public:
+  virtual ~Power() = default;
+  // Runs the configured power command (default: logind's suspend). Returns once it was accepted.
+  // The command's own words are in the status when it fails.
+  virtual absl::Status Sleep() = 0;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OS_SEAMS_H_

@@ -1,0 +1,57 @@
+// The worker's end of one supervisor: spawns it, or finds it again after a restart of the worker.
+#ifndef HPC_WORKER_SUPERVISOR_CLIENT_H_
+#define HPC_WORKER_SUPERVISOR_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/runtime/event_loop.h"
+#include "worker/supervisor/spec.h"
+
+namespace hpc::worker {
+
+class SupervisorClient {
+ public:
+  // `on_event` is called on the loop for each event, in order, and then `on_lost` once if the
+  // supervisor's end closes without AllGone (killed): its ranks died with it. Neither is called
+  // from within Spawn or Attach, nor after the client is destroyed. Destroying it leaves the
+  // supervisor running.
+  struct Callbacks {
+    std::function<void(const SupervisorEvent&)> on_event;
+    std::function<void(const std::string& reason)> on_lost;
+  };
+
+  // Writes the spec into its dir (made if missing) and starts `program` by posix_spawn; does not
+  // wait for it. The ranks do not run before Send(StartRanks).
+  static absl::StatusOr<std::unique_ptr<SupervisorClient>> Spawn(EventLoop* loop,
+                                                                 const std::string& program,
+                                                                 const SupervisorSpec& spec,
+                                                                 Callbacks callbacks);
+
+  // Connects to the supervisor that serves `dir`; its journal is replayed first, so that on_event
+  // sees all that has happened (OutputGrown as it stands now). NotFound: none answers there any
+  // more: read its journal with ReadJournal.
+  static absl::StatusOr<std::unique_ptr<SupervisorClient>> Attach(EventLoop* loop,
+                                                                  const std::string& dir,
+                                                                  Callbacks callbacks);
+  virtual ~SupervisorClient() = default;
+
+  // Unavailable: it is gone (on_lost has been or will be called).
+  virtual absl::Status Send(const SupervisorCommand& command) = 0;
+};
+
+// What the journal of an attempt dir tells: RankStarted, RankStartFailed, RankExited, StopBegan and
+// AllGone in order, and OutputGrown from the files as they are. A torn last line is ignored.
+absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir);
+
+// After a supervisor was found dead without AllGone: kills what may be left of its attempt (its
+// cgroup or scope, if it had one) and says whether that is proved gone.
+absl::Status KillLeftovers(const std::string& dir);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_CLIENT_H_

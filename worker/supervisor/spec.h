@@ -1,0 +1,117 @@
+// What a supervisor is told to do, and what it tells. Shared by the supervisor (a small static
+// program: the standard library and system calls only, no Abseil) and by the worker.
+#ifndef HPC_WORKER_SUPERVISOR_SPEC_H_
+#define HPC_WORKER_SUPERVISOR_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hpc::worker {
+
+struct RankSpec {
+  int32_t rank = 0;  // global
+  int32_t local_rank = 0;
+  std::string program;  // resolved path, for execve
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // complete, "KEY=VALUE"
+};
+
+// Written to `<attempt dir>/spec` before the supervisor is spawned.
+//
+//   <attempt dir>/             0700
+//     spec                     this
+//     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
+//     journal                  one line per event, appended and synced: survives everything
+//     rank-<rank>.out .err     what the ranks wrote
+//     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
+//     error-<rank>.json        TORCHELASTIC_ERROR_FILE
+struct SupervisorSpec {
+  std::string name;     // "12.2", for logs, scope and cgroup names
+  std::string dir;      // the attempt dir, absolute
+  std::string workdir;  // of the ranks
+  std::vector<RankSpec> ranks;
+  int64_t output_limit_bytes = int64_t{1} << 30;  // per stream on disk; beyond it bytes are counted
+                                                  // and dropped, never blocking the rank
+  int64_t default_grace_ms = 30'000;
+  int64_t lease_ms = 300'000;  // without a Lease for this long (CLOCK_BOOTTIME) it stops its ranks
+  std::string cgroup_parent;   // writable cgroup v2 folder for a leaf of its own; "": none
+};
+
+std::string Encode(const SupervisorSpec& spec);
+// nullopt if the bytes are not what Encode makes.
+std::optional<SupervisorSpec> DecodeSupervisorSpec(const std::string& bytes);
+
+// ---- worker to supervisor
+struct StartRanks {
+  // Known only once all nodes are prepared; appended to every rank's environment (a variable that
+  // is already there is left alone).
+  std::vector<std::string> env;
+};
+struct StopRanks {
+  int64_t grace_ms = 0;
+  std::string reason;
+};
+struct ExtendLease {};  // the coordinator was heard from
+using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease>;
+
+// ---- supervisor to worker. Times are CLOCK_BOOTTIME nanoseconds of this machine.
+struct SupervisorReady {
+  int64_t pid = 0;
+  std::string containment;  // "scope", "cgroup" or "subreaper": how descendants are held
+};
+struct RankStarted {
+  int32_t rank = 0;
+  int64_t pid = 0;
+  int64_t at_ns = 0;
+};
+struct RankStartFailed {  // execve refused; the rank never ran
+  int32_t rank = 0;
+  int32_t error = 0;  // errno
+  std::string what;   // "execve /x/y", "chdir /z"
+};
+struct RankExited {
+  int32_t rank = 0;
+  int32_t wait_status = 0;  // as of waitpid
+  bool after_stop = false;
+  int64_t at_ns = 0;
+  int64_t user_us = 0, system_us = 0, max_rss_kb = 0;
+};
+// Bytes now in the file, and dropped beyond the limit. Sent at most every 20 ms per stream, and at
+// its end.
+struct OutputGrown {
+  int32_t rank = 0;
+  bool is_stderr = false;
+  int64_t bytes = 0;
+  int64_t cut_bytes = 0;
+  bool ended = false;  // nobody holds the other end any more
+};
+struct StopBegan {
+  std::string reason;  // the worker's, or "lease" / "SIGTERM" of its own
+  int64_t at_ns = 0;
+};
+// Every descendant is proved gone. The last message; the supervisor exits after it.
+struct AllGone {
+  int64_t at_ns = 0;
+  int64_t kill_ns = 0;  // how long ending them took, from the first signal; 0: none
+  int32_t killed = 0;   // processes that needed SIGKILL
+};
+// Something survives SIGKILL (uninterruptible sleep in a driver): its device is not returned. Sent
+// once a second while it lasts.
+struct NotGone {
+  std::vector<int64_t> pids;
+};
+using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
+                                     OutputGrown, StopBegan, AllGone, NotGone>;
+
+std::string Encode(const SupervisorCommand& command);
+std::optional<SupervisorCommand> DecodeSupervisorCommand(const std::string& bytes);
+std::string Encode(const SupervisorEvent& event);
+std::optional<SupervisorEvent> DecodeSupervisorEvent(const std::string& bytes);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_SPEC_H_
