@@ -32,13 +32,13 @@ std::string ToValidUtf8(absl::string_view bytes);
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
 
 // Shortest readable form with at most two units: "340 ms", "12.3 s", "4 min 10 s", "2 h 5 min".
-std::string FormatDuration(absl::Duration d);
+std::string HumanDuration(absl::Duration d);
 
 // "512 B", "1.5 KiB", "12 GiB".
-std::string FormatBytes(uint64_t bytes);
+std::string HumanBytes(uint64_t bytes);
 
-// "12 minutes ago"-free absolute local form: "2026-11-21 07:40:30".
-std::string FormatTime(absl::Time t);
+// In the local time zone: "2026-11-21 07:40:30".
+std::string HumanTime(absl::Time t);
 
 // The candidate nearest to `typed` by edit distance (transpositions count one), or "" when none is
 // near enough to be meant.

@@ -1,0 +1,66 @@
+#include "common/endpoint.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace hpc {
+namespace {
+
+absl::Status Malformed(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not an address: ", why,
+                                                 ". Give ADDR:PORT, as 192.168.1.10:", kDefaultPort,
+                                                 ", or unix:PATH"));
+}
+
+}  // namespace
+
+std::string Endpoint::ToString() const {
+  if (is_unix) return absl::StrCat("unix:", path);
+  if (absl::StrContains(host, ':')) return absl::StrCat("[", host, "]:", port);
+  return absl::StrCat(host, ":", port);
+}
+
+bool Endpoint::IsLocal() const {
+  return is_unix || host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
+}
+
+absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
+  Endpoint endpoint;
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "unix:")) {
+    if (rest.empty()) return Malformed(text, "the path is empty");
+    endpoint.is_unix = true;
+    endpoint.path = std::string(rest);
+    return endpoint;
+  }
+  absl::string_view host = rest, port;
+  if (absl::ConsumePrefix(&rest, "[")) {
+    const size_t close = rest.find(']');
+    if (close == absl::string_view::npos) return Malformed(text, "']' is missing");
+    host = rest.substr(0, close);
+    port = rest.substr(close + 1);
+    if (!port.empty() && !absl::ConsumePrefix(&port, ":")) {
+      return Malformed(text, "':PORT' must follow ']'");
+    }
+  } else if (const size_t colon = rest.rfind(':'); colon != absl::string_view::npos) {
+    host = rest.substr(0, colon);
+    port = rest.substr(colon + 1);
+    if (absl::StrContains(host, ':')) return Malformed(text, "write an IPv6 address in brackets");
+    if (port.empty()) return Malformed(text, "the port is missing behind ':'");
+  }
+  if (host.empty()) return Malformed(text, "the host is empty");
+  if (host.find_first_of(" \t/") != absl::string_view::npos) {
+    return Malformed(text, "a host has no spaces or slashes");
+  }
+  endpoint.host = std::string(host);
+  endpoint.port = kDefaultPort;
+  if (!port.empty() &&
+      (!absl::SimpleAtoi(port, &endpoint.port) || endpoint.port < 0 || endpoint.port > 65535)) {
+    return Malformed(text, absl::StrCat("port '", port, "' is not a number from 0 to 65535"));
+  }
+  return endpoint;
+}
+
+}  // namespace hpc

@@ -1,0 +1,132 @@
+#include "common/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
+
+namespace hpc {
+namespace {
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status WriteAll(int fd, absl::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t n = write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncFolder(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ErrnoStatus(int error, absl::string_view what) {
+  const std::string text = absl::StrCat(what, ": ", strerror(error));
+  switch (error) {
+    case ENOENT:
+      return absl::NotFoundError(text);
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(text);
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::ResourceExhaustedError(text);
+    case EEXIST:
+      return absl::AlreadyExistsError(text);
+    case EROFS:
+    case ENOTDIR:
+    case EISDIR:
+    case ENOTEMPTY:
+      return absl::FailedPreconditionError(text);
+    default:
+      return absl::InternalError(text);
+  }
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  std::string content;
+  char buffer[1 << 16];
+  while (content.size() < max_bytes) {
+    const ssize_t n = read(fd.get(), buffer, std::min(sizeof buffer, max_bytes - content.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+    if (n == 0) break;
+    content.append(buffer, static_cast<size_t>(n));
+  }
+  return content;
+}
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, int mode) {
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", temporary));
+  absl::Status status = WriteAll(fd.get(), content, temporary);
+  if (status.ok() && fsync(fd.get()) != 0) {
+    status = ErrnoStatus(errno, absl::StrCat("fsync ", temporary));
+  }
+  fd.Reset();
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = ErrnoStatus(errno, absl::StrCat("rename ", temporary, " to ", path));
+  }
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
+  return SyncFolder(ParentOf(path));
+}
+
+absl::Status MakeDirs(const std::string& path, int mode) {
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0) return absl::OkStatus();
+  if (errno == EEXIST) {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return absl::OkStatus();
+    return ErrnoStatus(ENOTDIR, absl::StrCat("mkdir ", path));
+  }
+  if (errno != ENOENT || ParentOf(path) == path) {
+    return ErrnoStatus(errno, absl::StrCat("mkdir ", path));
+  }
+  HPC_RETURN_IF_ERROR(MakeDirs(ParentOf(path), mode));
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) != 0 && errno != EEXIST) {
+    return ErrnoStatus(errno, absl::StrCat("mkdir ", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveTree(const std::string& path) {
+  const auto remove_one = [](const char* file, const struct stat*, int, struct FTW*) {
+    return remove(file) == 0 || errno == ENOENT ? 0 : -1;
+  };
+  if (nftw(path.c_str(), remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, absl::StrCat("remove ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hpc

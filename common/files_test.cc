@@ -1,0 +1,77 @@
+#include "common/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
+
+namespace hpc {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class FilesTest : public ::testing::Test {
+ protected:
+  FilesTest() {
+    char pattern[] = "/tmp/hpc-files-XXXXXX";
+    root_ = mkdtemp(pattern);
+  }
+  ~FilesTest() override { EXPECT_OK(RemoveTree(root_)); }
+  std::string Path(const char* name) const { return absl::StrCat(root_, "/", name); }
+  std::string root_;
+};
+
+TEST_F(FilesTest, ReadsBackWhatWasWritten) {
+  const std::string content("a\0b\xff", 4);
+  ASSERT_OK(WriteFileAtomically(Path("f"), content));
+  EXPECT_EQ(*ReadFile(Path("f")), content);
+}
+
+TEST_F(FilesTest, ReplacesAFileAndLeavesNothingBeside) {
+  ASSERT_OK(WriteFileAtomically(Path("f"), "long content"));
+  ASSERT_OK(WriteFileAtomically(Path("f"), "new"));
+  EXPECT_EQ(*ReadFile(Path("f")), "new");
+  EXPECT_EQ(unlink(Path("f").c_str()), 0);
+  EXPECT_EQ(rmdir(root_.c_str()), 0) << "a temporary file was left";
+  ASSERT_EQ(mkdir(root_.c_str(), 0700), 0);
+}
+
+TEST_F(FilesTest, ReadsNoMoreThanAsked) {
+  ASSERT_OK(WriteFileAtomically(Path("f"), "0123456789"));
+  EXPECT_EQ(*ReadFile(Path("f"), 4), "0123");
+}
+
+TEST_F(FilesTest, NamesTheFileThatIsMissing) {
+  EXPECT_THAT(ReadFile(Path("none")), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
+}
+
+TEST_F(FilesTest, MakesFoldersOnTheWay) {
+  ASSERT_OK(MakeDirs(Path("a/b/c")));
+  EXPECT_OK(MakeDirs(Path("a/b/c")));
+  ASSERT_OK(WriteFileAtomically(Path("f"), "x"));
+  EXPECT_THAT(MakeDirs(Path("f")), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("f")));
+}
+
+TEST_F(FilesTest, RemovingATreeDoesNotFollowLinks) {
+  ASSERT_OK(MakeDirs(Path("keep")));
+  ASSERT_OK(WriteFileAtomically(Path("keep/f"), "x"));
+  ASSERT_OK(MakeDirs(Path("gone/deep")));
+  ASSERT_EQ(symlink(Path("keep").c_str(), Path("gone/link").c_str()), 0);
+  EXPECT_OK(RemoveTree(Path("gone")));
+  EXPECT_OK(RemoveTree(Path("gone")));
+  EXPECT_EQ(*ReadFile(Path("keep/f")), "x");
+}
+
+TEST(ErrnoStatusTest, SaysWhatFailedAndWhy) {
+  EXPECT_THAT(ErrnoStatus(ENOSPC, "write /x"),
+              StatusIs(absl::StatusCode::kResourceExhausted, "write /x: No space left on device"));
+  EXPECT_THAT(ErrnoStatus(EROFS, "open /x"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Read-only")));
+}
+
+}  // namespace
+}  // namespace hpc

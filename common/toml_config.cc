@@ -1,0 +1,87 @@
+#include "common/toml_config.h"
+
+#include <stdlib.h>
+#include <toml++/toml.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc {
+namespace {
+
+// CLI11 asks a Config to turn a stream into found; it does the merging with flags and environment.
+class TomlConfig : public CLI::Config {
+ public:
+  explicit TomlConfig(const CLI::App* app) : app_(app) {}
+
+  std::string to_config(const CLI::App*, bool, bool, std::string) const override { return ""; }
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::vector<CLI::ConfigItem> found;
+    try {
+      const toml::table table = toml::parse(input);
+      Flatten(table, {}, &found);
+    } catch (const toml::parse_error& error) {
+      throw CLI::FileError(
+          absl::StrCat("the configuration file is not TOML: ", std::string(error.description()),
+                       " (line ", error.source().begin.line, ")"));
+    }
+    return found;
+  }
+
+ private:
+  static std::string Text(const toml::node& node, const std::string& key) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* number = node.as_integer()) return absl::StrCat(number->get());
+    if (const auto* number = node.as_floating_point()) return absl::StrCat(number->get());
+    if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    throw CLI::FileError(absl::StrCat("the configuration file's key '", key, "' (line ",
+                                      node.source().begin.line,
+                                      ") must be text, a number, true or false"));
+  }
+
+  // CLI11 lets the file win over the environment; people expect the reverse.
+  bool SetByEnvironment(const std::string& name) const {
+    const CLI::Option* option = app_->get_option_no_throw("--" + name);
+    return option != nullptr && !option->get_envname().empty() &&
+           getenv(option->get_envname().c_str()) != nullptr;
+  }
+
+  void Flatten(const toml::table& table, const std::vector<std::string>& parents,
+               std::vector<CLI::ConfigItem>* found) const {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (const toml::table* inner = node.as_table()) {
+        std::vector<std::string> path = parents;
+        path.push_back(name);
+        Flatten(*inner, path, found);
+        continue;
+      }
+      CLI::ConfigItem item;
+      item.parents = parents;
+      item.name = name;
+      if (parents.empty() && SetByEnvironment(name)) continue;
+      if (const toml::array* array = node.as_array()) {
+        for (const toml::node& element : *array) item.inputs.push_back(Text(element, name));
+      } else {
+        item.inputs.push_back(Text(node, name));
+      }
+      found->push_back(std::move(item));
+    }
+  }
+
+  const CLI::App* app_;
+};
+
+}  // namespace
+
+void AddTomlConfig(CLI::App* app) {
+  app->set_config("--config", "", "Read options from this TOML file");
+  app->config_formatter(std::make_shared<TomlConfig>(app));
+  app->allow_config_extras(CLI::config_extras_mode::error);
+}
+
+}  // namespace hpc
