@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 machine to a training run on four nodes, all on this one machine:
+#   deploy/quickstart.sh            install what is missing, build, train, show, stop
+#   deploy/quickstart.sh --keep     leave the cluster up, and say how to talk to it
+#   deploy/quickstart.sh --stop     stop a cluster that was kept
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+dir=$PWD/build/quickstart
+nodes=4
+keep=false
+case "${1:-}" in
+  "") ;;
+  --keep) keep=true ;;
+  --stop) ;;
+  -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "quickstart.sh: unknown option '$1' (--keep, --stop)" >&2; exit 2 ;;
+esac
+
+# Only processes that still run out of our folder are signalled: a pid may have been reused.
+ours() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -qF -- "$dir"; }
+
+running() {
+  local file
+  for file in "$dir"/*.pid; do
+    [ -e "$file" ] && ours "$(cat "$file")" && return 0
+  done
+  return 1
+}
+
+stop_cluster() {
+  local file pid
+  for file in "$dir"/*.pid; do
+    [ -e "$file" ] || continue
+    pid=$(cat "$file")
+    if ours "$pid"; then
+      kill -TERM "$pid" 2>/dev/null || true
+      for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.05
+      done
+    fi
+    rm -f "$file"
+  done
+}
+
+if [ "${1:-}" = --stop ]; then
+  stop_cluster
+  echo "stopped"
+  exit 0
+fi
+if running; then
+  echo "quickstart.sh: a cluster is up already; deploy/quickstart.sh --stop stops it" >&2
+  exit 1
+fi
+
+deploy/install-deps.sh build
+bin=$(deploy/build.sh release hpc-coordinator hpc-worker hpc-supervisor hpcctl)
+venv=$(deploy/python-env.sh)
+
+rm -rf "$dir"
+mkdir -p "$dir"
+$keep || trap stop_cluster EXIT
+trap 'stop_cluster; exit 130' INT TERM
+
+# Starts a daemon, waits until it says that it is ready, and sets `ready` to what it said.
+start() {
+  local name=$1
+  shift
+  mkfifo "$dir/$name.ready"
+  "$@" --ready-fd 3 3<>"$dir/$name.ready" >"$dir/$name.log" 2>&1 </dev/null &
+  echo $! >"$dir/$name.pid"
+  ready=
+  read -r -t 20 ready <>"$dir/$name.ready" || true
+  rm -f "$dir/$name.ready"
+  if [ -z "$ready" ]; then
+    echo "quickstart.sh: $name did not start:" >&2
+    tail -n 20 "$dir/$name.log" >&2
+    exit 1
+  fi
+}
+
+socket=$dir/hpc.sock
+start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
+  --listen 127.0.0.1:0 --insecure --socket "$socket"
+address=$(sed -n 's/.*listen=\([^ ]*\).*/\1/p' <<<"$ready")
+
+# The ranks find `python` where their worker does.
+export PATH=$venv/bin:$PATH
+for i in $(seq $nodes); do
+  start "pc$i" "$bin/hpc-worker" --coordinator "$address" --insecure --name "pc$i" \
+    --state-dir "$dir/pc$i" --address "127.0.0.1$i"
+done
+
+export HPC_COORDINATOR=unix:$socket
+hpcctl=$bin/hpcctl
+echo "\$ hpcctl nodes"
+"$hpcctl" nodes
+echo
+echo "\$ hpcctl run -N $nodes -- python examples/ddp_digits.py"
+code=0
+"$hpcctl" run -N $nodes -- python examples/ddp_digits.py || code=$?
+echo
+echo "\$ hpcctl show 1"
+"$hpcctl" show 1
+
+if $keep; then
+  cat <<END
+
+The cluster is up. To talk to it:
+  export HPC_COORDINATOR=unix:$socket
+  export PATH=$bin:\$PATH
+  hpcctl nodes
+Its state is in $dir; sqlite3 $dir/coordinator/hpc.db reads everything about every run.
+To stop it: deploy/quickstart.sh --stop
+END
+fi
+exit $code

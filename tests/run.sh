@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test.
+#   tests/run.sh                 the release build, all tests
+#   tests/run.sh PRESET [ctest arguments]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=${1:-release}
+shift || true
+
+deploy/install-deps.sh test
+venv=$(deploy/python-env.sh)
+export HPC_TEST_PYTHON=$venv/bin/python
+deploy/build.sh "$preset" >/dev/null
+exec ctest --preset "$preset" -j "$(nproc)" "$@"
