@@ -64,6 +64,8 @@ struct RunRequest {
   LaunchMode mode = LaunchMode::kTorchrun;
   StoreHost store_host = StoreHost::kAuto;
   absl::Duration stop_grace = absl::Seconds(30);  // SIGTERM to SIGKILL
+
+  bool operator==(const RunRequest&) const = default;
 };
 
 struct CodeState {
@@ -73,6 +75,8 @@ struct CodeState {
   bool dirty = false;
   std::string diff;  // uncommitted changes, cut at a stated size
   bool diff_cut = false;
+
+  bool operator==(const CodeState&) const = default;
 };
 
 // What to execute, and what to remember about it. Text is valid UTF-8 without NUL.
@@ -86,6 +90,8 @@ struct RunProgram {
   CodeState code;
   std::string submit_host;
   std::string request_id;  // chosen by the client; the same id again is the same run
+
+  bool operator==(const RunProgram&) const = default;
 };
 
 // How a rank ended. Exactly one of exit_code and signal is set once it has.
@@ -95,6 +101,8 @@ struct RankExit {
   bool after_stop = false;  // it ended after we had told it to: never counts as success
   std::string message;      // of its error file, or the last lines of stderr
   std::string traceback;    // Python's, from the error file; may be empty
+
+  bool operator==(const RankExit&) const = default;
 };
 
 struct RunRecord {
@@ -109,6 +117,8 @@ struct RunRecord {
   absl::Time submitted_at;
   absl::Time started_at = absl::InfinitePast();  // first time all ranks ran
   absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const RunRecord&) const = default;
 };
 
 // ------------------------------------------------------------------------------------- attempts
@@ -150,6 +160,8 @@ struct AttemptRecord {
   absl::Time created_at;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const AttemptRecord&) const = default;
 };
 
 // The share of one node in an attempt.
@@ -162,6 +174,8 @@ struct PlacementRecord {
   int32_t first_rank = 0;        // global rank of its local rank 0
   int32_t ranks = 0;
   bool returned = false;  // proved that no process of the attempt is left there
+
+  bool operator==(const PlacementRecord&) const = default;
 };
 
 struct RankRecord {
@@ -174,6 +188,8 @@ struct RankRecord {
   std::optional<RankExit> exit;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const RankRecord&) const = default;
 };
 
 // ---------------------------------------------------------------------------------------- nodes
@@ -255,6 +271,8 @@ struct NodeRecord {
   std::string reason;  // in words, of the newest change
   absl::Time first_seen;
   absl::Time last_seen;
+
+  bool operator==(const NodeRecord&) const = default;
 };
 
 // --------------------------------------------------------------------------------------- events
@@ -272,6 +290,8 @@ struct EventRecord {
   std::string node;
   int32_t rank = -1;
   std::string text;
+
+  bool operator==(const EventRecord&) const = default;
 };
 
 }  // namespace hpc::coordinator

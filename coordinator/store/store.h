@@ -35,6 +35,8 @@ struct MetricOffset {
   AttemptRef ref;
   int32_t rank = 0;
   int64_t offset = 0;  // bytes of the file
+
+  bool operator==(const MetricOffset&) const = default;
 };
 
 // What a node ran an attempt with: facts ("python" -> "3.11.2", "torch", "cuda", "nccl", "driver",
@@ -44,6 +46,8 @@ struct EnvironmentRecord {
   std::string node;
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::pair<std::string, std::string>> added;
+
+  bool operator==(const EnvironmentRecord&) const = default;
 };
 
 // One file of a run's log (log_store.h).
@@ -53,6 +57,8 @@ struct LogSegmentRecord {
   int64_t bytes = 0;           // uncompressed, headers included
   int64_t stored_bytes = 0;    // on disk
   bool sealed = false;         // compressed and complete
+
+  bool operator==(const LogSegmentRecord&) const = default;
 };
 
 // One stream of one rank, when it has ended.
@@ -62,12 +68,16 @@ struct LogStreamRecord {
   bool is_stderr = false;
   int64_t bytes = 0;      // stored
   int64_t cut_bytes = 0;  // written by the rank beyond the limit, and dropped
+
+  bool operator==(const LogStreamRecord&) const = default;
 };
 
 // One transaction: all of it is durable when Commit returns OK, or nothing of it is.
 struct WriteBatch {
   std::vector<Change> changes;
-  std::vector<std::pair<RunId, RunProgram>> programs;  // of runs that are new in `changes`
+  // Of runs that are new in `changes`. A request id that is not empty belongs to one run only:
+  // whoever fills a batch looks it up first, in the store and in the batch itself.
+  std::vector<std::pair<RunId, RunProgram>> programs;
   std::vector<EnvironmentRecord> environments;
   std::vector<MetricPoint> metrics;
   std::vector<MetricOffset> metric_offsets;
