@@ -25,7 +25,8 @@ struct RankSpec {
 //   <attempt dir>/             0700
 //     spec                     this
 //     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
-//     journal                  one line per event, appended and synced: survives everything
+//     journal                  one line per event: survives the supervisor
+//     supervisor.log           what the supervisor itself had to say; empty when all went well
 //     rank-<rank>.out .err     what the ranks wrote
 //     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
 //     error-<rank>.json        TORCHELASTIC_ERROR_FILE
@@ -39,6 +40,9 @@ struct SupervisorSpec {
   int64_t default_grace_ms = 30'000;
   int64_t lease_ms = 300'000;  // without a Lease for this long (CLOCK_BOOTTIME) it stops its ranks
   std::string cgroup_parent;   // writable cgroup v2 folder for a leaf of its own; "": none
+  // Set by the client where systemd runs: the worker has asked systemd for a scope of this
+  // supervisor's own, so wait a moment for it before saying how descendants are held.
+  bool await_scope = false;
 };
 
 std::string Encode(const SupervisorSpec& spec);
@@ -55,8 +59,9 @@ struct StopRanks {
   int64_t grace_ms = 0;
   std::string reason;
 };
-struct ExtendLease {};  // the coordinator was heard from
-using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease>;
+struct ExtendLease {};   // the coordinator was heard from
+struct ScopeRefused {};  // systemd did not make the scope: do not wait for it
+using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused>;
 
 // ---- supervisor to worker. Times are CLOCK_BOOTTIME nanoseconds of this machine.
 struct SupervisorReady {
@@ -107,6 +112,8 @@ struct NotGone {
 using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
                                      OutputGrown, StopBegan, AllGone, NotGone>;
 
+// A message is known by its place in its variant, and a supervisor may outlive an upgrade of the
+// worker: add at the end, and never change the fields of a message that exists.
 std::string Encode(const SupervisorCommand& command);
 std::optional<SupervisorCommand> DecodeSupervisorCommand(const std::string& bytes);
 std::string Encode(const SupervisorEvent& event);
