@@ -15,6 +15,8 @@ if(HPC_CCACHE)
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+# A designated initializer names the members that differ from their defaults; the rest is meant.
+add_compile_options(-Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wimplicit-fallthrough)
 endif()
