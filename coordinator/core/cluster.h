@@ -25,10 +25,12 @@ namespace hpc::coordinator {
 
 struct ClusterOptions {
   absl::Duration lease = absl::Seconds(6);               // silence after which a node is lost
+  absl::Duration reconnect_grace = absl::Seconds(2);     // the same after a connection was reset
   absl::Duration heartbeat_interval = absl::Seconds(2);  // told to nodes
   absl::Duration prepare_timeout = absl::Seconds(20);
   absl::Duration start_timeout = absl::Seconds(20);
   absl::Duration wake_timeout = absl::Minutes(3);
+  absl::Duration wake_retry = absl::Minutes(10);  // how long a node that did not wake is left alone
   absl::Duration sleep_timeout = absl::Minutes(1);  // falling asleep is believed after this
   // How long a worker lets ranks run without hearing from the coordinator, and therefore how long
   // devices of a lost node count as taken.

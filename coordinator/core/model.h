@@ -112,6 +112,7 @@ struct RunRecord {
   std::string reason;     // in words: why it is in this state
   int32_t attempts = 0;   // number of the newest attempt; 0 before the first
   int32_t failures = 0;   // attempts that the program itself failed
+  int32_t losses = 0;     // attempts in a row that a lost node or a failed start ended
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
   absl::Time submitted_at;
