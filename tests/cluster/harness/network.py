@@ -1,0 +1,83 @@
+"""Several PCs on one machine: a network namespace each, on a bridge of their own.
+
+Needs root and ip(8). The addresses are 10.77.<n>.x, reachable from the namespaces only.
+"""
+
+import os
+import subprocess
+
+
+class Network:
+    """A bridge in a namespace of its own, and one namespace per PC."""
+
+    def __init__(self, names):
+        self.tag = f"h{os.getpid() % 100000}"
+        self.subnet = 1 + os.getpid() % 250
+        self.hosts = {}
+        self._made = []
+        try:
+            self._make(names)
+        except Exception:
+            self.close()
+            raise
+
+    @staticmethod
+    def available():
+        """None if namespaces can be made here, else why not."""
+        if os.geteuid() != 0:
+            return "network namespaces need root"
+        probe = f"hprobe{os.getpid()}"
+        done = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True)
+        if done.returncode != 0:
+            return f"network namespaces cannot be made here: {done.stderr.strip()}"
+        subprocess.run(["ip", "netns", "del", probe], check=False)
+        return None
+
+    def _ip(self, *args, netns=None):
+        command = ["ip"] + (["-n", netns] if netns else []) + [str(a) for a in args]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _make(self, names):
+        self.switch = f"{self.tag}-sw"
+        self._namespace(self.switch)
+        self._ip("link", "add", "br0", "type", "bridge", netns=self.switch)
+        self._ip("link", "set", "br0", "up", netns=self.switch)
+        for index, name in enumerate(names, 1):
+            netns = f"{self.tag}-{name}"
+            self._namespace(netns)
+            self._ip("link", "add", f"p{index}", "type", "veth", "peer", "name", "eth0",
+                     "netns", netns, netns=self.switch)
+            self._ip("link", "set", f"p{index}", "master", "br0", "up", netns=self.switch)
+            address = f"10.77.{self.subnet}.{index}"
+            self._ip("addr", "add", f"{address}/24", "brd", "+", "dev", "eth0", netns=netns)
+            self._ip("link", "set", "lo", "up", netns=netns)
+            self._ip("link", "set", "eth0", "up", netns=netns)
+            self._ip("route", "add", "default", "dev", "eth0", netns=netns)
+            self.hosts[name] = (netns, address, f"p{index}")
+
+    def _namespace(self, netns):
+        self._ip("netns", "add", netns)
+        self._made.append(netns)
+
+    def prefix(self, name):
+        """What runs a command on that PC."""
+        return ["ip", "netns", "exec", self.hosts[name][0]]
+
+    def address(self, name):
+        return self.hosts[name][1]
+
+    def mac(self, name):
+        out = self._ip("-o", "link", "show", "eth0", netns=self.hosts[name][0])
+        return out.split("link/ether ")[1].split()[0]
+
+    def cable(self, name, up):
+        """Pulls or plugs the PC's cable at the switch."""
+        self._ip("link", "set", self.hosts[name][2], "up" if up else "down", netns=self.switch)
+
+    def close(self):
+        for netns in reversed(self._made):
+            subprocess.run(["ip", "netns", "del", netns], capture_output=True, check=False)
+        self._made = []
