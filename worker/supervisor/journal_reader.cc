@@ -1,0 +1,74 @@
+#include "worker/supervisor/journal_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/files.h"
+#include "common/status_macros.h"
+#include "worker/supervisor/client.h"
+
+namespace hpc::worker {
+namespace {
+
+int64_t FileSize(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 ? info.st_size : 0;
+}
+
+// The two outputs of a rank as their files stand; whoever wrote them is gone.
+void AddOutputs(const std::string& dir, const std::vector<OutputGrown>& cuts, int32_t rank,
+                std::vector<SupervisorEvent>* events) {
+  for (const bool is_stderr : {false, true}) {
+    const std::string name = "/rank-" + std::to_string(rank) + (is_stderr ? ".err" : ".out");
+    OutputGrown output{.rank = rank, .is_stderr = is_stderr, .bytes = FileSize(dir + name)};
+    output.ended = true;
+    for (const OutputGrown& cut : cuts) {
+      if (cut.rank == rank && cut.is_stderr == is_stderr) output.cut_bytes = cut.cut_bytes;
+    }
+    events->push_back(output);
+  }
+}
+
+}  // namespace
+
+bool Journal::AllGone() const {
+  return !events.empty() && std::holds_alternative<worker::AllGone>(events.back());
+}
+
+absl::StatusOr<Journal> ReadJournalFile(const std::string& dir) {
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(dir + "/journal"));
+  Journal journal;
+  size_t from = 0, to;
+  while ((to = text.find('\n', from)) != std::string::npos) {
+    auto line = ParseJournalLine(text.substr(from, to - from));
+    from = to + 1;
+    if (auto* header = std::get_if<JournalHeader>(&line)) {
+      journal.header = std::move(*header);
+    } else if (auto* event = std::get_if<SupervisorEvent>(&line)) {
+      if (auto* cut = std::get_if<OutputGrown>(event)) {
+        journal.cuts.push_back(*cut);
+      } else {
+        journal.events.push_back(std::move(*event));
+      }
+    }
+  }
+  return journal;
+}
+
+absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir) {
+  HPC_ASSIGN_OR_RETURN(Journal journal, ReadJournalFile(dir));
+  std::vector<SupervisorEvent> outputs;
+  for (const SupervisorEvent& event : journal.events) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) {
+      AddOutputs(dir, journal.cuts, started->rank, &outputs);
+    }
+  }
+  // AllGone stays last: nothing is told after it.
+  const auto at = journal.AllGone() ? journal.events.end() - 1 : journal.events.end();
+  journal.events.insert(at, outputs.begin(), outputs.end());
+  return std::move(journal.events);
+}
+
+}  // namespace hpc::worker
