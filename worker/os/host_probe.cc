@@ -106,4 +106,6 @@ std::unique_ptr<HostProbe> MakeHostProbe(HostProbeOptions options) {
   return std::make_unique<LinuxHostProbe>(std::move(options));
 }
 
+std::string ProcessorName() { return ParseCpuModel(ReadFile("/proc/cpuinfo").value_or("")); }
+
 }  // namespace hpc::worker

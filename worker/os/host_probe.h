@@ -18,6 +18,9 @@ struct HostProbeOptions {
 // gap is of more use than none.
 std::unique_ptr<HostProbe> MakeHostProbe(HostProbeOptions options);
 
+// What the processor calls itself; "" where the kernel names none.
+std::string ProcessorName();
+
 }  // namespace hpc::worker
 
 #endif  // HPC_WORKER_OS_HOST_PROBE_H_
