@@ -1,6 +1,6 @@
 // The rendezvous store: a server of PyTorch's TCPStore protocol for one attempt. Its port is bound
 // before any rank starts and closed with the attempt, its table begins empty, and it can tell which
-// ranks have arrived. docs/PROTOCOL.md describes the bytes.
+// ranks have arrived. docs/RENDEZVOUS.md describes the bytes.
 #ifndef HPC_WORKER_STORE_STORE_SERVER_H_
 #define HPC_WORKER_STORE_STORE_SERVER_H_
 
@@ -30,8 +30,9 @@ struct StoreStatus {
     bool operator==(const Arrival&) const = default;
   };
   std::vector<Arrival> arrivals;  // in order, without doubles
-  std::string blocked_key;        // missing key that most connections wait for; "": none
-  int32_t waiting = 0;
+  std::string
+      blocked_key;      // missing key that most connections wait for, made valid UTF-8; "": none
+  int32_t waiting = 0;  // connections that wait for a key or at a barrier
   int32_t connections = 0;
   int64_t refused = 0;  // connections from elsewhere, or that broke the protocol
   bool operator==(const StoreStatus&) const = default;
@@ -39,7 +40,8 @@ struct StoreStatus {
 
 class StoreServer {
  public:
-  // Unavailable: the address cannot be bound (names address, port and why).
+  // Unavailable: the address cannot be bound (names address, port and why). InvalidArgument: an
+  // address is no IP literal, or the one to bind is a wildcard.
   static absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop,
                                                              const StoreServerOptions& options);
   virtual ~StoreServer() = default;  // closes the port and every connection
