@@ -1,0 +1,366 @@
+#include "worker/core/agent.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::worker {
+namespace {
+
+// Grace of stops that the worker decides on by itself, unless the attempt has a shorter one.
+constexpr absl::Duration kOwnGrace = absl::Seconds(10);
+constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+}  // namespace
+
+Agent::Agent(const std::string& node, Now now, const OwnerState& owner,
+             const std::vector<AdoptedAttempt>& adopted)
+    : node_(node), connection_(now.mono), yield_(now, owner) {
+  for (const AdoptedAttempt& attempt : adopted) {
+    attempts_.emplace(attempt.ref, Attempt(now.mono, attempt));
+  }
+}
+
+void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effects) {
+  std::visit(Overloaded{
+                 [&](const Welcome& m) { OnWelcome(now, m, effects); },
+                 [&](const Prepare& m) { OnPrepare(now, m, effects); },
+                 [&](const Start& m) {
+                   if (Attempt* attempt = Find(m.ref)) attempt->OnStart(now.mono, m, effects);
+                 },
+                 [&](const Stop& m) { OnStop(now, m, effects); },
+                 [&](const Forget& m) { OnForget(m, effects); },
+                 [&](const SetOwner& m) { OnSetOwner(now, m, effects); },
+                 [&](const GoToSleep& m) { OnGoToSleep(m, effects); },
+                 [](const LogAck&) {},
+                 [](const MetricAck&) {},
+             },
+             message);
+  DropUnsayable(effects);
+}
+
+void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
+  connection_.OnWelcome(now.mono, welcome);
+  resumed_ = false;
+  cut_off_acted_ = false;
+  next_lease_ = now.mono;
+  // It may have changed again since the hello was made; that change was said behind it.
+  if (yield_.state().unsent && yield_.state() == owner_in_hello_) {
+    yield_.MarkSent();
+    effects->push_back(SaveOwner{yield_.state()});
+  }
+  ExtendLeasesIfDue(now, effects);
+}
+
+void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects) {
+  connection_.OnClosed(now.mono, why, jitter);
+  OnLinkGone();
+  if (leaving_) return;
+  effects->push_back(Note{
+      true, absl::StrCat("not connected to the coordinator: ", connection_.problem(),
+                         "; next try in ", HumanDuration(connection_.NextDeadline() - now.mono))});
+}
+
+void Agent::OnLinkGone() {
+  next_lease_ = MonoTime::Infinite();
+  owner_heard_at_ = MonoTime::Infinite();
+}
+
+absl::Status Agent::Refusal(const Prepare& prepare) const {
+  if (leaving_) return absl::UnavailableError(node_ + ": its worker is stopping");
+  if (yield_.reclaimed()) return absl::UnavailableError(node_ + ": its owner has taken it back");
+  for (const auto& [ref, attempt] : attempts_) {
+    if (ref.run == prepare.ref.run && ref.number > prepare.ref.number) {
+      return absl::FailedPreconditionError(absl::StrCat(node_, ": attempt ", prepare.ref.ToString(),
+                                                        " was replaced by ", ref.ToString()));
+    }
+    if (!attempt.live()) continue;
+    for (int32_t device : prepare.devices) {
+      if (std::count(attempt.devices().begin(), attempt.devices().end(), device) > 0) {
+        return absl::UnavailableError(
+            absl::StrCat(node_, ": device ", device, " is used by attempt ", ref.ToString()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
+  if (Attempt* known = Find(prepare.ref)) {
+    known->OnPrepareAgain(effects);
+    return;
+  }
+  // A newer attempt means that the coordinator holds the older one for over.
+  for (auto& [ref, attempt] : attempts_) {
+    if (ref.run == prepare.ref.run && ref.number < prepare.ref.number) attempt.OnForget(effects);
+  }
+  const absl::Status refusal = Refusal(prepare);
+  attempts_.emplace(prepare.ref, Attempt(prepare));
+  if (refusal.ok()) {
+    effects->push_back(PrepareAttempt{prepare});
+  } else {
+    OnPrepared(now, Prepared{prepare.ref, refusal, "", 0, true}, effects);
+  }
+}
+
+void Agent::OnStop(Now, const Stop& stop, Effects* effects) {
+  if (Attempt* attempt = Find(stop.ref)) {
+    attempt->OnStop(stop.grace, stop.reason, effects);
+  } else {
+    effects->push_back(Say{AttemptReturned{stop.ref, ""}});
+  }
+}
+
+void Agent::OnForget(const Forget& forget, Effects* effects) {
+  if (Attempt* attempt = Find(forget.ref)) attempt->OnForget(effects);
+}
+
+void Agent::OnSetOwner(Now now, const SetOwner& owner, Effects* effects) {
+  if (owner.reclaimed) {
+    YieldRequest request;
+    request.trigger = YieldTrigger::kCoordinator;
+    request.duration = owner.left;
+    request.reason = owner.reason;
+    Reclaim(now, request, effects);
+  } else if (yield_.reclaimed()) {
+    yield_.Lend(now, YieldTrigger::kCoordinator);
+    effects->push_back(SaveOwner{yield_.state()});
+    effects->push_back(Note{false, "the PC is lent to the cluster again, by the coordinator"});
+  }
+}
+
+void Agent::Reclaim(Now now, const YieldRequest& request, Effects* effects) {
+  yield_.Reclaim(now, request);
+  effects->push_back(SaveOwner{yield_.state()});
+  if (yield_.state().unsent) SayOwner(now, request.grace, effects);
+  effects->push_back(Note{false, absl::StrCat("the PC is its owner's",
+                                              request.reason.empty() ? "" : ": ", request.reason)});
+  StopAll(request.grace, node_ + " was taken back by its owner", effects);
+  CheckPcFree(now, effects);
+  DropUnsayable(effects);
+}
+
+void Agent::Lend(Now now, Effects* effects) {
+  yield_.Lend(now, YieldTrigger::kCommand);
+  effects->push_back(SaveOwner{yield_.state()});
+  SayOwner(now, absl::ZeroDuration(), effects);
+  effects->push_back(Note{false, "the PC is lent to the cluster, by its owner"});
+  DropUnsayable(effects);
+}
+
+// Nothing acknowledges it: it counts as heard once the connection has outlived the time in which
+// a break would have shown.
+void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
+  const OwnerState& state = yield_.state();
+  effects->push_back(Say{OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
+  if (connection_.connected()) owner_heard_at_ = now.mono + Connection::kDetection;
+}
+
+void Agent::StopAll(absl::Duration grace, const std::string& reason, Effects* effects) {
+  for (auto& [ref, attempt] : attempts_) {
+    if (attempt.live()) attempt.OnStop(grace, reason, effects);
+  }
+}
+
+void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
+  if (live_attempts() > 0) {
+    effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
+    return;
+  }
+  effects->push_back(Sleep{command.reason});
+}
+
+void Agent::OnPrepared(Now, const Prepared& prepared, Effects* effects) {
+  if (Attempt* attempt = Find(prepared.ref)) attempt->OnPrepared(prepared, effects);
+  DropUnsayable(effects);
+}
+
+void Agent::OnRankStarted(Now, AttemptRef ref, int32_t rank, int64_t pid, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnRankStarted(rank, pid, effects);
+  DropUnsayable(effects);
+}
+
+void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit,
+                         absl::Duration ended_ago, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) {
+    attempt->OnRankExited(now.mono, rank, exit, ended_ago, effects);
+  }
+  DropUnsayable(effects);
+}
+
+void Agent::OnStoppedItself(AttemptRef ref, const std::string& reason) {
+  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(reason);
+}
+
+void Agent::OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnReturned(lost_reason, effects);
+  CheckPcFree(now, effects);
+  DropUnsayable(effects);
+}
+
+void Agent::CheckPcFree(Now now, Effects* effects) {
+  if (live_attempts() > 0) return;
+  if (const auto took = yield_.OnPcFree(now)) {
+    effects->push_back(Note{false, "the PC was free after " + HumanDuration(*took)});
+  }
+}
+
+void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
+  resumed_ = true;
+  connection_.OnSlept(slept);
+  Reconnect(now, "the machine slept for " + HumanDuration(slept), effects);
+}
+
+void Agent::OnSleepFailed(Now now, Effects* effects) {
+  // A new hello tells the coordinator that the node is still on.
+  Reconnect(now, "the power command failed", effects);
+}
+
+void Agent::OnFallingAsleep(const std::string& reason, Effects* effects) {
+  effects->push_back(Say{Leaving{reason}});
+  DropUnsayable(effects);
+}
+
+void Agent::Reconnect(Now now, const std::string& reason, Effects* effects) {
+  effects->push_back(CloseLink{reason});
+  effects->push_back(Note{false, "connecting anew: " + reason});
+  connection_.Restart(now.mono);
+  OnLinkGone();
+}
+
+void Agent::Leave(Now now, const std::string& reason, bool stop_ranks, Effects* effects) {
+  leaving_ = true;
+  leave_reason_ = reason;
+  if (stop_ranks) {
+    for (auto& [ref, attempt] : attempts_) {
+      attempt.StopForOurselves(std::min(kOwnGrace, attempt.stop_grace()), node_ + ": " + reason,
+                               effects);
+    }
+  } else if (live_attempts() > 0) {
+    leaving_said_ = true;
+    effects->push_back(Note{false, absl::StrCat(Count(live_attempts(), "attempt"),
+                                                " lives on; the next worker finds it again")});
+  }
+  Tick(now, effects);
+}
+
+bool Agent::ReadyToExit() const { return leaving_ && leaving_said_; }
+
+int32_t Agent::live_attempts() const {
+  return static_cast<int32_t>(std::count_if(attempts_.begin(), attempts_.end(),
+                                            [](const auto& a) { return a.second.live(); }));
+}
+
+void Agent::ExtendLeasesIfDue(Now now, Effects* effects) {
+  if (!connection_.connected() || now.mono < next_lease_) return;
+  next_lease_ = now.mono + std::min(kLongestLeaseInterval, connection_.SupervisorLease() / 10);
+  if (live_attempts() > 0) effects->push_back(ExtendLeases{});
+}
+
+void Agent::TickConnection(Now now, Effects* effects) {
+  if (leaving_ && !connection_.connected()) return;
+  switch (connection_.Tick(now.mono)) {
+    case Connection::Action::kNone:
+      break;
+    case Connection::Action::kOpen:
+      effects->push_back(OpenLink{MakeHello(now)});
+      break;
+    case Connection::Action::kHeartbeat:
+      effects->push_back(SayHeartbeat{});
+      break;
+    case Connection::Action::kGiveUp:
+      effects->push_back(CloseLink{"no welcome"});
+      OnLinkClosed(now, absl::DeadlineExceededError("the coordinator does not answer"), 1.0,
+                   effects);
+      break;
+  }
+}
+
+void Agent::StopIfCutOff(Now now, Effects* effects) {
+  if (cut_off_acted_ || now.mono < connection_.SilenceLimit()) return;
+  cut_off_acted_ = true;
+  for (auto& [ref, attempt] : attempts_) {
+    attempt.StopForOurselves(
+        std::min(kOwnGrace, attempt.stop_grace()),
+        absl::StrCat(node_, " had no contact with the coordinator for ",
+                     HumanDuration(connection_.welcome().stop_after_disconnect)),
+        effects);
+  }
+}
+
+void Agent::TickYield(Now now, Effects* effects) {
+  switch (yield_.Tick(now)) {
+    case Yield::Due::kNothing:
+      break;
+    case Yield::Due::kTimeUp:
+      effects->push_back(SaveOwner{yield_.state()});
+      effects->push_back(Note{false, "the owner's time is up: the PC is lent again"});
+      break;
+    case Yield::Due::kOverdue:
+      effects->push_back(Note{true, "the PC is not free yet: a rank survives SIGKILL"});
+      break;
+  }
+  if (owner_heard_at_ <= now.mono) {
+    owner_heard_at_ = MonoTime::Infinite();
+    yield_.MarkSent();
+    effects->push_back(SaveOwner{yield_.state()});
+  }
+}
+
+void Agent::Tick(Now now, Effects* effects) {
+  TickConnection(now, effects);
+  ExtendLeasesIfDue(now, effects);
+  StopIfCutOff(now, effects);
+  TickYield(now, effects);
+  if (leaving_ && !leaving_said_ && live_attempts() == 0) {
+    leaving_said_ = true;
+    effects->push_back(Say{Leaving{leave_reason_}});
+  }
+  DropUnsayable(effects);
+}
+
+MonoTime Agent::NextDeadline() const {
+  MonoTime next = std::min(yield_.NextDeadline(), owner_heard_at_);
+  if (!leaving_ || connection_.connected()) next = std::min(next, connection_.NextDeadline());
+  if (!cut_off_acted_ && live_attempts() > 0) {
+    next = std::min(next, connection_.SilenceLimit());
+  }
+  if (live_attempts() > 0) next = std::min(next, next_lease_);
+  return next;
+}
+
+Hello Agent::MakeHello(Now now) {
+  owner_in_hello_ = yield_.state();
+  Hello hello;
+  hello.resumed = resumed_;
+  hello.owner_changed = yield_.state().unsent;
+  hello.reclaimed = yield_.reclaimed();
+  hello.reclaim_left = yield_.Left(now);
+  hello.reclaim_reason = yield_.state().reason;
+  for (const auto& [ref, attempt] : attempts_) hello.attempts.push_back(attempt.Held(now.mono));
+  return hello;
+}
+
+Attempt* Agent::Find(AttemptRef ref) {
+  auto it = attempts_.find(ref);
+  return it == attempts_.end() ? nullptr : &it->second;
+}
+
+void Agent::DropUnsayable(Effects* effects) const {
+  // What is said behind a hello that has no answer yet arrives behind it.
+  if (connection_.state() != Connection::State::kWaiting) return;
+  effects->erase(std::remove_if(effects->begin(), effects->end(),
+                                [](const Effect& e) { return std::holds_alternative<Say>(e); }),
+                 effects->end());
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,112 @@
+// The worker's core: what to do about the coordinator, the attempts on this PC and its owner.
+// Events in, effects out, no I/O. Each method takes the time and appends what must be done; the
+// shell calls Tick when NextDeadline is reached.
+#ifndef HPC_WORKER_CORE_AGENT_H_
+#define HPC_WORKER_CORE_AGENT_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "worker/core/attempt.h"
+#include "worker/core/connection.h"
+#include "worker/core/effects.h"
+#include "worker/core/messages.h"
+#include "worker/core/yield.h"
+
+namespace hpc::worker {
+
+class Agent {
+ public:
+  // `node`: this PC's name, for words.
+  Agent(const std::string& node, Now now, const OwnerState& owner,
+        const std::vector<AdoptedAttempt>& adopted);
+
+  // ---- the coordinator. Acknowledgements of output are the shell's own business.
+  void OnMessage(Now now, const CoordinatorMessage& message, Effects* effects);
+  void OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects);
+
+  // ---- attempts, as the shell carries them out
+  void OnPrepared(Now now, const Prepared& prepared, Effects* effects);
+  void OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, Effects* effects);
+  void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit,
+                    absl::Duration ended_ago, Effects* effects);
+  void OnStoppedItself(AttemptRef ref, const std::string& reason);
+  // No process of it is left. `lost_reason`: its supervisor died.
+  void OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects);
+  // Its files are gone.
+  void OnDropped(AttemptRef ref) { attempts_.erase(ref); }
+
+  // ---- the owner, on this PC
+  void Reclaim(Now now, const YieldRequest& request, Effects* effects);
+  void Lend(Now now, Effects* effects);
+
+  // ---- power
+  // The machine was suspended for `slept` and is awake again.
+  void OnResumed(Now now, absl::Duration slept, Effects* effects);
+  void OnSleepFailed(Now now, Effects* effects);
+  // The power command was accepted; the machine will be gone in a moment.
+  void OnFallingAsleep(const std::string& reason, Effects* effects);
+
+  // ---- the end of this process. Without `stop_ranks` attempts live on under their supervisors,
+  // and the coordinator is told that the node leaves only if there are none.
+  void Leave(Now now, const std::string& reason, bool stop_ranks, Effects* effects);
+  // Everything that Leave waits for is done.
+  bool ReadyToExit() const;
+
+  void Tick(Now now, Effects* effects);
+  MonoTime NextDeadline() const;
+
+  // ---- reading
+  const Connection& connection() const { return connection_; }
+  const Yield& yield() const { return yield_; }
+  const std::map<AttemptRef, Attempt>& attempts() const { return attempts_; }
+  int32_t live_attempts() const;
+
+ private:
+  void OnWelcome(Now now, const Welcome& welcome, Effects* effects);
+  void OnPrepare(Now now, const Prepare& prepare, Effects* effects);
+  void OnStop(Now now, const Stop& stop, Effects* effects);
+  void OnForget(const Forget& forget, Effects* effects);
+  void OnSetOwner(Now now, const SetOwner& owner, Effects* effects);
+  void OnGoToSleep(const GoToSleep& command, Effects* effects);
+  // Why this node cannot take the attempt now; OK if it can.
+  absl::Status Refusal(const Prepare& prepare) const;
+  void StopAll(absl::Duration grace, const std::string& reason, Effects* effects);
+  void Reconnect(Now now, const std::string& reason, Effects* effects);
+  void OnLinkGone();
+  void SayOwner(Now now, absl::Duration grace, Effects* effects);
+  void StopIfCutOff(Now now, Effects* effects);
+  void TickConnection(Now now, Effects* effects);
+  void TickYield(Now now, Effects* effects);
+  void CheckPcFree(Now now, Effects* effects);
+  void ExtendLeasesIfDue(Now now, Effects* effects);
+  Hello MakeHello(Now now);
+  Attempt* Find(AttemptRef ref);
+  // What cannot be said is dropped: the next hello tells everything.
+  void DropUnsayable(Effects* effects) const;
+
+  std::string node_;
+  Connection connection_;
+  Yield yield_;
+  std::map<AttemptRef, Attempt> attempts_;
+  bool resumed_ = false;
+  bool leaving_ = false;
+  bool leaving_said_ = false;
+  std::string leave_reason_;
+  bool cut_off_acted_ = false;
+  OwnerState owner_in_hello_;
+  // When an OwnerChanged that was said may count as heard.
+  MonoTime owner_heard_at_ = MonoTime::Infinite();
+  MonoTime next_lease_ = MonoTime::Infinite();
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_AGENT_H_

@@ -1,0 +1,358 @@
+#include "worker/core/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "worker/core/testing.h"
+
+namespace hpc::worker {
+namespace {
+
+using testing::All;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Said;
+using ::testing::SizeIs;
+
+constexpr AttemptRef kRef{12, 1};
+
+Prepare OneRank(AttemptRef ref = kRef, int32_t device = 0) {
+  Prepare prepare;
+  prepare.ref = ref;
+  prepare.devices = {device};
+  prepare.ranks = 1;
+  prepare.world_size = 1;
+  return prepare;
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+  AgentTest() : agent_("pc1", clock_.Get(), {}, {}) {}
+
+  Now now() const { return clock_.Get(); }
+
+  Effects Tick() {
+    Effects effects;
+    agent_.Tick(now(), &effects);
+    return effects;
+  }
+  Effects Hear(const CoordinatorMessage& message) {
+    Effects effects;
+    agent_.OnMessage(now(), message, &effects);
+    return effects;
+  }
+  Effects Connect() {
+    Tick();
+    return Hear(Welcome{});
+  }
+  Effects LoseLink() {
+    Effects effects;
+    agent_.OnLinkClosed(now(), absl::UnavailableError("connection reset"), 1.0, &effects);
+    return effects;
+  }
+  Effects ReportPrepared(AttemptRef ref = kRef) {
+    Effects effects;
+    agent_.OnPrepared(now(), {ref, absl::OkStatus(), "", 0, true}, &effects);
+    return effects;
+  }
+  Effects Return(AttemptRef ref = kRef) {
+    Effects effects;
+    agent_.OnReturned(now(), ref, "", &effects);
+    return effects;
+  }
+  void Run() {
+    Hear(OneRank());
+    ReportPrepared();
+    Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker});
+    Effects effects;
+    agent_.OnRankStarted(now(), kRef, 0, 100, &effects);
+  }
+  Effects Reclaim(std::optional<absl::Duration> duration = std::nullopt) {
+    Effects effects;
+    YieldRequest request;
+    request.duration = duration;
+    request.reason = "a game";
+    agent_.Reclaim(now(), request, &effects);
+    return effects;
+  }
+  // To the next deadline and past it.
+  Effects Wait(absl::Duration d) {
+    clock_.Advance(d);
+    return Tick();
+  }
+
+  FakeClock clock_;
+  Agent agent_;
+};
+
+TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
+  const Effects opened = Tick();
+  ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
+  EXPECT_THAT(All<OpenLink>(opened)[0].hello.attempts, IsEmpty());
+  Hear(Welcome{});
+  EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
+}
+
+TEST_F(AgentTest, SaysWhyItIsNotConnected) {
+  Tick();
+  const Effects effects = LoseLink();
+  ASSERT_THAT(All<Note>(effects), SizeIs(1));
+  EXPECT_THAT(All<Note>(effects)[0].text, HasSubstr("connection reset; next try in 100 ms"));
+}
+
+TEST_F(AgentTest, PreparesStartsAndReturnsAnAttempt) {
+  Connect();
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1));
+  EXPECT_THAT(Said<Prepared>(ReportPrepared()), SizeIs(1));
+  EXPECT_THAT(All<StartAttempt>(Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker})), SizeIs(1));
+  Effects effects;
+  agent_.OnRankStarted(now(), kRef, 0, 100, &effects);
+  EXPECT_THAT(Said<Started>(effects), SizeIs(1));
+  EXPECT_THAT(Said<AttemptReturned>(Return()), SizeIs(1));
+  EXPECT_THAT(All<DropAttempt>(Hear(Forget{kRef})), SizeIs(1));
+  agent_.OnDropped(kRef);
+  EXPECT_THAT(agent_.attempts(), IsEmpty());
+}
+
+TEST_F(AgentTest, DoesNotGiveADeviceTwice) {
+  Connect();
+  Run();
+  const Effects effects = Hear(OneRank({13, 1}));
+  EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
+  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
+  EXPECT_THAT(
+      Said<Prepared>(effects)[0].status,
+      testing::StatusIs(absl::StatusCode::kUnavailable, "pc1: device 0 is used by attempt 12.1"));
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank({14, 1}, 1))), SizeIs(1));
+}
+
+TEST_F(AgentTest, ADeviceIsFreeOnceItsAttemptHasReturned) {
+  Connect();
+  Run();
+  Return();
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank({13, 1}))), SizeIs(1));
+}
+
+TEST_F(AgentTest, RefusesAnAttemptThatWasReplaced) {
+  Connect();
+  Hear(OneRank({12, 3}));
+  const Effects effects = Hear(OneRank({12, 2}, 1));
+  EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
+  EXPECT_THAT(Said<Prepared>(effects)[0].status,
+              testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                                "pc1: attempt 12.2 was replaced by 12.3"));
+}
+
+TEST_F(AgentTest, ANewerAttemptEndsTheOlderOne) {
+  Connect();
+  Run();
+  const Effects effects = Hear(OneRank({12, 2}, 1));
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(All<StopAttempt>(effects)[0].ref, kRef);
+  EXPECT_THAT(All<PrepareAttempt>(effects), SizeIs(1));
+}
+
+TEST_F(AgentTest, AStopOfAnUnknownAttemptIsAnsweredAsReturned) {
+  Connect();
+  EXPECT_THAT(Said<AttemptReturned>(Hear(Stop{{99, 1}, absl::Seconds(1), "lost"})), SizeIs(1));
+}
+
+TEST_F(AgentTest, SaysNothingWhileDisconnectedAndEverythingInTheNextHello) {
+  Connect();
+  Run();
+  LoseLink();
+  RankExit exit;
+  exit.exit_code = 3;
+  Effects effects;
+  agent_.OnRankExited(now(), kRef, 0, exit, absl::ZeroDuration(), &effects);
+  EXPECT_THAT(All<Say>(effects), IsEmpty());
+  const Effects opened = Wait(absl::Seconds(1));
+  ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
+  const Hello hello = All<OpenLink>(opened)[0].hello;
+  ASSERT_THAT(hello.attempts, SizeIs(1));
+  EXPECT_EQ(hello.attempts[0].ranks[0].exit, exit);
+  EXPECT_EQ(hello.attempts[0].ranks[0].ended_ago, absl::Seconds(1));
+}
+
+TEST_F(AgentTest, WhatHappensBetweenHelloAndWelcomeIsSaidBehindTheHello) {
+  Connect();
+  Run();
+  LoseLink();
+  Wait(absl::Seconds(1));
+  EXPECT_THAT(Said<AttemptReturned>(Return()), SizeIs(1));
+}
+
+TEST_F(AgentTest, KeepsSupervisorsAliveWhileConnected) {
+  Connect();
+  Run();
+  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(29))), SizeIs(1));
+  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(28))), IsEmpty());
+  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(1))), SizeIs(1));
+  LoseLink();
+  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(100))), IsEmpty());
+}
+
+TEST_F(AgentTest, AnIdleNodeHasNoDeadlineButItsHeartbeat) {
+  Connect();
+  EXPECT_EQ(agent_.NextDeadline(), now().mono + absl::Seconds(2));
+}
+
+TEST_F(AgentTest, CutOffTooLongItStopsItsRanksOnce) {
+  Connect();
+  Run();
+  Wait(absl::Seconds(60));
+  LoseLink();
+  // The last 12 seconds of the connection may not have reached the coordinator.
+  EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(287))), IsEmpty());
+  const Effects effects = Wait(absl::Seconds(1));
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_THAT(All<StopAttempt>(effects)[0].reason,
+              HasSubstr("pc1 had no contact with the coordinator for 5 min"));
+  EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(1))), IsEmpty());
+}
+
+TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
+  Connect();
+  Run();
+  LoseLink();
+  const Effects effects = Reclaim();
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(10));
+  EXPECT_THAT(All<Say>(effects), IsEmpty());
+  ASSERT_THAT(All<SaveOwner>(effects), SizeIs(1));
+  EXPECT_TRUE(All<SaveOwner>(effects)[0].state.unsent);
+  clock_.Advance(absl::Seconds(3));
+  Return();
+  EXPECT_EQ(agent_.yield().last_return(), absl::Seconds(3));
+
+  const Effects opened = Tick();
+  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.owner_changed);
+  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.reclaimed);
+  const Effects welcomed = Hear(Welcome{});
+  ASSERT_THAT(All<SaveOwner>(welcomed), SizeIs(1));
+  EXPECT_FALSE(All<SaveOwner>(welcomed)[0].state.unsent);
+}
+
+TEST_F(AgentTest, ATakenPcRefusesWork) {
+  Connect();
+  Reclaim();
+  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
+              testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("owner")));
+}
+
+TEST_F(AgentTest, TellsTheCoordinatorOfTheOwnersWish) {
+  Connect();
+  const Effects effects = Reclaim(absl::Hours(2));
+  ASSERT_THAT(Said<OwnerChanged>(effects), SizeIs(1));
+  EXPECT_EQ(Said<OwnerChanged>(effects)[0].duration, absl::Hours(2));
+  Effects lent;
+  agent_.Lend(now(), &lent);
+  EXPECT_FALSE(Said<OwnerChanged>(lent)[0].reclaimed);
+}
+
+TEST_F(AgentTest, AWishThatMayHaveBeenLostWithTheLinkIsSaidAgain) {
+  Connect();
+  Reclaim();
+  clock_.Advance(absl::Seconds(5));
+  LoseLink();
+  const Effects opened = Wait(absl::Seconds(1));
+  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.owner_changed);
+}
+
+TEST_F(AgentTest, AWishThatWasHeardIsNotSaidAgain) {
+  Connect();
+  Reclaim();
+  EXPECT_THAT(All<SaveOwner>(Wait(absl::Seconds(12))), SizeIs(1));
+  LoseLink();
+  const Effects opened = Wait(absl::Seconds(1));
+  EXPECT_FALSE(All<OpenLink>(opened)[0].hello.owner_changed);
+  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.reclaimed);
+}
+
+TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
+  Connect();
+  Run();
+  SetOwner taken;
+  taken.reclaimed = true;
+  const Effects effects = Hear(taken);
+  EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_THAT(Said<OwnerChanged>(effects), IsEmpty());
+  Hear(SetOwner{});
+  EXPECT_FALSE(agent_.yield().reclaimed());
+}
+
+TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
+  Connect();
+  Run();
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), IsEmpty());
+  Return();
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  Effects effects;
+  agent_.OnFallingAsleep("asked", &effects);
+  EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
+}
+
+TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
+  Connect();
+  Effects effects;
+  agent_.OnResumed(now(), absl::Hours(8), &effects);
+  EXPECT_THAT(All<CloseLink>(effects), SizeIs(1));
+  const Effects opened = Tick();
+  ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
+  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.resumed);
+  Hear(Welcome{});
+  LoseLink();
+  EXPECT_FALSE(All<OpenLink>(Wait(absl::Seconds(1)))[0].hello.resumed);
+}
+
+TEST_F(AgentTest, AFailedPowerCommandIsShownByANewHello) {
+  Connect();
+  Effects effects;
+  agent_.OnSleepFailed(now(), &effects);
+  EXPECT_THAT(All<CloseLink>(effects), SizeIs(1));
+  EXPECT_FALSE(All<OpenLink>(Tick())[0].hello.resumed);
+}
+
+TEST_F(AgentTest, LeavingWithoutRanksIsSaid) {
+  Connect();
+  Effects effects;
+  agent_.Leave(now(), "the worker was stopped", false, &effects);
+  EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
+  EXPECT_TRUE(agent_.ReadyToExit());
+}
+
+TEST_F(AgentTest, LeavingRanksBehindIsNotSaidSinceTheyLiveOn) {
+  Connect();
+  Run();
+  Effects effects;
+  agent_.Leave(now(), "the worker was stopped", false, &effects);
+  EXPECT_THAT(Said<Leaving>(effects), IsEmpty());
+  EXPECT_THAT(All<StopAttempt>(effects), IsEmpty());
+  EXPECT_TRUE(agent_.ReadyToExit());
+}
+
+TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
+  Connect();
+  Run();
+  Effects effects;
+  agent_.Leave(now(), "the worker was stopped", true, &effects);
+  EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_FALSE(agent_.ReadyToExit());
+  Return();
+  EXPECT_THAT(Said<Leaving>(Tick()), SizeIs(1));
+  EXPECT_TRUE(agent_.ReadyToExit());
+}
+
+TEST_F(AgentTest, ALeavingWorkerTakesNoWorkAndDoesNotReconnect) {
+  Connect();
+  Effects effects;
+  agent_.Leave(now(), "the worker was stopped", false, &effects);
+  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
+              testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is stopping")));
+  LoseLink();
+  EXPECT_THAT(All<OpenLink>(Wait(absl::Minutes(1))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hpc::worker

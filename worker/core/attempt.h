@@ -1,0 +1,114 @@
+// One attempt on this node.
+//
+//   preparing -> prepared -> starting -> running -> stopping -> returned -> forgotten
+//       |            |           |          |__________^           ^
+//       |____________|___________|_____________________|___________|
+//
+// A stop may come at any moment: before the start it undoes the preparation. A refused preparation
+// goes straight to returned. Every report is repeatable: asked again, it says again what it said.
+#ifndef HPC_WORKER_CORE_ATTEMPT_H_
+#define HPC_WORKER_CORE_ATTEMPT_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "worker/core/effects.h"
+#include "worker/core/messages.h"
+
+namespace hpc::worker {
+
+// An attempt of an earlier worker process, found again.
+struct AdoptedAttempt {
+  struct Rank {
+    int32_t rank = 0;
+    int64_t pid = 0;  // 0: never ran
+    std::optional<RankExit> exit;
+    absl::Duration ended_ago;
+  };
+  AttemptRef ref;
+  std::vector<int32_t> devices;
+  absl::Duration stop_grace = absl::Seconds(30);
+  bool started = false;
+  absl::Duration running_for;
+  std::vector<Rank> ranks;  // all of this node
+  bool returned = false;
+  std::string lost_reason;
+};
+
+class Attempt {
+ public:
+  enum class Phase {
+    kPreparing = 1,
+    kPrepared,
+    kStarting,
+    kRunning,
+    kStopping,
+    kReturned,
+    kForgotten,
+  };
+
+  explicit Attempt(const Prepare& prepare);
+  Attempt(MonoTime now, const AdoptedAttempt& adopted);
+
+  // ---- the coordinator
+  void OnPrepareAgain(Effects* effects) const;
+  void OnStart(MonoTime now, const Start& start, Effects* effects);
+  void OnStop(absl::Duration grace, const std::string& reason, Effects* effects);
+  // Ends what still runs; the files go when nothing does.
+  void OnForget(Effects* effects);
+
+  // ---- this node
+  void OnPrepared(const Prepared& prepared, Effects* effects);
+  void OnRankStarted(int32_t rank, int64_t pid, Effects* effects);
+  void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, absl::Duration ended_ago,
+                    Effects* effects);
+  // The supervisor ends the ranks for a reason of its own.
+  void OnStoppedItself(const std::string& reason);
+  void OnReturned(const std::string& lost_reason, Effects* effects);
+  // The worker itself ends it, for a reason that is no fault of the run: reported with the return.
+  void StopForOurselves(absl::Duration grace, const std::string& reason, Effects* effects);
+
+  HeldAttempt Held(MonoTime now) const;
+
+  AttemptRef ref() const { return ref_; }
+  Phase phase() const { return phase_; }
+  const std::vector<int32_t>& devices() const { return devices_; }
+  absl::Duration stop_grace() const { return stop_grace_; }
+  // May still have processes.
+  bool live() const { return phase_ < Phase::kReturned; }
+  bool stopping() const { return phase_ == Phase::kStopping; }
+  int32_t running_ranks() const;
+
+ private:
+  struct Rank {
+    int64_t pid = 0;
+    std::optional<RankExit> exit;
+    MonoTime ended_at;
+  };
+  void SayStartedOnce(Effects* effects);
+  Started MakeStarted() const;
+
+  AttemptRef ref_;
+  std::vector<int32_t> devices_;
+  absl::Duration stop_grace_;
+  Phase phase_ = Phase::kPreparing;
+  bool forget_ = false;
+  bool start_asked_ = false;
+  bool start_said_ = false;
+  std::optional<Prepared> prepared_;
+  std::map<int32_t, Rank> ranks_;
+  MonoTime started_at_ = MonoTime::Infinite();
+  std::string lost_reason_;
+};
+
+// "preparing", "running" ...
+const char* Name(Attempt::Phase phase);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_ATTEMPT_H_

@@ -1,0 +1,274 @@
+#include "worker/core/attempt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "worker/core/testing.h"
+
+namespace hpc::worker {
+namespace {
+
+using testing::All;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Said;
+using ::testing::SizeIs;
+using Phase = Attempt::Phase;
+
+constexpr AttemptRef kRef{12, 2};
+
+MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
+
+Prepare TwoRanks() {
+  Prepare prepare;
+  prepare.ref = kRef;
+  prepare.devices = {0, 1};
+  prepare.first_rank = 4;
+  prepare.ranks = 2;
+  return prepare;
+}
+
+Prepared Ready() { return {kRef, absl::OkStatus(), "10.0.0.1", 4321, true}; }
+
+RankExit Code(int code, bool after_stop = false) {
+  RankExit exit;
+  exit.exit_code = code;
+  exit.after_stop = after_stop;
+  return exit;
+}
+
+Attempt PreparedAttempt() {
+  Attempt attempt(TwoRanks());
+  Effects effects;
+  attempt.OnPrepared(Ready(), &effects);
+  return attempt;
+}
+
+Attempt RunningAttempt() {
+  Attempt attempt = PreparedAttempt();
+  Effects effects;
+  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnRankStarted(4, 104, &effects);
+  attempt.OnRankStarted(5, 105, &effects);
+  return attempt;
+}
+
+TEST(AttemptTest, SaysThatItIsPrepared) {
+  Attempt attempt(TwoRanks());
+  Effects effects;
+  attempt.OnPrepared(Ready(), &effects);
+  EXPECT_EQ(attempt.phase(), Phase::kPrepared);
+  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
+  EXPECT_EQ(Said<Prepared>(effects)[0].store_port, 4321);
+}
+
+TEST(AttemptTest, ARefusedPreparationIsSaidAndOver) {
+  Attempt attempt(TwoRanks());
+  Effects effects;
+  attempt.OnPrepared({kRef, absl::NotFoundError("pc1: command 'x' was not found"), "", 0, true},
+                     &effects);
+  EXPECT_EQ(attempt.phase(), Phase::kReturned);
+  EXPECT_FALSE(attempt.live());
+  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
+  EXPECT_EQ(Said<Prepared>(effects)[0].status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+}
+
+TEST(AttemptTest, AskedToPrepareAgainItAnswersAgain) {
+  Attempt attempt = PreparedAttempt();
+  Effects effects;
+  attempt.OnPrepareAgain(&effects);
+  ASSERT_THAT(effects, SizeIs(1));
+  EXPECT_EQ(Said<Prepared>(effects)[0].store_port, 4321);
+}
+
+TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
+  Attempt attempt = PreparedAttempt();
+  Effects effects;
+  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  ASSERT_THAT(All<StartAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(All<StartAttempt>(effects)[0].start.master_port, 4321);
+  attempt.OnRankStarted(4, 104, &effects);
+  EXPECT_THAT(Said<Started>(effects), IsEmpty());
+  attempt.OnRankStarted(5, 105, &effects);
+  ASSERT_THAT(Said<Started>(effects), SizeIs(1));
+  EXPECT_EQ(Said<Started>(effects)[0].ranks[1].pid, 105);
+  EXPECT_EQ(attempt.phase(), Phase::kRunning);
+}
+
+TEST(AttemptTest, AStartBeforeItIsPreparedIsIgnoredWithANote) {
+  Attempt attempt(TwoRanks());
+  Effects effects;
+  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  EXPECT_THAT(All<StartAttempt>(effects), IsEmpty());
+  ASSERT_THAT(All<Note>(effects), SizeIs(1));
+  EXPECT_THAT(All<Note>(effects)[0].text, HasSubstr("while preparing"));
+}
+
+TEST(AttemptTest, AskedToStartAgainItSaysAgainThatItRuns) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnStart(At(11), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  EXPECT_THAT(All<StartAttempt>(effects), IsEmpty());
+  EXPECT_THAT(Said<Started>(effects), SizeIs(1));
+}
+
+TEST(AttemptTest, ARankThatCannotBeExecutedIsReportedBehindStarted) {
+  Attempt attempt = PreparedAttempt();
+  Effects effects;
+  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnRankStarted(4, 104, &effects);
+  effects.clear();
+  attempt.OnRankExited(At(10), 5, Code(126), absl::ZeroDuration(), &effects);
+  ASSERT_THAT(effects, SizeIs(2));
+  ASSERT_THAT(Said<Started>(effects), SizeIs(1));
+  EXPECT_THAT(Said<Started>(effects)[0].ranks, SizeIs(1));
+  EXPECT_EQ(Said<RankEnded>(effects)[0].exit, Code(126));
+}
+
+TEST(AttemptTest, AnEndIsReportedWithItsAgeAndOnlyOnce) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnRankExited(At(20), 4, Code(1), absl::Milliseconds(30), &effects);
+  attempt.OnRankExited(At(21), 4, Code(0), absl::ZeroDuration(), &effects);
+  ASSERT_THAT(Said<RankEnded>(effects), SizeIs(1));
+  EXPECT_EQ(Said<RankEnded>(effects)[0].ended_ago, absl::Milliseconds(30));
+  EXPECT_EQ(attempt.running_ranks(), 1);
+}
+
+TEST(AttemptTest, AnEndOfAForeignRankIsIgnored) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnRankExited(At(20), 77, Code(1), absl::ZeroDuration(), &effects);
+  EXPECT_THAT(effects, IsEmpty());
+}
+
+TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
+  for (Attempt attempt : {Attempt(TwoRanks()), PreparedAttempt()}) {
+    Effects effects;
+    attempt.OnStop(absl::Seconds(30), "pc2 cannot prepare", &effects);
+    EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+    attempt.OnReturned("", &effects);
+    EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+    EXPECT_EQ(attempt.phase(), Phase::kReturned);
+  }
+}
+
+TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
+  Attempt attempt(TwoRanks());
+  Effects effects;
+  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  effects.clear();
+  attempt.OnPrepared(Ready(), &effects);
+  EXPECT_THAT(effects, IsEmpty());
+  EXPECT_TRUE(attempt.live());
+}
+
+TEST(AttemptTest, AStopOfWhatHasReturnedIsAnsweredAgain) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnReturned("its supervisor was killed", &effects);
+  effects.clear();
+  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  ASSERT_THAT(effects, SizeIs(1));
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "its supervisor was killed");
+}
+
+TEST(AttemptTest, ASecondStopIsPassedOnSinceItMayBeShorter) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(absl::Seconds(1), "reclaimed", &effects);
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(2));
+  EXPECT_EQ(All<StopAttempt>(effects)[1].grace, absl::Seconds(1));
+}
+
+TEST(AttemptTest, ItsFilesGoWhenItIsForgottenAndReturned) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnReturned("", &effects);
+  EXPECT_THAT(All<DropAttempt>(effects), IsEmpty());
+  attempt.OnForget(&effects);
+  EXPECT_THAT(All<DropAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(attempt.phase(), Phase::kForgotten);
+}
+
+TEST(AttemptTest, ForgottenWhileItRunsItIsStoppedFirst) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnForget(&effects);
+  attempt.OnForget(&effects);
+  EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_THAT(All<DropAttempt>(effects), IsEmpty());
+  attempt.OnReturned("", &effects);
+  EXPECT_THAT(All<DropAttempt>(effects), SizeIs(1));
+}
+
+TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.StopForOurselves(absl::Seconds(10), "pc1 had no contact", &effects);
+  attempt.OnReturned("", &effects);
+  ASSERT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "pc1 had no contact");
+}
+
+TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStoppedItself("lease");
+  attempt.StopForOurselves(absl::Seconds(10), "pc1 had no contact", &effects);
+  attempt.OnReturned("", &effects);
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "");
+}
+
+TEST(AttemptTest, AHelloTellsWhatIsHeld) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnRankExited(At(30), 4, Code(3), absl::Seconds(1), &effects);
+  const HeldAttempt held = attempt.Held(At(40));
+  EXPECT_EQ(held.ref, kRef);
+  EXPECT_TRUE(held.started);
+  EXPECT_FALSE(held.returned);
+  EXPECT_EQ(held.running_for, absl::Seconds(30));
+  ASSERT_THAT(held.ranks, SizeIs(2));
+  EXPECT_EQ(held.ranks[0].exit, Code(3));
+  EXPECT_EQ(held.ranks[0].ended_ago, absl::Seconds(11));
+  EXPECT_EQ(held.ranks[1].pid, 105);
+  EXPECT_FALSE(held.ranks[1].exit);
+}
+
+TEST(AttemptTest, AnAdoptedOneGoesOnWhereItWas) {
+  AdoptedAttempt adopted;
+  adopted.ref = kRef;
+  adopted.devices = {3};
+  adopted.started = true;
+  adopted.running_for = absl::Seconds(60);
+  adopted.ranks = {{4, 104, std::nullopt, {}}, {5, 105, Code(0), absl::Seconds(7)}};
+  Attempt attempt(At(100), adopted);
+  EXPECT_EQ(attempt.phase(), Phase::kRunning);
+  EXPECT_EQ(attempt.running_ranks(), 1);
+  const HeldAttempt held = attempt.Held(At(101));
+  EXPECT_EQ(held.running_for, absl::Seconds(61));
+  EXPECT_EQ(held.ranks[1].ended_ago, absl::Seconds(8));
+  Effects effects;
+  attempt.OnRankExited(At(102), 4, Code(0), absl::ZeroDuration(), &effects);
+  EXPECT_THAT(Said<Started>(effects), IsEmpty());
+  EXPECT_THAT(Said<RankEnded>(effects), SizeIs(1));
+}
+
+TEST(AttemptTest, AnAdoptedOneThatIsOverOnlyHasFiles) {
+  AdoptedAttempt adopted;
+  adopted.ref = kRef;
+  adopted.returned = true;
+  adopted.lost_reason = "its supervisor was killed";
+  Attempt attempt(At(0), adopted);
+  EXPECT_FALSE(attempt.live());
+  EXPECT_TRUE(attempt.Held(At(0)).returned);
+  EXPECT_EQ(attempt.Held(At(0)).lost_reason, "its supervisor was killed");
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,91 @@
+#include "worker/core/connection.h"
+
+#include <algorithm>
+
+namespace hpc::worker {
+namespace {
+
+bool RepeatingHelpsLittle(const absl::Status& why) {
+  switch (why.code()) {
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Connection::Action Connection::Tick(MonoTime now) {
+  switch (state_) {
+    case State::kWaiting:
+      if (now < next_try_) return Action::kNone;
+      state_ = State::kConnecting;
+      give_up_at_ = now + kConnectTimeout;
+      return Action::kOpen;
+    case State::kConnecting:
+      return now < give_up_at_ ? Action::kNone : Action::kGiveUp;
+    case State::kConnected:
+      if (now < next_heartbeat_) return Action::kNone;
+      next_heartbeat_ = now + welcome_.heartbeat_interval;
+      return Action::kHeartbeat;
+  }
+  return Action::kNone;
+}
+
+MonoTime Connection::NextDeadline() const {
+  switch (state_) {
+    case State::kWaiting:
+      return next_try_;
+    case State::kConnecting:
+      return give_up_at_;
+    case State::kConnected:
+      return next_heartbeat_;
+  }
+  return MonoTime::Infinite();
+}
+
+void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
+  state_ = State::kConnected;
+  welcome_ = welcome;
+  problem_.clear();
+  last_contact_ = now;
+  next_heartbeat_ = now + welcome.heartbeat_interval;
+  quick_.Reset();
+  slow_.Reset();
+}
+
+void Connection::OnClosed(MonoTime now, const absl::Status& why, double jitter) {
+  if (state_ == State::kConnected) last_contact_ = std::max(last_contact_, now - kDetection);
+  state_ = State::kWaiting;
+  problem_ = std::string(why.message());
+  Backoff& backoff = RepeatingHelpsLittle(why) ? slow_ : quick_;
+  next_try_ = now + backoff.Next(jitter);
+}
+
+void Connection::Restart(MonoTime now) {
+  if (state_ == State::kConnected) last_contact_ = std::max(last_contact_, now - kDetection);
+  state_ = State::kWaiting;
+  next_try_ = now;
+}
+
+absl::Duration Connection::SilentFor(MonoTime now) const {
+  return connected() ? absl::ZeroDuration() : now - last_contact_;
+}
+
+MonoTime Connection::SilenceLimit() const {
+  if (connected()) return MonoTime::Infinite();
+  return last_contact_ + welcome_.stop_after_disconnect;
+}
+
+absl::Duration Connection::SupervisorLease() const {
+  const absl::Duration all = welcome_.stop_after_disconnect;
+  return std::max(all / 2, all - kDetection);
+}
+
+}  // namespace hpc::worker

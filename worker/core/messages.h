@@ -1,0 +1,232 @@
+// What a worker and the coordinator say to each other, as plain values: proto/hpc/v1/worker.proto
+// without protobuf. What only the shell knows (inventory, device usage, address) is added by it.
+#ifndef HPC_WORKER_CORE_MESSAGES_H_
+#define HPC_WORKER_CORE_MESSAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+
+namespace hpc::worker {
+
+enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
+enum class StoreHost { kAuto = 1, kWorker = 2, kRank0 = 3 };
+enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
+
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+// How a rank ended; exactly one of exit_code and signal is set.
+struct RankExit {
+  std::optional<int32_t> exit_code;
+  std::optional<int32_t> signal;
+  bool after_stop = false;
+  std::string message;
+  std::string traceback;
+
+  bool operator==(const RankExit&) const = default;
+};
+
+// One stream of a rank's output.
+struct StreamId {
+  AttemptRef ref;
+  int32_t rank = 0;
+  bool is_stderr = false;
+
+  auto operator<=>(const StreamId&) const = default;
+};
+
+// ---------------------------------------------------------------------------- coordinator says
+
+struct Welcome {
+  absl::Duration lease = absl::Seconds(6);
+  absl::Duration heartbeat_interval = absl::Seconds(2);
+  absl::Duration stop_after_disconnect = absl::Minutes(5);
+};
+
+struct Peer {
+  std::string node;
+  std::string address;
+  int32_t first_rank = 0;
+  int32_t ranks = 0;
+};
+
+struct Prepare {
+  AttemptRef ref;
+  int32_t node_rank = 0;
+  std::vector<int32_t> devices;
+  int32_t first_rank = 0;
+  int32_t ranks = 0;
+  int32_t world_size = 0;
+  std::vector<Peer> peers;  // by node rank, this node included
+  LaunchMode mode = LaunchMode::kTorchrun;
+  StoreHost store_host = StoreHost::kAuto;
+  int32_t restart_count = 0;
+  int32_t max_restarts = 0;
+  absl::Duration stop_grace = absl::Seconds(30);
+
+  std::string run_name;
+  std::string experiment;
+  std::vector<std::string> command;
+  std::string workdir;
+  KeyValues env;
+  LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
+  KeyValues params;
+};
+
+struct Start {
+  AttemptRef ref;
+  std::string master_addr;
+  int32_t master_port = 0;
+  StoreHost store_host = StoreHost::kWorker;
+};
+
+struct Stop {
+  AttemptRef ref;
+  absl::Duration grace;
+  std::string reason;
+};
+
+struct Forget {
+  AttemptRef ref;
+};
+
+struct SetOwner {
+  bool reclaimed = false;
+  std::optional<absl::Duration> left;  // unset: until lent
+  std::string reason;
+};
+
+struct GoToSleep {
+  std::string reason;
+};
+
+struct LogAck {
+  StreamId stream;
+  int64_t offset = 0;
+};
+
+struct MetricAck {
+  AttemptRef ref;
+  int32_t rank = 0;
+  int64_t end_offset = 0;
+};
+
+using CoordinatorMessage =
+    std::variant<Welcome, Prepare, Start, Stop, Forget, SetOwner, GoToSleep, LogAck, MetricAck>;
+
+// --------------------------------------------------------------------------------- worker says
+
+struct HeldRank {
+  int32_t rank = 0;
+  int64_t pid = 0;
+  std::optional<RankExit> exit;
+  absl::Duration ended_ago;
+};
+
+struct HeldAttempt {
+  AttemptRef ref;
+  bool started = false;
+  bool returned = false;
+  absl::Duration running_for;
+  std::vector<HeldRank> ranks;
+  std::string lost_reason;
+};
+
+struct Hello {
+  bool resumed = false;
+  bool owner_changed = false;  // on the PC, and the coordinator has not heard of it
+  bool reclaimed = false;
+  std::optional<absl::Duration> reclaim_left;
+  std::string reclaim_reason;
+  std::vector<HeldAttempt> attempts;
+};
+
+struct OwnerChanged {
+  bool reclaimed = false;
+  std::optional<absl::Duration> duration;  // unset: until lent
+  std::string reason;
+  absl::Duration grace;
+};
+
+struct Leaving {
+  std::string reason;
+};
+
+struct Prepared {
+  AttemptRef ref;
+  absl::Status status;
+  std::string store_addr;  // of the store's host only
+  int32_t store_port = 0;
+  bool store_client_ok = true;
+};
+
+struct Started {
+  AttemptRef ref;
+  std::vector<HeldRank> ranks;
+};
+
+struct RankEnded {
+  AttemptRef ref;
+  int32_t rank = 0;
+  RankExit exit;
+  absl::Duration ended_ago;
+};
+
+struct AttemptReturned {
+  AttemptRef ref;
+  std::string lost_reason;
+};
+
+// The five below are made by the shell; the agent knows nothing of output.
+struct EnvironmentReport {
+  AttemptRef ref;
+  KeyValues facts;
+  KeyValues added;
+};
+
+struct RendezvousReport {
+  AttemptRef ref;
+  std::vector<std::pair<std::string, int64_t>> arrivals;  // address and pid
+  std::string blocked_key;
+  int32_t waiting = 0;
+};
+
+struct LogData {
+  StreamId stream;
+  int64_t offset = 0;
+  std::string data;
+};
+
+struct LogEnd {
+  StreamId stream;
+  int64_t cut_bytes = 0;
+};
+
+struct MetricPoint {
+  std::string key;
+  int64_t step = 0;
+  double value = 0;
+  absl::Time at;
+};
+
+struct MetricData {
+  AttemptRef ref;
+  int32_t rank = 0;
+  int64_t end_offset = 0;
+  std::vector<MetricPoint> points;
+};
+
+using WorkerMessage =
+    std::variant<OwnerChanged, Leaving, Prepared, Started, RankEnded, AttemptReturned,
+                 EnvironmentReport, RendezvousReport, LogData, LogEnd, MetricData>;
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_MESSAGES_H_

@@ -1,0 +1,30 @@
+// Whose PC this is at the moment.
+#ifndef HPC_WORKER_CORE_OWNER_STATE_H_
+#define HPC_WORKER_CORE_OWNER_STATE_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace hpc::worker {
+
+// What makes a PC yield. Senses, calendars and energy rules become triggers of their own.
+enum class YieldTrigger {
+  kCommand = 1,      // `hpc-worker reclaim` on the PC
+  kCoordinator = 2,  // `hpcctl reclaim`
+};
+
+// Survives restarts of the worker, hence wall time.
+struct OwnerState {
+  bool reclaimed = false;
+  absl::Time until = absl::InfiniteFuture();  // infinite: until lent
+  std::string reason;
+  YieldTrigger trigger = YieldTrigger::kCommand;
+  bool unsent = false;  // changed on the PC, and the coordinator has not heard of it
+
+  bool operator==(const OwnerState&) const = default;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_OWNER_STATE_H_

@@ -1,0 +1,241 @@
+#include "worker/core/rank_environment.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace hpc::worker {
+namespace {
+
+// Other launchers' variables and the service manager's: they say something about the worker that is
+// not true of a rank.
+constexpr std::array kNeverInherited = {
+    "RANK",           "LOCAL_RANK",       "GROUP_RANK",      "ROLE_RANK",
+    "ROLE_NAME",      "ROLE_WORLD_SIZE",  "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
+    "NODE_RANK",      "GROUP_WORLD_SIZE", "MASTER_ADDR",     "MASTER_PORT",
+    "NNODES",         "USE_LIBUV",        "NOTIFY_SOCKET",   "WATCHDOG_USEC",
+    "WATCHDOG_PID",   "LISTEN_FDS",       "LISTEN_PID",      "LISTEN_FDNAMES",
+    "JOURNAL_STREAM", "INVOCATION_ID",    "SYSTEMD_EXEC_PID"};
+constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_", "PET_", "SLURM_",
+                                                "OMPI_COMM_WORLD_", "HPC_"};
+
+bool NeverInherited(absl::string_view key) {
+  return std::any_of(kNeverInherited.begin(), kNeverInherited.end(),
+                     [&](const char* name) { return key == name; }) ||
+         std::any_of(kNeverInheritedPrefixes.begin(), kNeverInheritedPrefixes.end(),
+                     [&](const char* prefix) { return absl::StartsWith(key, prefix); });
+}
+
+// One rank's variables while they are put together.
+class Variables {
+ public:
+  Variables(const std::vector<std::string>& own, const KeyValues& user) {
+    for (const std::string& entry : own) {
+      const size_t equals = entry.find('=');
+      if (equals == std::string::npos || equals == 0) continue;
+      std::string key = entry.substr(0, equals);
+      if (!NeverInherited(key)) all_[std::move(key)] = entry.substr(equals + 1);
+    }
+    for (const auto& [key, value] : user) {
+      all_[key] = value;
+      users_.insert(key);
+    }
+  }
+
+  void Launcher(const std::string& key, const absl::AlphaNum& value) {
+    if (users_.count(key) == 0) Add(key, std::string(value.Piece()));
+  }
+  void Default(const std::string& key, const absl::AlphaNum& value) {
+    if (all_.count(key) == 0) Add(key, std::string(value.Piece()));
+  }
+  void Prepend(const std::string& key, const std::string& value) {
+    const auto it = all_.find(key);
+    Add(key, it == all_.end() || it->second.empty() ? value : value + ":" + it->second);
+  }
+
+  std::vector<std::string> ToList() const {
+    std::vector<std::string> out;
+    out.reserve(all_.size());
+    for (const auto& [key, value] : all_) out.push_back(key + "=" + value);
+    return out;
+  }
+  const KeyValues& added() const { return added_; }
+
+ private:
+  void Add(const std::string& key, std::string value) {
+    added_.emplace_back(key, value);
+    all_[key] = std::move(value);
+  }
+
+  std::map<std::string, std::string> all_;
+  std::set<std::string> users_;
+  KeyValues added_;
+};
+
+// What torchrun gives its workers; MASTER_ADDR and the like follow with the start.
+void AddTorchrun(const Prepare& prepare, int32_t local_rank, Variables* out) {
+  const int32_t rank = prepare.first_rank + local_rank;
+  out->Launcher("RANK", rank);
+  out->Launcher("LOCAL_RANK", local_rank);
+  out->Launcher("GROUP_RANK", prepare.node_rank);
+  out->Launcher("ROLE_RANK", rank);
+  out->Launcher("ROLE_NAME", "default");
+  out->Launcher("ROLE_WORLD_SIZE", prepare.world_size);
+  out->Launcher("WORLD_SIZE", prepare.world_size);
+  out->Launcher("LOCAL_WORLD_SIZE", prepare.ranks);
+  out->Launcher("GROUP_WORLD_SIZE", prepare.peers.size());
+  out->Launcher("TORCHELASTIC_RUN_ID", prepare.ref.run);
+  out->Launcher("TORCHELASTIC_RESTART_COUNT", prepare.restart_count);
+  out->Launcher("TORCHELASTIC_MAX_RESTARTS", prepare.max_restarts);
+  out->Default("TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
+  if (prepare.ranks > 1) out->Default("OMP_NUM_THREADS", 1);
+}
+
+// What a launcher that runs as the command finds its peers by: torchrun reads PET_*, Lightning and
+// others the plain names.
+void AddPerNode(const Prepare& prepare, size_t gpus, Variables* out) {
+  out->Launcher("NODE_RANK", prepare.node_rank);
+  out->Launcher("NNODES", prepare.peers.size());
+  out->Launcher("PET_NNODES", prepare.peers.size());
+  out->Launcher("PET_NODE_RANK", prepare.node_rank);
+  out->Launcher("PET_NPROC_PER_NODE", std::max<size_t>(1, gpus));
+}
+
+void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Variables* out) {
+  out->Launcher("HPC_RUN_ID", prepare.ref.run);
+  out->Launcher("HPC_ATTEMPT", prepare.ref.number);
+  out->Launcher("HPC_RUN_NAME", prepare.run_name);
+  out->Launcher("HPC_EXPERIMENT", prepare.experiment);
+  out->Launcher("HPC_NODE", facts.node);
+  out->Launcher("HPC_RESTART_COUNT", prepare.restart_count);
+  out->Launcher("HPC_RUN_DIR", facts.run_dir);
+  out->Launcher("HPC_METRICS_FILE", MetricsFile(facts.attempt_dir, rank));
+  if (!prepare.params.empty()) out->Launcher("HPC_PARAMS_FILE", ParamsFile(facts.attempt_dir));
+  if (!facts.hpc_py_dir.empty()) out->Prepend("PYTHONPATH", facts.hpc_py_dir);
+  out->Default("PYTHONUNBUFFERED", 1);
+  out->Launcher("TORCHELASTIC_ERROR_FILE", ErrorFile(facts.attempt_dir, rank));
+}
+
+void AddDevices(const LocalFacts& facts, Variables* out) {
+  if (!facts.has_gpus) return;
+  out->Launcher("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  // All GPUs of the node's share for each of its ranks: programs pick theirs by LOCAL_RANK.
+  out->Launcher("CUDA_VISIBLE_DEVICES", absl::StrJoin(facts.gpus, ","));
+}
+
+// Without these a library may choose an interface that the peers cannot reach (VPN, docker).
+void AddNetwork(const LocalFacts& facts, Variables* out) {
+  if (!facts.interface.empty()) {
+    out->Default("GLOO_SOCKET_IFNAME", facts.interface);
+    out->Default("TP_SOCKET_IFNAME", facts.interface);
+    out->Default("NCCL_SOCKET_IFNAME", "=" + facts.interface);
+  }
+  const bool ipv6 = facts.address.find(':') != std::string::npos;
+  out->Default("NCCL_SOCKET_FAMILY", ipv6 ? "AF_INET6" : "AF_INET");
+  if (!facts.has_rdma) out->Default("NCCL_IB_DISABLE", 1);
+  out->Default("NCCL_DEBUG", "WARN");
+  // Its port would clash between two runs on one PC.
+  out->Default("NCCL_RAS_ENABLE", 0);
+}
+
+std::vector<std::string> Arguments(const Prepare& prepare, int32_t local_rank) {
+  std::vector<std::string> argv = prepare.command;
+  switch (prepare.legacy_local_rank) {
+    case LegacyLocalRank::kNone:
+      break;
+    case LegacyLocalRank::kDash:
+      argv.push_back(absl::StrCat("--local-rank=", local_rank));
+      break;
+    case LegacyLocalRank::kUnderscore:
+      argv.push_back(absl::StrCat("--local_rank=", local_rank));
+      break;
+  }
+  return argv;
+}
+
+void MergeAdded(const KeyValues& of_rank, bool first, KeyValues* all) {
+  if (first) {
+    *all = of_rank;
+    return;
+  }
+  // Every rank of a node gets the same keys in the same order.
+  for (size_t i = 0; i < all->size(); ++i) {
+    const std::string& value = of_rank[i].second;
+    std::string& joined = (*all)[i].second;
+    if (joined != value) absl::StrAppend(&joined, ",", value);
+  }
+}
+
+}  // namespace
+
+RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
+  RankPrograms out;
+  for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
+    const int32_t rank = prepare.first_rank + local_rank;
+    Variables variables(facts.own_env, prepare.env);
+    if (prepare.mode == LaunchMode::kTorchrun) {
+      AddTorchrun(prepare, local_rank, &variables);
+    } else {
+      AddPerNode(prepare, facts.gpus.size(), &variables);
+    }
+    AddOurs(prepare, facts, rank, &variables);
+    AddDevices(facts, &variables);
+    AddNetwork(facts, &variables);
+    out.ranks.push_back({rank, local_rank, Arguments(prepare, local_rank), variables.ToList()});
+    MergeAdded(variables.added(), local_rank == 0, &out.added);
+  }
+  return out;
+}
+
+KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start) {
+  KeyValues all = {{"MASTER_ADDR", start.master_addr},
+                   {"MASTER_PORT", absl::StrCat(start.master_port)}};
+  if (prepare.mode == LaunchMode::kTorchrun) {
+    const bool worker_hosts = start.store_host == StoreHost::kWorker;
+    all.emplace_back("TORCHELASTIC_USE_AGENT_STORE", worker_hosts ? "True" : "False");
+    // Left to choose, the worker hosts, except where some node's torch was built without libuv;
+    // that torch then needs to be told not to ask for it.
+    if (!worker_hosts && prepare.store_host == StoreHost::kAuto) all.emplace_back("USE_LIBUV", "0");
+  } else {
+    all.emplace_back("PET_MASTER_ADDR", start.master_addr);
+    all.emplace_back("PET_MASTER_PORT", absl::StrCat(start.master_port));
+  }
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const auto& ours) {
+                             return std::any_of(
+                                 prepare.env.begin(), prepare.env.end(),
+                                 [&](const auto& users) { return users.first == ours.first; });
+                           }),
+            all.end());
+  return all;
+}
+
+std::string MetricsFile(const std::string& attempt_dir, int32_t rank) {
+  return absl::StrCat(attempt_dir, "/metrics-", rank, ".jsonl");
+}
+
+std::string ErrorFile(const std::string& attempt_dir, int32_t rank) {
+  return absl::StrCat(attempt_dir, "/error-", rank, ".json");
+}
+
+std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr) {
+  return absl::StrCat(attempt_dir, "/rank-", rank, is_stderr ? ".err" : ".out");
+}
+
+std::string ParamsFile(const std::string& attempt_dir) { return attempt_dir + "/params.json"; }
+
+std::string GetVariable(const std::vector<std::string>& env, absl::string_view key) {
+  for (const std::string& entry : env) {
+    if (absl::StartsWith(entry, key) && entry.size() > key.size() && entry[key.size()] == '=') {
+      return entry.substr(key.size() + 1);
+    }
+  }
+  return "";
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,63 @@
+// The environment and arguments of each rank. Pure.
+//
+// Three kinds of variables, so that what a user sets always wins:
+//   the user's       (--env) are taken as they are
+//   the launcher's   (RANK, MASTER_ADDR, HPC_RUN_ID ...) replace what the worker itself was started
+//                    with, whatever family of launcher that came from
+//   defaults         (NCCL_DEBUG, OMP_NUM_THREADS, GLOO_SOCKET_IFNAME ...) are added only where
+//                    neither the user nor the worker's own environment has a value
+#ifndef HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
+#define HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "worker/core/messages.h"
+
+namespace hpc::worker {
+
+// What a rank's environment needs to know of this PC.
+struct LocalFacts {
+  std::string node;
+  std::string interface;      // on which the attempt's peers are reached, "eth0"; "": unknown
+  std::string address;        // of this node, as its peers know it
+  bool has_rdma = false;      // there is an InfiniBand or RoCE device
+  bool has_gpus = false;      // the node has GPUs, given to this attempt or not
+  std::vector<int32_t> gpus;  // given to this attempt, in PCI bus order
+  std::string hpc_py_dir;     // folder of hpc.py; "": not there
+  std::string attempt_dir;    // of the rank's files
+  std::string run_dir;        // stays over the run's attempts
+  std::vector<std::string> own_env;  // "KEY=VALUE", of the worker
+};
+
+struct RankProgram {
+  int32_t rank = 0;
+  int32_t local_rank = 0;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "KEY=VALUE"
+};
+
+struct RankPrograms {
+  std::vector<RankProgram> ranks;
+  KeyValues added;  // what was added to the worker's own and the user's; values that differ by rank
+                    // are joined by commas
+};
+
+RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts);
+
+// What is known only once every node is prepared. The user's values are left out.
+KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start);
+
+// Files of an attempt dir, as supervisor/spec.h names them.
+std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
+std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
+std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);
+std::string ParamsFile(const std::string& attempt_dir);
+
+// The value of `key` in a list of "KEY=VALUE"; "" if it is not there.
+std::string GetVariable(const std::vector<std::string>& env, absl::string_view key);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_RANK_ENVIRONMENT_H_

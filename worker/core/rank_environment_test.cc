@@ -1,0 +1,246 @@
+#include "worker/core/rank_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::StartsWith;
+
+// The second of two nodes with two ranks each.
+Prepare SecondNode() {
+  Prepare prepare;
+  prepare.ref = {42, 3};
+  prepare.node_rank = 1;
+  prepare.devices = {0, 1};
+  prepare.first_rank = 2;
+  prepare.ranks = 2;
+  prepare.world_size = 4;
+  prepare.peers = {{"pc1", "10.0.0.1", 0, 2}, {"pc2", "10.0.0.2", 2, 2}};
+  prepare.restart_count = 2;
+  prepare.max_restarts = 5;
+  prepare.run_name = "train";
+  prepare.experiment = "digits";
+  prepare.command = {"python", "train.py"};
+  prepare.workdir = "/work";
+  return prepare;
+}
+
+LocalFacts GpuNode() {
+  LocalFacts facts;
+  facts.node = "pc2";
+  facts.interface = "enp3s0";
+  facts.address = "10.0.0.2";
+  facts.has_gpus = true;
+  facts.gpus = {0, 1};
+  facts.hpc_py_dir = "/usr/share/hpcctl/python";
+  facts.attempt_dir = "/var/lib/hpc-worker/attempts/42.3";
+  facts.run_dir = "/var/lib/hpc-worker/runs/42";
+  facts.own_env = {"PATH=/usr/bin", "HOME=/root"};
+  return facts;
+}
+
+LocalFacts CpuNode() {
+  LocalFacts facts = GpuNode();
+  facts.has_gpus = false;
+  facts.gpus.clear();
+  return facts;
+}
+
+std::vector<std::string> Env(const Prepare& prepare, const LocalFacts& facts, size_t local = 0) {
+  return MakeRankPrograms(prepare, facts).ranks[local].env;
+}
+
+TEST(RankEnvironmentTest, GivesTorchrunsVariables) {
+  const std::vector<std::string> env = Env(SecondNode(), GpuNode(), 1);
+  for (const char* expected :
+       {"RANK=3", "LOCAL_RANK=1", "GROUP_RANK=1", "ROLE_RANK=3", "ROLE_NAME=default",
+        "ROLE_WORLD_SIZE=4", "WORLD_SIZE=4", "LOCAL_WORLD_SIZE=2", "GROUP_WORLD_SIZE=2",
+        "TORCHELASTIC_RESTART_COUNT=2", "TORCHELASTIC_MAX_RESTARTS=5", "TORCHELASTIC_RUN_ID=42",
+        "TORCHELASTIC_ERROR_FILE=/var/lib/hpc-worker/attempts/42.3/error-3.json",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING=1", "OMP_NUM_THREADS=1", "PYTHONUNBUFFERED=1"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+}
+
+TEST(RankEnvironmentTest, GivesOurOwnVariables) {
+  const std::vector<std::string> env = Env(SecondNode(), GpuNode());
+  for (const char* expected :
+       {"HPC_RUN_ID=42", "HPC_ATTEMPT=3", "HPC_RUN_NAME=train", "HPC_EXPERIMENT=digits",
+        "HPC_NODE=pc2", "HPC_RESTART_COUNT=2", "HPC_RUN_DIR=/var/lib/hpc-worker/runs/42",
+        "HPC_METRICS_FILE=/var/lib/hpc-worker/attempts/42.3/metrics-2.jsonl",
+        "PYTHONPATH=/usr/share/hpcctl/python"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+  EXPECT_THAT(env, Not(Contains(StartsWith("HPC_PARAMS_FILE="))));
+}
+
+TEST(RankEnvironmentTest, NamesTheParametersWhereThereAreSome) {
+  Prepare prepare = SecondNode();
+  prepare.params = {{"lr", "0.1"}};
+  EXPECT_THAT(Env(prepare, GpuNode()),
+              Contains("HPC_PARAMS_FILE=/var/lib/hpc-worker/attempts/42.3/params.json"));
+}
+
+TEST(RankEnvironmentTest, ASingleRankKeepsAllItsThreads) {
+  Prepare prepare = SecondNode();
+  prepare.ranks = 1;
+  EXPECT_THAT(Env(prepare, GpuNode()), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
+}
+
+TEST(RankEnvironmentTest, EveryRankSeesExactlyTheGpusOfItsNodesShare) {
+  LocalFacts facts = GpuNode();
+  facts.gpus = {1, 3};
+  for (size_t local : {0, 1}) {
+    EXPECT_THAT(Env(SecondNode(), facts, local), Contains("CUDA_VISIBLE_DEVICES=1,3"));
+    EXPECT_THAT(Env(SecondNode(), facts, local), Contains("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+  }
+}
+
+TEST(RankEnvironmentTest, HidesGpusThatWereNotGiven) {
+  LocalFacts facts = GpuNode();
+  facts.gpus.clear();
+  facts.own_env.push_back("CUDA_VISIBLE_DEVICES=0");
+  EXPECT_THAT(Env(SecondNode(), facts), Contains("CUDA_VISIBLE_DEVICES="));
+}
+
+TEST(RankEnvironmentTest, SaysNothingOfGpusWhereThereAreNone) {
+  EXPECT_THAT(Env(SecondNode(), CpuNode()), Not(Contains(StartsWith("CUDA_"))));
+}
+
+TEST(RankEnvironmentTest, NamesTheInterfaceThatReachesThePeers) {
+  const std::vector<std::string> env = Env(SecondNode(), GpuNode());
+  for (const char* expected :
+       {"GLOO_SOCKET_IFNAME=enp3s0", "TP_SOCKET_IFNAME=enp3s0", "NCCL_SOCKET_IFNAME==enp3s0",
+        "NCCL_SOCKET_FAMILY=AF_INET", "NCCL_IB_DISABLE=1", "NCCL_DEBUG=WARN"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+}
+
+TEST(RankEnvironmentTest, LeavesInfinibandOnWhereThereIsSome) {
+  LocalFacts facts = GpuNode();
+  facts.has_rdma = true;
+  EXPECT_THAT(Env(SecondNode(), facts), Not(Contains(StartsWith("NCCL_IB_DISABLE="))));
+}
+
+TEST(RankEnvironmentTest, SpeaksIpv6WhereThePeersDo) {
+  LocalFacts facts = GpuNode();
+  facts.address = "fd00::2";
+  EXPECT_THAT(Env(SecondNode(), facts), Contains("NCCL_SOCKET_FAMILY=AF_INET6"));
+}
+
+TEST(RankEnvironmentTest, TheUsersValueAlwaysWins) {
+  Prepare prepare = SecondNode();
+  prepare.env = {{"RANK", "9"}, {"NCCL_DEBUG", "INFO"}, {"CUDA_VISIBLE_DEVICES", "7"}};
+  const RankPrograms programs = MakeRankPrograms(prepare, GpuNode());
+  EXPECT_THAT(programs.ranks[0].env, Contains("RANK=9"));
+  EXPECT_THAT(programs.ranks[0].env, Contains("NCCL_DEBUG=INFO"));
+  EXPECT_THAT(programs.ranks[0].env, Contains("CUDA_VISIBLE_DEVICES=7"));
+  for (const char* key : {"RANK", "NCCL_DEBUG", "CUDA_VISIBLE_DEVICES"}) {
+    EXPECT_THAT(programs.added, Not(Contains(Pair(key, ::testing::_))));
+  }
+}
+
+TEST(RankEnvironmentTest, DefaultsYieldToTheWorkersOwnEnvironment) {
+  LocalFacts facts = GpuNode();
+  facts.own_env = {"PATH=/usr/bin", "NCCL_DEBUG=TRACE", "OMP_NUM_THREADS=8"};
+  EXPECT_THAT(Env(SecondNode(), facts), Contains("NCCL_DEBUG=TRACE"));
+  EXPECT_THAT(Env(SecondNode(), facts), Contains("OMP_NUM_THREADS=8"));
+}
+
+TEST(RankEnvironmentTest, AnotherLaunchersVariablesAreNotInherited) {
+  LocalFacts facts = GpuNode();
+  facts.own_env = {"PATH=/usr/bin",        "RANK=77",
+                   "MASTER_ADDR=10.9.9.9", "SLURM_JOB_ID=5",
+                   "NOTIFY_SOCKET=/run/n", "HPC_WORKER_COORDINATOR=10.0.0.1:7077",
+                   "PET_NNODES=9",         "TORCHELASTIC_USE_AGENT_STORE=True"};
+  const std::vector<std::string> env = Env(SecondNode(), facts);
+  EXPECT_THAT(env, Contains("PATH=/usr/bin"));
+  EXPECT_THAT(env, Contains("RANK=2"));
+  for (const char* prefix : {"MASTER_ADDR=", "SLURM_", "NOTIFY_SOCKET=", "HPC_WORKER_", "PET_",
+                             "TORCHELASTIC_USE_AGENT_STORE="}) {
+    EXPECT_THAT(env, Not(Contains(StartsWith(prefix))));
+  }
+}
+
+TEST(RankEnvironmentTest, PutsHpcPyInFrontOfPythonPath) {
+  Prepare prepare = SecondNode();
+  prepare.env = {{"PYTHONPATH", "/home/a/lib"}};
+  EXPECT_THAT(Env(prepare, GpuNode()), Contains("PYTHONPATH=/usr/share/hpcctl/python:/home/a/lib"));
+}
+
+TEST(RankEnvironmentTest, RecordsWhatItAdded) {
+  const KeyValues added = MakeRankPrograms(SecondNode(), GpuNode()).added;
+  EXPECT_THAT(added, Contains(Pair("WORLD_SIZE", "4")));
+  EXPECT_THAT(added, Contains(Pair("RANK", "2,3")));
+  EXPECT_THAT(added, Not(Contains(Pair("PATH", ::testing::_))));
+}
+
+TEST(RankEnvironmentTest, PerNodeModeLeavesTheRanksToTheCommand) {
+  Prepare prepare = SecondNode();
+  prepare.mode = LaunchMode::kPerNode;
+  prepare.ranks = 1;
+  prepare.first_rank = 1;
+  const std::vector<std::string> env = Env(prepare, GpuNode());
+  for (const char* expected :
+       {"NODE_RANK=1", "NNODES=2", "PET_NNODES=2", "PET_NODE_RANK=1", "PET_NPROC_PER_NODE=2"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+  for (const char* prefix : {"RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "TORCHELASTIC_RUN_ID="}) {
+    EXPECT_THAT(env, Not(Contains(StartsWith(prefix))));
+  }
+}
+
+TEST(RankEnvironmentTest, TellsOldScriptsTheirLocalRankAsAnArgument) {
+  Prepare prepare = SecondNode();
+  EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
+              ElementsAre("python", "train.py"));
+  prepare.legacy_local_rank = LegacyLocalRank::kDash;
+  EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
+              ElementsAre("python", "train.py", "--local-rank=1"));
+  prepare.legacy_local_rank = LegacyLocalRank::kUnderscore;
+  EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
+              ElementsAre("python", "train.py", "--local_rank=1"));
+}
+
+TEST(StartEnvironmentTest, TheWorkersStoreIsUsedByEveryRankAsAClient) {
+  EXPECT_THAT(MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, StoreHost::kWorker}),
+              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                          Pair("TORCHELASTIC_USE_AGENT_STORE", "True")));
+}
+
+TEST(StartEnvironmentTest, ATorchWithoutLibuvIsToldNotToUseIt) {
+  EXPECT_THAT(MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
+              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                          Pair("TORCHELASTIC_USE_AGENT_STORE", "False"), Pair("USE_LIBUV", "0")));
+}
+
+TEST(StartEnvironmentTest, Rank0HostsAsAskedWithoutFurtherAdvice) {
+  Prepare prepare = SecondNode();
+  prepare.store_host = StoreHost::kRank0;
+  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
+              Not(Contains(Pair("USE_LIBUV", "0"))));
+}
+
+TEST(StartEnvironmentTest, PerNodeModeTellsTorchrunWhereToMeet) {
+  Prepare prepare = SecondNode();
+  prepare.mode = LaunchMode::kPerNode;
+  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
+              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                          Pair("PET_MASTER_ADDR", "10.0.0.1"), Pair("PET_MASTER_PORT", "4321")));
+}
+
+TEST(StartEnvironmentTest, TheUsersValueIsLeftAlone) {
+  Prepare prepare = SecondNode();
+  prepare.env = {{"MASTER_PORT", "29500"}};
+  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kWorker}),
+              Not(Contains(Pair("MASTER_PORT", ::testing::_))));
+}
+
+}  // namespace
+}  // namespace hpc::worker
