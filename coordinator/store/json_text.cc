@@ -1,0 +1,219 @@
+#include "coordinator/store/json_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "coordinator/store/names.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using nlohmann::json;
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Collects the strings of a flat array or object, with the keys of the latter. A parsed tree would
+// lose the order and the repetition of keys.
+class FlatTexts : public nlohmann::json_sax<json> {
+ public:
+  explicit FlatTexts(bool object) : object_(object) {}
+
+  std::vector<std::string> keys;
+  std::vector<std::string> values;
+
+  bool string(string_t& text) override {
+    values.push_back(std::move(text));
+    return depth_ == 1;
+  }
+  bool key(string_t& text) override {
+    keys.push_back(std::move(text));
+    return true;
+  }
+  bool start_object(size_t) override { return object_ && ++depth_ == 1; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return !object_ && ++depth_ == 1; }
+  bool end_array() override { return true; }
+  bool null() override { return false; }
+  bool boolean(bool) override { return false; }
+  bool number_integer(number_integer_t) override { return false; }
+  bool number_unsigned(number_unsigned_t) override { return false; }
+  bool number_float(number_float_t, const string_t&) override { return false; }
+  bool binary(binary_t&) override { return false; }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  const bool object_;
+  int depth_ = 0;
+};
+
+// Reads members of one object; false once any has the wrong type.
+class Members {
+ public:
+  explicit Members(const json& object) : object_(object), ok_(object.is_object()) {}
+
+  bool ok() const { return ok_; }
+
+  void Text(const char* name, std::string* out) {
+    if (const json* value = Find(name)) {
+      ok_ = ok_ && value->is_string();
+      if (ok_) *out = value->get<std::string>();
+    }
+  }
+  template <typename Int>
+  void Number(const char* name, Int* out) {
+    if (const json* value = Find(name)) {
+      ok_ = ok_ && value->is_number_integer();
+      if (ok_) *out = value->get<Int>();
+    }
+  }
+
+ private:
+  const json* Find(const char* name) {
+    if (!ok_) return nullptr;
+    const auto it = object_.find(name);
+    return it == object_.end() ? nullptr : &*it;
+  }
+
+  const json& object_;
+  bool ok_;
+};
+
+bool ReadOne(const json& object, Device* device) {
+  Members in(object);
+  std::string kind(ToWord(device->kind));
+  in.Number("index", &device->index);
+  in.Text("kind", &kind);
+  in.Text("uuid", &device->uuid);
+  in.Text("name", &device->name);
+  in.Number("memory_bytes", &device->memory_bytes);
+  in.Text("pci_bus_id", &device->pci_bus_id);
+  const std::optional<DeviceKind> known = FromWord<DeviceKind>(kind);
+  if (!in.ok() || !known.has_value()) return false;
+  device->kind = *known;
+  return true;
+}
+
+bool ReadOne(const json& object, Disk* disk) {
+  Members in(object);
+  in.Text("mount", &disk->mount);
+  in.Number("total_bytes", &disk->total_bytes);
+  in.Number("free_bytes", &disk->free_bytes);
+  return in.ok();
+}
+
+bool ReadOne(const json& object, NetworkInterface* interface) {
+  Members in(object);
+  in.Text("name", &interface->name);
+  in.Text("address", &interface->address);
+  in.Text("mac", &interface->mac);
+  in.Number("speed_mbps", &interface->speed_mbps);
+  in.Text("broadcast", &interface->broadcast);
+  return in.ok();
+}
+
+template <typename T>
+std::optional<std::vector<T>> ReadAll(const std::string& text) {
+  const json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_array()) return std::nullopt;
+  std::vector<T> all;
+  for (const json& object : parsed) {
+    if (!ReadOne(object, &all.emplace_back())) return std::nullopt;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string ToJson(const std::vector<std::string>& list) { return Dump(json(list)); }
+
+std::optional<std::vector<std::string>> TextsFromJson(const std::string& json_text) {
+  FlatTexts texts(/*object=*/false);
+  if (!json::sax_parse(json_text, &texts)) return std::nullopt;
+  return std::move(texts.values);
+}
+
+std::string ToJson(const std::vector<int32_t>& list) { return Dump(json(list)); }
+
+std::optional<std::vector<int32_t>> IntsFromJson(const std::string& json_text) {
+  const json parsed = json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_array()) return std::nullopt;
+  std::vector<int32_t> ints;
+  for (const json& value : parsed) {
+    if (!value.is_number_integer()) return std::nullopt;
+    ints.push_back(value.get<int32_t>());
+  }
+  return ints;
+}
+
+std::string ToJson(const TextPairs& pairs) {
+  std::string out = "{";
+  for (const auto& [key, value] : pairs) {
+    if (out.size() > 1) out += ',';
+    out += Dump(json(key));
+    out += ':';
+    out += Dump(json(value));
+  }
+  out += '}';
+  return out;
+}
+
+std::optional<TextPairs> PairsFromJson(const std::string& json_text) {
+  FlatTexts texts(/*object=*/true);
+  if (!json::sax_parse(json_text, &texts)) return std::nullopt;
+  TextPairs pairs;
+  pairs.reserve(texts.keys.size());
+  for (size_t i = 0; i < texts.keys.size(); ++i) {
+    pairs.emplace_back(std::move(texts.keys[i]), std::move(texts.values[i]));
+  }
+  return pairs;
+}
+
+std::string ToJson(const std::vector<Device>& devices) {
+  json all = json::array();
+  for (const Device& device : devices) {
+    all.push_back({{"index", device.index},
+                   {"kind", std::string(ToWord(device.kind))},
+                   {"uuid", device.uuid},
+                   {"name", device.name},
+                   {"memory_bytes", device.memory_bytes},
+                   {"pci_bus_id", device.pci_bus_id}});
+  }
+  return Dump(all);
+}
+
+std::optional<std::vector<Device>> DevicesFromJson(const std::string& json_text) {
+  return ReadAll<Device>(json_text);
+}
+
+std::string ToJson(const std::vector<Disk>& disks) {
+  json all = json::array();
+  for (const Disk& disk : disks) {
+    all.push_back({{"mount", disk.mount},
+                   {"total_bytes", disk.total_bytes},
+                   {"free_bytes", disk.free_bytes}});
+  }
+  return Dump(all);
+}
+
+std::optional<std::vector<Disk>> DisksFromJson(const std::string& json_text) {
+  return ReadAll<Disk>(json_text);
+}
+
+std::string ToJson(const std::vector<NetworkInterface>& interfaces) {
+  json all = json::array();
+  for (const NetworkInterface& interface : interfaces) {
+    all.push_back({{"name", interface.name},
+                   {"address", interface.address},
+                   {"mac", interface.mac},
+                   {"speed_mbps", interface.speed_mbps},
+                   {"broadcast", interface.broadcast}});
+  }
+  return Dump(all);
+}
+
+std::optional<std::vector<NetworkInterface>> InterfacesFromJson(const std::string& json_text) {
+  return ReadAll<NetworkInterface>(json_text);
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,41 @@
+// Lists and maps as the JSON text that the database holds. What is not valid UTF-8 is stored with
+// U+FFFD in its place. Reading: nullopt if the text is not what these functions write.
+#ifndef HPC_COORDINATOR_STORE_JSON_TEXT_H_
+#define HPC_COORDINATOR_STORE_JSON_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
+
+// ["a","b"]
+std::string ToJson(const std::vector<std::string>& list);
+std::optional<std::vector<std::string>> TextsFromJson(const std::string& json);
+
+// [0,1]
+std::string ToJson(const std::vector<int32_t>& list);
+std::optional<std::vector<int32_t>> IntsFromJson(const std::string& json);
+
+// {"k":"v"}, in the given order and with keys as often as given.
+std::string ToJson(const TextPairs& pairs);
+std::optional<TextPairs> PairsFromJson(const std::string& json);
+
+// Arrays of objects with the members' names. Unknown members are ignored, missing ones keep their
+// defaults, so that a member can be added without a migration.
+std::string ToJson(const std::vector<Device>& devices);
+std::optional<std::vector<Device>> DevicesFromJson(const std::string& json);
+std::string ToJson(const std::vector<Disk>& disks);
+std::optional<std::vector<Disk>> DisksFromJson(const std::string& json);
+std::string ToJson(const std::vector<NetworkInterface>& interfaces);
+std::optional<std::vector<NetworkInterface>> InterfacesFromJson(const std::string& json);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_STORE_JSON_TEXT_H_

@@ -1,0 +1,136 @@
+#include "coordinator/store/names.h"
+
+namespace hpc::coordinator {
+namespace {
+
+template <typename E>
+struct Word {
+  E value;
+  absl::string_view word;
+};
+
+template <typename E>
+struct Words;
+
+template <>
+struct Words<RunState> {
+  static constexpr Word<RunState> kAll[] = {
+      {RunState::kQueued, "queued"},       {RunState::kStarting, "starting"},
+      {RunState::kRunning, "running"},     {RunState::kStopping, "stopping"},
+      {RunState::kSucceeded, "succeeded"}, {RunState::kFailed, "failed"},
+      {RunState::kCancelled, "cancelled"}, {RunState::kTimedOut, "timed-out"},
+  };
+};
+
+template <>
+struct Words<AttemptState> {
+  static constexpr Word<AttemptState> kAll[] = {
+      {AttemptState::kWaking, "waking"},     {AttemptState::kPreparing, "preparing"},
+      {AttemptState::kStarting, "starting"}, {AttemptState::kRunning, "running"},
+      {AttemptState::kStopping, "stopping"}, {AttemptState::kEnded, "ended"},
+  };
+};
+
+template <>
+struct Words<AttemptOutcome> {
+  static constexpr Word<AttemptOutcome> kAll[] = {
+      {AttemptOutcome::kNone, ""},
+      {AttemptOutcome::kSucceeded, "succeeded"},
+      {AttemptOutcome::kProgramFailed, "program-failed"},
+      {AttemptOutcome::kRefused, "refused"},
+      {AttemptOutcome::kCancelled, "cancelled"},
+      {AttemptOutcome::kTimedOut, "timed-out"},
+      {AttemptOutcome::kReclaimed, "reclaimed"},
+      {AttemptOutcome::kNodeLost, "node-lost"},
+      {AttemptOutcome::kStartFailed, "start-failed"},
+  };
+};
+
+template <>
+struct Words<LaunchMode> {
+  static constexpr Word<LaunchMode> kAll[] = {
+      {LaunchMode::kTorchrun, "torchrun"},
+      {LaunchMode::kPerNode, "per-node"},
+  };
+};
+
+template <>
+struct Words<StoreHost> {
+  static constexpr Word<StoreHost> kAll[] = {
+      {StoreHost::kAuto, "auto"},
+      {StoreHost::kWorker, "worker"},
+      {StoreHost::kRank0, "rank0"},
+  };
+};
+
+template <>
+struct Words<LegacyLocalRank> {
+  static constexpr Word<LegacyLocalRank> kAll[] = {
+      {LegacyLocalRank::kNone, "none"},
+      {LegacyLocalRank::kDash, "dash"},
+      {LegacyLocalRank::kUnderscore, "underscore"},
+  };
+};
+
+template <>
+struct Words<Power> {
+  static constexpr Word<Power> kAll[] = {
+      {Power::kOn, "on"},
+      {Power::kDraining, "draining"},
+      {Power::kFallingAsleep, "falling-asleep"},
+      {Power::kOff, "off"},
+      {Power::kWaking, "waking"},
+  };
+};
+
+template <>
+struct Words<DeviceKind> {
+  static constexpr Word<DeviceKind> kAll[] = {
+      {DeviceKind::kGpu, "gpu"},
+      {DeviceKind::kCpuSlot, "cpu-slot"},
+  };
+};
+
+template <>
+struct Words<Severity> {
+  static constexpr Word<Severity> kAll[] = {
+      {Severity::kInfo, "info"},
+      {Severity::kWarning, "warning"},
+      {Severity::kError, "error"},
+  };
+};
+
+}  // namespace
+
+template <typename E>
+absl::string_view ToWord(E value) {
+  for (const Word<E>& entry : Words<E>::kAll) {
+    if (entry.value == value) return entry.word;
+  }
+  return "?";
+}
+
+template <typename E>
+std::optional<E> FromWord(absl::string_view word) {
+  for (const Word<E>& entry : Words<E>::kAll) {
+    if (entry.word == word) return entry.value;
+  }
+  return std::nullopt;
+}
+
+#define HPC_INSTANTIATE_WORDS(E)        \
+  template absl::string_view ToWord(E); \
+  template std::optional<E> FromWord(absl::string_view)
+
+HPC_INSTANTIATE_WORDS(RunState);
+HPC_INSTANTIATE_WORDS(AttemptState);
+HPC_INSTANTIATE_WORDS(AttemptOutcome);
+HPC_INSTANTIATE_WORDS(LaunchMode);
+HPC_INSTANTIATE_WORDS(StoreHost);
+HPC_INSTANTIATE_WORDS(LegacyLocalRank);
+HPC_INSTANTIATE_WORDS(Power);
+HPC_INSTANTIATE_WORDS(DeviceKind);
+HPC_INSTANTIATE_WORDS(Severity);
+#undef HPC_INSTANTIATE_WORDS
+
+}  // namespace hpc::coordinator

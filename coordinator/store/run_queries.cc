@@ -1,0 +1,207 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "coordinator/store/names.h"
+#include "coordinator/store/rows.h"
+#include "coordinator/store/sqlite_queries.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr char kLiveStates[] = "('queued', 'starting', 'running', 'stopping')";
+
+bool IsLive(RunState state) {
+  return state == RunState::kQueued || state == RunState::kStarting ||
+         state == RunState::kRunning || state == RunState::kStopping;
+}
+
+// Runs `sql` with `ids` bound and reads every row with `read`.
+template <typename Record>
+absl::Status Collect(Connection* db, const std::string& sql, std::vector<int64_t> ids,
+                     Record (*read)(Row&), std::vector<Record>* out) {
+  Statement& statement = db->Sql(sql);
+  for (const int64_t id : ids) statement.Int(id);
+  return statement.Query([&](Row& row) { out->push_back(read(row)); });
+}
+
+absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
+  int64_t id = 0;
+  HPC_RETURN_IF_ERROR(db->Sql(absl::StrCat("SELECT max(id) FROM ", table)).Query([&](Row& row) {
+    id = row.Int();
+  }));
+  return id;
+}
+
+// All records of a table that belong to the live attempts of live runs.
+template <typename Record>
+absl::Status CollectLive(Connection* db, const Table& table, const char* join, Record (*read)(Row&),
+                         std::vector<Record>* out) {
+  return Collect(db,
+                 absl::StrCat("SELECT ", Columns(table, "t."), " FROM runs AS r ", join,
+                              " WHERE r.state IN ", kLiveStates, " AND a.state <> 'ended'"),
+                 {}, read, out);
+}
+
+absl::Status NoSuchRun(RunId run) {
+  return absl::NotFoundError(absl::StrCat("there is no run ", run));
+}
+
+// Of `states`, only queries that an index answers in the order of ids, or with few rows, may use
+// it; for the others reading runs from the newest on finds a page of them sooner than sorting all.
+bool UseStateIndex(const std::vector<RunState>& states) {
+  return states.size() == 1 || std::all_of(states.begin(), states.end(), IsLive);
+}
+
+std::string RunsSql(const RunFilter& filter) {
+  std::string sql = absl::StrCat("SELECT ", Columns(kRuns, "r."),
+                                 ", ifnull(p.command, '[]') FROM runs AS r LEFT JOIN programs AS p "
+                                 "ON p.run = r.id WHERE TRUE");
+  if (!filter.states.empty()) {
+    const std::vector<std::string> marks(filter.states.size(), "?");
+    absl::StrAppend(&sql, UseStateIndex(filter.states) ? " AND r.state" : " AND +r.state", " IN (",
+                    absl::StrJoin(marks, ", "), ")");
+  }
+  if (filter.experiment.has_value()) absl::StrAppend(&sql, " AND r.experiment = ?");
+  if (filter.tag.has_value()) {
+    absl::StrAppend(&sql, " AND r.id IN (SELECT run FROM run_tags WHERE tag = ?)");
+  }
+  if (filter.before > 0) absl::StrAppend(&sql, " AND r.id < ?");
+  absl::StrAppend(&sql, " ORDER BY r.id DESC");
+  if (filter.limit > 0) absl::StrAppend(&sql, " LIMIT ?");
+  return sql;
+}
+
+absl::Status CollectNodes(Connection* db, const RunRecord& run, std::vector<std::string>* nodes) {
+  return db->Sql("SELECT node FROM placements WHERE run = ? AND attempt = ? ORDER BY node_rank")
+      .Int(run.id)
+      .Int(run.attempts)
+      .Query([&](Row& row) { nodes->push_back(row.Text()); });
+}
+
+}  // namespace
+
+absl::StatusOr<Snapshot> LoadSnapshot(Connection* db) {
+  Snapshot snapshot;
+  HPC_ASSIGN_OR_RETURN(snapshot.last_run, MaxId(db, "runs"));
+  HPC_ASSIGN_OR_RETURN(snapshot.last_event, MaxId(db, "events"));
+  HPC_RETURN_IF_ERROR(
+      Collect(db, SelectSql(kRuns, absl::StrCat("WHERE state IN ", kLiveStates, " ORDER BY id")),
+              {}, ReadRun, &snapshot.runs));
+  HPC_RETURN_IF_ERROR(CollectLive(db, kAttempts,
+                                  "JOIN attempts AS t ON t.run = r.id "
+                                  "JOIN attempts AS a ON a.run = t.run AND a.number = t.number",
+                                  ReadAttempt, &snapshot.attempts));
+  HPC_RETURN_IF_ERROR(
+      CollectLive(db, kPlacements,
+                  "JOIN attempts AS a ON a.run = r.id JOIN placements AS t ON t.run = a.run AND "
+                  "t.attempt = a.number",
+                  ReadPlacement, &snapshot.placements));
+  HPC_RETURN_IF_ERROR(CollectLive(db, kRanks,
+                                  "JOIN attempts AS a ON a.run = r.id JOIN ranks AS t ON t.run = "
+                                  "a.run AND t.attempt = a.number",
+                                  ReadRank, &snapshot.ranks));
+  HPC_RETURN_IF_ERROR(
+      Collect(db, SelectSql(kNodes, "ORDER BY name"), {}, ReadNode, &snapshot.nodes));
+  return snapshot;
+}
+
+absl::StatusOr<RunRecord> QueryRunRecord(Connection* db, RunId run) {
+  RunRecord record;
+  HPC_ASSIGN_OR_RETURN(const bool found,
+                       db->Sql(SelectSql(kRuns, "WHERE id = ?")).Int(run).QueryOne([&](Row& row) {
+                         record = ReadRun(row);
+                       }));
+  if (!found) return NoSuchRun(run);
+  return record;
+}
+
+absl::StatusOr<RunProgram> QueryProgram(Connection* db, RunId run) {
+  RunProgram program;
+  HPC_ASSIGN_OR_RETURN(
+      const bool found,
+      db->Sql(SelectSql(kPrograms, "WHERE run = ?")).Int(run).QueryOne([&](Row& row) {
+        program = ReadProgram(row);
+      }));
+  if (!found) return NoSuchRun(run);
+  HPC_RETURN_IF_ERROR(db->Sql("SELECT key, value FROM run_params WHERE run = ? ORDER BY position")
+                          .Int(run)
+                          .Query([&](Row& row) {
+                            std::string key = row.Text();
+                            program.params.emplace_back(std::move(key), row.Text());
+                          }));
+  HPC_RETURN_IF_ERROR(db->Sql("SELECT tag FROM run_tags WHERE run = ? ORDER BY position")
+                          .Int(run)
+                          .Query([&](Row& row) { program.tags.push_back(row.Text()); }));
+  return program;
+}
+
+absl::StatusOr<RunDetail> QueryRun(Connection* db, RunId run) {
+  RunDetail detail;
+  HPC_ASSIGN_OR_RETURN(detail.record, QueryRunRecord(db, run));
+  HPC_ASSIGN_OR_RETURN(detail.program, QueryProgram(db, run));
+  HPC_RETURN_IF_ERROR(Collect(db, SelectSql(kAttempts, "WHERE run = ? ORDER BY number"), {run},
+                              ReadAttempt, &detail.attempts));
+  HPC_RETURN_IF_ERROR(Collect(db,
+                              SelectSql(kPlacements, "WHERE run = ? ORDER BY attempt, node_rank"),
+                              {run}, ReadPlacement, &detail.placements));
+  HPC_RETURN_IF_ERROR(Collect(db, SelectSql(kRanks, "WHERE run = ? ORDER BY attempt, rank"), {run},
+                              ReadRank, &detail.ranks));
+  HPC_RETURN_IF_ERROR(Collect(db, SelectSql(kEnvironments, "WHERE run = ? ORDER BY attempt, node"),
+                              {run}, ReadEnvironment, &detail.environments));
+  HPC_RETURN_IF_ERROR(
+      Collect(db, SelectSql(kLogStreams, "WHERE run = ? ORDER BY attempt, rank, stream DESC"),
+              {run}, ReadLogStream, &detail.log_streams));
+  return detail;
+}
+
+absl::StatusOr<RunId> QueryRequest(Connection* db, const std::string& request_id) {
+  RunId run = 0;
+  HPC_ASSIGN_OR_RETURN(const bool found, db->Sql("SELECT run FROM programs WHERE request_id = ?")
+                                             .Text(request_id)
+                                             .QueryOne([&](Row& row) { run = row.Int(); }));
+  if (!found) return absl::NotFoundError("no run was submitted by this request");
+  return run;
+}
+
+absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter) {
+  Statement& statement = db->Sql(RunsSql(filter));
+  for (const RunState state : filter.states) statement.Text(ToWord(state));
+  if (filter.experiment.has_value()) statement.Text(*filter.experiment);
+  if (filter.tag.has_value()) statement.Text(*filter.tag);
+  if (filter.before > 0) statement.Int(filter.before);
+  if (filter.limit > 0) statement.Int(filter.limit);
+  std::vector<RunRow> rows;
+  HPC_RETURN_IF_ERROR(statement.Query([&](Row& row) {
+    RunRow& out = rows.emplace_back();
+    out.record = ReadRun(row);
+    out.command = ReadTexts(row);
+  }));
+  for (RunRow& row : rows) {
+    if (row.record.attempts > 0) {
+      HPC_RETURN_IF_ERROR(CollectNodes(db, row.record, &row.nodes));
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<ExperimentRow>> QueryExperiments(Connection* db) {
+  std::vector<ExperimentRow> rows;
+  HPC_RETURN_IF_ERROR(
+      db->Sql("SELECT e.name, g.runs, e.created_at, r.submitted_at FROM "
+              "(SELECT experiment, count(*) AS runs, max(id) AS newest FROM runs "
+              " GROUP BY experiment) AS g "
+              "JOIN experiments AS e ON e.name = g.experiment JOIN runs AS r ON r.id = g.newest "
+              "ORDER BY g.newest DESC")
+          .Query([&](Row& row) {
+            ExperimentRow& out = rows.emplace_back();
+            out.name = row.Text();
+            out.runs = row.Int();
+            out.created_at = row.Time(absl::UnixEpoch());
+            out.last_run_at = row.Time(absl::UnixEpoch());
+          }));
+  return rows;
+}
+
+}  // namespace hpc::coordinator

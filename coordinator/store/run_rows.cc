@@ -1,0 +1,234 @@
+// Runs, what they execute, and their attempts, placements and ranks.
+#include "coordinator/store/row_columns.h"
+#include "coordinator/store/rows.h"
+
+namespace hpc::coordinator {
+
+constexpr Table kRuns = {
+    "runs", "id",
+    "name, experiment, user, state, reason, attempts, failures, losses, exit_code, "
+    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
+    "ranks_per_node, gpus_per_node, node_list, exclude, priority, after_run, time_limit, "
+    "max_restarts, mode, store_host, stop_grace"};
+
+absl::string_view ExperimentOf(const RunRecord& run) {
+  return run.request.experiment.empty() ? "default" : absl::string_view(run.request.experiment);
+}
+
+void Bind(const RunRecord& run, Statement& to) {
+  const RunRequest& request = run.request;
+  to.Int(run.id)
+      .Text(request.name)
+      .Text(ExperimentOf(run))
+      .Text(request.user)
+      .Text(ToWord(run.state))
+      .Text(run.reason)
+      .Int(run.attempts)
+      .Int(run.failures)
+      .Int(run.losses)
+      .Int(run.exit_code)
+      .Int(run.cancel_requested)
+      .Time(run.submitted_at)
+      .Time(run.started_at)
+      .Time(run.ended_at)
+      .Int(request.min_nodes)
+      .Int(request.max_nodes)
+      .Int(request.ranks_per_node)
+      .OptionalInt32(request.gpus_per_node)
+      .Text(ToJson(request.node_list))
+      .Text(ToJson(request.exclude))
+      .Int(request.priority)
+      .IntOrNull(request.after, 0)
+      .Duration(request.time_limit)
+      .Int(request.max_restarts)
+      .Text(ToWord(request.mode))
+      .Text(ToWord(request.store_host))
+      .Duration(request.stop_grace);
+}
+
+RunRecord ReadRun(Row& row) {
+  RunRecord run;
+  RunRequest& request = run.request;
+  run.id = row.Int();
+  request.name = row.Text();
+  request.experiment = row.Text();
+  request.user = row.Text();
+  run.state = ReadWord<RunState>(row);
+  run.reason = row.Text();
+  run.attempts = row.Int32();
+  run.failures = row.Int32();
+  run.losses = row.Int32();
+  run.exit_code = row.Int32();
+  run.cancel_requested = row.Bool();
+  run.submitted_at = row.Time(absl::UnixEpoch());
+  run.started_at = row.Time(absl::InfinitePast());
+  run.ended_at = row.Time(absl::InfinitePast());
+  request.min_nodes = row.Int32();
+  request.max_nodes = row.Int32();
+  request.ranks_per_node = row.Int32();
+  request.gpus_per_node = row.OptionalInt32();
+  request.node_list = ReadTexts(row);
+  request.exclude = ReadTexts(row);
+  request.priority = row.Int32();
+  request.after = row.Int();
+  request.time_limit = row.Duration(absl::InfiniteDuration());
+  request.max_restarts = row.Int32();
+  request.mode = ReadWord<LaunchMode>(row);
+  request.store_host = ReadWord<StoreHost>(row);
+  request.stop_grace = row.Duration(absl::InfiniteDuration());
+  return run;
+}
+
+constexpr Table kPrograms = {
+    "programs", "run",
+    "command, workdir, request_id, submit_host, legacy_local_rank, repository, commit_id, "
+    "branch, dirty, diff_cut, env, diff"};
+
+void Bind(RunId run, const RunProgram& program, Statement& to) {
+  to.Int(run)
+      .Text(ToJson(program.command))
+      .Text(program.workdir)
+      .TextOrNull(program.request_id)
+      .Text(program.submit_host)
+      .Text(ToWord(program.legacy_local_rank))
+      .Text(program.code.repository)
+      .Text(program.code.commit)
+      .Text(program.code.branch)
+      .Int(program.code.dirty)
+      .Int(program.code.diff_cut)
+      .Text(ToJson(program.env))
+      .Text(program.code.diff);
+}
+
+RunProgram ReadProgram(Row& row) {
+  RunProgram program;
+  row.Int();  // the run
+  program.command = ReadTexts(row);
+  program.workdir = row.Text();
+  program.request_id = row.Text();
+  program.submit_host = row.Text();
+  program.legacy_local_rank = ReadWord<LegacyLocalRank>(row);
+  program.code.repository = row.Text();
+  program.code.commit = row.Text();
+  program.code.branch = row.Text();
+  program.code.dirty = row.Bool();
+  program.code.diff_cut = row.Bool();
+  program.env = ReadJson(row, PairsFromJson);
+  program.code.diff = row.Text();
+  return program;
+}
+
+constexpr Table kAttempts = {
+    "attempts", "run, number",
+    "state, outcome, reason, placement_reason, world_size, master_addr, master_port, "
+    "store_host, created_at, started_at, ended_at"};
+
+void Bind(const AttemptRecord& attempt, Statement& to) {
+  to.Int(attempt.ref.run)
+      .Int(attempt.ref.number)
+      .Text(ToWord(attempt.state))
+      .TextOrNull(ToWord(attempt.outcome))
+      .Text(attempt.reason)
+      .Text(attempt.placement_reason)
+      .Int(attempt.world_size)
+      .Text(attempt.master_addr)
+      .Int(attempt.master_port)
+      .Text(ToWord(attempt.store_host))
+      .Time(attempt.created_at)
+      .Time(attempt.started_at)
+      .Time(attempt.ended_at);
+}
+
+AttemptRecord ReadAttempt(Row& row) {
+  AttemptRecord attempt;
+  attempt.ref.run = row.Int();
+  attempt.ref.number = row.Int32();
+  attempt.state = ReadWord<AttemptState>(row);
+  attempt.outcome = ReadWord<AttemptOutcome>(row);
+  attempt.reason = row.Text();
+  attempt.placement_reason = row.Text();
+  attempt.world_size = row.Int32();
+  attempt.master_addr = row.Text();
+  attempt.master_port = row.Int32();
+  attempt.store_host = ReadWord<StoreHost>(row);
+  attempt.created_at = row.Time(absl::UnixEpoch());
+  attempt.started_at = row.Time(absl::InfinitePast());
+  attempt.ended_at = row.Time(absl::InfinitePast());
+  return attempt;
+}
+
+constexpr Table kPlacements = {"placements", "run, attempt, node",
+                               "node_rank, address, devices, first_rank, ranks, returned"};
+
+void Bind(const PlacementRecord& placement, Statement& to) {
+  to.Int(placement.ref.run)
+      .Int(placement.ref.number)
+      .Text(placement.node)
+      .Int(placement.node_rank)
+      .Text(placement.address)
+      .Text(ToJson(placement.devices))
+      .Int(placement.first_rank)
+      .Int(placement.ranks)
+      .Int(placement.returned);
+}
+
+PlacementRecord ReadPlacement(Row& row) {
+  PlacementRecord placement;
+  placement.ref.run = row.Int();
+  placement.ref.number = row.Int32();
+  placement.node = row.Text();
+  placement.node_rank = row.Int32();
+  placement.address = row.Text();
+  placement.devices = ReadJson(row, IntsFromJson);
+  placement.first_rank = row.Int32();
+  placement.ranks = row.Int32();
+  placement.returned = row.Bool();
+  return placement;
+}
+
+constexpr Table kRanks = {
+    "ranks", "run, attempt, rank",
+    "local_rank, node, devices, pid, started_at, ended_at, exit_code, signal, after_stop, "
+    "message, traceback"};
+
+void Bind(const RankRecord& rank, Statement& to) {
+  static const RankExit& none = *new RankExit;
+  const RankExit& exit = rank.exit.has_value() ? *rank.exit : none;
+  to.Int(rank.ref.run)
+      .Int(rank.ref.number)
+      .Int(rank.rank)
+      .Int(rank.local_rank)
+      .Text(rank.node)
+      .Text(ToJson(rank.devices))
+      .Int(rank.pid)
+      .Time(rank.started_at)
+      .Time(rank.ended_at)
+      .OptionalInt32(exit.exit_code)
+      .OptionalInt32(exit.signal);
+  rank.exit.has_value() ? to.Int(exit.after_stop) : to.Null();
+  to.Text(exit.message).Text(exit.traceback);
+}
+
+RankRecord ReadRank(Row& row) {
+  RankRecord rank;
+  rank.ref.run = row.Int();
+  rank.ref.number = row.Int32();
+  rank.rank = row.Int32();
+  rank.local_rank = row.Int32();
+  rank.node = row.Text();
+  rank.devices = ReadJson(row, IntsFromJson);
+  rank.pid = row.Int();
+  rank.started_at = row.Time(absl::InfinitePast());
+  rank.ended_at = row.Time(absl::InfinitePast());
+  RankExit exit;
+  exit.exit_code = row.OptionalInt32();
+  exit.signal = row.OptionalInt32();
+  const bool ended = !row.NextIsNull();
+  exit.after_stop = row.Bool();
+  exit.message = row.Text();
+  exit.traceback = row.Text();
+  if (ended) rank.exit = std::move(exit);
+  return rank;
+}
+
+}  // namespace hpc::coordinator

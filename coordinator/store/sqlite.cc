@@ -1,0 +1,246 @@
+#include "coordinator/store/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/status_macros.h"
+
+namespace hpc::coordinator {
+namespace {
+
+absl::Status MakeStatus(int extended_rc, int os_error, absl::string_view path,
+                        absl::string_view detail) {
+  switch (extended_rc & 0xff) {
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": no space left (", detail, "): free space on its file system"));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::UnavailableError(absl::StrCat(path, ": locked by another process (", detail,
+                                                 "): end the one that writes to it"));
+    case SQLITE_CORRUPT:
+      return absl::DataLossError(absl::StrCat(path, ": damaged (", detail, "): ", kDamagedAdvice));
+    case SQLITE_NOTADB:
+      return absl::DataLossError(
+          absl::StrCat(path, ": no SQLite database, or damaged (", detail, "): ", kDamagedAdvice));
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return absl::PermissionDeniedError(absl::StrCat(
+          path, ": cannot be written (", detail, "): check owner, mode and mount of its folder"));
+    case SQLITE_TOOBIG:
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", detail));
+    case SQLITE_NOMEM:
+      return absl::ResourceExhaustedError(absl::StrCat(path, ": ", detail));
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+      if (os_error != 0) return ErrnoStatus(os_error, absl::StrCat(path, ": ", detail));
+      return absl::InternalError(
+          absl::StrCat(path, ": ", detail, ": check its folder, its disk and the kernel's log"));
+    default:
+      return absl::InternalError(absl::StrCat(path, ": ", detail, " (code ", extended_rc, ")"));
+  }
+}
+
+}  // namespace
+
+int64_t Row::Int(int64_t if_null) {
+  const int column = next_++;
+  if (sqlite3_column_type(stmt_, column) == SQLITE_NULL) return if_null;
+  return sqlite3_column_int64(stmt_, column);
+}
+
+std::optional<int32_t> Row::OptionalInt32() {
+  if (NextIsNull()) {
+    ++next_;
+    return std::nullopt;
+  }
+  return Int32();
+}
+
+double Row::Real() {
+  const int column = next_++;
+  if (sqlite3_column_type(stmt_, column) == SQLITE_NULL) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return sqlite3_column_double(stmt_, column);
+}
+
+std::string Row::Text() {
+  const int column = next_++;
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
+  if (text == nullptr) return "";
+  return std::string(text, static_cast<size_t>(sqlite3_column_bytes(stmt_, column)));
+}
+
+absl::Time Row::Time(absl::Time if_null) {
+  if (NextIsNull()) {
+    ++next_;
+    return if_null;
+  }
+  return absl::FromUnixMicros(Int());
+}
+
+absl::Duration Row::Duration(absl::Duration if_null) {
+  if (NextIsNull()) {
+    ++next_;
+    return if_null;
+  }
+  return absl::Microseconds(Int());
+}
+
+bool Row::NextIsNull() const { return sqlite3_column_type(stmt_, next_) == SQLITE_NULL; }
+
+void Row::Reject(absl::string_view why) {
+  if (!rejected_.empty()) return;
+  const char* name = sqlite3_column_name(stmt_, next_ > 0 ? next_ - 1 : 0);
+  rejected_ = absl::StrCat("column ", name == nullptr ? "?" : name, " ", why);
+}
+
+Statement::~Statement() { sqlite3_finalize(stmt_); }
+
+void Statement::Check(int rc) {
+  if (rc != SQLITE_OK && status_.ok()) status_ = db_->ErrorStatus(rc);
+}
+
+Statement& Statement::Int(int64_t value) {
+  Check(sqlite3_bind_int64(stmt_, next_++, value));
+  return *this;
+}
+
+Statement& Statement::IntOrNull(int64_t value, int64_t null_value) {
+  return value == null_value ? Null() : Int(value);
+}
+
+Statement& Statement::OptionalInt32(std::optional<int32_t> value) {
+  return value.has_value() ? Int(*value) : Null();
+}
+
+Statement& Statement::Real(double value) {
+  Check(sqlite3_bind_double(stmt_, next_++, value));
+  return *this;
+}
+
+Statement& Statement::Text(absl::string_view value) {
+  // A null pointer would bind NULL, and an empty string_view may hold one.
+  const char* data = value.empty() ? "" : value.data();
+  Check(sqlite3_bind_text64(stmt_, next_++, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::TextOrNull(absl::string_view value) {
+  return value.empty() ? Null() : Text(value);
+}
+
+Statement& Statement::Time(absl::Time value) {
+  if (value == absl::InfinitePast() || value == absl::InfiniteFuture()) return Null();
+  return Int(absl::ToUnixMicros(value));
+}
+
+Statement& Statement::Duration(absl::Duration value) {
+  if (value == absl::InfiniteDuration()) return Null();
+  return Int(absl::ToInt64Microseconds(value));
+}
+
+Statement& Statement::Null() {
+  Check(sqlite3_bind_null(stmt_, next_++));
+  return *this;
+}
+
+absl::Status Statement::Run() {
+  return Query([](Row&) {});
+}
+
+absl::Status Statement::Query(absl::FunctionRef<void(Row&)> each) {
+  while (status_.ok()) {
+    const int rc = sqlite3_step(stmt_);
+    if (rc == SQLITE_DONE) break;
+    if (rc != SQLITE_ROW) {
+      Check(rc);
+      break;
+    }
+    Row row(stmt_);
+    each(row);
+    if (!row.rejected().empty()) {
+      status_ = absl::DataLossError(
+          absl::StrCat(db_->path(), ": ", row.rejected(), ": ", kDamagedAdvice));
+    }
+  }
+  absl::Status result = std::exchange(status_, prepared_);
+  next_ = 1;
+  if (stmt_ != nullptr) {
+    sqlite3_reset(stmt_);
+    sqlite3_clear_bindings(stmt_);
+  }
+  return result;
+}
+
+absl::StatusOr<bool> Statement::QueryOne(absl::FunctionRef<void(Row&)> only) {
+  bool found = false;
+  HPC_RETURN_IF_ERROR(Query([&](Row& row) {
+    if (!found) only(row);
+    found = true;
+  }));
+  return found;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
+                                                             absl::Duration busy_timeout) {
+  sqlite3* db = nullptr;
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int rc = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
+  if (db == nullptr) return absl::ResourceExhaustedError(absl::StrCat(path, ": out of memory"));
+  std::unique_ptr<Connection> connection(new Connection(db, path));
+  if (rc != SQLITE_OK) return connection->ErrorStatus(rc);
+  // SQLite falls back to reading only where it may not write.
+  if (sqlite3_db_readonly(db, "main") == 1) return connection->ErrorStatus(SQLITE_READONLY);
+  sqlite3_busy_timeout(db, static_cast<int>(absl::ToInt64Milliseconds(busy_timeout)));
+  return connection;
+}
+
+Connection::~Connection() {
+  statements_.clear();
+  sqlite3_close(db_);
+}
+
+Statement& Connection::Sql(const std::string& text) {
+  std::unique_ptr<Statement>& slot = statements_[text];
+  if (slot == nullptr || !slot->prepared().ok()) {
+    sqlite3_stmt* stmt = nullptr;
+    const int rc = sqlite3_prepare_v3(db_, text.data(), static_cast<int>(text.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &stmt, nullptr);
+    slot = std::make_unique<Statement>(this, stmt,
+                                       rc == SQLITE_OK ? absl::OkStatus() : ErrorStatus(rc));
+  }
+  return *slot;
+}
+
+absl::Status Connection::Execute(const std::string& script) {
+  const int rc = sqlite3_exec(db_, script.c_str(), nullptr, nullptr, nullptr);
+  return rc == SQLITE_OK ? absl::OkStatus() : ErrorStatus(rc);
+}
+
+absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
+  HPC_RETURN_IF_ERROR(Sql("BEGIN IMMEDIATE").Run());
+  absl::Status status = body();
+  if (status.ok()) status = Sql("COMMIT").Run();
+  // SQLite has already rolled back by itself after some errors, a full disk for one.
+  if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Sql("ROLLBACK").Run().IgnoreError();
+  return status;
+}
+
+absl::Status Connection::ErrorStatus(int rc) const {
+  // The extended code tells more, unless the call failed before it reached the database.
+  const int extended = sqlite3_extended_errcode(db_);
+  const bool of_this_call = (extended & 0xff) == (rc & 0xff);
+  return MakeStatus(of_this_call ? extended : rc, sqlite3_system_errno(db_), path_,
+                    of_this_call ? sqlite3_errmsg(db_) : sqlite3_errstr(rc));
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,139 @@
+// A thin layer over SQLite's C interface: ownership, prepared statements that are kept, and errors
+// as absl::Status.
+//
+//   HPC_RETURN_IF_ERROR(db->Sql("INSERT INTO t VALUES (?, ?)").Int(7).Text("seven").Run());
+//   HPC_RETURN_IF_ERROR(db->Sql("SELECT b FROM t WHERE a = ?").Int(7).Query(
+//       [&](Row& row) { found.push_back(row.Text()); }));
+//
+// Nothing here is safe for use by two threads at once.
+//
+// Codes: ResourceExhausted (disk full, out of memory), Unavailable (locked by another process for
+// longer than the busy timeout), DataLoss (damaged, or no database), PermissionDenied (cannot be
+// written), what ErrnoStatus makes of an operating system's error, else Internal. Each message
+// begins with the file's path and says what to do.
+#ifndef HPC_COORDINATOR_STORE_SQLITE_H_
+#define HPC_COORDINATOR_STORE_SQLITE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace hpc::coordinator {
+
+class Connection;
+
+// What every report of a damaged database ends with.
+inline constexpr char kDamagedAdvice[] =
+    "it was left as it is; restore a backup, or move the file away to begin with an empty one";
+
+// The current row of a result, read column by column from left to right.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* stmt) : stmt_(stmt) {}
+
+  int64_t Int(int64_t if_null = 0);
+  int32_t Int32(int32_t if_null = 0) { return static_cast<int32_t>(Int(if_null)); }
+  bool Bool() { return Int() != 0; }
+  std::optional<int32_t> OptionalInt32();
+  double Real();       // NULL is NaN
+  std::string Text();  // NULL is ""
+  absl::Time Time(absl::Time if_null);
+  absl::Duration Duration(absl::Duration if_null);
+  bool NextIsNull() const;
+
+  // What was read cannot be what was written: makes the query fail with DataLoss.
+  void Reject(absl::string_view why);
+  const std::string& rejected() const { return rejected_; }
+
+ private:
+  sqlite3_stmt* stmt_;
+  int next_ = 0;
+  std::string rejected_;
+};
+
+// A prepared statement. Values are bound in the order of its parameters; running it forgets them.
+class Statement {
+ public:
+  Statement(Connection* db, sqlite3_stmt* stmt, absl::Status prepared)
+      : db_(db), stmt_(stmt), status_(prepared), prepared_(std::move(prepared)) {}
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& Int(int64_t value);
+  Statement& IntOrNull(int64_t value, int64_t null_value);
+  Statement& OptionalInt32(std::optional<int32_t> value);
+  Statement& Real(double value);  // SQLite stores NaN as NULL
+  Statement& Text(absl::string_view value);
+  Statement& TextOrNull(absl::string_view value);  // "" becomes NULL
+  Statement& Time(absl::Time value);               // microseconds; infinite becomes NULL
+  Statement& Duration(absl::Duration value);       // microseconds; infinite becomes NULL
+  Statement& Null();
+
+  absl::Status Run();
+  // Calls `each` for every row. It must not run the same statement.
+  absl::Status Query(absl::FunctionRef<void(Row&)> each);
+  // The same for at most one row; whether there was one.
+  absl::StatusOr<bool> QueryOne(absl::FunctionRef<void(Row&)> only);
+
+  // Whether SQLite has understood the text.
+  const absl::Status& prepared() const { return prepared_; }
+
+ private:
+  void Check(int rc);
+
+  Connection* db_;
+  sqlite3_stmt* stmt_;
+  int next_ = 1;
+  absl::Status status_;          // first error since the last run
+  const absl::Status prepared_;  // of the SQL text itself
+};
+
+class Connection {
+ public:
+  // Opens or creates the file. Changes no setting and reads nothing yet.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
+                                                          absl::Duration busy_timeout);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // The statement for this text, prepared once and kept for the connection's life. Texts must
+  // therefore come from a bounded set. A text that cannot be prepared fails when it is run, and is
+  // tried again the next time.
+  Statement& Sql(const std::string& text);
+
+  // Runs any number of statements without parameters, ignoring rows.
+  absl::Status Execute(const std::string& script);
+
+  // Runs `body` in a transaction that takes the write lock first. Committed if it returns OK, else
+  // rolled back.
+  absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
+
+  // Status of the newest error of this connection, SQLite's result code being `rc`.
+  absl::Status ErrorStatus(int rc) const;
+
+ private:
+  Connection(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+
+  sqlite3* db_;
+  std::string path_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Statement>> statements_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_STORE_SQLITE_H_

@@ -1,0 +1,120 @@
+#include "coordinator/store/sqlite_store.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/store/migrations.h"
+#include "coordinator/store/sqlite.h"
+#include "coordinator/store/sqlite_queries.h"
+#include "coordinator/store/sqlite_writer.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// A 16 MiB write-ahead log before it is copied into the database: rewriting a grown log is cheaper
+// than growing a new one.
+constexpr char kSettings[] =
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA wal_autocheckpoint = 4000;"
+    "PRAGMA cell_size_check = ON;"
+    "PRAGMA trusted_schema = OFF;";
+
+// Everything a start depends on, as far as it exists. Events, metrics and programs are the bulk of
+// a database; damage in them is reported when they are read.
+constexpr char kTablesToCheck[] =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND "
+    "name IN ('nodes', 'runs', 'attempts', 'placements', 'ranks')";
+
+absl::Status CheckIntegrity(Connection* db) {
+  std::vector<std::string> tables;
+  HPC_RETURN_IF_ERROR(
+      db->Sql(kTablesToCheck).Query([&](Row& row) { tables.push_back(row.Text()); }));
+  for (const std::string& table : tables) {
+    std::string finding;
+    HPC_RETURN_IF_ERROR(
+        db->Sql(absl::StrCat("PRAGMA quick_check(", table, ")")).Query([&](Row& row) {
+          if (finding.empty()) finding = row.Text();
+        }));
+    if (finding != "ok") {
+      return absl::DataLossError(absl::StrCat(db->path(), ": damaged (table ", table, ": ", finding,
+                                              "): ", kDamagedAdvice));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UseWriteAheadLog(Connection* db) {
+  std::string mode;
+  HPC_RETURN_IF_ERROR(
+      db->Sql("PRAGMA journal_mode = WAL").Query([&](Row& row) { mode = row.Text(); }));
+  if (mode == "wal") return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(db->path(),
+                   ": its file system cannot share memory between processes (NFS?): "
+                   "put the state directory on a local disk"));
+}
+
+class SqliteStore : public Store {
+ public:
+  explicit SqliteStore(std::unique_ptr<Connection> db) : db_(std::move(db)), writer_(db_.get()) {}
+
+  absl::StatusOr<Snapshot> Load() override { return LoadSnapshot(db_.get()); }
+
+  absl::Status Commit(const WriteBatch& batch) override {
+    return db_->InTransaction([&] { return writer_.Write(batch); });
+  }
+
+  absl::StatusOr<RunDetail> GetRun(RunId run) override { return QueryRun(db_.get(), run); }
+  absl::StatusOr<RunProgram> GetProgram(RunId run) override { return QueryProgram(db_.get(), run); }
+  absl::StatusOr<RunRecord> GetRunRecord(RunId run) override {
+    return QueryRunRecord(db_.get(), run);
+  }
+  absl::StatusOr<RunId> FindRequest(const std::string& request_id) override {
+    return QueryRequest(db_.get(), request_id);
+  }
+  absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) override {
+    return QueryRuns(db_.get(), filter);
+  }
+  absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
+    return QueryExperiments(db_.get());
+  }
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) override {
+    return QueryEvents(db_.get(), filter);
+  }
+  absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) override {
+    return QueryMetricSummaries(db_.get(), run);
+  }
+  absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) override {
+    return QueryMetrics(db_.get(), filter);
+  }
+  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) override {
+    return QueryMetricOffsets(db_.get(), ref);
+  }
+  absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
+    return QueryLogSegments(db_.get(), run);
+  }
+
+ private:
+  const std::unique_ptr<Connection> db_;
+  SqliteWriter writer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& path,
+                                                       const SqliteStoreOptions& options) {
+  HPC_ASSIGN_OR_RETURN(std::unique_ptr<Connection> db,
+                       Connection::Open(path, options.busy_timeout));
+  // Refusals first: none of these changes the file.
+  HPC_RETURN_IF_ERROR(CheckVersion(db.get(), SchemaMigrations()));
+  HPC_RETURN_IF_ERROR(CheckIntegrity(db.get()));
+  HPC_RETURN_IF_ERROR(UseWriteAheadLog(db.get()));
+  HPC_RETURN_IF_ERROR(db->Execute(kSettings));
+  HPC_RETURN_IF_ERROR(Migrate(db.get(), SchemaMigrations()));
+  return std::make_unique<SqliteStore>(std::move(db));
+}
+
+}  // namespace hpc::coordinator
