@@ -1,0 +1,26 @@
+#include "worker/os/power_command.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "worker/os/run_command.h"
+
+namespace hpc::worker {
+
+PowerCommand::PowerCommand(std::string command, absl::Duration limit)
+    : command_(command.empty() ? kLogindSuspend : std::move(command)), limit_(limit) {}
+
+absl::Status PowerCommand::Sleep() {
+  HPC_ASSIGN_OR_RETURN(CommandResult result, RunCommand({.program = "/bin/sh",
+                                                         .argv = {"sh", "-c", command_},
+                                                         .env = OwnEnvironment(),
+                                                         .limit = limit_}));
+  if (result.ok()) return absl::OkStatus();
+  const std::string words = result.LastWords();
+  return absl::FailedPreconditionError(absl::StrCat("the power command \"", command_,
+                                                    "\" failed with ", result.HowItEnded(),
+                                                    words.empty() ? "" : ": ", words));
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,62 @@
+#include "worker/os/power_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/files.h"
+#include "common/status_matchers.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(PowerCommand, RunsTheConfiguredCommandInAShell) {
+  const std::string file = ::testing::TempDir() + "/power_command_ran";
+  std::filesystem::remove(file);
+  EXPECT_OK(PowerCommand("echo mem | tr a-z A-Z > " + file).Sleep());
+  EXPECT_EQ(ReadFile(file).value(), "MEM\n");
+}
+
+TEST(PowerCommand, PassesOnWhatAFailingCommandSays) {
+  EXPECT_THAT(PowerCommand("echo trying; echo 'Access denied' >&2; exit 4").Sleep(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "the power command \"echo trying; echo 'Access denied' >&2; exit 4\" failed "
+                       "with exit code 4: Access denied"));
+  EXPECT_THAT(PowerCommand("exit 1").Sleep(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "the power command \"exit 1\" failed with exit code 1"));
+}
+
+TEST(PowerCommand, NamesACommandThatDoesNotExist) {
+  EXPECT_THAT(PowerCommand("no-such-power-command").Sleep(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not found")));
+}
+
+TEST(PowerCommand, GivesUpOnACommandThatDoesNotEnd) {
+  EXPECT_THAT(PowerCommand("sleep 60", absl::Milliseconds(20)).Sleep(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("20 ms")));
+}
+
+// A busctl of our own stands first on PATH and writes its arguments down.
+TEST(PowerCommand, AsksLogindToSuspendByDefault) {
+  const std::string dir = ::testing::TempDir() + "/power_bin";
+  std::filesystem::create_directories(dir);
+  std::ofstream(dir + "/busctl") << "#!/bin/sh\necho \"$@\" > " << dir << "/asked\n";
+  std::filesystem::permissions(dir + "/busctl", std::filesystem::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (dir + ":" + path).c_str(), 1);
+  EXPECT_OK(PowerCommand("").Sleep());
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(ReadFile(dir + "/asked").value(),
+            "call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
+            "Suspend b false\n");
+}
+
+}  // namespace
+}  // namespace hpc::worker
