@@ -37,7 +37,7 @@ struct DeviceProcess {
 struct DeviceUsage {
   int32_t index = 0;
   std::optional<int32_t> utilisation_percent;
-  int64_t memory_used_bytes = 0;
+  int64_t memory_used_bytes = 0;  // 0: unknown
   std::vector<DeviceProcess> processes;
   bool operator==(const DeviceUsage&) const = default;
 };
