@@ -1,0 +1,227 @@
+#include "client/api.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "client/connection.h"
+#include "client/request_id.h"
+#include "client/submit_stream.h"
+#include "common/status_macros.h"
+#include "hpc/v1/nodes.grpc.pb.h"
+#include "hpc/v1/runs.grpc.pb.h"
+
+namespace hpc::client {
+namespace {
+
+bool IsOver(v1::RunState state) {
+  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
+         state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
+}
+
+// Hands every message of a stream to `each`, then gives its final status.
+template <typename Message, typename Each>
+grpc::Status ReadAll(grpc::ClientReader<Message>* reader, Each each) {
+  Message message;
+  while (reader->Read(&message)) each(message);
+  return reader->Finish();
+}
+
+}  // namespace
+
+struct Client::Stubs {
+  explicit Stubs(std::unique_ptr<Connection> c)
+      : connection(std::move(c)),
+        runs(v1::Runs::NewStub(connection->channel())),
+        nodes(v1::Nodes::NewStub(connection->channel())),
+        cluster(v1::Cluster::NewStub(connection->channel())) {}
+
+  std::unique_ptr<Connection> connection;
+  std::unique_ptr<v1::Runs::Stub> runs;
+  std::unique_ptr<v1::Nodes::Stub> nodes;
+  std::unique_ptr<v1::Cluster::Stub> cluster;
+};
+
+Client::Client(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Endpoint& endpoint) {
+  HPC_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(endpoint));
+  return std::unique_ptr<Client>(new Client(std::make_unique<Stubs>(std::move(connection))));
+}
+
+void Client::OnAway(std::function<void()> notice) { stubs_->connection->OnAway(std::move(notice)); }
+
+void Client::Interrupt() { stubs_->connection->Interrupt(); }
+
+// ----------------------------------------------------------------------------------------- runs
+
+absl::StatusOr<int64_t> Client::Submit(const v1::RunSpec& spec) {
+  v1::SubmitRequest request;
+  *request.mutable_spec() = spec;
+  request.set_request_id(NewRequestId());
+  v1::SubmitResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    return stubs_->runs->Submit(context, request, &response);
+  }));
+  return response.run();
+}
+
+absl::Status Client::SubmitMany(std::function<std::optional<v1::RunSpec>()> next,
+                                Sink<v1::SubmitManyResponse> answered) {
+  return RunSubmitStream(stubs_->connection.get(), stubs_->runs.get(), std::move(next), answered);
+}
+
+absl::Status Client::Cancel(int64_t run) {
+  v1::CancelRequest request;
+  request.set_run(run);
+  v1::CancelResponse response;
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    return stubs_->runs->Cancel(context, request, &response);
+  });
+}
+
+absl::StatusOr<v1::RunDetail> Client::GetRun(int64_t run) {
+  v1::GetRunRequest request;
+  request.set_run(run);
+  v1::RunDetail detail;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Resume(
+      [&](grpc::ClientContext* context) { return stubs_->runs->Get(context, request, &detail); }));
+  return detail;
+}
+
+absl::Status Client::ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink) {
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return ReadAll(stubs_->runs->List(context, request).get(), sink);
+  });
+}
+
+absl::StatusOr<v1::ListExperimentsResponse> Client::ListExperiments() {
+  v1::ListExperimentsResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->runs->ListExperiments(context, {}, &response);
+  }));
+  return response;
+}
+
+absl::Status Client::Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink) {
+  bool over = false;
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    const grpc::Status status = ReadAll(
+        stubs_->runs->Follow(context, request).get(), [&](const v1::FollowResponse& response) {
+          stubs_->connection->Progressed();
+          if (response.has_output()) {
+            request.set_log_position(response.output().next_position());
+          } else {
+            request.set_after_event(response.state().event());
+            over = IsOver(response.state().run().state());
+          }
+          sink(response);
+        });
+    if (!status.ok() || over) return status;
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "ended before the run was over");
+  });
+}
+
+absl::Status Client::ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink) {
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    return ReadAll(stubs_->runs->ReadLog(context, request).get(), [&](const v1::LogPiece& piece) {
+      stubs_->connection->Progressed();
+      request.set_position(piece.next_position());
+      sink(piece);
+    });
+  });
+}
+
+absl::Status Client::ListMetrics(v1::ListMetricsRequest request,
+                                 Sink<v1::ListMetricsResponse> sink) {
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    return ReadAll(stubs_->runs->ListMetrics(context, request).get(),
+                   [&](const v1::ListMetricsResponse& response) {
+                     stubs_->connection->Progressed();
+                     if (response.points_size() > 0) {
+                       request.set_after_row(response.points().rbegin()->row());
+                     }
+                     sink(response);
+                   });
+  });
+}
+
+// ---------------------------------------------------------------------------------------- nodes
+
+absl::StatusOr<v1::ListNodesResponse> Client::ListNodes() {
+  v1::ListNodesResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once(
+      [&](grpc::ClientContext* context) { return stubs_->nodes->List(context, {}, &response); }));
+  return response;
+}
+
+absl::Status Client::Reclaim(const v1::ReclaimRequest& request) {
+  v1::ReclaimResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->nodes->Reclaim(context, request, &response);
+  });
+}
+
+absl::Status Client::Lend(const std::string& node) {
+  v1::LendRequest request;
+  request.set_node(node);
+  v1::LendResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->nodes->Lend(context, request, &response);
+  });
+}
+
+absl::Status Client::Sleep(const std::string& node) {
+  v1::SleepRequest request;
+  request.set_node(node);
+  v1::SleepResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->nodes->Sleep(context, request, &response);
+  });
+}
+
+absl::Status Client::Wake(const std::string& node) {
+  v1::WakeRequest request;
+  request.set_node(node);
+  v1::WakeResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->nodes->Wake(context, request, &response);
+  });
+}
+
+// -------------------------------------------------------------------------------------- cluster
+
+absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
+  v1::GetStatusResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->cluster->GetStatus(context, {}, &response);
+  }));
+  return response;
+}
+
+absl::Status Client::ListEvents(v1::ListEventsRequest request, Sink<v1::ListEventsResponse> sink) {
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    return ReadAll(stubs_->cluster->ListEvents(context, request).get(),
+                   [&](const v1::ListEventsResponse& response) {
+                     stubs_->connection->Progressed();
+                     if (response.events_size() > 0) {
+                       request.set_after(response.events().rbegin()->id());
+                       request.set_newest(0);
+                     }
+                     sink(response);
+                   });
+  });
+}
+
+absl::StatusOr<v1::WhyResponse> Client::Why(const std::string& subject) {
+  v1::WhyRequest request;
+  request.set_subject(subject);
+  v1::WhyResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->cluster->Why(context, request, &response);
+  }));
+  return response;
+}
+
+}  // namespace hpc::client

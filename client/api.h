@@ -1,0 +1,77 @@
+// The coordinator's services as plain calls. The only door to gRPC in the client.
+//
+// Errors are the coordinator's own (proto/hpc/v1 names them for each call), Unavailable when it
+// cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, FollowEvents) and calls
+// that may safely be repeated (Submit, Cancel, the streams that read from a position) outlast a
+// restart of the coordinator: they go on where they were, so that nothing is lost or seen twice.
+#ifndef HPC_CLIENT_API_H_
+#define HPC_CLIENT_API_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "hpc/v1/nodes.pb.h"
+#include "hpc/v1/runs.pb.h"
+
+namespace hpc::client {
+
+// Thread-safe.
+class Client {
+ public:
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const Endpoint& endpoint);
+  ~Client();
+
+  // Called once at the beginning of each outage that a call waits out.
+  void OnAway(std::function<void()> notice);
+  // Ends the calls in progress and all later ones. For another thread.
+  void Interrupt();
+
+  template <typename T>
+  using Sink = absl::FunctionRef<void(const T&)>;
+
+  // The new run's number, once it is on disk.
+  absl::StatusOr<int64_t> Submit(const v1::RunSpec& spec);
+  // Many submissions on one stream. `next` is called on a thread of its own until it returns
+  // nullopt, and may wait for input; `answered` gets one answer for each, in order. After an
+  // interruption what is not answered yet is submitted again under the same request ids.
+  absl::Status SubmitMany(std::function<std::optional<v1::RunSpec>()> next,
+                          Sink<v1::SubmitManyResponse> answered);
+  absl::Status Cancel(int64_t run);
+
+  absl::StatusOr<v1::RunDetail> GetRun(int64_t run);
+  absl::Status ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink);
+  absl::StatusOr<v1::ListExperimentsResponse> ListExperiments();
+
+  // Until the run is over and all of its output has come. `request` gives the first cursors.
+  absl::Status Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink);
+  absl::Status ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink);
+  absl::Status ListMetrics(v1::ListMetricsRequest request, Sink<v1::ListMetricsResponse> sink);
+
+  absl::StatusOr<v1::ListNodesResponse> ListNodes();
+  absl::Status Reclaim(const v1::ReclaimRequest& request);
+  absl::Status Lend(const std::string& node);
+  absl::Status Sleep(const std::string& node);
+  absl::Status Wake(const std::string& node);
+
+  absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  // For ever if the request says `follow`.
+  absl::Status ListEvents(v1::ListEventsRequest request, Sink<v1::ListEventsResponse> sink);
+  absl::StatusOr<v1::WhyResponse> Why(const std::string& subject);
+
+ private:
+  struct Stubs;
+  explicit Client(std::unique_ptr<Stubs> stubs);
+  std::unique_ptr<Stubs> stubs_;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_API_H_

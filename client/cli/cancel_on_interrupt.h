@@ -1,0 +1,41 @@
+// What Ctrl-C (and SIGTERM) mean to a command that stays with a run: once, cancel the run and wait
+// for it to end; twice, leave it.
+#ifndef HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
+#define HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/api.h"
+#include "client/cli/interrupts.h"
+
+namespace hpc::client {
+
+class CancelOnInterrupt {
+ public:
+  // Before any other thread is made. Until there is a client, a signal ends the process.
+  explicit CancelOnInterrupt(bool terminal);
+  ~CancelOnInterrupt();
+
+  void SetClient(Client* client);
+  // Until there is a run, one signal is enough to leave.
+  void SetRun(int64_t run);
+
+ private:
+  void OnSignal(int count);
+
+  const bool terminal_;
+  absl::Mutex mutex_;
+  Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
+  // A call that may wait for the coordinator to come back, while the next signal must be heard.
+  std::thread canceller_;
+  std::unique_ptr<Interrupts> interrupts_;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_

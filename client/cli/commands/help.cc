@@ -1,0 +1,34 @@
+// hpcctl help: all commands, or one of them.
+#include "client/cli/command_line.h"
+#include "client/cli/commands.h"
+#include "client/cli/exit_codes.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+class HelpCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Argument("COMMAND", &command_, "the command to explain", /*required=*/false);
+    options->Example("hpcctl help run");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    std::string text = Overview();
+    if (!command_.empty()) {
+      HPC_ASSIGN_OR_RETURN(text, HelpOf(command_));
+    }
+    session->out().Write(text);
+    return kExitOk;
+  }
+
+ private:
+  std::string command_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeHelp() { return std::make_unique<HelpCommand>(); }
+
+}  // namespace hpc::client

@@ -1,0 +1,100 @@
+// hpcctl run: submit one run and stay with it.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/caller.h"
+#include "client/cli/cancel_on_interrupt.h"
+#include "client/cli/code_state.h"
+#include "client/cli/commands.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/follower.h"
+#include "client/cli/run_spec.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+// A launch is not held up for longer by a slow repository.
+constexpr absl::Duration kCodeStateTime = absl::Milliseconds(250);
+
+class RunCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Details(
+        "By default it runs on one node, with every GPU of it and one process for each; on a node\n"
+        "without a GPU with one process. Processes get their place in the gang from torchrun's\n"
+        "variables (RANK, WORLD_SIZE, MASTER_ADDR ...) and start together or not at all.\n\n"
+        "The exit code is the run's own: 0, or that of the process that failed first. Ctrl-C once\n"
+        "cancels the run and waits for its end; twice leaves it running.");
+    DeclareRunOptions(options, &run_);
+    options->Group("How it is followed");
+    options->Flag("--detach", &detach_, "print the run's number and do not wait");
+    options->Flag("--label", &label_, "label lines with their rank even when there is only one");
+    options->Flag("--no-label", &no_label_, "do not label lines with their rank");
+    options->Program(&run_.command);
+    options->Example("hpcctl run -N 4 -- python train.py --lr 0.1");
+    options->Example("hpcctl run -N 2:4 --gpus-per-node 1 --time-limit 2h -- python train.py");
+    options->Example("hpcctl run --experiment lr --param lr=0.1 --env WANDB_MODE -- ./train.sh");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    const Caller caller = ThisCaller();
+    HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
+    if (detach_) return Detached(session, caller, &spec);
+    CancelOnInterrupt interrupts(session->err().terminal());
+    CodeStateReader code(caller.workdir);
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    interrupts.SetClient(client);
+    *spec.mutable_code() = code.Finish(kCodeStateTime);
+    const absl::StatusOr<int64_t> id = client->Submit(spec);
+    if (absl::IsCancelled(id.status())) return LeftWhileSubmitting(session);
+    HPC_RETURN_IF_ERROR(id.status());
+    interrupts.SetRun(*id);
+    Follower follower(session, *id, LabellingAsked());
+    const absl::StatusOr<int> code_of_run = follower.FollowToEnd(client);
+    if (absl::IsCancelled(code_of_run.status())) return Left(session, *id);
+    return code_of_run;
+  }
+
+ private:
+  absl::StatusOr<int> Detached(Session* session, const Caller& caller, v1::RunSpec* spec) {
+    CodeStateReader code(caller.workdir);
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    *spec->mutable_code() = code.Finish(kCodeStateTime);
+    HPC_ASSIGN_OR_RETURN(const int64_t id, client->Submit(*spec));
+    session->out().Write(absl::StrCat(id, "\n"));
+    if (session->err().terminal()) {
+      session->Notice(absl::StrCat("run ", id, " is queued. 'hpcctl logs -f ", id, "' follows it"));
+    }
+    return kExitOk;
+  }
+
+  Labelling LabellingAsked() const {
+    if (no_label_) return Labelling::kNever;
+    return label_ ? Labelling::kAlways : Labelling::kAuto;
+  }
+
+  static int LeftWhileSubmitting(Session* session) {
+    session->Notice(
+        "left before the coordinator answered; 'hpcctl runs' shows whether the run was queued");
+    return kExitDetached;
+  }
+
+  static int Left(Session* session, int64_t id) {
+    session->Notice(absl::StrCat("left run ", id, " to itself. 'hpcctl logs -f ", id,
+                                 "' follows it, 'hpcctl wait ", id,
+                                 "' waits for it, 'hpcctl cancel ", id, "' ends it"));
+    return kExitDetached;
+  }
+
+  RunOptions run_;
+  bool detach_ = false;
+  bool label_ = false;
+  bool no_label_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRun() { return std::make_unique<RunCommand>(); }
+
+}  // namespace hpc::client

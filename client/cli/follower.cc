@@ -1,0 +1,59 @@
+#include "client/cli/follower.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/listing.h"
+#include "client/cli/words.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+
+Follower::Follower(Session* session, int64_t run, std::optional<Labelling> labelling)
+    : session_(session), id_(run) {
+  if (labelling) output_.emplace(session, run, *labelling);
+}
+
+absl::StatusOr<int> Follower::FollowToEnd(Client* client) {
+  v1::FollowRequest request;
+  request.set_run(id_);
+  request.set_with_output(output_.has_value());
+  HPC_RETURN_IF_ERROR(client->Follow(request, [this](const v1::FollowResponse& response) {
+    if (response.has_state()) OnState(response.state());
+    if (response.has_output() && output_) output_->Write(response.output());
+  }));
+  if (output_) output_->Finish();
+  session_->progress().Clear();
+  ReportOutcome(session_, run_);
+  return ExitCodeOf(run_);
+}
+
+void Follower::OnState(const v1::RunUpdate& update) {
+  const bool had_started = run_.state() > v1::RUN_STATE_QUEUED;
+  if (had_started && update.run().state() == v1::RUN_STATE_QUEUED) {
+    session_->Notice(
+        absl::StrCat("run ", id_, " is queued again: ", OneLine(update.run().reason())));
+  }
+  run_ = update.run();
+  ShowProgress(update);
+}
+
+void Follower::ShowProgress(const v1::RunUpdate& update) {
+  if (run_.state() == v1::RUN_STATE_RUNNING || IsOver(run_.state())) {
+    session_->progress().Clear();
+    return;
+  }
+  const std::string& words = update.progress().empty() ? run_.reason() : update.progress();
+  session_->progress().Show(
+      absl::StrCat("run ", id_, " ", Word(run_.state()), words.empty() ? "" : ": ", words));
+}
+
+void ReportOutcome(Session* session, const v1::Run& run) {
+  if (run.state() == v1::RUN_STATE_SUCCEEDED) return;
+  std::string text = absl::StrCat("run ", run.id(), " ", Word(run.state()));
+  if (!run.reason().empty()) absl::StrAppend(&text, ": ", run.reason());
+  absl::StrAppend(&text, "\n  hpcctl why ", run.id(), "    the decisions that led there",
+                  "\n  hpcctl logs ", run.id(), "   its output");
+  session->Notice(text);
+}
+
+}  // namespace hpc::client

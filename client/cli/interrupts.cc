@@ -1,0 +1,48 @@
+#include "client/cli/interrupts.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace hpc::client {
+namespace {
+
+void AddUnlessIgnored(int signal, sigset_t* set) {
+  struct sigaction action = {};
+  sigaction(signal, nullptr, &action);
+  if (action.sa_handler != SIG_IGN) sigaddset(set, signal);
+}
+
+}  // namespace
+
+Interrupts::Interrupts(std::function<void(int)> handle) {
+  sigset_t set;
+  sigemptyset(&set);
+  AddUnlessIgnored(SIGINT, &set);
+  AddUnlessIgnored(SIGTERM, &set);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  stop_.Reset(eventfd(0, EFD_CLOEXEC));
+  thread_ = std::thread([this, handle = std::move(handle)] { Watch(handle); });
+}
+
+Interrupts::~Interrupts() {
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+void Interrupts::Watch(const std::function<void(int)>& handle) {
+  int count = 0;
+  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while (true) {
+    poll(fds, 2, -1);
+    if (fds[1].revents != 0) return;
+    signalfd_siginfo info = {};
+    while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) handle(++count);
+  }
+}
+
+}  // namespace hpc::client

@@ -1,0 +1,177 @@
+#include "client/cli/listing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/output.h"
+#include "client/cli/times.h"
+#include "common/text.h"
+
+namespace hpc::client {
+namespace {
+
+bool ContinuesSequence(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
+
+int32_t DisplayWidth(absl::string_view text) {
+  return static_cast<int32_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !ContinuesSequence(c); }));
+}
+
+absl::string_view FirstColumns(absl::string_view text, int32_t columns) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (!ContinuesSequence(text[end]) && columns-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
+std::string OneLine(absl::string_view text) {
+  std::string line(text);
+  std::replace_if(line.begin(), line.end(), IsControl, ' ');
+  return line;
+}
+
+ListingForm FormFor(const Output& out, bool json, int64_t now_us) {
+  return {json, out.colours(), out.width(), now_us};
+}
+
+Listing::Listing(std::vector<Column> columns, const ListingForm& form)
+    : columns_(std::move(columns)), form_(form) {
+  if (form_.json) {
+    json_.BeginArray();
+    return;
+  }
+  for (const Column& column : columns_) {
+    if (column.title.empty()) continue;
+    text_ += column.title;
+    widths_.push_back(DisplayWidth(column.title));
+    cells_.push_back({text_.size(), widths_.back(), Colour::kStrong});
+  }
+}
+
+bool Listing::BeginJson() {
+  if (!form_.json) return false;
+  if (column_ == 0) {
+    json_.NewLine();
+    json_.BeginObject();
+  }
+  json_.Key(columns_[column_++].key);
+  return true;
+}
+
+Listing& Listing::Show(absl::string_view text, Colour colour) {
+  if (Shown()) {
+    const size_t start = text_.size();
+    if (text.empty()) text = "-";
+    text_.append(text.data(), text.size());
+    std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.end(), IsControl,
+                    ' ');
+    const int32_t width = DisplayWidth(text);
+    int32_t& widest = widths_[cells_.size() % widths_.size()];
+    widest = std::max(widest, width);
+    cells_.push_back({text_.size(), width, colour});
+  }
+  ++column_;
+  return *this;
+}
+
+Listing& Listing::Text(absl::string_view text, Colour colour) {
+  if (!BeginJson()) return Show(text, colour);
+  json_.String(text);
+  return *this;
+}
+
+Listing& Listing::Both(absl::string_view shown, absl::string_view json, Colour colour) {
+  if (!BeginJson()) return Show(shown, colour);
+  json_.String(json);
+  return *this;
+}
+
+Listing& Listing::Integer(int64_t value) {
+  if (!BeginJson()) return Show(absl::AlphaNum(value).Piece(), Colour::kNone);
+  json_.Integer(value);
+  return *this;
+}
+
+Listing& Listing::Real(double value) {
+  if (!BeginJson()) return Show(absl::AlphaNum(value).Piece(), Colour::kNone);
+  json_.Real(value);
+  return *this;
+}
+
+Listing& Listing::Bool(bool value) {
+  if (!BeginJson()) return Show(value ? "yes" : "-", Colour::kNone);
+  json_.Bool(value);
+  return *this;
+}
+
+Listing& Listing::Time(int64_t us) {
+  if (!BeginJson()) return Show(Shown() ? Ago(us, form_.now_us) : "", Colour::kNone);
+  json_.Time(us);
+  return *this;
+}
+
+Listing& Listing::Bytes(int64_t bytes) {
+  if (!BeginJson()) return Show(HumanBytes(static_cast<uint64_t>(bytes)), Colour::kNone);
+  json_.Integer(bytes);
+  return *this;
+}
+
+Listing& Listing::None() {
+  if (!BeginJson()) return Show("-", Colour::kNone);
+  json_.Null();
+  return *this;
+}
+
+void Listing::EndRow() {
+  if (form_.json) json_.EndObject();
+  column_ = 0;
+  ++rows_;
+}
+
+std::string Listing::Finish() {
+  if (!form_.json) return FinishTable();
+  json_.NewLine();
+  json_.EndArray();
+  return json_.Take() + "\n";
+}
+
+std::string Listing::FinishTable() const {
+  std::string out;
+  out.reserve(text_.size() * 2);
+  size_t start = 0;
+  for (size_t first = 0; first < cells_.size(); first += widths_.size()) {
+    AppendRow(first, absl::string_view(text_).substr(start), &out);
+    start = cells_[first + widths_.size() - 1].end;
+  }
+  return out;
+}
+
+void Listing::AppendRow(size_t first_cell, absl::string_view text, std::string* out) const {
+  size_t begin = first_cell == 0 ? 0 : cells_[first_cell - 1].end;
+  const size_t offset = begin;
+  int32_t used = 0;
+  for (size_t i = 0; i < widths_.size(); ++i) {
+    const Cell& cell = cells_[first_cell + i];
+    absl::string_view shown = text.substr(begin - offset, cell.end - begin);
+    begin = cell.end;
+    const bool last = i + 1 == widths_.size();
+    if (last && form_.width > 0 && used + cell.width > form_.width) {
+      shown = FirstColumns(shown, std::max(8, form_.width - used));
+    }
+    const bool coloured = form_.colours && cell.colour != Colour::kNone;
+    if (coloured) out->append(Begin(cell.colour).data(), Begin(cell.colour).size());
+    out->append(shown.data(), shown.size());
+    if (coloured) out->append(kEndColour.data(), kEndColour.size());
+    if (!last) out->append(static_cast<size_t>(widths_[i] - cell.width) + 2, ' ');
+    used += widths_[i] + 2;
+  }
+  *out += '\n';
+}
+
+}  // namespace hpc::client

@@ -1,0 +1,116 @@
+// Rows, shown as an aligned table or as JSON: one declaration of columns and one pass over the rows
+// serves both, so that the two cannot differ. Pure.
+//
+//   Listing nodes({{"name", "NAME"}, {"last_seen", "SEEN"}, {"kernel", ""}}, form);
+//   nodes.Text(node.name()).Time(node.last_seen_us()).Text(node.inventory().kernel()).EndRow();
+//
+// A column without a title is in JSON only.
+#ifndef HPC_CLIENT_CLI_LISTING_H_
+#define HPC_CLIENT_CLI_LISTING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/colours.h"
+#include "client/cli/json_writer.h"
+
+namespace hpc::client {
+
+class Output;
+
+struct Column {
+  std::string key;    // of the JSON object
+  std::string title;  // of the table
+};
+
+struct ListingForm {
+  bool json = false;
+  bool colours = false;
+  int width = 0;       // the last column is cut to it; 0: never cut
+  int64_t now_us = 0;  // what ages are counted from
+};
+
+// For what `out` is connected to.
+ListingForm FormFor(const Output& out, bool json, int64_t now_us);
+
+class Listing {
+ public:
+  Listing(std::vector<Column> columns, const ListingForm& form);
+
+  // One call for each column, in order, then EndRow.
+  Listing& Text(absl::string_view text, Colour colour = Colour::kNone);
+  Listing& Integer(int64_t value);
+  Listing& Real(double value);
+  Listing& Bool(bool value);      // "yes" or "-"
+  Listing& Time(int64_t us);      // an age in a table
+  Listing& Bytes(int64_t bytes);  // "12 GiB" in a table
+  template <typename Strings>
+  Listing& Items(const Strings& items);  // "a,b" in a table
+  Listing& None();                       // "-", null
+  // A JSON string, and what a table shows in its place.
+  Listing& Both(absl::string_view shown, absl::string_view json, Colour colour = Colour::kNone);
+  // A value with parts of its own, for columns that are in JSON only: `write(JsonWriter*)`.
+  template <typename Write>
+  Listing& Nested(Write write);
+  void EndRow();
+
+  bool empty() const { return rows_ == 0; }
+  // What is finished already, to be written while more rows come; "" for a table, whose widths are
+  // not known yet.
+  std::string Take() { return form_.json ? json_.Take() : ""; }
+  // The rest, or all: the table (title line first) or JSON array (one row a line), with a line end.
+  std::string Finish();
+
+ private:
+  struct Cell {
+    size_t end;  // in text_; it begins where the one before ends
+    int32_t width;
+    Colour colour;
+  };
+  bool BeginJson();  // of a cell; false if its table form is wanted
+  bool Shown() const { return !columns_[column_].title.empty(); }
+  Listing& Show(absl::string_view text, Colour colour);
+  std::string FinishTable() const;
+  void AppendRow(size_t first_cell, absl::string_view text, std::string* out) const;
+
+  std::vector<Column> columns_;
+  ListingForm form_;
+  size_t column_ = 0;
+  size_t rows_ = 0;
+  JsonWriter json_;
+  std::string text_;  // of all cells of a table, one behind the other
+  std::vector<Cell> cells_;
+  std::vector<int32_t> widths_;
+};
+
+template <typename Strings>
+Listing& Listing::Items(const Strings& items) {
+  if (!BeginJson()) return Show(absl::StrJoin(items, ","), Colour::kNone);
+  json_.BeginArray();
+  for (const auto& item : items) json_.String(item);
+  json_.EndArray();
+  return *this;
+}
+
+template <typename Write>
+Listing& Listing::Nested(Write write) {
+  if (!BeginJson()) return Show("", Colour::kNone);
+  write(&json_);
+  return *this;
+}
+
+// Columns that `text` takes on a terminal, a code point each.
+int32_t DisplayWidth(absl::string_view text);
+
+// As much of `text` as fits into so many columns.
+absl::string_view FirstColumns(absl::string_view text, int32_t columns);
+
+// `text` on one line: control characters, which could move the cursor, become spaces.
+std::string OneLine(absl::string_view text);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_LISTING_H_

@@ -1,0 +1,19 @@
+// hpcctl, the command line.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "client/cli/command_line.h"
+
+int main(int argc, char** argv) {
+  using hpc::client::Output;
+  Output out = Output::ForFd(STDOUT_FILENO);
+  Output err = Output::ForFd(STDERR_FILENO);
+  hpc::client::Session session(&out, &err, [](const char* name) { return std::getenv(name); });
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const int code = hpc::client::RunCommandLine(words, &session);
+  // All is written. Returning would wait for gRPC's threads to end, which serves nobody.
+  _exit(code);
+}

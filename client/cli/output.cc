@@ -1,0 +1,58 @@
+#include "client/cli/output.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "common/files.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr size_t kFlushBytes = 64 << 10;
+
+bool WantsColours() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || absl::string_view(term) == "dumb";
+  return !dumb && (no_colour == nullptr || *no_colour == '\0');
+}
+
+}  // namespace
+
+Output Output::ForFd(int fd) {
+  if (isatty(fd) == 0) return Output(fd, false, false, 0);
+  winsize size = {};
+  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return Output(fd, true, WantsColours(), known ? size.ws_col : 80);
+}
+
+Output Output::ToText(int width) { return Output(-1, width > 0, width > 0, width); }
+
+void Output::Write(absl::string_view text) {
+  if (!status_.ok()) return;
+  buffer_.append(text.data(), text.size());
+  if (buffer_.size() >= kFlushBytes) Flush();
+}
+
+void Output::Flush() {
+  if (fd_ < 0) return;
+  size_t written = 0;
+  while (written < buffer_.size() && status_.ok()) {
+    const ssize_t n = write(fd_, buffer_.data() + written, buffer_.size() - written);
+    if (n >= 0) {
+      written += static_cast<size_t>(n);
+    } else if (errno == EAGAIN) {
+      pollfd wait = {fd_, POLLOUT, 0};
+      poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      status_ = ErrnoStatus(errno, "write the output");
+    }
+  }
+  buffer_.clear();
+}
+
+}  // namespace hpc::client

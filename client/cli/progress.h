@@ -1,0 +1,32 @@
+// One line on the terminal that says what is being waited for, and disappears.
+#ifndef HPC_CLIENT_CLI_PROGRESS_H_
+#define HPC_CLIENT_CLI_PROGRESS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "client/cli/output.h"
+
+namespace hpc::client {
+
+// Draws on `err`, and only if it is a terminal. Clear it before anything else is written to the
+// same terminal.
+class Progress {
+ public:
+  explicit Progress(Output* err) : err_(err) {}
+  ~Progress() { Clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Replaces the line by `text`, cut to the width of the terminal.
+  void Show(absl::string_view text);
+  void Clear();
+
+ private:
+  Output* err_;
+  std::string shown_;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_PROGRESS_H_

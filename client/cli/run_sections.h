@@ -1,0 +1,21 @@
+// The complete story of a run, in sections. Pure.
+#ifndef HPC_CLIENT_CLI_RUN_SECTIONS_H_
+#define HPC_CLIENT_CLI_RUN_SECTIONS_H_
+
+#include <string>
+
+#include "client/cli/listing.h"
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::client {
+
+// For people: a head and titled tables, empty ones left out. As JSON: one object that holds the
+// same, with one array for each table.
+std::string RunStory(const v1::RunDetail& detail, const ListingForm& form);
+
+// `words` as one line that a shell would read as the same words.
+std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& words);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_RUN_SECTIONS_H_

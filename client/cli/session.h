@@ -1,0 +1,57 @@
+// What a command works with: where it writes, what it was told for all commands, and the
+// coordinator.
+#ifndef HPC_CLIENT_CLI_SESSION_H_
+#define HPC_CLIENT_CLI_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/api.h"
+#include "client/cli/output.h"
+#include "client/cli/progress.h"
+#include "client/discovery.h"
+
+namespace hpc::client {
+
+// Options that every command has.
+struct GlobalOptions {
+  std::string coordinator;
+  bool insecure = false;
+};
+
+class Session {
+ public:
+  Session(Output* out, Output* err, Environment environment)
+      : out_(out), err_(err), environment_(std::move(environment)), progress_(err) {}
+
+  Output& out() { return *out_; }
+  Output& err() { return *err_; }
+  Progress& progress() { return progress_; }
+  GlobalOptions& global() { return global_; }
+  const Environment& environment() const { return environment_; }
+
+  // Connects on first use. A usage error for plain text over a network that was not asked for;
+  // that it was asked for is said on stderr.
+  absl::StatusOr<Client*> Connect();
+
+  // What ages are counted from: the coordinator's time if it says it, else ours.
+  static int64_t NowUs(int64_t said);
+
+  // "hpcctl: <text>" on stderr, past the progress line. Main thread only.
+  void Notice(absl::string_view text);
+
+ private:
+  Output* out_;
+  Output* err_;
+  Environment environment_;
+  Progress progress_;
+  GlobalOptions global_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_SESSION_H_

@@ -1,0 +1,147 @@
+#include "client/connection.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/discovery.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr absl::Duration kConnectTime = absl::Seconds(5);
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
+constexpr absl::Duration kLongestRetry = absl::Seconds(2);
+
+grpc::ChannelArguments ChannelArguments() {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(-1);  // a run may hold 10 MB of arguments
+  // The coordinator is in the same house: a proxy set for the web is not on the way to it.
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+              static_cast<int>(absl::ToInt64Milliseconds(kConnectTime)));
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // Notices a master that lost its power while we only listen. A server that was not told to expect
+  // pings allows one in five minutes.
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  return args;
+}
+
+absl::Status ToStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+// The connection broke, or the coordinator is stopping: the same call may succeed later.
+bool IsAway(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::CANCELLED ||
+         (status.error_code() == grpc::StatusCode::UNKNOWN &&
+          absl::StrContains(status.error_message(), "Stream removed"));
+}
+
+}  // namespace
+
+Connection::Connection(const Endpoint& endpoint)
+    : endpoint_(endpoint),
+      channel_(grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
+                                         ChannelArguments())),
+      backoff_(kFirstRetry, kLongestRetry),
+      random_(std::random_device()()) {}
+
+Connection::~Connection() = default;
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint) {
+  std::unique_ptr<Connection> connection(new Connection(endpoint));
+  HPC_RETURN_IF_ERROR(connection->WaitUntilReady());
+  return connection;
+}
+
+absl::Status Connection::WaitUntilReady() {
+  const auto deadline = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kConnectTime);
+  for (auto state = channel_->GetState(true); state != GRPC_CHANNEL_READY;
+       state = channel_->GetState(true)) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
+        !channel_->WaitForStateChange(state, deadline)) {
+      return UnreachableError(endpoint_);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Connection::Begin(grpc::ClientContext* context) {
+  absl::MutexLock lock(&mutex_);
+  if (interrupted_) return absl::CancelledError("interrupted");
+  active_.push_back(context);
+  return absl::OkStatus();
+}
+
+void Connection::End(grpc::ClientContext* context) {
+  absl::MutexLock lock(&mutex_);
+  active_.erase(std::find(active_.begin(), active_.end(), context));
+}
+
+bool Connection::interrupted() const {
+  absl::MutexLock lock(&mutex_);
+  return interrupted_;
+}
+
+absl::Status Connection::Once(Call call) {
+  grpc::ClientContext context;
+  HPC_RETURN_IF_ERROR(Begin(&context));
+  const grpc::Status status = call(&context);
+  End(&context);
+  if (interrupted()) return absl::CancelledError("interrupted");
+  if (!IsAway(status)) return ToStatus(status);
+  return absl::UnavailableError(absl::StrCat("the coordinator at ", endpoint_.ToString(),
+                                             " went away before it answered (",
+                                             status.error_message(), "). Try again"));
+}
+
+absl::Status Connection::Resume(Call call) {
+  while (true) {
+    grpc::ClientContext context;
+    HPC_RETURN_IF_ERROR(Begin(&context));
+    const grpc::Status status = call(&context);
+    End(&context);
+    if (interrupted()) return absl::CancelledError("interrupted");
+    if (!IsAway(status)) {
+      Progressed();
+      return ToStatus(status);
+    }
+    if (!WaitBeforeRetry()) return absl::CancelledError("interrupted");
+  }
+}
+
+void Connection::Progressed() {
+  absl::MutexLock lock(&mutex_);
+  away_ = false;
+  backoff_.Reset();
+}
+
+bool Connection::WaitBeforeRetry() {
+  bool first = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    first = !std::exchange(away_, true);
+  }
+  if (first && notice_) notice_();
+  absl::MutexLock lock(&mutex_);
+  const double unit = std::uniform_real_distribution<double>()(random_);
+  mutex_.AwaitWithTimeout(absl::Condition(&interrupted_), backoff_.Next(unit));
+  return !interrupted_;
+}
+
+void Connection::Interrupt() {
+  absl::MutexLock lock(&mutex_);
+  interrupted_ = true;
+  for (grpc::ClientContext* context : active_) context->TryCancel();
+}
+
+}  // namespace hpc::client
