@@ -64,6 +64,8 @@ hpc_find_all(HPC_SQLITE sqlite3)
 hpc_dep(sqlite ${HPC_SQLITE} Threads::Threads ${CMAKE_DL_LIBS} m)
 hpc_find_all(HPC_ZSTD zstd)
 hpc_dep(zstd ${HPC_ZSTD})
+hpc_find_all(HPC_Z z)
+hpc_dep(z ${HPC_Z})
 
 find_program(HPC_PROTOC protoc REQUIRED)
 find_program(HPC_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)

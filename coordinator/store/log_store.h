@@ -58,7 +58,11 @@ class LogStore {
   virtual ~LogStore() = default;
 
   // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
-  // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet.
+  // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet. A run at
+  // its limit stores nothing more and only counts: its streams grow by any offset.
+  // Here and in Flush and Seal: ResourceExhausted is a full disk; what could not be written is
+  // kept, and the next Flush tries again. Internal: a file may have lost data that was written to
+  // it; every later call about that run says so. DataLoss: a file is damaged (it is named).
   virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
                                          absl::string_view data, absl::Time now) = 0;
 
@@ -77,6 +81,7 @@ class LogStore {
 
   // Records from `position` on (0: the beginning), at most about `max_bytes` of data, and only what
   // is flushed. Empty at the end of what there is. NotFound never: a run without output is empty.
+  // DataLoss: no record begins at `position`, or the file that it is in is damaged.
   virtual absl::StatusOr<std::vector<LogRecord>> Read(RunId run, int64_t position,
                                                       int64_t max_bytes) = 0;
 
