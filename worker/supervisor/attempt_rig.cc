@@ -1,0 +1,161 @@
+#include "worker/supervisor/attempt_rig.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "common/files.h"
+#include "common/status_matchers.h"
+#include "worker/supervisor/cgroup_leaf.h"
+
+namespace hpc::worker {
+namespace {
+
+const Clock* TheClock() {
+  static const RealClock clock;
+  return &clock;
+}
+
+std::string MakeRoot() {
+  std::string path = ::testing::TempDir() + "hpc-supervisor-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) abort();
+  return path;
+}
+
+}  // namespace
+
+AttemptRig::AttemptRig() : loop(TheClock()), root_(MakeRoot()) {
+  spec.name = "12.2";
+  spec.dir = root_ + "/12.2";
+  spec.workdir = root_;
+  spec.default_grace_ms = 5000;
+}
+
+AttemptRig::~AttemptRig() {
+  client.reset();
+  if (!Saw<AllGone>() && supervisor_pid() > 0) {
+    kill(static_cast<pid_t>(supervisor_pid()), SIGKILL);
+    (void)KillLeftovers(spec.dir);
+  }
+  (void)RemoveTree(root_);
+}
+
+void AttemptRig::AddRank(std::vector<std::string> argv) {
+  RankSpec rank;
+  rank.rank = static_cast<int32_t>(spec.ranks.size());
+  rank.local_rank = rank.rank;
+  rank.program = argv[0];
+  rank.argv = std::move(argv);
+  rank.env = {"PATH=/usr/bin:/bin"};
+  spec.ranks.push_back(rank);
+}
+
+SupervisorClient::Callbacks AttemptRig::Callbacks() {
+  return {.on_event = [this](const SupervisorEvent& event) { events.push_back(event); },
+          .on_lost = [this](const std::string& reason) { losses.push_back(reason); }};
+}
+
+void AttemptRig::Spawn() {
+  auto spawned = SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, Callbacks());
+  ASSERT_OK(spawned);
+  client = *std::move(spawned);
+}
+
+void AttemptRig::Attach() {
+  auto attached = SupervisorClient::Attach(&loop, spec.dir, Callbacks());
+  ASSERT_OK(attached);
+  client = *std::move(attached);
+}
+
+void AttemptRig::Send(const SupervisorCommand& command) {
+  ASSERT_NE(client, nullptr);
+  ASSERT_OK(client->Send(command));
+}
+
+void AttemptRig::RunUntil(const char* what, const std::function<bool()>& done) {
+  const MonoTime deadline = loop.clock().Get().mono + absl::Seconds(20);
+  while (!done()) {
+    ASSERT_LT(loop.clock().Get().mono, deadline) << "waited for " << what;
+    loop.RunOnce(absl::Milliseconds(5));
+  }
+}
+
+void AttemptRig::RunUntilAllGone() {
+  RunUntil("AllGone", [this] { return Saw<AllGone>(); });
+}
+
+void AttemptRig::RunUntilOutput(const std::string& file, const std::string& content) {
+  RunUntil(content.c_str(), [&] { return FileOf(file).find(content) != std::string::npos; });
+}
+
+RankExited AttemptRig::ExitOf(int32_t rank) const {
+  std::vector<RankExited> exits;
+  for (const RankExited& exit : All<RankExited>()) {
+    if (exit.rank == rank) exits.push_back(exit);
+  }
+  EXPECT_EQ(exits.size(), 1u) << "exits of rank " << rank;
+  return exits.empty() ? RankExited() : exits.back();
+}
+
+OutputGrown AttemptRig::LastOutput(int32_t rank, bool is_stderr) const {
+  OutputGrown last;
+  for (const OutputGrown& output : All<OutputGrown>()) {
+    if (output.rank == rank && output.is_stderr == is_stderr) last = output;
+  }
+  return last;
+}
+
+std::string AttemptRig::FileOf(const std::string& name) const {
+  return ReadFile(spec.dir + "/" + name).value_or("");
+}
+
+int64_t AttemptRig::supervisor_pid() const {
+  const auto ready = All<SupervisorReady>();
+  return ready.empty() ? 0 : ready.back().pid;
+}
+
+TestCgroup::TestCgroup() {
+  const std::string mount = Cgroup2Mount();
+  if (mount.empty()) {
+    why_not_ = "no cgroup v2 is mounted";
+    return;
+  }
+  const std::string path = mount + "/hpc-test-" + std::to_string(getpid());
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    why_not_ = "cannot make " + path + ": " + strerror(errno);
+    return;
+  }
+  if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
+    rmdir(path.c_str());
+    why_not_ = "this kernel has no cgroup.kill";
+    return;
+  }
+  path_ = path;
+}
+
+TestCgroup::~TestCgroup() {
+  if (auto leaf = CgroupLeaf::Open(path_)) leaf->Remove();
+}
+
+std::vector<int64_t> ProcessesNamed(const std::string& name) {
+  std::vector<int64_t> found;
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = readdir(proc)) {
+    const int64_t pid = atoll(entry->d_name);
+    if (pid <= 0) continue;
+    const std::string stat = ReadFile(std::string("/proc/") + entry->d_name + "/stat").value_or("");
+    const size_t end = stat.rfind(") ");
+    if (end == std::string::npos || stat[end + 2] == 'Z') continue;
+    if (stat.substr(0, end).ends_with("(" + name)) found.push_back(pid);
+  }
+  closedir(proc);
+  return found;
+}
+
+}  // namespace hpc::worker

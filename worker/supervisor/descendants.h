@@ -1,0 +1,19 @@
+// Processes that descend from the caller, which is their subreaper: an orphan becomes its child.
+#ifndef HPC_WORKER_SUPERVISOR_DESCENDANTS_H_
+#define HPC_WORKER_SUPERVISOR_DESCENDANTS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace hpc::worker {
+
+// Those that /proc shows at this moment, parents before their children. One that forks meanwhile
+// may hide from any such list: only waitpid(-1) failing with ECHILD proves that none is left.
+std::vector<int64_t> Descendants();
+
+// SIGKILLs them.
+void KillDescendants();
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_DESCENDANTS_H_

@@ -1,0 +1,35 @@
+#include "worker/supervisor/journal_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace hpc::worker {
+namespace {
+constexpr off_t kReserveBytes = 16 << 10;
+}
+
+bool JournalFile::Create() {
+  file_.Reset(open("journal", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  if (!file_.ok()) return false;
+  // Not every file system can; then the journal is as safe as any other file.
+  (void)fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, kReserveBytes);
+  return true;
+}
+
+void JournalFile::AddLine(const std::string& line) {
+  if (!line.empty()) pending_ += line + "\n";
+}
+
+void JournalFile::Write() {
+  while (!pending_.empty()) {
+    const ssize_t n = write(file_.get(), pending_.data(), pending_.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    pending_.erase(0, n);
+  }
+}
+
+void JournalFile::Sync() { fdatasync(file_.get()); }
+
+}  // namespace hpc::worker

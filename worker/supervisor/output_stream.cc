@@ -1,0 +1,80 @@
+#include "worker/supervisor/output_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace hpc::worker {
+namespace {
+
+constexpr int kPipeBytes = 1 << 20;
+constexpr int64_t kPumpBytes = 4 * kPipeBytes;
+
+// The kernel's pages are touched once each way; a larger buffer falls out of the cache.
+char buffer[256 << 10];
+
+}  // namespace
+
+OutputStream::OutputStream(int32_t rank, bool is_stderr, int64_t limit)
+    : rank_(rank), is_stderr_(is_stderr), limit_(limit) {}
+
+bool OutputStream::Open() {
+  const std::string name = "rank-" + std::to_string(rank_) + (is_stderr_ ? ".err" : ".out");
+  file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  read_.Reset(ends[0]);
+  write_.Reset(ends[1]);
+  // The reading end alone: the rank must not find its stdout non-blocking.
+  fcntl(read_.get(), F_SETFL, O_NONBLOCK);
+  // So that a rank seldom waits for us; an account at its quota of pipe pages keeps 64 KiB.
+  fcntl(read_.get(), F_SETPIPE_SZ, kPipeBytes);
+  return true;
+}
+
+int64_t OutputStream::Store(const char* data, int64_t size) {
+  int64_t stored = 0;
+  while (stored < size && file_.ok()) {
+    const ssize_t n = write(file_.get(), data + stored, size - stored);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    stored += n;
+  }
+  return stored;
+}
+
+int64_t OutputStream::Pump() {
+  int64_t taken = 0;
+  while (!ended_ && taken < kPumpBytes) {
+    const ssize_t n = read(read_.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n <= 0) {
+      ended_ = true;
+      break;
+    }
+    const int64_t stored = Store(buffer, std::min<int64_t>(n, limit_ - bytes_));
+    bytes_ += stored;
+    cut_ += n - stored;
+    taken += n;
+  }
+  return taken;
+}
+
+void OutputStream::Finish() {
+  CloseWriteEnd();
+  if (!read_.ok()) ended_ = true;
+  while (!ended_ && Pump() > 0) continue;
+  ended_ = true;
+  read_.Reset();
+  file_.Reset();
+}
+
+OutputGrown OutputStream::State() const {
+  return {
+      .rank = rank_, .is_stderr = is_stderr_, .bytes = bytes_, .cut_bytes = cut_, .ended = ended_};
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,53 @@
+// One output of one rank: a pipe whose other end the rank writes to, and the file it ends up in.
+#ifndef HPC_WORKER_SUPERVISOR_OUTPUT_STREAM_H_
+#define HPC_WORKER_SUPERVISOR_OUTPUT_STREAM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/unique_fd.h"
+#include "worker/supervisor/spec.h"
+
+namespace hpc::worker {
+
+class OutputStream {
+ public:
+  OutputStream(int32_t rank, bool is_stderr, int64_t limit);
+
+  // Makes the file ("rank-0.out", "rank-0.err") in the current folder and the pipe. Without a file
+  // (a full disk) everything is cut, but the rank runs. False: no pipe; errno says why.
+  bool Open();
+
+  // For the rank.
+  int write_fd() const { return write_.get(); }
+  void CloseWriteEnd() { write_.Reset(); }
+  // To watch.
+  int read_fd() const { return read_.get(); }
+
+  // Moves what is in the pipe (no more than a few pipefuls, so that others get their turn) to the
+  // file. What is beyond the limit or what the disk refuses is counted and dropped, so that the
+  // rank never waits for the disk's owner. Returns the bytes taken out of the pipe.
+  int64_t Pump();
+  // Nobody is left who could write: takes what there is and ends.
+  void Finish();
+
+  // As it stands now.
+  OutputGrown State() const;
+  bool ended() const { return ended_; }
+
+ private:
+  // Bytes of `data` that went into the file.
+  int64_t Store(const char* data, int64_t size);
+
+  const int32_t rank_;
+  const bool is_stderr_;
+  const int64_t limit_;
+  UniqueFd read_, write_, file_;
+  int64_t bytes_ = 0;
+  int64_t cut_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_OUTPUT_STREAM_H_

@@ -1,0 +1,160 @@
+#include "worker/supervisor/rank_launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_set>
+
+namespace hpc::worker {
+namespace {
+
+enum Step : int { kIsolate, kChdir, kExec };
+
+// What the child tells through the status pipe. The pipe closes by itself when exec succeeds.
+struct Failure {
+  int error;
+  int step;
+};
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Prepared before the child exists: it takes no memory and no locks.
+struct ChildPlan {
+  const LaunchPlan* plan;
+  char* const* argv;
+  char* const* env;
+  int status_fd;
+  pid_t parent;
+  bool enter_leaf;
+};
+
+[[noreturn]] void Fail(const ChildPlan& child, Step step) {
+  const Failure failure{errno, step};
+  (void)!write(child.status_fd, &failure, sizeof failure);
+  _exit(127);
+}
+
+void ResetSignals() {
+  // The kernel's struct sigaction, of which all zero is SIG_DFL. The C library's call would leave
+  // out its own two signals, which whoever started us may have ignored.
+  const uint64_t defaults[8] = {};
+  for (int signal = 1; signal < NSIG; ++signal) {
+    syscall(SYS_rt_sigaction, signal, defaults, nullptr, NSIG / 8);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void ResetOomScore() {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, "0", 1);
+  close(fd);
+}
+
+[[noreturn]] void RunChild(const ChildPlan& child) {
+  const LaunchPlan& plan = *child.plan;
+  if (child.enter_leaf && !plan.leaf->Enter()) Fail(child, kIsolate);
+  setsid();
+  if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) {
+    Fail(child, kIsolate);
+  }
+  // What is ours is close-on-exec already; this is for what whoever started us left open.
+  syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
+  if (plan.reset_oom_score) ResetOomScore();
+  if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
+  ResetSignals();
+  // A parent that died before this line could not send the signal.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != child.parent) _exit(127);
+  execve(plan.rank->program.c_str(), child.argv, child.env);
+  Fail(child, kExec);
+}
+
+// fork, and into the leaf at birth where the kernel can: moving a process later makes it wait for
+// an RCU grace period of the whole machine.
+pid_t Fork(const CgroupLeaf* leaf, bool* enter_leaf) {
+  *enter_leaf = false;
+  if (leaf == nullptr) return fork();
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<uint64_t>(leaf->dir_fd());
+  const long pid = syscall(SYS_clone3, &args, sizeof args);
+  if (pid >= 0) return static_cast<pid_t>(pid);
+  *enter_leaf = true;
+  return fork();
+}
+
+}  // namespace
+
+LaunchedRank LaunchRank(const LaunchPlan& plan) {
+  LaunchedRank launched;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    launched.error = errno;
+    return launched;
+  }
+  launched.status.Reset(ends[0]);
+  const UniqueFd child_end(ends[1]);
+
+  const auto env = MergeEnvironment(plan.rank->env, *plan.added_env);
+  const auto argv_pointers = Pointers(plan.rank->argv);
+  const auto env_pointers = Pointers(env);
+  ChildPlan child{&plan, argv_pointers.data(), env_pointers.data(), child_end.get(), getpid(),
+                  false};
+  launched.pid = Fork(plan.leaf, &child.enter_leaf);
+  if (launched.pid == 0) RunChild(child);
+  if (launched.pid < 0) launched.error = errno;
+  return launched;
+}
+
+bool ReadLaunchStatus(const LaunchPlan& plan, int status_fd,
+                      std::optional<RankStartFailed>* failed) {
+  Failure failure;
+  const ssize_t n = read(status_fd, &failure, sizeof failure);
+  if (n < 0 && errno == EAGAIN) return false;
+  if (n != sizeof failure) return true;
+  *failed = {.rank = plan.rank->rank, .error = failure.error, .what = ""};
+  switch (failure.step) {
+    case kIsolate:
+      (*failed)->what = "isolate the rank's process";
+      break;
+    case kChdir:
+      (*failed)->what = "chdir " + plan.workdir;
+      break;
+    default:
+      (*failed)->what = "execve " + plan.rank->program;
+  }
+  return true;
+}
+
+std::vector<std::string> MergeEnvironment(const std::vector<std::string>& base,
+                                          const std::vector<std::string>& added) {
+  const auto name = [](const std::string& variable) {
+    return std::string_view(variable).substr(0, variable.find('='));
+  };
+  std::unordered_set<std::string_view> present;
+  for (const std::string& variable : base) present.insert(name(variable));
+  std::vector<std::string> merged = base;
+  for (const std::string& variable : added) {
+    if (present.count(name(variable)) == 0) merged.push_back(variable);
+  }
+  return merged;
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,176 @@
+#include "worker/supervisor/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/supervisor/scope_name.h"
+#include "worker/supervisor/small_file.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kScopeWait = 1000 * kMs;
+constexpr int64_t kScopePoll = 1 * kMs;
+// A worker that does not read must not keep a finished supervisor: the journal has it all.
+constexpr int64_t kLastWords = 2000 * kMs;
+
+std::string Failed(const char* what) { return std::string(what) + ": " + strerror(errno); }
+
+UniqueFd CatchSignals() {
+  for (const int ignored : {SIGHUP, SIGINT, SIGPIPE}) signal(ignored, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorSpec spec)
+    : spec_(std::move(spec)),
+      outputs_(&poller_),
+      feed_(&poller_, &outputs_.streams(),
+            [this](const SupervisorCommand& command) { OnCommand(command); }),
+      ranks_(spec_.ranks.size()) {}
+
+std::string Supervisor::Prepare(UniqueFd worker_socket) {
+  if (!poller_.ok()) return Failed("epoll");
+  signals_ = CatchSignals();
+  if (!signals_.ok()) return Failed("signalfd");
+  poller_.Add(signals_.get(), [this] { OnSignals(); });
+  null_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null_.ok()) return Failed("open /dev/null");
+  if (!journal_.Create()) return Failed("make journal");
+  if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return Failed("pipe for a rank");
+  if (!feed_.Listen()) return Failed("listen on supervisor.sock");
+  if (worker_socket.ok()) feed_.Adopt(std::move(worker_socket));
+  reset_oom_score_ =
+      ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
+  lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
+  ChooseContainment();
+  return "";
+}
+
+void Supervisor::ChooseContainment() {
+  if (!spec_.cgroup_parent.empty()) {
+    // With our pid: several workers of one machine may share the parent.
+    const std::string name = "hpc-" + spec_.name + "-" + std::to_string(getpid());
+    if (!containment_.UseCgroup(spec_.cgroup_parent, name)) {
+      fprintf(stderr, "no cgroup %s/%s: %s\n", spec_.cgroup_parent.c_str(), name.c_str(),
+              strerror(errno));
+    }
+    BecomeReady();
+  } else if (!spec_.await_scope || Cgroup2Mount().empty()) {
+    BecomeReady();
+  } else {
+    scope_deadline_ns_ = BootTimeNs() + kScopeWait;
+    SettleScope(BootTimeNs());
+  }
+}
+
+void Supervisor::SettleScope(int64_t now) {
+  if (!containment_.UseScope(ScopeUnitName(spec_.name, getpid()))) {
+    if (errno == ESRCH && now < scope_deadline_ns_ && !scope_refused_) return;
+    fprintf(stderr, "no scope: %s\n", scope_refused_ ? "refused" : strerror(errno));
+  }
+  BecomeReady();
+}
+
+void Supervisor::BecomeReady() {
+  phase_ = Phase::kReady;
+  journal_.Add(
+      JournalHeader{.pid = getpid(),
+                    .containment = containment_.kind(),
+                    .boot_id = BootId(),
+                    .cgroup = containment_.leaf() == nullptr ? "" : containment_.leaf()->path()});
+  feed_.Publish(SupervisorReady{.pid = getpid(), .containment = containment_.kind()});
+  if (start_wanted_) StartRanksNow();
+}
+
+void Supervisor::OnSignals() {
+  bool term = false;
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGTERM) term = true;
+  }
+  // First: where all of us are told to go at once, ranks that obeyed did so after a stop.
+  if (term) BeginStop("SIGTERM", spec_.default_grace_ms);
+  if (phase_ == Phase::kKilling) {
+    ContinueKill(BootTimeNs());
+  } else {
+    Reap();
+  }
+}
+
+void Supervisor::OnCommand(const SupervisorCommand& command) {
+  if (const auto* start = std::get_if<StartRanks>(&command)) {
+    if (start_wanted_ || phase_ > Phase::kReady) return;
+    start_ = *start;
+    start_wanted_ = true;
+    if (phase_ == Phase::kReady) StartRanksNow();
+  } else if (const auto* stop = std::get_if<StopRanks>(&command)) {
+    BeginStop(stop->reason, stop->grace_ms);
+  } else if (std::holds_alternative<ExtendLease>(command)) {
+    lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
+  } else {
+    scope_refused_ = true;
+  }
+}
+
+void Supervisor::Record(const SupervisorEvent& event) {
+  journal_.Add(event);
+  feed_.Publish(event);
+}
+
+void Supervisor::Advance(int64_t now) {
+  if (phase_ == Phase::kPreparing) SettleScope(now);
+  if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
+    BeginStop("lease", spec_.default_grace_ms);
+  }
+  if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
+  if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
+  if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);
+  if (phase_ == Phase::kKilling) TellSurvivors(now);
+  if (phase_ != Phase::kGone) outputs_.Resume(now);
+}
+
+int64_t Supervisor::NextDeadline() const {
+  int64_t next = outputs_.NextDeadline();
+  if (phase_ == Phase::kPreparing) next = std::min(next, BootTimeNs() + kScopePoll);
+  if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
+  if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
+  if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
+  if (phase_ == Phase::kGone) next = std::min(next, gone_ns_ + kLastWords);
+  return next;
+}
+
+void Supervisor::Run() {
+  for (;;) {
+    const int64_t now = BootTimeNs();
+    Advance(now);
+    outputs_.Tell(now, &feed_, &journal_);
+    // Written, then shown.
+    journal_.Write();
+    feed_.Flush();
+    if (phase_ == Phase::kGone && (feed_.Drained() || now >= gone_ns_ + kLastWords)) break;
+    // After it is shown: a process's death takes nothing from a file that is not synced, and a
+    // power cut takes the ranks of the whole machine.
+    if (std::exchange(journal_unsynced_, false)) journal_.Sync();
+    poller_.Wait(NextDeadline());
+  }
+  containment_.Remove();
+  journal_.Sync();
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,112 @@
+// One attempt on one node: starts its ranks, keeps what they write and how they end, and answers
+// for it that nothing of them is left in the end.
+//
+//   kPreparing --scope settled--> kReady --StartRanks--> kRunning
+//                                                           | StopRanks, SIGTERM, lease run out
+//                                          all ranks ended  v
+//                                               +------- kStopping   SIGTERM sent, grace running
+//                                               v           | grace over, or all ranks ended
+//                                            kKilling <-----+        SIGKILL until proved gone
+//                                               v
+//                                             kGone                  told; the program ends
+//
+// A stop before kRunning goes straight to kKilling.
+#ifndef HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
+#define HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+#include "worker/supervisor/containment.h"
+#include "worker/supervisor/event_feed.h"
+#include "worker/supervisor/journal_file.h"
+#include "worker/supervisor/poller.h"
+#include "worker/supervisor/rank_launch.h"
+#include "worker/supervisor/rank_outputs.h"
+#include "worker/supervisor/spec.h"
+
+namespace hpc::worker {
+
+// Works in the attempt dir as its current folder. One per process: signals, children and the
+// subreaper's duty belong to the whole process.
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorSpec spec);
+
+  // What failed ("listen on supervisor.sock: ..."), or "".
+  std::string Prepare(UniqueFd worker_socket);
+  // Until everything is gone and told.
+  void Run();
+
+ private:
+  enum class Phase { kPreparing, kReady, kRunning, kStopping, kKilling, kGone };
+
+  struct Rank {
+    enum class State { kWaiting, kStarting, kRunning, kEnded };
+    State state = State::kWaiting;
+    pid_t pid = -1;
+    UniqueFd status;  // of the launch, while kStarting
+  };
+
+  // In supervisor.cc: preparing, commands, time.
+  void ChooseContainment();
+  void SettleScope(int64_t now);
+  void BecomeReady();
+  void OnSignals();
+  void OnCommand(const SupervisorCommand& command);
+  void Record(const SupervisorEvent& event);
+  void Advance(int64_t now);
+  int64_t NextDeadline() const;
+
+  // In supervisor_ranks.cc: the ranks' lives.
+  void StartRanksNow();
+  void StartOne(size_t rank);
+  LaunchPlan PlanOf(size_t rank) const;
+  void OnLaunchStatus(size_t rank);
+  bool Reap();
+  void OnReaped(int64_t pid, int status, const rusage& usage);
+  bool AllEnded() const;
+  void Signal(const Rank& rank, int signal) const;
+  void BeginStop(const std::string& reason, int64_t grace_ms);
+  void BeginKill();
+  void ContinueKill(int64_t now);
+  void TellSurvivors(int64_t now);
+  void BecomeGone();
+
+  SupervisorSpec spec_;
+  Phase phase_ = Phase::kPreparing;
+  Poller poller_;
+  Containment containment_;
+  JournalFile journal_;
+  RankOutputs outputs_;
+  EventFeed feed_;
+  UniqueFd signals_;
+  UniqueFd null_;
+  std::vector<Rank> ranks_;
+  bool reset_oom_score_ = false;
+
+  StartRanks start_;  // as it came
+  bool start_wanted_ = false;
+  bool scope_refused_ = false;
+  bool stopping_ = false;  // exits from now on are after a stop
+  bool journal_unsynced_ = false;
+  int32_t killed_ = 0;
+
+  // CLOCK_BOOTTIME; 0: not yet.
+  int64_t scope_deadline_ns_ = 0;
+  int64_t lease_deadline_ns_ = 0;
+  int64_t stop_deadline_ns_ = 0;
+  int64_t first_signal_ns_ = 0;
+  int64_t first_kill_ns_ = 0;
+  int64_t next_kill_ns_ = 0;
+  int64_t next_not_gone_ns_ = 0;
+  int64_t gone_ns_ = 0;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_SUPERVISOR_H_

@@ -1,0 +1,168 @@
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "worker/supervisor/small_file.h"
+#include "worker/supervisor/supervisor.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+// Rounds of killing in a row, against one that keeps forking; then a pause to let them die.
+constexpr int kKillRounds = 8;
+constexpr int64_t kKillPause = 1 * kMs;
+constexpr int64_t kLongKillPause = 20 * kMs;
+// What has not died after this long is stuck in the kernel.
+constexpr int64_t kStuckAfter = 5000 * kMs;
+constexpr int64_t kTellStuckEvery = 1000 * kMs;
+
+int64_t Microseconds(const timeval& time) {
+  return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
+}
+
+}  // namespace
+
+void Supervisor::StartRanksNow() {
+  phase_ = Phase::kRunning;
+  for (size_t i = 0; i < ranks_.size(); ++i) StartOne(i);
+  outputs_.Watch();
+}
+
+LaunchPlan Supervisor::PlanOf(size_t rank) const {
+  return {.rank = &spec_.ranks[rank],
+          .added_env = &start_.env,
+          .workdir = spec_.workdir,
+          .stdin_fd = null_.get(),
+          .stdout_fd = outputs_.stdout_of(rank).write_fd(),
+          .stderr_fd = outputs_.stderr_of(rank).write_fd(),
+          .leaf = containment_.leaf(),
+          .reset_oom_score = reset_oom_score_};
+}
+
+void Supervisor::StartOne(size_t i) {
+  LaunchedRank launched = LaunchRank(PlanOf(i));
+  Rank& rank = ranks_[i];
+  if (launched.pid < 0) {
+    rank.state = Rank::State::kEnded;
+    Record(RankStartFailed{
+        .rank = spec_.ranks[i].rank, .error = launched.error, .what = "fork a rank's process"});
+    return;
+  }
+  rank.state = Rank::State::kStarting;
+  rank.pid = launched.pid;
+  rank.status = std::move(launched.status);
+  poller_.Add(rank.status.get(), [this, i] { OnLaunchStatus(i); });
+}
+
+void Supervisor::OnLaunchStatus(size_t i) {
+  Rank& rank = ranks_[i];
+  std::optional<RankStartFailed> failed;
+  if (!ReadLaunchStatus(PlanOf(i), rank.status.get(), &failed)) return;
+  poller_.Remove(rank.status.get());
+  rank.status.Reset();
+  if (failed) {
+    rank.state = Rank::State::kEnded;
+    Record(*failed);
+  } else {
+    rank.state = Rank::State::kRunning;
+    Record(RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = BootTimeNs()});
+  }
+  // Not needed again, and perhaps large.
+  spec_.ranks[i].argv = {};
+  spec_.ranks[i].env = {};
+}
+
+bool Supervisor::Reap() {
+  return containment_.Reap(
+      [this](int64_t pid, int status, const rusage& usage) { OnReaped(pid, status, usage); });
+}
+
+void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
+  if (first_kill_ns_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ++killed_;
+  const auto it =
+      std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.pid == pid; });
+  if (it == ranks_.end()) return;  // a descendant that lost its parent
+  const size_t i = it - ranks_.begin();
+  if (it->state == Rank::State::kStarting) OnLaunchStatus(i);
+  it->pid = -1;
+  // It never ran: that was told.
+  if (it->state == Rank::State::kEnded) return;
+  it->state = Rank::State::kEnded;
+  Record(RankExited{.rank = spec_.ranks[i].rank,
+                    .wait_status = status,
+                    .after_stop = stopping_,
+                    .at_ns = BootTimeNs(),
+                    .user_us = Microseconds(usage.ru_utime),
+                    .system_us = Microseconds(usage.ru_stime),
+                    .max_rss_kb = usage.ru_maxrss});
+  journal_unsynced_ = true;
+}
+
+bool Supervisor::AllEnded() const {
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const Rank& rank) { return rank.state == Rank::State::kEnded; });
+}
+
+void Supervisor::Signal(const Rank& rank, int signal) const {
+  if (rank.pid < 0) return;
+  // It may not have reached its setsid yet.
+  if (kill(-rank.pid, signal) != 0) kill(rank.pid, signal);
+}
+
+void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
+  const int64_t now = BootTimeNs();
+  const int64_t deadline = now + std::max<int64_t>(grace_ms, 0) * kMs;
+  if (phase_ >= Phase::kStopping) {
+    // A second wish can only hasten the first.
+    if (phase_ == Phase::kStopping) stop_deadline_ns_ = std::min(stop_deadline_ns_, deadline);
+    return;
+  }
+  stopping_ = true;
+  Record(StopBegan{.reason = reason, .at_ns = now});
+  if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
+  phase_ = Phase::kStopping;
+  stop_deadline_ns_ = deadline;
+  first_signal_ns_ = now;
+  for (const Rank& rank : ranks_) Signal(rank, SIGTERM);
+  // A stopped process takes the signal only once it goes on.
+  for (const Rank& rank : ranks_) Signal(rank, SIGCONT);
+}
+
+void Supervisor::BeginKill() {
+  phase_ = Phase::kKilling;
+  ContinueKill(BootTimeNs());
+}
+
+void Supervisor::ContinueKill(int64_t now) {
+  for (int round = 0; round < kKillRounds; ++round) {
+    if (Reap()) return BecomeGone();
+    if (first_kill_ns_ == 0) first_kill_ns_ = now;
+    if (first_signal_ns_ == 0) first_signal_ns_ = now;
+    containment_.Kill();
+    sched_yield();
+  }
+  const bool slow = now - first_kill_ns_ > 100 * kMs;
+  next_kill_ns_ = BootTimeNs() + (slow ? kLongKillPause : kKillPause);
+}
+
+void Supervisor::TellSurvivors(int64_t now) {
+  if (now < first_kill_ns_ + kStuckAfter || now < next_not_gone_ns_) return;
+  next_not_gone_ns_ = now + kTellStuckEvery;
+  feed_.Offer(NotGone{.pids = containment_.Survivors()});
+}
+
+void Supervisor::BecomeGone() {
+  phase_ = Phase::kGone;
+  outputs_.Finish();
+  gone_ns_ = BootTimeNs();
+  const AllGone gone{.at_ns = gone_ns_,
+                     .kill_ns = first_signal_ns_ == 0 ? 0 : gone_ns_ - first_signal_ns_,
+                     .killed = killed_};
+  journal_.Add(gone);
+  feed_.PublishLast(gone);
+}
+
+}  // namespace hpc::worker
