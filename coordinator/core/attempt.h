@@ -1,0 +1,81 @@
+// One live attempt: its gang of nodes and ranks, and what has been heard of them.
+#ifndef HPC_COORDINATOR_CORE_ATTEMPT_H_
+#define HPC_COORDINATOR_CORE_ATTEMPT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+// The share of one node, and how far it has come.
+struct Member {
+  PlacementRecord placement;
+  bool prepare_sent = false;
+  bool prepared = false;
+  bool start_sent = false;
+  bool started = false;
+  bool lost = false;                      // its node is; devices stay taken until `fence`
+  MonoTime fence = MonoTime::Infinite();  // by then the worker has stopped its ranks by itself
+  std::string store_addr;
+  int32_t store_port = 0;
+  bool store_client_ok = true;
+};
+
+// The earliest failure of a rank so far.
+struct FirstFailure {
+  MonoTime at;
+  int32_t rank = 0;
+  int32_t exit_code = 0;
+  std::string text;
+};
+
+struct Attempt {
+  AttemptRecord record;           // its state is changed by SetState only
+  std::vector<Member> members;    // by node rank
+  std::vector<RankRecord> ranks;  // by rank
+  MonoTime began{};               // created
+  MonoTime running_since{};       // meaningful once it runs
+  MonoTime stopping_since{};
+  absl::Duration stop_grace;
+  std::optional<FirstFailure> failure;
+  int32_t exit_code = 0;        // of a refusal
+  bool free_of_charge = false;  // its end is nobody's fault but the coordinator's
+  int32_t ranks_done = 0;       // that exited 0 of their own accord
+  // Of the rendezvous store, as last reported.
+  std::optional<RendezvousReport> rendezvous;
+  bool all_connected = false;
+
+  AttemptRef ref() const { return record.ref; }
+  bool stopping() const { return record.state == AttemptState::kStopping; }
+  bool AllRanksDone() const { return ranks_done == static_cast<int32_t>(ranks.size()); }
+  bool AllReturned() const;
+  bool AllPrepared() const;
+  bool AllStarted() const;
+  Member* FindMember(const std::string& node);
+  const Member* FindMember(const std::string& node) const;
+  std::vector<std::string> NodeNames() const;
+};
+
+// The legal edges. Every change of an attempt's state goes through SetState, which asserts one.
+//
+//   waking    -> preparing, stopping
+//   preparing -> starting, stopping
+//   starting  -> running, stopping
+//   running   -> stopping, ended (every rank exited 0)
+//   stopping  -> ended
+bool IsLegal(AttemptState from, AttemptState to);
+void SetState(Attempt* attempt, AttemptState to);
+
+// Makes the ranks of the members as placed: global numbers, devices, no process yet.
+std::vector<RankRecord> MakeRanks(const std::vector<Member>& members);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_ATTEMPT_H_

@@ -1,0 +1,203 @@
+#include "coordinator/core/cluster.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/core/cluster_impl.h"
+#include "coordinator/core/exit_codes.h"
+#include "coordinator/core/live_attempt.h"
+#include "coordinator/core/rendezvous.h"
+#include "coordinator/core/request_check.h"
+
+namespace hpc::coordinator {
+
+Cluster::Cluster(const ClusterOptions& options, const Snapshot& snapshot, Now now,
+                 PastRunLookup past_run, void* past_run_context)
+    : impl_(std::make_unique<Impl>(options, snapshot, now, past_run, past_run_context)) {}
+
+Cluster::~Cluster() = default;
+
+// ----------------------------------------------------------------------------------- clients
+
+absl::StatusOr<RunId> Cluster::Submit(Now now, const RunRequest& request, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_RETURN_IF_ERROR(CheckRequest(request, impl_->state.nodes));
+  HPC_RETURN_IF_ERROR(impl_->ledger.CheckAfter(request.after));
+  return impl_->ledger.Submit(turn, request);
+}
+
+absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  Run* run = impl_->state.runs.Find(id);
+  if (run == nullptr) {
+    const bool known = impl_->state.runs.Known(id);
+    return absl::NotFoundError(
+        absl::StrCat(known ? "run " : "no run ", id, known ? " is over already" : ""));
+  }
+  if (run->record.cancel_requested) return absl::OkStatus();
+  run->record.cancel_requested = true;
+  run->cancel_reason = who.empty() ? "cancelled" : absl::StrCat("cancelled by ", who);
+  if (run->attempt == nullptr) {
+    impl_->ledger.End(turn, run, RunState::kCancelled, run->cancel_reason, kExitCancelled);
+    return absl::OkStatus();
+  }
+  if (run->attempt->stopping()) {
+    turn.Save(run->record);
+    turn.Event(event::kRunStopping, About(run->attempt->ref()), run->cancel_reason);
+    return absl::OkStatus();
+  }
+  impl_->gangs.Stop(turn, run,
+                    {AttemptOutcome::kCancelled, run->cancel_reason, run->request().stop_grace});
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Reclaim(Now now, const std::string& name, const ReclaimRequest& request,
+                              Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
+  impl_->owners.Reclaim(turn, node, request, /*by_node=*/false);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Lend(Now now, const std::string& name, const std::string& who,
+                           Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
+  impl_->owners.Lend(turn, node, who, /*by_node=*/false);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Sleep(Now now, const std::string& name, const std::string& who,
+                            Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
+  return impl_->power.Sleep(turn, node, who);
+}
+
+absl::Status Cluster::Wake(Now now, const std::string& name, const std::string& who,
+                           Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
+  return impl_->power.Wake(turn, node, who);
+}
+
+// ------------------------------------------------------------------------------------- nodes
+
+absl::StatusOr<Welcome> Cluster::Hello(Now now, const NodeHello& hello, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  return impl_->connections.Hello(turn, hello);
+}
+
+absl::Status Cluster::Heartbeat(Now now, const std::string& node, uint64_t incarnation) {
+  return impl_->connections.Heard(now, node, incarnation).status();
+}
+
+void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnation, bool reset,
+                           Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  Node* node = impl_->state.nodes.Find(name);
+  // A stream that has been replaced by a newer one ends without a meaning.
+  if (node == nullptr || !node->connected || node->incarnation != incarnation) return;
+  impl_->connections.Disconnected(turn, node, reset);
+}
+
+absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarnation,
+                              const std::string& reason, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  impl_->connections.Leaving(turn, node, reason);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::InventoryChanged(Now now, const std::string& name, uint64_t incarnation,
+                                       const Inventory& inventory, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  impl_->connections.InventoryChanged(turn, node, inventory);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t incarnation,
+                                   bool reclaimed, const ReclaimRequest& request,
+                                   Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  if (reclaimed) {
+    impl_->owners.Reclaim(turn, node, request, /*by_node=*/true);
+  } else {
+    impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
+  }
+  return absl::OkStatus();
+}
+
+// ----------------------------------------------------------------------- reports about attempts
+
+absl::StatusOr<LiveAttempt> Cluster::Impl::Reported(Turn& turn, Now now, const std::string& name,
+                                                    uint64_t incarnation, AttemptRef ref) {
+  HPC_ASSIGN_OR_RETURN(Node* const node, connections.Heard(now, name, incarnation));
+  absl::StatusOr<LiveAttempt> live = FindLive(&state, *node, ref);
+  if (!live.ok()) CountStale(turn, &state, node, ref, live.status());
+  return live;
+}
+
+absl::Status Cluster::Prepared(Now now, const std::string& node, uint64_t incarnation,
+                               const PreparedReport& report, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  impl_->gangs.Prepared(turn, live.run, live.member, report);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Started(Now now, const std::string& node, uint64_t incarnation,
+                              AttemptRef ref, const std::vector<StartedRank>& ranks,
+                              Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
+  impl_->gangs.Started(turn, live.run, live.member, ranks);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incarnation,
+                                AttemptRef ref, int32_t rank, const RankExit& exit,
+                                absl::Duration ended_ago, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
+  impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ended_ago);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t incarnation,
+                                      AttemptRef ref, const std::string& lost_reason,
+                                      Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  // Said of an attempt that is over this is true and harmless: refused, so that it is forgotten
+  // there, but nothing to count.
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
+  impl_->gangs.Returned(turn, live.run, live.member, lost_reason);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t incarnation,
+                                 const RendezvousReport& report, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  NoteRendezvous(turn, live.run->attempt.get(), report);
+  return absl::OkStatus();
+}
+
+// -------------------------------------------------------------------------------------- time
+
+void Cluster::Tick(Now now, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  impl_->Tick(turn, now);
+}
+
+MonoTime Cluster::NextDeadline() const {
+  return impl_->resumed ? impl_->state.timers.Next() : impl_->restored_at;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,81 @@
+#include "coordinator/core/cluster_impl.h"
+
+#include <utility>
+
+#include "coordinator/core/restore.h"
+
+namespace hpc::coordinator {
+
+Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now now,
+                    PastRunLookup past_run, void* past_run_context)
+    : events(snapshot.last_event),
+      state(options, snapshot.last_run),
+      ledger(&state, past_run, past_run_context),
+      gangs(&state, &ledger),
+      power(&state, &gangs),
+      owners(&state, &gangs),
+      connections(&state, &gangs, &power, &owners),
+      scheduler(&state, &gangs, &power),
+      restored_at(now.mono) {
+  Load(snapshot, now, &state);
+}
+
+Turn Cluster::Impl::Begin(Now now, Effects* effects) {
+  Turn turn(now, effects, &events);
+  if (!resumed) {
+    resumed = true;
+    Resume(turn);
+  }
+  return turn;
+}
+
+void Cluster::Impl::Resume(Turn& turn) {
+  ResumeRuns(turn, &state, &gangs, &ledger);
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    power.Restore(turn, node);
+    owners.Restore(turn, node);
+    connections.Restore(turn, node);
+  }
+}
+
+void Cluster::Impl::Tick(Turn& turn, Now now) {
+  while (const std::optional<TimerKey> key = state.timers.PopDue(now.mono)) Ring(turn, *key);
+  HandOnReturnedDevices(turn);
+  scheduler.Schedule(turn, now);
+}
+
+void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
+  switch (key.alarm) {
+    case Alarm::kLease:
+      return connections.OnTimer(turn, state.nodes.At(key.subject));
+    case Alarm::kPower:
+      return power.OnTimer(turn, state.nodes.At(key.subject));
+    case Alarm::kLend:
+      return owners.OnTimer(turn, state.nodes.At(key.subject));
+    case Alarm::kLeaveAlone:
+      state.nodes.At(key.subject)->leave_alone = false;
+      state.capacity_changed = true;
+      return;
+    case Alarm::kPhase:
+      return gangs.PhaseOver(turn, state.runs.Find(key.subject));
+    case Alarm::kFence:
+      return gangs.FencePassed(turn, state.runs.Find(key.subject));
+    case Alarm::kRetry:
+      return ledger.RetryNow(state.runs.Find(key.subject));
+  }
+}
+
+void Cluster::Impl::HandOnReturnedDevices(Turn& turn) {
+  for (Node* node : std::exchange(state.devices_returned, {})) {
+    owners.DevicesReturned(turn, node);
+    power.DevicesReturned(turn, node);
+  }
+}
+
+absl::StatusOr<Node*> Cluster::Impl::FindNode(const std::string& name) {
+  Node* node = state.nodes.Find(name);
+  if (node == nullptr) return state.nodes.Unknown(name);
+  return node;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,55 @@
+// The parts of the core, put together. Only cluster*.cc include this.
+#ifndef HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
+#define HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/connections.h"
+#include "coordinator/core/gangs.h"
+#include "coordinator/core/live_attempt.h"
+#include "coordinator/core/power.h"
+#include "coordinator/core/reclaim.h"
+#include "coordinator/core/run_ledger.h"
+#include "coordinator/core/scheduler.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+class Cluster::Impl {
+ public:
+  Impl(const ClusterOptions& options, const Snapshot& snapshot, Now now, PastRunLookup past_run,
+       void* past_run_context);
+
+  // Every call that changes something begins with this.
+  Turn Begin(Now now, Effects* effects);
+  void Tick(Turn& turn, Now now);
+
+  // NotFound names the nearest.
+  absl::StatusOr<Node*> FindNode(const std::string& name);
+  // The live attempt that a node reports about. A stale report is refused and counted.
+  absl::StatusOr<LiveAttempt> Reported(Turn& turn, Now now, const std::string& name,
+                                       uint64_t incarnation, AttemptRef ref);
+
+  EventCounter events;
+  // Readers explain what waits by asking the same parts that decide.
+  mutable State state;
+  RunLedger ledger;
+  Gangs gangs;
+  PowerControl power;
+  Owners owners;
+  Connections connections;
+  Scheduler scheduler;
+
+  // A restarted coordinator goes on with the first call that may have effects.
+  bool resumed = false;
+  MonoTime restored_at;
+
+ private:
+  void Resume(Turn& turn);
+  void Ring(Turn& turn, TimerKey key);
+  void HandOnReturnedDevices(Turn& turn);
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_

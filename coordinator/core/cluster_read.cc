@@ -1,0 +1,69 @@
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/cluster_impl.h"
+#include "coordinator/core/node_words.h"
+#include "coordinator/core/rendezvous.h"
+#include "coordinator/core/waiting.h"
+
+namespace hpc::coordinator {
+
+std::optional<RunRecord> Cluster::FindRun(RunId id) const {
+  const Run* run = impl_->state.runs.Find(id);
+  if (run == nullptr) return std::nullopt;
+  return run->record;
+}
+
+RunWait Cluster::Waiting(Now now, RunId id) const {
+  const Run* run = impl_->state.runs.Find(id);
+  if (run == nullptr) return {};
+  return WaitOf(impl_->state, now, *run, impl_->scheduler.holder());
+}
+
+std::optional<NodeRecord> Cluster::FindNode(const std::string& name) const {
+  const Node* node = impl_->state.nodes.Find(name);
+  if (node == nullptr) return std::nullopt;
+  return node->record;
+}
+
+std::vector<std::string> Cluster::NodeNames() const { return impl_->state.nodes.Names(); }
+
+std::vector<Cluster::NodeView> Cluster::Nodes() const {
+  std::vector<NodeView> views;
+  views.reserve(impl_->state.nodes.size());
+  for (const auto& [name, node] : impl_->state.nodes.by_name()) {
+    NodeView& view = views.emplace_back();
+    view.record = node->record;
+    view.link = node->lost ? Link::kLost : node->seen ? Link::kConnected : Link::kNever;
+    view.state = NodeStateWord(*node);
+    for (const Holding& holding : node->holdings) view.attempts.push_back(holding.ref);
+    view.free_devices = node->FreeDevices();
+  }
+  return views;
+}
+
+Cluster::Totals Cluster::GetTotals() const {
+  Totals totals;
+  const State& state = impl_->state;
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    ++totals.nodes;
+    totals.devices += static_cast<int32_t>(node->record.inventory.devices.size());
+    if (node->connected && !node->lost) ++totals.nodes_connected;
+    if (node->ReadyForWork()) {
+      totals.devices_free += static_cast<int32_t>(node->FreeDevices().size());
+    }
+  }
+  totals.queued = state.runs.Count(RunState::kQueued);
+  totals.running = state.runs.Count(RunState::kStarting) + state.runs.Count(RunState::kRunning) +
+                   state.runs.Count(RunState::kStopping);
+  totals.stale_refused = state.stale_refused;
+  return totals;
+}
+
+std::string Cluster::RendezvousState(RunId id) const {
+  const Run* run = impl_->state.runs.Find(id);
+  if (run == nullptr || run->attempt == nullptr) return "";
+  const Attempt& attempt = *run->attempt;
+  if (attempt.record.state != AttemptState::kRunning || !attempt.rendezvous.has_value()) return "";
+  return MissingRanks(attempt, *attempt.rendezvous);
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,59 @@
+#include "coordinator/core/cluster_view.h"
+
+#include <algorithm>
+
+namespace hpc::coordinator {
+namespace {
+
+// When a run's devices on a node are free again at the latest.
+MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, Now now) {
+  const Run* run = state.runs.Find(ref.run);
+  if (run == nullptr || run->attempt == nullptr) return now.mono;
+  const Attempt& attempt = *run->attempt;
+  const Member* member = attempt.FindMember(node);
+  if (attempt.stopping()) {
+    if (member != nullptr && member->lost) return std::max(member->fence, now.mono);
+    return std::max(attempt.stopping_since + attempt.stop_grace, now.mono);
+  }
+  const RunRequest& request = run->request();
+  const MonoTime since =
+      attempt.record.state == AttemptState::kRunning ? attempt.running_since : now.mono;
+  return std::max(since + (request.time_limit + request.stop_grace), now.mono);
+}
+
+}  // namespace
+
+ClusterView ViewOf(State& state, Now now) {
+  ClusterView view;
+  view.input.now = now.mono;
+  view.input.nodes.reserve(state.nodes.size());
+  view.nodes.reserve(state.nodes.size());
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    const size_t index = view.nodes.size();
+    NodeSpace space = EmptySpace(name, node->record.inventory);
+    space.awake = node->ReadyForWork();
+    space.usable = space.awake || node->Wakeable();
+    for (const Holding& holding : node->holdings) {
+      Take(&space, holding.devices);
+      view.input.taken.push_back(
+          {index, holding.devices, FreeAgain(state, holding.ref, name, now)});
+    }
+    const absl::Time until = node->record.reclaimed_until;
+    if (node->record.reclaimed && until != absl::InfiniteFuture() && node->connected) {
+      view.input.away.push_back(
+          {index, now.mono + std::max(until - now.wall, absl::ZeroDuration())});
+    }
+    view.input.nodes.push_back(std::move(space));
+    view.nodes.push_back(node);
+  }
+  return view;
+}
+
+FitWishes WishesOf(const Run& run) {
+  FitWishes wishes;
+  if (!run.last_nodes.empty()) wishes.last_nodes = &run.last_nodes;
+  if (!run.leave_asleep.empty()) wishes.leave_asleep = &run.leave_asleep;
+  return wishes;
+}
+
+}  // namespace hpc::coordinator

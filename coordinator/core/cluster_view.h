@@ -1,0 +1,25 @@
+// The nodes as the placement policy sees them.
+#ifndef HPC_COORDINATOR_CORE_CLUSTER_VIEW_H_
+#define HPC_COORDINATOR_CORE_CLUSTER_VIEW_H_
+
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/state.h"
+
+namespace hpc::coordinator {
+
+struct ClusterView {
+  PlacementInput input;
+  std::vector<Node*> nodes;  // by the input's indices
+};
+
+ClusterView ViewOf(State& state, Now now);
+
+// Preferences of a queued run.
+FitWishes WishesOf(const Run& run);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_CLUSTER_VIEW_H_

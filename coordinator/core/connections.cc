@@ -1,0 +1,163 @@
+#include "coordinator/core/connections.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "coordinator/core/fit.h"
+#include "coordinator/core/held.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// How long a restarted coordinator waits for nodes beyond a lease: they connect again with jitter.
+constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
+
+std::string DevicesWords(const Inventory& inventory) {
+  const NodeSpace space = EmptySpace("", inventory);
+  return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
+}
+
+}  // namespace
+
+absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
+  if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
+  if (node.lease.deadline() <= now) return absl::OkStatus();
+  // A PC that has started anew cannot have two workers alive.
+  if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat("a worker named ", hello.node, " is connected from ", node.record.address,
+                   "; give this one (", hello.address, ") another --name, or stop that one"));
+}
+
+absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
+  HPC_RETURN_IF_ERROR(CheckNodeName(hello.node));
+  Node* node = state_->nodes.Find(hello.node);
+  const bool is_new = node == nullptr;
+  if (is_new) {
+    NodeRecord record;
+    record.name = hello.node;
+    record.first_seen = turn.wall();
+    node = state_->nodes.Add(record);
+  }
+  HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
+  NodeRecord& record = node->record;
+  const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
+  record.address = hello.address;
+  record.inventory = hello.inventory;
+  record.boot_id = hello.boot_id;
+  record.last_seen = turn.wall();
+  Greet(turn, node, hello, is_new, rebooted);
+  return Welcome{state_->options.lease, state_->options.heartbeat_interval,
+                 state_->options.stop_after_disconnect};
+}
+
+void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
+                        bool rebooted) {
+  const absl::Duration silent = turn.mono() - node->lease.heard();
+  const bool was_seen = node->seen;
+  node->seen = true;
+  node->connected = true;
+  node->lost = false;
+  node->incarnation = hello.incarnation;
+  node->lease.Renew(turn.mono());
+  state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));
+  if (is_new) {
+    node->record.reason = absl::StrCat("joined from ", has);
+    turn.Event(event::kNodeJoined, About(node->name()), node->record.reason);
+  } else {
+    std::string text = absl::StrCat("connected from ", has);
+    if (rebooted) absl::StrAppend(&text, "; it has restarted");
+    if (hello.resumed) absl::StrAppend(&text, "; it was suspended");
+    if (was_seen) absl::StrAppend(&text, "; not heard for ", HumanDuration(silent));
+    node->record.reason = text;
+    turn.Event(event::kNodeConnected, About(node->name()), text);
+  }
+  turn.Save(node->record);
+  state_->capacity_changed = true;
+  // In this order: an owner's wish explains why attempts ended there, and attempts that wait for
+  // the node to wake must not be taken for ones that it has lost.
+  owners_->Greet(turn, node, hello);
+  Reconcile(turn, state_, gangs_, *node, rebooted, hello.attempts);
+  power_->Back(turn, node, rebooted || hello.resumed);
+}
+
+absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
+  Node* node = state_->nodes.Find(name);
+  if (node == nullptr || !node->connected) {
+    return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
+  }
+  if (node->incarnation != incarnation) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "wrong incarnation: ", name, " said ", incarnation, ", connected is ", node->incarnation));
+  }
+  node->lease.Renew(now.mono);
+  node->record.last_seen = now.wall;
+  return node;
+}
+
+void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
+  node->connected = false;
+  if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
+  if (reset) node->lease.Reset(turn.mono());
+  state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  const absl::Duration left = node->lease.deadline() - turn.mono();
+  node->record.reason = absl::StrCat(reset ? "its worker is gone" : "its connection broke",
+                                     "; lost unless it is back within ", HumanDuration(left));
+  turn.Save(node->record);
+  turn.Event(event::kNodeDisconnected, About(node->name()), node->record.reason,
+             Severity::kWarning);
+}
+
+void Connections::Leaving(Turn& turn, Node* node, const std::string& reason) {
+  power_->Leaving(turn, node, reason);
+  gangs_->NodeGone(
+      turn, *node, AttemptOutcome::kReclaimed,
+      absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason),
+      Fence(*node));
+}
+
+void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
+  if (node->record.inventory == inventory) return;
+  const bool devices = node->record.inventory.devices != inventory.devices;
+  node->record.inventory = inventory;
+  turn.Save(node->record);
+  if (!devices) return;
+  state_->capacity_changed = true;
+  turn.Event(event::kNodeChanged, About(node->name()),
+             absl::StrCat("has ", DevicesWords(inventory), " now"), Severity::kWarning);
+}
+
+void Connections::OnTimer(Turn& turn, Node* node) {
+  if (node->lost) return;
+  if (turn.mono() < node->lease.deadline()) {
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  node->connected = false;
+  if (!power_->Gone(turn, node)) Lost(turn, node);
+}
+
+void Connections::Lost(Turn& turn, Node* node) {
+  node->lost = true;
+  const std::string why =
+      node->seen ? absl::StrCat("nothing heard from ", node->name(), " for ",
+                                HumanDuration(turn.mono() - node->lease.heard()))
+                 : absl::StrCat(node->name(), " did not come back after the coordinator's restart");
+  node->record.reason = why;
+  turn.Save(node->record);
+  turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why, Fence(*node));
+}
+
+void Connections::Restore(Turn& turn, Node* node) {
+  node->lease.Grant(turn.mono(), state_->options.lease + kReconnectAllowance);
+  if (node->record.power == Power::kOn) {
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " is off"),
+                   Fence(*node));
+}
+
+}  // namespace hpc::coordinator

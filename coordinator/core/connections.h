@@ -1,0 +1,51 @@
+// Nodes that come, are heard, fall silent and go.
+#ifndef HPC_COORDINATOR_CORE_CONNECTIONS_H_
+#define HPC_COORDINATOR_CORE_CONNECTIONS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/gangs.h"
+#include "coordinator/core/power.h"
+#include "coordinator/core/reclaim.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+class Connections {
+ public:
+  Connections(State* state, Gangs* gangs, PowerControl* power, Owners* owners)
+      : state_(state), gangs_(gangs), power_(power), owners_(owners) {}
+
+  absl::StatusOr<Welcome> Hello(Turn& turn, const NodeHello& hello);
+  // The node that says something over its open connection; its lease is renewed.
+  // FailedPrecondition: the connected incarnation is another one, or none is.
+  absl::StatusOr<Node*> Heard(Now now, const std::string& name, uint64_t incarnation);
+  void Disconnected(Turn& turn, Node* node, bool reset);
+  void Leaving(Turn& turn, Node* node, const std::string& reason);
+  void InventoryChanged(Turn& turn, Node* node, const Inventory& inventory);
+
+  // Its lease may have run out.
+  void OnTimer(Turn& turn, Node* node);
+  // A restarted coordinator gives nodes time to come back before they count as lost.
+  void Restore(Turn& turn, Node* node);
+
+ private:
+  absl::Status CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const;
+  void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
+  void Lost(Turn& turn, Node* node);
+  MonoTime Fence(const Node& node) const {
+    return node.lease.heard() + state_->options.stop_after_disconnect;
+  }
+
+  State* state_;
+  Gangs* gangs_;
+  PowerControl* power_;
+  Owners* owners_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_CONNECTIONS_H_

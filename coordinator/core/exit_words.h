@@ -1,0 +1,28 @@
+// How a rank ended, in words.
+#ifndef HPC_COORDINATOR_CORE_EXIT_WORDS_H_
+#define HPC_COORDINATOR_CORE_EXIT_WORDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+// "SIGKILL", or "signal 42" where it has no name that everybody knows.
+std::string SignalName(int32_t signal);
+
+// "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Of the message
+// only its first line.
+std::string ExitWords(const RankExit& exit);
+
+// The code that a shell would show: 128 + n for a signal.
+int32_t ShellCode(const RankExit& exit);
+
+// Everything before the first line end, leading empty lines skipped.
+absl::string_view FirstLine(absl::string_view text);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_EXIT_WORDS_H_

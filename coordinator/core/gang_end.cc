@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/exit_words.h"
+#include "coordinator/core/gangs.h"
+
+namespace hpc::coordinator {
+namespace {
+
+bool SucceededByItself(const RankExit& exit) {
+  return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
+}
+
+std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
+
+bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
+    return rank.node != node || rank.exit.has_value();
+  });
+}
+
+}  // namespace
+
+std::vector<Run*> Gangs::RunsOn(const Node& node) {
+  std::vector<Run*> runs;
+  for (const Holding& holding : node.holdings) {
+    Run* run = state_->runs.Find(holding.ref.run);
+    if (run != nullptr && run->attempt != nullptr && run->attempt->ref() == holding.ref) {
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, const RankExit& exit,
+                      absl::Duration ended_ago) {
+  Attempt& attempt = *run->attempt;
+  if (number < 0 || number >= attempt.record.world_size) return;
+  RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
+  if (rank.node != member->placement.node || rank.exit.has_value()) return;
+  rank.exit = exit;
+  rank.ended_at = turn.wall() - ended_ago;
+  turn.Save(rank);
+  Subject about = About(attempt.ref(), rank.node);
+  about.rank = number;
+  if (SucceededByItself(exit)) {
+    turn.Event(event::kRankExited, about, "exited with code 0");
+    ++attempt.ranks_done;
+    if (attempt.AllRanksDone() && !attempt.stopping()) WatchLinger(turn, run);
+    return;
+  }
+  if (exit.after_stop) {
+    turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
+    // By its worker then, which ends ranks by itself when it has not heard from us for too long.
+    if (!attempt.stopping()) {
+      Stop(turn, run,
+           {AttemptOutcome::kNodeLost, StoppedItself(rank.node), run->request().stop_grace});
+    }
+    return;
+  }
+  turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
+  Fail(turn, run, rank, exit, ended_ago);
+}
+
+void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
+                 absl::Duration ended_ago) {
+  Attempt& attempt = *run->attempt;
+  const MonoTime at = turn.mono() - ended_ago;
+  if (attempt.failure.has_value() && attempt.failure->at <= at) return;
+  attempt.failure =
+      FirstFailure{at, rank.rank, ShellCode(exit),
+                   absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(exit))};
+  if (!attempt.stopping()) {
+    return Stop(turn, run,
+                {AttemptOutcome::kProgramFailed, attempt.failure->text, run->request().stop_grace});
+  }
+  if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return;
+  // Reports cross: this one came later but happened earlier, so it is the cause.
+  attempt.record.reason = attempt.failure->text;
+  run->record.reason = attempt.failure->text;
+  turn.Save(attempt.record);
+  turn.Save(run->record);
+}
+
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason) {
+  Attempt& attempt = *run->attempt;
+  if (member->placement.returned) return;
+  const std::string& node = member->placement.node;
+  GiveBack(turn, run, member);
+  if (attempt.stopping()) {
+    if (!lost_reason.empty() && attempt.record.reason == StoppedItself(node)) {
+      attempt.record.reason = absl::StrCat(node, ": ", lost_reason);
+    }
+    return FinishIfReturned(turn, run);
+  }
+  if (AllRanksEndedOn(attempt, node)) {
+    // Its ranks had done their work; what was lost is of no use to them any more.
+    if (attempt.AllReturned()) Finish(turn, run);
+    return;
+  }
+  const std::string why =
+      lost_reason.empty()
+          ? absl::StrCat(node, " returned its devices without saying how its ranks ended")
+          : absl::StrCat(node, ": ", lost_reason);
+  const AttemptOutcome outcome =
+      member->start_sent ? AttemptOutcome::kNodeLost : AttemptOutcome::kStartFailed;
+  Stop(turn, run, {outcome, why, run->request().stop_grace});
+}
+
+void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,
+                     MonoTime fence) {
+  for (Run* run : RunsOn(node)) {
+    Attempt& attempt = *run->attempt;
+    Member* member = attempt.FindMember(node.name());
+    member->lost = true;
+    // Without the word to start no rank can be there.
+    if (!member->start_sent) {
+      GiveBack(turn, run, member);
+    } else {
+      member->fence = fence;
+      ArmFence(run);
+    }
+    // Ranks elsewhere fail when they miss a peer, and say so before the silence is long enough.
+    const bool silent_before =
+        attempt.failure.has_value() && node.lease.heard() < attempt.failure->at;
+    if (attempt.stopping() && attempt.record.outcome == AttemptOutcome::kProgramFailed &&
+        silent_before) {
+      attempt.record.outcome = outcome;
+      attempt.record.reason = absl::StrCat(why, ", and then ", attempt.failure->text);
+      run->record.reason = attempt.record.reason;
+      turn.Save(attempt.record);
+      turn.Save(run->record);
+    }
+    Stop(turn, run, {outcome, why, run->request().stop_grace});
+  }
+}
+
+void Gangs::ArmFence(Run* run) {
+  MonoTime next = MonoTime::Infinite();
+  for (const Member& m : run->attempt->members) {
+    if (m.lost && !m.placement.returned) next = std::min(next, m.fence);
+  }
+  state_->timers.Set(Alarm::kFence, run->id(), next);
+}
+
+void Gangs::FencePassed(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  for (Member& m : attempt.members) {
+    if (!m.lost || m.placement.returned || turn.mono() < m.fence) continue;
+    turn.Event(event::kAttemptFenced, About(attempt.ref(), m.placement.node),
+               absl::StrCat(m.placement.node, " has not been heard for ",
+                            HumanDuration(state_->options.stop_after_disconnect),
+                            ": its worker has stopped its ranks by now"),
+               Severity::kWarning);
+    GiveBack(turn, run, &m);
+  }
+  ArmFence(run);
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
+  if (member->placement.returned) return;
+  member->placement.returned = true;
+  turn.Save(member->placement);
+  Node* node = state_->nodes.Find(member->placement.node);
+  const AttemptRef ref = run->attempt->ref();
+  auto& holdings = node->holdings;
+  holdings.erase(std::remove_if(holdings.begin(), holdings.end(),
+                                [&](const Holding& h) { return h.ref == ref; }),
+                 holdings.end());
+  state_->devices_returned.push_back(node);
+  state_->capacity_changed = true;
+}
+
+void Gangs::FinishIfReturned(Turn& turn, Run* run) {
+  if (run->attempt->AllReturned()) Finish(turn, run);
+}
+
+void Gangs::Finish(Turn& turn, Run* run) {
+  const std::unique_ptr<Attempt> attempt = std::move(run->attempt);
+  AttemptRecord& record = attempt->record;
+  Ending ending;
+  ending.ran_for = record.started_at == absl::InfinitePast() ? absl::ZeroDuration()
+                                                             : turn.mono() - attempt->running_since;
+  // Whatever it was being stopped for: its work was done.
+  if (attempt->AllRanksDone()) {
+    record.outcome = AttemptOutcome::kSucceeded;
+    record.reason = absl::StrCat(attempt->ranks.size() == 1 ? "its rank" : "every rank",
+                                 " exited 0 after ", HumanDuration(ending.ran_for));
+  }
+  SetState(attempt.get(), AttemptState::kEnded);
+  record.ended_at = turn.wall();
+  turn.Save(record);
+  for (const Member& m : attempt->members) {
+    const Node* node = state_->nodes.Find(m.placement.node);
+    if (m.prepare_sent && node->connected) turn.Tell(node->name(), ForgetAttempt{record.ref});
+  }
+  state_->timers.Stop(Alarm::kPhase, run->id());
+  state_->timers.Stop(Alarm::kFence, run->id());
+  run->last_nodes = attempt->NodeNames();
+  ending.outcome = record.outcome;
+  ending.reason = record.reason;
+  ending.free_of_charge = attempt->free_of_charge;
+  ending.exit_code = attempt->exit_code;
+  if (record.outcome == AttemptOutcome::kProgramFailed && attempt->failure.has_value()) {
+    ending.exit_code = attempt->failure->exit_code;
+  }
+  if (run->record.cancel_requested && !run->cancel_reason.empty()) {
+    ending.reason = run->cancel_reason;
+  }
+  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options));
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/gangs.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// Beyond the grace, before devices that have not come back are reported.
+constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
+
+// How long devices may stay taken after every rank has exited, before what lingers is stopped.
+constexpr absl::Duration kLinger = absl::Seconds(2);
+
+}  // namespace
+
+void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
+  Attempt& attempt = *run->attempt;
+  if (attempt.stopping()) return FinishIfReturned(turn, run);
+  SetState(&attempt, AttemptState::kStopping);
+  attempt.record.outcome = order.outcome;
+  attempt.record.reason = order.reason;
+  attempt.exit_code = order.exit_code;
+  attempt.free_of_charge = order.free_of_charge;
+  attempt.stopping_since = turn.mono();
+  attempt.stop_grace = order.grace;
+  state_->runs.SetState(run, RunState::kStopping);
+  run->record.reason = order.reason;
+  for (Member& m : attempt.members) {
+    if (m.placement.returned) continue;
+    if (!m.prepare_sent) {  // it has never heard of the attempt
+      GiveBack(turn, run, &m);
+    } else {
+      RepeatStop(turn, *run, m);
+    }
+  }
+  if (attempt.AllReturned()) return Finish(turn, run);
+  turn.Save(attempt.record);
+  turn.Save(run->record);
+  turn.Event(event::kRunStopping, About(attempt.ref()), order.reason,
+             order.outcome == AttemptOutcome::kSucceeded ? Severity::kInfo : Severity::kWarning);
+  Watch(run);
+}
+
+void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
+  const Attempt& attempt = *run.attempt;
+  const Node* node = state_->nodes.Find(member.placement.node);
+  if (!node->connected) return;  // told when it is back
+  const absl::Duration passed = turn.mono() - attempt.stopping_since;
+  const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
+  turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
+}
+
+void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
+  for (Run* run : RunsOn(node)) {
+    Attempt& attempt = *run->attempt;
+    if (!attempt.stopping()) {
+      Stop(turn, run, order);
+      continue;
+    }
+    const absl::Duration left = attempt.stopping_since + attempt.stop_grace - turn.mono();
+    if (order.grace >= left || !node.connected) continue;
+    turn.Tell(node.name(), StopAttempt{attempt.ref(), order.grace, order.reason});
+  }
+}
+
+void Gangs::PhaseOver(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  const auto missing = [&](bool Member::*done) {
+    std::vector<std::string> names;
+    for (const Member& m : attempt.members) {
+      if (!(m.*done)) names.push_back(m.placement.node);
+    }
+    return JoinWords(names);
+  };
+  const absl::Duration grace = run->request().stop_grace;
+  switch (attempt.record.state) {
+    case AttemptState::kPreparing:
+      return Stop(turn, run,
+                  {AttemptOutcome::kStartFailed,
+                   absl::StrCat(missing(&Member::prepared), " did not prepare it within ",
+                                HumanDuration(state_->options.prepare_timeout)),
+                   grace});
+    case AttemptState::kStarting:
+      return Stop(turn, run,
+                  {AttemptOutcome::kStartFailed,
+                   absl::StrCat(missing(&Member::started), " did not start its ranks within ",
+                                HumanDuration(state_->options.start_timeout)),
+                   grace});
+    case AttemptState::kRunning:
+      if (attempt.AllRanksDone()) {
+        return Stop(turn, run,
+                    {AttemptOutcome::kSucceeded,
+                     "every rank exited 0, but processes they started are still there", grace});
+      }
+      return Stop(
+          turn, run,
+          {AttemptOutcome::kTimedOut,
+           absl::StrCat("reached its time limit of ", HumanDuration(run->request().time_limit)),
+           grace});
+    case AttemptState::kStopping: {
+      std::vector<std::string> names;
+      for (const Member& m : attempt.members) {
+        if (!m.placement.returned && !m.lost) names.push_back(m.placement.node);
+      }
+      if (names.empty()) return;
+      turn.Event(event::kAttemptUnreturned, About(attempt.ref()),
+                 absl::StrCat(JoinWords(names), " has not returned its devices ",
+                              HumanDuration(turn.mono() - attempt.stopping_since),
+                              " after its ranks were told to end"),
+                 Severity::kWarning);
+      return;
+    }
+    case AttemptState::kWaking:
+    case AttemptState::kEnded:
+      return;
+  }
+}
+
+void Gangs::Watch(Run* run) {
+  const Attempt& attempt = *run->attempt;
+  MonoTime at = MonoTime::Infinite();
+  if (attempt.record.state == AttemptState::kRunning) {
+    at = attempt.running_since + run->request().time_limit;
+  } else if (attempt.stopping()) {
+    at = attempt.stopping_since + attempt.stop_grace + kUnreturnedAfter;
+  }
+  state_->timers.Set(Alarm::kPhase, run->id(), at);
+}
+
+void Gangs::WatchLinger(Turn& turn, Run* run) {
+  state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + kLinger);
+}
+
+}  // namespace hpc::coordinator

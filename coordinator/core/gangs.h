@@ -1,0 +1,94 @@
+// The life of attempts: a gang starts together or not at all, the first failure ends all of it, and
+// it is over when every node has returned its devices.
+//
+// gang_start.cc: from placement to running. gang_stop.cc: telling ranks to end. gang_end.cc: what
+// ranks and nodes report about their end, and what follows for the run.
+#ifndef HPC_COORDINATOR_CORE_GANGS_H_
+#define HPC_COORDINATOR_CORE_GANGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/fit.h"
+#include "coordinator/core/run_ledger.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+// Why and how a gang is stopped.
+struct StopOrder {
+  AttemptOutcome outcome = AttemptOutcome::kNone;
+  std::string reason;
+  absl::Duration grace = absl::ZeroDuration();
+  int32_t exit_code = 0;        // of a refusal
+  bool free_of_charge = false;  // nobody's budget pays
+};
+
+class Gangs {
+ public:
+  Gangs(State* state, RunLedger* ledger) : state_(state), ledger_(ledger) {}
+
+  // ---- start
+  // A node of the fit: its place in the table, and its share.
+  struct Seat {
+    Node* node;
+    std::vector<int32_t> devices;
+    int32_t ranks;
+  };
+  // Makes the run's next attempt. It is prepared at once if all its nodes are on, else as soon as
+  // NodeReady has been called for the others.
+  void Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason);
+  void NodeReady(Turn& turn, const Node& node);
+  void Prepared(Turn& turn, Run* run, Member* member, const PreparedReport& report);
+  void Started(Turn& turn, Run* run, Member* member,
+               const std::vector<Cluster::StartedRank>& ranks);
+
+  // ---- stop
+  // Stops every rank of the run's attempt. One that is stopping already keeps its first cause.
+  void Stop(Turn& turn, Run* run, const StopOrder& order);
+  // Stops all attempts that hold devices there, with `grace` even if they are stopping already.
+  void StopAllOn(Turn& turn, const Node& node, const StopOrder& order);
+  // Says it again to a node that may not have heard it.
+  void RepeatStop(Turn& turn, const Run& run, const Member& member);
+
+  // ---- end
+  void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
+                 absl::Duration ended_ago);
+  // The node holds nothing of the attempt any more. `lost_reason`: its supervisor or store died.
+  void Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason);
+  // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed): what it had may still run there
+  // until `fence`.
+  void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,
+                MonoTime fence);
+
+  // ---- time
+  // What the attempt is doing has taken too long.
+  void PhaseOver(Turn& turn, Run* run);
+  // A lost node's ranks have been stopped by its worker by now.
+  void FencePassed(Turn& turn, Run* run);
+  // Arms what a restored attempt waits for.
+  void Watch(Run* run);
+
+ private:
+  void SendPrepare(Turn& turn, Run* run);
+  void SendStart(Turn& turn, Run* run);
+  void Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
+            absl::Duration ended_ago);
+  void ArmFence(Run* run);
+  void GiveBack(Turn& turn, Run* run, Member* member);
+  void FinishIfReturned(Turn& turn, Run* run);
+  void Finish(Turn& turn, Run* run);
+  // Every rank has exited 0; devices that do not come back now are held by something left behind.
+  void WatchLinger(Turn& turn, Run* run);
+  std::vector<Run*> RunsOn(const Node& node);
+
+  State* state_;
+  RunLedger* ledger_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_GANGS_H_

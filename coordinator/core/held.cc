@@ -1,0 +1,106 @@
+#include "coordinator/core/held.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc::coordinator {
+namespace {
+
+class Reconciler {
+ public:
+  Reconciler(Turn& turn, State* state, Gangs* gangs, const Node& node)
+      : turn_(turn), state_(state), gangs_(gangs), node_(node) {}
+
+  void TakeOver(const HeldAttempt& held) {
+    Run* run = Live(held.ref);
+    if (run == nullptr) {
+      if (!held.returned) {
+        turn_.Tell(node_.name(), StopAttempt{held.ref, kOverGrace, "this attempt is over"});
+      }
+      turn_.Tell(node_.name(), ForgetAttempt{held.ref});
+      return;
+    }
+    MemberOf(*run)->lost = false;
+    // Each of these may end the attempt, and the run with it.
+    if (AllStarted(held) && !MemberOf(*run)->started) {
+      std::vector<Cluster::StartedRank> ranks;
+      for (const HeldAttempt::Rank& rank : held.ranks) ranks.push_back({rank.rank, rank.pid});
+      gangs_->Started(turn_, run, MemberOf(*run), ranks);
+    }
+    for (const HeldAttempt::Rank& rank : held.ranks) {
+      if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ended_ago);
+    }
+    if (Live(held.ref) == nullptr) return;
+    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.lost_reason);
+    if (run->attempt->stopping()) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
+    if (!held.lost_reason.empty()) {
+      return Stop(run, AttemptOutcome::kNodeLost,
+                  absl::StrCat(node_.name(), ": ", held.lost_reason));
+    }
+    if (run->attempt->record.state == AttemptState::kPreparing || !held.started) {
+      Stop(run, AttemptOutcome::kStartFailed,
+           absl::StrCat("the connection to ", node_.name(), " broke while the run was started"));
+    }
+  }
+
+  // The worker does not have what it should have.
+  void Missing(Run* run, bool rebooted) {
+    gangs_->Returned(turn_, run, MemberOf(*run),
+                     rebooted ? "the PC has restarted" : "its worker no longer has the attempt");
+  }
+
+  // Live attempts that this node has been told of and has not returned.
+  std::vector<Run*> Believed() {
+    std::vector<Run*> runs;
+    for (const Holding& holding : node_.holdings) {
+      if (Run* run = Live(holding.ref)) runs.push_back(run);
+    }
+    return runs;
+  }
+
+ private:
+  static constexpr absl::Duration kOverGrace = absl::Seconds(30);
+
+  Run* Live(AttemptRef ref) {
+    Run* run = state_->runs.Find(ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;
+    const Member* member = MemberOf(*run);
+    return member != nullptr && member->prepare_sent && !member->placement.returned ? run : nullptr;
+  }
+  Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
+
+  static bool AllStarted(const HeldAttempt& held) {
+    return held.started && std::all_of(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
+             return rank.pid != 0 || rank.exit.has_value();
+           });
+  }
+
+  void Stop(Run* run, AttemptOutcome outcome, const std::string& why) {
+    gangs_->Stop(turn_, run, {outcome, why, run->request().stop_grace});
+  }
+
+  Turn& turn_;
+  State* state_;
+  Gangs* gangs_;
+  const Node& node_;
+};
+
+}  // namespace
+
+void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
+               const std::vector<HeldAttempt>& held) {
+  Reconciler reconciler(turn, state, gangs, node);
+  std::vector<Run*> missing = reconciler.Believed();
+  for (const HeldAttempt& attempt : held) {
+    missing.erase(std::remove_if(missing.begin(), missing.end(),
+                                 [&](Run* run) { return run->attempt->ref() == attempt.ref; }),
+                  missing.end());
+  }
+  for (const HeldAttempt& attempt : held) reconciler.TakeOver(attempt);
+  for (Run* run : missing) reconciler.Missing(run, rebooted);
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,86 @@
+// The nodes: what is durable about each, its connection, and which attempts hold its devices.
+#ifndef HPC_COORDINATOR_CORE_NODE_TABLE_H_
+#define HPC_COORDINATOR_CORE_NODE_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "common/ids.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/lease.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+// Devices of one node that an attempt holds. Empty on a node with GPUs for a run that uses none.
+struct Holding {
+  AttemptRef ref;
+  std::vector<int32_t> devices;
+};
+
+struct Node {
+  Node(int64_t number_, const ClusterOptions& options)
+      : number(number_), lease(options.lease, options.reconnect_grace) {}
+
+  const int64_t number;  // of this process, for timers
+  NodeRecord record;
+
+  // Connection.
+  bool seen = false;       // since the coordinator started
+  bool connected = false;  // its stream is open
+  bool lost = false;
+  uint64_t incarnation = 0;
+  Lease lease;
+
+  std::vector<Holding> holdings;
+
+  // Power, beyond its state in the record.
+  int32_t wake_packets = 0;    // sent in this wake-up
+  MonoTime power_since{};      // when the state began
+  bool wake_when_off = false;  // somebody wants it while it falls asleep
+  bool leave_alone = false;    // it did not wake lately
+  std::string wake_reason;
+
+  // Reclaim.
+  bool returning = false;  // reclaimed, and something still runs there
+  MonoTime reclaim_asked{};
+
+  AttemptRef last_stale;  // what it was last refused for
+
+  const std::string& name() const { return record.name; }
+  bool CanWake() const;
+  // May be given work: now, or once it has been woken.
+  bool ReadyForWork() const;
+  bool Wakeable() const;
+  std::vector<int32_t> FreeDevices() const;
+};
+
+class NodeTable {
+ public:
+  explicit NodeTable(const ClusterOptions* options) : options_(options) {}
+
+  Node* Add(const NodeRecord& record);
+  Node* Find(const std::string& name);
+  const Node* Find(const std::string& name) const;
+  Node* At(int64_t number) { return nodes_[static_cast<size_t>(number)].get(); }
+  // NotFound: "no node pc9; did you mean pc8?".
+  absl::Status Unknown(const std::string& name) const;
+
+  size_t size() const { return nodes_.size(); }
+  std::vector<std::string> Names() const;
+  // By name.
+  const absl::btree_map<std::string, Node*>& by_name() const { return by_name_; }
+
+ private:
+  const ClusterOptions* options_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  absl::btree_map<std::string, Node*> by_name_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_NODE_TABLE_H_

@@ -1,0 +1,68 @@
+// The placement policy: which queued runs start now, on which devices, and why. A pure function.
+//
+// Runs are served in the order of the queue. The first that cannot start holds its place: runs
+// behind it start only where that cannot delay it, which is
+//   - on devices that it does not need at its estimated start, or
+//   - if they end before that by their time limit.
+// The estimated start comes from the expected ends of what runs now. Where that depends on a run
+// without a time limit it is unknown: then only devices that it could not use are given away. A run
+// that would not fit even if everything running ended (its nodes are lost, or with their owners for
+// an unknown time) holds no place, since nothing that starts now is what it waits for.
+#ifndef HPC_COORDINATOR_CORE_PLACEMENT_H_
+#define HPC_COORDINATOR_CORE_PLACEMENT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/core/fit.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+// Devices that are taken, until when.
+struct TakenShare {
+  size_t node = 0;  // index
+  std::vector<int32_t> devices;
+  MonoTime until = MonoTime::Infinite();  // Infinite: not known
+};
+
+// A node that may not be used now but will be, at a known time.
+struct AwayNode {
+  size_t node = 0;
+  MonoTime until;
+};
+
+struct PlacementInput {
+  MonoTime now;
+  std::vector<NodeSpace> nodes;  // by name; what is taken is not free in them
+  std::vector<TakenShare> taken;
+  std::vector<AwayNode> away;
+};
+
+struct Candidate {
+  RunId run = 0;
+  const RunRequest* request = nullptr;
+  FitWishes wishes;
+};
+
+struct Placed {
+  RunId run = 0;
+  Fit fit;  // its reason complete, with whom the run passes
+};
+
+struct PlacementResult {
+  std::vector<Placed> placed;
+  // The run that holds its place, if one does.
+  RunId holder = 0;
+  std::optional<MonoTime> holder_start;  // estimated
+};
+
+// `candidates` are in the order of the queue.
+PlacementResult Place(PlacementInput input, const std::vector<Candidate>& candidates);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_PLACEMENT_H_

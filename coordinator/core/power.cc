@@ -1,0 +1,233 @@
+#include "coordinator/core/power.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// After the first. One packet may be lost, and some network cards need a moment after power-off.
+constexpr std::array<absl::Duration, 5> kPacketTimes = {
+    absl::ZeroDuration(), absl::Seconds(1), absl::Seconds(3), absl::Seconds(10), absl::Seconds(30)};
+
+std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
+
+}  // namespace
+
+void PowerControl::Set(Turn& turn, Node* node, Power power, std::string reason) {
+  node->record.power = power;
+  node->record.reason = std::move(reason);
+  node->power_since = turn.mono();
+  turn.Save(node->record);
+  state_->timers.Stop(Alarm::kPower, node->number);
+  state_->capacity_changed = true;
+}
+
+absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who) {
+  const Power power = node->record.power;
+  if (power == Power::kDraining || power == Power::kFallingAsleep) {
+    node->wake_when_off = false;
+    return absl::OkStatus();
+  }
+  if (power != Power::kOn || !node->connected || node->lost) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(node->name(), " cannot be put to sleep: it is ",
+                     power != Power::kOn ? Name(power) : "not connected"));
+  }
+  const std::string why = absl::StrCat("asked to sleep", By(who));
+  Set(turn, node, Power::kDraining, why);
+  std::string text = why;
+  if (!node->holdings.empty()) {
+    absl::StrAppend(&text, "; stops ", Count(static_cast<int64_t>(node->holdings.size()), "run"),
+                    " there first");
+  }
+  turn.Event(event::kNodeSleep, About(node->name()), text);
+  for (const Holding& holding : node->holdings) {
+    Run* run = state_->runs.Find(holding.ref.run);
+    if (run != nullptr) run->leave_asleep.push_back(node->name());
+  }
+  gangs_->StopAllOn(turn, *node,
+                    {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " goes to sleep"),
+                     absl::Seconds(30)});
+  DevicesReturned(turn, node);
+  return absl::OkStatus();
+}
+
+void PowerControl::DevicesReturned(Turn& turn, Node* node) {
+  if (node->record.power != Power::kDraining || !node->holdings.empty()) return;
+  const std::string reason = node->record.reason;
+  Set(turn, node, Power::kFallingAsleep, reason);
+  turn.Tell(node->name(), GoToSleep{reason});
+  state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
+}
+
+absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) {
+  const std::string why = absl::StrCat("asked to wake", By(who));
+  node->leave_alone = false;
+  switch (node->record.power) {
+    case Power::kDraining:
+      Set(turn, node, Power::kOn, why);
+      turn.Event(event::kNodeWake, About(node->name()), why + "; it had not gone to sleep yet");
+      return absl::OkStatus();
+    case Power::kFallingAsleep:
+      node->wake_when_off = true;
+      node->wake_reason = why;
+      turn.Event(event::kNodeWake, About(node->name()), why + "; waits until it is off");
+      return absl::OkStatus();
+    case Power::kWaking:
+      return absl::OkStatus();
+    case Power::kOn:
+      if (node->connected && !node->lost) return absl::OkStatus();
+      break;
+    case Power::kOff:
+      break;
+  }
+  if (!node->CanWake()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(node->name(),
+                     " is off and cannot be woken: its worker reported neither a "
+                     "network interface with a MAC address nor a wake hook"));
+  }
+  StartWaking(turn, node, why);
+  return absl::OkStatus();
+}
+
+void PowerControl::WakeFor(Turn& turn, Node* node, RunId run) {
+  if (node->record.power == Power::kOff) {
+    StartWaking(turn, node, absl::StrCat("run ", run, " needs it"));
+  }
+}
+
+void PowerControl::StartWaking(Turn& turn, Node* node, const std::string& why) {
+  Set(turn, node, Power::kWaking, why);
+  turn.Event(event::kNodeWake, About(node->name()), why);
+  node->wake_packets = 0;
+  SendPacket(turn, node);
+}
+
+void PowerControl::SendPacket(Turn& turn, Node* node) {
+  turn.Wake({node->name(), node->record.inventory.interfaces, node->wake_packets});
+  ++node->wake_packets;
+  const size_t next = static_cast<size_t>(node->wake_packets);
+  const absl::Duration after = next < kPacketTimes.size()
+                                   ? std::min(kPacketTimes[next], state_->options.wake_timeout)
+                                   : state_->options.wake_timeout;
+  state_->timers.Set(Alarm::kPower, node->number, node->power_since + after);
+}
+
+void PowerControl::WakeFailed(Turn& turn, Node* node) {
+  const std::string why =
+      absl::StrCat("did not wake within ", HumanDuration(turn.mono() - node->power_since),
+                   " after ", Count(node->wake_packets, "packet"));
+  node->leave_alone = true;
+  state_->timers.Set(Alarm::kLeaveAlone, node->number, turn.mono() + state_->options.wake_retry);
+  Set(turn, node, Power::kOff, why);
+  turn.Event(event::kNodeWakeFailed, About(node->name()), why, Severity::kWarning);
+  gangs_->StopAllOn(turn, *node,
+                    {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
+}
+
+void PowerControl::Back(Turn& turn, Node* node, bool slept) {
+  const Power was = node->record.power;
+  const absl::Duration took = turn.mono() - node->power_since;
+  node->leave_alone = false;
+  if (was == Power::kOn || was == Power::kDraining) return;
+  node->wake_when_off = false;
+  if (was == Power::kWaking) {
+    const std::string text =
+        slept ? absl::StrCat("is awake, ", HumanDuration(took), " after the first packet")
+              : "is here: it had not been off";
+    Set(turn, node, Power::kOn, text);
+    turn.Event(event::kNodeAwake, About(node->name()), text);
+  } else if (slept) {
+    Set(turn, node, Power::kOn, "came back by itself");
+    turn.Event(event::kNodeAwake, About(node->name()), "came back by itself");
+  } else if (was == Power::kFallingAsleep) {
+    Set(turn, node, Power::kOn, "did not go to sleep");
+    turn.Event(event::kNodeSleepFailed, About(node->name()),
+               "was told to sleep, and is back without having slept", Severity::kWarning);
+  } else {
+    Set(turn, node, Power::kOn, "is here again: it had not been off");
+    turn.Event(event::kNodeAwake, About(node->name()), node->record.reason);
+  }
+  gangs_->NodeReady(turn, *node);
+}
+
+void PowerControl::Leaving(Turn& turn, Node* node, const std::string& reason) {
+  const std::string why = reason.empty() ? "said that it is leaving"
+                                         : absl::StrCat("said that it is leaving: ", reason);
+  TurnOff(turn, node, why);
+  if (node->record.power != Power::kOff) return;  // wanted again at once
+  // A suspend that fails leaves the connection open and the node talking.
+  state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
+}
+
+bool PowerControl::Gone(Turn& turn, Node* node) {
+  switch (node->record.power) {
+    case Power::kOff:
+    case Power::kWaking:
+      return true;
+    case Power::kFallingAsleep:
+      TurnOff(turn, node, "has gone to sleep");
+      return true;
+    case Power::kDraining:
+      Set(turn, node, Power::kOn, "lost while it was drained for sleep");
+      return false;
+    case Power::kOn:
+      return false;
+  }
+  return false;
+}
+
+void PowerControl::TurnOff(Turn& turn, Node* node, const std::string& why) {
+  Set(turn, node, Power::kOff, why);
+  turn.Event(event::kNodeOff, About(node->name()), why);
+  if (!node->wake_when_off) return;
+  node->wake_when_off = false;
+  StartWaking(turn, node, node->wake_reason);
+}
+
+void PowerControl::OnTimer(Turn& turn, Node* node) {
+  const bool still_here = node->connected && turn.mono() < node->lease.deadline();
+  switch (node->record.power) {
+    case Power::kWaking:
+      if (turn.mono() - node->power_since >= state_->options.wake_timeout) {
+        return WakeFailed(turn, node);
+      }
+      return SendPacket(turn, node);
+    case Power::kFallingAsleep:
+      if (!still_here) return TurnOff(turn, node, "has gone to sleep");
+      [[fallthrough]];
+    case Power::kOff:
+      if (!still_here) return;
+      Set(turn, node, Power::kOn, "did not go to sleep");
+      node->wake_when_off = false;
+      turn.Event(event::kNodeSleepFailed, About(node->name()),
+                 absl::StrCat("is still here ", HumanDuration(state_->options.sleep_timeout),
+                              " after it was to sleep"),
+                 Severity::kWarning);
+      return gangs_->NodeReady(turn, *node);
+    case Power::kOn:
+    case Power::kDraining:
+      return;
+  }
+}
+
+void PowerControl::Restore(Turn& turn, Node* node) {
+  switch (node->record.power) {
+    case Power::kOn:
+    case Power::kOff:
+      return;
+    case Power::kDraining:
+      return Set(turn, node, Power::kOn, "not asleep: the coordinator restarted meanwhile");
+    case Power::kFallingAsleep:
+    case Power::kWaking:
+      return Set(turn, node, Power::kOff, "off: the coordinator restarted meanwhile");
+  }
+}
+
+}  // namespace hpc::coordinator

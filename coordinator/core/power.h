@@ -1,0 +1,55 @@
+// Turning nodes off and on: requested, transition and steady states.
+//
+//   on             -> draining (asked to sleep), off (it said it is leaving)
+//   draining       -> falling asleep (nothing runs there any more), on (woken or lost meanwhile)
+//   falling asleep -> off (gone), on (still here after the time-out, or back without having slept)
+//   off            -> waking, on (back by itself)
+//   waking         -> on (proof: a hello), off (it did not come in time)
+#ifndef HPC_COORDINATOR_CORE_POWER_H_
+#define HPC_COORDINATOR_CORE_POWER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/core/gangs.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+class PowerControl {
+ public:
+  PowerControl(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+
+  absl::Status Sleep(Turn& turn, Node* node, const std::string& who);
+  absl::Status Wake(Turn& turn, Node* node, const std::string& who);
+  // Wakes a node that a run was placed on, unless that is under way.
+  void WakeFor(Turn& turn, Node* node, RunId run);
+
+  // It has said hello. `slept`: it proved that it was off (another boot id, or resumed).
+  void Back(Turn& turn, Node* node, bool slept);
+  // It said that it goes.
+  void Leaving(Turn& turn, Node* node, const std::string& reason);
+  // Its connection is gone, or its lease has run out. True if that was expected.
+  bool Gone(Turn& turn, Node* node);
+  // It has returned devices.
+  void DevicesReturned(Turn& turn, Node* node);
+
+  void OnTimer(Turn& turn, Node* node);
+  // A restarted coordinator knows no transitions: what it was about to do is not done.
+  void Restore(Turn& turn, Node* node);
+
+ private:
+  void Set(Turn& turn, Node* node, Power power, std::string reason);
+  void TurnOff(Turn& turn, Node* node, const std::string& why);
+  void StartWaking(Turn& turn, Node* node, const std::string& why);
+  void SendPacket(Turn& turn, Node* node);
+  void WakeFailed(Turn& turn, Node* node);
+
+  State* state_;
+  Gangs* gangs_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_POWER_H_

@@ -1,0 +1,41 @@
+// The owner's wish: a reclaimed node is freed within a bounded time and gets nothing until lent.
+#ifndef HPC_COORDINATOR_CORE_RECLAIM_H_
+#define HPC_COORDINATOR_CORE_RECLAIM_H_
+
+#include <string>
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/gangs.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+class Owners {
+ public:
+  Owners(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+
+  // `by_node`: the wish was made on the PC itself, which need not be told.
+  void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool by_node);
+  void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
+
+  // Takes over what changed on the PC while it was away; else tells it how things stand.
+  void Greet(Turn& turn, Node* node, const NodeHello& hello);
+  // It has returned devices.
+  void DevicesReturned(Turn& turn, Node* node);
+
+  // The owner's time is over.
+  void OnTimer(Turn& turn, Node* node);
+  void Restore(Turn& turn, Node* node);
+
+ private:
+  void TellNode(Turn& turn, const Node& node);
+  void ArmLend(Turn& turn, Node* node);
+
+  State* state_;
+  Gangs* gangs_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_RECLAIM_H_

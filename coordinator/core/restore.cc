@@ -1,0 +1,125 @@
+#include "coordinator/core/restore.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/exit_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// A moment of the wall clock on the monotonic one; never in the future.
+MonoTime MonoOf(absl::Time t, Now now) {
+  return now.mono - std::max(now.wall - t, absl::ZeroDuration());
+}
+
+Member MakeMember(const PlacementRecord& placement, AttemptState state) {
+  Member m;
+  m.placement = placement;
+  m.prepare_sent = state != AttemptState::kWaking;
+  m.prepared = m.prepare_sent && state != AttemptState::kPreparing;
+  m.start_sent = m.prepared;
+  m.started = state == AttemptState::kRunning;
+  return m;
+}
+
+void RestoreRanks(const std::vector<RankRecord>& records, Now now, Attempt* attempt) {
+  attempt->ranks = MakeRanks(attempt->members);
+  for (const RankRecord& record : records) {
+    if (record.rank < 0 || record.rank >= static_cast<int32_t>(attempt->ranks.size())) continue;
+    attempt->ranks[static_cast<size_t>(record.rank)] = record;
+    if (!record.exit.has_value() || record.exit->after_stop) continue;
+    if (ShellCode(*record.exit) == 0) {
+      ++attempt->ranks_done;
+      continue;
+    }
+    const MonoTime at = MonoOf(record.ended_at, now);
+    if (attempt->failure.has_value() && attempt->failure->at <= at) continue;
+    attempt->failure = FirstFailure{
+        at, record.rank, ShellCode(*record.exit),
+        absl::StrCat("rank ", record.rank, " on ", record.node, " ", ExitWords(*record.exit))};
+  }
+}
+
+std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
+                                        std::vector<PlacementRecord> placements,
+                                        const std::vector<RankRecord>& ranks,
+                                        const RunRequest& request, Now now) {
+  auto attempt = std::make_unique<Attempt>();
+  attempt->record = record;
+  attempt->began = MonoOf(record.created_at, now);
+  attempt->running_since = MonoOf(record.started_at, now);
+  attempt->stopping_since = now.mono;
+  attempt->stop_grace = request.stop_grace;
+  std::sort(placements.begin(), placements.end(),
+            [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
+  for (const PlacementRecord& p : placements) {
+    attempt->members.push_back(MakeMember(p, record.state));
+  }
+  RestoreRanks(ranks, now, attempt.get());
+  return attempt;
+}
+
+void RestoreHoldings(const Attempt& attempt, State* state) {
+  for (const Member& m : attempt.members) {
+    Node* node = state->nodes.Find(m.placement.node);
+    if (node == nullptr) {
+      NodeRecord record;
+      record.name = m.placement.node;
+      record.address = m.placement.address;
+      node = state->nodes.Add(record);
+    }
+    if (!m.placement.returned) node->holdings.push_back({attempt.ref(), m.placement.devices});
+  }
+}
+
+}  // namespace
+
+void Load(const Snapshot& snapshot, Now now, State* state) {
+  std::map<AttemptRef, std::vector<PlacementRecord>> placements;
+  std::map<AttemptRef, std::vector<RankRecord>> ranks;
+  for (const PlacementRecord& p : snapshot.placements) placements[p.ref].push_back(p);
+  for (const RankRecord& r : snapshot.ranks) ranks[r.ref].push_back(r);
+  for (const NodeRecord& node : snapshot.nodes) state->nodes.Add(node);
+  for (const RunRecord& run : snapshot.runs) state->runs.Add(run);
+  for (const AttemptRecord& record : snapshot.attempts) {
+    Run* run = state->runs.Find(record.ref.run);
+    if (run == nullptr || record.state == AttemptState::kEnded) continue;
+    run->attempt =
+        RestoreAttempt(record, placements[record.ref], ranks[record.ref], run->request(), now);
+    RestoreHoldings(*run->attempt, state);
+  }
+}
+
+void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger) {
+  for (RunId id : state->runs.Ids()) {
+    Run* run = state->runs.Find(id);
+    if (run == nullptr) continue;  // ended with one that it waited for
+    if (run->attempt == nullptr) {
+      ledger->Resume(turn, run);
+      continue;
+    }
+    switch (run->attempt->record.state) {
+      case AttemptState::kWaking:
+      case AttemptState::kPreparing:
+      case AttemptState::kStarting: {
+        StopOrder order{AttemptOutcome::kStartFailed,
+                        "the coordinator restarted while the run was being started",
+                        run->request().stop_grace};
+        order.free_of_charge = true;
+        gangs->Stop(turn, run, order);
+        break;
+      }
+      case AttemptState::kRunning:
+      case AttemptState::kStopping:
+        gangs->Watch(run);
+        break;
+      case AttemptState::kEnded:
+        break;
+    }
+  }
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,149 @@
+#include "coordinator/core/run_ledger.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/exit_codes.h"
+#include "coordinator/core/request_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+const char* EventOf(RunState state) {
+  switch (state) {
+    case RunState::kSucceeded:
+      return event::kRunSucceeded;
+    case RunState::kCancelled:
+      return event::kRunCancelled;
+    case RunState::kTimedOut:
+      return event::kRunTimedOut;
+    default:
+      return event::kRunFailed;
+  }
+}
+
+std::string NeverSucceeds(RunId after, const std::string& how) {
+  return absl::StrCat("run ", after, ", whose success it waits for, ", how);
+}
+
+}  // namespace
+
+absl::Status RunLedger::CheckAfter(RunId after) const {
+  if (after == 0 || state_->runs.Find(after) != nullptr) return absl::OkStatus();
+  if (state_->runs.Known(after) && LookUp(after) != PastRun::kUnknown) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--after ", after, ": there is no run ", after));
+}
+
+RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
+  RunRecord record;
+  record.id = state_->runs.NextId();
+  record.request = request;
+  record.reason = "submitted";
+  record.submitted_at = turn.wall();
+  Run* run = state_->runs.Add(std::move(record));
+  const RunId id = run->id();
+  turn.Save(run->record);
+  turn.Event(event::kRunQueued, About(id),
+             absl::StrCat(request.user.empty() ? "asks for " : request.user + " asks for ",
+                          RequestWords(request)));
+  Line(turn, run);
+  return id;
+}
+
+void RunLedger::Resume(Turn& turn, Run* run) { Line(turn, run); }
+
+void RunLedger::Line(Turn& turn, Run* run) {
+  const RunId after = run->request().after;
+  if (after == 0 || run->record.attempts > 0) return Enqueue(run);
+  if (state_->runs.Find(after) != nullptr) {
+    waiting_for_[after].push_back(run->id());
+    return;
+  }
+  switch (LookUp(after)) {
+    case PastRun::kSucceeded:
+      return Enqueue(run);
+    case PastRun::kFailed:
+      return End(turn, run, RunState::kFailed, NeverSucceeds(after, "did not succeed"),
+                 kExitRefused);
+    case PastRun::kUnknown:
+      return End(turn, run, RunState::kFailed, NeverSucceeds(after, "is not known any more"),
+                 kExitRefused);
+  }
+}
+
+void RunLedger::Enqueue(Run* run) {
+  state_->queue.Insert(run);
+  state_->newly_queued.push_back(run->id());
+}
+
+void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
+  run->record.failures = verdict.failures;
+  run->record.losses = verdict.losses;
+  if (verdict.state != RunState::kQueued) {
+    return End(turn, run, verdict.state, verdict.reason, verdict.exit_code);
+  }
+  state_->runs.SetState(run, RunState::kQueued);
+  run->record.reason = verdict.reason;
+  turn.Save(run->record);
+  turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}),
+             verdict.reason, Severity::kWarning);
+  if (verdict.delay == absl::ZeroDuration()) return Enqueue(run);
+  run->retry_at = turn.mono() + verdict.delay;
+  state_->timers.Set(Alarm::kRetry, run->id(), run->retry_at);
+}
+
+void RunLedger::RetryNow(Run* run) {
+  if (run->record.state != RunState::kQueued || state_->queue.Contains(*run)) return;
+  Enqueue(run);
+}
+
+void RunLedger::End(Turn& turn, Run* run, RunState state, const std::string& reason,
+                    int32_t exit_code) {
+  // A list and not recursion: a chain of runs that wait for each other may be long.
+  std::vector<RunEnd> endings = {{run, state, reason, exit_code}};
+  while (!endings.empty()) {
+    const RunEnd ending = std::move(endings.back());
+    endings.pop_back();
+    EndOne(turn, ending);
+    ReleaseWaiting(ending, &endings);
+    state_->runs.Remove(ending.run->id());
+  }
+}
+
+void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
+  RunRecord& record = ending.run->record;
+  if (state_->queue.Contains(*ending.run)) {
+    state_->queue.Erase(*ending.run);
+    state_->capacity_changed = true;  // it may have held its place before others
+  }
+  for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry}) {
+    state_->timers.Stop(alarm, record.id);
+  }
+  state_->runs.SetState(ending.run, ending.state);
+  record.reason = ending.reason;
+  record.exit_code = ending.exit_code;
+  record.ended_at = turn.wall();
+  turn.Save(record);
+  const bool wanted = ending.state == RunState::kSucceeded || ending.state == RunState::kCancelled;
+  turn.Event(EventOf(ending.state), About(AttemptRef{record.id, record.attempts}), ending.reason,
+             wanted ? Severity::kInfo : Severity::kError);
+}
+
+void RunLedger::ReleaseWaiting(const RunEnd& ending, std::vector<RunEnd>* endings) {
+  auto waiting = waiting_for_.extract(ending.run->id());
+  if (waiting.empty()) return;
+  for (RunId id : waiting.mapped()) {
+    Run* run = state_->runs.Find(id);
+    if (run == nullptr) continue;  // cancelled meanwhile
+    if (ending.state == RunState::kSucceeded) {
+      Enqueue(run);
+    } else {
+      const std::string how = absl::StrCat("ended as ", Name(ending.state));
+      endings->push_back(
+          {run, RunState::kFailed, NeverSucceeds(ending.run->id(), how), kExitRefused});
+    }
+  }
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,65 @@
+// The runs that are not over.
+#ifndef HPC_COORDINATOR_CORE_RUN_TABLE_H_
+#define HPC_COORDINATOR_CORE_RUN_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/core/attempt.h"
+#include "coordinator/core/model.h"
+
+namespace hpc::coordinator {
+
+struct Run {
+  RunRecord record;                       // its state is changed by RunTable::SetState only
+  std::unique_ptr<Attempt> attempt;       // the live one
+  std::vector<std::string> last_nodes;    // of the attempt before, by node rank
+  std::vector<std::string> leave_asleep;  // nodes it had to leave because they go to sleep
+  std::string cancel_reason;
+  MonoTime retry_at{};  // in back-off until then
+
+  RunId id() const { return record.id; }
+  const RunRequest& request() const { return record.request; }
+};
+
+// The legal edges of a run's state.
+//
+//   queued    -> starting, failed, cancelled
+//   starting  -> running, stopping
+//   running   -> stopping, succeeded
+//   stopping  -> queued, succeeded, failed, cancelled, timed-out
+bool IsLegal(RunState from, RunState to);
+
+class RunTable {
+ public:
+  explicit RunTable(RunId last) : last_(last) {}
+
+  // The number that the next run gets; counts on.
+  RunId NextId() { return ++last_; }
+  Run* Add(RunRecord record);
+  void Remove(RunId id);
+  Run* Find(RunId id);
+  const Run* Find(RunId id) const;
+  // Every change of a run's state; asserts a legal edge.
+  void SetState(Run* run, RunState to);
+
+  int32_t Count(RunState state) const { return counts_[static_cast<size_t>(state)]; }
+  // Was such a run ever submitted?
+  bool Known(RunId id) const { return id >= 1 && id <= last_; }
+  std::vector<RunId> Ids() const;  // ascending
+
+ private:
+  RunId last_;
+  absl::flat_hash_map<RunId, std::unique_ptr<Run>> runs_;
+  std::array<int32_t, 9> counts_{};  // by state
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_RUN_TABLE_H_

@@ -1,0 +1,65 @@
+#include "coordinator/core/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "coordinator/core/cluster_view.h"
+#include "coordinator/core/waiting.h"
+
+namespace hpc::coordinator {
+
+std::vector<Run*> Scheduler::ToLookAt() {
+  std::vector<Run*> fresh;
+  for (RunId id : state_->newly_queued) {
+    Run* run = state_->runs.Find(id);
+    if (run != nullptr && state_->queue.Contains(*run)) fresh.push_back(run);
+  }
+  std::sort(fresh.begin(), fresh.end(),
+            [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
+  fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
+  Run* holder = state_->runs.Find(holder_);
+  const bool overtakes =
+      holder != nullptr && !fresh.empty() && RunQueue::Before(*fresh.front(), *holder);
+  if (state_->capacity_changed || overtakes) {
+    return state_->queue.First(static_cast<size_t>(state_->options.backfill_depth) + 1);
+  }
+  if (holder != nullptr && !fresh.empty()) fresh.insert(fresh.begin(), holder);
+  return fresh;
+}
+
+void Scheduler::Schedule(Turn& turn, Now now) {
+  if (!state_->capacity_changed && state_->newly_queued.empty()) return;
+  const std::vector<Run*> runs = ToLookAt();
+  if (state_->capacity_changed) holder_ = 0;
+  state_->capacity_changed = false;
+  const std::vector<RunId> fresh = std::exchange(state_->newly_queued, {});
+  if (!runs.empty()) {
+    std::vector<Candidate> candidates;
+    candidates.reserve(runs.size());
+    for (const Run* run : runs) candidates.push_back({run->id(), &run->request(), WishesOf(*run)});
+    ClusterView view = ViewOf(*state_, now);
+    const PlacementResult result = Place(std::move(view.input), candidates);
+    holder_ = result.holder;
+    for (const Placed& placed : result.placed) {
+      Start(turn, state_->runs.Find(placed.run), placed, view.nodes);
+    }
+  }
+  for (RunId id : fresh) {
+    const Run* run = state_->runs.Find(id);
+    if (run == nullptr || !state_->queue.Contains(*run)) continue;
+    turn.Event(event::kRunWaiting, About(id), WaitOf(*state_, now, *run, holder_).text);
+  }
+}
+
+void Scheduler::Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes) {
+  state_->queue.Erase(*run);
+  std::vector<Gangs::Seat> seats;
+  for (const NodeShare& share : placed.fit.shares) {
+    seats.push_back({nodes[share.node], share.devices, share.ranks});
+  }
+  gangs_->Begin(turn, run, seats, placed.fit.reason);
+  for (const Gangs::Seat& seat : seats) power_->WakeFor(turn, seat.node, run->id());
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,39 @@
+// Starts queued runs when there may be room for them.
+#ifndef HPC_COORDINATOR_CORE_SCHEDULER_H_
+#define HPC_COORDINATOR_CORE_SCHEDULER_H_
+
+#include <vector>
+
+#include "coordinator/core/gangs.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/power.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/turn.h"
+
+namespace hpc::coordinator {
+
+class Scheduler {
+ public:
+  Scheduler(State* state, Gangs* gangs, PowerControl* power)
+      : state_(state), gangs_(gangs), power_(power) {}
+
+  // Looks at the whole queue (to backfill_depth) if room may have become free, else only at the
+  // runs that are new in it: a submission behind a long queue must not cost its length.
+  void Schedule(Turn& turn, Now now);
+
+  // The run that held its place when the queue was last looked at; 0: none.
+  RunId holder() const { return holder_; }
+
+ private:
+  std::vector<Run*> ToLookAt();
+  void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
+
+  State* state_;
+  Gangs* gangs_;
+  PowerControl* power_;
+  RunId holder_ = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_SCHEDULER_H_

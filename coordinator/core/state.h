@@ -1,0 +1,37 @@
+// Everything the core knows, as one value that its parts work on.
+#ifndef HPC_COORDINATOR_CORE_STATE_H_
+#define HPC_COORDINATOR_CORE_STATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ids.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/node_table.h"
+#include "coordinator/core/run_queue.h"
+#include "coordinator/core/run_table.h"
+#include "coordinator/core/timers.h"
+
+namespace hpc::coordinator {
+
+struct State {
+  State(const ClusterOptions& o, RunId last_run) : options(o), nodes(&options), runs(last_run) {}
+  State(const State&) = delete;
+
+  const ClusterOptions options;
+  NodeTable nodes;
+  RunTable runs;
+  RunQueue queue;
+  Timers timers;
+
+  // What the next Tick has to look at.
+  bool capacity_changed = true;         // a queued run may fit where it did not before
+  std::vector<RunId> newly_queued;      // since the last look at the queue
+  std::vector<Node*> devices_returned;  // nodes that were given devices back
+
+  int64_t stale_refused = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_STATE_H_

@@ -1,0 +1,364 @@
+#include "coordinator/core/testing/cluster_tester.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_matchers.h"
+#include "common/text.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+std::string Describe(const NodeCommand& command) {
+  return std::visit(
+      [](const auto& c) -> std::string {
+        using T = std::decay_t<decltype(c)>;
+        if constexpr (std::is_same_v<T, PrepareAttempt>) {
+          return absl::StrCat("prepare ", c.ref.ToString(), " rank ", c.first_rank, "+", c.ranks,
+                              "/", c.world_size);
+        } else if constexpr (std::is_same_v<T, StartAttempt>) {
+          return absl::StrCat("start ", c.ref.ToString(), " ", c.master_addr, ":", c.master_port);
+        } else if constexpr (std::is_same_v<T, StopAttempt>) {
+          return absl::StrCat("stop ", c.ref.ToString(), " within ", HumanDuration(c.grace), ": ",
+                              c.reason);
+        } else if constexpr (std::is_same_v<T, ForgetAttempt>) {
+          return absl::StrCat("forget ", c.ref.ToString());
+        } else if constexpr (std::is_same_v<T, SetOwner>) {
+          return absl::StrCat(c.reclaimed ? "reclaimed" : "lent",
+                              c.time_left ? " for " + HumanDuration(*c.time_left) : "");
+        } else {
+          return "sleep";
+        }
+      },
+      command);
+}
+
+}  // namespace
+
+NodeHello HelloOf(const std::string& name, int gpus, int cpu_slots) {
+  NodeHello hello;
+  hello.node = name;
+  hello.incarnation = 1;
+  hello.boot_id = "boot-1";
+  hello.address = "10.0.0." + name;
+  hello.inventory.cores = 4;
+  for (int i = 0; i < gpus + cpu_slots; ++i) {
+    Device device;
+    device.index = i;
+    device.kind = i < gpus ? DeviceKind::kGpu : DeviceKind::kCpuSlot;
+    hello.inventory.devices.push_back(device);
+  }
+  NetworkInterface eth0;
+  eth0.name = "eth0";
+  eth0.mac = "02:00:00:00:00:01";
+  hello.inventory.interfaces = {eth0};
+  return hello;
+}
+
+RunRequest Nodes(int n) { return Nodes(n, n); }
+
+RunRequest Nodes(int min, int max) {
+  RunRequest request;
+  request.min_nodes = min;
+  request.max_nodes = max;
+  return request;
+}
+
+RunRequest Gpus(int n) {
+  RunRequest request;
+  request.gpus_per_node = n;
+  return request;
+}
+
+ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snapshot)
+    : cluster_(std::make_unique<Cluster>(options, snapshot, clock_.Get(), &PastOf, this)),
+      last_event_(snapshot.last_event),
+      last_run_(snapshot.last_run) {
+  for (const RunRecord& r : snapshot.runs) runs_[r.id] = r;
+  for (const AttemptRecord& a : snapshot.attempts) attempts_[a.ref.run] = a;
+  for (const PlacementRecord& p : snapshot.placements) placements_[{p.ref, p.node}] = p;
+  for (const RankRecord& r : snapshot.ranks) ranks_[{r.ref, r.rank}] = r;
+  for (const NodeRecord& n : snapshot.nodes) nodes_[n.name] = n;
+  Settle();
+}
+
+PastRun ClusterTester::PastOf(void* self, RunId run) {
+  const auto& past = static_cast<ClusterTester*>(self)->past;
+  const auto it = past.find(run);
+  return it == past.end() ? PastRun::kUnknown : it->second;
+}
+
+void ClusterTester::Settle() {
+  cluster_->Tick(clock_.Get(), &effects_);
+  for (const Change& change : effects_.changes) {
+    std::visit(
+        [&](const auto& r) {
+          using T = std::decay_t<decltype(r)>;
+          if constexpr (std::is_same_v<T, RunRecord>) {
+            runs_[r.id] = r;
+            last_run_ = std::max(last_run_, r.id);
+          } else if constexpr (std::is_same_v<T, AttemptRecord>) {
+            attempts_[r.ref.run] = r;
+          } else if constexpr (std::is_same_v<T, PlacementRecord>) {
+            placements_[{r.ref, r.node}] = r;
+          } else if constexpr (std::is_same_v<T, RankRecord>) {
+            ranks_[{r.ref, r.rank}] = r;
+          } else if constexpr (std::is_same_v<T, NodeRecord>) {
+            nodes_[r.name] = r;
+          } else {
+            EXPECT_EQ(r.id, last_event_ + 1) << "events are numbered without gaps";
+            last_event_ = r.id;
+            events_.push_back(r);
+          }
+        },
+        change);
+  }
+  messages_.insert(messages_.end(), effects_.messages.begin(), effects_.messages.end());
+  wakes_.insert(wakes_.end(), effects_.wakes.begin(), effects_.wakes.end());
+  effects_ = {};
+}
+
+// ------------------------------------------------------------------------- what happens
+
+void ClusterTester::Join(const std::vector<std::string>& names) {
+  for (const std::string& name : names) ASSERT_OK(Hello(HelloOf(name)));
+}
+
+absl::StatusOr<Welcome> ClusterTester::Hello(const NodeHello& hello) {
+  auto welcome = cluster_->Hello(now(), hello, &effects_);
+  if (welcome.ok()) incarnations_[hello.node] = hello.incarnation;
+  Settle();
+  return welcome;
+}
+
+absl::StatusOr<RunId> ClusterTester::TrySubmit(const RunRequest& request) {
+  auto id = cluster_->Submit(now(), request, &effects_);
+  Settle();
+  return id;
+}
+
+RunId ClusterTester::Submit(const RunRequest& request) {
+  auto id = TrySubmit(request);
+  EXPECT_OK(id);
+  return id.ok() ? *id : 0;
+}
+
+absl::Status ClusterTester::Cancel(RunId run, const std::string& who) {
+  absl::Status status = cluster_->Cancel(now(), run, who, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Reclaim(const std::string& name,
+                                    std::optional<absl::Duration> duration) {
+  ReclaimRequest request;
+  request.duration = duration;
+  request.reason = "a game";
+  request.who = "anna";
+  absl::Status status = cluster_->Reclaim(now(), name, request, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Lend(const std::string& name) {
+  absl::Status status = cluster_->Lend(now(), name, "anna", &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Sleep(const std::string& name) {
+  absl::Status status = cluster_->Sleep(now(), name, "anna", &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Wake(const std::string& name) {
+  absl::Status status = cluster_->Wake(now(), name, "anna", &effects_);
+  Settle();
+  return status;
+}
+
+void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silent) {
+  while (d > absl::ZeroDuration()) {
+    const absl::Duration step = std::min(d, absl::Seconds(1));
+    clock_.Advance(step);
+    d -= step;
+    for (const auto& [name, incarnation] : incarnations_) {
+      if (std::count(silent.begin(), silent.end(), name) > 0) continue;
+      (void)cluster_->Heartbeat(now(), name, incarnation);
+    }
+    Settle();
+  }
+}
+
+void ClusterTester::Disconnect(const std::string& name, bool reset) {
+  cluster_->Disconnected(now(), name, incarnations_[name], reset, &effects_);
+  incarnations_.erase(name);
+  Settle();
+}
+
+absl::Status ClusterTester::Leaving(const std::string& name, const std::string& reason) {
+  absl::Status status = cluster_->Leaving(now(), name, incarnations_[name], reason, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status) {
+  PreparedReport report;
+  report.ref = ref(run);
+  report.status = std::move(status);
+  const std::vector<std::string> names = nodes_of(run);
+  if (!names.empty() && names[0] == name) {
+    report.store_addr = nodes_.at(name).address;
+    report.store_port = 29500;
+  }
+  return Prepared(report, name);
+}
+
+absl::Status ClusterTester::Prepared(const PreparedReport& report, const std::string& name) {
+  absl::Status result = cluster_->Prepared(now(), name, incarnations_[name], report, &effects_);
+  Settle();
+  return result;
+}
+
+absl::Status ClusterTester::Started(RunId run, const std::string& name) {
+  std::vector<Cluster::StartedRank> started;
+  for (const PlacementRecord& p : placements(run)) {
+    if (p.node != name) continue;
+    for (int32_t i = 0; i < p.ranks; ++i) {
+      started.push_back({p.first_rank + i, 1000 + p.first_rank + i});
+    }
+  }
+  absl::Status status =
+      cluster_->Started(now(), name, incarnations_[name], ref(run), started, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Exit(RunId run, int rank, int code) {
+  RankExit exit;
+  exit.exit_code = code;
+  return Exit(run, rank, exit);
+}
+
+absl::Status ClusterTester::Exit(RunId run, int rank, const RankExit& exit, absl::Duration ago) {
+  std::string name;
+  for (const PlacementRecord& p : placements(run)) {
+    if (rank >= p.first_rank && rank < p.first_rank + p.ranks) name = p.node;
+  }
+  absl::Status status =
+      cluster_->RankEnded(now(), name, incarnations_[name], ref(run), rank, exit, ago, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Returned(RunId run, const std::string& name,
+                                     const std::string& lost_reason) {
+  absl::Status status =
+      cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), lost_reason, &effects_);
+  Settle();
+  return status;
+}
+
+void ClusterTester::AllPrepared(RunId run) {
+  for (const std::string& name : nodes_of(run)) EXPECT_OK(Prepared(run, name));
+}
+
+void ClusterTester::AllStarted(RunId run) {
+  for (const std::string& name : nodes_of(run)) EXPECT_OK(Started(run, name));
+}
+
+void ClusterTester::AllReturned(RunId run) {
+  const AttemptRef attempt = ref(run);
+  for (const PlacementRecord& p : placements(run)) {
+    if (p.returned) continue;
+    EXPECT_OK(
+        cluster_->AttemptReturned(now(), p.node, incarnations_[p.node], attempt, "", &effects_));
+  }
+  Settle();
+}
+
+void ClusterTester::Run(RunId run) {
+  AllPrepared(run);
+  AllStarted(run);
+}
+
+void ClusterTester::Finish(RunId run) {
+  for (int rank = 0; rank < attempt(run).world_size; ++rank) EXPECT_OK(Exit(run, rank, 0));
+  AllReturned(run);
+}
+
+// ------------------------------------------------------------------------- what is known
+
+std::vector<PlacementRecord> ClusterTester::placements(RunId run) const {
+  std::vector<PlacementRecord> found;
+  for (const auto& [key, p] : placements_) {
+    if (key.first == ref(run)) found.push_back(p);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
+  return found;
+}
+
+std::vector<std::string> ClusterTester::nodes_of(RunId run) const {
+  std::vector<std::string> names;
+  for (const PlacementRecord& p : placements(run)) names.push_back(p.node);
+  return names;
+}
+
+std::string ClusterTester::NodeState(const std::string& name) const {
+  for (const Cluster::NodeView& view : cluster_->Nodes()) {
+    if (view.record.name == name) return view.state;
+  }
+  return "no such node";
+}
+
+Snapshot ClusterTester::Durable() const {
+  Snapshot snapshot;
+  snapshot.last_run = last_run_;
+  snapshot.last_event = last_event_;
+  for (const auto& [name, node] : nodes_) snapshot.nodes.push_back(node);
+  for (const auto& [id, run] : runs_) {
+    if (IsTerminal(run.state)) continue;
+    snapshot.runs.push_back(run);
+    const auto attempt = attempts_.find(id);
+    if (attempt == attempts_.end() || attempt->second.state == AttemptState::kEnded) continue;
+    snapshot.attempts.push_back(attempt->second);
+    for (const auto& [key, p] : placements_) {
+      if (key.first == attempt->second.ref) snapshot.placements.push_back(p);
+    }
+    for (const auto& [key, r] : ranks_) {
+      if (key.first == attempt->second.ref) snapshot.ranks.push_back(r);
+    }
+  }
+  return snapshot;
+}
+
+// ---------------------------------------------------------------------- what was wanted
+
+std::vector<std::string> ClusterTester::TakeMessages() {
+  std::vector<std::string> lines;
+  for (const NodeMessage& message : std::exchange(messages_, {})) {
+    lines.push_back(absl::StrCat(message.node, ": ", Describe(message.command)));
+  }
+  return lines;
+}
+
+std::vector<std::string> ClusterTester::TakeEvents(const std::string& prefix) {
+  std::vector<std::string> lines;
+  for (const EventRecord& event : std::exchange(events_, {})) {
+    if (!absl::StartsWith(event.kind, prefix)) continue;
+    lines.push_back(absl::StrCat(event.kind, " ", event.text));
+  }
+  return lines;
+}
+
+std::vector<WakeNode> ClusterTester::TakeWakes() { return std::exchange(wakes_, {}); }
+
+}  // namespace hpc::coordinator::testing

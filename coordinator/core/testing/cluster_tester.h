@@ -1,0 +1,117 @@
+// A Cluster with a clock that stands still, workers that answer only what a test says, and words
+// for what happens, so that a test reads as a story.
+#ifndef HPC_COORDINATOR_CORE_TESTING_CLUSTER_TESTER_H_
+#define HPC_COORDINATOR_CORE_TESTING_CLUSTER_TESTER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/core/cluster.h"
+
+namespace hpc::coordinator::testing {
+
+// A node's address, boot id and incarnation are made from its name: "10.0.0.<name>", "boot-1", 1.
+NodeHello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
+
+// A request for nodes with every GPU of each.
+RunRequest Nodes(int n);
+RunRequest Nodes(int min, int max);
+// A request for one node with this many GPUs.
+RunRequest Gpus(int n);
+
+class ClusterTester {
+ public:
+  explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {});
+
+  // ---- what happens
+  // Connects nodes of one GPU each.
+  void Join(const std::vector<std::string>& names);
+  absl::StatusOr<Welcome> Hello(const NodeHello& hello);
+  // Submits; the run is placed if it can be. Fails the test if it is refused.
+  RunId Submit(const RunRequest& request);
+  absl::StatusOr<RunId> TrySubmit(const RunRequest& request);
+  absl::Status Cancel(RunId run, const std::string& who = "anna");
+  absl::Status Reclaim(const std::string& node,
+                       std::optional<absl::Duration> duration = std::nullopt);
+  absl::Status Lend(const std::string& node);
+  absl::Status Sleep(const std::string& node);
+  absl::Status Wake(const std::string& node);
+  // Time passes, with a heartbeat of every connected node but `silent` at least each second.
+  void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
+  void Disconnect(const std::string& node, bool reset);
+  absl::Status Leaving(const std::string& node, const std::string& reason);
+
+  // Reports of a node about the newest attempt of a run.
+  absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
+  absl::Status Prepared(const PreparedReport& report, const std::string& node);
+  absl::Status Started(RunId run, const std::string& node);
+  absl::Status Exit(RunId run, int rank, int code);
+  absl::Status Exit(RunId run, int rank, const RankExit& exit,
+                    absl::Duration ago = absl::ZeroDuration());
+  absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
+  // The same of all its nodes or ranks.
+  void AllPrepared(RunId run);
+  void AllStarted(RunId run);
+  void AllReturned(RunId run);
+  // Prepared and started everywhere.
+  void Run(RunId run);
+  // Every rank exits 0 and every node returns its devices.
+  void Finish(RunId run);
+
+  // ---- what is known
+  RunRecord record(RunId run) const { return runs_.at(run); }  // as made durable
+  RunState state(RunId run) const { return runs_.at(run).state; }
+  AttemptRecord attempt(RunId run) const { return attempts_.at(run); }
+  NodeRecord node(const std::string& name) const { return nodes_.at(name); }
+  // Of the newest attempt, by node rank.
+  std::vector<PlacementRecord> placements(RunId run) const;
+  std::vector<std::string> nodes_of(RunId run) const;
+  std::string NodeState(const std::string& name) const;
+  std::string Wait(RunId run) const { return cluster_->Waiting(clock_.Get(), run).text; }
+  int Position(RunId run) const { return cluster_->Waiting(clock_.Get(), run).queue_position; }
+  // Everything durable, as a restarted coordinator would be given it.
+  Snapshot Durable() const;
+
+  // ---- what was wanted since the last call, as lines: "pc1: prepare 1.1 rank 0+1/2"
+  std::vector<std::string> TakeMessages();
+  // "run.placed pc1: the only ..." since the last call; only kinds that begin with `prefix`.
+  std::vector<std::string> TakeEvents(const std::string& prefix = "");
+  std::vector<WakeNode> TakeWakes();
+  // The raw ones, in the last call of TakeMessages' order; not taken.
+  const std::vector<NodeMessage>& messages() const { return messages_; }
+
+  Cluster& cluster() { return *cluster_; }
+  FakeClock& clock() { return clock_; }
+  Now now() const { return clock_.Get(); }
+  AttemptRef ref(RunId run) const { return {run, runs_.at(run).attempts}; }
+
+  // What the shell would answer about runs that the core has forgotten.
+  std::map<RunId, PastRun> past;
+
+ private:
+  void Settle();
+  static PastRun PastOf(void* self, RunId run);
+
+  FakeClock clock_;
+  std::unique_ptr<Cluster> cluster_;
+  Effects effects_;
+  std::map<std::string, uint64_t> incarnations_;  // of connected nodes
+  std::vector<NodeMessage> messages_;
+  std::vector<EventRecord> events_;
+  std::vector<WakeNode> wakes_;
+  EventId last_event_ = 0;
+  RunId last_run_ = 0;
+  std::map<RunId, RunRecord> runs_;
+  std::map<RunId, AttemptRecord> attempts_;  // the newest
+  std::map<std::pair<AttemptRef, std::string>, PlacementRecord> placements_;
+  std::map<std::pair<AttemptRef, int32_t>, RankRecord> ranks_;
+  std::map<std::string, NodeRecord> nodes_;
+};
+
+}  // namespace hpc::coordinator::testing
+
+#endif  // HPC_COORDINATOR_CORE_TESTING_CLUSTER_TESTER_H_

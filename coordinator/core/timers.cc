@@ -1,0 +1,36 @@
+#include "coordinator/core/timers.h"
+
+namespace hpc::coordinator {
+
+void Timers::Set(Alarm alarm, int64_t subject, MonoTime at) {
+  if (at == MonoTime::Infinite()) return Stop(alarm, subject);
+  const TimerKey key{alarm, subject};
+  auto [it, inserted] = times_.try_emplace(key, at);
+  if (!inserted) {
+    if (it->second == at) return;
+    by_time_.erase({it->second, key});
+    it->second = at;
+  }
+  by_time_.insert({at, key});
+}
+
+void Timers::Stop(Alarm alarm, int64_t subject) {
+  const TimerKey key{alarm, subject};
+  auto it = times_.find(key);
+  if (it == times_.end()) return;
+  by_time_.erase({it->second, key});
+  times_.erase(it);
+}
+
+std::optional<TimerKey> Timers::PopDue(MonoTime now) {
+  if (by_time_.empty() || now < by_time_.begin()->first) return std::nullopt;
+  const TimerKey key = by_time_.begin()->second;
+  Stop(key.alarm, key.subject);
+  return key;
+}
+
+MonoTime Timers::Next() const {
+  return by_time_.empty() ? MonoTime::Infinite() : by_time_.begin()->first;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,171 @@
+#include "coordinator/core/waiting.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/cluster_view.h"
+#include "coordinator/core/node_words.h"
+#include "coordinator/core/rendezvous.h"
+#include "coordinator/core/request_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr size_t kNodesNamed = 4;
+
+// Runs this far behind are told whom they wait behind, and not also what they would need then: a
+// listing of a long queue asks for all of them.
+constexpr int32_t kPositionsInDetail = 20;
+
+std::string Ordinal(int32_t n) {
+  const int32_t tens = n % 100;
+  const char* suffix = "th";
+  if (tens < 11 || tens > 13) {
+    if (n % 10 == 1) suffix = "st";
+    if (n % 10 == 2) suffix = "nd";
+    if (n % 10 == 3) suffix = "rd";
+  }
+  return absl::StrCat(n, suffix);
+}
+
+// The first few, then how many more.
+std::string Some(std::vector<std::string> names) {
+  if (names.size() <= kNodesNamed) return JoinWords(names);
+  const size_t more = names.size() - kNodesNamed;
+  names.resize(kNodesNamed);
+  names.push_back(absl::StrCat(more, " more"));
+  return JoinWords(names);
+}
+
+std::string UsedBy(const Node& node) {
+  std::vector<std::string> runs;
+  for (const Holding& holding : node.holdings) {
+    runs.push_back(absl::StrCat("run ", holding.ref.run));
+  }
+  return absl::StrCat(node.name(), " is used by ", Some(std::move(runs)));
+}
+
+std::string LeftAsleep(const std::string& node) {
+  return absl::StrCat(node, " was put to sleep (`hpcctl wake ", node, "` lets the run go on)");
+}
+
+// What the run needs and has not, by node. "" if it could start by itself.
+std::string Lacks(State& state, Now now, const Run& run) {
+  const RunRequest& request = run.request();
+  const ClusterView view = ViewOf(state, now);
+  if (view.nodes.empty()) return "no node has joined yet";
+  const std::vector<size_t> eligible = Eligible(request, view.input.nodes);
+  int32_t free = 0;
+  std::vector<std::string> reasons;
+  for (size_t i : eligible) {
+    const Node& node = *view.nodes[i];
+    const NodeSpace& space = view.input.nodes[i];
+    const auto& asleep = run.leave_asleep;
+    const std::string why = WhyNotUsable(node, now.wall);
+    if (!why.empty()) {
+      reasons.push_back(absl::StrCat(node.name(), " ", why));
+    } else if (!space.awake &&
+               std::find(asleep.begin(), asleep.end(), node.name()) != asleep.end()) {
+      reasons.push_back(LeftAsleep(node.name()));
+    } else if (!Fits(request, space)) {
+      reasons.push_back(UsedBy(node));
+    } else {
+      ++free;
+    }
+  }
+  if (free >= request.min_nodes) return "";
+  std::string text =
+      absl::StrCat("needs ", NeedWords(request), ", ", free, free == 1 ? " is free" : " are free");
+  if (!reasons.empty()) absl::StrAppend(&text, ": ", Some(std::move(reasons)));
+  if (static_cast<int32_t>(eligible.size()) < request.min_nodes) {
+    absl::StrAppend(&text, "; only ", Count(static_cast<int64_t>(eligible.size()), "such node"),
+                    " known");
+  }
+  return text;
+}
+
+std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
+  const Run* holder = state.runs.Find(holder_id);
+  const bool behind = holder != nullptr && holder != &run && RunQueue::Before(*holder, run);
+  const bool detail = !behind || position <= kPositionsInDetail;
+  const std::string lacks = detail ? Lacks(state, now, run) : "";
+  if (!behind) {
+    if (!lacks.empty()) return lacks;
+    return position == 1 ? "is about to start" : Ordinal(position) + " in the queue";
+  }
+  std::string text = absl::StrCat(Ordinal(position), " in the queue, behind run ", holder->id(),
+                                  " which needs ", NeedWords(holder->request()));
+  if (!lacks.empty()) absl::StrAppend(&text, "; ", lacks);
+  return text;
+}
+
+std::string NodesThat(const Attempt& attempt, bool Member::*done) {
+  std::vector<std::string> names;
+  for (const Member& m : attempt.members) {
+    if (!(m.*done)) names.push_back(m.placement.node);
+  }
+  return Some(std::move(names));
+}
+
+std::string StoppingWords(const Attempt& attempt, Now now) {
+  std::vector<std::string> waits;
+  for (const Member& m : attempt.members) {
+    if (m.placement.returned) continue;
+    if (m.lost) {
+      waits.push_back(absl::StrCat(
+          m.placement.node, ", which is lost and stops its ranks in ",
+          HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
+    } else {
+      waits.push_back(m.placement.node);
+    }
+  }
+  return absl::StrCat("waits for the devices of ", Some(std::move(waits)), ": ",
+                      attempt.record.reason);
+}
+
+std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
+  switch (attempt.record.state) {
+    case AttemptState::kWaking: {
+      std::vector<std::string> asleep;
+      for (const Member& m : attempt.members) {
+        if (!state.nodes.Find(m.placement.node)->ReadyForWork()) asleep.push_back(m.placement.node);
+      }
+      return absl::StrCat("waits for ", Some(std::move(asleep)), " to wake up, since ",
+                          HumanDuration(now.mono - attempt.began));
+    }
+    case AttemptState::kPreparing:
+      return "waits for the preparation on " + NodesThat(attempt, &Member::prepared);
+    case AttemptState::kStarting:
+      return "waits for the ranks of " + NodesThat(attempt, &Member::started);
+    case AttemptState::kRunning:
+      return attempt.rendezvous.has_value() ? MissingRanks(attempt, *attempt.rendezvous) : "";
+    case AttemptState::kStopping:
+      return StoppingWords(attempt, now);
+    case AttemptState::kEnded:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+RunWait WaitOf(State& state, Now now, const Run& run, RunId holder) {
+  if (run.attempt != nullptr) return {AttemptWords(state, *run.attempt, now), 0};
+  const int32_t position = state.queue.Position(run);
+  if (position > 0) return {QueuedWords(state, now, run, holder, position), position};
+  const Run* after = state.runs.Find(run.request().after);
+  if (after != nullptr) {
+    return {absl::StrCat("waits for the success of run ", after->id(), ", which is ",
+                         Name(after->record.state)),
+            0};
+  }
+  return {absl::StrCat("starts again in ",
+                       HumanDuration(std::max(run.retry_at - now.mono, absl::ZeroDuration())), ": ",
+                       run.record.reason),
+          0};
+}
+
+}  // namespace hpc::coordinator
