@@ -1,6 +1,8 @@
 #include "coordinator/store/sqlite.h"
 
+#include <errno.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -45,6 +47,13 @@ absl::Status MakeStatus(int extended_rc, int os_error, absl::string_view path,
     default:
       return absl::InternalError(absl::StrCat(path, ": ", detail, " (code ", extended_rc, ")"));
   }
+}
+
+// SQLite says "no such file" of one that it could not create: look at its folder for the reason.
+absl::Status CheckFolder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (folder.empty() || access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, absl::StrCat(path, ": cannot be made there"));
 }
 
 }  // namespace
@@ -197,7 +206,10 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   const int rc = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
   if (db == nullptr) return absl::ResourceExhaustedError(absl::StrCat(path, ": out of memory"));
   std::unique_ptr<Connection> connection(new Connection(db, path));
-  if (rc != SQLITE_OK) return connection->ErrorStatus(rc);
+  if (rc != SQLITE_OK) {
+    HPC_RETURN_IF_ERROR(CheckFolder(path));
+    return connection->ErrorStatus(rc);
+  }
   // SQLite falls back to reading only where it may not write.
   if (sqlite3_db_readonly(db, "main") == 1) return connection->ErrorStatus(SQLITE_READONLY);
   sqlite3_busy_timeout(db, static_cast<int>(absl::ToInt64Milliseconds(busy_timeout)));

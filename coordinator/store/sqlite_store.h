@@ -20,8 +20,9 @@ struct SqliteStoreOptions {
 // Opens `path`, or makes it where there is none, and brings its schema up to date. Other processes
 // may read the file while it is open. What is damaged, newer or not ours is refused as it is:
 //   DataLoss            no SQLite database, or damaged (the tables that a start reads are checked)
-//   FailedPrecondition  a newer schema (both versions are named), another application's database,
-//                       or a file system without shared memory (NFS)
+//   FailedPrecondition  a newer schema (both versions are named), another application's database, a
+//                       new file on a read-only file system, or a file system without shared
+//                       memory (NFS)
 //   PermissionDenied    cannot be written
 //   ResourceExhausted   no space left
 //   Unavailable         locked by another process for longer than the busy timeout

@@ -1,0 +1,131 @@
+#include "coordinator/store/migrations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "coordinator/store/testing.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::_;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TempDir;
+
+const std::vector<std::string>& OneStep() {
+  static const auto& steps =
+      *new std::vector<std::string>{"CREATE TABLE fruit (name TEXT); CREATE TABLE basket (n);"};
+  return steps;
+}
+
+const std::vector<std::string>& TwoSteps() {
+  static const auto& steps = *new std::vector<std::string>{
+      OneStep()[0], "ALTER TABLE fruit ADD COLUMN weight INTEGER DEFAULT 1; DROP TABLE basket;"};
+  return steps;
+}
+
+class MigrationsTest : public ::testing::Test {
+ protected:
+  MigrationsTest() : db_(*Connection::Open(dir_.File("t.db"), absl::ZeroDuration())) {}
+
+  int64_t Version() {
+    int64_t version = -1;
+    EXPECT_OK(db_->Sql("PRAGMA user_version").Query([&](Row& row) { version = row.Int(); }));
+    return version;
+  }
+
+  std::vector<std::string> Tables() {
+    std::vector<std::string> tables;
+    EXPECT_OK(db_->Sql("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+                  .Query([&](Row& row) { tables.push_back(row.Text()); }));
+    return tables;
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Connection> db_;
+};
+
+TEST_F(MigrationsTest, AnEmptyDatabaseGetsEveryStep) {
+  ASSERT_OK(CheckVersion(db_.get(), TwoSteps()));
+  ASSERT_OK(Migrate(db_.get(), TwoSteps()));
+  EXPECT_EQ(Version(), 2);
+  EXPECT_THAT(Tables(), ElementsAre("fruit"));
+  EXPECT_OK(db_->Execute("INSERT INTO fruit (name, weight) VALUES ('fig', 3)"));
+}
+
+TEST_F(MigrationsTest, AnOlderDatabaseGetsOnlyTheStepsItLacks) {
+  ASSERT_OK(Migrate(db_.get(), OneStep()));
+  ASSERT_OK(db_->Execute("INSERT INTO fruit VALUES ('fig')"));
+  ASSERT_OK(CheckVersion(db_.get(), TwoSteps()));
+  ASSERT_OK(Migrate(db_.get(), TwoSteps()));
+  EXPECT_EQ(Version(), 2);
+  int64_t weight = 0;
+  ASSERT_OK(db_->Sql("SELECT weight FROM fruit WHERE name = 'fig'").Query([&](Row& row) {
+    weight = row.Int();
+  }));
+  EXPECT_EQ(weight, 1);
+}
+
+TEST_F(MigrationsTest, ACurrentDatabaseIsLeftAlone) {
+  ASSERT_OK(Migrate(db_.get(), OneStep()));
+  EXPECT_OK(CheckVersion(db_.get(), OneStep()));
+  EXPECT_OK(Migrate(db_.get(), OneStep()));
+  EXPECT_EQ(Version(), 1);
+}
+
+TEST_F(MigrationsTest, AStepThatFailsLeavesTheOldVersionWhole) {
+  ASSERT_OK(Migrate(db_.get(), OneStep()));
+  const std::vector<std::string> broken = {OneStep()[0], "CREATE TABLE seed (n); DROP TABLE nut;"};
+  EXPECT_THAT(Migrate(db_.get(), broken),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("no such table: nut")));
+  EXPECT_EQ(Version(), 1);
+  EXPECT_THAT(Tables(), ElementsAre("basket", "fruit"));
+}
+
+TEST_F(MigrationsTest, ANewerDatabaseIsRefusedWithBothVersions) {
+  ASSERT_OK(Migrate(db_.get(), TwoSteps()));
+  EXPECT_THAT(CheckVersion(db_.get(), OneStep()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("has version 2"), HasSubstr("knows versions up to 1"))));
+}
+
+TEST_F(MigrationsTest, AnotherApplicationsDatabaseIsRefused) {
+  ASSERT_OK(db_->Execute("CREATE TABLE places (url)"));
+  EXPECT_THAT(CheckVersion(db_.get(), OneStep()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of another application")));
+}
+
+// What people and scripts read beside the tables.
+TEST_F(MigrationsTest, TheViewsCanBeRead) {
+  ASSERT_OK(Migrate(db_.get(), SchemaMigrations()));
+  ASSERT_OK(db_->Execute(R"(
+    INSERT INTO experiments VALUES ('default', 0);
+    INSERT INTO runs VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0,
+      1000000, 2000000, 4500000, 1, 1, 0, NULL, '[]', '[]', 0, NULL, NULL, 0, 'torchrun', 'auto',
+      30000000);
+    INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
+      0, '{}', '');
+    INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),
+      (1, 1, 'pc1', 0, '', '[0]', 0, 1, 1);
+    INSERT INTO metric_keys VALUES (7, 1, 'loss', 1, 5, 0.5, 0.5, 0.5);
+    INSERT INTO metrics VALUES (1, 1, 7, 1, 0, 5, 0.5, 0);
+    INSERT INTO events VALUES (1, 1500000, 'info', 'run.queued', 1, NULL, NULL, NULL, 'because');
+  )"));
+  std::vector<std::string> found;
+  const auto keep = [&](Row& row) { found.push_back(row.Text()); };
+  ASSERT_OK(db_->Sql("SELECT nodes || '|' || command || '|' || seconds || '|' || (submitted <> '') "
+                     "FROM run_overview")
+                .Query(keep));
+  ASSERT_OK(db_->Sql("SELECT key || '|' || step || '|' || value FROM metric_points").Query(keep));
+  ASSERT_OK(db_->Sql("SELECT kind || '|' || substr(time, -4) FROM event_log").Query(keep));
+  EXPECT_THAT(found,
+              ElementsAre("pc1, pc2|python train.py|2.5|1", "loss|5|0.5", "run.queued|.500"));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator
