@@ -1,0 +1,161 @@
+"""The command line: bad input, reconnecting, detaching, many submissions."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+from harness.cluster import BIN, Cluster, ClusterTest
+from harness.process import Process, eventually
+
+
+class BadInputTest(ClusterTest):
+    options = {"nodes": 1}
+
+    def refused(self, *args, code=2, says=()):
+        before = self.cluster.json("status")["last_run"]
+        done = self.cluster.hpcctl(*args, check=False)
+        self.assertEqual(done.returncode, code, f"{args}: {done.stdout}{done.stderr}")
+        for text in says:
+            self.assertIn(text, done.stderr)
+        self.assertEqual(self.cluster.json("status")["last_run"], before, "a run was made")
+
+    def test_each_wrong_use_has_its_own_error(self):
+        self.refused("run", "-N", "3:2", "--", "true", says=["3:2"])
+        self.refused("run", "-N", "0", "--", "true", says=["-N"])
+        self.refused("run", "-N", "many", "--", "true", says=["many"])
+        self.refused("run", "--time-limit", "banana", "--", "true", says=["banana", "1h30m"])
+        self.refused("run", "--param", "lr", "--", "true", says=["lr", "key=value"])
+        self.refused("run", says=["command"])
+        self.refused("run", "--priority", "high", "--", "true", says=["high"])
+        self.refused("lgos", "1", says=["lgos", "logs"])
+        self.refused("run", "--nodelsit", "pc1", "--", "true", says=["--nodelsit", "--nodelist"])
+        self.refused("cancel", "banana", says=["banana"])
+        self.refused("show", says=["RUN"])
+
+    def test_what_the_coordinator_does_not_know_is_named(self):
+        self.refused("show", "999", code=121, says=["999"])
+        self.refused("cancel", "999", code=121, says=["999"])
+        self.refused("reclaim", "pc9", code=121, says=["pc9", "pc1"])
+        self.refused("run", "--after", "999", "--", "true", code=121, says=["999"])
+
+    def test_text_that_is_not_utf8_is_refused(self):
+        done = self.cluster.hpcctl("run", "--name", "a\udcffb", "--", "true", check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("UTF-8", done.stderr)
+
+    def test_ten_megabytes_of_arguments_work_or_are_refused_by_size(self):
+        args = ["x" * 100_000] * 19
+        done = self.cluster.hpcctl("run", "--", "true", *args)
+        self.assertEqual(done.returncode, 0)
+        lines = json.dumps({"command": ["true", "x" * (11 << 20)]}) + "\n"
+        done = self.cluster.hpcctl("submit", "-", stdin=lines, check=False)
+        self.assertIn("error", done.stdout)
+
+    def test_an_unreachable_coordinator_is_named(self):
+        done = self.cluster.hpcctl("nodes", check=False,
+                                   env={"HPC_COORDINATOR": "unix:/nowhere/hpc.sock"})
+        self.assertEqual(done.returncode, 120)
+        self.assertIn("/nowhere/hpc.sock", done.stderr)
+
+
+class DaemonStartTest(unittest.TestCase):
+    """What a daemon refuses to start with."""
+
+    def setUp(self):
+        self.cluster = Cluster(nodes=1)
+        self.addCleanup(self.cluster.close)
+
+    def fails(self, *argv):
+        log = self.cluster.dir / "failing"
+        log.unlink(missing_ok=True)
+        process = Process(argv, log, env=self.cluster.env)
+        self.assertNotEqual(process.wait(10), 0)
+        return process.output()
+
+    def test_one_state_directory_serves_one_daemon(self):
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "coordinator",
+                         "--listen", "127.0.0.1:0", "--insecure")
+        self.assertIn(str(self.cluster.coordinator.pid), out)
+        out = self.fails(BIN / "hpc-worker", "--state-dir", self.cluster.dir / "pc1",
+                         "--coordinator", self.cluster.listen, "--insecure", "--name", "other")
+        self.assertIn("in use", out)
+
+    def test_a_port_serves_one_coordinator(self):
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "second",
+                         "--listen", self.cluster.listen, "--insecure")
+        self.assertIn(self.cluster.listen, out)
+
+    def test_a_foreign_directory_is_left_alone(self):
+        foreign = self.cluster.dir / "thesis"
+        foreign.mkdir()
+        (foreign / "thesis.tex").write_text("x")
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", foreign, "--listen", "127.0.0.1:0",
+                         "--insecure")
+        self.assertIn(str(foreign), out)
+        self.assertEqual(os.listdir(foreign), ["thesis.tex"])
+
+    def test_a_damaged_database_is_refused_and_kept(self):
+        self.cluster.coordinator.terminate()
+        database = self.cluster.dir / "coordinator" / "hpc.db"
+        database.write_bytes(b"garbage" * 1000)
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "coordinator",
+                         "--listen", "127.0.0.1:0", "--insecure")
+        self.assertIn("hpc.db", out)
+        self.assertEqual(database.read_bytes(), b"garbage" * 1000)
+
+    def test_plain_tcp_needs_to_be_asked_for(self):
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "plain",
+                         "--listen", "127.0.0.1:0")
+        self.assertIn("--insecure", out)
+
+    def test_two_workers_of_one_name_are_told_apart(self):
+        other = Process([BIN / "hpc-worker", "--coordinator", self.cluster.listen, "--insecure",
+                         "--name", "pc1", "--state-dir", self.cluster.dir / "twin"],
+                        self.cluster.dir / "twin.log", env=self.cluster.env)
+        self.addCleanup(other.kill)
+        eventually(lambda: "127.0.0.11" in other.output(), "the twin is refused by name")
+        self.assertEqual(self.cluster.node("pc1")["state"], "idle")
+
+
+class ReconnectTest(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster(nodes=2)
+        self.addCleanup(self.cluster.close)
+
+    def test_a_waiting_client_survives_a_coordinator_that_is_killed(self):
+        script = self.cluster.script("count.sh", "#!/bin/sh\n"
+            "i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done\n")
+        client = self.cluster.start("run", "-N", 2, "--", script)
+        eventually(lambda: "line 5" in client.output(), "output flows")
+        self.cluster.restart_coordinator()
+        self.assertEqual(client.wait(30), 0, client.output())
+        out = client.output()
+        for rank in range(2):
+            lines = [l.split()[-1] for l in out.splitlines()
+                     if " line " in l and l.startswith(f"[{rank}")]
+            self.assertEqual(lines, [str(i) for i in range(40)], out)
+
+    def test_ctrl_c_cancels_and_a_second_one_detaches(self):
+        client = self.cluster.start("run", "--stop-grace", "30s", "--", "sh", "-c",
+                                    "trap '' TERM; echo up; while :; do sleep 0.1; done")
+        eventually(lambda: "up" in client.output(), "the rank runs")
+        client.signal(signal.SIGINT)
+        eventually(lambda: self.cluster.json("runs")[0]["cancel_requested"], "the wish arrived")
+        self.assertTrue(client.alive())
+        client.signal(signal.SIGINT)
+        self.assertEqual(client.wait(5), 123)
+
+    def test_many_submissions_on_one_stream(self):
+        lines = "".join(json.dumps({"name": f"r{i}", "command": ["true"]}) + "\n" for i in range(50))
+        done = self.cluster.hpcctl("submit", "-", stdin=lines + '{"comand": ["true"]}\n', check=False)
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([a["id"] for a in answers[:50]], list(range(1, 51)))
+        self.assertIn("comand", answers[50]["error"])
+        eventually(lambda: all(r["state"] == "succeeded" for r in self.cluster.json("runs")),
+                   "all ran")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+"""Gangs start together or not at all, and end together, with the true cause."""
+
+import pathlib
+import time
+import unittest
+
+from harness.cluster import ClusterTest
+from harness.process import eventually
+
+
+class GangTest(ClusterTest):
+    options = {"nodes": 4}
+
+    def test_every_rank_gets_its_place(self):
+        script = self.cluster.script("env.sh", "#!/bin/sh\n"
+            'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK'
+            ' $GROUP_WORLD_SIZE $HPC_NODE"\n')
+        done = self.cluster.hpcctl("run", "-N", 4, "--no-label", "--", script)
+        lines = sorted(line.split() for line in done.stdout.splitlines())
+        self.assertEqual([line[:6] for line in lines],
+                         [[str(r), "0", "4", "1", str(r), "4"] for r in range(4)])
+        self.assertEqual({line[6] for line in lines}, {"pc1", "pc2", "pc3", "pc4"})
+
+    def test_output_is_labelled_by_rank_and_no_line_is_lost_or_mixed(self):
+        script = self.cluster.script("lines.sh", "#!/bin/sh\n"
+            "i=0; while [ $i -lt 500 ]; do echo rank $RANK line $i; i=$((i+1)); done\n")
+        done = self.cluster.hpcctl("run", "-N", 4, "--", script)
+        seen = {rank: [] for rank in range(4)}
+        for line in done.stdout.splitlines():
+            label, _, text = line.partition("] ")
+            words = text.split()
+            self.assertEqual(words[::2], ["rank", "line"], line)
+            self.assertIn(words[1], label)
+            seen[int(words[1])].append(int(words[3]))
+        for rank in range(4):
+            self.assertEqual(seen[rank], list(range(500)))
+
+    def test_the_first_failure_ends_all_ranks_and_is_the_one_shown(self):
+        script = self.cluster.script("fail.sh", "#!/bin/sh\n"
+            'if [ "$RANK" = 2 ]; then echo "no such file: data.bin" >&2; exit 7; fi\n'
+            "exec sleep 60\n")
+        start = time.monotonic()
+        done = self.cluster.hpcctl("run", "-N", 4, "--", script, check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertLess(time.monotonic() - start, 10, "the other ranks were not stopped")
+        self.assertIn("rank 2", done.stderr)
+        self.assertIn("no such file: data.bin", done.stderr)
+
+    def test_a_signal_is_128_plus_its_number(self):
+        script = self.cluster.script("segv.sh", "#!/bin/sh\n[ $RANK = 1 ] && kill -SEGV $$\nsleep 60\n")
+        done = self.cluster.hpcctl("run", "-N", 2, "--", script, check=False)
+        self.assertEqual(done.returncode, 128 + 11, done.stderr)
+
+    def test_a_python_failure_shows_its_traceback(self):
+        script = self.cluster.script("record.py", (
+            "import json, os, time\n"
+            "if os.environ['RANK'] == '1':\n"
+            "    with open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w') as f:\n"
+            "        json.dump({'message': {'message': 'ValueError: bad shape', 'extraInfo': {\n"
+            "            'py_callstack': 'Traceback: train.py line 12', 'timestamp': '1'}}}, f)\n"
+            "    raise SystemExit(1)\n"
+            "time.sleep(60)\n"))
+        done = self.cluster.hpcctl("run", "-N", 2, "--", "python3", script, check=False)
+        self.assertEqual(done.returncode, 1)
+        run = self.cluster.json("runs")[0]["id"]
+        shown = self.cluster.hpcctl("show", run).stdout
+        self.assertIn("ValueError: bad shape", shown)
+        self.assertIn("train.py line 12", shown)
+
+    def test_a_command_that_is_missing_on_one_node_starts_nothing_anywhere(self):
+        start = time.monotonic()
+        done = self.cluster.hpcctl("run", "-N", 4, "--", "no-such-program", check=False)
+        self.assertEqual(done.returncode, 127, done.stderr)
+        self.assertIn("no-such-program", done.stderr)
+        self.assertRegex(done.stderr, r"pc\d")
+        self.assertLess(time.monotonic() - start, 3)
+        run = self.cluster.json("runs")[0]["id"]
+        self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run_id=? AND pid>0", run), [])
+
+    def test_a_file_that_is_not_executable_is_named(self):
+        path = self.cluster.dir / "plain.txt"
+        path.write_text("x")
+        done = self.cluster.hpcctl("run", "--", path, check=False)
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertIn(str(path), done.stderr)
+
+    def test_a_working_directory_that_is_missing_is_named(self):
+        done = self.cluster.hpcctl("run", "--workdir", "/nowhere/at/all", "--", "true", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("/nowhere/at/all", done.stderr)
+
+    def test_cancel_ends_ranks_that_ignore_sigterm(self):
+        script = self.cluster.script("deaf.sh", "#!/bin/sh\ntrap '' TERM\n"
+            "echo started\nwhile :; do sleep 0.1; done\n")
+        run = self.cluster.submit("-N", 2, "--stop-grace", "0.5s", "--", script)
+        self.cluster.wait_state(run, "running")
+        self.cluster.hpcctl("cancel", run)
+        self.cluster.wait_state(run, "cancelled", timeout=10)
+        self.assertEqual(self.cluster.hpcctl("wait", run, check=False).returncode, 122)
+
+    def test_a_time_limit_ends_a_run(self):
+        done = self.cluster.hpcctl("run", "--time-limit", "1s", "--stop-grace", "1s", "--", "sleep",
+                                   60, check=False)
+        self.assertEqual(done.returncode, 124, done.stderr)
+
+    def test_descendants_die_with_their_rank(self):
+        marker = self.cluster.dir / "grandchild"
+        script = self.cluster.script("orphan.sh", "#!/bin/sh\n"
+            f"setsid sh -c 'echo $$ > {marker}; trap \"\" TERM; while :; do sleep 0.1; done' &\n"
+            f"while [ ! -s {marker} ]; do sleep 0.02; done\nexit 0\n")
+        self.cluster.hpcctl("run", "--", script)
+        pid = int(marker.read_text())
+        eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the grandchild is gone")
+
+    def test_restarts_until_the_budget_is_used(self):
+        counter = self.cluster.dir / "restarts"
+        script = self.cluster.script("flaky.sh", "#!/bin/sh\n"
+            f'echo "$TORCHELASTIC_RESTART_COUNT" >> {counter}\n'
+            'if [ "$TORCHELASTIC_RESTART_COUNT" -lt 2 ]; then exit 3; fi\n')
+        self.cluster.hpcctl("run", "--max-restarts", 2, "--", script)
+        self.assertEqual(counter.read_text().split(), ["0", "1", "2"])
+
+    def test_the_users_own_variables_win(self):
+        done = self.cluster.hpcctl(
+            "run", "--env", "OMP_NUM_THREADS=7", "--env", "MINE=a b=c", "--", "sh", "-c",
+            'echo "$OMP_NUM_THREADS|$MINE"')
+        self.assertEqual(done.stdout.strip(), "7|a b=c")
+
+
+if __name__ == "__main__":
+    unittest.main()

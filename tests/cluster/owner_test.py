@@ -1,0 +1,133 @@
+"""A PC goes back to its owner, to sleep, and wakes."""
+
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+from harness.cluster import BIN, ClusterTest
+from harness.process import Process, eventually
+
+
+class ReclaimTest(ClusterTest):
+    options = {"nodes": 2}
+
+    def tearDown(self):
+        for run in self.cluster.json("runs"):
+            if run["state"] in ("queued", "starting", "running", "stopping"):
+                self.cluster.hpcctl("cancel", run["id"], check=False)
+        self.cluster.hpcctl("lend", "pc2", check=False)
+
+    def test_a_reclaimed_pc_is_free_by_its_deadline_and_the_run_is_queued_again(self):
+        run = self.cluster.submit("-N", 2, "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+        self.cluster.wait_state(run, "running")
+        start = time.monotonic()
+        self.cluster.hpcctl("reclaim", "pc2", "--grace", "1s", "--reason", "game night")
+        self.cluster.wait_state(run, "queued", timeout=10)
+        self.assertLess(time.monotonic() - start, 6)
+        self.assertEqual(self.cluster.node("pc2")["state"], "reclaimed")
+        self.assertIn("game night", self.cluster.hpcctl("why", "pc2").stdout)
+        self.assertTrue(any(e["kind"] == "node.returned" for e in self.cluster.events()))
+        shown = self.cluster.json("show", run)
+        self.assertEqual(shown["attempts"][0]["outcome"], "reclaimed")
+        self.assertEqual(shown["run"]["failures"], 0)
+        self.cluster.hpcctl("lend", "pc2")
+        self.cluster.wait_state(run, "running")
+
+    def test_reclaiming_twice_and_lending_twice_are_no_errors(self):
+        for _ in range(2):
+            self.cluster.hpcctl("reclaim", "pc2")
+        for _ in range(2):
+            self.cluster.hpcctl("lend", "pc2")
+
+    def test_a_reclaim_for_a_time_ends_by_itself(self):
+        self.cluster.hpcctl("reclaim", "pc2", "--for", "1s")
+        self.assertEqual(self.cluster.node("pc2")["state"], "reclaimed")
+        eventually(lambda: self.cluster.node("pc2")["state"] == "idle", "pc2 is lent again", 10)
+
+    def worker_command(self, *args):
+        return subprocess.run(
+            [str(BIN / "hpc-worker"), *args, "--state-dir", str(self.cluster.dir / "pc2")],
+            capture_output=True, text=True, timeout=20, env=self.cluster.env)
+
+    def test_the_owner_can_reclaim_at_the_pc_itself(self):
+        done = self.worker_command("reclaim", "--reason", "mine")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        eventually(lambda: self.cluster.node("pc2")["state"] == "reclaimed", "the coordinator knows")
+        self.assertIn("reclaimed", self.worker_command("status").stdout)
+        self.assertEqual(self.worker_command("lend").returncode, 0)
+        eventually(lambda: self.cluster.node("pc2")["state"] == "idle", "lent again")
+
+    def test_the_owner_can_reclaim_while_the_coordinator_is_away(self):
+        marker = self.cluster.dir / "pids"
+        run = self.cluster.submit("-N", 2, "--max-restarts", 5, "--", "sh", "-c",
+                                  f"echo $$ >> {marker}-$HPC_NODE; exec sleep 600")
+        self.cluster.wait_state(run, "running")
+        pid = int(pathlib.Path(f"{marker}-pc2").read_text())
+        self.cluster.coordinator.kill()
+        done = self.worker_command("reclaim")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the rank is gone", 15)
+        self.cluster.start_coordinator()
+        eventually(lambda: self.cluster.node("pc2")["state"] == "reclaimed", "the coordinator knows")
+        self.cluster.wait_state(run, "queued")
+        self.assertEqual(self.worker_command("lend").returncode, 0)
+        self.cluster.wait_state(run, "running")
+
+
+LISTEN = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+s.bind(("", 9))
+open(sys.argv[1] + ".ready", "w").close()
+seen = set()
+while True:
+    data, _ = s.recvfrom(2048)
+    with open(sys.argv[1], "ab") as f:
+        f.write(data.hex().encode() + b"\\n")
+"""
+
+
+class PowerTest(ClusterTest):
+    """Sleep and wake, with the magic packet taken off the wire."""
+
+    options = {"nodes": 2, "network": True}
+
+    def test_a_pc_sleeps_and_a_queued_gang_wakes_it(self):
+        cluster = self.cluster
+        # "Sleeping" is a worker that ends: its power command takes it down.
+        pc2 = cluster.workers["pc2"]
+        pc2.terminate()
+        command = cluster.script("suspend.sh", "#!/bin/sh\necho asleep >> "
+                                 f"{cluster.dir}/slept\nkill -TERM $(cat {cluster.dir}/pc2.pid)\n")
+        cluster.start_worker("pc2", args=["--power-command", str(command)])
+        (cluster.dir / "pc2.pid").write_text(str(cluster.workers["pc2"].pid))
+        eventually(lambda: cluster.node("pc2")["state"] == "idle", "pc2 is back")
+        mac = cluster.network.mac("pc2")
+
+        cluster.hpcctl("sleep", "pc2")
+        eventually(lambda: cluster.node("pc2")["state"] == "off", "pc2 is off", 20)
+        self.assertTrue((cluster.dir / "slept").exists())
+        self.assertNotIn("node.lost", [e["kind"] for e in cluster.events("--node", "pc2")][-2:])
+
+        packets = cluster.dir / "packets"
+        listener = Process([sys.executable, "-c", LISTEN, packets], cluster.dir / "listen.log",
+                           prefix=cluster.network.prefix("pc2"))
+        try:
+            eventually(lambda: pathlib.Path(f"{packets}.ready").exists(), "the listener listens")
+            run = cluster.submit("-N", 2, "--", "true")
+            eventually(packets.exists, "a magic packet arrives", 20)
+            want = "ff" * 6 + mac.replace(":", "") * 16
+            self.assertIn(want, packets.read_text().split())
+            self.assertEqual(cluster.node("pc2")["state"], "waking")
+        finally:
+            listener.kill()
+        cluster.start_worker("pc2", args=["--boot-id", "woken"])
+        cluster.wait_state(run, "succeeded")
+
+
+if __name__ == "__main__":
+    unittest.main()
