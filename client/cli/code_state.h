@@ -15,6 +15,8 @@
 namespace hpc::client {
 
 inline constexpr size_t kMaxDiffBytes = 1 << 20;
+// A submission is not held up for longer by a slow repository.
+inline constexpr absl::Duration kCodeStateTime = absl::Milliseconds(250);
 
 // Starts git on construction, so that it works while the caller connects.
 class CodeStateReader {

@@ -33,12 +33,18 @@ Output Output::ForFd(int fd) {
 Output Output::ToText(int width) { return Output(-1, width > 0, width > 0, width); }
 
 void Output::Write(absl::string_view text) {
+  absl::MutexLock lock(&mutex_);
   if (!status_.ok()) return;
   buffer_.append(text.data(), text.size());
-  if (buffer_.size() >= kFlushBytes) Flush();
+  if (buffer_.size() >= kFlushBytes) FlushLocked();
 }
 
 void Output::Flush() {
+  absl::MutexLock lock(&mutex_);
+  FlushLocked();
+}
+
+void Output::FlushLocked() {
   if (fd_ < 0) return;
   size_t written = 0;
   while (written < buffer_.size() && status_.ok()) {

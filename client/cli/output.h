@@ -4,11 +4,14 @@
 
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 
 namespace hpc::client {
 
+// Thread-safe.
 class Output {
  public:
   // Writes to `fd`. Colours and line width are taken from the terminal, if it is one; NO_COLOR and
@@ -27,18 +30,27 @@ class Output {
   int width() const { return width_; }
 
   // The first failure to write (a full disk); everything after it is dropped.
-  const absl::Status& status() const { return status_; }
+  absl::Status status() const {
+    absl::MutexLock lock(&mutex_);
+    return status_;
+  }
   // What ToText has kept.
-  const std::string& text() const { return buffer_; }
+  std::string text() const {
+    absl::MutexLock lock(&mutex_);
+    return buffer_;
+  }
 
  private:
   Output(int fd, bool terminal, bool colours, int width)
       : fd_(fd), terminal_(terminal), colours_(colours), width_(width) {}
-  int fd_;  // -1: kept in the buffer
-  bool terminal_, colours_;
-  int width_;
-  std::string buffer_;
-  absl::Status status_;
+  void FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int fd_;  // -1: kept in the buffer
+  const bool terminal_, colours_;
+  const int width_;
+  mutable absl::Mutex mutex_;
+  std::string buffer_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hpc::client

@@ -15,11 +15,22 @@ constexpr char kOther[] = "Other";
 const std::vector<CommandInfo>& AllCommands() {
   static const auto* commands = new std::vector<CommandInfo>{
       {"run", kRunning, "run a command on one or more nodes and stay with it", MakeRun},
+      {"submit", kRunning, "queue many runs from one stream of JSON lines", MakeSubmit},
       {"wait", kRunning, "wait until a run is over", MakeWait},
       {"cancel", kRunning, "end a run", MakeCancel},
+      {"status", kLooking, "the cluster at a glance", MakeStatus},
       {"nodes", kLooking, "list the PCs and what they are doing", MakeNodes},
       {"runs", kLooking, "list the runs, newest first", MakeRuns},
+      {"experiments", kLooking, "list the experiments", MakeExperiments},
+      {"events", kLooking, "list decisions and observations with their reasons", MakeEvents},
+      {"why", kAsking, "say why a run or a node is as it is", MakeWhy},
       {"show", kAsking, "tell everything about a run", MakeShow},
+      {"logs", kAsking, "print a run's output", MakeLogs},
+      {"metrics", kAsking, "list what a run has measured", MakeMetrics},
+      {"reclaim", kOwning, "give a PC back to its owner", MakeReclaim},
+      {"lend", kOwning, "lend a PC to the cluster again", MakeLend},
+      {"sleep", kOwning, "drain a PC and put it to sleep", MakeSleep},
+      {"wake", kOwning, "wake a sleeping PC", MakeWake},
       {"version", kOther, "print the version", MakeVersion},
       {"help", kOther, "explain a command", MakeHelp},
   };

@@ -14,9 +14,6 @@
 namespace hpc::client {
 namespace {
 
-// A launch is not held up for longer by a slow repository.
-constexpr absl::Duration kCodeStateTime = absl::Milliseconds(250);
-
 class RunCommand : public Command {
  public:
   void Declare(Options* options) override {

@@ -1,0 +1,64 @@
+// hpcctl events: decisions and observations with their reasons.
+#include <limits>
+#include <optional>
+
+#include "client/cli/commands.h"
+#include "client/cli/event_lines.h"
+#include "client/cli/exit_codes.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr int64_t kNewest = 100, kNewestWhenFollowing = 10;
+
+class EventsCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+    options->Flag("-f,--follow", &follow_, "go on with each new one, until Ctrl-C");
+    options->Integer("--run", "RUN", &run_, 1, kMax, "only of this run");
+    options->Text("--node", "NODE", &node_, "only of this node");
+    options->Integer("-n,--newest", "N", &newest_, 1, kMax,
+                     "begin with the newest N (default 100; 10 with -f)");
+    options->Integer("--after", "ID", &after_, 0, kMax,
+                     "begin behind this event (0: with the first)");
+    options->Flag("--json", &json_, "print JSON, one object a line");
+    options->Example("hpcctl events -f");
+    options->Example("hpcctl events --run 12 --after 0");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    v1::ListEventsRequest request;
+    request.set_follow(follow_);
+    request.set_run(run_);
+    request.set_node(node_);
+    if (after_) {
+      request.set_after(*after_);
+    } else {
+      request.set_newest(newest_.value_or(follow_ ? kNewestWhenFollowing : kNewest));
+    }
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    const ListingForm form = FormFor(session->out(), json_, 0);
+    HPC_RETURN_IF_ERROR(client->ListEvents(request, [&](const v1::ListEventsResponse& response) {
+      for (const v1::Event& event : response.events()) {
+        session->out().Write(EventLine(event, form));
+      }
+      if (follow_) session->out().Flush();
+    }));
+    return kExitOk;
+  }
+
+ private:
+  bool follow_ = false;
+  int64_t run_ = 0;
+  std::string node_;
+  std::optional<int64_t> newest_, after_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeEvents() { return std::make_unique<EventsCommand>(); }
+
+}  // namespace hpc::client

@@ -1,0 +1,82 @@
+// hpcctl logs: a run's output.
+#include <limits>
+#include <optional>
+
+#include "client/cli/commands.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/rank_output.h"
+#include "client/cli/usage_error.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+class LogsCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+    options->Details("What was written to stderr comes on stderr.");
+    options->RunArgument(&run_);
+    options->Flag("-f,--follow", &follow_, "go on until the run is over");
+    options->Integer("--rank", "R", &rank_, 0, kMax, "only of this rank");
+    options->Integer("--attempt", "A", &attempt_, 1, kMax, "only of this attempt");
+    options->Flag("--stdout-only", &stdout_only_, "leave out stderr");
+    options->Flag("--stderr-only", &stderr_only_, "leave out stdout");
+    options->Flag("--label", &label_, "label lines with their rank even when there is only one");
+    options->Flag("--no-label", &no_label_, "do not label lines with their rank");
+    options->Example("hpcctl logs 12 -f");
+    options->Example("hpcctl logs 12 --rank 3 --stderr-only");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    if (stdout_only_ && stderr_only_) {
+      return UsageError("--stdout-only and --stderr-only together leave nothing; give one.");
+    }
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    RankOutput output(session, run_, LabellingAsked());
+    HPC_RETURN_IF_ERROR(follow_ ? Follow(client, &output) : Read(client, &output));
+    output.Finish();
+    return kExitOk;
+  }
+
+ private:
+  Labelling LabellingAsked() const {
+    if (label_) return Labelling::kAlways;
+    return no_label_ || rank_ ? Labelling::kNever : Labelling::kAuto;
+  }
+
+  bool Wanted(const v1::LogPiece& piece) const {
+    return (!rank_ || piece.rank() == *rank_) && (!attempt_ || piece.attempt() == *attempt_) &&
+           !(piece.is_stderr() ? stdout_only_ : stderr_only_);
+  }
+
+  absl::Status Follow(Client* client, RankOutput* output) {
+    v1::FollowRequest request;
+    request.set_run(run_);
+    request.set_with_output(true);
+    return client->Follow(request, [&](const v1::FollowResponse& response) {
+      if (response.has_output() && Wanted(response.output())) output->Write(response.output());
+    });
+  }
+
+  absl::Status Read(Client* client, RankOutput* output) {
+    v1::ReadLogRequest request;
+    request.set_run(run_);
+    if (rank_) request.set_rank(*rank_);
+    if (attempt_) request.set_attempt(*attempt_);
+    return client->ReadLog(request, [&](const v1::LogPiece& piece) {
+      if (Wanted(piece)) output->Write(piece);
+    });
+  }
+
+  int64_t run_ = 0;
+  bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
+       no_label_ = false;
+  std::optional<int32_t> rank_, attempt_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeLogs() { return std::make_unique<LogsCommand>(); }
+
+}  // namespace hpc::client

@@ -1,0 +1,66 @@
+// hpcctl metrics: what a run has measured.
+#include "client/cli/commands.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/listing.h"
+#include "client/cli/times.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+class MetricsCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Details(
+        "Every point, in the order in which it was stored. In JSON, values that are no number are\n"
+        "the texts \"NaN\", \"Infinity\" and \"-Infinity\".");
+    options->RunArgument(&run_);
+    options->Text("--key", "K", &key_, "only this metric");
+    options->Flag("--json", &json_, "print JSON");
+    options->Example("hpcctl metrics 12 --key loss");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    v1::ListMetricsRequest request;
+    request.set_run(run_);
+    request.set_key(key_);
+    Listing listing({{"key", "METRIC"},
+                     {"step", "STEP"},
+                     {"value", "VALUE"},
+                     {"attempt", "ATTEMPT"},
+                     {"rank", "RANK"},
+                     {"at", "AT"}},
+                    FormFor(session->out(), json_, 0));
+    HPC_RETURN_IF_ERROR(client->ListMetrics(request, [&](const v1::ListMetricsResponse& response) {
+      for (const v1::MetricPoint& point : response.points()) {
+        listing.Text(point.key())
+            .Integer(point.step())
+            .Real(point.value())
+            .Integer(point.attempt())
+            .Integer(point.rank())
+            .Both(LocalTime(point.at_us()), UtcTime(point.at_us()))
+            .EndRow();
+      }
+      session->out().Write(listing.Take());
+    }));
+    if (listing.empty() && !json_) {
+      session->Notice(
+          "nothing measured yet. A program reports with hpc.log(step=..., loss=...) of hpc.py");
+      return kExitOk;
+    }
+    session->out().Write(listing.Finish());
+    return kExitOk;
+  }
+
+ private:
+  int64_t run_ = 0;
+  std::string key_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMetrics() { return std::make_unique<MetricsCommand>(); }
+
+}  // namespace hpc::client
