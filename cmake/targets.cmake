@@ -1,6 +1,10 @@
 # hpc_library(name SRCS a.cc ... DEPS x y)      one small static library per noun or folder
 # hpc_executable(name SRCS ... DEPS ...)
 # hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest program run by CTest
+# hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). SRCS are
+#   its own and those it is to explore, which are compiled once more with its instrumentation. CTest
+#   runs it for a bounded time, from the inputs kept in tests/fuzz/corpus/<folder>; what it finds on
+#   the way stays in the build folder.
 function(hpc_library name)
   cmake_parse_arguments(A "" "" "SRCS;DEPS" ${ARGN})
   add_library(${name} STATIC ${A_SRCS})
@@ -27,4 +31,22 @@ function(hpc_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+endfunction()
+
+function(hpc_fuzz name)
+  if(NOT HPC_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(A "" "CORPUS" "SRCS;DEPS" ${ARGN})
+  set(flags -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+  add_executable(${name} ${A_SRCS})
+  target_compile_options(${name} PRIVATE ${flags} -O1)
+  target_link_options(${name} PRIVATE ${flags})
+  target_link_libraries(${name} PRIVATE ${A_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  set(found ${CMAKE_BINARY_DIR}/fuzz/corpus/${A_CORPUS})
+  file(MAKE_DIRECTORY ${found})
+  add_test(NAME ${name} COMMAND ${name} -runs=200000 -max_total_time=30 -timeout=10
+    -print_final_stats=1 ${found} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${A_CORPUS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()

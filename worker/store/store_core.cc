@@ -50,6 +50,7 @@ bool StoreCore::WantsInput(ClientId id) const {
 }
 
 void StoreCore::Advance(ClientId id, Client& client) {
+  const size_t ready_before = client.replies.ready().size();
   while (client.failure.ok() && client.replies.bytes() < kMaxUnsentBytes) {
     absl::StatusOr<std::optional<Request>> next = client.parser.Next();
     if (next.ok() && !next->has_value()) break;
@@ -57,7 +58,8 @@ void StoreCore::Advance(ClientId id, Client& client) {
     WakeEnded();
   }
   if (!client.failure.ok()) CancelWaits(client);
-  if (!client.failure.ok() || !client.replies.ready().empty()) touched_.insert(id);
+  const bool got_output = client.replies.ready().size() > ready_before;
+  if (!client.failure.ok() || got_output) touched_.insert(id);
 }
 
 absl::Status StoreCore::Execute(ClientId id, Client& client, Request& request) {
@@ -178,8 +180,10 @@ void StoreCore::CancelWaits(Client& client) {
 
 void StoreCore::WakeEnded() {
   for (const Waiters::Wait& wait : table_.TakeEnded()) {
-    clients_.at(wait.owner).replies.Resolve(wait.id, StopWaiting());
-    touched_.insert(wait.owner);
+    ReplyQueue& replies = clients_.at(wait.owner).replies;
+    const size_t ready_before = replies.ready().size();
+    replies.Resolve(wait.id, StopWaiting());
+    if (replies.ready().size() > ready_before) touched_.insert(wait.owner);
     ++version_;
   }
 }
