@@ -1,0 +1,104 @@
+"""What a rank may tell hpcctl, and ask it.
+
+    import hpc
+    lr = hpc.params().get("lr", 0.1)
+    hpc.log(step=10, loss=0.25, accuracy=0.9)
+
+One file, standard library only. A program that is run without hpcctl works the same: log() then
+does nothing and the others return what a program alone on one machine would see.
+"""
+
+import json
+import os
+import time
+
+__all__ = ["log", "params", "rank", "world_size", "run_id"]
+
+_params = None
+
+
+def _open():
+    path = os.environ.get("HPC_METRICS_FILE")
+    if not path:
+        return -1
+    try:
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        # Metrics are no reason to end a training.
+        return -1
+
+
+# Opened once, without a lock that a fork could find taken. Children share it: a write to a file
+# opened for appending is never split or overwritten.
+_descriptor = _open()
+
+
+def _number(value):
+    """What JSON can hold of a number, a 0-dimensional tensor or array, or a bool."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    item = getattr(value, "item", None)
+    if callable(item):
+        return _number(item())
+    return float(value)
+
+
+def log(step=None, **values):
+    """Records one value per keyword, of this step if one is given, at this moment.
+
+    Values are numbers, or what has one (a tensor, a numpy scalar); NaN and infinities are values.
+    May be called from any thread and any forked child.
+    """
+    if _descriptor < 0:
+        return
+    record = {"time": time.time()}
+    if step is not None:
+        record["step"] = int(step)
+    for key, value in values.items():
+        if key == "time":
+            raise ValueError("'time' is the name of the moment of a record, not of a metric")
+        record[key] = _number(value)
+    try:
+        os.write(_descriptor, (json.dumps(record) + "\n").encode())
+    except OSError:
+        pass
+
+
+def _value(text):
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def params():
+    """The run's parameters (hpcctl run --param k=v): numbers, true and false as such, else text."""
+    global _params
+    if _params is None:
+        path = os.environ.get("HPC_PARAMS_FILE")
+        if path:
+            with open(path, encoding="utf-8") as file:
+                _params = {key: _value(text) for key, text in json.load(file).items()}
+        else:
+            _params = {}
+    return dict(_params)
+
+
+def rank():
+    """This process's number in the gang, from 0."""
+    return int(os.environ.get("RANK", os.environ.get("NODE_RANK", 0)))
+
+
+def world_size():
+    """How many processes the gang has."""
+    return int(os.environ.get("WORLD_SIZE", os.environ.get("NNODES", 1)))
+
+
+def run_id():
+    """The run's number; None without hpcctl."""
+    number = os.environ.get("HPC_RUN_ID")
+    return int(number) if number else None
