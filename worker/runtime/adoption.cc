@@ -1,0 +1,103 @@
+#include "worker/runtime/adoption.h"
+
+#include <algorithm>
+#include <map>
+
+#include "common/files.h"
+#include "common/log.h"
+#include "worker/runtime/boot_time.h"
+#include "worker/runtime/rank_exit.h"
+#include "worker/runtime/rank_report.h"
+#include "worker/supervisor/client.h"
+
+namespace hpc::worker {
+namespace {
+
+// Begins as if no rank had ever run; each event adds to it.
+class JournalReader {
+ public:
+  JournalReader(const AttemptFile& file, int64_t now_ns) : now_ns_(now_ns) {
+    out_.ref = file.ref;
+    out_.devices = file.devices;
+    out_.stop_grace = file.stop_grace;
+    for (int32_t rank : file.RankNumbers()) ranks_[rank].rank = rank;
+  }
+
+  void Take(const SupervisorEvent& event) {
+    if (const auto* started = std::get_if<RankStarted>(&event)) {
+      ranks_[started->rank].pid = started->pid;
+      out_.started = true;
+      out_.running_for = std::max(out_.running_for, Age(started->at_ns));
+    } else if (const auto* failed = std::get_if<RankStartFailed>(&event)) {
+      out_.started = true;
+      ranks_[failed->rank].exit = ToRankExit(*failed);
+    } else if (const auto* exited = std::get_if<RankExited>(&event)) {
+      ranks_[exited->rank].exit = ToRankExit(*exited);
+      ranks_[exited->rank].ended_ago = Age(exited->at_ns);
+    } else if (std::holds_alternative<AllGone>(event)) {
+      out_.returned = true;
+    }
+  }
+
+  AdoptedAttempt Finish() {
+    for (auto& [number, rank] : ranks_) {
+      rank.rank = number;
+      out_.ranks.push_back(rank);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  absl::Duration Age(int64_t at_ns) const {
+    return absl::Nanoseconds(std::max<int64_t>(0, now_ns_ - at_ns));
+  }
+
+  int64_t now_ns_;
+  AdoptedAttempt out_;
+  std::map<int32_t, AdoptedAttempt::Rank> ranks_;
+};
+
+void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
+  for (AdoptedAttempt::Rank& rank : attempt->ranks) {
+    if (rank.exit) ExplainExit(dir, rank.rank, &*rank.exit);
+  }
+}
+
+}  // namespace
+
+AdoptedAttempt FromJournal(const AttemptFile& file, const std::vector<SupervisorEvent>& journal,
+                           int64_t now_ns) {
+  JournalReader reader(file, now_ns);
+  for (const SupervisorEvent& event : journal) reader.Take(event);
+  return reader.Finish();
+}
+
+std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
+  std::vector<FoundAttempt> found;
+  for (const std::string& name : ListAttempts(state_dir)) {
+    const std::string dir = state_dir + "/attempts/" + name;
+    const auto ref = ParseAttemptName(name);
+    auto file = ReadAttemptFile(dir);
+    if (!ref || !file.ok() || file->ref != *ref) {
+      LogWarning("a folder that is no attempt of ours is deleted",
+                 {{"folder", dir}, {"problem", file.status().ToString()}});
+      if (const absl::Status removed = RemoveTree(dir); !removed.ok()) {
+        LogWarning("it cannot be deleted", {{"error", removed.ToString()}});
+      }
+      continue;
+    }
+    FoundAttempt& one = found.emplace_back();
+    one.file = *std::move(file);
+    one.dir = dir;
+    // No journal: its supervisor did not live to begin one.
+    const auto journal = ReadJournal(dir).value_or(std::vector<SupervisorEvent>());
+    one.attempt = FromJournal(one.file, journal, BootTimeNs());
+    AddLastWords(dir, &one.attempt);
+    for (const SupervisorEvent& event : journal) {
+      if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);
+    }
+  }
+  return found;
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,117 @@
+#include "worker/runtime/attempt_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
+#include "worker/core/rank_environment.h"
+
+namespace hpc::worker {
+namespace {
+
+using nlohmann::json;
+
+// Not synced: after a power failure no process is left either, and half a file is no file.
+absl::Status WriteQuickly(const std::string& path, const std::string& text) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
+  const ssize_t n = write(fd.get(), text.data(), text.size());
+  if (n < 0) return ErrnoStatus(errno, "write " + path);
+  if (static_cast<size_t>(n) != text.size()) return ErrnoStatus(ENOSPC, "write " + path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<int32_t> AttemptFile::RankNumbers() const {
+  std::vector<int32_t> numbers(static_cast<size_t>(ranks));
+  for (int32_t i = 0; i < ranks; ++i) numbers[static_cast<size_t>(i)] = first_rank + i;
+  return numbers;
+}
+
+std::string AttemptDir(const std::string& state_dir, AttemptRef ref) {
+  return absl::StrCat(state_dir, "/attempts/", ref.ToString());
+}
+
+std::string RunDir(const std::string& state_dir, RunId run) {
+  return absl::StrCat(state_dir, "/runs/", run);
+}
+
+std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '.');
+  AttemptRef ref;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &ref.run) ||
+      !absl::SimpleAtoi(parts[1], &ref.number) || ref.ToString() != name) {
+    return std::nullopt;
+  }
+  return ref;
+}
+
+absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare) {
+  const std::string dir = AttemptDir(state_dir, prepare.ref);
+  HPC_RETURN_IF_ERROR(MakeDirs(dir, 0700));
+  HPC_RETURN_IF_ERROR(MakeDirs(RunDir(state_dir, prepare.ref.run), 0700));
+  const json record = {{"run", prepare.ref.run},
+                       {"number", prepare.ref.number},
+                       {"devices", prepare.devices},
+                       {"first_rank", prepare.first_rank},
+                       {"ranks", prepare.ranks},
+                       {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
+  HPC_RETURN_IF_ERROR(WriteQuickly(dir + "/attempt.json", record.dump()));
+  if (prepare.params.empty()) return absl::OkStatus();
+  json params = json::object();
+  for (const auto& [key, value] : prepare.params) params[key] = value;
+  return WriteQuickly(ParamsFile(dir), params.dump());
+}
+
+absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(attempt_dir + "/attempt.json", 1 << 20));
+  const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  try {
+    AttemptFile file;
+    file.ref = {record.at("run").get<RunId>(), record.at("number").get<int32_t>()};
+    file.devices = record.at("devices").get<std::vector<int32_t>>();
+    file.first_rank = record.at("first_rank").get<int32_t>();
+    file.ranks = record.at("ranks").get<int32_t>();
+    file.stop_grace = absl::Milliseconds(record.at("stop_grace_ms").get<int64_t>());
+    // Far beyond any real one: a damaged file shall not make us allocate.
+    if (file.ranks < 0 || file.ranks > 65536) {
+      return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
+    }
+    return file;
+  } catch (const json::exception&) {
+    return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
+  }
+}
+
+absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
+  const absl::Status removed = RemoveTree(AttemptDir(state_dir, ref));
+  rmdir(RunDir(state_dir, ref.run).c_str());
+  return removed;
+}
+
+std::vector<std::string> ListAttempts(const std::string& state_dir) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir((state_dir + "/attempts").c_str()),
+                                                   &closedir);
+  if (folder == nullptr) return names;
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,305 @@
+#include "worker/runtime/attempt_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/boot_time.h"
+#include "worker/runtime/rank_exit.h"
+
+namespace hpc::worker {
+namespace {
+
+// How long a failure waits for the last words of the rank: they come through a pipe that may still
+// be read when the process is gone.
+constexpr absl::Duration kLastWords = absl::Milliseconds(50);
+constexpr absl::Duration kKillRetry = absl::Seconds(1);
+
+// The reasons that a supervisor gives itself.
+bool IsItsOwnReason(const std::string& reason) { return reason == "lease" || reason == "SIGTERM"; }
+
+std::string InWords(const std::string& reason) {
+  return reason == "lease" ? "its supervisor had not heard from the worker for too long"
+                           : "its supervisor was told to end by " + reason;
+}
+
+}  // namespace
+
+AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
+    : context_(context), ref_(ref), dir_(AttemptDir(context->state_dir, ref)) {}
+
+AttemptRunner::~AttemptRunner() {
+  *alive_ = false;
+  if (retry_ != 0) context_->loop->Cancel(retry_);
+  for (auto& [rank, pending] : pending_) context_->loop->Cancel(pending.timer);
+}
+
+PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
+                                          const Inventory& inventory) const {
+  PrepareContext context;
+  context.state_dir = context_->state_dir;
+  context.python = context_->python;
+  LocalFacts& facts = context.facts;
+  facts.node = context_->node;
+  facts.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
+  facts.has_rdma = context_->has_rdma;
+  facts.has_gpus = HasGpus(inventory);
+  facts.hpc_py_dir = context_->hpc_py_dir;
+  facts.attempt_dir = dir_;
+  facts.run_dir = RunDir(context_->state_dir, ref_.run);
+  facts.own_env = context_->own_env;
+  for (int32_t index : prepare.devices) {
+    const Device& device = inventory.devices.at(static_cast<size_t>(index));
+    if (device.kind == DeviceKind::kGpu) facts.gpus.push_back(device.index);
+  }
+  return context;
+}
+
+void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inventory,
+                            absl::Duration lease) {
+  prepare_ = prepare;
+  inventory_ = inventory;
+  lease_ = lease;
+  planning_ = true;
+  auto done = [this, alive = alive_](PreparePlan plan) {
+    if (*alive) OnPlan(std::move(plan));
+  };
+  context_->disk->Ask<PreparePlan>(
+      [prepare, context = MakeContext(prepare, inventory), host = context_->host]() mutable {
+        auto interface = host->InterfaceOf(context.facts.address);
+        context.facts.interface = interface.ok() ? *interface : "";
+        return MakePreparePlan(prepare, context);
+      },
+      std::move(done));
+}
+
+void AttemptRunner::OnPlan(PreparePlan plan) {
+  planning_ = false;
+  plan_ = std::move(plan);
+  if (stopped_ || !plan_.status.ok()) return RollBack(plan_.status);
+  Prepared prepared{ref_, absl::OkStatus(), "", 0, plan_.python.store_client_ok};
+  absl::Status status = OpenStore(&prepared);
+  if (status.ok()) status = Spawn(lease_);
+  if (!status.ok()) {
+    return RollBack(
+        absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message()))));
+  }
+  context_->observer->OnPrepared(prepared);
+}
+
+absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
+  if (prepare_.node_rank != 0) return absl::OkStatus();
+  HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(context_->loop, prepare_));
+  prepared->store_addr = store_.address;
+  prepared->store_port = store_.port;
+  if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
+  return absl::OkStatus();
+}
+
+absl::Status AttemptRunner::Spawn(absl::Duration lease) {
+  SupervisorSpec spec;
+  spec.name = ref_.ToString();
+  spec.dir = dir_;
+  spec.workdir = prepare_.workdir;
+  spec.default_grace_ms = absl::ToInt64Milliseconds(prepare_.stop_grace);
+  spec.lease_ms = absl::ToInt64Milliseconds(lease);
+  for (RankProgram& rank : plan_.ranks.ranks) {
+    spec.ranks.push_back({.rank = rank.rank,
+                          .local_rank = rank.local_rank,
+                          .program = plan_.program,
+                          .argv = std::move(rank.argv),
+                          .env = std::move(rank.env)});
+  }
+  plan_.ranks.ranks.clear();
+  HPC_ASSIGN_OR_RETURN(
+      supervisor_,
+      SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec, MakeCallbacks()));
+  return absl::OkStatus();
+}
+
+SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
+  return {[this](const SupervisorEvent& event) { OnEvent(event); },
+          [this](const std::string& reason) { OnLost(reason); }};
+}
+
+void AttemptRunner::RollBack(const absl::Status& status) {
+  store_ = {};
+  context_->disk->Run(
+      [state_dir = context_->state_dir, ref = ref_] {
+        if (const absl::Status removed = RemoveAttemptFiles(state_dir, ref); !removed.ok()) {
+          LogWarning("files of a refused attempt stay behind", {{"error", removed.ToString()}});
+        }
+      },
+      [this, alive = alive_, status] {
+        if (!*alive) return;
+        if (stopped_) {
+          context_->observer->OnReturned(ref_, "");
+        } else {
+          context_->observer->OnPrepared({ref_, status, "", 0, true});
+        }
+      });
+}
+
+void AttemptRunner::Adopt() {
+  auto attached = SupervisorClient::Attach(context_->loop, dir_, MakeCallbacks());
+  if (attached.ok()) {
+    supervisor_ = *std::move(attached);
+    return;
+  }
+  LogWarning("the supervisor of an attempt is gone",
+             {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
+  KillLeftoversUntilGone("its supervisor was killed");
+}
+
+void AttemptRunner::Start(const worker::Start& start) {
+  if (supervisor_ == nullptr) return;
+  if (start.store_host == StoreHost::kRank0) store_.server.reset();
+  const KeyValues added = MakeStartEnvironment(prepare_, start);
+  StartRanks command;
+  for (const auto& [key, value] : added) command.env.push_back(key + "=" + value);
+  if (const absl::Status sent = supervisor_->Send(command); !sent.ok()) {
+    LogError("ranks cannot be started", {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
+    return;
+  }
+  EnvironmentReport report{ref_, plan_.python.facts, plan_.ranks.added};
+  report.facts.emplace_back("os", inventory_.host.os);
+  report.facts.emplace_back("kernel", inventory_.host.kernel);
+  if (!inventory_.driver.empty()) report.facts.emplace_back("driver", inventory_.driver);
+  report.facts.emplace_back("hpc-worker", Version());
+  report.added.insert(report.added.end(), added.begin(), added.end());
+  context_->loop->Post([observer = context_->observer, report = std::move(report)] {
+    observer->OnEnvironment(report);
+  });
+}
+
+void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
+  stopped_ = true;
+  // Without a supervisor the plan, or what kills the left-overs, comes to its end by itself.
+  if (supervisor_ == nullptr) return;
+  const StopRanks command{absl::ToInt64Milliseconds(grace), reason};
+  const absl::Status sent = supervisor_->Send(command);
+  if (sent.ok() || absl::IsUnavailable(sent)) return;
+  LogError("ranks cannot be stopped; trying again",
+           {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
+  if (retry_ != 0) context_->loop->Cancel(retry_);
+  retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
+                              [this, grace, reason] { Stop(grace, reason); });
+}
+
+void AttemptRunner::ExtendLease() {
+  if (supervisor_ == nullptr) return;
+  // One that is lost is made up for by the next.
+  (void)supervisor_->Send(worker::ExtendLease{});
+}
+
+void AttemptRunner::OnEvent(const SupervisorEvent& event) {
+  std::visit([this](const auto& one) { On(one); }, event);
+}
+
+void AttemptRunner::On(const SupervisorReady& event) {
+  LogDebug("supervisor is ready",
+           {{"attempt", ref_.ToString()}, {"pid", event.pid}, {"containment", event.containment}});
+}
+
+void AttemptRunner::On(const RankStarted& event) {
+  context_->observer->OnRankStarted(ref_, event.rank, event.pid);
+}
+
+void AttemptRunner::On(const RankStartFailed& event) {
+  context_->observer->OnRankExited(ref_, event.rank, ToRankExit(event), absl::ZeroDuration());
+}
+
+void AttemptRunner::On(const RankExited& event) {
+  const auto [it, inserted] = pending_.try_emplace(event.rank);
+  if (!inserted) return;
+  PendingExit& pending = it->second;
+  pending.exit = ToRankExit(event);
+  pending.at_ns = event.at_ns;
+  if (pending.exit.exit_code == 0 || ExplainByErrorFile(dir_, event.rank, &pending.exit)) {
+    return ReportExit(event.rank);
+  }
+  pending.timer = context_->loop->At(context_->loop->clock().Get().mono + kLastWords,
+                                     [this, rank = event.rank] { ReportExit(rank); });
+}
+
+void AttemptRunner::ReportExit(int32_t rank) {
+  const auto it = pending_.find(rank);
+  if (it == pending_.end()) return;
+  PendingExit pending = std::move(it->second);
+  pending_.erase(it);
+  context_->loop->Cancel(pending.timer);
+  ExplainExit(dir_, rank, &pending.exit);
+  const int64_t age = std::max<int64_t>(0, BootTimeNs() - pending.at_ns);
+  context_->observer->OnRankExited(ref_, rank, pending.exit, absl::Nanoseconds(age));
+}
+
+void AttemptRunner::ReportAllExits() {
+  while (!pending_.empty()) ReportExit(pending_.begin()->first);
+}
+
+void AttemptRunner::On(const OutputGrown& event) {
+  context_->observer->OnOutput(ref_, event);
+  if (event.is_stderr && event.ended) ReportExit(event.rank);
+}
+
+void AttemptRunner::On(const StopBegan& event) {
+  if (IsItsOwnReason(event.reason))
+    context_->observer->OnStoppedItself(ref_, InWords(event.reason));
+}
+
+void AttemptRunner::On(const AllGone& event) {
+  LogInfo("attempt is over", {{"attempt", ref_.ToString()},
+                              {"killed", event.killed},
+                              {"stop_ms", event.kill_ns / 1'000'000}});
+  Returned("");
+}
+
+void AttemptRunner::On(const NotGone& event) {
+  if (std::exchange(not_gone_logged_, true)) return;
+  LogWarning("processes survive SIGKILL: their devices are not returned",
+             {{"attempt", ref_.ToString()}, {"pids", absl::StrJoin(event.pids, ",")}});
+}
+
+void AttemptRunner::OnLost(const std::string& reason) {
+  LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()}, {"reason", reason}});
+  ReportAllExits();
+  KillLeftoversUntilGone(reason);
+}
+
+void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
+  retry_ = 0;
+  context_->system->Ask<absl::Status>(
+      [dir = dir_] { return KillLeftovers(dir); },
+      [this, alive = alive_, reason](const absl::Status& killed) {
+        if (!*alive) return;
+        if (killed.ok()) return Returned(reason);
+        if (!std::exchange(not_gone_logged_, true)) {
+          LogWarning("what a supervisor left behind is still there",
+                     {{"attempt", ref_.ToString()}, {"error", killed.ToString()}});
+        }
+        retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
+                                    [this, reason] { KillLeftoversUntilGone(reason); });
+      });
+}
+
+void AttemptRunner::Returned(const std::string& lost_reason) {
+  ReportAllExits();
+  store_ = {};
+  context_->observer->OnReturned(ref_, lost_reason);
+}
+
+void AttemptRunner::ReportRendezvous() {
+  const StoreStatus status = store_.server->Status();
+  RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
+  for (const StoreStatus::Arrival& arrival : status.arrivals) {
+    report.arrivals.emplace_back(arrival.address, arrival.pid);
+  }
+  context_->observer->OnRendezvous(report);
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,127 @@
+// Carries out one attempt on this PC: checks, store, supervisor, and what comes from them.
+#ifndef HPC_WORKER_RUNTIME_ATTEMPT_RUNNER_H_
+#define HPC_WORKER_RUNTIME_ATTEMPT_RUNNER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "worker/core/messages.h"
+#include "worker/os/seams.h"
+#include "worker/runtime/background.h"
+#include "worker/runtime/event_loop.h"
+#include "worker/runtime/inventory.h"
+#include "worker/runtime/prepare_plan.h"
+#include "worker/runtime/store_port.h"
+#include "worker/supervisor/client.h"
+
+namespace hpc::worker {
+
+// Hears what happens to an attempt. Never called from within a method of the runner.
+class AttemptObserver {
+ public:
+  virtual ~AttemptObserver() = default;
+  virtual void OnPrepared(const Prepared& prepared) = 0;
+  virtual void OnEnvironment(const EnvironmentReport& report) = 0;
+  virtual void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) = 0;
+  virtual void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
+                            absl::Duration ended_ago) = 0;
+  virtual void OnOutput(AttemptRef ref, const OutputGrown& output) = 0;
+  virtual void OnRendezvous(const RendezvousReport& report) = 0;
+  virtual void OnStoppedItself(AttemptRef ref, const std::string& reason) = 0;
+  // The last call. Nothing of it runs any more.
+  virtual void OnReturned(AttemptRef ref, const std::string& lost_reason) = 0;
+};
+
+// What every runner shares; outlives them.
+struct RunnerContext {
+  EventLoop* loop = nullptr;
+  Background* disk = nullptr;    // may hang with a network disk
+  Background* system = nullptr;  // does not depend on that
+  HostProbe* host = nullptr;
+  PythonProbe* python = nullptr;
+  AttemptObserver* observer = nullptr;
+  std::string node;
+  std::string state_dir;
+  std::string supervisor_program;
+  std::string hpc_py_dir;
+  std::vector<std::string> own_env;
+  bool has_rdma = false;
+};
+
+class AttemptRunner {
+ public:
+  AttemptRunner(const RunnerContext* context, AttemptRef ref);
+  ~AttemptRunner();
+  AttemptRunner(const AttemptRunner&) = delete;
+  AttemptRunner& operator=(const AttemptRunner&) = delete;
+
+  // Answered by OnPrepared, or OnReturned if it was stopped meanwhile. `lease`: how long the
+  // supervisor may go without ExtendLease.
+  void Prepare(const worker::Prepare& prepare, const Inventory& inventory, absl::Duration lease);
+  // Finds the supervisor of an earlier worker again; what happened meanwhile is told as if it
+  // happened now, with its true age.
+  void Adopt();
+
+  void Start(const worker::Start& start);
+  void Stop(absl::Duration grace, const std::string& reason);
+  void ExtendLease();
+
+ private:
+  PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
+  void OnPlan(PreparePlan plan);
+  absl::Status OpenStore(Prepared* prepared);
+  absl::Status Spawn(absl::Duration lease);
+  SupervisorClient::Callbacks MakeCallbacks();
+  // Ends without ever having run anything. `status`: why, unless it was stopped.
+  void RollBack(const absl::Status& status);
+
+  void OnEvent(const SupervisorEvent& event);
+  void On(const SupervisorReady& event);
+  void On(const RankStarted& event);
+  void On(const RankStartFailed& event);
+  void On(const RankExited& event);
+  void On(const OutputGrown& event);
+  void On(const StopBegan& event);
+  void On(const AllGone& event);
+  void On(const NotGone& event);
+  void OnLost(const std::string& reason);
+  void KillLeftoversUntilGone(const std::string& reason);
+  void ReportRendezvous();
+
+  // A failed rank whose last words may still be on their way to the file.
+  struct PendingExit {
+    RankExit exit;
+    int64_t at_ns = 0;
+    EventLoop::TimerId timer = 0;
+  };
+  void ReportExit(int32_t rank);
+  void ReportAllExits();
+  void Returned(const std::string& lost_reason);
+
+  const RunnerContext* const context_;
+  const AttemptRef ref_;
+  const std::string dir_;
+  worker::Prepare prepare_;
+  Inventory inventory_;
+  absl::Duration lease_;
+  PreparePlan plan_;
+  StorePort store_;
+  std::unique_ptr<SupervisorClient> supervisor_;
+  std::map<int32_t, PendingExit> pending_;
+  bool planning_ = false;
+  bool stopped_ = false;
+  bool not_gone_logged_ = false;
+  EventLoop::TimerId retry_ = 0;
+  // Callbacks that outlive the runner look at this first.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_ATTEMPT_RUNNER_H_

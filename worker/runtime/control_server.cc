@@ -1,0 +1,190 @@
+#include "worker/runtime/control_server.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "common/files.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/unique_fd.h"
+#include "worker/runtime/control_socket.h"
+
+namespace hpc::worker {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxRequest = 64 << 10;
+constexpr size_t kMaxClients = 64;
+constexpr int64_t kMaxMs = int64_t{10} * 365 * 24 * 3600 * 1000;
+
+json Failure(absl::string_view error) { return {{"ok", false}, {"error", ToValidUtf8(error)}}; }
+
+json Describe(const Engine& engine, Now now) {
+  const Agent& agent = engine.agent();
+  const Yield& yield = agent.yield();
+  json out = {{"ok", true},
+              {"node", engine.options().node},
+              {"coordinator", engine.options().coordinator.ToString()},
+              {"connected", agent.connection().connected()},
+              {"problem", ToValidUtf8(agent.connection().problem())},
+              {"reclaimed", yield.reclaimed()},
+              {"reason", ToValidUtf8(yield.state().reason)},
+              {"attempts", json::array()}};
+  if (const auto left = yield.Left(now)) out["left_ms"] = absl::ToInt64Milliseconds(*left);
+  if (const auto took = yield.last_return()) {
+    out["last_return_ms"] = absl::ToInt64Milliseconds(*took);
+  }
+  for (const auto& [ref, attempt] : agent.attempts()) {
+    if (!attempt.live()) continue;
+    out["attempts"].push_back({{"attempt", ref.ToString()},
+                               {"phase", Name(attempt.phase())},
+                               {"ranks", attempt.running_ranks()},
+                               {"devices", attempt.devices()}});
+  }
+  return out;
+}
+
+// A number of milliseconds that is there and in range; 0 where it is missing.
+absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
+  const auto it = request.find(key);
+  if (it == request.end()) return 0;
+  if (!it->is_number_integer() || it->get<int64_t>() < 0 || it->get<int64_t>() > kMaxMs) {
+    return absl::InvalidArgumentError(std::string(key) + " is not a number of milliseconds");
+  }
+  return it->get<int64_t>();
+}
+
+absl::StatusOr<YieldRequest> ParseReclaim(const json& request) {
+  YieldRequest yield;
+  HPC_ASSIGN_OR_RETURN(const int64_t for_ms, Milliseconds(request, "for_ms"));
+  HPC_ASSIGN_OR_RETURN(const int64_t grace_ms, Milliseconds(request, "grace_ms"));
+  if (for_ms > 0) yield.duration = absl::Milliseconds(for_ms);
+  if (request.contains("grace_ms")) yield.grace = absl::Milliseconds(grace_ms);
+  if (const auto reason = request.find("reason"); reason != request.end()) {
+    if (!reason->is_string()) return absl::InvalidArgumentError("reason is not a text");
+    yield.reason = reason->get<std::string>();
+    HPC_RETURN_IF_ERROR(CheckText("reason", yield.reason));
+  }
+  return yield;
+}
+
+class Server : public ControlServer {
+ public:
+  Server(EventLoop* loop, UniqueFd listener, Engine* engine)
+      : loop_(loop), listener_(std::move(listener)), engine_(engine) {
+    loop_->Add(listener_.get(), EPOLLIN, [this](uint32_t) { Accept(); });
+  }
+  ~Server() override {
+    *alive_ = false;
+    loop_->Remove(listener_.get());
+    for (auto& [number, client] : clients_) loop_->Remove(client.fd.get());
+  }
+
+ private:
+  struct Client {
+    UniqueFd fd;
+    std::string input;
+  };
+
+  void Accept() {
+    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.ok() || clients_.size() >= kMaxClients) return;
+    const uint64_t number = next_++;
+    loop_->Add(fd.get(), EPOLLIN, [this, number](uint32_t) { Read(number); });
+    clients_[number].fd = std::move(fd);
+  }
+
+  void Read(uint64_t number) {
+    Client& client = clients_[number];
+    char buffer[4096];
+    const ssize_t n = read(client.fd.get(), buffer, sizeof buffer);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) return Drop(number);
+    client.input.append(buffer, static_cast<size_t>(n));
+    for (;;) {
+      const auto it = clients_.find(number);
+      if (it == clients_.end()) return;
+      const size_t end = it->second.input.find('\n');
+      if (end == std::string::npos) break;
+      const std::string line = it->second.input.substr(0, end);
+      it->second.input.erase(0, end + 1);
+      Handle(number, line);
+    }
+    if (client.input.size() > kMaxRequest) {
+      Answer(number, Failure("the request is too long"));
+      Drop(number);
+    }
+  }
+
+  void Handle(uint64_t number, const std::string& line) {
+    const json request = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json command = request.is_object() ? request.value("command", json()) : json();
+    if (command == "status") {
+      Answer(number, Status());
+    } else if (command == "lend") {
+      engine_->Lend();
+      Answer(number, Status());
+    } else if (command == "reclaim") {
+      Reclaim(number, request);
+    } else {
+      Answer(number, Failure("expected one line of JSON with \"command\": \"status\", \"reclaim\" "
+                             "or \"lend\""));
+    }
+  }
+
+  void Reclaim(uint64_t number, const json& request) {
+    const auto yield = ParseReclaim(request);
+    if (!yield.ok()) return Answer(number, Failure(yield.status().message()));
+    engine_->Reclaim(*yield, [this, alive = alive_, number](absl::Duration took) {
+      if (!*alive) return;
+      json answer = Status();
+      answer["took_ms"] = absl::ToInt64Milliseconds(took);
+      Answer(number, answer);
+    });
+  }
+
+  json Status() const { return Describe(*engine_, loop_->clock().Get()); }
+
+  // An answer is small: one that does not fit into the socket's buffer means a client that does not
+  // read.
+  void Answer(uint64_t number, const json& answer) {
+    const auto it = clients_.find(number);
+    if (it == clients_.end()) return;
+    const std::string line = answer.dump() + "\n";
+    const ssize_t n = send(it->second.fd.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    if (n != static_cast<ssize_t>(line.size())) Drop(number);
+  }
+
+  void Drop(uint64_t number) {
+    const auto it = clients_.find(number);
+    if (it == clients_.end()) return;
+    loop_->Remove(it->second.fd.get());
+    clients_.erase(it);
+  }
+
+  EventLoop* const loop_;
+  const UniqueFd listener_;
+  Engine* const engine_;
+  uint64_t next_ = 1;
+  std::map<uint64_t, Client> clients_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Listen(EventLoop* loop,
+                                                                     const std::string& state_dir,
+                                                                     Engine* engine) {
+  HPC_ASSIGN_OR_RETURN(UniqueFd listener, ListenOnControlSocket(state_dir));
+  return std::make_unique<Server>(loop, std::move(listener), engine);
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,27 @@
+// Messages to and from protobuf. With coordinator_link the only place that knows the wire.
+#ifndef HPC_WORKER_RUNTIME_CONVERT_H_
+#define HPC_WORKER_RUNTIME_CONVERT_H_
+
+#include <optional>
+#include <vector>
+
+#include "hpc/v1/worker.pb.h"
+#include "worker/core/messages.h"
+#include "worker/os/seams.h"
+#include "worker/runtime/inventory.h"
+#include "worker/runtime/link.h"
+
+namespace hpc::worker {
+
+v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
+                               const Inventory& inventory);
+v1::WorkerMessage ToProto(const WorkerMessage& message);
+v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage);
+v1::WorkerMessage InventoryToProto(const Inventory& inventory);
+
+// nullopt: a message that this version does not know.
+std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_CONVERT_H_

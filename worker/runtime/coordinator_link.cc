@@ -1,0 +1,271 @@
+#include "worker/runtime/coordinator_link.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "hpc/v1/worker.grpc.pb.h"
+#include "worker/runtime/convert.h"
+
+namespace hpc::worker {
+namespace {
+
+// Unacknowledged bytes end the connection after this long: with the heartbeat interval it is
+// Connection::kDetection.
+constexpr int kTransportTimeoutMs = 10'000;
+// Only to switch the transport's time-out on: heartbeats are the real pings.
+constexpr int kKeepaliveMs = 3'600'000;
+constexpr int kConnectMs = 5'000;
+// A Prepare carries the command: up to 10 MB of arguments and as much environment.
+constexpr int kMaxMessageBytes = 64 << 20;
+
+std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTransportTimeoutMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+// One connection. Lives until gRPC has given back everything it was handed.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  struct Handlers {
+    std::function<void(v1::CoordinatorMessage)> on_message;  // on the queue's thread
+    std::function<void(grpc::Status)> on_closed;
+  };
+
+  Stream(const Endpoint& endpoint, grpc::CompletionQueue* queue, Handlers handlers)
+      : stub_(v1::Worker::NewStub(MakeChannel(endpoint))), handlers_(std::move(handlers)) {
+    call_ = stub_->PrepareAsyncConnect(&context_, queue);
+  }
+
+  void Start(v1::WorkerMessage hello) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    control_.push_back(std::move(hello));
+    writing_ = true;  // until the call has begun
+    call_->StartCall(Tag(&Stream::OnStarted));
+  }
+
+  void Send(v1::WorkerMessage message, bool bulk) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    (bulk ? bulk_ : control_).push_back(std::move(message));
+    WriteNext();
+  }
+
+  void Finish() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    half_close_ = true;
+    WriteNext();
+  }
+
+  void Cancel() { context_.TryCancel(); }
+
+  // What gRPC hands back: a step of one stream, which it keeps alive until then.
+  struct Step {
+    std::shared_ptr<Stream> stream;
+    void (Stream::*method)(bool ok);
+  };
+  static void Run(void* tag, bool ok) {
+    const std::unique_ptr<Step> step(static_cast<Step*>(tag));
+    (step->stream.get()->*step->method)(ok);
+  }
+
+ private:
+  void* Tag(void (Stream::*method)(bool)) { return new Step{shared_from_this(), method}; }
+
+  void OnStarted(bool ok) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!ok) return End();
+    call_->Read(&incoming_, Tag(&Stream::OnRead));
+    writing_ = false;
+    WriteNext();
+  }
+
+  void OnRead(bool ok) {
+    if (ok) {
+      handlers_.on_message(std::move(incoming_));
+      incoming_.Clear();
+      call_->Read(&incoming_, Tag(&Stream::OnRead));
+      return;
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    End();
+  }
+
+  void OnWritten(bool ok) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // After a failed write the read fails too, and tells why.
+    if (!ok) return;
+    writing_ = false;
+    WriteNext();
+  }
+
+  // Still "writing": nothing may follow.
+  void OnHalfClosed(bool) {}
+
+  void OnFinished(bool) { handlers_.on_closed(status_); }
+
+  // ---- with the lock held
+  void WriteNext() {
+    if (writing_ || ended_) return;
+    std::deque<v1::WorkerMessage>& queue = control_.empty() ? bulk_ : control_;
+    if (!queue.empty()) {
+      writing_ = true;
+      outgoing_ = std::move(queue.front());
+      queue.pop_front();
+      call_->Write(outgoing_, Tag(&Stream::OnWritten));
+    } else if (half_close_) {
+      writing_ = true;
+      call_->WritesDone(Tag(&Stream::OnHalfClosed));
+    }
+  }
+  void End() {
+    if (ended_) return;
+    ended_ = true;
+    call_->Finish(&status_, Tag(&Stream::OnFinished));
+  }
+
+  const std::unique_ptr<v1::Worker::Stub> stub_;
+  const Handlers handlers_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>> call_;
+  v1::CoordinatorMessage incoming_;
+  grpc::Status status_;
+
+  std::mutex mutex_;
+  std::deque<v1::WorkerMessage> control_;
+  std::deque<v1::WorkerMessage> bulk_;
+  v1::WorkerMessage outgoing_;
+  bool writing_ = false;
+  bool half_close_ = false;
+  bool ended_ = false;
+};
+
+// How many streams gRPC has not finished with.
+class Counter {
+ public:
+  void Add() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++count_;
+  }
+  void Remove() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --count_;
+    changed_.notify_all();
+  }
+  void WaitForNone() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+class CoordinatorLink : public Link {
+ public:
+  CoordinatorLink(EventLoop* loop, const Endpoint& coordinator)
+      : loop_(loop), coordinator_(coordinator), thread_([this] { Serve(); }) {}
+
+  ~CoordinatorLink() override {
+    Close();
+    // A queue that is shut down takes no further steps of a stream.
+    unfinished_.WaitForNone();
+    queue_.Shutdown();
+    thread_.join();
+  }
+
+  void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
+
+  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) override {
+    Close();
+    const uint64_t number = *current_;
+    // The loop may have turned to another stream, or be gone, when something is posted: the number
+    // says for which stream it was meant.
+    auto post = [loop = loop_, number, current = current_](std::function<void()> work) {
+      loop->Post([number, current, work = std::move(work)] {
+        if (*current == number) work();
+      });
+    };
+    Stream::Handlers handlers;
+    handlers.on_message = [this, post](v1::CoordinatorMessage message) {
+      if (auto converted = FromProto(message)) {
+        post([this, converted = *std::move(converted)] { callbacks_.on_message(converted); });
+      }
+    };
+    handlers.on_closed = [this, post](const grpc::Status& status) {
+      unfinished_.Remove();
+      post([this, status = absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                                        status.error_message())] {
+        stream_.reset();
+        callbacks_.on_closed(status);
+      });
+    };
+    unfinished_.Add();
+    stream_ = std::make_shared<Stream>(coordinator_, &queue_, std::move(handlers));
+    stream_->Start(HelloToProto(identity, hello, inventory));
+  }
+
+  void Send(const WorkerMessage& message) override {
+    const bool bulk = std::holds_alternative<LogData>(message) ||
+                      std::holds_alternative<LogEnd>(message) ||
+                      std::holds_alternative<MetricData>(message);
+    if (stream_ != nullptr) stream_->Send(ToProto(message), bulk);
+  }
+
+  void SendHeartbeat(const std::vector<DeviceUsage>& usage) override {
+    if (stream_ != nullptr) stream_->Send(HeartbeatToProto(usage), false);
+  }
+
+  void SendInventory(const Inventory& inventory) override {
+    if (stream_ != nullptr) stream_->Send(InventoryToProto(inventory), false);
+  }
+
+  void Finish() override {
+    if (stream_ != nullptr) stream_->Finish();
+  }
+
+  void Close() override {
+    ++*current_;
+    if (stream_ == nullptr) return;
+    stream_->Cancel();
+    stream_.reset();
+  }
+
+ private:
+  void Serve() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) Stream::Run(tag, ok);
+  }
+
+  EventLoop* const loop_;
+  const Endpoint coordinator_;
+  Callbacks callbacks_;
+  // Touched on the loop only.
+  const std::shared_ptr<uint64_t> current_ = std::make_shared<uint64_t>(0);
+  std::shared_ptr<Stream> stream_;
+  Counter unfinished_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, const Endpoint& coordinator) {
+  return std::make_unique<CoordinatorLink>(loop, coordinator);
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,359 @@
+#include "worker/runtime/engine.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "worker/runtime/adoption.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/owner_file.h"
+
+namespace hpc::worker {
+namespace {
+
+// How long an exit waits for its last words to be delivered.
+constexpr absl::Duration kGoodbye = absl::Seconds(1);
+
+bool HasRdmaDevice() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", ignored);
+  return !ignored && devices != std::filesystem::directory_iterator();
+}
+
+absl::Status CheckPlacement(const std::string& node, const Prepare& prepare,
+                            const Inventory& inventory) {
+  if (prepare.node_rank < 0 || static_cast<size_t>(prepare.node_rank) >= prepare.peers.size() ||
+      prepare.ranks < 1 || prepare.first_rank < 0) {
+    return absl::FailedPreconditionError(node + ": the placement contradicts itself");
+  }
+  for (const int32_t device : prepare.devices) {
+    if (device < 0 || static_cast<size_t>(device) >= inventory.devices.size()) {
+      return absl::UnavailableError(absl::StrCat(node, ": there is no device ", device, "; it has ",
+                                                 Count(inventory.devices.size(), "device")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& machine, Link* link)
+    : loop_(loop),
+      options_(options),
+      machine_(machine),
+      link_(link),
+      disk_(loop),
+      system_(loop),
+      surroundings_(&system_, machine.host, machine.devices, options.can_wake_by_hook),
+      output_(
+          loop, [this](WorkerMessage message) { Send(message); },
+          [this](AttemptRef ref) { DeleteFiles(ref); }),
+      random_(options.incarnation) {
+  context_ = {.loop = loop,
+              .disk = &disk_,
+              .system = &system_,
+              .host = machine.host,
+              .python = machine.python,
+              .observer = this,
+              .node = options.node,
+              .state_dir = options.state_dir,
+              .supervisor_program = options.supervisor_program,
+              .hpc_py_dir = options.hpc_py_dir,
+              .own_env = options.own_env,
+              .has_rdma = HasRdmaDevice()};
+  link_->SetCallbacks({[this](const CoordinatorMessage& message) { OnMessage(message); },
+                       [this](const absl::Status& why) { OnLinkClosed(why); }});
+  loop_->SetAfterRound([this] { AfterRound(); });
+}
+
+Engine::~Engine() {
+  loop_->SetAfterRound({});
+  loop_->Cancel(timer_);
+  link_->Close();
+}
+
+absl::Status Engine::Start() {
+  HPC_ASSIGN_OR_RETURN(const OwnerState owner, ReadOwnerFile(options_.state_dir));
+  const std::vector<FoundAttempt> found = FindAttempts(options_.state_dir);
+  std::vector<AdoptedAttempt> adopted;
+  for (const FoundAttempt& one : found) adopted.push_back(one.attempt);
+  agent_ = std::make_unique<Agent>(options_.node, loop_->clock().Get(), owner, adopted);
+  for (const FoundAttempt& one : found) {
+    const AttemptRef ref = one.attempt.ref;
+    output_.Add(ref, one.dir, one.file.RankNumbers(), /*known=*/true);
+    for (OutputGrown output : one.outputs) {
+      // The journal's reader takes its writer for gone.
+      output.ended = one.attempt.returned;
+      output_.OnOutput(ref, output);
+    }
+    LogInfo("found an attempt again",
+            {{"attempt", ref.ToString()}, {"over", one.attempt.returned ? "yes" : "no"}});
+    if (one.attempt.returned) {
+      output_.OnReturned(ref);
+      continue;
+    }
+    auto& runner = runners_[ref];
+    runner = std::make_unique<AttemptRunner>(&context_, ref);
+    runner->Adopt();
+  }
+  Tick();
+  return absl::OkStatus();
+}
+
+// ------------------------------------------------------------------------------------ deciding
+
+void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
+  event(loop_->clock().Get(), &effects_);
+  if (deciding_) return;
+  deciding_ = true;
+  // Carrying an effect out may bring further ones; they go behind.
+  for (size_t i = 0; i < effects_.size(); ++i) {
+    const Effect effect = std::move(effects_[i]);
+    std::visit([this](const auto& one) { Do(one); }, effect);
+  }
+  effects_.clear();
+  deciding_ = false;
+  SetTimer();
+}
+
+void Engine::Tick() {
+  if (const absl::Duration slept = surroundings_.TakeSuspended(); slept > absl::ZeroDuration()) {
+    Decide([&](Now now, Effects* effects) { agent_->OnResumed(now, slept, effects); });
+  }
+  Decide([this](Now now, Effects* effects) { agent_->Tick(now, effects); });
+}
+
+void Engine::SetTimer() {
+  loop_->Cancel(timer_);
+  timer_ = 0;
+  const MonoTime next = agent_->NextDeadline();
+  if (next != MonoTime::Infinite()) timer_ = loop_->At(next, [this] { Tick(); });
+}
+
+void Engine::AfterRound() {
+  output_.Pump();
+  AnswerOwner();
+  ExitWhenReady();
+}
+
+// -------------------------------------------------------------------------------- the coordinator
+
+void Engine::Do(const OpenLink& effect) {
+  before_open_.emplace();
+  surroundings_.Look(options_.coordinator, [this, hello = effect.hello, number = ++opening_](
+                                               absl::StatusOr<std::string> address) {
+    if (number != opening_ || !before_open_) return;
+    if (!options_.address.empty()) address = options_.address;
+    if (!address.ok()) return OnLinkClosed(address.status());
+    address_ = *address;
+    link_->Open({options_.node, options_.incarnation, address_}, hello, surroundings_.inventory());
+    const std::vector<WorkerMessage> waiting = *std::exchange(before_open_, std::nullopt);
+    for (const WorkerMessage& message : waiting) link_->Send(message);
+  });
+}
+
+void Engine::Do(const CloseLink&) {
+  before_open_.reset();
+  ++opening_;
+  link_->Close();
+  output_.OnDisconnected();
+}
+
+void Engine::Send(const WorkerMessage& message) {
+  if (before_open_) {
+    before_open_->push_back(message);
+  } else {
+    link_->Send(message);
+  }
+}
+
+void Engine::Do(const SayHeartbeat&) {
+  surroundings_.Heartbeat(loop_->clock().Get().mono, [this] {
+    if (agent_->connection().connected()) link_->SendInventory(surroundings_.inventory());
+  });
+  link_->SendHeartbeat(surroundings_.TakeUsage());
+}
+
+void Engine::OnMessage(const CoordinatorMessage& message) {
+  if (const auto* log = std::get_if<LogAck>(&message)) return output_.OnAck(*log);
+  if (const auto* metric = std::get_if<MetricAck>(&message)) return output_.OnAck(*metric);
+  Decide([&](Now now, Effects* effects) { agent_->OnMessage(now, message, effects); });
+  if (std::holds_alternative<Welcome>(message)) OnWelcome();
+}
+
+void Engine::OnWelcome() {
+  LogInfo("connected", {{"coordinator", options_.coordinator.ToString()},
+                        {"node", options_.node},
+                        {"address", address_}});
+  output_.OnConnected();
+  if (on_first_welcome_) std::exchange(on_first_welcome_, nullptr)(address_);
+}
+
+void Engine::OnLinkClosed(const absl::Status& why) {
+  before_open_.reset();
+  output_.OnDisconnected();
+  if (goodbye_said_ && on_exit_) return std::exchange(on_exit_, nullptr)();
+  const double jitter = std::uniform_real_distribution<double>(0, 1)(random_);
+  const absl::Status reason =
+      why.ok() ? absl::UnavailableError("the coordinator ended the connection") : why;
+  Decide([&](Now now, Effects* effects) { agent_->OnLinkClosed(now, reason, jitter, effects); });
+}
+
+// ------------------------------------------------------------------------------------- attempts
+
+void Engine::Do(const PrepareAttempt& effect) {
+  const Prepare& prepare = effect.prepare;
+  if (const absl::Status placement =
+          CheckPlacement(options_.node, prepare, surroundings_.inventory());
+      !placement.ok()) {
+    return OnPrepared({prepare.ref, placement, "", 0, true});
+  }
+  auto& runner = runners_[prepare.ref];
+  runner = std::make_unique<AttemptRunner>(&context_, prepare.ref);
+  AttemptFile file;
+  file.first_rank = prepare.first_rank;
+  file.ranks = prepare.ranks;
+  output_.Add(prepare.ref, AttemptDir(options_.state_dir, prepare.ref), file.RankNumbers(),
+              /*known=*/false);
+  runner->Prepare(prepare, surroundings_.inventory(), agent_->connection().SupervisorLease());
+}
+
+void Engine::Do(const StartAttempt& effect) {
+  const auto it = runners_.find(effect.start.ref);
+  if (it != runners_.end()) it->second->Start(effect.start);
+}
+
+void Engine::Do(const StopAttempt& effect) {
+  const auto it = runners_.find(effect.ref);
+  if (it == runners_.end()) return;
+  LogInfo("stopping an attempt", {{"attempt", effect.ref.ToString()},
+                                  {"reason", effect.reason},
+                                  {"grace_s", absl::ToDoubleSeconds(effect.grace)}});
+  it->second->Stop(effect.grace, effect.reason);
+}
+
+void Engine::Do(const ExtendLeases&) {
+  for (auto& [ref, runner] : runners_) runner->ExtendLease();
+}
+
+void Engine::DeleteFiles(AttemptRef ref) {
+  runners_.erase(ref);
+  disk_.Run(
+      [state_dir = options_.state_dir, ref] {
+        if (const absl::Status removed = RemoveAttemptFiles(state_dir, ref); !removed.ok()) {
+          LogWarning("files of an attempt stay behind", {{"error", removed.ToString()}});
+        }
+      },
+      [this, ref] { agent_->OnDropped(ref); });
+}
+
+void Engine::OnPrepared(const Prepared& prepared) {
+  if (!prepared.status.ok()) {
+    LogInfo("an attempt cannot run here",
+            {{"attempt", prepared.ref.ToString()}, {"problem", prepared.status.ToString()}});
+    output_.Remove(prepared.ref);
+  }
+  Decide([&](Now now, Effects* effects) { agent_->OnPrepared(now, prepared, effects); });
+}
+
+void Engine::OnEnvironment(const EnvironmentReport& report) { Send(report); }
+
+void Engine::OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) {
+  Decide([&](Now now, Effects* effects) { agent_->OnRankStarted(now, ref, rank, pid, effects); });
+}
+
+void Engine::OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
+                          absl::Duration ended_ago) {
+  Decide([&](Now now, Effects* effects) {
+    agent_->OnRankExited(now, ref, rank, exit, ended_ago, effects);
+  });
+}
+
+void Engine::OnOutput(AttemptRef ref, const OutputGrown& output) { output_.OnOutput(ref, output); }
+
+void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
+
+void Engine::OnStoppedItself(AttemptRef ref, const std::string& reason) {
+  LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", reason}});
+  agent_->OnStoppedItself(ref, reason);
+}
+
+void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {
+  output_.OnReturned(ref);
+  Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, lost_reason, effects); });
+}
+
+// ---------------------------------------------------------------------------- owner, power, end
+
+void Engine::Reclaim(const YieldRequest& request, std::function<void(absl::Duration)> done) {
+  if (owners_waiting_.empty()) owner_asked_ = loop_->clock().Get().mono;
+  owners_waiting_.push_back(std::move(done));
+  Decide([&](Now now, Effects* effects) { agent_->Reclaim(now, request, effects); });
+}
+
+void Engine::Lend() {
+  Decide([this](Now now, Effects* effects) { agent_->Lend(now, effects); });
+}
+
+void Engine::AnswerOwner() {
+  if (owners_waiting_.empty() || agent_->live_attempts() > 0) return;
+  const absl::Duration took = loop_->clock().Get().mono - *owner_asked_;
+  for (const auto& done : std::exchange(owners_waiting_, {})) done(took);
+}
+
+void Engine::Do(const SaveOwner& effect) {
+  if (const absl::Status saved = WriteOwnerFile(options_.state_dir, effect.state); !saved.ok()) {
+    LogError("the owner's wish holds, but would not survive a restart of the worker",
+             {{"error", saved.ToString()}});
+  }
+}
+
+void Engine::Do(const Sleep& effect) {
+  LogInfo("going to sleep", {{"reason", effect.reason}});
+  system_.Ask<absl::Status>(
+      [power = machine_.power] { return power->Sleep(); },
+      [this, reason = effect.reason](const absl::Status& accepted) {
+        if (!accepted.ok()) LogError("the power command failed", {{"error", accepted.ToString()}});
+        // A command may return only after the machine is awake again.
+        const absl::Duration slept = surroundings_.TakeSuspended();
+        Decide([&](Now now, Effects* effects) {
+          if (!accepted.ok()) {
+            agent_->OnSleepFailed(now, effects);
+          } else if (slept > absl::ZeroDuration()) {
+            agent_->OnResumed(now, slept, effects);
+          } else {
+            agent_->OnFallingAsleep(reason, effects);
+          }
+        });
+      });
+}
+
+void Engine::Do(const Note& effect) {
+  Log(effect.warning ? LogLevel::kWarning : LogLevel::kInfo, effect.text);
+}
+
+void Engine::Shutdown(std::function<void()> done) {
+  on_exit_ = std::move(done);
+  Decide([this](Now now, Effects* effects) {
+    agent_->Leave(now, "its worker was stopped", options_.stop_ranks_on_exit, effects);
+  });
+}
+
+void Engine::ExitWhenReady() {
+  if (!on_exit_ || goodbye_said_) return;
+  // The last return may have made it ready.
+  if (!agent_->ReadyToExit()) Tick();
+  if (!agent_->ReadyToExit()) return;
+  goodbye_said_ = true;
+  if (!agent_->connection().connected()) return std::exchange(on_exit_, nullptr)();
+  link_->Finish();
+  loop_->At(loop_->clock().Get().mono + kGoodbye, [this] {
+    if (on_exit_) std::exchange(on_exit_, nullptr)();
+  });
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,146 @@
+// The worker's shell: feeds the agent with what happens and does what the agent wants done.
+#ifndef HPC_WORKER_RUNTIME_ENGINE_H_
+#define HPC_WORKER_RUNTIME_ENGINE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "worker/core/agent.h"
+#include "worker/os/seams.h"
+#include "worker/runtime/attempt_runner.h"
+#include "worker/runtime/background.h"
+#include "worker/runtime/event_loop.h"
+#include "worker/runtime/link.h"
+#include "worker/runtime/output.h"
+#include "worker/runtime/surroundings.h"
+
+namespace hpc::worker {
+
+struct EngineOptions {
+  std::string node;
+  uint64_t incarnation = 0;
+  std::string state_dir;
+  Endpoint coordinator;
+  std::string address;  // "": the source address towards the coordinator
+  std::string supervisor_program;
+  std::string hpc_py_dir;            // "": not there
+  std::vector<std::string> own_env;  // "KEY=VALUE", what ranks inherit
+  bool can_wake_by_hook = false;
+  bool stop_ranks_on_exit = false;
+};
+
+struct Machine {
+  HostProbe* host = nullptr;
+  DeviceProbe* devices = nullptr;
+  PythonProbe* python = nullptr;
+  Power* power = nullptr;
+};
+
+// Everything is on the loop's thread.
+class Engine : public AttemptObserver {
+ public:
+  // Takes the loop's after-round hook.
+  Engine(EventLoop* loop, const EngineOptions& options, const Machine& machine, Link* link);
+  ~Engine() override;
+
+  // Finds the attempts of an earlier process and begins to connect. DataLoss: the owner's file is
+  // damaged.
+  absl::Status Start();
+  // Called once, when the coordinator first says welcome, with the address it was told.
+  void OnFirstWelcome(std::function<void(const std::string& address)> callback) {
+    on_first_welcome_ = std::move(callback);
+  }
+  // Says goodbye, then calls `done`. Ranks live on unless the options say otherwise.
+  void Shutdown(std::function<void()> done);
+
+  // The owner, on this PC. `done` is called once nothing runs for the cluster any more, with the
+  // time that took.
+  void Reclaim(const YieldRequest& request, std::function<void(absl::Duration)> done);
+  void Lend();
+
+  // After Start.
+  const Agent& agent() const { return *agent_; }
+  const EngineOptions& options() const { return options_; }
+
+  // ---- AttemptObserver
+  void OnPrepared(const Prepared& prepared) override;
+  void OnEnvironment(const EnvironmentReport& report) override;
+  void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) override;
+  void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
+                    absl::Duration ended_ago) override;
+  void OnOutput(AttemptRef ref, const OutputGrown& output) override;
+  void OnRendezvous(const RendezvousReport& report) override;
+  void OnStoppedItself(AttemptRef ref, const std::string& reason) override;
+  void OnReturned(AttemptRef ref, const std::string& lost_reason) override;
+
+ private:
+  void Adopt();
+  // Lets the agent decide and carries out what it wants. Safe from within itself.
+  void Decide(const std::function<void(Now, Effects*)>& event);
+  void Tick();
+  void SetTimer();
+  void AfterRound();
+
+  void Do(const OpenLink& effect);
+  void Do(const CloseLink& effect);
+  void Do(const Say& effect) { Send(effect.message); }
+  void Do(const SayHeartbeat& effect);
+  void Do(const PrepareAttempt& effect);
+  void Do(const StartAttempt& effect);
+  void Do(const StopAttempt& effect);
+  void Do(const DropAttempt& effect) { output_.DropWhenDone(effect.ref); }
+  void Do(const ExtendLeases& effect);
+  void Do(const SaveOwner& effect);
+  void Do(const Sleep& effect);
+  void Do(const Note& effect);
+
+  void Send(const WorkerMessage& message);
+  void OnMessage(const CoordinatorMessage& message);
+  void OnWelcome();
+  void OnLinkClosed(const absl::Status& why);
+  void DeleteFiles(AttemptRef ref);
+  void AnswerOwner();
+  void ExitWhenReady();
+
+  EventLoop* const loop_;
+  const EngineOptions options_;
+  const Machine machine_;
+  Link* const link_;
+  // Apart, so that a dead network disk below some working directory stops neither connecting nor
+  // killing.
+  Background disk_;
+  Background system_;
+  Surroundings surroundings_;
+  RunnerContext context_;
+  Output output_;
+  std::unique_ptr<Agent> agent_;
+  std::map<AttemptRef, std::unique_ptr<AttemptRunner>> runners_;
+
+  bool deciding_ = false;
+  std::vector<Effect> effects_;
+  EventLoop::TimerId timer_ = 0;
+  std::mt19937_64 random_;
+
+  // While our address is being found, what is said waits here for the hello to go first.
+  std::optional<std::vector<WorkerMessage>> before_open_;
+  uint64_t opening_ = 0;  // which OpenLink that belongs to
+  std::string address_;
+  std::function<void(const std::string&)> on_first_welcome_;
+
+  std::optional<MonoTime> owner_asked_;
+  std::vector<std::function<void(absl::Duration)>> owners_waiting_;
+  std::function<void()> on_exit_;
+  bool goodbye_said_ = false;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_ENGINE_H_

@@ -1,0 +1,347 @@
+#include "worker/runtime/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "common/files.h"
+#include "common/status_matchers.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/engine_rig.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+constexpr AttemptRef kRef{12, 1};
+
+class EngineTest : public EngineRig {
+ protected:
+  void SetUp() override {
+    StartWorker();
+    Connect();
+  }
+  bool Exists(const std::string& path) const {
+    struct stat info;
+    return stat(path.c_str(), &info) == 0;
+  }
+  void ForgetAndWait(AttemptRef ref) {
+    link_->Say(Forget{ref});
+    RunUntil([&] {
+      AckOutput();
+      return engine_->agent().attempts().count(ref) == 0;
+    });
+  }
+};
+
+TEST_F(EngineTest, IntroducesItself) {
+  EXPECT_EQ(link_->identities[0].node, "pc1");
+  EXPECT_EQ(link_->identities[0].incarnation, 7u);
+  EXPECT_EQ(link_->identities[0].address, "127.0.0.1");
+  EXPECT_THAT(link_->inventories[0].devices, SizeIs(2));
+  EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
+}
+
+TEST_F(EngineTest, RunsAnAttemptFromPrepareToForget) {
+  RunAttempt(ShellAttempt(kRef, "echo out; echo err >&2"));
+  WaitReturned(kRef);
+  const auto ended = link_->Heard<RankEnded>();
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].exit.exit_code, 0);
+  EXPECT_FALSE(ended[0].exit.after_stop);
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  EXPECT_EQ(OutputOf(kRef, 0, false), "out\n");
+  EXPECT_EQ(OutputOf(kRef, 0, true), "err\n");
+  EXPECT_TRUE(Exists(AttemptDir(dir_, kRef)));
+  ForgetAndWait(kRef);
+  EXPECT_FALSE(Exists(AttemptDir(dir_, kRef)));
+  EXPECT_FALSE(Exists(RunDir(dir_, 12)));
+}
+
+TEST_F(EngineTest, KeepsTheFilesUntilTheirOutputIsAcknowledged) {
+  RunAttempt(ShellAttempt(kRef, "echo out"));
+  WaitReturned(kRef);
+  link_->Say(Forget{kRef});
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  loop_->RunOnce(absl::ZeroDuration());
+  EXPECT_TRUE(Exists(AttemptDir(dir_, kRef)));
+  AckOutput();
+  RunUntil([&] { return engine_->agent().attempts().empty(); });
+}
+
+TEST_F(EngineTest, ReportsWhatRanksWereStartedWith) {
+  python_.facts.facts = {{"python", "3.11.2"}, {"torch", "2.13.0"}};
+  RunAttempt(ShellAttempt(kRef, "true"));
+  RunUntil([&] { return !link_->Heard<EnvironmentReport>().empty(); });
+  const EnvironmentReport report = link_->Heard<EnvironmentReport>()[0];
+  EXPECT_THAT(report.facts, Contains(Pair("torch", "2.13.0")));
+  EXPECT_THAT(report.added, Contains(Pair("RANK", "0")));
+  EXPECT_THAT(report.added, Contains(Pair("MASTER_ADDR", "127.0.0.1")));
+}
+
+TEST_F(EngineTest, RanksFindTheirVariables) {
+  Prepare prepare =
+      ShellAttempt(kRef,
+                   "echo $RANK $WORLD_SIZE $MASTER_ADDR $TORCHELASTIC_USE_AGENT_STORE $MINE; "
+                   "cat $HPC_PARAMS_FILE");
+  prepare.env = {{"MINE", "my own"}};
+  prepare.params = {{"lr", "0.1"}};
+  RunAttempt(prepare);
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  EXPECT_EQ(OutputOf(kRef, 0, false), "0 1 127.0.0.1 True my own\n{\"lr\":\"0.1\"}");
+}
+
+TEST_F(EngineTest, AFailureIsToldInTheRanksOwnWords) {
+  RunAttempt(ShellAttempt(kRef, "echo first >&2; echo the last words >&2; exit 3"));
+  WaitReturned(kRef);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.exit_code, 3);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.message, "first\nthe last words");
+}
+
+TEST_F(EngineTest, APythonTracebackComesFromTheErrorFile) {
+  RunAttempt(ShellAttempt(
+      kRef,
+      R"(printf '{"message":{"message":"ValueError: x","extraInfo":{"py_callstack":"Trace"}}}')"
+      R"( > $TORCHELASTIC_ERROR_FILE; exit 1)"));
+  WaitReturned(kRef);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.message, "ValueError: x");
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.traceback, "Trace");
+}
+
+TEST_F(EngineTest, AStopEndsTheRanks) {
+  RunAttempt(ShellAttempt(kRef, "sleep 1000"));
+  link_->Say(Stop{kRef, absl::Seconds(10), "cancelled"});
+  WaitReturned(kRef);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.signal, SIGTERM);
+  EXPECT_TRUE(link_->Heard<RankEnded>()[0].exit.after_stop);
+  EXPECT_EQ(link_->Heard<AttemptReturned>()[0].lost_reason, "");
+}
+
+TEST_F(EngineTest, AStopRightAfterPrepareUndoesIt) {
+  link_->Say(ShellAttempt(kRef, "true"));
+  link_->Say(Stop{kRef, absl::Seconds(10), "pc2 cannot prepare"});
+  WaitReturned(kRef);
+  EXPECT_THAT(link_->Heard<Started>(), IsEmpty());
+}
+
+TEST_F(EngineTest, AStopOfWhatIsPreparedUndoesIt) {
+  link_->Say(ShellAttempt(kRef, "true"));
+  RunUntil([&] { return !link_->Heard<Prepared>().empty(); });
+  link_->Say(Stop{kRef, absl::Seconds(10), "pc2 cannot prepare"});
+  WaitReturned(kRef);
+  EXPECT_THAT(link_->Heard<RankEnded>(), IsEmpty());
+}
+
+struct Refusal {
+  const char* what;
+  std::function<void(Prepare*)> change;
+  absl::StatusCode code;
+  const char* words;
+};
+
+TEST_F(EngineTest, RefusesWhatCannotRunHereAndNamesIt) {
+  const std::vector<Refusal> refusals = {
+      {"command", [](Prepare* p) { p->command = {"no-such-program"}; }, absl::StatusCode::kNotFound,
+       "pc1: command 'no-such-program' was not found in PATH /usr/bin:/bin"},
+      {"not executable", [](Prepare* p) { p->command = {"/etc/passwd"}; },
+       absl::StatusCode::kPermissionDenied, "'/etc/passwd' is not executable"},
+      {"directory", [](Prepare* p) { p->workdir = "/nowhere"; }, absl::StatusCode::kNotFound,
+       "working directory /nowhere does not exist on pc1"},
+      {"no directory", [](Prepare* p) { p->workdir = "/etc/passwd"; },
+       absl::StatusCode::kFailedPrecondition, "is not a directory on pc1"},
+      {"device", [](Prepare* p) { p->devices = {5}; }, absl::StatusCode::kUnavailable,
+       "pc1: there is no device 5; it has 2 devices"},
+      {"address", [](Prepare* p) { p->peers[0].address = "192.0.2.1"; },
+       absl::StatusCode::kUnavailable, "192.0.2.1"},
+      {"size", [](Prepare* p) { p->command.push_back(std::string(200 << 10, 'x')); },
+       absl::StatusCode::kFailedPrecondition, "128 KiB"},
+      {"placement", [](Prepare* p) { p->node_rank = 3; }, absl::StatusCode::kFailedPrecondition,
+       "contradicts"},
+  };
+  AttemptRef ref{100, 1};
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.what);
+    ++ref.run;
+    Prepare prepare = ShellAttempt(ref, "true");
+    refusal.change(&prepare);
+    link_->Say(prepare);
+    RunUntil([&] {
+      const auto prepared = link_->Heard<Prepared>();
+      return !prepared.empty() && prepared.back().ref == ref;
+    });
+    EXPECT_THAT(link_->Heard<Prepared>().back().status,
+                StatusIs(refusal.code, HasSubstr(refusal.words)));
+    WaitReturned(ref);
+    EXPECT_FALSE(Exists(AttemptDir(dir_, ref)));
+    ForgetAndWait(ref);
+  }
+}
+
+TEST_F(EngineTest, SendsMetrics) {
+  RunAttempt(ShellAttempt(kRef,
+                          "echo '{\"step\": 5, \"time\": 10, \"loss\": 0.5}' >> $HPC_METRICS_FILE; "
+                          "echo 'nonsense' >> $HPC_METRICS_FILE; "
+                          "printf '{\"loss\": NaN}' >> $HPC_METRICS_FILE"));
+  WaitReturned(kRef);
+  std::vector<MetricPoint> points;
+  int64_t end = 0;
+  for (const MetricData& data : link_->Heard<MetricData>()) {
+    points.insert(points.end(), data.points.begin(), data.points.end());
+    end = data.end_offset;
+  }
+  ASSERT_THAT(points, SizeIs(2));
+  EXPECT_EQ(points[0].step, 5);
+  EXPECT_EQ(points[0].at, absl::FromUnixSeconds(10));
+  // Without a step of its own it has the number of its line.
+  EXPECT_EQ(points[1].step, 2);
+  EXPECT_TRUE(std::isnan(points[1].value));
+  EXPECT_EQ(end, 59);
+}
+
+TEST_F(EngineTest, AConnectionThatBreaksLosesNothing) {
+  RunAttempt(
+      ShellAttempt(kRef, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4"));
+  RunUntil([&] { return OutputOf(kRef, 0, false) == "one\n"; });
+  link_->Break(absl::UnavailableError("reset"));
+  ASSERT_OK(WriteFileAtomically(dir_ + "/go", ""));
+  RunUntil([&] { return engine_->agent().live_attempts() == 0; });
+  RunUntil([&] { return link_->open; });
+  const HeldAttempt held = link_->hellos.back().attempts.at(0);
+  EXPECT_TRUE(held.returned);
+  EXPECT_EQ(held.ranks.at(0).exit->exit_code, 4);
+  link_->Say(Welcome{});
+  link_->Say(LogAck{{kRef, 0, false}, 2});
+  link_->Say(LogAck{{kRef, 0, true}, 0});
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  EXPECT_EQ(link_->Heard<LogData>().back().offset, 2);
+  EXPECT_EQ(OutputOf(kRef, 0, false), "one\ntwo\n");
+}
+
+TEST_F(EngineTest, AnotherWorkerProcessFindsRunningRanksAgain) {
+  RunAttempt(ShellAttempt(kRef, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two"));
+  const int64_t pid = link_->Heard<Started>()[0].ranks[0].pid;
+  KillWorker();
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  const HeldAttempt held = link_->hellos[0].attempts.at(0);
+  EXPECT_TRUE(held.started);
+  EXPECT_FALSE(held.returned);
+  EXPECT_EQ(held.ranks.at(0).pid, pid);
+  link_->Say(Welcome{});
+  link_->Say(LogAck{{kRef, 0, false}, 0});
+  link_->Say(LogAck{{kRef, 0, true}, 0});
+  ASSERT_OK(WriteFileAtomically(dir_ + "/go", ""));
+  WaitReturned(kRef);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.exit_code, 0);
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  EXPECT_EQ(OutputOf(kRef, 0, false), "one\ntwo\n");
+}
+
+TEST_F(EngineTest, AnotherWorkerProcessFindsWhatEndedMeanwhile) {
+  RunAttempt(ShellAttempt(kRef, "while [ ! -e go ]; do sleep 0.02; done; echo words >&2; exit 9"));
+  KillWorker();
+  ASSERT_OK(WriteFileAtomically(dir_ + "/go", ""));
+  // The journal is complete when nothing answers any more.
+  EventLoop loop(&clock_);
+  while (SupervisorClient::Attach(&loop, AttemptDir(dir_, kRef),
+                                  {[](const SupervisorEvent&) {}, [](const std::string&) {}})
+             .ok()) {
+    loop.RunOnce(absl::Milliseconds(10));
+  }
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  const HeldAttempt held = link_->hellos[0].attempts.at(0);
+  EXPECT_TRUE(held.returned);
+  EXPECT_EQ(held.ranks.at(0).exit->exit_code, 9);
+  EXPECT_EQ(held.ranks.at(0).exit->message, "words");
+  link_->Say(Welcome{});
+  link_->Say(LogAck{{kRef, 0, false}, 0});
+  link_->Say(LogAck{{kRef, 0, true}, 0});
+  RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
+  EXPECT_EQ(OutputOf(kRef, 0, true), "words\n");
+}
+
+TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
+  RunAttempt(ShellAttempt(kRef, "sleep 1000"));
+  std::optional<absl::Duration> took;
+  YieldRequest request;
+  request.reason = "a game";
+  engine_->Reclaim(request, [&](absl::Duration d) { took = d; });
+  RunUntil([&] { return took.has_value(); });
+  EXPECT_LT(*took, absl::Seconds(10));
+  EXPECT_EQ(engine_->agent().live_attempts(), 0);
+  EXPECT_TRUE(link_->Heard<OwnerChanged>()[0].reclaimed);
+  KillWorker();
+  StartWorker();
+  EXPECT_TRUE(engine_->agent().yield().reclaimed());
+}
+
+TEST_F(EngineTest, GoesToSleepWhenToldTo) {
+  link_->Say(GoToSleep{"nothing to do"});
+  RunUntil([&] { return !link_->Heard<Leaving>().empty(); });
+  EXPECT_EQ(power_.sleeps, 1);
+}
+
+TEST_F(EngineTest, AFailedSleepIsShownByANewHello) {
+  power_.answer = absl::FailedPreconditionError("no");
+  link_->Say(GoToSleep{"nothing to do"});
+  RunUntil([&] { return link_->hellos.size() == 2; });
+  EXPECT_THAT(link_->Heard<Leaving>(), IsEmpty());
+}
+
+TEST_F(EngineTest, SaysGoodbye) {
+  bool gone = false;
+  engine_->Shutdown([&] { gone = true; });
+  RunUntil([&] { return link_->finished; });
+  EXPECT_THAT(link_->Heard<Leaving>(), SizeIs(1));
+  EXPECT_FALSE(gone);
+  link_->Break(absl::OkStatus());
+  EXPECT_TRUE(gone);
+}
+
+TEST_F(EngineTest, LeavesRanksToTheNextWorker) {
+  RunAttempt(ShellAttempt(kRef, "sleep 1000"));
+  const pid_t pid = static_cast<pid_t>(link_->Heard<Started>()[0].ranks[0].pid);
+  bool gone = false;
+  engine_->Shutdown([&] { gone = true; });
+  RunUntil([&] { return gone; });
+  EXPECT_EQ(kill(pid, 0), 0);
+  EXPECT_THAT(link_->Heard<Leaving>(), IsEmpty());
+}
+
+TEST_F(EngineTest, EndsRanksWithItselfIfAskedTo) {
+  KillWorker();
+  options_.stop_ranks_on_exit = true;
+  StartWorker();
+  Connect();
+  RunAttempt(ShellAttempt(kRef, "sleep 1000"));
+  bool gone = false;
+  engine_->Shutdown([&] { gone = true; });
+  RunUntil([&] { return gone; });
+  EXPECT_THAT(link_->Heard<AttemptReturned>()[0].lost_reason, HasSubstr("its worker was stopped"));
+  EXPECT_THAT(link_->Heard<Leaving>(), SizeIs(1));
+}
+
+TEST_F(EngineTest, AnAttemptThatCannotBeUnderstoodIsCleanedAway) {
+  KillWorker();
+  ASSERT_OK(MakeDirs(dir_ + "/attempts/5.1"));
+  ASSERT_OK(WriteFileAtomically(dir_ + "/attempts/5.1/attempt.json", "{\"run\":"));
+  ASSERT_OK(MakeDirs(dir_ + "/attempts/nonsense"));
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
+  EXPECT_THAT(ListAttempts(dir_), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hpc::worker

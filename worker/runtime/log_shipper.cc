@@ -1,0 +1,134 @@
+#include "worker/runtime/log_shipper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/files.h"
+#include "common/log.h"
+#include "worker/core/rank_environment.h"
+
+namespace hpc::worker {
+
+void LogShipper::Add(AttemptRef ref, const std::string& attempt_dir,
+                     const std::vector<int32_t>& ranks, bool known) {
+  for (int32_t rank : ranks) {
+    for (bool is_stderr : {false, true}) {
+      Stream& stream = streams_[{ref, rank, is_stderr}];
+      stream.path = OutputFile(attempt_dir, rank, is_stderr);
+      stream.waiting = known;
+    }
+  }
+}
+
+void LogShipper::Remove(AttemptRef ref) {
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    if (it->first.ref != ref) {
+      ++it;
+      continue;
+    }
+    in_flight_ -= it->second.sent - it->second.acked;
+    it = streams_.erase(it);
+  }
+}
+
+void LogShipper::OnOutput(AttemptRef ref, int32_t rank, bool is_stderr, int64_t bytes,
+                          int64_t cut_bytes, bool ended) {
+  auto it = streams_.find({ref, rank, is_stderr});
+  if (it == streams_.end()) return;
+  Stream& stream = it->second;
+  stream.size = std::max(stream.size, bytes);
+  stream.cut_bytes = std::max(stream.cut_bytes, cut_bytes);
+  stream.ended = stream.ended || ended;
+}
+
+void LogShipper::OnReturned(AttemptRef ref) {
+  for (auto& [id, stream] : streams_) {
+    if (id.ref != ref) continue;
+    struct stat info;
+    if (stat(stream.path.c_str(), &info) == 0) {
+      stream.size = std::max<int64_t>(stream.size, info.st_size);
+    }
+    stream.ended = true;
+  }
+}
+
+void LogShipper::OnConnected() {
+  for (auto& [id, stream] : streams_) stream.waiting = true;
+}
+
+void LogShipper::OnAck(const LogAck& ack) {
+  auto it = streams_.find(ack.stream);
+  if (it == streams_.end()) return;
+  Stream& stream = it->second;
+  in_flight_ -= stream.sent - stream.acked;
+  if (stream.waiting) {
+    stream.waiting = false;
+    stream.sent = ack.offset;
+    stream.end_said = false;
+  }
+  stream.acked = std::min(ack.offset, stream.sent);
+  in_flight_ += stream.sent - stream.acked;
+}
+
+void LogShipper::Pump() {
+  for (bool sent = true; sent && in_flight_ < kWindowBytes;) {
+    sent = false;
+    for (auto& [id, stream] : streams_) {
+      if (in_flight_ >= kWindowBytes) break;
+      sent = SendPiece(id, &stream) || sent;
+    }
+  }
+}
+
+bool LogShipper::SendPiece(const StreamId& id, Stream* stream) {
+  if (stream->waiting || stream->end_said) return false;
+  if (stream->sent >= stream->size) {
+    if (!stream->ended) return false;
+    stream->end_said = true;
+    stream->file.Reset();
+    send_(LogEnd{id, stream->cut_bytes});
+    return false;
+  }
+  if (!stream->file.ok()) {
+    stream->file.Reset(open(stream->path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  LogData data{id, stream->sent, {}};
+  data.data.resize(static_cast<size_t>(std::min(kPieceBytes, stream->size - stream->sent)));
+  const ssize_t n = pread(stream->file.get(), data.data.data(), data.data.size(), stream->sent);
+  if (n <= 0) {
+    LogWarning("output cannot be read back; the rest of it is lost",
+               {{"file", stream->path},
+                {"offset", stream->sent},
+                {"error", n < 0 ? ErrnoStatus(errno, "read").ToString() : "file is too short"}});
+    stream->size = stream->sent;
+    stream->ended = true;
+    return true;
+  }
+  data.data.resize(static_cast<size_t>(n));
+  stream->sent += n;
+  in_flight_ += n;
+  send_(std::move(data));
+  return true;
+}
+
+bool LogShipper::Done(AttemptRef ref) const {
+  return std::all_of(streams_.begin(), streams_.end(), [&](const auto& entry) {
+    const Stream& stream = entry.second;
+    return entry.first.ref != ref || (stream.end_said && stream.acked >= stream.size);
+  });
+}
+
+int64_t LogShipper::AcknowledgedBytes(AttemptRef ref) const {
+  int64_t bytes = 0;
+  for (const auto& [id, stream] : streams_) {
+    if (id.ref == ref) bytes += stream.acked;
+  }
+  return bytes;
+}
+
+}  // namespace hpc::worker

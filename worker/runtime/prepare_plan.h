@@ -1,0 +1,34 @@
+// Everything about an attempt that can be found out before anything is started.
+#ifndef HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
+#define HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "worker/core/messages.h"
+#include "worker/core/rank_environment.h"
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+struct PreparePlan {
+  // Not OK: the attempt cannot run here; see coordinator's PreparedReport for the codes.
+  absl::Status status;
+  std::string program;  // resolved
+  RankPrograms ranks;
+  PythonFacts python;
+};
+
+struct PrepareContext {
+  std::string state_dir;
+  LocalFacts facts;
+  PythonProbe* python = nullptr;
+};
+
+// Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's
+// files. May block; nothing is left behind when it fails.
+PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_PREPARE_PLAN_H_

@@ -1,0 +1,45 @@
+#include "worker/runtime/rank_exit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "absl/strings/str_cat.h"
+#include "worker/runtime/rank_report.h"
+
+namespace hpc::worker {
+
+RankExit ToRankExit(const RankExited& event) {
+  RankExit exit;
+  if (WIFSIGNALED(event.wait_status)) {
+    exit.signal = WTERMSIG(event.wait_status);
+  } else {
+    exit.exit_code = WEXITSTATUS(event.wait_status);
+  }
+  exit.after_stop = event.after_stop;
+  return exit;
+}
+
+RankExit ToRankExit(const RankStartFailed& event) {
+  RankExit exit;
+  exit.exit_code = event.error == ENOENT ? 127 : 126;
+  exit.message = absl::StrCat(event.what, ": ", strerror(event.error));
+  return exit;
+}
+
+bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+  const auto report = ReadErrorFile(attempt_dir, rank);
+  if (!report) return false;
+  exit->message = report->message;
+  exit->traceback = report->traceback;
+  return true;
+}
+
+void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+  if (exit->exit_code == 0 || !exit->message.empty()) return;
+  if (!ExplainByErrorFile(attempt_dir, rank, exit)) {
+    exit->message = ReadLastWords(attempt_dir, rank);
+  }
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,32 @@
+// Why a rank failed, in its own words.
+#ifndef HPC_WORKER_RUNTIME_RANK_REPORT_H_
+#define HPC_WORKER_RUNTIME_RANK_REPORT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace hpc::worker {
+
+struct RankReport {
+  std::string message;
+  std::string traceback;
+};
+
+// What a program wrote to TORCHELASTIC_ERROR_FILE: PyTorch's Python form, its C++ form. nullopt: it
+// is neither.
+std::optional<RankReport> ParseErrorFile(absl::string_view text);
+
+// The last lines of a text, at most `lines` and `bytes`, without blank ones at its end.
+std::string LastLines(absl::string_view text, int lines, size_t bytes);
+
+// The rank's error file; nullopt if it wrote none.
+std::optional<RankReport> ReadErrorFile(const std::string& attempt_dir, int32_t rank);
+
+// The last lines of its stderr as far as it is on disk.
+std::string ReadLastWords(const std::string& attempt_dir, int32_t rank);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_RANK_REPORT_H_
