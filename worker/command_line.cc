@@ -1,0 +1,181 @@
+#include "worker/command_line.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/toml_config.h"
+#include "common/version.h"
+
+namespace hpc::worker {
+namespace {
+
+// As typed, before it is understood.
+struct Typed {
+  std::string coordinator, level = "info", reclaim_for, grace;
+};
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "";
+  const std::string full = name;
+  return full.substr(0, full.find('.'));
+}
+
+// The folder of this program's file.
+std::filesystem::path ProgramDir() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
+  const std::string group = "Running the worker";
+  auto option = [&](const char* name, auto& value, const char* env, const char* help) {
+    app->add_option(name, value, help)->envname(env)->group(group);
+  };
+  auto flag = [&](const char* name, bool& value, const char* env, const char* help) {
+    app->add_flag(name, value, help)->envname(env)->group(group);
+  };
+  option("--coordinator", typed->coordinator, "HPC_WORKER_COORDINATOR",
+         "Where the coordinator listens: ADDR:PORT or unix:PATH");
+  option("--name", out->name, "HPC_WORKER_NAME", "This node's name (default: the host name)");
+  option("--address", out->address, "HPC_WORKER_ADDRESS",
+         "IP address that other nodes reach this PC at (default: the one that traffic to the "
+         "coordinator leaves from)");
+  option("--cpu-slots", out->cpu_slots, "HPC_WORKER_CPU_SLOTS",
+         "Ranks to take at a time where there is no GPU (default: 1)");
+  flag("--insecure", out->insecure, "HPC_WORKER_INSECURE",
+       "Speak plain text over TCP: anybody on the network can read it and pose as the coordinator");
+  option("--power-command", out->power_command, "HPC_WORKER_POWER_COMMAND",
+         "Shell command that puts the PC to sleep (default: logind's suspend)");
+  flag("--wake-hook-known", out->wake_hook_known, "HPC_WORKER_WAKE_HOOK_KNOWN",
+       "The coordinator has a hook that can wake this PC");
+  flag("--stop-ranks-on-exit", out->stop_ranks_on_exit, "HPC_WORKER_STOP_RANKS_ON_EXIT",
+       "End the ranks when the worker is stopped, instead of leaving them to the next worker");
+  option("--supervisor", out->supervisor, "HPC_WORKER_SUPERVISOR",
+         "The hpc-supervisor program (default: beside this one)");
+  option("--hpc-py", out->hpc_py_dir, "HPC_WORKER_HPC_PY",
+         "Folder of hpc.py (default: ../share/hpcctl/python beside this program)");
+  option("--ready-fd", out->ready_fd, "HPC_WORKER_READY_FD",
+         "Write 'ready name=... address=...' to this descriptor once connected");
+  option("--log-level", typed->level, "HPC_WORKER_LOG_LEVEL",
+         "debug, info, warning or error (default: info)");
+}
+
+void AddOwnerCommands(CLI::App* app, CommandLine* out, Typed* typed) {
+  using Command = CommandLine::Command;
+  CLI::App* reclaim = app->add_subcommand(
+      "reclaim", "Take this PC back: ranks end at once, nothing new is placed here");
+  reclaim->add_option("--for", typed->reclaim_for, "Lend it again after this time, as 2h or 30m");
+  reclaim->add_option("--reason", out->reason, "Shown to whoever asks why");
+  reclaim->add_option("--grace", typed->grace, "From SIGTERM to SIGKILL (default: 10s)");
+  reclaim->callback([out] { out->command = Command::kReclaim; });
+  CLI::App* lend = app->add_subcommand("lend", "Lend this PC to the cluster again");
+  lend->callback([out] { out->command = Command::kLend; });
+  CLI::App* status = app->add_subcommand("status", "What this PC does for the cluster");
+  status->callback([out] { out->command = Command::kStatus; });
+  for (CLI::App* command : {reclaim, lend, status}) {
+    command->fallthrough();
+    command->add_flag("--json", out->json, "Print the worker's answer as it is");
+  }
+}
+
+absl::Status Explain(const CLI::ParseError& error, int argc, const char* const* argv) {
+  const std::string what = error.what();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.empty() || word[0] == '-') continue;
+    const std::string meant = Nearest(word, {"reclaim", "lend", "status"});
+    if (!meant.empty() && meant != word && what.find(word) != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no command '", word, "'; did you mean '", meant, "'?"));
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(what, " (hpc-worker --help lists all options)"));
+}
+
+absl::StatusOr<std::optional<absl::Duration>> OptionalDuration(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  HPC_ASSIGN_OR_RETURN(const absl::Duration duration, ParseDuration(text));
+  return duration;
+}
+
+absl::Status FinishOwner(const Typed& typed, CommandLine* out) {
+  HPC_ASSIGN_OR_RETURN(out->reclaim_for, OptionalDuration(typed.reclaim_for));
+  HPC_ASSIGN_OR_RETURN(out->grace, OptionalDuration(typed.grace));
+  return CheckText("--reason", out->reason);
+}
+
+absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
+  if (typed.coordinator.empty()) {
+    return absl::InvalidArgumentError(
+        "--coordinator is missing: name the coordinator as ADDR:PORT or unix:PATH");
+  }
+  HPC_ASSIGN_OR_RETURN(out->coordinator, ParseEndpoint(typed.coordinator));
+  if (!out->coordinator.is_unix && !out->insecure) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the connection to ", out->coordinator.ToString(),
+                     " would be plain text; say --insecure if that is meant"));
+  }
+  if (out->name.empty()) out->name = HostName();
+  if (const absl::Status name = CheckNodeName(out->name); !name.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(name.message()), "; choose another with --name"));
+  }
+  if (out->cpu_slots < 1 || out->cpu_slots > 4096) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cpu-slots ", out->cpu_slots, " is not between 1 and 4096"));
+  }
+  if (!ParseLogLevel(typed.level, &out->log_level)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--log-level '", typed.level, "' is none of debug, info, warning and error"));
+  }
+  const std::filesystem::path dir = ProgramDir();
+  if (out->supervisor.empty()) out->supervisor = dir / "hpc-supervisor";
+  if (access(out->supervisor.c_str(), X_OK) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the supervisor '", out->supervisor, "' cannot be executed; name it with --supervisor"));
+  }
+  if (out->hpc_py_dir.empty()) {
+    const std::filesystem::path standard = (dir / "../share/hpcctl/python").lexically_normal();
+    if (std::filesystem::exists(standard / "hpc.py")) out->hpc_py_dir = standard;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+  CommandLine out;
+  Typed typed;
+  CLI::App app("Offers this PC to an hpcctl cluster, and gives it back to its owner.",
+               "hpc-worker");
+  app.set_version_flag("--version", Version());
+  app.add_option("--state-dir", out.state_dir,
+                 "Where the worker keeps its files (default: /var/lib/hpc-worker)")
+      ->envname("HPC_WORKER_STATE_DIR");
+  AddDaemonOptions(&app, &out, &typed);
+  AddOwnerCommands(&app, &out, &typed);
+  AddTomlConfig(&app);
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForVersion&) {
+    return absl::CancelledError(absl::StrCat("hpc-worker ", Version()));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    return absl::CancelledError(chosen.empty() ? app.help() : chosen[0]->help());
+  } catch (const CLI::ParseError& error) {
+    return Explain(error, argc, argv);
+  }
+  HPC_RETURN_IF_ERROR(out.command == CommandLine::Command::kDaemon ? FinishDaemon(typed, &out)
+                                                                   : FinishOwner(typed, &out));
+  return out;
+}
+
+}  // namespace hpc::worker

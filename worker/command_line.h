@@ -1,0 +1,47 @@
+// What hpc-worker is asked to do.
+#ifndef HPC_WORKER_COMMAND_LINE_H_
+#define HPC_WORKER_COMMAND_LINE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "common/log.h"
+
+namespace hpc::worker {
+
+struct CommandLine {
+  enum class Command { kDaemon, kReclaim, kLend, kStatus };
+  Command command = Command::kDaemon;
+  std::string state_dir = "/var/lib/hpc-worker";
+
+  // ---- the daemon
+  Endpoint coordinator;
+  std::string name;     // of the node
+  std::string address;  // "": the source address towards the coordinator
+  int cpu_slots = 1;
+  bool insecure = false;
+  int ready_fd = -1;
+  std::string power_command;  // "": logind's suspend
+  bool wake_hook_known = false;
+  bool stop_ranks_on_exit = false;
+  std::string supervisor;
+  std::string hpc_py_dir;
+  LogLevel log_level = LogLevel::kInfo;
+
+  // ---- the owner's commands
+  std::optional<absl::Duration> reclaim_for;  // unset: until lent
+  std::optional<absl::Duration> grace;
+  std::string reason;
+  bool json = false;
+};
+
+// InvalidArgument: says what was meant or what to do. Cancelled: help or version was asked for and
+// is the message.
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_COMMAND_LINE_H_

@@ -1,0 +1,135 @@
+#include "worker/daemon.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/notify.h"
+#include "common/state_dir.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
+#include "common/version.h"
+#include "worker/os/device_probe.h"
+#include "worker/os/host_probe.h"
+#include "worker/os/power_command.h"
+#include "worker/os/python_probe.h"
+#include "worker/runtime/control_server.h"
+#include "worker/runtime/coordinator_link.h"
+#include "worker/runtime/engine.h"
+#include "worker/runtime/event_loop.h"
+
+namespace hpc::worker {
+namespace {
+
+// Before any thread exists, so that every thread leaves these signals to the loop.
+UniqueFd TakeSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+uint64_t RandomNumber() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> env;
+  for (char** entry = environ; *entry != nullptr; ++entry) env.emplace_back(*entry);
+  return env;
+}
+
+EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir) {
+  EngineOptions options;
+  options.node = command.name;
+  options.incarnation = RandomNumber();
+  options.state_dir = state_dir.path();
+  options.coordinator = command.coordinator;
+  options.address = command.address;
+  options.supervisor_program = command.supervisor;
+  options.hpc_py_dir = command.hpc_py_dir;
+  options.own_env = OwnEnvironment();
+  options.can_wake_by_hook = command.wake_hook_known;
+  options.stop_ranks_on_exit = command.stop_ranks_on_exit;
+  return options;
+}
+
+// Fed by the loop itself: a loop that hangs shall be noticed.
+void FeedWatchdog(EventLoop* loop, absl::Duration interval) {
+  NotifySystemd("WATCHDOG=1");
+  loop->At(loop->clock().Get().mono + interval, [loop, interval] { FeedWatchdog(loop, interval); });
+}
+
+void StartWatchdog(EventLoop* loop) {
+  const char* limit = std::getenv("WATCHDOG_USEC");
+  int64_t limit_us = 0;
+  if (limit == nullptr || !absl::SimpleAtoi(limit, &limit_us) || limit_us <= 0) return;
+  FeedWatchdog(loop, absl::Microseconds(limit_us) / 2);
+}
+
+}  // namespace
+
+absl::Status RunDaemon(const CommandLine& command) {
+  SetLogLevel(command.log_level);
+  const UniqueFd signals = TakeSignals();
+  HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
+  if (!command.coordinator.is_unix) {
+    LogWarning(
+        "INSECURE: the connection to the coordinator is plain text; anybody on the network can "
+        "read it, and pose as the coordinator and run programs here",
+        {{"coordinator", command.coordinator.ToString()}});
+  }
+
+  const RealClock clock;
+  EventLoop loop(&clock);
+  const auto host = MakeHostProbe({.state_dir = state_dir.path()});
+  const auto devices = MakeDeviceProbe(command.cpu_slots);
+  const auto python = MakePythonProbe();
+  PowerCommand power(command.power_command);
+  const auto link = MakeCoordinatorLink(&loop, command.coordinator);
+  Engine engine(&loop, MakeOptions(command, state_dir),
+                {host.get(), devices.get(), python.get(), &power}, link.get());
+  engine.OnFirstWelcome([&](const std::string& address) {
+    NotifyReadyFd(command.ready_fd,
+                  absl::StrCat("ready name=", command.name, " address=", address));
+  });
+  HPC_RETURN_IF_ERROR(engine.Start());
+  HPC_ASSIGN_OR_RETURN(const auto control, ControlServer::Listen(&loop, state_dir.path(), &engine));
+
+  bool stopping = false;
+  loop.Add(signals.get(), EPOLLIN, [&](uint32_t) {
+    signalfd_siginfo info;
+    if (read(signals.get(), &info, sizeof info) != sizeof info) return;
+    // A second one means: now.
+    if (std::exchange(stopping, true)) return loop.Stop();
+    LogInfo("stopping", {{"signal", info.ssi_signo}});
+    NotifySystemd("STOPPING=1");
+    engine.Shutdown([&] { loop.Stop(); });
+  });
+  StartWatchdog(&loop);
+  LogInfo("worker is running", {{"version", Version()},
+                                {"node", command.name},
+                                {"state_dir", state_dir.path()},
+                                {"coordinator", command.coordinator.ToString()}});
+  NotifySystemd("READY=1");
+  loop.Run();
+  loop.Remove(signals.get());
+  LogInfo("worker has stopped");
+  return absl::OkStatus();
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,27 @@
+// hpc-worker: the daemon of a PC, and its owner's commands to it.
+#include <cstdio>
+#include <string>
+
+#include "worker/command_line.h"
+#include "worker/daemon.h"
+#include "worker/owner_command.h"
+
+int main(int argc, char** argv) {
+  using hpc::worker::CommandLine;
+  const auto command = hpc::worker::ParseCommandLine(argc, argv);
+  if (absl::IsCancelled(command.status())) {
+    std::printf("%s\n", std::string(command.status().message()).c_str());
+    return 0;
+  }
+  absl::Status status = command.status();
+  if (status.ok() && command->command == CommandLine::Command::kDaemon) {
+    status = hpc::worker::RunDaemon(*command);
+  } else if (status.ok()) {
+    const auto text = hpc::worker::RunOwnerCommand(*command);
+    if (text.ok()) std::fputs(text->c_str(), stdout);
+    status = text.status();
+  }
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "hpc-worker: %s\n", std::string(status.message()).c_str());
+  return command.ok() ? 1 : 2;
+}
