@@ -60,7 +60,8 @@ absl::Status CheckFolder(const std::string& path) {
 
 int64_t Row::Int(int64_t if_null) {
   const int column = next_++;
-  if (sqlite3_column_type(stmt_, column) == SQLITE_NULL) return if_null;
+  // SQLite itself reads NULL as 0.
+  if (if_null != 0 && sqlite3_column_type(stmt_, column) == SQLITE_NULL) return if_null;
   return sqlite3_column_int64(stmt_, column);
 }
 
