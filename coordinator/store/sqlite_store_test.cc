@@ -39,7 +39,7 @@ class SqliteStoreTest : public ::testing::Test {
 
   void Reopen() {
     store_ = nullptr;
-    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.File("cluster.db"));
+    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.File("hpc.db"));
     ASSERT_OK(opened);
     store_ = *std::move(opened);
   }

@@ -47,7 +47,7 @@ bool Succeeded(pid_t pid) {
 
 class StoreTroubleTest : public ::testing::Test {
  protected:
-  std::string Path() const { return dir_.File("cluster.db"); }
+  std::string Path() const { return dir_.File("hpc.db"); }
 
   std::unique_ptr<Store> MustOpen() {
     absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(Path());
@@ -97,9 +97,9 @@ TEST_F(StoreTroubleTest, APowerCutLeavesWholeBatches) {
   for (size_t kept = 0; kept <= log.size(); kept += 1021) {
     SCOPED_TRACE(kept);
     const TempDir cut;
-    ASSERT_OK(WriteFileAtomically(cut.File("cluster.db"), database));
-    ASSERT_OK(WriteFileAtomically(cut.File("cluster.db-wal"), log.substr(0, kept)));
-    absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(cut.File("cluster.db"));
+    ASSERT_OK(WriteFileAtomically(cut.File("hpc.db"), database));
+    ASSERT_OK(WriteFileAtomically(cut.File("hpc.db-wal"), log.substr(0, kept)));
+    absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(cut.File("hpc.db"));
     ASSERT_OK(store);
     const Snapshot snapshot = *(*store)->Load();
     ASSERT_EQ(snapshot.last_run, snapshot.last_event);
@@ -147,7 +147,7 @@ TEST_F(StoreTroubleTest, ADatabaseLockedByAnotherIsUnavailableAndLosesNothing) {
   const std::unique_ptr<Connection> other = *Connection::Open(Path(), absl::ZeroDuration());
   ASSERT_OK(other->Execute("BEGIN IMMEDIATE"));
   EXPECT_THAT(store->Commit({.changes = {MakeRun(1)}}),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cluster.db: locked")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("hpc.db: locked")));
   ASSERT_OK(other->Execute("ROLLBACK"));
   EXPECT_OK(store->Commit({.changes = {MakeRun(1)}}));
 }
@@ -263,14 +263,14 @@ class SmallDiskTest : public ::testing::Test {
 };
 
 TEST_F(SmallDiskTest, AFullDiskStopsCommitsAndLosesNothing) {
-  const std::unique_ptr<Store> store = *OpenSqliteStore(dir_.File("cluster.db"));
+  const std::unique_ptr<Store> store = *OpenSqliteStore(dir_.File("hpc.db"));
   ASSERT_OK(store->Commit({.changes = {MakeRun(1)}}));
   FillDisk();
   RunRecord large = MakeRun(2);
   large.reason = std::string(100'000, 'x');
   EXPECT_THAT(store->Commit({.changes = {large}}),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("cluster.db"), HasSubstr("free space"))));
+                       AllOf(HasSubstr("hpc.db"), HasSubstr("free space"))));
   EXPECT_THAT(store->Load()->runs, ElementsAre(MakeRun(1)));
   FreeDisk();
   EXPECT_OK(store->Commit({.changes = {large}}));
@@ -278,7 +278,7 @@ TEST_F(SmallDiskTest, AFullDiskStopsCommitsAndLosesNothing) {
 
 TEST_F(SmallDiskTest, ACommitThatIsRefusedForSpaceIsNotThereAfterARestartEither) {
   {
-    const std::unique_ptr<Store> store = *OpenSqliteStore(dir_.File("cluster.db"));
+    const std::unique_ptr<Store> store = *OpenSqliteStore(dir_.File("hpc.db"));
     ASSERT_OK(store->Commit({.changes = {MakeRun(1)}}));
     FillDisk();
     RunRecord large = MakeRun(2);
@@ -286,7 +286,7 @@ TEST_F(SmallDiskTest, ACommitThatIsRefusedForSpaceIsNotThereAfterARestartEither)
     EXPECT_FALSE(store->Commit({.changes = {large}}).ok());
   }
   FreeDisk();
-  EXPECT_THAT((*OpenSqliteStore(dir_.File("cluster.db")))->Load()->runs, ElementsAre(MakeRun(1)));
+  EXPECT_THAT((*OpenSqliteStore(dir_.File("hpc.db")))->Load()->runs, ElementsAre(MakeRun(1)));
 }
 
 TEST_F(SmallDiskTest, AFullDiskKeepsOutputUntilThereIsSpace) {
@@ -322,9 +322,9 @@ TEST_F(SmallDiskTest, ASegmentThatCannotBeSealedIsKeptAsItIs) {
 }
 
 TEST_F(SmallDiskTest, AReadOnlyDiskIsRefusedAtTheStart) {
-  ASSERT_OK(OpenSqliteStore(dir_.File("cluster.db")));
+  ASSERT_OK(OpenSqliteStore(dir_.File("hpc.db")));
   ASSERT_EQ(mount("none", dir_.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
-  EXPECT_THAT(OpenSqliteStore(dir_.File("cluster.db")),
+  EXPECT_THAT(OpenSqliteStore(dir_.File("hpc.db")),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("cannot be written")));
   EXPECT_THAT(OpenSqliteStore(dir_.File("new.db")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Read-only file system")));
