@@ -23,7 +23,10 @@ constexpr int64_t kScopePoll = 1 * kMs;
 // A worker that does not read must not keep a finished supervisor: the journal has it all.
 constexpr int64_t kLastWords = 2000 * kMs;
 
-std::string Failed(const char* what) { return std::string(what) + ": " + strerror(errno); }
+bool Failed(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  return false;
+}
 
 UniqueFd CatchSignals() {
   for (const int ignored : {SIGHUP, SIGINT, SIGPIPE}) signal(ignored, SIG_IGN);
@@ -44,7 +47,7 @@ Supervisor::Supervisor(SupervisorSpec spec)
             [this](const SupervisorCommand& command) { OnCommand(command); }),
       ranks_(spec_.ranks.size()) {}
 
-std::string Supervisor::Prepare(UniqueFd worker_socket) {
+bool Supervisor::Prepare(UniqueFd worker_socket) {
   if (!poller_.ok()) return Failed("epoll");
   signals_ = CatchSignals();
   if (!signals_.ok()) return Failed("signalfd");
@@ -59,7 +62,7 @@ std::string Supervisor::Prepare(UniqueFd worker_socket) {
       ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   ChooseContainment();
-  return "";
+  return true;
 }
 
 void Supervisor::ChooseContainment() {

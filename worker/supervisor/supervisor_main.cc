@@ -47,11 +47,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   hpc::worker::Supervisor supervisor(std::move(*spec));
-  const std::string error = supervisor.Prepare(TakeWorkerSocket());
-  if (!error.empty()) {
-    fprintf(stderr, "%s\n", error.c_str());
-    return 1;
-  }
+  if (!supervisor.Prepare(TakeWorkerSocket())) return 1;
   supervisor.Run();
   return 0;
 }
