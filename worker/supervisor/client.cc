@@ -101,7 +101,8 @@ void SocketClient::OnReadable() {
     const auto event = DecodeSupervisorEvent(buffer.substr(0, n));
     // One that a newer supervisor knows and we do not.
     if (!event) continue;
-    if (!Deliver(*event)) return;
+    // Behind AllGone nothing is read any more, and nothing was lost.
+    if (!Deliver(*event) || !socket_.ok()) return;
   }
 }
 
