@@ -27,8 +27,10 @@ class NodeLink {
  public:
   virtual ~NodeLink() = default;
 
-  // A program comes with PrepareAttempt only.
-  virtual void Send(const NodeCommand& command, const RunProgram* program) = 0;
+  // Any command but PrepareAttempt, which comes with what is to be executed.
+  virtual void Send(const NodeCommand& command) = 0;
+  virtual void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
+                           const RunProgram& program) = 0;
   virtual void SendWelcome(const Welcome& welcome) = 0;
   // Durable so far, so that the worker may drop it; also sent once per stream after the welcome.
   virtual void AckLog(const LogStreamId& stream, int64_t offset) = 0;
@@ -43,6 +45,8 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void Poke() = 0;
+  // What the run waits for may read differently now. Soft: at most twice a second.
+  virtual void PokeProgress() {}
 };
 
 // Sends wake-up packets, or runs a wake hook.
@@ -77,7 +81,11 @@ class Engine {
   void Wake(const std::string& node, const std::string& who,
             std::function<void(absl::Status)> done);
 
-  // ---- nodes. On failure the caller closes the stream with that status.
+  // Called by Flush too: whatever `done` then reads of cluster() is on disk.
+  void AfterCommit(std::function<void()> done);
+
+  // ---- nodes. On failure the caller closes the stream with that status. A report about an attempt
+  // that was replaced is no failure: the node is told to forget that attempt.
   absl::Status OnHello(const NodeHello& hello, NodeLink* link);
   absl::Status OnHeartbeat(const Session& session);
   // The link is not used after this.
@@ -103,6 +111,7 @@ class Engine {
                          std::vector<MetricPoint> points);
 
   // ---- reading
+  Now now() const;
   const Cluster& cluster() const;
   Store& store();
   LogStore& logs();
@@ -119,11 +128,11 @@ class Engine {
   // that cannot be written: the daemon must stop, since nothing further can be promised.
   absl::Status Flush();
   MonoTime NextDeadline() const;
-  // Says goodbye to every link and watcher.
+  // Closes every link.
   void Shutdown(const absl::Status& reason);
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,51 @@
+// Output of ranks on its way to the log store: appended as it comes, made durable together, and
+// acknowledged after that.
+#ifndef HPC_COORDINATOR_RUNTIME_LOG_INTAKE_H_
+#define HPC_COORDINATOR_RUNTIME_LOG_INTAKE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "coordinator/store/log_store.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+struct LogReceipt {
+  std::string node;  // which to tell
+  LogStreamId stream;
+  int64_t length = 0;
+};
+
+class LogIntake {
+ public:
+  explicit LogIntake(LogStore* logs) : logs_(logs) {}
+
+  // OutOfRange: bytes before `offset` are missing; the worker must begin again where it was last
+  // acknowledged. Anything else is a disk that cannot be written.
+  absl::Status Data(const std::string& node, const LogStreamId& stream, int64_t offset,
+                    absl::string_view data, absl::Time now);
+  absl::Status End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes);
+
+  bool dirty() const { return !receipts_.empty(); }
+  // A stream has ended: somebody may be waiting for just that.
+  bool urgent() const { return urgent_; }
+
+  // Makes all of it durable, but for `batch`, which the caller commits. Returns what then may be
+  // acknowledged.
+  absl::StatusOr<std::vector<LogReceipt>> Flush(WriteBatch* batch);
+
+ private:
+  LogStore* logs_;
+  std::map<LogStreamId, LogReceipt> receipts_;
+  bool urgent_ = false;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_LOG_INTAKE_H_

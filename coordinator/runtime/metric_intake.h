@@ -1,0 +1,51 @@
+// Metric points on their way to the store. A batch is known by the offset of the metrics file
+// behind it: one that comes again after a reconnect is dropped, and acknowledged.
+#ifndef HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
+#define HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+struct MetricReceipt {
+  std::string node;  // which to tell
+  MetricOffset offset;
+};
+
+class MetricIntake {
+ public:
+  explicit MetricIntake(Store* store) : store_(store) {}
+
+  absl::Status Add(const std::string& node, const MetricOffset& offset,
+                   std::vector<MetricPoint> points);
+
+  bool dirty() const { return !receipts_.empty(); }
+
+  // Moves everything into `batch`; what is returned may be acknowledged once that is committed.
+  std::vector<MetricReceipt> Flush(WriteBatch* batch);
+
+  // Up to where the file of a rank is known, by rank. Ranks that never sent anything are missing.
+  absl::StatusOr<std::map<int32_t, int64_t>> Offsets(AttemptRef ref);
+  // No attempt of the run will send any more.
+  void Forget(RunId run);
+
+ private:
+  absl::StatusOr<std::map<int32_t, int64_t>*> Known(AttemptRef ref);
+
+  Store* store_;
+  std::map<AttemptRef, std::map<int32_t, int64_t>> known_;
+  std::vector<MetricPoint> points_;
+  std::map<std::pair<AttemptRef, int32_t>, MetricReceipt> receipts_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_

@@ -1,0 +1,128 @@
+#include "coordinator/runtime/output_tracker.h"
+
+#include <algorithm>
+#include <set>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace hpc::coordinator {
+
+absl::Status OutputTracker::Restore(MonoTime now, const Snapshot& snapshot) {
+  std::set<RunId> placed;
+  for (const AttemptRecord& attempt : snapshot.attempts) placed.insert(attempt.ref.run);
+  for (const RunId run : placed) HPC_RETURN_IF_ERROR(Load(now, run));
+  return absl::OkStatus();
+}
+
+absl::Status OutputTracker::Load(MonoTime now, RunId run) {
+  HPC_ASSIGN_OR_RETURN(const RunDetail detail, store_->GetRun(run));
+  for (const PlacementRecord& placement : detail.placements) Add(placement);
+  for (const RankRecord& rank : detail.ranks) Add(rank);
+  for (const LogStreamRecord& stream : detail.log_streams) {
+    StreamEnded({stream.ref, stream.rank, stream.is_stderr});
+  }
+  if (IsTerminal(detail.record.state)) End(run, now);
+  return absl::OkStatus();
+}
+
+void OutputTracker::End(RunId run, MonoTime now) {
+  const auto found = runs_.find(run);
+  if (found == runs_.end() || found->second.ended) return;
+  found->second.ended = now;
+  ending_[run] = &found->second;
+}
+
+void OutputTracker::Apply(MonoTime now, const Change& change) {
+  if (const auto* placement = std::get_if<PlacementRecord>(&change)) {
+    Add(*placement);
+  } else if (const auto* rank = std::get_if<RankRecord>(&change)) {
+    Add(*rank);
+  } else if (const auto* run = std::get_if<RunRecord>(&change)) {
+    if (IsTerminal(run->state)) End(run->id, now);
+  }
+}
+
+void OutputTracker::Add(const PlacementRecord& placement) {
+  runs_[placement.ref.run].attempts[placement.ref.number].nodes[placement.node] = {
+      placement.first_rank, placement.ranks};
+}
+
+void OutputTracker::Add(const RankRecord& rank) {
+  const bool started = rank.pid != 0 || rank.exit || rank.started_at != absl::InfinitePast();
+  if (!started) return;
+  runs_[rank.ref.run].attempts[rank.ref.number].ranks[rank.rank].node = rank.node;
+}
+
+const OutputTracker::Attempt* OutputTracker::Find(AttemptRef ref) const {
+  const auto run = runs_.find(ref.run);
+  if (run == runs_.end()) return nullptr;
+  const auto attempt = run->second.attempts.find(ref.number);
+  return attempt == run->second.attempts.end() ? nullptr : &attempt->second;
+}
+
+absl::Status OutputTracker::CheckNode(MonoTime now, const std::string& node, AttemptRef ref) {
+  if (Find(ref) == nullptr) HPC_RETURN_IF_ERROR(Load(now, ref.run));
+  const Attempt* attempt = Find(ref);
+  if (attempt != nullptr && attempt->nodes.contains(node)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("attempt ", ref.ToString(), " was never placed on node ", node));
+}
+
+absl::Status OutputTracker::CheckRank(MonoTime now, const std::string& node, AttemptRef ref,
+                                      int32_t rank) {
+  HPC_RETURN_IF_ERROR(CheckNode(now, node, ref));
+  const Placement& placement = Find(ref)->nodes.at(node);
+  if (rank >= placement.first_rank && rank < placement.first_rank + placement.ranks) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " of attempt ", ref.ToString(), " does not run on node ", node));
+}
+
+void OutputTracker::StreamEnded(const LogStreamId& stream) {
+  const auto run = runs_.find(stream.ref.run);
+  if (run == runs_.end()) return;
+  const auto attempt = run->second.attempts.find(stream.ref.number);
+  if (attempt == run->second.attempts.end()) return;
+  Rank& rank = attempt->second.ranks[stream.rank];
+  (stream.is_stderr ? rank.stderr_ended : rank.stdout_ended) = true;
+}
+
+bool OutputTracker::Finished(const Run& run, absl::Duration over_for,
+                             const std::function<bool(const std::string&)>& connected) {
+  if (over_for >= kPatience) return true;
+  for (const auto& [number, attempt] : run.attempts) {
+    for (const auto& [index, rank] : attempt.ranks) {
+      if (rank.stdout_ended && rank.stderr_ended) continue;
+      if (over_for < kPatienceWithAbsent || connected(rank.node)) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<RunId> OutputTracker::TakeComplete(
+    MonoTime now, const std::function<bool(const std::string&)>& connected) {
+  std::vector<RunId> complete;
+  for (auto& [id, run] : ending_) {
+    const absl::Duration over_for = now - *run->ended;
+    if (Finished(*run, over_for, connected)) complete.push_back(id);
+    run->absent_passed = over_for >= kPatienceWithAbsent;
+  }
+  for (const RunId id : complete) {
+    ending_.erase(id);
+    runs_.erase(id);
+  }
+  return complete;
+}
+
+MonoTime OutputTracker::NextDeadline() const {
+  MonoTime next = MonoTime::Infinite();
+  for (const auto& [id, run] : ending_) {
+    next = std::min(next, *run->ended + (run->absent_passed ? kPatience : kPatienceWithAbsent));
+  }
+  return next;
+}
+
+}  // namespace hpc::coordinator

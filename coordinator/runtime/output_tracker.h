@@ -1,0 +1,88 @@
+// Which output is still to come: of every run with an attempt, who runs its ranks, and which of
+// their streams have ended. A run that is over keeps its followers until all has come, or is given
+// up.
+#ifndef HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
+#define HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/store/log_store.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+class OutputTracker {
+ public:
+  // How long output is waited for once a run is over: from nodes that are connected, and from nodes
+  // that are not.
+  static constexpr absl::Duration kPatience = absl::Seconds(10);
+  static constexpr absl::Duration kPatienceWithAbsent = absl::Seconds(3);
+
+  explicit OutputTracker(Store* store) : store_(store) {}
+
+  // Takes over what a coordinator before this one had placed.
+  absl::Status Restore(MonoTime now, const Snapshot& snapshot);
+  // What the core has changed.
+  void Apply(MonoTime now, const Change& change);
+
+  // NotFound: the attempt was never placed on that node. InvalidArgument: it was, but without that
+  // rank. A run that is long over is looked up in the store and then tracked again for a while.
+  absl::Status CheckNode(MonoTime now, const std::string& node, AttemptRef ref);
+  absl::Status CheckRank(MonoTime now, const std::string& node, AttemptRef ref, int32_t rank);
+
+  void StreamEnded(const LogStreamId& stream);
+
+  // False while a run that is over still waits for output.
+  bool Complete(RunId run) const { return !runs_.contains(run); }
+  // Runs that are over and of which nothing more is waited for; they are forgotten here.
+  std::vector<RunId> TakeComplete(MonoTime now,
+                                  const std::function<bool(const std::string&)>& connected);
+  // When TakeComplete may find another run although nothing has happened.
+  MonoTime NextDeadline() const;
+
+ private:
+  struct Rank {
+    std::string node;
+    bool stdout_ended = false;
+    bool stderr_ended = false;
+  };
+  struct Placement {
+    int32_t first_rank = 0;
+    int32_t ranks = 0;
+  };
+  struct Attempt {
+    std::map<std::string, Placement> nodes;
+    std::map<int32_t, Rank> ranks;  // that have been started
+  };
+  struct Run {
+    std::map<int32_t, Attempt> attempts;
+    std::optional<MonoTime> ended;
+    bool absent_passed = false;  // TakeComplete has run after kPatienceWithAbsent
+  };
+
+  void Add(const PlacementRecord& placement);
+  void Add(const RankRecord& rank);
+  absl::Status Load(MonoTime now, RunId run);
+  void End(RunId run, MonoTime now);
+  const Attempt* Find(AttemptRef ref) const;
+  static bool Finished(const Run& run, absl::Duration over_for,
+                       const std::function<bool(const std::string&)>& connected);
+
+  Store* store_;
+  std::map<RunId, Run> runs_;
+  std::map<RunId, Run*> ending_;  // those of runs_ that are over
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_

@@ -1,0 +1,39 @@
+// Wakes PCs with magic packets: UDP datagrams to port 9 that a network card understands while the
+// PC is off.
+#ifndef HPC_COORDINATOR_RUNTIME_WAKE_ON_LAN_H_
+#define HPC_COORDINATOR_RUNTIME_WAKE_ON_LAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coordinator/runtime/engine.h"
+
+namespace hpc::coordinator {
+
+// 6 bytes of 0xff and the address 16 times. InvalidArgument: not "aa:bb:cc:dd:ee:ff" ('-' is as
+// good as ':'), or all zero.
+absl::StatusOr<std::string> MagicPacket(absl::string_view mac);
+
+// Where the packet for one interface goes: its subnet's broadcast address, if known, and
+// 255.255.255.255 for a subnet that has changed since.
+std::vector<std::string> WakeAddresses(const NetworkInterface& interface);
+
+class WakeOnLan final : public WakeSender {
+ public:
+  explicit WakeOnLan(uint16_t port = 9) : port_(port) {}
+
+  // FailedPrecondition: the node has no interface with a hardware address. OK if at least one
+  // packet was sent, else the error of the last one.
+  absl::Status Wake(const WakeNode& wake) override;
+
+ private:
+  uint16_t port_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_WAKE_ON_LAN_H_
