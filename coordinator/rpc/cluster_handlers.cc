@@ -1,0 +1,114 @@
+#include "coordinator/rpc/cluster_handlers.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/convert_node.h"
+#include "coordinator/rpc/limits.h"
+#include "coordinator/rpc/list_sources.h"
+#include "coordinator/rpc/run_rows.h"
+#include "coordinator/rpc/why.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr int64_t kEventsThatExplain = 50;
+
+}  // namespace
+
+void ClusterHandlers::GetStatus(const Caller&, const v1::GetStatusRequest&,
+                                Reply<v1::GetStatusResponse> reply) {
+  engine_->AfterCommit([this, reply] { reply(Status()); });
+}
+
+absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
+  EventFilter newest_event;
+  newest_event.newest = true;
+  newest_event.limit = 1;
+  RunFilter newest_run;
+  newest_run.limit = 1;
+  HPC_ASSIGN_OR_RETURN(const auto events, engine_->store().ListEvents(newest_event));
+  HPC_ASSIGN_OR_RETURN(const auto runs, engine_->store().ListRuns(newest_run));
+  const Cluster::Totals totals = engine_->cluster().GetTotals();
+  v1::GetStatusResponse out;
+  out.set_version(Version());
+  out.set_started_at_us(ToMicros(started_at_));
+  out.set_nodes(totals.nodes);
+  out.set_nodes_connected(totals.nodes_connected);
+  out.set_devices(totals.devices);
+  out.set_devices_free(totals.devices_free);
+  out.set_queued(totals.queued);
+  out.set_running(totals.running);
+  out.set_last_event(events.empty() ? 0 : events[0].id);
+  out.set_last_run(runs.empty() ? 0 : runs[0].record.id);
+  out.set_stale_refused(totals.stale_refused);
+  out.set_state_dir(state_dir_);
+  out.set_now_us(ToMicros(engine_->now().wall));
+  return out;
+}
+
+SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller&,
+                                                             const v1::ListEventsRequest& request) {
+  if (!request.node().empty()) HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
+  return std::make_unique<EventsSource>(engine_, request);
+}
+
+void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,
+                          Reply<v1::WhyResponse> reply) {
+  engine_->AfterCommit([this, subject = request.subject(), reply] { reply(WhyEither(subject)); });
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyEither(const std::string& subject) {
+  HPC_RETURN_IF_ERROR(CheckName("the run or node", subject, kMaxName));
+  RunId run = 0;
+  const bool number = absl::SimpleAtoi(subject, &run);
+  if (number) {
+    absl::StatusOr<v1::WhyResponse> why = WhyRun(run);
+    if (why.ok() || !engine_->cluster().FindNode(subject)) return why;
+  }
+  return WhyNode(subject);
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
+  HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
+  EventFilter filter;
+  filter.run = run;
+  filter.newest = true;
+  filter.limit = kEventsThatExplain;
+  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> events, engine_->store().ListEvents(filter));
+  v1::WhyResponse out;
+  out.set_subject(absl::StrCat("run ", run));
+  out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
+                         engine_->cluster().RendezvousState(run)));
+  for (const EventRecord& event : events) *out.add_events() = ToProto(event);
+  return out;
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name) {
+  for (const Cluster::NodeView& node : engine_->cluster().Nodes()) {
+    if (node.record.name != name) continue;
+    EventFilter filter;
+    filter.node = name;
+    filter.newest = true;
+    filter.limit = kEventsThatExplain;
+    HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> events,
+                         engine_->store().ListEvents(filter));
+    v1::WhyResponse out;
+    out.set_subject(absl::StrCat("node ", name));
+    out.set_now(ExplainNode(node));
+    for (const EventRecord& event : events) *out.add_events() = ToProto(event);
+    return out;
+  }
+  const std::string nearest = Nearest(name, engine_->cluster().NodeNames());
+  return absl::NotFoundError(
+      absl::StrCat("'", name, "' is neither a run's number nor a node's name",
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,39 @@
+// The service Cluster: status, events, and why.
+#ifndef HPC_COORDINATOR_RPC_CLUSTER_HANDLERS_H_
+#define HPC_COORDINATOR_RPC_CLUSTER_HANDLERS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "coordinator/rpc/stream_call.h"
+#include "coordinator/rpc/unary_call.h"
+#include "coordinator/runtime/engine.h"
+#include "hpc/v1/nodes.pb.h"
+
+namespace hpc::coordinator {
+
+class ClusterHandlers {
+ public:
+  ClusterHandlers(Engine* engine, std::string state_dir)
+      : engine_(engine), state_dir_(std::move(state_dir)), started_at_(engine->now().wall) {}
+
+  void GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
+                 Reply<v1::GetStatusResponse> reply);
+  void Why(const Caller& caller, const v1::WhyRequest& request, Reply<v1::WhyResponse> reply);
+  SourceOr<v1::ListEventsResponse> ListEvents(const Caller& caller,
+                                              const v1::ListEventsRequest& request);
+
+ private:
+  absl::StatusOr<v1::GetStatusResponse> Status();
+  absl::StatusOr<v1::WhyResponse> WhyRun(RunId run);
+  absl::StatusOr<v1::WhyResponse> WhyNode(const std::string& name);
+  absl::StatusOr<v1::WhyResponse> WhyEither(const std::string& subject);
+
+  Engine* const engine_;
+  const std::string state_dir_;
+  const absl::Time started_at_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_CLUSTER_HANDLERS_H_

@@ -1,0 +1,110 @@
+#include "coordinator/rpc/list_sources.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "common/status_macros.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/convert_node.h"
+#include "coordinator/rpc/convert_run.h"
+#include "coordinator/rpc/limits.h"
+#include "coordinator/rpc/run_rows.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr int64_t kLogBytesAtOnce = 256 << 10;
+
+}  // namespace
+
+// The first message comes even if it is empty: it carries the coordinator's time.
+absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
+  RunFilter page = filter_;
+  page.limit = kRowsPerMessage;
+  if (filter_.limit > 0) page.limit = std::min(page.limit, filter_.limit - told_);
+  std::vector<RunRow> rows;
+  if (page.limit > 0) {
+    HPC_ASSIGN_OR_RETURN(rows, engine_->store().ListRuns(page));
+  }
+  if (rows.empty() && begun_) return Step::kEnd;
+  begun_ = true;
+  message->set_now_us(ToMicros(engine_->now().wall));
+  size_t bytes = 0;
+  for (const RunRow& row : rows) {
+    const v1::Run& run = *message->add_runs() = ShowRun(*engine_, row);
+    filter_.before = row.record.id;
+    ++told_;
+    bytes += run.ByteSizeLong();
+    if (bytes >= kBytesPerMessage) break;
+  }
+  return Step::kMessage;
+}
+
+bool LogSource::Wanted(const LogRecord& record) const {
+  return (!request_.has_rank() || request_.rank() == record.stream.rank) &&
+         (!request_.has_attempt() || request_.attempt() == record.stream.ref.number);
+}
+
+absl::StatusOr<Step> LogSource::Next(v1::LogPiece* message) {
+  while (true) {
+    if (records_.empty()) {
+      HPC_ASSIGN_OR_RETURN(std::vector<LogRecord> records,
+                           engine_->logs().Read(request_.run(), position_, kLogBytesAtOnce));
+      if (records.empty()) return Step::kEnd;
+      records_.assign(std::make_move_iterator(records.begin()),
+                      std::make_move_iterator(records.end()));
+    }
+    LogRecord record = std::move(records_.front());
+    records_.pop_front();
+    position_ = record.next_position;
+    if (!Wanted(record)) continue;
+    *message = ToProto(std::move(record));
+    return Step::kMessage;
+  }
+}
+
+absl::StatusOr<Step> MetricsSource::Next(v1::ListMetricsResponse* message) {
+  filter_.limit = kRowsPerMessage;
+  HPC_ASSIGN_OR_RETURN(const std::vector<MetricRow> rows, engine_->store().ListMetrics(filter_));
+  if (rows.empty()) return Step::kEnd;
+  for (const MetricRow& row : rows) *message->add_points() = ToProto(row);
+  filter_.after_row = rows.back().row;
+  return Step::kMessage;
+}
+
+EventsSource::EventsSource(Engine* engine, const v1::ListEventsRequest& request)
+    : engine_(engine), follow_(request.follow()) {
+  filter_.after = request.after();
+  filter_.run = request.run();
+  filter_.node = request.node();
+  filter_.newest = request.newest() > 0;
+  filter_.limit = filter_.newest ? std::min(request.newest(), kRowsPerMessage) : kRowsPerMessage;
+}
+
+void EventsSource::OnOpen(std::function<void()> wake) {
+  wake_ = std::move(wake);
+  if (follow_) engine_->WatchEvents(this);
+}
+
+void EventsSource::Poke() {
+  look_ = true;
+  wake_();
+}
+
+absl::StatusOr<Step> EventsSource::Next(v1::ListEventsResponse* message) {
+  if (look_) {
+    HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> events,
+                         engine_->store().ListEvents(filter_));
+    filter_.newest = false;
+    filter_.limit = kRowsPerMessage;
+    for (const EventRecord& event : events) *message->add_events() = ToProto(event);
+    if (!events.empty()) filter_.after = events.back().id;
+    look_ = !events.empty();
+    if (!events.empty()) return Step::kMessage;
+  }
+  return follow_ ? Step::kWait : Step::kEnd;
+}
+
+}  // namespace hpc::coordinator

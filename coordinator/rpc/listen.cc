@@ -1,0 +1,85 @@
+#include "coordinator/rpc/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/unique_fd.h"
+
+namespace hpc::coordinator {
+namespace {
+
+absl::Status TryBind(const addrinfo& address, const std::string& name) {
+  const UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open a socket for ", name));
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) == 0 && listen(fd.get(), 1) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno == EADDRINUSE) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "cannot listen on ", name, ": another program uses that port; choose another one with",
+        " --listen, or find the program with: ss -ltnp"));
+  }
+  if (errno == EADDRNOTAVAIL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot listen on ", name, ": no interface of this machine has that address"));
+  }
+  return ErrnoStatus(errno, absl::StrCat("listen on ", name));
+}
+
+}  // namespace
+
+absl::Status CheckCanListen(const Endpoint& endpoint) {
+  const std::string name = endpoint.ToString();
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot listen on ", name, ": ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  return TryBind(*found, name);
+}
+
+absl::Status CheckSocketPath(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the socket's path ", path, " has ", path.size(), " characters, the kernel allows ",
+        sizeof(address.sun_path) - 1, "; choose a shorter one with --socket"));
+  }
+  const std::string folder = path.substr(0, path.rfind('/'));
+  struct stat info;
+  if (!folder.empty() && folder != path && stat(folder.c_str(), &info) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("listen on ", path, ": its folder"));
+  }
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot listen on ", path, ": it exists and is not a socket"));
+  }
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("cannot listen on ", path,
+                     ": another coordinator answers there; choose another path with", " --socket"));
+  }
+  return absl::OkStatus();  // left over by one that was killed; it is replaced
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,128 @@
+#include "coordinator/rpc/methods.h"
+
+#include <utility>
+
+#include "coordinator/rpc/bidi_call.h"
+#include "coordinator/rpc/stream_call.h"
+#include "coordinator/rpc/submit_stream.h"
+#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/worker_stream.h"
+#include "hpc/v1/nodes.grpc.pb.h"
+#include "hpc/v1/runs.grpc.pb.h"
+#include "hpc/v1/worker.grpc.pb.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// The generated services with every method accepted as bytes (wire.h says why).
+using R = v1::Runs;
+using RawRuns = R::WithRawMethod_Submit<R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<
+    R::WithRawMethod_Follow<R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
+        R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>;
+using N = v1::Nodes;
+using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<
+    N::WithRawMethod_Lend<N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::Service>>>>>;
+using C = v1::Cluster;
+using RawCluster =
+    C::WithRawMethod_GetStatus<C::WithRawMethod_ListEvents<C::WithRawMethod_Why<C::Service>>>;
+using RawWorker = v1::Worker::WithRawMethod_Connect<v1::Worker::Service>;
+
+// The rows of the table. `request` is the generated method that asks for the next call.
+class Table {
+ public:
+  explicit Table(CallHost* host) : host_(host) {}
+
+  template <typename Service, typename Request, typename Handlers, typename Handler>
+  void Unary(Service* service, Request request, Handlers* handlers, Handler handler) {
+    auto method = std::make_shared<UnaryMethod>();
+    method->accept = [service, request](grpc::ServerContext* context, grpc::ByteBuffer* bytes,
+                                        UnaryMethod::Writer* writer,
+                                        grpc::ServerCompletionQueue* queue, void* tag) {
+      (service->*request)(context, bytes, writer, queue, queue, tag);
+    };
+    method->handle = TypedUnary(handlers, handler);
+    UnaryCall::Accept(host_, std::move(method));
+  }
+
+  template <typename Service, typename Request, typename Handlers, typename Handler>
+  void Stream(Service* service, Request request, Handlers* handlers, Handler handler) {
+    auto method = std::make_shared<StreamMethod>();
+    method->accept = [service, request](grpc::ServerContext* context, grpc::ByteBuffer* bytes,
+                                        StreamMethod::Writer* writer,
+                                        grpc::ServerCompletionQueue* queue, void* tag) {
+      (service->*request)(context, bytes, writer, queue, queue, tag);
+    };
+    method->open = TypedStream(handlers, handler);
+    StreamCall::Accept(host_, std::move(method));
+  }
+
+  template <typename Service, typename Request>
+  void Bidi(Service* service, Request request, std::function<BidiCall*()> make) {
+    auto method = std::make_shared<BidiMethod>();
+    method->accept = [service, request](grpc::ServerContext* context, BidiMethod::Stream* stream,
+                                        grpc::ServerCompletionQueue* queue, void* tag) {
+      (service->*request)(context, stream, queue, queue, tag);
+    };
+    method->make = std::move(make);
+    BidiCall::Accept(host_, std::move(method));
+  }
+
+ private:
+  CallHost* const host_;
+};
+
+}  // namespace
+
+struct Methods::Services {
+  RawRuns runs;
+  RawNodes nodes;
+  RawCluster cluster;
+  RawWorker worker;
+};
+
+Methods::Methods(Engine* engine, const std::string& state_dir)
+    : engine_(engine),
+      runs_(engine),
+      nodes_(engine, &usage_),
+      cluster_(engine, state_dir),
+      services_(std::make_unique<Services>()) {}
+
+Methods::~Methods() = default;
+
+void Methods::Register(grpc::ServerBuilder* builder) {
+  builder->RegisterService(&services_->runs);
+  builder->RegisterService(&services_->nodes);
+  builder->RegisterService(&services_->cluster);
+  builder->RegisterService(&services_->worker);
+}
+
+void Methods::Accept(CallHost* host) {
+  Table table(host);
+  RawRuns* const runs = &services_->runs;
+  table.Unary(runs, &RawRuns::RequestSubmit, &runs_, &RunsHandlers::Submit);
+  table.Bidi(runs, &RawRuns::RequestSubmitMany, [this] { return new SubmitStream(engine_); });
+  table.Unary(runs, &RawRuns::RequestCancel, &runs_, &RunsHandlers::Cancel);
+  table.Stream(runs, &RawRuns::RequestFollow, &runs_, &RunsHandlers::Follow);
+  table.Stream(runs, &RawRuns::RequestList, &runs_, &RunsHandlers::List);
+  table.Unary(runs, &RawRuns::RequestGet, &runs_, &RunsHandlers::Get);
+  table.Stream(runs, &RawRuns::RequestReadLog, &runs_, &RunsHandlers::ReadLog);
+  table.Stream(runs, &RawRuns::RequestListMetrics, &runs_, &RunsHandlers::ListMetrics);
+  table.Unary(runs, &RawRuns::RequestListExperiments, &runs_, &RunsHandlers::ListExperiments);
+
+  RawNodes* const nodes = &services_->nodes;
+  table.Unary(nodes, &RawNodes::RequestList, &nodes_, &NodesHandlers::List);
+  table.Unary(nodes, &RawNodes::RequestReclaim, &nodes_, &NodesHandlers::Reclaim);
+  table.Unary(nodes, &RawNodes::RequestLend, &nodes_, &NodesHandlers::Lend);
+  table.Unary(nodes, &RawNodes::RequestSleep, &nodes_, &NodesHandlers::Sleep);
+  table.Unary(nodes, &RawNodes::RequestWake, &nodes_, &NodesHandlers::Wake);
+
+  RawCluster* const cluster = &services_->cluster;
+  table.Unary(cluster, &RawCluster::RequestGetStatus, &cluster_, &ClusterHandlers::GetStatus);
+  table.Stream(cluster, &RawCluster::RequestListEvents, &cluster_, &ClusterHandlers::ListEvents);
+  table.Unary(cluster, &RawCluster::RequestWhy, &cluster_, &ClusterHandlers::Why);
+
+  table.Bidi(&services_->worker, &RawWorker::RequestConnect,
+             [this] { return new WorkerStream(engine_, &usage_); });
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,42 @@
+// Every RPC that the coordinator serves, in one table: the way in, and what handles it.
+#ifndef HPC_COORDINATOR_RPC_METHODS_H_
+#define HPC_COORDINATOR_RPC_METHODS_H_
+
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <string>
+
+#include "coordinator/rpc/call_host.h"
+#include "coordinator/rpc/cluster_handlers.h"
+#include "coordinator/rpc/node_usage.h"
+#include "coordinator/rpc/nodes_handlers.h"
+#include "coordinator/rpc/runs_handlers.h"
+#include "coordinator/runtime/engine.h"
+
+namespace hpc::coordinator {
+
+class Methods {
+ public:
+  Methods(Engine* engine, const std::string& state_dir);
+  ~Methods();
+
+  // Before the server is built.
+  void Register(grpc::ServerBuilder* builder);
+  // Once it runs: begins to accept calls of every method. `host` must outlive all calls.
+  void Accept(CallHost* host);
+
+ private:
+  struct Services;
+
+  Engine* const engine_;
+  NodeUsage usage_;
+  RunsHandlers runs_;
+  NodesHandlers nodes_;
+  ClusterHandlers cluster_;
+  const std::unique_ptr<Services> services_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_METHODS_H_

@@ -1,0 +1,69 @@
+#include "coordinator/rpc/nodes_handlers.h"
+
+#include <utility>
+
+#include "common/text.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/convert_node.h"
+#include "coordinator/rpc/validate.h"
+
+namespace hpc::coordinator {
+namespace {
+
+template <typename Response>
+std::function<void(absl::Status)> EmptyReply(Reply<Response> reply) {
+  return [reply = std::move(reply)](const absl::Status& status) {
+    if (status.ok()) {
+      reply(Response());
+    } else {
+      reply(status);
+    }
+  };
+}
+
+}  // namespace
+
+void NodesHandlers::List(const Caller&, const v1::ListNodesRequest&,
+                         Reply<v1::ListNodesResponse> reply) {
+  engine_->AfterCommit([this, reply] {
+    v1::ListNodesResponse response;
+    for (const Cluster::NodeView& view : engine_->cluster().Nodes()) {
+      v1::Node* node = response.add_nodes();
+      *node = ToProto(view);
+      usage_->AddTo(node);
+    }
+    response.set_now_us(ToMicros(engine_->now().wall));
+    reply(std::move(response));
+  });
+}
+
+void NodesHandlers::Reclaim(const Caller& caller, const v1::ReclaimRequest& request,
+                            Reply<v1::ReclaimResponse> reply) {
+  if (absl::Status status = CheckReclaim(request); !status.ok()) return reply(status);
+  ReclaimRequest reclaim;
+  if (request.for_ms() > 0) reclaim.duration = FromMillis(request.for_ms());
+  reclaim.reason = request.reason();
+  reclaim.who = WhoIs(caller);
+  if (request.grace_ms() > 0) reclaim.grace = FromMillis(request.grace_ms());
+  engine_->Reclaim(request.node(), reclaim, EmptyReply<v1::ReclaimResponse>(std::move(reply)));
+}
+
+void NodesHandlers::Lend(const Caller& caller, const v1::LendRequest& request,
+                         Reply<v1::LendResponse> reply) {
+  if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  engine_->Lend(request.node(), WhoIs(caller), EmptyReply<v1::LendResponse>(std::move(reply)));
+}
+
+void NodesHandlers::Sleep(const Caller& caller, const v1::SleepRequest& request,
+                          Reply<v1::SleepResponse> reply) {
+  if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  engine_->Sleep(request.node(), WhoIs(caller), EmptyReply<v1::SleepResponse>(std::move(reply)));
+}
+
+void NodesHandlers::Wake(const Caller& caller, const v1::WakeRequest& request,
+                         Reply<v1::WakeResponse> reply) {
+  if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  engine_->Wake(request.node(), WhoIs(caller), EmptyReply<v1::WakeResponse>(std::move(reply)));
+}
+
+}  // namespace hpc::coordinator

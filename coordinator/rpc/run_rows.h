@@ -1,0 +1,26 @@
+// Reading one run as listings show it.
+#ifndef HPC_COORDINATOR_RPC_RUN_ROWS_H_
+#define HPC_COORDINATOR_RPC_RUN_ROWS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/ids.h"
+#include "coordinator/runtime/engine.h"
+#include "coordinator/store/store.h"
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::coordinator {
+
+// NotFound: "no run 99".
+absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run);
+
+// The row as clients see it, with what the core knows of a run that waits.
+v1::Run ShowRun(const Engine& engine, const RunRow& row);
+
+// What a run waits for, for a progress line; "" when it waits for nothing.
+std::string Progress(const Engine& engine, RunId run);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_RUN_ROWS_H_

@@ -1,0 +1,108 @@
+#include "coordinator/rpc/runs_handlers.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/convert_run.h"
+#include "coordinator/rpc/follow_source.h"
+#include "coordinator/rpc/list_sources.h"
+#include "coordinator/rpc/run_rows.h"
+#include "coordinator/rpc/validate.h"
+
+namespace hpc::coordinator {
+
+void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request,
+                          Reply<v1::SubmitResponse> reply) {
+  if (absl::Status status = CheckSubmit(request); !status.ok()) return reply(status);
+  RunRequest run = ToRunRequest(request.spec());
+  run.user = caller.user;
+  engine_->Submit(run, ToRunProgram(request), [reply](const absl::StatusOr<RunId>& id) {
+    if (!id.ok()) return reply(id.status());
+    v1::SubmitResponse response;
+    response.set_run(*id);
+    reply(response);
+  });
+}
+
+void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request,
+                          Reply<v1::CancelResponse> reply) {
+  const RunId run = request.run();
+  engine_->Cancel(run, WhoIs(caller), [this, run, reply](const absl::Status& status) {
+    if (status.ok()) return reply(v1::CancelResponse());
+    if (!absl::IsNotFound(status)) return reply(status);
+    // The core knows only runs that are not over.
+    const absl::StatusOr<RunRow> row = FindRunRow(engine_->store(), run);
+    if (!row.ok()) return reply(row.status());
+    reply(absl::FailedPreconditionError(
+        absl::StrCat("run ", run, " is over already: it ", Name(row->record.state))));
+  });
+}
+
+void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
+                       Reply<v1::RunDetail> reply) {
+  const RunId run = request.run();
+  const absl::StatusOr<RunDetail> detail = engine_->store().GetRun(run);
+  if (!detail.ok()) return reply(detail.status());
+  const absl::StatusOr<std::vector<MetricSummary>> metrics = engine_->store().SummarizeMetrics(run);
+  if (!metrics.ok()) return reply(metrics.status());
+  v1::RunDetail response = ToProto(*detail);
+  for (const MetricSummary& metric : *metrics) *response.add_metrics() = ToProto(metric);
+  if (detail->record.state == RunState::kQueued) {
+    AddWait(engine_->cluster().Waiting(engine_->now(), run), response.mutable_run());
+  }
+  response.set_rendezvous(engine_->cluster().RendezvousState(run));
+  response.set_now_us(ToMicros(engine_->now().wall));
+  reply(std::move(response));
+}
+
+void RunsHandlers::ListExperiments(const Caller&, const v1::ListExperimentsRequest&,
+                                   Reply<v1::ListExperimentsResponse> reply) {
+  const absl::StatusOr<std::vector<ExperimentRow>> rows = engine_->store().ListExperiments();
+  if (!rows.ok()) return reply(rows.status());
+  v1::ListExperimentsResponse response;
+  for (const ExperimentRow& row : *rows) *response.add_experiments() = ToProto(row);
+  response.set_now_us(ToMicros(engine_->now().wall));
+  reply(std::move(response));
+}
+
+absl::Status RunsHandlers::CheckExists(RunId run) {
+  return FindRunRow(engine_->store(), run).status();
+}
+
+SourceOr<v1::FollowResponse> RunsHandlers::Follow(const Caller&, const v1::FollowRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
+  return std::make_unique<FollowSource>(engine_, request);
+}
+
+SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
+                                                  const v1::ListRunsRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckListRuns(request));
+  RunFilter filter;
+  for (const int state : request.states()) filter.states.push_back(static_cast<RunState>(state));
+  if (request.has_experiment()) filter.experiment = request.experiment();
+  if (request.has_tag()) filter.tag = request.tag();
+  filter.before = request.before();
+  filter.limit = request.limit();
+  return std::make_unique<RunsSource>(engine_, filter);
+}
+
+SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
+  return std::make_unique<LogSource>(engine_, request);
+}
+
+SourceOr<v1::ListMetricsResponse> RunsHandlers::ListMetrics(const Caller&,
+                                                            const v1::ListMetricsRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
+  MetricFilter filter;
+  filter.run = request.run();
+  filter.key = request.key();
+  filter.after_row = request.after_row();
+  return std::make_unique<MetricsSource>(engine_, filter);
+}
+
+}  // namespace hpc::coordinator

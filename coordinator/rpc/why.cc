@@ -1,0 +1,64 @@
+#include "coordinator/rpc/why.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// What a run in this state does, without its reason.
+std::string Doing(const RunRow& row, const RunWait& wait) {
+  const std::string nodes = row.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.nodes));
+  switch (row.record.state) {
+    case RunState::kQueued:
+      return wait.queue_position > 0
+                 ? absl::StrCat("is queued, number ", wait.queue_position, " in the queue")
+                 : "waits";
+    case RunState::kStarting:
+      return absl::StrCat("is being started", nodes);
+    case RunState::kRunning:
+      return absl::StrCat("is running", nodes);
+    case RunState::kStopping:
+      return absl::StrCat("is being stopped", nodes);
+    case RunState::kSucceeded:
+      return "succeeded";
+    case RunState::kFailed:
+      return absl::StrCat("failed with exit code ", row.record.exit_code);
+    case RunState::kCancelled:
+      return "was cancelled";
+    case RunState::kTimedOut:
+      return "reached its time limit";
+  }
+  return "";
+}
+
+std::string Reason(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
+  if (IsTerminal(row.record.state) || row.record.state == RunState::kStopping) {
+    return row.record.reason;
+  }
+  if (!wait.text.empty()) return wait.text;
+  return rendezvous.empty() ? row.record.reason : rendezvous;
+}
+
+}  // namespace
+
+std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
+  std::string out =
+      absl::StrCat("run ", row.record.id, " (", row.record.request.name, ") ", Doing(row, wait));
+  const std::string reason = Reason(row, wait, rendezvous);
+  if (!reason.empty()) absl::StrAppend(&out, ": ", reason);
+  return out;
+}
+
+std::string ExplainNode(const Cluster::NodeView& node) {
+  std::string out = absl::StrCat("node ", node.record.name, " is ", node.state);
+  if (!node.record.reason.empty()) absl::StrAppend(&out, ": ", node.record.reason);
+  std::vector<std::string> attempts;
+  for (const AttemptRef& ref : node.attempts) attempts.push_back(ref.ToString());
+  if (!attempts.empty()) absl::StrAppend(&out, "; its devices are used by ", JoinWords(attempts));
+  return out;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,140 @@
+#include "coordinator/rpc/worker_stream.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/convert_node.h"
+#include "coordinator/rpc/convert_worker.h"
+#include "coordinator/rpc/limits.h"
+#include "coordinator/rpc/validate.h"
+
+namespace hpc::coordinator {
+
+using v1::WorkerMessage;
+
+// ------------------------------------------------------------------------------ the worker says
+
+void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) {
+  WorkerMessage message;
+  absl::Status status = Parse(bytes, &message);
+  if (status.ok()) status = session_ ? OnReport(message) : OnFirst(message);
+  if (status.ok()) return ReadNext();
+  LogWarning("a worker's connection is closed",
+             {{"peer", caller.peer},
+              {"node", session_ ? session_->node : message.hello().node()},
+              {"reason", status.message()}});
+  // Its process lives on, so nothing is concluded but that it has to connect again.
+  Disconnect(/*reset=*/false);
+  Finish(status);
+}
+
+absl::Status WorkerStream::OnFirst(const WorkerMessage& message) {
+  if (!message.has_hello()) {
+    return absl::InvalidArgumentError("the first message of a worker must be its hello");
+  }
+  const v1::Hello& hello = message.hello();
+  HPC_RETURN_IF_ERROR(CheckHello(hello));
+  HPC_RETURN_IF_ERROR(engine_->OnHello(FromProto(hello), this));
+  session_ = Session{hello.node(), hello.incarnation()};
+  return absl::OkStatus();
+}
+
+absl::Status WorkerStream::OnReport(const WorkerMessage& message) {
+  const Session& session = *session_;
+  switch (message.message_case()) {
+    case WorkerMessage::kHeartbeat:
+      usage_->Update(session.node, message.heartbeat());
+      return engine_->OnHeartbeat(session);
+    case WorkerMessage::kInventory:
+      return engine_->OnInventory(session, FromProto(message.inventory()));
+    case WorkerMessage::kOwnerChanged:
+      return engine_->OnOwnerChanged(session, message.owner_changed().reclaimed(),
+                                     FromProto(message.owner_changed()));
+    case WorkerMessage::kLeaving:
+      return engine_->OnLeaving(session, CleanText(message.leaving().reason(), kMaxReason));
+    case WorkerMessage::kPrepared:
+      return engine_->OnPrepared(session, FromProto(message.prepared()));
+    case WorkerMessage::kStarted:
+      return engine_->OnStarted(session, FromProto(message.started().ref()),
+                                FromProto(message.started()));
+    case WorkerMessage::kRankEnded: {
+      const v1::RankEnded& ended = message.rank_ended();
+      return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
+                                  FromProto(ended.exit()), FromMicros(ended.ended_ago_us()));
+    }
+    case WorkerMessage::kAttemptReturned:
+      return engine_->OnAttemptReturned(
+          session, FromProto(message.attempt_returned().ref()),
+          CleanText(message.attempt_returned().lost_reason(), kMaxReason));
+    case WorkerMessage::kRendezvous:
+      return engine_->OnRendezvous(session, FromProto(message.rendezvous()));
+    default:
+      return OnOutput(message);
+  }
+}
+
+absl::Status WorkerStream::OnOutput(const WorkerMessage& message) {
+  const Session& session = *session_;
+  switch (message.message_case()) {
+    case WorkerMessage::kEnvironment:
+      return engine_->OnEnvironment(session, FromProto(message.environment()));
+    case WorkerMessage::kLogData: {
+      const v1::LogData& data = message.log_data();
+      HPC_RETURN_IF_ERROR(CheckLogData(data));
+      return engine_->OnLog(session, FromProto(data), data.offset(), data.data());
+    }
+    case WorkerMessage::kLogEnd:
+      return engine_->OnLogEnd(session, FromProto(message.log_end()),
+                               message.log_end().cut_bytes());
+    case WorkerMessage::kMetricData:
+      return engine_->OnMetrics(session, FromProto(message.metric_data()),
+                                PointsOf(message.metric_data()));
+    case WorkerMessage::kHello:
+      return absl::InvalidArgumentError("a second hello on one connection");
+    default:
+      // A field of a later protocol version: it was added, so it can be ignored.
+      return absl::OkStatus();
+  }
+}
+
+// The worker's side closed the connection. A link that merely went silent looks different: nothing
+// arrives at all, and its lease runs out.
+void WorkerStream::OnEndOfInput() {
+  Disconnect(/*reset=*/true);
+  Finish(absl::OkStatus());
+}
+
+void WorkerStream::Disconnect(bool reset) {
+  if (!session_) return;
+  const Session session = *std::exchange(session_, std::nullopt);
+  usage_->Forget(session.node);
+  engine_->OnDisconnect(session, reset);
+}
+
+// --------------------------------------------------------------------------- the worker is told
+
+void WorkerStream::Send(const NodeCommand& command) { BidiCall::Send(ToProto(command)); }
+
+void WorkerStream::SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
+                               const RunProgram& program) {
+  BidiCall::Send(ToProto(prepare, run, program));
+}
+
+void WorkerStream::SendWelcome(const Welcome& welcome) { BidiCall::Send(ToProto(welcome)); }
+
+void WorkerStream::AckLog(const LogStreamId& stream, int64_t offset) {
+  BidiCall::Send(LogAck(stream, offset));
+}
+
+void WorkerStream::AckMetrics(const MetricOffset& offset) { BidiCall::Send(MetricAck(offset)); }
+
+void WorkerStream::Close(const absl::Status& reason) {
+  if (session_) usage_->Forget(session_->node);
+  session_.reset();
+  Finish(reason);
+}
+
+}  // namespace hpc::coordinator
