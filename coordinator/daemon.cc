@@ -1,0 +1,94 @@
+#include "coordinator/daemon.h"
+
+#include <stdio.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/notify.h"
+#include "common/state_dir.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "coordinator/rpc/server.h"
+#include "coordinator/runtime/engine.h"
+#include "coordinator/runtime/wake_hook.h"
+#include "coordinator/runtime/wake_on_lan.h"
+#include "coordinator/stop_signal.h"
+#include "coordinator/store/log_store.h"
+#include "coordinator/store/sqlite_store.h"
+#include "coordinator/watchdog.h"
+
+namespace hpc::coordinator {
+namespace {
+
+ClusterOptions ClusterOptionsOf(const Options& options) {
+  ClusterOptions cluster;
+  cluster.lease = options.lease;
+  cluster.heartbeat_interval = options.lease / 3;
+  return cluster;
+}
+
+std::unique_ptr<WakeSender> MakeWakeSender(const Options& options) {
+  if (options.wake_hook.empty()) return std::make_unique<WakeOnLan>();
+  return std::make_unique<WakeHook>(options.wake_hook);
+}
+
+absl::Status MakeFolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return absl::OkStatus();
+  return MakeDirs(path.substr(0, slash));
+}
+
+void SayReady(const Options& options, const Server& server) {
+  std::string line = "ready";
+  if (!server.address().empty()) absl::StrAppend(&line, " listen=", server.address());
+  absl::StrAppend(&line, " socket=", options.socket);
+  printf("%s\n", line.c_str());
+  fflush(stdout);
+  if (!server.address().empty()) {
+    LogWarning(absl::StrCat("INSECURE: anyone who can reach ", server.address(),
+                            " can run programs on every node"));
+  }
+  NotifyReadyFd(options.ready_fd, line);
+  NotifySystemd("READY=1");
+}
+
+}  // namespace
+
+absl::Status RunDaemon(const Options& options) {
+  SetLogLevel(options.log_level);
+  BlockStopSignals();
+  HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
+  HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
+  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(state.File("hpc.db")));
+  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<LogStore> logs,
+                       LogStore::Open(state.File("logs"), LogStoreOptions()));
+  HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
+  const RealClock clock;
+  const std::unique_ptr<WakeSender> wake_sender = MakeWakeSender(options);
+  Engine engine(ClusterOptionsOf(options), snapshot, &clock, store.get(), logs.get(),
+                wake_sender.get());
+  ServerOptions server_options;
+  server_options.listen = options.listen;
+  server_options.socket = options.socket;
+  server_options.state_dir = state.path();
+  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
+                       Server::Start(server_options, &engine));
+  const StopSignal stop([&server] {
+    NotifySystemd("STOPPING=1");
+    server->RequestStop();
+  });
+  LogInfo("coordinator started", {{"version", Version()},
+                                  {"state_dir", state.path()},
+                                  {"runs", snapshot.runs.size()},
+                                  {"nodes", snapshot.nodes.size()}});
+  SayReady(options, *server);
+  Watchdog watchdog = Watchdog::FromEnvironment();
+  return server->Run([&] { watchdog.Feed(clock.Get().mono); }, watchdog.interval());
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,26 @@
+// hpc-coordinator: see `hpc-coordinator --help` and docs/DESIGN.md.
+#include <stdio.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/log.h"
+#include "coordinator/daemon.h"
+#include "coordinator/options.h"
+
+int main(int argc, char** argv) {
+  const hpc::coordinator::ParsedOptions parsed =
+      hpc::coordinator::ParseOptions(argc, argv, geteuid() == 0);
+  if (parsed.answer) {
+    fputs(parsed.answer->text.c_str(), parsed.answer->error ? stderr : stdout);
+    return parsed.answer->error ? 2 : 0;
+  }
+  const absl::Status status = hpc::coordinator::RunDaemon(parsed.options);
+  if (!status.ok()) {
+    hpc::LogError("the coordinator stops", {{"reason", status.message()}});
+    return 1;
+  }
+  hpc::LogInfo("coordinator stopped");
+  return 0;
+}

@@ -1,0 +1,143 @@
+#include "coordinator/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/toml_config.h"
+#include "common/version.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr char kDefaultStateDir[] = "/var/lib/hpc/coordinator";
+constexpr char kDefaultSocket[] = "/run/hpc/coordinator.sock";
+
+constexpr char kDescription[] =
+    "The coordinator of an hpcctl cluster: tracks its nodes, queues runs and places gangs.\n"
+    "Users of this machine reach it by its Unix socket; workers and users of other machines by\n"
+    "the address given to --listen.\n";
+constexpr char kFooter[] =
+    "\nEvery option can also be set in the environment (HPC_COORDINATOR_STATE_DIR ...) or in a "
+    "TOML\n"
+    "file (--config; state-dir = \"/srv/hpc\"). The command line wins over the environment, the\n"
+    "environment over the file.\n"
+    "\nExample:\n"
+    "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077 --insecure\n";
+
+struct Texts {
+  std::string state_dir = kDefaultStateDir;
+  std::string listen;
+  std::string socket;
+  bool insecure = false;
+  int ready_fd = -1;
+  std::string lease = "6s";
+  std::string log_level = "info";
+  std::string wake_hook;
+};
+
+void Declare(CLI::App* app, Texts* texts) {
+  app->add_option("--state-dir", texts->state_dir, "Where everything is kept; made if missing")
+      ->envname("HPC_COORDINATOR_STATE_DIR")
+      ->capture_default_str();
+  app->add_option("--listen", texts->listen,
+                  "ADDR:PORT for workers and clients on other machines; port 0: any free one")
+      ->envname("HPC_COORDINATOR_LISTEN");
+  app->add_option("--socket", texts->socket,
+                  "Path of the Unix socket (default: coordinator.sock in the state directory; "
+                  "/run/hpc/coordinator.sock for root with the default state directory)")
+      ->envname("HPC_COORDINATOR_SOCKET");
+  app->add_flag("--insecure", texts->insecure,
+                "Accept anybody who can reach the address of --listen")
+      ->envname("HPC_COORDINATOR_INSECURE");
+  app->add_option("--ready-fd", texts->ready_fd,
+                  "Write a line with the addresses to this descriptor once they answer")
+      ->envname("HPC_COORDINATOR_READY_FD");
+  app->add_option("--lease", texts->lease, "Silence after which a node counts as lost")
+      ->envname("HPC_COORDINATOR_LEASE")
+      ->capture_default_str();
+  app->add_option("--log-level", texts->log_level, "debug, info, warning or error")
+      ->envname("HPC_COORDINATOR_LOG_LEVEL")
+      ->capture_default_str();
+  app->add_option("--wake-hook", texts->wake_hook,
+                  "Shell command that wakes a PC, in place of Wake-on-LAN packets; it finds "
+                  "HPC_NODE and HPC_MACS in its environment")
+      ->envname("HPC_COORDINATOR_WAKE_HOOK");
+  app->set_version_flag("--version", absl::StrCat("hpc-coordinator ", Version()));
+}
+
+absl::StatusOr<absl::Duration> ParseLease(const std::string& text) {
+  HPC_ASSIGN_OR_RETURN(const absl::Duration lease, ParseDuration(text));
+  if (lease < absl::Milliseconds(500) || lease > absl::Minutes(10)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--lease ", text, ": it must be from 0.5s to 10m"));
+  }
+  return lease;
+}
+
+absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
+  Options options;
+  options.state_dir = texts.state_dir;
+  if (!texts.listen.empty()) {
+    HPC_ASSIGN_OR_RETURN(options.listen, ParseEndpoint(texts.listen));
+    if (options.listen->is_unix) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--listen ", texts.listen, ": a Unix socket is given to --socket"));
+    }
+    if (!texts.insecure) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--listen ", texts.listen, " needs --insecure: connections are neither encrypted nor",
+          " authenticated yet, so anyone who can reach that address can run programs on every",
+          " node"));
+    }
+  }
+  options.socket = texts.socket;
+  if (options.socket.empty()) {
+    options.socket = is_root && texts.state_dir == kDefaultStateDir
+                         ? kDefaultSocket
+                         : absl::StrCat(texts.state_dir, "/coordinator.sock");
+  }
+  options.ready_fd = texts.ready_fd;
+  HPC_ASSIGN_OR_RETURN(options.lease, ParseLease(texts.lease));
+  if (!ParseLogLevel(texts.log_level, &options.log_level)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--log-level ", texts.log_level, ": it is debug, info, warning or error"));
+  }
+  options.wake_hook = texts.wake_hook;
+  return options;
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, const char* const* argv, bool is_root) {
+  CLI::App app(kDescription, "hpc-coordinator");
+  app.footer(kFooter);
+  Texts texts;
+  Declare(&app, &texts);
+  AddTomlConfig(&app);
+  ParsedOptions parsed;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    parsed.answer = Answer{app.help()};
+    return parsed;
+  } catch (const CLI::CallForVersion& version) {
+    parsed.answer = Answer{absl::StrCat(version.what(), "\n")};
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.answer = Answer{
+        absl::StrCat("hpc-coordinator: ", error.what(), "; see hpc-coordinator --help\n"), true};
+    return parsed;
+  }
+  absl::StatusOr<Options> options = Check(texts, is_root);
+  if (options.ok()) {
+    parsed.options = *std::move(options);
+  } else {
+    parsed.answer =
+        Answer{absl::StrCat("hpc-coordinator: ", options.status().message(), "\n"), true};
+  }
+  return parsed;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,41 @@
+// What the coordinator's administrator can choose, from command line, environment and file.
+#ifndef HPC_COORDINATOR_OPTIONS_H_
+#define HPC_COORDINATOR_OPTIONS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "common/log.h"
+
+namespace hpc::coordinator {
+
+struct Options {
+  std::string state_dir;
+  std::optional<Endpoint> listen;  // TCP
+  std::string socket;
+  int ready_fd = -1;
+  absl::Duration lease = absl::Seconds(6);
+  LogLevel log_level = LogLevel::kInfo;
+  std::string wake_hook;  // "": magic packets
+};
+
+// What to do instead of running: text was asked for (--help, --version), or the usage is wrong.
+struct Answer {
+  std::string text;
+  bool error = false;
+};
+
+struct ParsedOptions {
+  Options options;
+  std::optional<Answer> answer;
+};
+
+// `is_root` decides where the socket is by default.
+ParsedOptions ParseOptions(int argc, const char* const* argv, bool is_root);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_OPTIONS_H_

@@ -1,0 +1,86 @@
+#include "coordinator/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <vector>
+
+#include "common/files.h"
+#include "common/status_matchers.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+ParsedOptions ParseAs(bool is_root, std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "hpc-coordinator");
+  return ParseOptions(static_cast<int>(arguments.size()), arguments.data(), is_root);
+}
+
+ParsedOptions Parse(std::vector<const char*> arguments) { return ParseAs(false, arguments); }
+
+TEST(Options, TheSocketIsInTheStateDirectoryByDefault) {
+  EXPECT_EQ(Parse({"--state-dir", "/srv/hpc"}).options.socket, "/srv/hpc/coordinator.sock");
+}
+
+TEST(Options, RootWithoutAnyOptionUsesTheSystemsPlaces) {
+  const Options options = ParseAs(true, {}).options;
+  EXPECT_EQ(options.state_dir, "/var/lib/hpc/coordinator");
+  EXPECT_EQ(options.socket, "/run/hpc/coordinator.sock");
+}
+
+TEST(Options, ListeningInPlainTextMustBeAskedForInWords) {
+  const ParsedOptions parsed = Parse({"--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(parsed.answer.has_value());
+  EXPECT_TRUE(parsed.answer->error);
+  EXPECT_THAT(parsed.answer->text, HasSubstr("needs --insecure"));
+}
+
+TEST(Options, ListensWhereToldTo) {
+  const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:7078", "--insecure"});
+  ASSERT_FALSE(parsed.answer.has_value());
+  EXPECT_EQ(parsed.options.listen->ToString(), "10.0.0.1:7078");
+}
+
+TEST(Options, AnAddressThatIsNoneIsRefused) {
+  const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:banana", "--insecure"});
+  ASSERT_TRUE(parsed.answer.has_value());
+  EXPECT_THAT(parsed.answer->text, HasSubstr("10.0.0.1:banana"));
+}
+
+TEST(Options, ALeaseMustBeADurationWithinReason) {
+  EXPECT_EQ(Parse({"--lease", "10s"}).options.lease, absl::Seconds(10));
+  EXPECT_THAT(Parse({"--lease", "banana"}).answer->text, HasSubstr("banana"));
+  EXPECT_THAT(Parse({"--lease", "1h"}).answer->text, HasSubstr("from 0.5s to 10m"));
+}
+
+TEST(Options, AnUnknownOptionIsNamed) {
+  EXPECT_THAT(Parse({"--stat-dir", "/x"}).answer->text, HasSubstr("--stat-dir"));
+}
+
+TEST(Options, CommandLineWinsOverEnvironmentOverFile) {
+  const std::string file = ::testing::TempDir() + "/coordinator.toml";
+  ASSERT_OK(
+      WriteFileAtomically(file, "lease = \"7s\"\nlog-level = \"debug\"\nstate-dir = \"/f\"\n"));
+  setenv("HPC_COORDINATOR_LEASE", "8s", 1);
+  setenv("HPC_COORDINATOR_STATE_DIR", "/e", 1);
+  const ParsedOptions parsed = Parse({"--config", file.c_str(), "--state-dir", "/c"});
+  unsetenv("HPC_COORDINATOR_LEASE");
+  unsetenv("HPC_COORDINATOR_STATE_DIR");
+  ASSERT_FALSE(parsed.answer.has_value()) << parsed.answer->text;
+  EXPECT_EQ(parsed.options.state_dir, "/c");
+  EXPECT_EQ(parsed.options.lease, absl::Seconds(8));
+  EXPECT_EQ(parsed.options.log_level, LogLevel::kDebug);
+}
+
+TEST(Options, HelpIsNoError) {
+  const ParsedOptions parsed = Parse({"--help"});
+  ASSERT_TRUE(parsed.answer.has_value());
+  EXPECT_FALSE(parsed.answer->error);
+  EXPECT_THAT(parsed.answer->text, HasSubstr("--wake-hook"));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator
