@@ -22,7 +22,9 @@ std::string RunWords(const v1::Event& event) {
   return words;
 }
 
-std::string JsonLine(const v1::Event& event) {
+}  // namespace
+
+std::string EventJson(const v1::Event& event) {
   JsonWriter json;
   const auto text = [&json](absl::string_view key, absl::string_view value) {
     json.Key(key);
@@ -45,13 +47,11 @@ std::string JsonLine(const v1::Event& event) {
   json.Key("text");
   json.String(event.text());
   json.EndObject();
-  return json.Take() + "\n";
+  return json.Take();
 }
 
-}  // namespace
-
 std::string EventLine(const v1::Event& event, const ListingForm& form) {
-  if (form.json) return JsonLine(event);
+  if (form.json) return EventJson(event) + "\n";
   const Colour colour = form.colours ? ColourOf(event.severity()) : Colour::kNone;
   return absl::StrCat(LocalTime(event.at_us()), "  ", Padded(RunWords(event), 16), "  ",
                       Padded(event.node().empty() ? "-" : event.node(), 10), "  ", Begin(colour),

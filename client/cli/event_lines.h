@@ -9,7 +9,10 @@
 
 namespace hpc::client {
 
-// "2026-11-21 07:40:30  run 12.1    pc2       node lost: ...", with a line end; or a JSON object.
+// A JSON object.
+std::string EventJson(const v1::Event& event);
+
+// "2026-11-21 07:40:30  run 12.1    pc2       node lost: ...", or the JSON object; with a line end.
 std::string EventLine(const v1::Event& event, const ListingForm& form);
 
 }  // namespace hpc::client

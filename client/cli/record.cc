@@ -60,6 +60,16 @@ void Record::Raw(absl::string_view key, absl::string_view json) {
   json_.Raw(json);
 }
 
+void Record::BeginGroup(absl::string_view key) {
+  if (!form_.json) return;
+  json_.Key(key);
+  json_.BeginObject();
+}
+
+void Record::EndGroup() {
+  if (form_.json) json_.EndObject();
+}
+
 std::string Record::Finish() {
   if (form_.json) {
     json_.EndObject();

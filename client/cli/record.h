@@ -32,6 +32,9 @@ class Record {
   void Items(absl::string_view key, absl::string_view title, const Strings& items);
   // JSON that is already written, for a key without a title.
   void Raw(absl::string_view key, absl::string_view json);
+  // The fields between the two are an object of their own in JSON, and nothing special for people.
+  void BeginGroup(absl::string_view key);
+  void EndGroup();
   // For people alone.
   void Note(absl::string_view title, absl::string_view text, Colour colour = Colour::kNone);
 

@@ -14,7 +14,7 @@ namespace hpc::client {
 
 // As typed. Empty or unset: the default.
 struct RunOptions {
-  std::string nodes;  // "4" or "2:4"
+  std::string nodes = "1";  // "4" or "2:4"
   int32_t ranks_per_node = 0;
   std::optional<int32_t> gpus_per_node;
   std::vector<std::string> node_list, exclude;

@@ -55,7 +55,6 @@ void AddState(const v1::RunDetail& detail, int64_t now_us, Record* record) {
   }
   record->Text("experiment", "Experiment", run.experiment());
   record->Text("user", "User", run.user());
-  record->Text("submit_host", "Submitted on", detail.spec().submit_host());
   record->Time("submitted_at", "Submitted", run.submitted_at_us());
   record->Time("started_at", "Started", run.started_at_us());
   record->Time("ended_at", "Ended", run.ended_at_us());
@@ -92,6 +91,7 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   record->Duration("time_limit_ms", "Time limit", spec.time_limit_ms());
   record->Integer("max_restarts", "Max restarts", spec.max_restarts());
   record->Duration("stop_grace_ms", "Stop grace", spec.stop_grace_ms());
+  record->Text("submit_host", "Submitted on", spec.submit_host());
   record->Raw("params", PairsJson(spec.params()));
   for (const std::string& param : Joined(spec.params())) record->Note("Param", param);
   record->Items("tags", "Tags", spec.tags());
@@ -101,12 +101,14 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
 
 void AddCode(const v1::CodeState& code, Record* record) {
   if (code.repository().empty()) return;
+  record->BeginGroup("code");
   record->Text("repository", "Repository", code.repository());
   record->Text("commit", "Commit", code.commit());
   record->Text("branch", "Branch", code.branch());
   record->Bool("dirty", "", code.dirty());
   record->Text("diff", "", code.diff());
   record->Bool("diff_cut", "", code.diff_cut());
+  record->EndGroup();
   if (code.dirty()) {
     record->Note("Uncommitted",
                  absl::StrCat("yes (--diff shows it)", code.diff_cut() ? ", cut" : ""));
@@ -304,9 +306,13 @@ std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& wor
 
 std::string RunStory(const v1::RunDetail& detail, const ListingForm& form) {
   Record head(form);
+  head.BeginGroup("run");
   AddState(detail, form.now_us, &head);
+  head.EndGroup();
+  head.BeginGroup("spec");
   AddWishes(detail.spec(), &head);
   AddCode(detail.spec().code(), &head);
+  head.EndGroup();
   struct Section {
     const char* key;
     const char* title;

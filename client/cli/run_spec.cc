@@ -27,9 +27,6 @@ absl::Status AsUsage(const absl::Status& status) {
 }
 
 absl::Status SetNodes(const RunOptions& run, v1::RunSpec* spec) {
-  spec->set_min_nodes(1);
-  spec->set_max_nodes(1);
-  if (run.nodes.empty()) return absl::OkStatus();
   const std::pair<absl::string_view, absl::string_view> range =
       absl::StrSplit(run.nodes, absl::MaxSplits(':', 1));
   int32_t min = 0, max = 0;

@@ -23,7 +23,7 @@ class EventsCommand : public Command {
                      "begin with the newest N (default 100; 10 with -f)");
     options->Integer("--after", "ID", &after_, 0, kMax,
                      "begin behind this event (0: with the first)");
-    options->Flag("--json", &json_, "print JSON, one object a line");
+    options->Flag("--json", &json_, "print JSON; with -f one object a line");
     options->Example("hpcctl events -f");
     options->Example("hpcctl events --run 12 --after 0");
   }
@@ -40,6 +40,25 @@ class EventsCommand : public Command {
     }
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     const ListingForm form = FormFor(session->out(), json_, 0);
+    if (follow_ || !json_) return Print(session, client, request, form);
+    JsonWriter json;
+    json.BeginArray();
+    HPC_RETURN_IF_ERROR(client->ListEvents(request, [&](const v1::ListEventsResponse& response) {
+      for (const v1::Event& event : response.events()) {
+        json.NewLine();
+        json.Raw(EventJson(event));
+      }
+      session->out().Write(json.Take());
+    }));
+    json.NewLine();
+    json.EndArray();
+    session->out().Write(json.Take() + "\n");
+    return kExitOk;
+  }
+
+ private:
+  absl::StatusOr<int> Print(Session* session, Client* client, const v1::ListEventsRequest& request,
+                            const ListingForm& form) {
     HPC_RETURN_IF_ERROR(client->ListEvents(request, [&](const v1::ListEventsResponse& response) {
       for (const v1::Event& event : response.events()) {
         session->out().Write(EventLine(event, form));
@@ -49,7 +68,6 @@ class EventsCommand : public Command {
     return kExitOk;
   }
 
- private:
   bool follow_ = false;
   int64_t run_ = 0;
   std::string node_;

@@ -9,6 +9,7 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/follower.h"
 #include "client/cli/run_spec.h"
+#include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -26,6 +27,7 @@ class RunCommand : public Command {
     DeclareRunOptions(options, &run_);
     options->Group("How it is followed");
     options->Flag("--detach", &detach_, "print the run's number and do not wait");
+    options->Flag("--json", &json_, "with --detach: print it as JSON, {\"id\": 12}");
     options->Flag("--label", &label_, "label lines with their rank even when there is only one");
     options->Flag("--no-label", &no_label_, "do not label lines with their rank");
     options->Program(&run_.command);
@@ -37,6 +39,9 @@ class RunCommand : public Command {
   absl::StatusOr<int> Run(Session* session) override {
     const Caller caller = ThisCaller();
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
+    if (json_ && !detach_) {
+      return UsageError("--json needs --detach: otherwise the run's own output is printed.");
+    }
     if (detach_) return Detached(session, caller, &spec);
     CancelOnInterrupt interrupts(session->err().terminal());
     CodeStateReader code(caller.workdir);
@@ -59,7 +64,7 @@ class RunCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     *spec->mutable_code() = code.Finish(kCodeStateTime);
     HPC_ASSIGN_OR_RETURN(const int64_t id, client->Submit(*spec));
-    session->out().Write(absl::StrCat(id, "\n"));
+    session->out().Write(json_ ? absl::StrCat("{\"id\":", id, "}\n") : absl::StrCat(id, "\n"));
     if (session->err().terminal()) {
       session->Notice(absl::StrCat("run ", id, " is queued. 'hpcctl logs -f ", id, "' follows it"));
     }
@@ -86,6 +91,7 @@ class RunCommand : public Command {
 
   RunOptions run_;
   bool detach_ = false;
+  bool json_ = false;
   bool label_ = false;
   bool no_label_ = false;
 };

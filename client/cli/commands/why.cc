@@ -24,10 +24,8 @@ std::string Answer(const v1::WhyResponse& why, const ListingForm& form) {
   json.Key("events");
   json.BeginArray();
   for (const v1::Event& event : why.events()) {
-    std::string line = EventLine(event, form);
-    line.pop_back();
     json.NewLine();
-    json.Raw(line);
+    json.Raw(EventJson(event));
   }
   json.EndArray();
   json.EndObject();
