@@ -75,7 +75,7 @@ class GangTest(ClusterTest):
         self.assertRegex(done.stderr, r"pc\d")
         self.assertLess(time.monotonic() - start, 3)
         run = self.cluster.json("runs")[0]["id"]
-        self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run_id=? AND pid>0", run), [])
+        self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run=? AND pid>0", run), [])
 
     def test_a_file_that_is_not_executable_is_named(self):
         path = self.cluster.dir / "plain.txt"

@@ -56,7 +56,7 @@ class ReclaimTest(ClusterTest):
         done = self.worker_command("reclaim", "--reason", "mine")
         self.assertEqual(done.returncode, 0, done.stderr)
         eventually(lambda: self.cluster.node("pc2")["state"] == "reclaimed", "the coordinator knows")
-        self.assertIn("reclaimed", self.worker_command("status").stdout)
+        self.assertIn("yours until you lend it", self.worker_command("status").stdout)
         self.assertEqual(self.worker_command("lend").returncode, 0)
         eventually(lambda: self.cluster.node("pc2")["state"] == "idle", "lent again")
 
@@ -125,7 +125,7 @@ class PowerTest(ClusterTest):
             self.assertEqual(cluster.node("pc2")["state"], "waking")
         finally:
             listener.kill()
-        cluster.start_worker("pc2", args=["--boot-id", "woken"])
+        cluster.start_worker("pc2", new_boot=True)
         cluster.wait_state(run, "succeeded")
 
 

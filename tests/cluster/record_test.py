@@ -17,11 +17,11 @@ class RecordTest(ClusterTest):
                             "python3", "-c", "print(1)")
         run = self.cluster.json("runs", "--experiment", "digits")[0]
         self.assertEqual(run["name"], "first try")
-        params = self.cluster.sql("SELECT key, value FROM run_params WHERE run_id=?", run["id"])
+        params = self.cluster.sql("SELECT key, value FROM run_params WHERE run=?", run["id"])
         self.assertEqual({p["key"]: p["value"] for p in params}, {"lr": "0.1", "note": "a=b"})
-        facts = self.cluster.sql(
-            "SELECT node, key, value FROM environments WHERE run_id=? AND key='python'", run["id"])
-        self.assertEqual({f["node"] for f in facts}, {"pc1", "pc2"})
+        facts = self.cluster.sql("SELECT node, facts FROM environments WHERE run=?", run["id"])
+        self.assertEqual({f["node"] for f in facts if "python" in json.loads(f["facts"])},
+                         {"pc1", "pc2"})
         shown = self.cluster.hpcctl("show", run["id"]).stdout
         for text in ("first try", "digits", "lr", "night", "python3", "pc1", "pc2"):
             self.assertIn(text, shown)
@@ -69,7 +69,7 @@ class RecordTest(ClusterTest):
         self.assertTrue(all(float(line) < 1.0 for line in done.stdout.split()), done.stdout)
         run = self.cluster.json("runs")[0]["id"]
         self.assertEqual(self.cluster.sql(
-            "SELECT count(*) AS n FROM metrics WHERE run_id=?", run)[0]["n"], 4000)
+            "SELECT count(*) AS n FROM metrics WHERE run=?", run)[0]["n"], 4000)
 
     def test_output_comes_back_byte_for_byte(self):
         script = self.cluster.script("bytes.py", (
@@ -98,8 +98,8 @@ class RecordTest(ClusterTest):
         self.cluster.hpcctl("run", "-N", 2, "--", "true")
         run = self.cluster.json("runs")[0]["id"]
         added = self.cluster.sql(
-            "SELECT key FROM added_environment WHERE run_id=? AND node='pc1'", run)
-        keys = {row["key"] for row in added}
+            "SELECT added FROM environments WHERE run=? AND node='pc1'", run)[0]["added"]
+        keys = set(json.loads(added))
         self.assertTrue({"MASTER_ADDR", "WORLD_SIZE", "GLOO_SOCKET_IFNAME"} <= keys, keys)
 
     def test_every_decision_is_an_event_with_words(self):

@@ -84,7 +84,7 @@ class SharedNodeTest(ClusterTest):
         self.cluster.wait_state(runs[0], "running")
         self.cluster.wait_state(runs[1], "running")
         self.assertEqual(self.cluster.run_state(runs[2]), "queued")
-        devices = self.cluster.sql("SELECT devices FROM placements WHERE run_id IN (?, ?)",
+        devices = self.cluster.sql("SELECT devices FROM placements WHERE run IN (?, ?)",
                                    runs[0], runs[1])
         self.assertEqual(sorted(d["devices"] for d in devices), ["[0]", "[1]"])
         for run in runs:

@@ -66,7 +66,8 @@ class Cluster:
         # The same port after a restart, so that workers find it again.
         self.listen = self.coordinator.ready_value("listen")
 
-    def start_worker(self, name, args=()):
+    def start_worker(self, name, args=(), new_boot=False):
+        """`new_boot`: as if the PC had been booted since (in a network namespace only)."""
         index = self.names.index(name) + 1
         address = self.network.address(name) if self.network else f"127.0.0.1{index}"
         self.workers[name] = Process(
@@ -74,7 +75,7 @@ class Cluster:
              "--state-dir", self.dir / name, "--address", address, "--cpu-slots", self.cpu_slots,
              *self.worker_args, *args],
             self.dir / f"{name}.log", env=self.env, ready=True,
-            prefix=self.network.prefix(name) if self.network else ())
+            prefix=self.network.prefix(name, new_boot) if self.network else ())
         return self.workers[name]
 
     def restart_coordinator(self):

@@ -62,9 +62,16 @@ class Network:
         self._ip("netns", "add", netns)
         self._made.append(netns)
 
-    def prefix(self, name):
-        """What runs a command on that PC."""
-        return ["ip", "netns", "exec", self.hosts[name][0]]
+    def prefix(self, name, new_boot=False):
+        """What runs a command on that PC; `new_boot` gives it another boot id than the machine's."""
+        enter = ["ip", "netns", "exec", self.hosts[name][0]]
+        if not new_boot:
+            return enter
+        # `ip netns exec` has made a mount namespace of its own: nobody else sees this file.
+        boot = "/proc/sys/kernel/random/boot_id"
+        return enter + ["sh", "-c", f"mkdir -p /tmp/hpc-test-boot && cat {boot[:-7]}uuid > "
+                        f"/tmp/hpc-test-boot/boot_id.$$ && mount --bind /tmp/hpc-test-boot/boot_id.$$ {boot} "
+                        '&& exec "$@"', "sh"]
 
     def address(self, name):
         return self.hosts[name][1]
