@@ -1,6 +1,7 @@
 #include "worker/supervisor/attempt_rig.h"
 
 #include <dirent.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -88,6 +89,8 @@ void AttemptRig::RunUntil(const char* what, const std::function<bool()>& done) {
 
 void AttemptRig::RunUntilAllGone() {
   RunUntil("AllGone", [this] { return Saw<AllGone>(); });
+  EXPECT_THAT(losses, ::testing::IsEmpty());
+  EXPECT_EQ(All<AllGone>().size(), 1u);
 }
 
 void AttemptRig::RunUntilOutput(const std::string& file, const std::string& content) {

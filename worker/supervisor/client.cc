@@ -93,7 +93,7 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
 
 void SocketClient::OnReadable() {
   std::string buffer(kMaxEventBytes, '\0');
-  for (;;) {
+  while (socket_.ok()) {
     const ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;

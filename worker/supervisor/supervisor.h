@@ -37,8 +37,8 @@ class Supervisor {
  public:
   explicit Supervisor(SupervisorSpec spec);
 
-  // False: said on stderr what failed. `worker_socket` stays open until then, so that whoever sees it
-  // close finds the reason.
+  // False: said on stderr what failed. `worker_socket` stays open until then, so that whoever sees
+  // it close finds the reason.
   bool Prepare(UniqueFd worker_socket);
   // Until everything is gone and told.
   void Run();
