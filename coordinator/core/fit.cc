@@ -50,14 +50,15 @@ void KeepLargest(const std::vector<NodeSpace>& nodes, size_t count, std::vector<
                  fitting->end());
 }
 
-void SortByPreference(const std::vector<NodeSpace>& nodes, const FitWishes& wishes,
-                      std::vector<size_t>* fitting) {
+void SortByPreference(const RunRequest& request, const std::vector<NodeSpace>& nodes,
+                      const FitWishes& wishes, std::vector<size_t>* fitting) {
   const auto key = [&](size_t i) {
     const NodeSpace& n = nodes[i];
     const bool new_to_it = LastRank(wishes, n.name) == std::numeric_limits<size_t>::max();
     const int32_t free = Size(n.free_gpus) + Size(n.free_slots);
     const int32_t used = n.gpus + n.slots - free;
-    return std::make_tuple(!n.awake, new_to_it, free, -used, i);
+    const bool gpus_unused = request.gpus_per_node == 0 && n.gpus > 0;
+    return std::make_tuple(!n.awake, new_to_it, gpus_unused, free, -used, i);
   };
   std::sort(fitting->begin(), fitting->end(), [&](size_t a, size_t b) { return key(a) < key(b); });
 }
@@ -212,6 +213,11 @@ bool CouldHold(const RunRequest& request, const NodeSpace& space) {
   return space.slots > 0 || space.seats > 0;
 }
 
+bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space) {
+  return !space.awake && wishes.leave_asleep != nullptr &&
+         Contains(*wishes.leave_asleep, space.name);
+}
+
 std::vector<size_t> Eligible(const RunRequest& request, const std::vector<NodeSpace>& nodes) {
   std::vector<size_t> all, with_gpus;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -232,7 +238,7 @@ std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace
     if (!nodes[i].usable || !Fits(request, nodes[i])) continue;
     if (nodes[i].awake) {
       fitting.push_back(i);
-    } else if (wishes.leave_asleep == nullptr || !Contains(*wishes.leave_asleep, nodes[i].name)) {
+    } else if (!MustLeaveAsleep(wishes, nodes[i])) {
       asleep.push_back(i);
     }
   }
@@ -242,7 +248,7 @@ std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace
   const size_t count = std::min(fitting.size(), max);
   int32_t common = 0;
   if (WantsAllGpus(request)) KeepLargest(nodes, count, &fitting, &common);
-  SortByPreference(nodes, wishes, &fitting);
+  SortByPreference(request, nodes, wishes, &fitting);
   fitting.resize(count);
 
   Fit fit;

@@ -61,6 +61,9 @@ struct FitWishes {
   const std::vector<std::string>* leave_asleep = nullptr;  // not to be woken for this run
 };
 
+// Is the node one that must not be woken for this run?
+bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space);
+
 // The gang's nodes among `eligible`, as many as fit between min_nodes and max_nodes; none if fewer
 // than min_nodes fit. Nodes are woken only to reach min_nodes. Prefers the nodes of the attempt
 // before, then the fullest ones, so that large gangs keep room; keeps node ranks where it can.

@@ -10,10 +10,10 @@ namespace {
 
 using ::hpc::testing::StatusIs;
 using ::testing::_;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
   ClusterTester c;
@@ -56,6 +56,381 @@ TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
                           "run.started 2 ranks on pc1 and pc2, 0 us after it was placed",
                           "rank.exited exited with code 0", "rank.exited exited with code 0",
                           "run.succeeded every rank exited 0 after 3 s"));
+}
+
+// A gang of two, each with one rank, running.
+class RunningGangTest : public ::testing::Test {
+ protected:
+  RunningGangTest() {
+    c.Join({"pc1", "pc2", "pc3"});
+    RunRequest request = Nodes(2);
+    request.node_list = {"pc1", "pc2"};
+    request.max_restarts = 1;
+    run = c.Submit(request);
+    c.Run(run);
+    c.TakeMessages();
+    c.TakeEvents();
+  }
+
+  ClusterTester c;
+  RunId run;
+};
+
+TEST(GangTest, RefusalOfOneNodeRollsAllBackAndEndsTheRun) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.TakeMessages();
+  ASSERT_OK(c.Prepared(run, "pc2", absl::NotFoundError("command train.sh: not found")));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: pc2 cannot run it: command train.sh: not "
+                          "found"));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 127);
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kRefused);
+  EXPECT_EQ(c.record(run).reason, "pc2 cannot run it: command train.sh: not found");
+}
+
+TEST(GangTest, RefusalHasTheExitCodeOfItsKind) {
+  const auto code_of = [](const absl::Status& status) {
+    ClusterTester c;
+    c.Join({"pc1"});
+    const RunId run = c.Submit(Nodes(1));
+    EXPECT_OK(c.Prepared(run, "pc1", status));
+    EXPECT_EQ(c.state(run), RunState::kFailed);
+    return c.record(run).exit_code;
+  };
+  EXPECT_EQ(code_of(absl::NotFoundError("")), 127);
+  EXPECT_EQ(code_of(absl::PermissionDeniedError("")), 126);
+  EXPECT_EQ(code_of(absl::FailedPreconditionError("")), 121);
+  EXPECT_EQ(code_of(absl::InvalidArgumentError("")), 121);
+}
+
+TEST(GangTest, NodeThatCannotNowIsTriedAgainAfterABackOff) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_EQ(c.Wait(run),
+            "starts again in 1 s: pc1 cannot run it: disk full; not the program's fault: 1 of 10 "
+            "such retries");
+  c.Pass(absl::Milliseconds(999));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Milliseconds(1));
+  EXPECT_EQ(c.record(run).attempts, 2);
+  ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
+  c.Pass(absl::Milliseconds(1999));
+  EXPECT_EQ(c.record(run).attempts, 2) << "the back-off doubles";
+  c.Pass(absl::Milliseconds(1));
+  EXPECT_EQ(c.record(run).attempts, 3);
+}
+
+TEST(GangTest, GivesUpWhenInfrastructureHasFailedTooOften) {
+  ClusterOptions options;
+  options.infrastructure_retries = 2;
+  ClusterTester c(options);
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(c.state(run), RunState::kStarting);
+    ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
+    c.Pass(absl::Seconds(5));
+  }
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 121);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("gave up after 3 attempts in a row"));
+}
+
+TEST(GangTest, NodeThatDoesNotAnswerThePreparationIsNamed) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.TakeMessages();
+  c.Pass(absl::Seconds(20));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: pc2 did not prepare it within 20 s",
+                          "pc2: stop 1.1 within 30 s: pc2 did not prepare it within 20 s"));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kStartFailed);
+}
+
+TEST(GangTest, NodeThatDoesNotStartItsRanksIsNamed) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  c.AllPrepared(run);
+  ASSERT_OK(c.Started(run, "pc2"));
+  c.Pass(absl::Seconds(20));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_EQ(c.record(run).reason, "pc1 did not start its ranks within 20 s");
+}
+
+TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  PreparedReport report;
+  report.ref = c.ref(run);
+  report.store_client_ok = false;
+  ASSERT_OK(c.Prepared(report, "pc2"));
+  EXPECT_EQ(c.attempt(run).store_host, StoreHost::kRank0);
+  EXPECT_EQ(c.attempt(run).master_addr, "10.0.0.pc1");
+  EXPECT_EQ(c.attempt(run).master_port, 29500);
+}
+
+TEST(GangTest, StoreHostThatWasAskedForIsKept) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  RunRequest request = Nodes(1);
+  request.store_host = StoreHost::kRank0;
+  const RunId run = c.Submit(request);
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_EQ(c.attempt(run).store_host, StoreHost::kRank0);
+}
+
+TEST(GangTest, WithoutAStoreNothingIsStarted) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.TakeMessages();
+  PreparedReport report;
+  report.ref = c.ref(run);
+  ASSERT_OK(c.Prepared(report, "pc1"));
+  EXPECT_EQ(c.record(run).reason, "pc1 has not said on which port the rendezvous store is");
+}
+
+TEST_F(RunningGangTest, FirstFailureStopsEveryNodeAtOnce) {
+  RankExit exit;
+  exit.exit_code = 3;
+  exit.message = "ValueError: bad shape\nand more";
+  ASSERT_OK(c.Exit(run, 1, exit));
+  const std::string why = "rank 1 on pc2 exited with code 3: ValueError: bad shape";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 30 s: " + why,
+                                            "pc2: stop 1.1 within 30 s: " + why));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_EQ(c.record(run).reason, why);
+}
+
+TEST_F(RunningGangTest, EarliestFailureIsTheCauseWhateverTheOrderOfReports) {
+  RankExit victim;
+  victim.exit_code = 1;
+  victim.message = "Connection reset by peer";
+  RankExit cause;
+  cause.signal = 9;
+  ASSERT_OK(c.Exit(run, 0, victim, absl::Milliseconds(5)));
+  ASSERT_OK(c.Exit(run, 1, cause, absl::Milliseconds(80)));
+  EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGKILL");
+  c.AllReturned(run);
+  c.Pass(absl::Seconds(1));
+  ASSERT_EQ(c.record(run).attempts, 2) << "one restart is allowed";
+  c.Run(run);
+  ASSERT_OK(c.Exit(run, 1, cause));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 137);
+  EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGKILL; no restart is left of 1");
+}
+
+TEST_F(RunningGangTest, ProgramThatFailedIsTriedAgainAfterABackOffOnTheSameNodes) {
+  ASSERT_OK(c.Exit(run, 0, 1));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  EXPECT_EQ(c.record(run).failures, 1);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("restart 1 of 1"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1", "pc2"));
+  EXPECT_THAT(c.TakeMessages(), Contains("pc1: prepare 1.2 rank 0+1/2"));
+}
+
+TEST_F(RunningGangTest, ExitZeroAfterOurStopIsNotDone) {
+  ASSERT_OK(c.Cancel(run));
+  RankExit exit;
+  exit.exit_code = 0;
+  exit.after_stop = true;
+  ASSERT_OK(c.Exit(run, 0, exit));
+  ASSERT_OK(c.Exit(run, 1, exit));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kCancelled);
+}
+
+TEST_F(RunningGangTest, WorkThatWasDoneBeforeTheStopArrivedIsDone) {
+  ASSERT_OK(c.Cancel(run));
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Exit(run, 1, 0));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kSucceeded);
+}
+
+TEST_F(RunningGangTest, CancelStopsAndEndsWithItsOwnCode) {
+  ASSERT_OK(c.Cancel(run, "ben"));
+  ASSERT_OK(c.Cancel(run, "anna")) << "asking again is fine";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 30 s: cancelled by ben",
+                                            "pc2: stop 1.1 within 30 s: cancelled by ben"));
+  EXPECT_TRUE(c.record(run).cancel_requested);
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kCancelled);
+  EXPECT_EQ(c.record(run).exit_code, 122);
+  EXPECT_EQ(c.record(run).reason, "cancelled by ben");
+  EXPECT_THAT(c.Cancel(run), StatusIs(absl::StatusCode::kNotFound, "run 1 is over already"));
+  EXPECT_THAT(c.Cancel(99), StatusIs(absl::StatusCode::kNotFound, "no run 99"));
+}
+
+TEST_F(RunningGangTest, CancelOfARunThatIsBeingRestartedWins) {
+  ASSERT_OK(c.Exit(run, 0, 1));
+  ASSERT_OK(c.Cancel(run, "ben"));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kCancelled);
+  EXPECT_EQ(c.record(run).reason, "cancelled by ben");
+}
+
+TEST(GangTest, CancelOfAQueuedRunEndsItAtOnce) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId first = c.Submit(Nodes(1));
+  const RunId second = c.Submit(Nodes(1));
+  ASSERT_OK(c.Cancel(second));
+  EXPECT_EQ(c.state(second), RunState::kCancelled);
+  EXPECT_EQ(c.record(second).exit_code, 122);
+  EXPECT_EQ(c.state(first), RunState::kStarting);
+}
+
+TEST(GangTest, TimeLimitCountsFromTheStartOfAllRanksAndIsTerminal) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  RunRequest request = Nodes(1);
+  request.time_limit = absl::Minutes(2);
+  request.max_restarts = 5;
+  const RunId run = c.Submit(request);
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.Pass(absl::Seconds(10));
+  ASSERT_OK(c.Started(run, "pc1"));
+  c.TakeMessages();
+  c.Pass(absl::Seconds(119));
+  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: reached its time limit of 2 min"));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kTimedOut);
+  EXPECT_EQ(c.record(run).exit_code, 124);
+}
+
+TEST_F(RunningGangTest, SupervisorThatDiedCostsNoRestart) {
+  ASSERT_OK(c.Returned(run, "pc2", "the supervisor was killed"));
+  EXPECT_EQ(c.record(run).reason, "pc2: the supervisor was killed");
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_EQ(c.record(run).attempts, 2) << "it goes on at once";
+}
+
+TEST_F(RunningGangTest, StoreThatIsLostWhenNobodyNeedsItAnyMoreEndsNothing) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1", "the rendezvous store was lost"));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  ASSERT_OK(c.Exit(run, 1, 0));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.state(run), RunState::kSucceeded);
+}
+
+TEST_F(RunningGangTest, ProcessesThatLingerAfterTheRanksAreStopped) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Exit(run, 1, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(absl::Seconds(2));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc2: stop 1.1 within 30 s: every rank exited 0, but processes they "
+                          "started are still there"));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.state(run), RunState::kSucceeded);
+}
+
+TEST_F(RunningGangTest, DevicesThatDoNotComeBackAreReportedAndStayTaken) {
+  ASSERT_OK(c.Cancel(run));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(absl::Seconds(40));
+  EXPECT_THAT(c.TakeEvents("attempt"),
+              ElementsAre("attempt.unreturned pc2 has not returned its devices 40 s after its "
+                          "ranks were told to end"));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_EQ(c.Wait(run), "waits for the devices of pc2: cancelled by anna");
+}
+
+TEST_F(RunningGangTest, RanksThatTheirWorkerEndedByItselfAreNoFailureOfTheProgram) {
+  RankExit exit;
+  exit.signal = 15;
+  exit.after_stop = true;
+  ASSERT_OK(c.Exit(run, 1, exit));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  ASSERT_OK(c.Returned(run, "pc2", "its worker is stopping"));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+}
+
+TEST_F(RunningGangTest, ReportsOfAReplacedAttemptAreRefusedByNameAndCounted) {
+  ASSERT_OK(c.Exit(run, 0, 1));
+  c.AllReturned(run);
+  c.Pass(absl::Seconds(1));
+  c.TakeEvents();
+  Effects effects;
+  RankExit exit;
+  exit.exit_code = 0;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc1", 1, {run, 1}, 0, exit, {}, &effects),
+                StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.1 was replaced by 1.2"));
+  }
+  EXPECT_EQ(c.cluster().GetTotals().stale_refused, 2);
+  EXPECT_EQ(effects.changes.size(), 1) << "one event for the first of them";
+  EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc3", 1, {run, 2}, 0, exit, {}, &effects),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.2 has no part on pc3"));
+  EXPECT_THAT(
+      c.cluster().RankEnded(c.now(), "pc3", 1, {77, 1}, 0, exit, {}, &effects),
+      StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 77.1: run 77 does not exist"));
+}
+
+TEST_F(RunningGangTest, WrongIncarnationIsRefused) {
+  Effects effects;
+  EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc1", 5, {run, 1}, 0, {}, {}, &effects),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "wrong incarnation: pc1 said 5, connected is 1"));
+  EXPECT_THAT(c.cluster().Heartbeat(c.now(), "pc9", 1),
+              StatusIs(absl::StatusCode::kFailedPrecondition, _));
+}
+
+TEST_F(RunningGangTest, SaidTwiceIsSaidOnce) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  const size_t events = c.TakeEvents().size();
+  EXPECT_EQ(events, 1);
+  ASSERT_OK(c.Exit(run, 0, 1));
+  ASSERT_OK(c.Started(run, "pc1"));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_THAT(c.TakeEvents(), IsEmpty());
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+}
+
+TEST(GangTest, RanksAreNumberedByNodeAndShareTheDevicesOfTheirNode) {
+  ClusterTester c;
+  ASSERT_OK(c.Hello(HelloOf("pc1", 2)));
+  ASSERT_OK(c.Hello(HelloOf("pc2", 2)));
+  const RunId run = c.Submit(Nodes(2));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: prepare 1.1 rank 0+2/4", "pc2: prepare 1.1 rank 2+2/4"));
+  c.Run(run);
+  const Snapshot snapshot = c.Durable();
+  ASSERT_EQ(snapshot.ranks.size(), 4);
+  EXPECT_EQ(snapshot.ranks[3].node, "pc2");
+  EXPECT_EQ(snapshot.ranks[3].local_rank, 1);
+  EXPECT_THAT(snapshot.ranks[3].devices, ElementsAre(1));
+  EXPECT_EQ(snapshot.ranks[3].pid, 1003);
 }
 
 }  // namespace

@@ -64,9 +64,9 @@ class Planner {
   }
 
   bool TryToHold(const Candidate& candidate) {
-    std::optional<Reservation> held = Reserve(input_, *candidate.request);
+    std::optional<Reservation> held = Reserve(input_, candidate);
     if (!held.has_value()) return false;
-    holder_ = candidate.request;
+    holder_ = &candidate;
     result_.holder = candidate.run;
     Hold(std::move(*held));
     return true;
@@ -83,7 +83,7 @@ class Planner {
     const MonoTime until = EndOf(*candidate.request);
     if (result_.holder != 0) {
       absl::StrAppend(&fit.reason, "; passes run ", result_.holder, ", which needs ",
-                      NodeCountWords(*holder_), ": ",
+                      NodeCountWords(*holder_->request), ": ",
                       EndsInTime(*candidate.request)
                           ? absl::StrCat("ends before that one can start, in ",
                                          HumanDuration(held_.start - input_.now))
@@ -103,7 +103,7 @@ class Planner {
   PlacementInput input_;
   bool nothing_free_;
   PlacementResult result_;
-  const RunRequest* holder_ = nullptr;
+  const Candidate* holder_ = nullptr;
   Reservation held_;
   std::vector<NodeSpace> beside_;  // the nodes without what the holder needs
   std::vector<const Candidate*> impossible_;

@@ -30,9 +30,10 @@ Surplus Beside(const RunRequest& request, const NodeSpace& space) {
 // Replays how devices come free, and says which nodes fit the request then.
 class Future {
  public:
-  Future(const PlacementInput& input, const RunRequest& request)
-      : request_(request), spaces_(input.nodes), eligible_(input.nodes.size()) {
-    for (size_t i : Eligible(request, input.nodes)) {
+  Future(const PlacementInput& input, const Candidate& candidate)
+      : request_(*candidate.request), spaces_(input.nodes), eligible_(input.nodes.size()) {
+    for (size_t i : Eligible(request_, input.nodes)) {
+      if (MustLeaveAsleep(candidate.wishes, spaces_[i])) continue;
       eligible_[i] = true;
       if (FitsNow(i)) ++fitting_;
     }
@@ -115,8 +116,9 @@ std::vector<Surplus> SurplusForAll(const PlacementInput& input, const RunRequest
 
 }  // namespace
 
-std::optional<Reservation> Reserve(const PlacementInput& input, const RunRequest& request) {
-  Future future(input, request);
+std::optional<Reservation> Reserve(const PlacementInput& input, const Candidate& candidate) {
+  const RunRequest& request = *candidate.request;
+  Future future(input, candidate);
   const std::vector<Release> releases = KnownReleases(input);
   for (size_t i = 0; i < releases.size(); ++i) {
     const Release& release = releases[i];

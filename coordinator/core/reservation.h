@@ -23,8 +23,8 @@ struct Reservation {
   std::vector<Surplus> surplus;  // by node
 };
 
-// None if the request would not fit even if everything that runs ended.
-std::optional<Reservation> Reserve(const PlacementInput& input, const RunRequest& request);
+// None if the run would not fit even if everything that runs ended.
+std::optional<Reservation> Reserve(const PlacementInput& input, const Candidate& candidate);
 
 // The nodes as a run sees them that may still run when the reservation's start comes.
 std::vector<NodeSpace> Without(const std::vector<NodeSpace>& nodes, const Reservation& held);

@@ -86,8 +86,12 @@ void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
   state_->runs.SetState(run, RunState::kQueued);
   run->record.reason = verdict.reason;
   turn.Save(run->record);
-  turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}),
-             verdict.reason, Severity::kWarning);
+  std::string text = verdict.reason;
+  if (verdict.delay > absl::ZeroDuration()) {
+    absl::StrAppend(&text, "; starts again in ", HumanDuration(verdict.delay));
+  }
+  turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}), text,
+             Severity::kWarning);
   if (verdict.delay == absl::ZeroDuration()) return Enqueue(run);
   run->retry_at = turn.mono() + verdict.delay;
   state_->timers.Set(Alarm::kRetry, run->id(), run->retry_at);

@@ -27,9 +27,6 @@ Verdict Again(Verdict verdict, absl::Duration delay, const std::string& who_pays
   verdict.state = RunState::kQueued;
   verdict.delay = delay;
   absl::StrAppend(&verdict.reason, "; ", who_pays);
-  if (delay > absl::ZeroDuration()) {
-    absl::StrAppend(&verdict.reason, "; starts again in ", HumanDuration(delay));
-  }
   return verdict;
 }
 
@@ -39,7 +36,7 @@ Verdict AfterFailure(Verdict verdict, const RunRecord& run, const Ending& ending
   const int32_t allowed = run.request.max_restarts;
   if (verdict.failures > allowed) {
     if (allowed > 0) {
-      absl::StrAppend(&verdict.reason, "; all ", Count(allowed, "restart"), " are used");
+      absl::StrAppend(&verdict.reason, "; no restart is left of ", allowed);
     }
     return Over(std::move(verdict), RunState::kFailed, ending.exit_code);
   }

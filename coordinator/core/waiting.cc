@@ -58,17 +58,16 @@ std::string Lacks(State& state, Now now, const Run& run) {
   const ClusterView view = ViewOf(state, now);
   if (view.nodes.empty()) return "no node has joined yet";
   const std::vector<size_t> eligible = Eligible(request, view.input.nodes);
+  const FitWishes wishes = WishesOf(run);
   int32_t free = 0;
   std::vector<std::string> reasons;
   for (size_t i : eligible) {
     const Node& node = *view.nodes[i];
     const NodeSpace& space = view.input.nodes[i];
-    const auto& asleep = run.leave_asleep;
     const std::string why = WhyNotUsable(node, now.wall);
     if (!why.empty()) {
       reasons.push_back(absl::StrCat(node.name(), " ", why));
-    } else if (!space.awake &&
-               std::find(asleep.begin(), asleep.end(), node.name()) != asleep.end()) {
+    } else if (MustLeaveAsleep(wishes, space)) {
       reasons.push_back(LeftAsleep(node.name()));
     } else if (!Fits(request, space)) {
       reasons.push_back(UsedBy(node));
