@@ -209,6 +209,28 @@ absl::Status ClusterTester::Leaving(const std::string& name, const std::string& 
   return status;
 }
 
+absl::Status ClusterTester::InventoryChanged(const std::string& name, const Inventory& inventory) {
+  absl::Status status =
+      cluster_->InventoryChanged(now(), name, incarnations_[name], inventory, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::OwnerChanged(const std::string& name, bool reclaimed) {
+  ReclaimRequest request;
+  request.who = "its owner";
+  absl::Status status =
+      cluster_->OwnerChanged(now(), name, incarnations_[name], reclaimed, request, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Rendezvous(const std::string& name, const RendezvousReport& report) {
+  absl::Status status = cluster_->Rendezvous(now(), name, incarnations_[name], report, &effects_);
+  Settle();
+  return status;
+}
+
 absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status) {
   PreparedReport report;
   report.ref = ref(run);

@@ -44,6 +44,9 @@ class ClusterTester {
   void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
   void Disconnect(const std::string& node, bool reset);
   absl::Status Leaving(const std::string& node, const std::string& reason);
+  absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
+  absl::Status OwnerChanged(const std::string& node, bool reclaimed);
+  absl::Status Rendezvous(const std::string& node, const RendezvousReport& report);
 
   // Reports of a node about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());

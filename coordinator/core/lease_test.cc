@@ -1,0 +1,23 @@
+#include "coordinator/core/lease.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::coordinator {
+namespace {
+
+MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
+
+TEST(LeaseTest, ResetShortensItAndNothingHeardProlongsIt) {
+  Lease lease(absl::Seconds(6), absl::Seconds(2));
+  lease.Renew(At(10));
+  EXPECT_EQ(lease.deadline(), At(16));
+  lease.Reset(At(11));
+  EXPECT_EQ(lease.deadline(), At(13));
+  lease.Renew(At(12));
+  EXPECT_EQ(lease.deadline(), At(18));
+  lease.Reset(At(17));
+  EXPECT_EQ(lease.deadline(), At(18)) << "a reset never gives more time";
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

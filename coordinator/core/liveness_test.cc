@@ -1,0 +1,363 @@
+// Leases, lost nodes, fencing, and workers that come back with what they still have.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "coordinator/core/testing/cluster_tester.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::_;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+HeldAttempt Held(AttemptRef ref, int rank) {
+  HeldAttempt held;
+  held.ref = ref;
+  held.started = true;
+  held.ranks.push_back({rank, 1000 + rank, std::nullopt, {}});
+  return held;
+}
+
+// A gang on pc1 and pc2, running; pc3 is free.
+class LivenessTest : public ::testing::Test {
+ protected:
+  LivenessTest() {
+    c.Join({"pc1", "pc2", "pc3"});
+    RunRequest request = Nodes(2);
+    run = c.Submit(request);
+    c.Run(run);
+    c.TakeMessages();
+    c.TakeEvents();
+  }
+  NodeHello Back(const std::string& node, std::vector<HeldAttempt> held) {
+    NodeHello hello = HelloOf(node);
+    hello.incarnation = 2;
+    hello.attempts = std::move(held);
+    return hello;
+  }
+
+  ClusterTester c;
+  RunId run;
+};
+
+TEST(HelloTest, NewNodeJoinsAndIsToldTheTimes) {
+  ClusterTester c;
+  const auto welcome = c.Hello(HelloOf("pc1", 2));
+  ASSERT_OK(welcome);
+  EXPECT_EQ(welcome->lease, absl::Seconds(6));
+  EXPECT_EQ(welcome->heartbeat_interval, absl::Seconds(2));
+  EXPECT_EQ(welcome->stop_after_disconnect, absl::Minutes(5));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.joined joined from 10.0.0.pc1, 2 GPUs"));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  EXPECT_EQ(c.cluster().NodeNames(), std::vector<std::string>{"pc1"});
+}
+
+TEST(HelloTest, SecondWorkerOfOneNameIsRefusedWhileTheFirstLives) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  NodeHello other = HelloOf("pc1");
+  other.incarnation = 2;
+  other.address = "10.0.0.99";
+  other.boot_id = "another machine";
+  EXPECT_THAT(c.Hello(other), StatusIs(absl::StatusCode::kAlreadyExists,
+                                       "a worker named pc1 is connected from 10.0.0.pc1; give "
+                                       "this one (10.0.0.99) another --name, or stop that one"));
+  c.Pass(absl::Seconds(7), {"pc1"});
+  EXPECT_OK(c.Hello(other));
+}
+
+TEST(HelloTest, PcThatHasRestartedReplacesItsOwnOldConnectionAtOnce) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  NodeHello again = HelloOf("pc1");
+  again.incarnation = 2;
+  again.boot_id = "boot-2";
+  EXPECT_OK(c.Hello(again));
+}
+
+TEST(HelloTest, NameThatIsNoNameIsRefused) {
+  ClusterTester c;
+  EXPECT_THAT(c.Hello(HelloOf("pc 1")), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(c.cluster().NodeNames(), IsEmpty());
+}
+
+TEST(HelloTest, DevicesThatChangeAreTakenOver) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId first = c.Submit(Gpus(1));
+  const RunId second = c.Submit(Gpus(1));
+  EXPECT_EQ(c.state(second), RunState::kQueued);
+  c.TakeEvents();
+  ASSERT_OK(c.InventoryChanged("pc1", HelloOf("pc1", 2).inventory));
+  EXPECT_THAT(c.TakeEvents("node"), ElementsAre("node.changed has 2 GPUs now"));
+  EXPECT_EQ(c.state(first), RunState::kStarting);
+  EXPECT_EQ(c.state(second), RunState::kStarting);
+}
+
+TEST_F(LivenessTest, HeartbeatsKeepANodeAlive) {
+  c.Pass(absl::Minutes(10));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  EXPECT_EQ(c.NodeState("pc1"), "busy");
+}
+
+TEST_F(LivenessTest, SilentNodeIsLostWhenItsLeaseRunsOutAndSurvivorsAreStoppedAtOnce) {
+  c.Pass(absl::Seconds(5), {"pc2"});
+  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+  c.Pass(absl::Seconds(1), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: nothing heard from pc2 for 6 s"));
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.TakeEvents("node"), ElementsAre("node.lost nothing heard from pc2 for 6 s"));
+}
+
+TEST_F(LivenessTest, NextAttemptWaitsUntilTheLostNodeHasStoppedItsRanksByItself) {
+  c.Pass(absl::Seconds(6), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_EQ(c.Wait(run),
+            "waits for the devices of pc2, which is lost and stops its ranks in 4 min 54 s at the "
+            "latest: nothing heard from pc2 for 6 s");
+  c.Pass(absl::Minutes(5) - absl::Seconds(7), {"pc2"});
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(1), {"pc2"});
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1", "pc3"));
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_EQ(c.record(run).failures, 0);
+}
+
+TEST_F(LivenessTest, LostNodeThatComesBackIsToldToStopAndThenTheRunGoesOn) {
+  c.Pass(absl::Seconds(6), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(absl::Seconds(10), {"pc2"});
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc2: stop 1.1 within 20 s: nothing heard from pc2 for 6 s"));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1", "pc2")) << "as before";
+}
+
+TEST_F(LivenessTest, WhatAnUnreachableNodeSaysLaterIsNoLongerHeard) {
+  c.Pass(absl::Seconds(6), {"pc2"});
+  EXPECT_THAT(
+      c.cluster().Heartbeat(c.now(), "pc2", 1),
+      StatusIs(absl::StatusCode::kFailedPrecondition, "pc2 is not connected: say hello first"));
+}
+
+TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
+  c.Pass(absl::Seconds(1), {"pc2"});
+  RankExit exit;
+  exit.exit_code = 1;
+  exit.message = "Connection reset by peer";
+  ASSERT_OK(c.Exit(run, 0, exit));
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kProgramFailed) << "as far as is known";
+  c.Pass(absl::Seconds(5), {"pc2"});
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("nothing heard from pc2 for 6 s, and then rank 0"));
+}
+
+TEST_F(LivenessTest, FailureBeforeTheLossStaysTheCause) {
+  ASSERT_OK(c.Exit(run, 0, 1));
+  c.Pass(absl::Seconds(1));
+  c.Pass(absl::Seconds(6), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kProgramFailed);
+}
+
+TEST_F(LivenessTest, WorkerThatRestartsWithinTheGraceChangesNothing) {
+  c.Disconnect("pc2", /*reset=*/true);
+  EXPECT_EQ(c.NodeState("pc2"), "reconnecting");
+  c.Pass(absl::Milliseconds(1900));
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+}
+
+TEST_F(LivenessTest, ResetConnectionIsALossSoonerThanSilence) {
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+}
+
+TEST_F(LivenessTest, BrokenConnectionWithoutProofWaitsForTheLease) {
+  c.Pass(absl::Seconds(1));
+  c.Disconnect("pc2", /*reset=*/false);
+  c.Pass(absl::Seconds(5));
+  EXPECT_EQ(c.NodeState("pc2"), "reconnecting");
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
+}
+
+TEST_F(LivenessTest, NothingIsPlacedOnANodeThatIsNotConnected) {
+  c.Disconnect("pc3", /*reset=*/true);
+  const RunId other = c.Submit(Nodes(1));
+  EXPECT_EQ(c.state(other), RunState::kQueued);
+  EXPECT_THAT(c.Wait(other), HasSubstr("pc3 is reconnecting"));
+}
+
+TEST_F(LivenessTest, ExitsThatHappenedMeanwhileAreTakenOver) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Seconds(1));
+  HeldAttempt held = Held({run, 1}, 1);
+  held.ranks[0].exit = RankExit{0, std::nullopt, false, "", ""};
+  held.ranks[0].ended_ago = absl::Milliseconds(500);
+  held.returned = true;
+  ASSERT_OK(c.Hello(Back("pc2", {held})));
+  EXPECT_EQ(c.state(run), RunState::kSucceeded);
+  EXPECT_THAT(c.TakeMessages(), Contains("pc2: forget 1.1"));
+}
+
+TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Seconds(1));
+  HeldAttempt held = Held({run, 1}, 1);
+  held.ranks[0].exit = RankExit{std::nullopt, 11, false, "", ""};
+  ASSERT_OK(c.Hello(Back("pc2", {held})));
+  EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGSEGV");
+  EXPECT_THAT(c.TakeMessages(),
+              Contains("pc1: stop 1.1 within 30 s: rank 1 on pc2 was killed by SIGSEGV"));
+}
+
+TEST_F(LivenessTest, AttemptThatTheWorkerNoLongerHasIsLostThere) {
+  c.Disconnect("pc2", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  EXPECT_EQ(c.record(run).reason, "pc2: its worker no longer has the attempt");
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).attempts, 2) << "pc2 has said that it holds nothing: no fence";
+}
+
+TEST_F(LivenessTest, RestartOfThePcIsNamedAsTheReason) {
+  NodeHello hello = Back("pc2", {});
+  hello.boot_id = "boot-2";
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.record(run).reason, "pc2: the PC has restarted");
+}
+
+TEST_F(LivenessTest, SupervisorThatDiedMeanwhileEndsTheAttempt) {
+  c.Disconnect("pc2", /*reset=*/true);
+  HeldAttempt held = Held({run, 1}, 1);
+  held.lost_reason = "the supervisor was killed";
+  held.returned = true;
+  ASSERT_OK(c.Hello(Back("pc2", {held})));
+  EXPECT_EQ(c.record(run).reason, "pc2: the supervisor was killed");
+}
+
+TEST_F(LivenessTest, AttemptsThatAreOverAreStoppedAndForgotten) {
+  HeldAttempt running = Held({77, 1}, 0);
+  HeldAttempt returned = Held({78, 3}, 0);
+  returned.returned = true;
+  NodeHello hello = HelloOf("pc4");
+  hello.attempts = {running, returned};
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc4: stop 77.1 within 30 s: this attempt is over",
+                                            "pc4: forget 77.1", "pc4: forget 78.3"));
+}
+
+TEST(LivenessStartTest, ConnectionThatBreaksDuringTheStartRollsBack) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.Disconnect("pc2", /*reset=*/false);
+  NodeHello hello = HelloOf("pc2");
+  HeldAttempt held;
+  held.ref = {run, 1};
+  held.ranks.push_back({1, 0, std::nullopt, {}});
+  hello.attempts = {held};
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(hello));
+  const std::string why = "the connection to pc2 broke while the run was started";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 30 s: " + why,
+                                            "pc2: stop 1.1 within 30 s: " + why));
+}
+
+TEST(LivenessStartTest, StartThatWasSaidIntoABrokenConnectionIsTakenOver) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.Disconnect("pc1", /*reset=*/false);
+  NodeHello hello = HelloOf("pc1");
+  hello.attempts = {Held({run, 1}, 0)};
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+}
+
+TEST(LivenessStartTest, NodeLostBeforeTheWordToStartNeedsNoFence) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2", "pc3"});
+  RunRequest request = Nodes(2);
+  const RunId run = c.Submit(request);
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  c.Pass(absl::Seconds(6), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1", "pc3"));
+}
+
+TEST(LeavingTest, NodeThatSaysItLeavesIsOffAndNotAFailure) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  c.TakeEvents();
+  ASSERT_OK(c.Leaving("pc1", "shutdown"));
+  c.Disconnect("pc1", /*reset=*/true);
+  EXPECT_EQ(c.NodeState("pc1"), "off");
+  c.Pass(absl::Minutes(1));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.off said that it is leaving: shutdown"));
+}
+
+TEST(LeavingTest, ItsRunsAreQueuedAgainForNothing) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2", "pc3"});
+  const RunId run = c.Submit(Nodes(2));
+  c.Run(run);
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kReclaimed);
+  ASSERT_OK(c.Returned(run, "pc1"));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.record(run).losses, 0);
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc3", "pc2"));
+}
+
+TEST(LeavingTest, NodeThatLeavesWithRanksIsFenced) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  c.Disconnect("pc1", /*reset=*/false);
+  c.Pass(absl::Minutes(5) - absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+}
+
+TEST(LeavingTest, NodeThatSaysSoAndStaysIsOnAgain) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  c.TakeEvents();
+  c.Pass(absl::Minutes(1));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("node.sleep-failed is still here 1 min after it was to sleep"));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator::testing

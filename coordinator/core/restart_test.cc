@@ -1,0 +1,224 @@
+// A coordinator that was restarted goes on from what was durable.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "coordinator/core/testing/cluster_tester.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
+  HeldAttempt held;
+  held.ref = ref;
+  held.started = started;
+  held.ranks.push_back({rank, started ? 1000 + rank : 0, std::nullopt, {}});
+  return held;
+}
+
+NodeHello Holding(const std::string& node, const std::vector<HeldAttempt>& held) {
+  NodeHello hello = HelloOf(node);
+  hello.attempts = held;
+  return hello;
+}
+
+// What is durable when a gang of two runs on pc1 and pc2 and another run is queued.
+Snapshot RunningGang() {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  RunRequest request = Nodes(2);
+  request.time_limit = absl::Hours(1);
+  before.Run(before.Submit(request));
+  before.Submit(Nodes(1));
+  return before.Durable();
+}
+
+TEST(RestartTest, RunningGangRunsOn) {
+  ClusterTester c({}, RunningGang());
+  EXPECT_EQ(c.NodeState("pc1"), "unknown");
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  c.Pass(absl::Seconds(8));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
+  EXPECT_EQ(c.state(1), RunState::kRunning);
+  EXPECT_EQ(c.state(2), RunState::kQueued);
+  EXPECT_EQ(c.Position(2), 1);
+  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+  c.Finish(1);
+  EXPECT_EQ(c.state(1), RunState::kSucceeded);
+  EXPECT_EQ(c.state(2), RunState::kStarting);
+}
+
+TEST(RestartTest, NumbersGoOn) {
+  ClusterTester c({}, RunningGang());
+  c.Join({"pc3"});  // the tester checks the numbers of events
+  EXPECT_EQ(c.Submit(Nodes(1)), 3);
+}
+
+TEST(RestartTest, NodeThatDoesNotComeBackIsLostAndFenced) {
+  ClusterTester c({}, RunningGang());
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  c.Pass(absl::Seconds(10));
+  EXPECT_EQ(c.state(1), RunState::kRunning);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(1).reason, "pc2 did not come back after the coordinator's restart");
+  ASSERT_OK(c.Returned(1, "pc1"));
+  c.Pass(absl::Minutes(5) - absl::Seconds(12));
+  EXPECT_EQ(c.state(1), RunState::kStopping);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.state(1), RunState::kQueued);
+}
+
+TEST(RestartTest, TimeLimitGoesOn) {
+  ClusterTester c({}, RunningGang());
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
+  c.Pass(absl::Hours(1));
+  EXPECT_EQ(c.state(1), RunState::kStopping);
+  EXPECT_EQ(c.attempt(1).outcome, AttemptOutcome::kTimedOut);
+}
+
+TEST(RestartTest, AttemptThatWasBeingPreparedIsStoppedAndQueuedAgainForNothing) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  before.Submit(Nodes(2));
+  ASSERT_OK(before.Prepared(1, "pc1"));
+
+  ClusterTester c({}, before.Durable());
+  EXPECT_EQ(c.state(1), RunState::kStopping);
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0, false)})));
+  ASSERT_OK(c.Hello(HelloOf("pc2")));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: the coordinator restarted while the run was "
+                          "being started"));
+  ASSERT_OK(c.Returned(1, "pc1"));
+  EXPECT_EQ(c.record(1).attempts, 2);
+  EXPECT_EQ(c.record(1).losses, 0);
+}
+
+TEST(RestartTest, AttemptThatWaitedForSleepersStartsAnew) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  ASSERT_OK(before.Leaving("pc1", "suspend"));
+  before.Disconnect("pc1", /*reset=*/true);
+  before.Submit(Nodes(1));
+  ASSERT_EQ(before.NodeState("pc1"), "waking");
+
+  ClusterTester c({}, before.Durable());
+  EXPECT_EQ(c.record(1).attempts, 2);
+  EXPECT_EQ(c.NodeState("pc1"), "waking");
+}
+
+TEST(RestartTest, StopThatWasUnderWayIsSaidAgainAndKeepsItsCause) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  before.Submit(Nodes(2));
+  before.Run(1);
+  ASSERT_OK(before.Exit(1, 1, 7));
+  ASSERT_OK(before.Returned(1, "pc2"));
+
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(HelloOf("pc2")));
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.1 within 30 s: rank 1 on pc2 exited with code 7"));
+  ASSERT_OK(c.Returned(1, "pc1"));
+  EXPECT_EQ(c.state(1), RunState::kFailed);
+  EXPECT_EQ(c.record(1).exit_code, 7);
+}
+
+TEST(RestartTest, ExitsBeforeAndDuringTheRestartAddUp) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  before.Submit(Nodes(2));
+  before.Run(1);
+  ASSERT_OK(before.Exit(1, 0, 0));
+  ASSERT_OK(before.Returned(1, "pc1"));
+
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  HeldAttempt held = Held({1, 1}, 1);
+  held.ranks[0].exit = RankExit{0, std::nullopt, false, "", ""};
+  held.returned = true;
+  ASSERT_OK(c.Hello(Holding("pc2", {held})));
+  EXPECT_EQ(c.state(1), RunState::kSucceeded);
+}
+
+TEST(RestartTest, CancelThatWasAskedForIsKept) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  before.Submit(Nodes(1));
+  before.Run(1);
+  ASSERT_OK(before.Cancel(1));
+
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_EQ(c.state(1), RunState::kCancelled);
+  EXPECT_EQ(c.record(1).reason, "cancelled by anna");
+}
+
+TEST(RestartTest, ReclaimedNodeIsStillReclaimedAndLentInTime) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  ASSERT_OK(before.Reclaim("pc1", absl::Minutes(10)));
+
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed for 10 min"));
+  const RunId run = c.Submit(Nodes(1));
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  c.Pass(absl::Minutes(10));
+  EXPECT_EQ(c.state(run), RunState::kStarting);
+}
+
+TEST(RestartTest, OffNodesAreNotMissed) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  ASSERT_OK(before.Sleep("pc1"));
+  before.Disconnect("pc1", /*reset=*/true);
+
+  ClusterTester c({}, before.Durable());
+  c.Pass(absl::Minutes(10));
+  EXPECT_EQ(c.NodeState("pc1"), "off");
+  EXPECT_THAT(c.TakeEvents(), IsEmpty());
+}
+
+TEST(RestartTest, RunsThatWaitForAnotherRunStillDo) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  RunRequest second = Nodes(1);
+  second.after = before.Submit(Nodes(1));
+  before.Submit(second);
+  before.Run(1);
+  Snapshot snapshot = before.Durable();
+  {
+    ClusterTester c({}, snapshot);
+    EXPECT_EQ(c.Wait(2), "waits for the success of run 1, which is running");
+  }
+  // The other run ended just before; the store knows how.
+  snapshot.attempts.clear();
+  snapshot.placements.clear();
+  snapshot.ranks.clear();
+  snapshot.runs.erase(snapshot.runs.begin());
+  ClusterTester c({}, snapshot);
+  EXPECT_EQ(c.state(2), RunState::kFailed);
+  EXPECT_THAT(c.record(2).reason, HasSubstr("run 1, whose success it waits for"));
+}
+
+TEST(RestartTest, TickIsDueAtOnce) {
+  FakeClock clock;
+  clock.Advance(absl::Seconds(100));
+  Cluster cluster(
+      {}, RunningGang(), clock.Get(), [](void*, RunId) { return PastRun::kUnknown; }, nullptr);
+  EXPECT_EQ(cluster.NextDeadline(), clock.Get().mono);
+  Effects effects;
+  cluster.Tick(clock.Get(), &effects);
+  EXPECT_EQ(cluster.NextDeadline(), clock.Get().mono + absl::Seconds(11)) << "a lease, and more";
+}
+
+}  // namespace
+}  // namespace hpc::coordinator::testing

@@ -1,0 +1,160 @@
+// What a run waits for, in words, and where it stands in the queue.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "coordinator/core/testing/cluster_tester.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(WaitingTest, HeadOfTheQueueSaysWhatItLacks) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2", "pc3", "pc4"});
+  ASSERT_OK(c.Reclaim("pc4"));
+  const RunId small = c.Submit(Nodes(1));
+  const RunId large = c.Submit(Nodes(4));
+  EXPECT_EQ(c.nodes_of(small), std::vector<std::string>{"pc1"});
+  EXPECT_EQ(c.Wait(large),
+            "needs 4 nodes, 2 are free: pc1 is used by run 1 and pc4 is reclaimed by its owner");
+  EXPECT_EQ(c.Position(large), 1);
+}
+
+TEST(WaitingTest, OthersSayWhomTheyWaitBehind) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.Submit(Nodes(1));
+  const RunId head = c.Submit(Nodes(2));
+  const RunId second = c.Submit(Nodes(1));
+  const RunId third = c.Submit(Nodes(2));
+  EXPECT_EQ(head, 2);
+  EXPECT_EQ(c.Wait(second), "2nd in the queue, behind run 2 which needs 2 nodes");
+  EXPECT_EQ(c.Position(second), 2);
+  EXPECT_EQ(c.Wait(third),
+            "3rd in the queue, behind run 2 which needs 2 nodes; needs 2 nodes, 1 is free: pc1 is "
+            "used by run 1");
+}
+
+TEST(WaitingTest, ManyNodesAreNotAllNamed) {
+  ClusterTester c;
+  std::vector<std::string> names;
+  for (int i = 1; i <= 9; ++i) names.push_back("pc" + std::to_string(i));
+  c.Join(names);
+  c.Submit(Nodes(7));
+  const RunId run = c.Submit(Nodes(5));
+  EXPECT_EQ(c.Wait(run),
+            "needs 5 nodes, 2 are free: pc1 is used by run 1, pc2 is used by run 1, pc3 is used by "
+            "run 1, pc4 is used by run 1 and 3 more");
+}
+
+TEST(WaitingTest, WhyARunCouldNotStartAtOnceIsAnEvent) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  c.Submit(Nodes(1));
+  c.TakeEvents();
+  c.Submit(Nodes(1));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("run.queued asks for 1 node",
+                                          "run.waiting needs 1 node, 0 are free: pc1 is used by "
+                                          "run 1"));
+}
+
+TEST(WaitingTest, PriorityGoesBeforeAge) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  c.Submit(Nodes(1));
+  const RunId older = c.Submit(Nodes(1));
+  RunRequest urgent = Nodes(1);
+  urgent.priority = 5;
+  const RunId newer = c.Submit(urgent);
+  EXPECT_EQ(c.Position(newer), 1);
+  EXPECT_EQ(c.Position(older), 2);
+  EXPECT_THAT(c.Wait(older), HasSubstr("2nd in the queue, behind run 3 which needs 1 node"));
+}
+
+TEST(WaitingTest, StartingRunSaysForWhichNode) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  EXPECT_EQ(c.Wait(run), "waits for the preparation on pc1 and pc2");
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_EQ(c.Wait(run), "waits for the preparation on pc2");
+  ASSERT_OK(c.Prepared(run, "pc2"));
+  ASSERT_OK(c.Started(run, "pc2"));
+  EXPECT_EQ(c.Wait(run), "waits for the ranks of pc1");
+  ASSERT_OK(c.Started(run, "pc1"));
+  EXPECT_EQ(c.Wait(run), "");
+}
+
+TEST(WaitingTest, RunningGangSaysWhichRankHasNotReachedTheRendezvous) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  c.Run(run);
+  EXPECT_EQ(c.cluster().RendezvousState(run), "") << "nothing is known yet";
+  RendezvousReport report;
+  report.ref = {run, 1};
+  report.arrivals = {{"10.0.0.pc1", 1000}};
+  report.blocked_key = "/default_pg/0//cpu//0/1";
+  report.waiting = 1;
+  ASSERT_OK(c.Rendezvous("pc1", report));
+  const std::string missing =
+      "rank 1 (pc2) has not reached the rendezvous; 1 of 2 has, and 1 connection waits for key "
+      "/default_pg/0//cpu//0/1";
+  EXPECT_EQ(c.cluster().RendezvousState(run), missing);
+  EXPECT_EQ(c.Wait(run), missing);
+  c.TakeEvents();
+  c.Pass(absl::Seconds(2));
+  report.arrivals.push_back({"10.0.0.pc2", 1001});
+  ASSERT_OK(c.Rendezvous("pc1", report));
+  ASSERT_OK(c.Rendezvous("pc1", report));
+  EXPECT_EQ(c.cluster().RendezvousState(run), "");
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("run.connected all 2 ranks have reached the rendezvous, 2 s after they "
+                          "were started"));
+}
+
+TEST(WaitingTest, RunThatIsOverWaitsForNothing) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  c.Finish(run);
+  EXPECT_EQ(c.Wait(run), "");
+  EXPECT_FALSE(c.cluster().FindRun(run).has_value());
+}
+
+TEST(TotalsTest, CountWhatThereIs) {
+  ClusterTester c;
+  ASSERT_OK(c.Hello(HelloOf("pc1", 2)));
+  ASSERT_OK(c.Hello(HelloOf("pc2", 2)));
+  ASSERT_OK(c.Hello(HelloOf("pc3", 1)));
+  c.Pass(absl::Seconds(6), {"pc3"});
+  c.Run(c.Submit(Gpus(1)));
+  c.Submit(Gpus(2));
+  c.Submit(Nodes(3));
+  const Cluster::Totals totals = c.cluster().GetTotals();
+  EXPECT_EQ(totals.nodes, 3);
+  EXPECT_EQ(totals.nodes_connected, 2);
+  EXPECT_EQ(totals.devices, 5);
+  EXPECT_EQ(totals.devices_free, 1);
+  EXPECT_EQ(totals.running, 2);
+  EXPECT_EQ(totals.queued, 1);
+}
+
+TEST(NodeViewTest, ShowsWhatHoldsTheDevices) {
+  ClusterTester c;
+  ASSERT_OK(c.Hello(HelloOf("pc1", 3)));
+  const RunId run = c.Submit(Gpus(2));
+  const std::vector<Cluster::NodeView> views = c.cluster().Nodes();
+  ASSERT_EQ(views.size(), 1);
+  EXPECT_EQ(views[0].state, "busy");
+  EXPECT_EQ(views[0].link, Link::kConnected);
+  EXPECT_THAT(views[0].attempts, ElementsAre(AttemptRef{run, 1}));
+  EXPECT_THAT(views[0].free_devices, ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator::testing
