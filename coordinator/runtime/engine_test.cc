@@ -1,0 +1,348 @@
+#include "coordinator/runtime/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/status_matchers.h"
+#include "coordinator/runtime/testing/engine_rig.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
+using testing::EngineRig;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeProgram;
+using testing::OneNode;
+using testing::RecordingLink;
+using testing::RecordingWatcher;
+using ::testing::SizeIs;
+
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
+class EngineTest : public ::testing::Test {
+ protected:
+  // Submits without flushing; ids and errors are added when the answer comes.
+  void Submit(const std::string& request_id = "", int32_t nodes = 1) {
+    RunProgram program = MakeProgram();
+    program.request_id = request_id;
+    RunRequest request = OneNode();
+    request.min_nodes = request.max_nodes = nodes;
+    rig_.engine->Submit(request, program, [this](absl::StatusOr<RunId> run) {
+      run.ok() ? ids_.push_back(*run) : errors_.push_back(run.status());
+    });
+  }
+
+  EngineRig rig_;
+  RecordingLink link_;
+  std::vector<RunId> ids_;
+  std::vector<absl::Status> errors_;
+};
+
+TEST_F(EngineTest, ASubmissionIsAnsweredByFlushAndStoredThen) {
+  rig_.Connect("pc1", &link_);
+  Submit();
+  EXPECT_THAT(ids_, IsEmpty());
+  EXPECT_THAT(rig_.store->GetRunRecord(1), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(ids_, ElementsAre(1));
+  EXPECT_OK(rig_.store->GetRunRecord(1));
+}
+
+TEST_F(EngineTest, ARefusedSubmissionIsAnsweredInItsTurnAndStoresNothing) {
+  rig_.Connect("pc1", &link_);
+  Submit("", 5);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(errors_, ElementsAre(StatusIs(kPrecondition, _)));
+  EXPECT_THAT(*rig_.store->ListRuns({}), IsEmpty());
+}
+
+TEST_F(EngineTest, TheSameRequestIdIsOneRunWithinABatchAndAfterIt) {
+  rig_.Connect("pc1", &link_);
+  Submit("abc");
+  Submit("abc");
+  EXPECT_OK(rig_.engine->Flush());
+  Submit("abc");
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(ids_, ElementsAre(1, 1, 1));
+  EXPECT_THAT(*rig_.store->ListRuns({}), SizeIs(1));
+}
+
+TEST_F(EngineTest, TheProgramGoesToTheNodeWithThePrepare) {
+  rig_.Connect("pc1", &link_);
+  rig_.SubmitOk();
+  EXPECT_EQ(link_.run_name, "digits");
+  EXPECT_THAT(link_.program, ElementsAre("true"));
+}
+
+TEST_F(EngineTest, AfterARestartTheProgramComesFromTheStore) {
+  rig_.Connect("pc1", &link_);
+  rig_.SubmitOk();
+  const RunId second = rig_.SubmitOk();
+  rig_.Restart();
+  RecordingLink pc2;
+  rig_.Connect("pc2", &pc2);
+  ASSERT_NE(pc2.Find<PrepareAttempt>(), nullptr);
+  EXPECT_EQ(pc2.Find<PrepareAttempt>()->ref.run, second);
+  EXPECT_THAT(pc2.program, ElementsAre("true"));
+}
+
+TEST_F(EngineTest, AHelloIsWelcomedOnceItIsStored) {
+  EXPECT_OK(rig_.engine->OnHello(testing::HelloOf("pc1"), &link_));
+  EXPECT_FALSE(link_.welcomed);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(link_.welcomed);
+}
+
+TEST_F(EngineTest, ANewerConnectionOfTheSameWorkerClosesTheOlder) {
+  rig_.Connect("pc1", &link_);
+  RecordingLink again;
+  rig_.Connect("pc1", &again);
+  ASSERT_TRUE(link_.closed.has_value());
+  EXPECT_FALSE(again.closed.has_value());
+}
+
+TEST_F(EngineTest, ASessionThatIsNotConnectedIsRefused) {
+  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 7}), StatusIs(kPrecondition, HasSubstr("pc1")));
+  const Session session = rig_.Connect("pc1", &link_);
+  EXPECT_OK(rig_.engine->OnHeartbeat(session));
+  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 8}), StatusIs(kPrecondition, _));
+}
+
+TEST_F(EngineTest, AReportOfAReplacedAttemptIsAnsweredWithForget) {
+  const Session session = rig_.Connect("pc1", &link_);
+  EXPECT_OK(rig_.engine->OnAttemptReturned(session, {9, 9}, ""));
+  EXPECT_OK(rig_.engine->OnLog(session, {{9, 8}, 0, false}, 0, "x"));
+  EXPECT_OK(rig_.engine->Flush());
+  ASSERT_THAT(link_.commands, SizeIs(2));
+  EXPECT_EQ(std::get<ForgetAttempt>(link_.commands[0]).ref, (AttemptRef{9, 9}));
+  EXPECT_EQ(std::get<ForgetAttempt>(link_.commands[1]).ref, (AttemptRef{9, 8}));
+}
+
+TEST_F(EngineTest, OutputIsAcknowledgedAtMostEveryFiftyMilliseconds) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[out], 3);
+
+  EXPECT_OK(rig_.engine->OnLog(session, out, 3, "two"));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[out], 3);
+  EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(50));
+  rig_.clock.Advance(absl::Milliseconds(50));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[out], 6);
+}
+
+TEST_F(EngineTest, TheEndOfAStreamIsNotPutOff) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_OK(rig_.engine->OnLog(session, out, 3, "two"));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[out], 6);
+}
+
+TEST_F(EngineTest, OutputWithAGapClosesTheConnectionAndNothingElse) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  EXPECT_THAT(rig_.engine->OnLog(session, out, 100, "x"),
+              StatusIs(absl::StatusCode::kOutOfRange, _));
+  EXPECT_OK(rig_.engine->Flush());
+}
+
+TEST_F(EngineTest, OutputOfARankThatRunsElsewhereIsRefused) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  EXPECT_THAT(rig_.engine->OnLog(session, {ref, 5, false}, 0, "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 5")));
+}
+
+TEST_F(EngineTest, MetricsThatComeAgainAreStoredOnceAndAcknowledgedAgain) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const MetricOffset offset{ref, 0, 40};
+  const std::vector<MetricPoint> points = {{ref, 0, "loss", 1, 0.5, rig_.clock.Get().wall}};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(rig_.engine->OnMetrics(session, offset, points));
+    rig_.clock.Advance(absl::Milliseconds(50));
+    EXPECT_OK(rig_.engine->Flush());
+  }
+  EXPECT_THAT(link_.metric_acks, ElementsAre(offset, offset));
+  EXPECT_THAT(*rig_.store->ListMetrics({.run = ref.run}), SizeIs(1));
+}
+
+TEST_F(EngineTest, AWorkerThatReconnectsAfterARestartIsToldWhereToGoOn) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
+  EXPECT_OK(rig_.engine->OnMetrics(session, {ref, 0, 40}, {}));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+
+  rig_.Restart();
+  RecordingLink again;
+  NodeHello hello = testing::HelloOf("pc1");
+  hello.attempts = {{.ref = ref, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
+  EXPECT_OK(rig_.engine->OnHello(hello, &again));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(again.log_acks, (std::map<LogStreamId, int64_t>{{out, 5}, {err, 0}}));
+  EXPECT_THAT(again.metric_acks, ElementsAre(MetricOffset{ref, 0, 40}));
+}
+
+TEST_F(EngineTest, ARunIsCompleteOnceItsStreamsHaveEnded) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  rig_.Finish(session, ref);
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kSucceeded);
+  EXPECT_FALSE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, false}, 0));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, true}, 0));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(rig_.engine->LogsComplete(ref.run));
+}
+
+TEST_F(EngineTest, OutputThatNeverComesIsGivenUpAfterTenSeconds) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  rig_.Finish(session, ref);
+  RecordingWatcher watcher;
+  rig_.engine->WatchRun(ref.run, &watcher);
+  rig_.clock.Advance(absl::Milliseconds(9999));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_FALSE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_LE(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(1));
+  rig_.clock.Advance(absl::Milliseconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_EQ(watcher.pokes, 1);
+}
+
+TEST_F(EngineTest, WatchersArePokedAfterTheCommit) {
+  rig_.Connect("pc1", &link_);
+  RecordingWatcher of_run, of_events, of_other;
+  rig_.engine->WatchRun(1, &of_run);
+  rig_.engine->WatchRun(2, &of_other);
+  rig_.engine->WatchEvents(&of_events);
+  Submit();
+  EXPECT_EQ(of_run.pokes, 0);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(of_run.pokes, 1);
+  EXPECT_EQ(of_events.pokes, 1);
+  EXPECT_EQ(of_other.pokes, 0);
+  rig_.engine->Unwatch(&of_run);
+  rig_.engine->Cancel(1, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(of_run.pokes, 1);
+  EXPECT_EQ(of_events.pokes, 2);
+}
+
+TEST_F(EngineTest, ProgressIsLookedAtAtMostTwiceASecond) {
+  rig_.Connect("pc1", &link_);
+  RecordingWatcher watcher;
+  rig_.engine->WatchRun(1, &watcher);
+  rig_.clock.Advance(absl::Seconds(1));
+  Submit();
+  EXPECT_OK(rig_.engine->Flush());
+  Submit();
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(watcher.progress_pokes, 1);
+  EXPECT_LE(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(500));
+  rig_.clock.Advance(absl::Milliseconds(500));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(watcher.progress_pokes, 2);
+}
+
+TEST_F(EngineTest, ReadsPutBehindTheCommitSeeWhatIsOnDisk) {
+  rig_.Connect("pc1", &link_);
+  Submit();
+  bool read = false;
+  rig_.engine->AfterCommit([&] {
+    read = true;
+    EXPECT_OK(rig_.store->GetRunRecord(1));
+  });
+  EXPECT_FALSE(read);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(read);
+}
+
+TEST_F(EngineTest, ARunThatWaitsForOneThatHasJustFailedEndsToo) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  EXPECT_OK(
+      rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, absl::ZeroDuration()));
+  EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, ""));
+  RunRequest after = OneNode();
+  after.after = ref.run;
+  rig_.engine->Submit(after, MakeProgram(), [](const absl::StatusOr<RunId>&) {});
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kFailed);
+  EXPECT_EQ(rig_.StateOf(ref.run + 1), RunState::kFailed);
+}
+
+// The store of a disk that has become full.
+class FullStore final : public Store {
+ public:
+  explicit FullStore(Store* real) : real_(real) {}
+  absl::Status Commit(const WriteBatch&) override {
+    return absl::ResourceExhaustedError("no space left on device");
+  }
+  absl::StatusOr<Snapshot> Load() override { return real_->Load(); }
+  absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
+  absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
+  absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
+  absl::StatusOr<RunId> FindRequest(const std::string& id) override {
+    return real_->FindRequest(id);
+  }
+  absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& f) override {
+    return real_->ListRuns(f);
+  }
+  absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
+    return real_->ListExperiments();
+  }
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& f) override {
+    return real_->ListEvents(f);
+  }
+  absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) override {
+    return real_->SummarizeMetrics(run);
+  }
+  absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& f) override {
+    return real_->ListMetrics(f);
+  }
+  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) override {
+    return real_->MetricOffsets(ref);
+  }
+  absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
+    return real_->LogSegments(run);
+  }
+
+ private:
+  Store* real_;
+};
+
+TEST_F(EngineTest, WhatCannotBeStoredIsNotPromisedAndEndsTheDaemon) {
+  rig_.Connect("pc1", &link_);
+  FullStore full(rig_.store.get());
+  Engine engine(ClusterOptions(), *full.Load(), &rig_.clock, &full, rig_.logs.get(),
+                &rig_.wake_sender);
+  engine.Submit(OneNode(), MakeProgram(),
+                [this](absl::StatusOr<RunId> run) { errors_.push_back(run.status()); });
+  const auto is_full = StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no space left"));
+  EXPECT_THAT(engine.Flush(), is_full);
+  EXPECT_THAT(errors_, ElementsAre(is_full));
+  EXPECT_THAT(engine.Flush(), is_full);
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

@@ -1,0 +1,139 @@
+#include "coordinator/runtime/output_tracker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "common/status_matchers.h"
+#include "coordinator/store/sqlite_store.h"
+#include "coordinator/store/testing.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::MakeNode;
+using testing::MakeProgram;
+using testing::MakeRun;
+using testing::TempDir;
+
+constexpr AttemptRef kRef{1, 1};
+
+MonoTime At(absl::Duration d) { return MonoTime{d}; }
+
+PlacementRecord Placed(const std::string& node, int32_t first_rank) {
+  return {.ref = kRef, .node = node, .first_rank = first_rank, .ranks = 1};
+}
+RankRecord Started(const std::string& node, int32_t rank) {
+  return {.ref = kRef, .rank = rank, .node = node, .pid = 100};
+}
+RunRecord Ended() {
+  RunRecord run = MakeRun(1);
+  run.state = RunState::kSucceeded;
+  return run;
+}
+
+class OutputTrackerTest : public ::testing::Test {
+ protected:
+  OutputTrackerTest() : store_(*OpenSqliteStore(dir_.File("hpc.db"))), tracker_(store_.get()) {}
+
+  void Apply(const Change& change) { tracker_.Apply(now_, change); }
+  void StartTwo() {
+    for (int32_t rank : {0, 1}) {
+      const std::string node = rank == 0 ? "pc1" : "pc2";
+      Apply(Placed(node, rank));
+      Apply(Started(node, rank));
+    }
+  }
+  void EndStreams(int32_t rank) {
+    tracker_.StreamEnded({kRef, rank, false});
+    tracker_.StreamEnded({kRef, rank, true});
+  }
+  std::vector<RunId> Take() {
+    return tracker_.TakeComplete(now_, [this](const std::string& n) { return !gone_.contains(n); });
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+  OutputTracker tracker_;
+  MonoTime now_ = At(absl::Seconds(100));
+  std::set<std::string> gone_;
+};
+
+TEST_F(OutputTrackerTest, ARunIsCompleteWhenItIsOverAndAllStreamsHaveEnded) {
+  StartTwo();
+  EndStreams(0);
+  EndStreams(1);
+  EXPECT_THAT(Take(), IsEmpty());  // it is not over
+  EXPECT_FALSE(tracker_.Complete(1));
+  Apply(Ended());
+  EXPECT_THAT(Take(), ElementsAre(1));
+  EXPECT_TRUE(tracker_.Complete(1));
+}
+
+TEST_F(OutputTrackerTest, OneOpenStreamIsWaitedForUntilPatienceEnds) {
+  StartTwo();
+  EndStreams(0);
+  tracker_.StreamEnded({kRef, 1, false});
+  Apply(Ended());
+  now_ = now_ + absl::Milliseconds(9999);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(tracker_.NextDeadline(), At(absl::Seconds(110)));
+  now_ = now_ + absl::Milliseconds(1);
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
+TEST_F(OutputTrackerTest, ANodeThatIsGoneIsWaitedForLess) {
+  StartTwo();
+  EndStreams(0);
+  gone_ = {"pc2"};
+  Apply(Ended());
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(tracker_.NextDeadline(), At(absl::Seconds(103)));
+  now_ = now_ + absl::Seconds(3);
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
+TEST_F(OutputTrackerTest, ARunWhoseRanksNeverStartedIsCompleteAtOnce) {
+  Apply(Placed("pc1", 0));
+  Apply(Ended());
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
+TEST_F(OutputTrackerTest, ARunThatWasNeverPlacedIsComplete) {
+  Apply(Ended());
+  EXPECT_TRUE(tracker_.Complete(1));
+  EXPECT_THAT(Take(), IsEmpty());
+}
+
+TEST_F(OutputTrackerTest, OnlyTheNodesOfAnAttemptMaySpeakForIt) {
+  StartTwo();
+  EXPECT_OK(tracker_.CheckRank(now_, "pc1", kRef, 0));
+  EXPECT_THAT(tracker_.CheckRank(now_, "pc1", kRef, 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(tracker_.CheckNode(now_, "pc3", kRef), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(tracker_.CheckNode(now_, "pc1", {1, 2}), StatusIs(absl::StatusCode::kNotFound, _));
+}
+
+TEST_F(OutputTrackerTest, LateOutputOfARunThatIsOverIsLookedUpAndWaitedForAgain) {
+  AttemptRecord attempt;
+  attempt.ref = kRef;
+  attempt.created_at = absl::UnixEpoch();
+  WriteBatch batch;
+  batch.changes = {MakeNode("pc1"), Ended(), attempt, Placed("pc1", 0), Started("pc1", 0)};
+  batch.programs = {{1, MakeProgram()}};
+  ASSERT_OK(store_->Commit(batch));
+  EXPECT_TRUE(tracker_.Complete(1));
+  EXPECT_OK(tracker_.CheckRank(now_, "pc1", kRef, 0));
+  EXPECT_FALSE(tracker_.Complete(1));
+  EndStreams(0);
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

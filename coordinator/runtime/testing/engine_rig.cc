@@ -1,0 +1,91 @@
+#include "coordinator/runtime/testing/engine_rig.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "common/status_matchers.h"
+#include "coordinator/store/sqlite_store.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+// A test of an hour's wait must not lose its nodes meanwhile.
+ClusterOptions Patient() {
+  ClusterOptions options;
+  options.lease = absl::Hours(1);
+  return options;
+}
+
+}  // namespace
+
+NodeHello HelloOf(const std::string& node) {
+  NodeHello hello;
+  hello.node = node;
+  hello.incarnation = 7;
+  hello.boot_id = "boot";
+  hello.address = "10.0.0.1";
+  hello.inventory.devices = {{.index = 0, .kind = DeviceKind::kCpuSlot, .name = "cpu0"}};
+  return hello;
+}
+
+RunRequest OneNode() {
+  RunRequest request;
+  request.name = "digits";
+  request.experiment = "default";
+  return request;
+}
+
+EngineRig::EngineRig() { Restart(); }
+
+void EngineRig::Restart() {
+  engine.reset();
+  logs.reset();
+  store.reset();
+  store = *OpenSqliteStore(dir_.File("hpc.db"));
+  logs = *LogStore::Open(dir_.File("logs"), LogStoreOptions());
+  engine = std::make_unique<Engine>(Patient(), *store->Load(), &clock, store.get(), logs.get(),
+                                    &wake_sender);
+}
+
+Session EngineRig::Connect(const std::string& node, RecordingLink* link) {
+  EXPECT_OK(engine->OnHello(HelloOf(node), link));
+  EXPECT_OK(engine->Flush());
+  return {node, 7};
+}
+
+RunId EngineRig::SubmitOk() {
+  RunId id = 0;
+  engine->Submit(OneNode(), MakeProgram(), [&id](absl::StatusOr<RunId> run) {
+    EXPECT_OK(run);
+    id = run.value_or(0);
+  });
+  EXPECT_OK(engine->Flush());
+  return id;
+}
+
+AttemptRef EngineRig::RunOn(const Session& session, RecordingLink* link) {
+  link->commands.clear();
+  SubmitOk();
+  const PrepareAttempt* prepare = link->Find<PrepareAttempt>();
+  if (prepare == nullptr) {
+    ADD_FAILURE() << "nothing was prepared on " << session.node;
+    return {};
+  }
+  const AttemptRef ref = prepare->ref;
+  EXPECT_OK(engine->OnPrepared(session, {.ref = ref, .store_addr = "10.0.0.1", .store_port = 1}));
+  EXPECT_OK(engine->Flush());
+  EXPECT_OK(engine->OnStarted(session, ref, {{.rank = 0, .pid = 100}}));
+  EXPECT_OK(engine->Flush());
+  return ref;
+}
+
+void EngineRig::Finish(const Session& session, AttemptRef ref) {
+  EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, absl::ZeroDuration()));
+  EXPECT_OK(engine->OnAttemptReturned(session, ref, ""));
+  EXPECT_OK(engine->Flush());
+}
+
+RunState EngineRig::StateOf(RunId run) { return store->GetRunRecord(run).value().state; }
+
+}  // namespace hpc::coordinator::testing

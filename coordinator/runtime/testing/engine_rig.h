@@ -1,0 +1,102 @@
+// An engine on a clock that stands still, a real store in a temporary folder, and links that
+// remember what they were told. Tests only.
+#ifndef HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
+#define HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/runtime/engine.h"
+#include "coordinator/store/testing.h"
+
+namespace hpc::coordinator::testing {
+
+class RecordingLink final : public NodeLink {
+ public:
+  void Send(const NodeCommand& command) override { commands.push_back(command); }
+  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
+                   const RunProgram& what) override {
+    commands.push_back(prepare);
+    run_name = run.request.name;
+    program = what.command;
+  }
+  void SendWelcome(const Welcome&) override { welcomed = true; }
+  void AckLog(const LogStreamId& stream, int64_t offset) override { log_acks[stream] = offset; }
+  void AckMetrics(const MetricOffset& offset) override { metric_acks.push_back(offset); }
+  void Close(const absl::Status& reason) override { closed = reason; }
+
+  // The first command of this kind; null if there is none.
+  template <typename Command>
+  const Command* Find() const {
+    for (const NodeCommand& c : commands) {
+      if (const auto* found = std::get_if<Command>(&c)) return found;
+    }
+    return nullptr;
+  }
+
+  bool welcomed = false;
+  std::vector<NodeCommand> commands;
+  std::string run_name;              // of the last prepare
+  std::vector<std::string> program;  // of the last prepare
+  std::map<LogStreamId, int64_t> log_acks;
+  std::vector<MetricOffset> metric_acks;
+  std::optional<absl::Status> closed;
+};
+
+class RecordingWatcher final : public Watcher {
+ public:
+  void Poke() override { ++pokes; }
+  void PokeProgress() override { ++progress_pokes; }
+  int pokes = 0;
+  int progress_pokes = 0;
+};
+
+class RecordingWakeSender final : public WakeSender {
+ public:
+  absl::Status Wake(const WakeNode& wake) override {
+    woken.push_back(wake.node);
+    return absl::OkStatus();
+  }
+  std::vector<std::string> woken;
+};
+
+class EngineRig {
+ public:
+  EngineRig();
+
+  // A new engine on the same files, as after a restart.
+  void Restart();
+
+  // A node with one CPU slot, connected and welcomed.
+  Session Connect(const std::string& node, RecordingLink* link);
+
+  // Submits a run of one node and flushes.
+  RunId SubmitOk();
+  // Takes a run from submission to running on this node.
+  AttemptRef RunOn(const Session& session, RecordingLink* link);
+  // Its one rank ends with 0 and the node returns its devices.
+  void Finish(const Session& session, AttemptRef ref);
+
+  RunState StateOf(RunId run);
+
+  FakeClock clock;
+  RecordingWakeSender wake_sender;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<LogStore> logs;
+  std::unique_ptr<Engine> engine;
+
+ private:
+  TempDir dir_;
+};
+
+NodeHello HelloOf(const std::string& node);
+RunRequest OneNode();
+
+}  // namespace hpc::coordinator::testing
+
+#endif  // HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
