@@ -15,7 +15,7 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
     case RunState::kQueued:
       return wait.queue_position > 0
                  ? absl::StrCat("is queued, number ", wait.queue_position, " in the queue")
-                 : "waits";
+                 : "is not in the queue yet";
     case RunState::kStarting:
       return absl::StrCat("is being started", nodes);
     case RunState::kRunning:

@@ -1,0 +1,78 @@
+#include "coordinator/rpc/listen.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <string>
+
+#include "common/files.h"
+#include "common/status_matchers.h"
+#include "common/unique_fd.h"
+#include "coordinator/store/testing.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::HasSubstr;
+using testing::TempDir;
+
+TEST(CheckCanListen, APortInUseIsNamed) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(fd.get(), 1), 0);
+  getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const int port = ntohs(address.sin_port);
+  EXPECT_THAT(CheckCanListen({.host = "127.0.0.1", .port = port}),
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       HasSubstr("127.0.0.1:" + std::to_string(port) + ": another program")));
+}
+
+TEST(CheckCanListen, AnAddressOfAnotherMachineIsNamed) {
+  EXPECT_THAT(CheckCanListen({.host = "192.0.2.1", .port = 0}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no interface")));
+}
+
+TEST(CheckCanListen, AFreeOneIsFine) {
+  EXPECT_OK(CheckCanListen({.host = "127.0.0.1", .port = 0}));
+}
+
+TEST(CheckSocketPath, OneThatIsTooLongIsRefused) {
+  EXPECT_THAT(CheckSocketPath("/tmp/" + std::string(200, 'x')),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("107")));
+}
+
+TEST(CheckSocketPath, AFileIsNotReplaced) {
+  const TempDir dir;
+  ASSERT_OK(WriteFileAtomically(dir.File("sock"), "precious"));
+  EXPECT_THAT(CheckSocketPath(dir.File("sock")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a socket")));
+}
+
+TEST(CheckSocketPath, ALeftoverSocketIsFineALiveOneIsNot) {
+  const TempDir dir;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  dir.File("sock").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(fd.get(), 1), 0);
+  EXPECT_THAT(CheckSocketPath(dir.File("sock")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another coordinator")));
+  fd.Reset();
+  EXPECT_OK(CheckSocketPath(dir.File("sock")));
+}
+
+TEST(CheckSocketPath, AMissingFolderIsNamed) {
+  EXPECT_THAT(CheckSocketPath("/nonexistent/sock"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/sock")));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

@@ -1,0 +1,24 @@
+// Calls any method with any bytes. Tests only.
+#ifndef HPC_COORDINATOR_RPC_TESTING_RAW_CALL_H_
+#define HPC_COORDINATOR_RPC_TESTING_RAW_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+
+#include "coordinator/rpc/testing/test_server.h"
+
+namespace hpc::coordinator::testing {
+
+struct RawAnswer {
+  grpc::Status status;
+  std::string bytes;  // of the first answer
+};
+
+// Sends one message and no more, takes the first answer if there is one, and the status. A call
+// that is not over by then is cancelled.
+RawAnswer RawCall(TestServer& server, const std::string& method, const std::string& request);
+
+}  // namespace hpc::coordinator::testing
+
+#endif  // HPC_COORDINATOR_RPC_TESTING_RAW_CALL_H_
