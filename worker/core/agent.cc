@@ -201,6 +201,12 @@ void Agent::OnStoppedItself(AttemptRef ref, const std::string& reason) {
   if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(reason);
 }
 
+void Agent::OnDoomed(Now, AttemptRef ref, const std::string& reason, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) {
+    attempt->StopForOurselves(std::min(kOwnGrace, attempt->stop_grace()), reason, effects);
+  }
+}
+
 void Agent::OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects) {
   if (Attempt* attempt = Find(ref)) attempt->OnReturned(lost_reason, effects);
   CheckPcFree(now, effects);

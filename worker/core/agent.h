@@ -38,6 +38,8 @@ class Agent {
   void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit,
                     absl::Duration ended_ago, Effects* effects);
   void OnStoppedItself(AttemptRef ref, const std::string& reason);
+  // It has lost something of this node that it cannot go on without.
+  void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
   // No process of it is left. `lost_reason`: its supervisor died.
   void OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects);
   // Its files are gone.

@@ -212,6 +212,15 @@ TEST_F(AgentTest, CutOffTooLongItStopsItsRanksOnce) {
   EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(1))), IsEmpty());
 }
 
+TEST_F(AgentTest, WhatCannotGoOnIsStoppedAndTheReasonReported) {
+  Connect();
+  Run();
+  Effects effects;
+  agent_.OnDoomed(now(), kRef, "its rendezvous store was lost", &effects);
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(Said<AttemptReturned>(Return())[0].lost_reason, "its rendezvous store was lost");
+}
+
 TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
   Connect();
   Run();

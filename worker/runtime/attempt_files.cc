@@ -22,16 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-// Not synced: after a power failure no process is left either, and half a file is no file.
-absl::Status WriteQuickly(const std::string& path, const std::string& text) {
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
-  const ssize_t n = write(fd.get(), text.data(), text.size());
-  if (n < 0) return ErrnoStatus(errno, "write " + path);
-  if (static_cast<size_t>(n) != text.size()) return ErrnoStatus(ENOSPC, "write " + path);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 std::vector<int32_t> AttemptFile::RankNumbers() const {
@@ -99,6 +89,15 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
   const absl::Status removed = RemoveTree(AttemptDir(state_dir, ref));
   rmdir(RunDir(state_dir, ref.run).c_str());
   return removed;
+}
+
+absl::Status WriteQuickly(const std::string& path, const std::string& text) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
+  const ssize_t n = write(fd.get(), text.data(), text.size());
+  if (n < 0) return ErrnoStatus(errno, "write " + path);
+  if (static_cast<size_t>(n) != text.size()) return ErrnoStatus(ENOSPC, "write " + path);
+  return absl::OkStatus();
 }
 
 std::vector<std::string> ListAttempts(const std::string& state_dir) {

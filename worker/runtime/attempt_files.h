@@ -3,6 +3,7 @@
 //   <state-dir>/attempts/12.2/    one attempt; worker/supervisor/spec.h says what is in it
 //     attempt.json                AttemptFile
 //     params.json                 the run's parameters         (HPC_PARAMS_FILE)
+//     store.json                  StoreRecord of the node of rank 0
 //   <state-dir>/runs/12/          stays over the run's attempts (HPC_RUN_DIR)
 #ifndef HPC_WORKER_RUNTIME_ATTEMPT_FILES_H_
 #define HPC_WORKER_RUNTIME_ATTEMPT_FILES_H_
@@ -41,6 +42,9 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
 // Deletes the attempt's folder, and the run's if it is empty.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
+
+// Not synced: after a power failure no process is left either, and half a file is no file.
+absl::Status WriteQuickly(const std::string& path, const std::string& text);
 
 // Names in <state-dir>/attempts, sorted.
 std::vector<std::string> ListAttempts(const std::string& state_dir);

@@ -97,8 +97,32 @@ absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(context_->loop, prepare_));
   prepared->store_addr = store_.address;
   prepared->store_port = store_.port;
+  if (store_.server == nullptr) return absl::OkStatus();
+  store_.server->OnChange([this] { ReportRendezvous(); });
+  store_record_ = {store_.address, store_.port, store_.allowed, prepare_.world_size, 0};
+  return WriteStoreRecord(dir_, *store_record_);
+}
+
+void AttemptRunner::ReopenStore() {
+  store_record_ = ReadStoreRecord(dir_);
+  if (!store_record_) return;
+  auto server = worker::ReopenStore(context_->loop, *store_record_);
+  if (!server.ok()) {
+    context_->loop->Post([this, alive = alive_, why = std::string(server.status().message())] {
+      if (*alive) context_->observer->OnDoomed(ref_, why);
+    });
+    return;
+  }
+  store_.server = *std::move(server);
   if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
-  return absl::OkStatus();
+}
+
+void AttemptRunner::RecordArrivals(int32_t arrived) {
+  if (arrived == store_record_->arrived) return;
+  store_record_->arrived = arrived;
+  if (const absl::Status status = WriteStoreRecord(dir_, *store_record_); !status.ok()) {
+    LogWarning("arrivals at the rendezvous cannot be recorded", {{"error", status.ToString()}});
+  }
 }
 
 absl::Status AttemptRunner::Spawn(absl::Duration lease) {
@@ -149,6 +173,7 @@ void AttemptRunner::Adopt() {
   auto attached = SupervisorClient::Attach(context_->loop, dir_, MakeCallbacks());
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
+    ReopenStore();
     return;
   }
   LogWarning("the supervisor of an attempt is gone",
@@ -294,11 +319,13 @@ void AttemptRunner::Returned(const std::string& lost_reason) {
 }
 
 void AttemptRunner::ReportRendezvous() {
+  if (store_.server == nullptr) return;
   const StoreStatus status = store_.server->Status();
   RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
   for (const StoreStatus::Arrival& arrival : status.arrivals) {
     report.arrivals.emplace_back(arrival.address, arrival.pid);
   }
+  RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
   context_->observer->OnRendezvous(report);
 }
 

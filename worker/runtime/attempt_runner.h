@@ -34,6 +34,8 @@ class AttemptObserver {
   virtual void OnOutput(AttemptRef ref, const OutputGrown& output) = 0;
   virtual void OnRendezvous(const RendezvousReport& report) = 0;
   virtual void OnStoppedItself(AttemptRef ref, const std::string& reason) = 0;
+  // It cannot go on and must be stopped.
+  virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
   // The last call. Nothing of it runs any more.
   virtual void OnReturned(AttemptRef ref, const std::string& lost_reason) = 0;
 };
@@ -71,11 +73,15 @@ class AttemptRunner {
   void Start(const worker::Start& start);
   void Stop(absl::Duration grace, const std::string& reason);
   void ExtendLease();
+  // Tells the observer once more who has reached the rendezvous store, if it is served here.
+  void ReportRendezvous();
 
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
   void OnPlan(PreparePlan plan);
   absl::Status OpenStore(Prepared* prepared);
+  void ReopenStore();
+  void RecordArrivals(int32_t arrived);
   absl::Status Spawn(absl::Duration lease);
   SupervisorClient::Callbacks MakeCallbacks();
   // Ends without ever having run anything. `status`: why, unless it was stopped.
@@ -92,7 +98,6 @@ class AttemptRunner {
   void On(const NotGone& event);
   void OnLost(const std::string& reason);
   void KillLeftoversUntilGone(const std::string& reason);
-  void ReportRendezvous();
 
   // A failed rank whose last words may still be on their way to the file.
   struct PendingExit {
@@ -112,6 +117,7 @@ class AttemptRunner {
   absl::Duration lease_;
   PreparePlan plan_;
   StorePort store_;
+  std::optional<StoreRecord> store_record_;
   std::unique_ptr<SupervisorClient> supervisor_;
   std::map<int32_t, PendingExit> pending_;
   bool planning_ = false;

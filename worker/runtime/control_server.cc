@@ -38,7 +38,10 @@ json Describe(const Engine& engine, Now now) {
               {"reclaimed", yield.reclaimed()},
               {"reason", ToValidUtf8(yield.state().reason)},
               {"attempts", json::array()}};
-  if (const auto left = yield.Left(now)) out["left_ms"] = absl::ToInt64Milliseconds(*left);
+  // In whole seconds, rounded up: the moment that it took to answer interests nobody.
+  if (const auto left = yield.Left(now)) {
+    out["left_ms"] = absl::ToInt64Milliseconds(absl::Ceil(*left, absl::Seconds(1)));
+  }
   if (const auto took = yield.last_return()) {
     out["last_return_ms"] = absl::ToInt64Milliseconds(*took);
   }

@@ -190,6 +190,8 @@ void Engine::OnWelcome() {
                         {"node", options_.node},
                         {"address", address_}});
   output_.OnConnected();
+  // A coordinator that was restarted has forgotten who had arrived.
+  for (auto& [ref, runner] : runners_) runner->ReportRendezvous();
   if (on_first_welcome_) std::exchange(on_first_welcome_, nullptr)(address_);
 }
 
@@ -280,6 +282,10 @@ void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
 void Engine::OnStoppedItself(AttemptRef ref, const std::string& reason) {
   LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", reason}});
   agent_->OnStoppedItself(ref, reason);
+}
+
+void Engine::OnDoomed(AttemptRef ref, const std::string& reason) {
+  Decide([&](Now now, Effects* effects) { agent_->OnDoomed(now, ref, reason, effects); });
 }
 
 void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {

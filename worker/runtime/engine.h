@@ -79,6 +79,7 @@ class Engine : public AttemptObserver {
   void OnOutput(AttemptRef ref, const OutputGrown& output) override;
   void OnRendezvous(const RendezvousReport& report) override;
   void OnStoppedItself(AttemptRef ref, const std::string& reason) override;
+  void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnReturned(AttemptRef ref, const std::string& lost_reason) override;
 
  private:

@@ -5,14 +5,19 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
+#include "worker/runtime/attempt_files.h"
 
 namespace hpc::worker {
 namespace {
+
+using nlohmann::json;
 
 // A port that is free now. Another program may take it before rank 0 does; only rank-0 hosting
 // runs that risk.
@@ -38,6 +43,18 @@ absl::StatusOr<int> FindFreePort(const std::string& address) {
                                            : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
 }
 
+absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop, const std::string& address,
+                                                    int port,
+                                                    const std::vector<std::string>& allowed) {
+  StoreServerOptions options;
+  options.address = address;
+  options.port = port;
+  options.allowed_addresses = allowed;
+  return StoreServer::Listen(loop, options);
+}
+
+std::string Path(const std::string& attempt_dir) { return attempt_dir + "/store.json"; }
+
 }  // namespace
 
 absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare) {
@@ -48,14 +65,47 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare)
     HPC_ASSIGN_OR_RETURN(out.port, FindFreePort(out.address));
     return out;
   }
-  StoreServerOptions options;
-  options.address = out.address;
-  for (const Peer& peer : prepare.peers) options.allowed_addresses.push_back(peer.address);
+  for (const Peer& peer : prepare.peers) out.allowed.push_back(peer.address);
   // From one loopback address to another the kernel names this one as the source.
-  if (absl::StartsWith(out.address, "127.")) options.allowed_addresses.push_back("127.0.0.1");
-  HPC_ASSIGN_OR_RETURN(out.server, StoreServer::Listen(loop, options));
+  if (absl::StartsWith(out.address, "127.")) out.allowed.push_back("127.0.0.1");
+  HPC_ASSIGN_OR_RETURN(out.server, Listen(loop, out.address, 0, out.allowed));
   out.port = out.server->port();
   return out;
+}
+
+absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record) {
+  const json object = {{"address", record.address},
+                       {"port", record.port},
+                       {"allowed", record.allowed},
+                       {"world_size", record.world_size},
+                       {"arrived", record.arrived}};
+  return WriteQuickly(Path(attempt_dir), object.dump());
+}
+
+std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
+  const auto text = ReadFile(Path(attempt_dir), 1 << 20);
+  if (!text.ok()) return std::nullopt;
+  const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  try {
+    StoreRecord record;
+    record.address = object.at("address").get<std::string>();
+    record.port = object.at("port").get<int>();
+    record.allowed = object.at("allowed").get<std::vector<std::string>>();
+    record.world_size = object.at("world_size").get<int32_t>();
+    record.arrived = object.at("arrived").get<int32_t>();
+    return record;
+  } catch (const json::exception&) {
+    // It was being written when the worker died: some rank had just arrived.
+    return StoreRecord{.world_size = 2, .arrived = 1};
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
+                                                         const StoreRecord& record) {
+  if (record.arrived >= record.world_size) return nullptr;
+  if (record.arrived == 0) return Listen(loop, record.address, record.port, record.allowed);
+  return absl::FailedPreconditionError(
+      "its rendezvous store was lost with the worker before all ranks had met");
 }
 
 }  // namespace hpc::worker

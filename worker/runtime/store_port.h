@@ -3,8 +3,11 @@
 #define HPC_WORKER_RUNTIME_STORE_PORT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/core/messages.h"
 #include "worker/runtime/event_loop.h"
@@ -15,11 +18,30 @@ namespace hpc::worker {
 struct StorePort {
   std::string address;
   int port = 0;
+  std::vector<std::string> allowed;     // addresses that may connect
   std::unique_ptr<StoreServer> server;  // null: rank 0 hosts
 };
 
 // For the node of rank 0, before any rank starts. Unavailable: the address cannot be bound here.
 absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare);
+
+// What is remembered of a store that this worker serves, since it dies with the worker.
+struct StoreRecord {
+  std::string address;
+  int port = 0;
+  std::vector<std::string> allowed;
+  int32_t world_size = 0;
+  int32_t arrived = 0;  // ranks that have reached it
+};
+absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record);
+// nullopt: this worker serves none for that attempt.
+std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);
+
+// After a restart of the worker. No rank had reached the store: serves it again, at the same port.
+// All had: null, they have met and go on without it. Else FailedPrecondition: what the first ones
+// said is gone, and the others would wait for it.
+absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
+                                                         const StoreRecord& record);
 
 }  // namespace hpc::worker
 

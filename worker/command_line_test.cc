@@ -1,0 +1,170 @@
+#include "worker/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "common/status_matchers.h"
+#include "worker/owner_command.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+using Command = CommandLine::Command;
+
+absl::StatusOr<CommandLine> Parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "hpc-worker");
+  return ParseCommandLine(static_cast<int>(words.size()), words.data());
+}
+
+// A daemon's command line that is complete but for `more`.
+absl::StatusOr<CommandLine> ParseDaemon(std::vector<const char*> more) {
+  more.insert(more.begin(), {"--coordinator", "unix:/run/hpc.sock", "--supervisor", "/bin/true",
+                             "--name", "pc1"});
+  return Parse(more);
+}
+
+TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
+  const auto line = Parse({"--coordinator",
+                           "10.0.0.1:7077",
+                           "--insecure",
+                           "--state-dir",
+                           "/var/x",
+                           "--name",
+                           "pc7",
+                           "--address",
+                           "10.0.0.7",
+                           "--cpu-slots",
+                           "3",
+                           "--ready-fd",
+                           "5",
+                           "--power-command",
+                           "true",
+                           "--wake-hook-known",
+                           "--supervisor",
+                           "/bin/true",
+                           "--hpc-py",
+                           "/usr/share/py",
+                           "--stop-ranks-on-exit",
+                           "--log-level",
+                           "debug"});
+  ASSERT_OK(line);
+  EXPECT_EQ(line->command, Command::kDaemon);
+  EXPECT_EQ(line->coordinator.ToString(), "10.0.0.1:7077");
+  EXPECT_EQ(line->state_dir, "/var/x");
+  EXPECT_EQ(line->name, "pc7");
+  EXPECT_EQ(line->address, "10.0.0.7");
+  EXPECT_EQ(line->cpu_slots, 3);
+  EXPECT_EQ(line->ready_fd, 5);
+  EXPECT_EQ(line->power_command, "true");
+  EXPECT_TRUE(line->wake_hook_known);
+  EXPECT_TRUE(line->stop_ranks_on_exit);
+  EXPECT_EQ(line->hpc_py_dir, "/usr/share/py");
+  EXPECT_EQ(line->log_level, LogLevel::kDebug);
+}
+
+TEST(CommandLineTest, PlainTextOverTcpMustBeMeant) {
+  EXPECT_THAT(Parse({"--coordinator", "10.0.0.1:7077"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("10.0.0.1:7077"), HasSubstr("--insecure"))));
+  EXPECT_OK(ParseDaemon({}));
+}
+
+TEST(CommandLineTest, TheNameIsTheHostsUnlessGiven) {
+  const auto line = Parse({"--coordinator", "unix:/x", "--supervisor", "/bin/true"});
+  ASSERT_OK(line);
+  EXPECT_NE(line->name, "");
+  EXPECT_EQ(line->name.find('.'), std::string::npos);
+}
+
+TEST(CommandLineTest, NamesWhatIsWrong) {
+  const std::vector<std::pair<std::vector<const char*>, const char*>> bad = {
+      {{}, "--coordinator is missing"},
+      {{"--coordinator", "unix:/x", "--supervisor", "/no/such"}, "'/no/such' cannot be executed"},
+      {{"--coordinator", "unix:/x", "--name", "a b"}, "choose another with --name"},
+      {{"--coordinator", "unix:/x", "--cpu-slots", "0"}, "--cpu-slots 0"},
+      {{"--coordinator", "unix:/x", "--cpu-slots", "many"}, "many"},
+      {{"--coordinator", "unix:/x", "--log-level", "loud"}, "--log-level 'loud'"},
+      {{"--colour"}, "--colour"},
+      {{"staus"}, "did you mean 'status'?"},
+      {{"reclaim", "--for", "banana"}, "'banana' is not a duration"},
+      {{"reclaim", "--reason", "\xff"}, "not valid UTF-8"},
+  };
+  for (const auto& [words, message] : bad) {
+    EXPECT_THAT(Parse(words), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
+TEST(CommandLineTest, OwnersCommandsNeedNoCoordinator) {
+  const auto line = Parse({"reclaim", "--for", "2h", "--reason", "a game", "--grace", "3s"});
+  ASSERT_OK(line);
+  EXPECT_EQ(line->command, Command::kReclaim);
+  EXPECT_EQ(line->reclaim_for, absl::Hours(2));
+  EXPECT_EQ(line->grace, absl::Seconds(3));
+  EXPECT_EQ(line->reason, "a game");
+  EXPECT_EQ(Parse({"lend"})->command, Command::kLend);
+  EXPECT_EQ(Parse({"status"})->command, Command::kStatus);
+}
+
+TEST(CommandLineTest, TheStateDirectoryMayStandBehindTheCommand) {
+  EXPECT_EQ(Parse({"lend", "--state-dir", "/x"})->state_dir, "/x");
+  EXPECT_EQ(Parse({"--state-dir", "/x", "lend"})->state_dir, "/x");
+}
+
+TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
+  EXPECT_THAT(Parse({"--help"}), StatusIs(absl::StatusCode::kCancelled,
+                                          AllOf(HasSubstr("--coordinator"), HasSubstr("reclaim"))));
+  EXPECT_THAT(Parse({"reclaim", "--help"}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("--grace")));
+  EXPECT_THAT(Parse({"--version"}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("hpc-worker ")));
+}
+
+TEST(CommandLineTest, CommandLineWinsOverEnvironmentOverFile) {
+  char path[] = "/tmp/hpc-worker-test-XXXXXX";
+  close(mkstemp(path));
+  std::ofstream(path) << "cpu-slots = 2\naddress = \"10.0.0.2\"\npower-command = \"from file\"\n";
+  setenv("HPC_WORKER_CPU_SLOTS", "3", 1);
+  setenv("HPC_WORKER_ADDRESS", "10.0.0.3", 1);
+  const auto line = ParseDaemon({"--config", path, "--cpu-slots", "4"});
+  unsetenv("HPC_WORKER_CPU_SLOTS");
+  unsetenv("HPC_WORKER_ADDRESS");
+  unlink(path);
+  ASSERT_OK(line);
+  EXPECT_EQ(line->cpu_slots, 4);
+  EXPECT_EQ(line->address, "10.0.0.3");
+  EXPECT_EQ(line->power_command, "from file");
+}
+
+TEST(OwnerCommandTest, PutsTheAnswerIntoWords) {
+  EXPECT_EQ(
+      *DescribeAnswer(R"({"ok":true,"node":"pc1","coordinator":"10.0.0.1:7077","connected":true,)"
+                      R"("problem":"","reclaimed":true,"reason":"a game","left_ms":7200000,)"
+                      R"("took_ms":1500,"attempts":[]})"),
+      "free after 1.5 s\n"
+      "pc1 is yours for another 2 h: a game\n"
+      "connected to the coordinator at 10.0.0.1:7077\n");
+  EXPECT_EQ(
+      *DescribeAnswer(R"({"ok":true,"node":"pc1","coordinator":"10.0.0.1:7077","connected":false,)"
+                      R"("problem":"refused","reclaimed":false,"reason":"","attempts":)"
+                      R"([{"attempt":"12.1","phase":"running","ranks":2,"devices":[0,1]}]})"),
+      "pc1 is lent to the cluster\n"
+      "not connected to the coordinator at 10.0.0.1:7077: refused\n"
+      "attempt 12.1 is running: 2 ranks, devices 0, 1\n");
+}
+
+TEST(OwnerCommandTest, AnErrorIsTheWorkersOwn) {
+  EXPECT_THAT(DescribeAnswer(R"({"ok":false,"error":"the words"})"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "the words"));
+  EXPECT_THAT(DescribeAnswer("{}"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("{}")));
+  EXPECT_THAT(DescribeAnswer(""),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not understood")));
+}
+
+}  // namespace
+}  // namespace hpc::worker

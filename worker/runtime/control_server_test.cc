@@ -1,0 +1,118 @@
+#include "worker/runtime/control_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "common/status_matchers.h"
+#include "worker/runtime/control_socket.h"
+#include "worker/runtime/engine_rig.h"
+
+namespace hpc::worker {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+class ControlServerTest : public EngineRig {
+ protected:
+  void SetUp() override {
+    StartWorker();
+    auto server = ControlServer::Listen(loop_.get(), dir_, engine_.get());
+    ASSERT_OK(server);
+    server_ = *std::move(server);
+  }
+  void TearDown() override { server_.reset(); }
+
+  // Asks from a thread, as another process would.
+  json Ask(const std::string& request) {
+    std::optional<absl::StatusOr<std::string>> answer;
+    std::thread client([&] {
+      auto got = AskWorker(dir_, request);
+      loop_->Post([&, got] { answer = got; });
+    });
+    RunUntil([&] { return answer.has_value(); });
+    client.join();
+    EXPECT_OK(*answer);
+    return json::parse(answer->value_or("{}"), nullptr, false);
+  }
+
+  std::unique_ptr<ControlServer> server_;
+};
+
+TEST_F(ControlServerTest, SaysWhatThePcDoes) {
+  Connect();
+  const json answer = Ask(R"({"command": "status"})");
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["node"], "pc1");
+  EXPECT_EQ(answer["connected"], true);
+  EXPECT_EQ(answer["reclaimed"], false);
+  EXPECT_EQ(answer["attempts"], json::array());
+}
+
+TEST_F(ControlServerTest, ListsWhatRuns) {
+  Connect();
+  RunAttempt(ShellAttempt({12, 1}, "sleep 1000"));
+  const json answer = Ask(R"({"command": "status"})");
+  EXPECT_EQ(answer["attempts"][0]["attempt"], "12.1");
+  EXPECT_EQ(answer["attempts"][0]["phase"], "running");
+  EXPECT_EQ(answer["attempts"][0]["ranks"], 1);
+}
+
+TEST_F(ControlServerTest, TheOwnerNeedsNoCoordinator) {
+  json answer = Ask(R"({"command": "reclaim", "for_ms": 7200000, "reason": "a game"})");
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["connected"], false);
+  EXPECT_EQ(answer["reclaimed"], true);
+  EXPECT_EQ(answer["left_ms"], 7200000);
+  EXPECT_TRUE(answer.contains("took_ms"));
+  answer = Ask(R"({"command": "lend"})");
+  EXPECT_EQ(answer["reclaimed"], false);
+}
+
+TEST_F(ControlServerTest, AReclaimIsAnsweredWhenThePcIsFree) {
+  Connect();
+  RunAttempt(ShellAttempt({12, 1}, "trap '' TERM; while :; do sleep 0.05; done"));
+  const json answer = Ask(R"({"command": "reclaim", "grace_ms": 300})");
+  EXPECT_GE(answer["took_ms"], 300);
+  EXPECT_EQ(answer["attempts"], json::array());
+}
+
+TEST_F(ControlServerTest, RefusesNonsenseAndChangesNothing) {
+  for (const char* request :
+       {"", "nonsense", "{}", "[]", "{\"command\": 3}", "{\"command\": \"format\"}",
+        "{\"command\": \"reclaim\", \"for_ms\": \"long\"}",
+        "{\"command\": \"reclaim\", \"for_ms\": -1}", "{\"command\": \"reclaim\", \"reason\": 3}",
+        "{\"command\": \"\xff\"}"}) {
+    const json answer = Ask(request);
+    EXPECT_EQ(answer["ok"], false) << request;
+    EXPECT_NE(answer["error"], "") << request;
+    EXPECT_FALSE(engine_->agent().yield().reclaimed());
+  }
+}
+
+TEST_F(ControlServerTest, ARequestWithoutEndIsCutOff) {
+  std::optional<absl::StatusOr<std::string>> answer;
+  std::thread client([&] {
+    auto got = AskWorker(dir_, std::string(200 << 10, ' '));
+    loop_->Post([&, got] { answer = got; });
+  });
+  RunUntil([&] { return answer.has_value(); });
+  client.join();
+  // Either the words or the cut itself arrives first.
+  EXPECT_THAT(answer->value_or("too long"), HasSubstr("too long"));
+}
+
+TEST(AskWorkerTest, SaysThatNoWorkerRunsThere) {
+  EXPECT_THAT(AskWorker("/tmp/no-such-folder", "{}"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/tmp/no-such-folder")));
+  EXPECT_THAT(AskWorker("/tmp", "{}"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--state-dir")));
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,176 @@
+#include "worker/runtime/log_shipper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "worker/runtime/temp_dir.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr AttemptRef kRef{12, 1};
+constexpr StreamId kOut{kRef, 0, false};
+
+class LogShipperTest : public ::testing::Test {
+ protected:
+  LogShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
+
+  void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), {0}, known); }
+  void Write(const std::string& text) {
+    dir_.Append("rank-0.out", text);
+    written_ += static_cast<int64_t>(text.size());
+    shipper_.OnOutput(kRef, 0, false, written_, 0, false);
+  }
+  std::vector<LogData> Data() const {
+    std::vector<LogData> data;
+    for (const WorkerMessage& m : sent_) {
+      if (const auto* one = std::get_if<LogData>(&m)) data.push_back(*one);
+    }
+    return data;
+  }
+  std::vector<LogEnd> Ends() const {
+    std::vector<LogEnd> ends;
+    for (const WorkerMessage& m : sent_) {
+      if (const auto* one = std::get_if<LogEnd>(&m)) ends.push_back(*one);
+    }
+    return ends;
+  }
+
+  testing::TempDir dir_;
+  std::vector<WorkerMessage> sent_;
+  LogShipper shipper_;
+  int64_t written_ = 0;
+};
+
+TEST_F(LogShipperTest, SendsWhatIsThereOnce) {
+  Add();
+  Write("one\n");
+  shipper_.Pump();
+  shipper_.Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].stream, kOut);
+  EXPECT_EQ(Data()[0].offset, 0);
+  EXPECT_EQ(Data()[0].data, "one\n");
+  Write("two\n");
+  shipper_.Pump();
+  EXPECT_EQ(Data()[1].offset, 4);
+  EXPECT_EQ(Data()[1].data, "two\n");
+}
+
+TEST_F(LogShipperTest, CutsIntoPieces) {
+  Add();
+  Write(std::string(LogShipper::kPieceBytes + 1, 'x'));
+  shipper_.Pump();
+  ASSERT_THAT(Data(), SizeIs(2));
+  EXPECT_EQ(Data()[0].data.size(), static_cast<size_t>(LogShipper::kPieceBytes));
+  EXPECT_EQ(Data()[1].data.size(), 1u);
+}
+
+TEST_F(LogShipperTest, WaitsWhenTheWindowIsFull) {
+  Add();
+  Write(std::string(LogShipper::kWindowBytes + 5 * LogShipper::kPieceBytes, 'x'));
+  shipper_.Pump();
+  ASSERT_THAT(Data(), SizeIs(LogShipper::kWindowBytes / LogShipper::kPieceBytes));
+  shipper_.OnAck({kOut, 2 * LogShipper::kPieceBytes});
+  sent_.clear();
+  shipper_.Pump();
+  EXPECT_THAT(Data(), SizeIs(2));
+}
+
+TEST_F(LogShipperTest, OneLoudStreamDoesNotSilenceTheOthers) {
+  Add();
+  Write(std::string(2 * LogShipper::kWindowBytes, 'x'));
+  dir_.Append("rank-0.err", "help\n");
+  shipper_.OnOutput(kRef, 0, true, 5, 0, false);
+  shipper_.Pump();
+  bool heard = false;
+  for (const LogData& data : Data()) heard = heard || data.stream.is_stderr;
+  EXPECT_TRUE(heard);
+}
+
+TEST_F(LogShipperTest, SaysTheEndOnceBehindTheLastByte) {
+  Add();
+  Write("one\n");
+  shipper_.OnOutput(kRef, 0, false, 4, 7, true);
+  shipper_.Pump();
+  shipper_.Pump();
+  ASSERT_THAT(Ends(), SizeIs(1));
+  EXPECT_EQ(Ends()[0].stream, kOut);
+  EXPECT_EQ(Ends()[0].cut_bytes, 7);
+  EXPECT_TRUE(std::holds_alternative<LogEnd>(sent_.back()));
+}
+
+TEST_F(LogShipperTest, WhatTheCoordinatorMayKnowWaitsForItsWord) {
+  Add(/*known=*/true);
+  Write("one\ntwo\n");
+  shipper_.Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  shipper_.OnAck({kOut, 4});
+  shipper_.Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].offset, 4);
+  EXPECT_EQ(Data()[0].data, "two\n");
+}
+
+TEST_F(LogShipperTest, AfterAReconnectGoesOnWhereItIsTold) {
+  Add();
+  Write("one\ntwo\n");
+  shipper_.OnOutput(kRef, 0, false, 8, 0, true);
+  shipper_.Pump();
+  sent_.clear();
+  shipper_.OnConnected();
+  shipper_.Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  shipper_.OnAck({kOut, 0});
+  shipper_.Pump();
+  EXPECT_EQ(Data()[0].data, "one\ntwo\n");
+  EXPECT_THAT(Ends(), SizeIs(1));
+}
+
+TEST_F(LogShipperTest, IsDoneWhenAllIsAcknowledged) {
+  Add();
+  Write("one\n");
+  shipper_.OnReturned(kRef);
+  shipper_.Pump();
+  EXPECT_FALSE(shipper_.Done(kRef));
+  shipper_.OnAck({kOut, 3});
+  EXPECT_FALSE(shipper_.Done(kRef));
+  shipper_.OnAck({kOut, 4});
+  EXPECT_TRUE(shipper_.Done(kRef));
+  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 4);
+}
+
+TEST_F(LogShipperTest, WhatWasNotAnnouncedIsFoundWhenAllHaveGone) {
+  Add();
+  dir_.Append("rank-0.out", "never announced");
+  shipper_.OnReturned(kRef);
+  shipper_.Pump();
+  EXPECT_EQ(Data()[0].data, "never announced");
+}
+
+TEST_F(LogShipperTest, WhatIsRemovedFreesTheWindow) {
+  Add();
+  Write(std::string(LogShipper::kWindowBytes, 'x'));
+  shipper_.Pump();
+  shipper_.Remove(kRef);
+  sent_.clear();
+  shipper_.Add({13, 1}, dir_.path(), {0}, false);
+  shipper_.OnOutput({13, 1}, 0, false, 10, 0, false);
+  shipper_.Pump();
+  EXPECT_THAT(Data(), SizeIs(1));
+}
+
+TEST_F(LogShipperTest, AFileThatVanishedEndsItsStream) {
+  Add();
+  shipper_.OnOutput(kRef, 0, false, 10, 0, false);
+  shipper_.OnOutput(kRef, 0, true, 0, 0, true);
+  shipper_.Pump();
+  EXPECT_THAT(Data(), IsEmpty());
+  EXPECT_THAT(Ends(), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,147 @@
+#include "worker/runtime/metric_shipper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "worker/runtime/temp_dir.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr AttemptRef kRef{12, 1};
+constexpr char kFile[] = "metrics-0.jsonl";
+
+class MetricShipperTest : public ::testing::Test {
+ protected:
+  MetricShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
+
+  void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), {0}, known); }
+  void Pump() { shipper_.Pump(absl::FromUnixSeconds(100)); }
+  std::vector<MetricPoint> Points() const {
+    std::vector<MetricPoint> points;
+    for (const WorkerMessage& m : sent_) {
+      const auto& data = std::get<MetricData>(m);
+      points.insert(points.end(), data.points.begin(), data.points.end());
+    }
+    return points;
+  }
+  int64_t EndOffset() const { return std::get<MetricData>(sent_.back()).end_offset; }
+
+  testing::TempDir dir_;
+  std::vector<WorkerMessage> sent_;
+  MetricShipper shipper_;
+};
+
+TEST_F(MetricShipperTest, SendsCompleteLinesOnce) {
+  Add();
+  Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  dir_.Append(kFile, "{\"step\":1,\"loss\":0.5,\"acc\":0.9}\n{\"step\":2,");
+  Pump();
+  Pump();
+  ASSERT_THAT(sent_, SizeIs(1));
+  ASSERT_THAT(Points(), SizeIs(2));
+  EXPECT_EQ(Points()[0].key, "loss");
+  EXPECT_EQ(Points()[1].key, "acc");
+  EXPECT_EQ(EndOffset(), 32);
+  dir_.Append(kFile, "\"loss\":0.4}\n");
+  Pump();
+  ASSERT_THAT(Points(), SizeIs(3));
+  EXPECT_EQ(Points()[2].step, 2);
+}
+
+TEST_F(MetricShipperTest, WhatALineLeavesOutIsItsNumberAndNow) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}\n");
+  Pump();
+  EXPECT_EQ(Points()[1].step, 1);
+  EXPECT_EQ(Points()[1].at, absl::FromUnixSeconds(100));
+}
+
+TEST_F(MetricShipperTest, BadLinesAreSkippedAndCounted) {
+  Add();
+  dir_.Append(kFile, "nonsense\n\n{\"a\":\"text\"}\n{\"a\":1}\n");
+  Pump();
+  ASSERT_THAT(Points(), SizeIs(1));
+  EXPECT_EQ(Points()[0].step, 3);
+  EXPECT_EQ(EndOffset(), 31);
+}
+
+TEST_F(MetricShipperTest, ALastLineWithoutItsEndCountsWhenNothingCanFollow) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}");
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(1));
+  shipper_.OnReturned(kRef);
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(2));
+  EXPECT_EQ(EndOffset(), 15);
+}
+
+TEST_F(MetricShipperTest, ALineThatIsTooLongIsDroppedAlone) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n");
+  for (int i = 0; i < 3; ++i) dir_.Append(kFile, std::string(MetricShipper::kPieceBytes, 'x'));
+  dir_.Append(kFile, "\n{\"a\":2}\n");
+  Pump();
+  ASSERT_THAT(Points(), SizeIs(2));
+  EXPECT_EQ(Points()[1].value, 2);
+  EXPECT_EQ(Points()[1].step, 2);
+}
+
+TEST_F(MetricShipperTest, WaitsWhenTheWindowIsFull) {
+  Add();
+  const std::string line = "{\"a\":1}\n";
+  std::string many;
+  while (many.size() < 4 * MetricShipper::kWindowBytes) many += line;
+  dir_.Append(kFile, many);
+  Pump();
+  EXPECT_LT(EndOffset(), MetricShipper::kWindowBytes + MetricShipper::kPieceBytes);
+  const int64_t before = EndOffset();
+  Pump();
+  EXPECT_EQ(EndOffset(), before);
+  shipper_.OnAck({kRef, 0, before});
+  Pump();
+  EXPECT_GT(EndOffset(), before);
+}
+
+TEST_F(MetricShipperTest, AfterAReconnectGoesOnWhereItIsTold) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+  Pump();
+  sent_.clear();
+  shipper_.OnConnected();
+  Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  shipper_.OnAck({kRef, 0, 16});
+  Pump();
+  ASSERT_THAT(Points(), SizeIs(1));
+  EXPECT_EQ(Points()[0].value, 3);
+  EXPECT_EQ(Points()[0].step, 2);
+}
+
+TEST_F(MetricShipperTest, IsDoneWhenAllIsAcknowledged) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n");
+  Pump();
+  shipper_.OnAck({kRef, 0, 8});
+  EXPECT_FALSE(shipper_.Done(kRef));
+  shipper_.OnReturned(kRef);
+  Pump();
+  EXPECT_TRUE(shipper_.Done(kRef));
+}
+
+TEST_F(MetricShipperTest, ARankThatLoggedNothingIsDoneToo) {
+  Add();
+  shipper_.OnReturned(kRef);
+  Pump();
+  EXPECT_TRUE(shipper_.Done(kRef));
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,210 @@
+// What the worker keeps in its state directory: attempts, the owner's wish, the store's port.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "worker/runtime/adoption.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/owner_file.h"
+#include "worker/runtime/store_port.h"
+#include "worker/runtime/temp_dir.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+Prepare TwoRanks() {
+  Prepare prepare;
+  prepare.ref = {12, 2};
+  prepare.devices = {0, 3};
+  prepare.first_rank = 4;
+  prepare.ranks = 2;
+  prepare.stop_grace = absl::Seconds(17);
+  return prepare;
+}
+
+TEST(AttemptFilesTest, AreReadBackAsWritten) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks()));
+  EXPECT_THAT(ListAttempts(dir.path()), ElementsAre("12.2"));
+  const auto file = ReadAttemptFile(AttemptDir(dir.path(), {12, 2}));
+  ASSERT_OK(file);
+  EXPECT_EQ(file->ref, (AttemptRef{12, 2}));
+  EXPECT_THAT(file->devices, ElementsAre(0, 3));
+  EXPECT_THAT(file->RankNumbers(), ElementsAre(4, 5));
+  EXPECT_EQ(file->stop_grace, absl::Seconds(17));
+}
+
+TEST(AttemptFilesTest, ARunsFolderStaysWhileSomethingIsInIt) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks()));
+  dir.Append("runs/12/checkpoint", "x");
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
+  EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
+  EXPECT_OK(ReadFile(dir.File("runs/12/checkpoint")));
+}
+
+TEST(AttemptFilesTest, DamageIsNoticed) {
+  for (const char* text :
+       {"", "{", "[]", R"({"run": 1})",
+        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})"}) {
+    const testing::TempDir dir;
+    dir.Append("attempt.json", text);
+    EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
+  }
+}
+
+TEST(AttemptFilesTest, OnlyTheNameOfAnAttemptIsOne) {
+  EXPECT_EQ(ParseAttemptName("12.2"), (AttemptRef{12, 2}));
+  for (const char* name : {"", "12", "12.", ".2", "12.2.3", "a.b", "012.2", " 12.2", "12.2 "}) {
+    EXPECT_FALSE(ParseAttemptName(name)) << name;
+  }
+}
+
+TEST(AdoptionTest, AJournalTellsWhoStartedAndWhoEnded) {
+  AttemptFile file{.ref = {12, 2}, .devices = {0}, .first_rank = 0, .ranks = 3};
+  file.stop_grace = absl::Seconds(5);
+  const AdoptedAttempt found =
+      FromJournal(file,
+                  {RankStarted{.rank = 0, .pid = 100, .at_ns = 1'000'000'000},
+                   RankStarted{.rank = 1, .pid = 101, .at_ns = 2'000'000'000},
+                   RankStartFailed{.rank = 2, .error = ENOENT, .what = "execve /x"},
+                   RankExited{.rank = 1, .wait_status = 3 << 8, .at_ns = 4'000'000'000}},
+                  /*now_ns=*/10'000'000'000);
+  EXPECT_TRUE(found.started);
+  EXPECT_FALSE(found.returned);
+  EXPECT_EQ(found.running_for, absl::Seconds(9));
+  ASSERT_THAT(found.ranks, SizeIs(3));
+  EXPECT_EQ(found.ranks[0].pid, 100);
+  EXPECT_FALSE(found.ranks[0].exit);
+  EXPECT_EQ(found.ranks[1].exit->exit_code, 3);
+  EXPECT_EQ(found.ranks[1].ended_ago, absl::Seconds(6));
+  EXPECT_EQ(found.ranks[2].exit->exit_code, 127);
+}
+
+TEST(AdoptionTest, AnEmptyJournalMeansThatNothingRan) {
+  const AdoptedAttempt found = FromJournal({.ref = {12, 2}, .ranks = 1}, {}, 0);
+  EXPECT_FALSE(found.started);
+  EXPECT_THAT(found.ranks, SizeIs(1));
+}
+
+TEST(AdoptionTest, ProvedGoneIsReturned) {
+  EXPECT_TRUE(FromJournal({.ref = {12, 2}, .ranks = 1}, {AllGone{}}, 0).returned);
+}
+
+TEST(OwnerFileTest, IsReadBackAsWritten) {
+  const testing::TempDir dir;
+  const OwnerState state{.reclaimed = true,
+                         .until = absl::FromUnixMillis(1795219562500),
+                         .reason = "a \"game\"",
+                         .trigger = YieldTrigger::kCoordinator,
+                         .unsent = true};
+  ASSERT_OK(WriteOwnerFile(dir.path(), state));
+  const auto read = ReadOwnerFile(dir.path());
+  ASSERT_OK(read);
+  EXPECT_EQ(*read, state);
+}
+
+TEST(OwnerFileTest, WithoutALimitStaysWithoutOne) {
+  const testing::TempDir dir;
+  ASSERT_OK(WriteOwnerFile(dir.path(), {.reclaimed = true}));
+  EXPECT_EQ(ReadOwnerFile(dir.path())->until, absl::InfiniteFuture());
+}
+
+TEST(OwnerFileTest, NoneMeansLent) {
+  const testing::TempDir dir;
+  const auto read = ReadOwnerFile(dir.path());
+  ASSERT_OK(read);
+  EXPECT_FALSE(read->reclaimed);
+}
+
+TEST(OwnerFileTest, DamageIsNoticed) {
+  const testing::TempDir dir;
+  dir.Append("owner.json", "{\"reclaimed\": tr");
+  EXPECT_THAT(ReadOwnerFile(dir.path()),
+              StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("owner.json")));
+}
+
+class StorePortTest : public ::testing::Test {
+ protected:
+  Prepare OneNode(StoreHost host, LaunchMode mode = LaunchMode::kTorchrun) const {
+    Prepare prepare = TwoRanks();
+    prepare.peers = {{"pc1", "127.0.0.1", 0, 2}};
+    prepare.store_host = host;
+    prepare.mode = mode;
+    return prepare;
+  }
+  StoreRecord Record(const StorePort& store, int32_t arrived) const {
+    return {store.address, store.port, store.allowed, 2, arrived};
+  }
+  RealClock clock_;
+  EventLoop loop_{&clock_};
+};
+
+TEST_F(StorePortTest, TheWorkerServesTheStoreUnlessRankZeroDoes) {
+  EXPECT_NE(OpenStorePort(&loop_, OneNode(StoreHost::kAuto))->server, nullptr);
+  EXPECT_NE(OpenStorePort(&loop_, OneNode(StoreHost::kWorker))->server, nullptr);
+  EXPECT_EQ(OpenStorePort(&loop_, OneNode(StoreHost::kRank0))->server, nullptr);
+  EXPECT_EQ(OpenStorePort(&loop_, OneNode(StoreHost::kAuto, LaunchMode::kPerNode))->server,
+            nullptr);
+}
+
+TEST_F(StorePortTest, HasAPortInEveryCase) {
+  EXPECT_GT(OpenStorePort(&loop_, OneNode(StoreHost::kAuto))->port, 0);
+  EXPECT_GT(OpenStorePort(&loop_, OneNode(StoreHost::kRank0))->port, 0);
+}
+
+TEST_F(StorePortTest, AnAddressOfAnotherPcIsUnavailable) {
+  for (const StoreHost host : {StoreHost::kAuto, StoreHost::kRank0}) {
+    Prepare prepare = OneNode(host);
+    prepare.peers[0].address = "192.0.2.1";
+    EXPECT_THAT(OpenStorePort(&loop_, prepare),
+                StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("192.0.2.1")));
+  }
+}
+
+TEST_F(StorePortTest, AnUnusedStoreIsServedAgainAtTheSamePort) {
+  StorePort store = *OpenStorePort(&loop_, OneNode(StoreHost::kAuto));
+  store.server.reset();
+  const auto again = ReopenStore(&loop_, Record(store, 0));
+  ASSERT_OK(again);
+  EXPECT_EQ((*again)->port(), store.port);
+}
+
+TEST_F(StorePortTest, RanksThatHaveMetNeedNoStore) {
+  const auto again = ReopenStore(&loop_, {"127.0.0.1", 1, {}, 2, 2});
+  ASSERT_OK(again);
+  EXPECT_EQ(*again, nullptr);
+}
+
+TEST_F(StorePortTest, RanksThatWereMeetingCannotGoOn) {
+  EXPECT_THAT(ReopenStore(&loop_, {"127.0.0.1", 1, {}, 2, 1}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       ::testing::HasSubstr("before all ranks had met")));
+}
+
+TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
+  const testing::TempDir dir;
+  EXPECT_FALSE(ReadStoreRecord(dir.path()));
+  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 4, 3}));
+  const auto read = ReadStoreRecord(dir.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->address, "10.0.0.1");
+  EXPECT_EQ(read->port, 4321);
+  EXPECT_THAT(read->allowed, ElementsAre("10.0.0.1", "10.0.0.2"));
+  EXPECT_EQ(read->world_size, 4);
+  EXPECT_EQ(read->arrived, 3);
+}
+
+TEST_F(StorePortTest, ATornRecordMeansThatRanksWereMeeting) {
+  const testing::TempDir dir;
+  dir.Append("store.json", "{\"addr");
+  EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
+}
+
+}  // namespace
+}  // namespace hpc::worker
