@@ -27,10 +27,10 @@ grpc::ChannelArguments ChannelArguments() {
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
               static_cast<int>(absl::ToInt64Milliseconds(kConnectTime)));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Notices a master that lost its power while we only listen. A server that was not told to expect
-  // pings allows one in five minutes.
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  // Notices a master that lost its power while we only listen.
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   return args;
 }
 

@@ -14,7 +14,7 @@
 namespace hpc::client {
 namespace {
 
-constexpr size_t kMaxCommandBytes = 10 << 20;
+constexpr size_t kMaxCommandBytes = 10'000'000;
 
 // The caller's shell keeps these for itself; on another PC they would be wrong.
 bool BelongsToShell(absl::string_view key) {
@@ -163,7 +163,7 @@ absl::Status SetEnvironment(const RunOptions& run, const Caller& caller, v1::Run
 absl::Status SetCommand(const RunOptions& run, v1::RunSpec* spec) {
   size_t bytes = 0;
   for (size_t i = 0; i < run.command.size(); ++i) {
-    bytes += run.command[i].size() + 1;
+    bytes += run.command[i].size();
     HPC_RETURN_IF_ERROR(AsUsage(CheckText(
         i == 0 ? "the command" : absl::StrCat("argument ", i, " of the command"), run.command[i])));
     spec->add_command(run.command[i]);
@@ -173,8 +173,7 @@ absl::Status SetCommand(const RunOptions& run, v1::RunSpec* spec) {
   }
   if (bytes > kMaxCommandBytes) {
     return UsageError(absl::StrCat("the command and its arguments are ", HumanBytes(bytes),
-                                   "; at most ", HumanBytes(kMaxCommandBytes),
-                                   " are allowed. Put the data into a file."));
+                                   "; at most 10 MB are allowed. Put the data into a file."));
   }
   return absl::OkStatus();
 }

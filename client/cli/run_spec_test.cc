@@ -174,7 +174,7 @@ TEST(RunSpecTest, BadArgumentsOfTheProgramAreNamed) {
             "argument 2 of the command is not valid UTF-8 (byte 0xe9 at 0).");
   EXPECT_EQ(SpecOf({"--", ""}).status().message(), "there is no command to run.");
   EXPECT_THAT(std::string(SpecOf({"--", "x", std::string(11 << 20, 'a')}).status().message()),
-              HasSubstr("are 11 MiB; at most 10 MiB are allowed"));
+              HasSubstr("are 11 MiB; at most 10 MB are allowed"));
 }
 
 TEST(RunSpecTest, ALostDirectoryIsExplained) {
