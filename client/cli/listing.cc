@@ -116,6 +116,22 @@ Listing& Listing::Time(int64_t us) {
   return *this;
 }
 
+Listing& Listing::Span(int64_t start_us, int64_t end_us) {
+  if (!BeginJson()) return Show(Took(start_us, end_us, form_.now_us), Colour::kNone);
+  if (start_us == 0) {
+    json_.Null();
+  } else {
+    json_.Integer((end_us == 0 ? form_.now_us : end_us) - start_us);
+  }
+  return *this;
+}
+
+Listing& Listing::TableOnly(absl::string_view text) {
+  if (!form_.json) return Show(text, Colour::kNone);
+  ++column_;
+  return *this;
+}
+
 Listing& Listing::Bytes(int64_t bytes) {
   if (!BeginJson()) return Show(HumanBytes(static_cast<uint64_t>(bytes)), Colour::kNone);
   json_.Integer(bytes);

@@ -4,7 +4,7 @@
 //   Listing nodes({{"name", "NAME"}, {"last_seen", "SEEN"}, {"kernel", ""}}, form);
 //   nodes.Text(node.name()).Time(node.last_seen_us()).Text(node.inventory().kernel()).EndRow();
 //
-// A column without a title is in JSON only.
+// A column without a title is in JSON only, one without a key in tables only (TableOnly).
 #ifndef HPC_CLIENT_CLI_LISTING_H_
 #define HPC_CLIENT_CLI_LISTING_H_
 
@@ -44,12 +44,17 @@ class Listing {
   Listing& Text(absl::string_view text, Colour colour = Colour::kNone);
   Listing& Integer(int64_t value);
   Listing& Real(double value);
-  Listing& Bool(bool value);      // "yes" or "-"
-  Listing& Time(int64_t us);      // an age in a table
+  Listing& Bool(bool value);  // "yes" or "-"
+  Listing& Time(int64_t us);  // an age in a table
+  // The time between two moments: microseconds in JSON, "4 min 10 s" in a table. An end of 0 is
+  // now.
+  Listing& Span(int64_t start_us, int64_t end_us);
   Listing& Bytes(int64_t bytes);  // "12 GiB" in a table
   template <typename Strings>
   Listing& Items(const Strings& items);  // "a,b" in a table
   Listing& None();                       // "-", null
+  // For a column without a key, which is not the first.
+  Listing& TableOnly(absl::string_view text);
   // A JSON string, and what a table shows in its place.
   Listing& Both(absl::string_view shown, absl::string_view json, Colour colour = Colour::kNone);
   // A value with parts of its own, for columns that are in JSON only: `write(JsonWriter*)`.

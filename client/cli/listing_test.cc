@@ -69,17 +69,22 @@ TEST(ListingTest, EveryKindOfValueHasTwoForms) {
                      {"l", "L"},
                      {"n", "N"},
                      {"o", "O"},
-                     {"x", ""}},
+                     {"x", ""},
+                     {"t_us", "T"},
+                     {"", "Y"}},
                     form);
     listing.Integer(-3).Real(0.5).Bool(true).Bytes(12 << 20);
     listing.Items(std::vector<std::string>{"a", "b"}).None().Both("now", "2026");
-    listing.Nested([](JsonWriter* json) { json->Raw("{}"); }).EndRow();
+    listing.Nested([](JsonWriter* json) { json->Raw("{}"); });
+    listing.Span(5, 2'000'005).TableOnly("y").EndRow();
     return listing.Finish();
   };
-  EXPECT_EQ(fill({}), "I   R    B    S       L    N  O\n-3  0.5  yes  12 MiB  a,b  -  now\n");
+  EXPECT_EQ(
+      fill({}),
+      "I   R    B    S       L    N  O    T    Y\n-3  0.5  yes  12 MiB  a,b  -  now  2 s  y\n");
   EXPECT_EQ(fill({.json = true}),
             "[\n{\"i\":-3,\"r\":0.5,\"b\":true,\"s\":12582912,\"l\":[\"a\",\"b\"],\"n\":null,"
-            "\"o\":\"2026\",\"x\":{}}\n]\n");
+            "\"o\":\"2026\",\"x\":{},\"t_us\":2000000}\n]\n");
 }
 
 TEST(RecordTest, ShowsAlignedLinesWithoutEmptyFields) {

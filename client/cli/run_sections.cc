@@ -73,7 +73,9 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   command.EndArray();
   record->Raw("command", command.text());
   record->Text("workdir", "Directory", spec.workdir());
-  record->Text("wanted_nodes", "Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  record->Note("Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
+  record->Integer("min_nodes", "", spec.min_nodes());
+  record->Integer("max_nodes", "", spec.max_nodes());
   record->Integer("ranks_per_node", "", spec.ranks_per_node());
   if (spec.ranks_per_node() > 0) {
     record->Note("Ranks per node", absl::StrCat(spec.ranks_per_node()));
@@ -126,7 +128,7 @@ Listing Attempts(const v1::RunDetail& detail, const ListingForm& form) {
                    {"created_at", ""},
                    {"started_at", "STARTED"},
                    {"ended_at", ""},
-                   {"took", "TOOK"},
+                   {"took_us", "TOOK"},
                    {"placement_reason", ""},
                    {"reason", "REASON"}},
                   form);
@@ -141,7 +143,7 @@ Listing Attempts(const v1::RunDetail& detail, const ListingForm& form) {
         .Time(attempt.created_at_us())
         .Time(attempt.started_at_us())
         .Time(attempt.ended_at_us())
-        .Text(Took(attempt.started_at_us(), attempt.ended_at_us(), form.now_us))
+        .Span(attempt.started_at_us(), attempt.ended_at_us())
         .Text(attempt.placement_reason())
         .Text(attempt.reason())
         .EndRow();
@@ -190,7 +192,7 @@ Listing Ranks(const v1::RunDetail& detail, const ListingForm& form) {
                    {"after_stop", ""},
                    {"started_at", ""},
                    {"ended_at", ""},
-                   {"took", "TOOK"},
+                   {"took_us", "TOOK"},
                    {"traceback", ""},
                    {"message", "MESSAGE"}},
                   form);
@@ -208,7 +210,7 @@ Listing Ranks(const v1::RunDetail& detail, const ListingForm& form) {
     listing.Bool(exit.after_stop())
         .Time(rank.started_at_us())
         .Time(rank.ended_at_us())
-        .Text(Took(rank.started_at_us(), rank.ended_at_us(), form.now_us))
+        .Span(rank.started_at_us(), rank.ended_at_us())
         .Text(exit.traceback())
         .Text(exit.message())
         .EndRow();

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<Column> Columns() {
   return {{"name", "NODE"},       {"state", "STATE"},
-          {"free", "FREE"},       {"model", "DEVICES"},
+          {"", "FREE"},           {"", "DEVICES"},
           {"cores", "CORES"},     {"memory_bytes", "MEMORY"},
           {"address", "ADDRESS"}, {"attempts", "RUNS"},
           {"last_seen", "SEEN"},  {"first_seen", ""},
@@ -118,8 +118,8 @@ void AddRow(const v1::Node& node, Listing* listing) {
   const v1::Inventory& inventory = node.inventory();
   listing->Text(node.name())
       .Text(node.state(), ColourOfNode(node.state()))
-      .Text(absl::StrCat(node.free_devices_size(), "/", inventory.devices_size()))
-      .Text(Model(inventory))
+      .TableOnly(absl::StrCat(node.free_devices_size(), "/", inventory.devices_size()))
+      .TableOnly(Model(inventory))
       .Integer(inventory.cores())
       .Bytes(inventory.memory_bytes())
       .Text(node.address())

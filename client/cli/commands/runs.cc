@@ -5,7 +5,6 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/listing.h"
-#include "client/cli/times.h"
 #include "client/cli/usage_error.h"
 #include "client/cli/words.h"
 #include "common/status_macros.h"
@@ -19,11 +18,13 @@ std::vector<Column> Columns() {
           {"name", "NAME"},
           {"experiment", "EXPERIMENT"},
           {"user", ""},
-          {"wanted_nodes", "WANTS"},
+          {"", "WANTS"},
+          {"min_nodes", ""},
+          {"max_nodes", ""},
           {"nodes", "NODES"},
           {"priority", ""},
           {"submitted_at", "SUBMITTED"},
-          {"took", "TOOK"},
+          {"took_us", "TOOK"},
           {"started_at", ""},
           {"ended_at", ""},
           {"attempts", ""},
@@ -35,17 +36,19 @@ std::vector<Column> Columns() {
           {"reason", "REASON"}};
 }
 
-void AddRow(const v1::Run& run, int64_t now_us, Listing* listing) {
+void AddRow(const v1::Run& run, Listing* listing) {
   listing->Integer(run.id())
       .Text(Word(run.state()), ColourOf(run.state()))
       .Text(run.name())
       .Text(run.experiment())
       .Text(run.user())
-      .Text(NodeRange(run.min_nodes(), run.max_nodes()))
+      .TableOnly(NodeRange(run.min_nodes(), run.max_nodes()))
+      .Integer(run.min_nodes())
+      .Integer(run.max_nodes())
       .Items(run.nodes())
       .Integer(run.priority())
       .Time(run.submitted_at_us())
-      .Text(Took(run.started_at_us(), run.ended_at_us(), now_us))
+      .Span(run.started_at_us(), run.ended_at_us())
       .Time(run.started_at_us())
       .Time(run.ended_at_us())
       .Integer(run.attempts())
@@ -81,13 +84,12 @@ class RunsCommand : public Command {
     HPC_ASSIGN_OR_RETURN(const v1::ListRunsRequest request, Request());
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     std::optional<Listing> listing;
-    int64_t now_us = 0;
     HPC_RETURN_IF_ERROR(client->ListRuns(request, [&](const v1::ListRunsResponse& response) {
       if (!listing) {
-        now_us = Session::NowUs(response.now_us());
-        listing.emplace(Columns(), FormFor(session->out(), json_, now_us));
+        listing.emplace(Columns(),
+                        FormFor(session->out(), json_, Session::NowUs(response.now_us())));
       }
-      for (const v1::Run& run : response.runs()) AddRow(run, now_us, &*listing);
+      for (const v1::Run& run : response.runs()) AddRow(run, &*listing);
       session->out().Write(listing->Take());
     }));
     if (!listing) listing.emplace(Columns(), FormFor(session->out(), json_, 0));

@@ -1,4 +1,5 @@
 // hpcctl why: what a run or a node waits for, and the decisions that led there.
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/event_lines.h"
@@ -10,7 +11,8 @@ namespace {
 
 std::string Answer(const v1::WhyResponse& why, const ListingForm& form) {
   if (!form.json) {
-    std::string out = absl::StrCat(why.subject(), ": ", OneLine(why.now()), "\n");
+    const bool named = absl::StartsWith(why.now(), why.subject());
+    std::string out = absl::StrCat(named ? "" : why.subject() + ": ", OneLine(why.now()), "\n");
     if (!why.events().empty()) out += "\n";
     for (const v1::Event& event : why.events()) out += EventLine(event, form);
     return out;
