@@ -13,6 +13,7 @@
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/attempt_rig.h"
+#include "worker/supervisor/scope.h"
 
 namespace hpc::worker {
 namespace {
@@ -66,11 +67,15 @@ class Evil {
 class ContainmentTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (wants_cgroup() && cgroup_.path().empty()) GTEST_SKIP() << cgroup_.why_not();
+    if (kind() == "cgroup" && cgroup_.path().empty()) GTEST_SKIP() << cgroup_.why_not();
+    if (kind() == "scope" && (!ScopeRequest::Possible() || geteuid() != 0)) {
+      GTEST_SKIP() << "systemd does not run here, or not for us";
+    }
   }
-  bool wants_cgroup() const { return std::string(GetParam()) == "cgroup"; }
+  std::string kind() const { return GetParam(); }
   void Prepare(AttemptRig* rig) const {
-    if (wants_cgroup()) rig->spec.cgroup_parent = cgroup_.path();
+    if (kind() == "cgroup") rig->spec.cgroup_parent = cgroup_.path();
+    if (kind() == "subreaper") rig->spec.cgroup_parent = "/no/such/folder";
   }
   void StartEvil(AttemptRig* rig, Evil* evil) const {
     Prepare(rig);
@@ -138,7 +143,7 @@ TEST_P(ContainmentTest, RanksDieWithASupervisorThatIsKilled) {
   EXPECT_FALSE(rig.Saw<AllGone>());
   const absl::Status proof = KillLeftovers(rig.spec.dir);
   EXPECT_FALSE(evil.Lives(rank));
-  if (wants_cgroup()) {
+  if (kind() != "subreaper") {
     EXPECT_OK(proof);
     EXPECT_TRUE(evil.Ended());
   } else {
@@ -169,7 +174,7 @@ TEST_P(ContainmentTest, WhatSurvivesSigkillIsNamedUntilItIsGone) {
   EXPECT_GT(rig.All<AllGone>()[0].kill_ns, 5'000'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(By, ContainmentTest, ::testing::Values("cgroup", "subreaper"),
+INSTANTIATE_TEST_SUITE_P(By, ContainmentTest, ::testing::Values("scope", "cgroup", "subreaper"),
                          [](const auto& test) { return test.param; });
 
 TEST(CgroupTest, NothingOfItIsLeft) {

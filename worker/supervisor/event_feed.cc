@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace hpc::worker {
@@ -129,10 +130,13 @@ void EventFeed::DropClosed() {
 }
 
 bool EventFeed::Drained() const {
-  for (const Connection& connection : connections_) {
-    if (connection.waits_to_write) return false;
-  }
-  return true;
+  return std::none_of(connections_.begin(), connections_.end(),
+                      [](const Connection& connection) { return connection.waits_to_write; });
+}
+
+bool EventFeed::HasListener() const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const Connection& connection) { return !connection.waits_to_write; });
 }
 
 }  // namespace hpc::worker

@@ -41,6 +41,8 @@ class EventFeed {
   void Flush();
   // Whether every connection has been told everything.
   bool Drained() const;
+  // Whether one has.
+  bool HasListener() const;
 
  private:
   struct Connection {

@@ -167,13 +167,17 @@ void Supervisor::Run() {
     journal_.Write();
     feed_.Flush();
     if (phase_ == Phase::kGone && (feed_.Drained() || now >= gone_ns_ + kLastWords)) break;
-    // After it is shown: a process's death takes nothing from a file that is not synced, and a
-    // power cut takes the ranks of the whole machine.
-    if (std::exchange(journal_unsynced_, false)) journal_.Sync();
+    SyncJournal();
     poller_.Wait(NextDeadline());
   }
   containment_.Remove();
-  journal_.Sync();
+  SyncJournal();
+}
+
+void Supervisor::SyncJournal() {
+  // Nothing is lost from an unsynced file by the death of a process, and in a power cut the attempt
+  // is lost anyway, unless an end of it was still to be told.
+  if (std::exchange(journal_unsynced_, false) && !feed_.HasListener()) journal_.Sync();
 }
 
 }  // namespace hpc::worker

@@ -60,6 +60,7 @@ class Supervisor {
   void OnSignals();
   void OnCommand(const SupervisorCommand& command);
   void Record(const SupervisorEvent& event);
+  void SyncJournal();
   void Advance(int64_t now);
   int64_t NextDeadline() const;
 
@@ -93,8 +94,8 @@ class Supervisor {
   StartRanks start_;  // as it came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
-  bool stopping_ = false;  // exits from now on are after a stop
-  bool journal_unsynced_ = false;
+  bool stopping_ = false;          // exits from now on are after a stop
+  bool journal_unsynced_ = false;  // an end is written but not synced
   int32_t killed_ = 0;
 
   // CLOCK_BOOTTIME; 0: not yet.

@@ -162,6 +162,7 @@ void Supervisor::BecomeGone() {
                      .kill_ns = first_signal_ns_ == 0 ? 0 : gone_ns_ - first_signal_ns_,
                      .killed = killed_};
   journal_.Add(gone);
+  journal_unsynced_ = true;
   feed_.PublishLast(gone);
 }
 
