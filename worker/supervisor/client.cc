@@ -25,7 +25,7 @@ namespace hpc::worker {
 namespace {
 
 // Larger than any message a supervisor sends.
-constexpr size_t kMaxEventBytes = 64 << 10;
+constexpr size_t kMaxEventBytes = 16 << 10;
 
 class SocketClient : public SupervisorClient {
  public:
@@ -92,17 +92,17 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
 }
 
 void SocketClient::OnReadable() {
-  std::string buffer(kMaxEventBytes, '\0');
+  char buffer[kMaxEventBytes];
+  // Closed behind AllGone: nothing is read any more, and nothing was lost.
   while (socket_.ok()) {
-    const ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
     if (n <= 0) return OnClosed();
-    const auto event = DecodeSupervisorEvent(buffer.substr(0, n));
+    const auto event = DecodeSupervisorEvent(std::string(buffer, n));
     // One that a newer supervisor knows and we do not.
     if (!event) continue;
-    // Behind AllGone nothing is read any more, and nothing was lost.
-    if (!Deliver(*event) || !socket_.ok()) return;
+    if (!Deliver(*event)) return;
   }
 }
 

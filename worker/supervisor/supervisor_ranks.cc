@@ -18,6 +18,7 @@ constexpr int64_t kLongKillPause = 20 * kMs;
 // What has not died after this long is stuck in the kernel.
 constexpr int64_t kStuckAfter = 5000 * kMs;
 constexpr int64_t kTellStuckEvery = 1000 * kMs;
+constexpr size_t kMaxSurvivorsTold = 1000;
 
 int64_t Microseconds(const timeval& time) {
   return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
@@ -151,7 +152,9 @@ void Supervisor::ContinueKill(int64_t now) {
 void Supervisor::TellSurvivors(int64_t now) {
   if (now < first_kill_ns_ + kStuckAfter || now < next_not_gone_ns_) return;
   next_not_gone_ns_ = now + kTellStuckEvery;
-  feed_.Offer(NotGone{.pids = containment_.Survivors()});
+  NotGone not_gone{.pids = containment_.Survivors()};
+  if (not_gone.pids.size() > kMaxSurvivorsTold) not_gone.pids.resize(kMaxSurvivorsTold);
+  feed_.Offer(not_gone);
 }
 
 void Supervisor::BecomeGone() {
