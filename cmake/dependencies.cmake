@@ -28,13 +28,21 @@ function(hpc_find_all out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# One linker item for a whole group of archives that refer to each other: CMake would take single ones
+# out of the group where it meets them twice.
+function(hpc_group out)
+  list(JOIN ARGN "," joined)
+  set(${out} "-Wl,--start-group,${joined},--end-group" PARENT_SCOPE)
+endfunction()
+
 # Abseil is several dozen archives that refer to each other: take them all, in a group.
 file(GLOB HPC_ABSL_ARCHIVES /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 if(NOT HPC_ABSL_ARCHIVES)
   message(FATAL_ERROR "Abseil not found: install libabsl-dev (deploy/install-deps.sh does it)")
 endif()
 if(HPC_STATIC)
-  hpc_dep(absl -Wl,--start-group ${HPC_ABSL_ARCHIVES} -Wl,--end-group Threads::Threads)
+  hpc_group(HPC_ABSL_GROUP ${HPC_ABSL_ARCHIVES})
+  hpc_dep(absl ${HPC_ABSL_GROUP} Threads::Threads)
 else()
   string(REPLACE ".a;" ".so;" HPC_ABSL_SHARED "${HPC_ABSL_ARCHIVES};")
   list(FILTER HPC_ABSL_SHARED EXCLUDE REGEX "^$")
@@ -47,10 +55,10 @@ hpc_dep(protobuf ${HPC_PROTOBUF} Threads::Threads)
 if(HPC_STATIC)
   hpc_find_all(HPC_GRPC grpc++ grpc gpr address_sorting upb re2 cares z ssl crypto)
   hpc_find_all(HPC_GRPC_REFLECTION grpc++_reflection)
-  hpc_dep(grpc -Wl,--start-group ${HPC_GRPC} ${HPC_PROTOBUF} ${HPC_ABSL_ARCHIVES} -Wl,--end-group
-    Threads::Threads ${CMAKE_DL_LIBS})
+  hpc_group(HPC_GRPC_GROUP ${HPC_GRPC} ${HPC_PROTOBUF} ${HPC_ABSL_ARCHIVES})
+  hpc_dep(grpc ${HPC_GRPC_GROUP} Threads::Threads ${CMAKE_DL_LIBS})
   # The archive registers itself from a static initialiser, which nothing refers to by name.
-  hpc_dep(grpc_reflection -Wl,--whole-archive ${HPC_GRPC_REFLECTION} -Wl,--no-whole-archive
+  hpc_dep(grpc_reflection "-Wl,--whole-archive,${HPC_GRPC_REFLECTION},--no-whole-archive"
     hpc_dep_grpc)
   add_link_options(-static-libstdc++ -static-libgcc)
 else()
