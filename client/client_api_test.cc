@@ -429,7 +429,7 @@ TEST_F(ClientApiTest, RunPrintsLabelledLinesAndTheOutcome) {
   }
   const Done done = Hpcctl({"run", "--no-label", "--", "true"});
   EXPECT_EQ(done.code, 7);
-  EXPECT_EQ(done.out, "a1\na2b1\n...\n");
+  EXPECT_EQ(done.out, "a1\nb1\na2...\n");
   EXPECT_EQ(Hpcctl({"run", "--", "true"}).out, "[0] a1\n[1] b1\n[0] a2...\n");
   EXPECT_THAT(done.err, HasSubstr("hpcctl: run 1 failed: because\n  hpcctl why 1"));
 }

@@ -11,6 +11,7 @@ std::string LineLabeller::Add(const StreamId& stream, absl::string_view label,
                               absl::string_view data) {
   Partial& partial = partial_[stream];
   partial.label = std::string(label);
+  if (label.empty()) return AddPlain(data, &partial);
   std::string out;
   const auto end_line = [&] {
     out += partial.label;
@@ -37,6 +38,22 @@ std::string LineLabeller::Add(const StreamId& stream, absl::string_view label,
     data.remove_prefix(1);
     if (is_return && data.empty()) partial.after_return = true;
     if (is_return && !data.empty() && data[0] == '\n') data.remove_prefix(1);
+  }
+  return out;
+}
+
+std::string LineLabeller::AddPlain(absl::string_view data, Partial* partial) {
+  std::string out;
+  const size_t end = data.find_last_of("\r\n");
+  const size_t whole = end == absl::string_view::npos ? 0 : end + 1;
+  if (whole > 0) {
+    out.swap(partial->text);
+    out.append(data.data(), whole);
+  }
+  partial->text.append(data.data() + whole, data.size() - whole);
+  if (partial->text.size() > kMaxLine) {
+    out += partial->text;
+    partial->text.clear();
   }
   return out;
 }

@@ -25,14 +25,16 @@ class LineLabeller {
  public:
   // The complete lines that `data` ends or holds, each behind `label`; an unfinished one is kept.
   // A line ends with "\n", "\r\n" or "\r" (a progress bar's next state becomes the next line) and
-  // is written with "\n". A line of more than 64 KiB is written in several.
+  // is written with "\n". A line of more than 64 KiB is written in several. With an empty label
+  // nothing is added or changed: the bytes only wait for the end of their line.
   std::string Add(const StreamId& stream, absl::string_view label, absl::string_view data);
 
-  // What is unfinished in one stream after another: `write` gets each as a whole line.
+  // What is unfinished, one stream after another: `write` gets each, as a whole line if labelled.
   template <typename Write>
   void Finish(Write write) {
     for (auto& [stream, partial] : partial_) {
-      if (!partial.text.empty()) write(stream, partial.label + partial.text + "\n");
+      if (partial.text.empty()) continue;
+      write(stream, partial.label + partial.text + (partial.label.empty() ? "" : "\n"));
     }
     partial_.clear();
   }
@@ -43,6 +45,8 @@ class LineLabeller {
     std::string label;
     bool after_return = false;  // "\r" was the last byte: a "\n" now belongs to it
   };
+  static std::string AddPlain(absl::string_view data, Partial* partial);
+
   std::map<StreamId, Partial> partial_;
 };
 

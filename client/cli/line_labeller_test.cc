@@ -53,6 +53,15 @@ TEST(LineLabellerTest, AnEndlessLineIsWrittenInPieces) {
   EXPECT_EQ(Rest(&lines), ">xxxxx\n");
 }
 
+TEST(LineLabellerTest, WithoutALabelLinesStayWholeAndBytesStayAsTheyAre) {
+  LineLabeller lines;
+  EXPECT_EQ(lines.Add(kOut0, "", "one\ntw"), "one\n");
+  EXPECT_EQ(lines.Add(kOut1, "", " 10%\r 2"), " 10%\r");
+  EXPECT_EQ(lines.Add(kOut0, "", "o\r\nend"), "two\r\n");
+  EXPECT_EQ(lines.Add(kOut0, "", std::string(64 << 10, 'x')), "end" + std::string(64 << 10, 'x'));
+  EXPECT_EQ(Rest(&lines), " 2");
+}
+
 TEST(LineLabellerTest, AnyBytesPass) {
   LineLabeller lines;
   EXPECT_EQ(lines.Add(kOut0, ">", absl::string_view("\0\xff\n", 3)), std::string(">\0\xff\n", 4));

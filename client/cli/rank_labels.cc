@@ -15,7 +15,7 @@ constexpr absl::string_view kRankColours[] = {"\x1b[36m", "\x1b[33m", "\x1b[32m"
 }  // namespace
 
 bool RankLabels::Needs(int attempt) const {
-  return labelling_ != Labelling::kNever && attempts_.count(attempt) == 0;
+  return labelling_ != Labelling::kRaw && attempts_.count(attempt) == 0;
 }
 
 void RankLabels::Learn(const v1::RunDetail& detail) {
@@ -27,11 +27,15 @@ void RankLabels::Learn(const v1::RunDetail& detail) {
   }
 }
 
+bool RankLabels::Single(int attempt) const {
+  const auto known = attempts_.find(attempt);
+  return labelling_ == Labelling::kRaw || (known != attempts_.end() && known->second.single);
+}
+
 std::string RankLabels::For(int attempt, int rank) const {
   const auto known = attempts_.find(attempt);
-  if (labelling_ == Labelling::kNever) return "";
-  const bool single = known != attempts_.end() && known->second.single;
-  if (single && labelling_ == Labelling::kAuto) return "";
+  if (labelling_ == Labelling::kNever || labelling_ == Labelling::kRaw) return "";
+  if (labelling_ == Labelling::kAuto && Single(attempt)) return "";
   if (!colours_) return absl::StrCat("[", rank, "] ");
   std::string node;
   if (known != attempts_.end()) {

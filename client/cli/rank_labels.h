@@ -9,10 +9,14 @@
 
 namespace hpc::client {
 
-enum class Labelling { kAuto, kAlways, kNever };
+enum class Labelling {
+  kAuto,    // unless the attempt has only one rank
+  kAlways,  // even then
+  kNever,
+  kRaw,  // never, and only one rank is shown: nothing can mix
+};
 
-// "[3] "; on a terminal "[3 pc2] " in a colour of its own. With kAuto the ranks of an attempt that
-// has only one are not labelled.
+// "[3] "; on a terminal "[3 pc2] " in a colour of its own.
 class RankLabels {
  public:
   RankLabels(Labelling labelling, bool colours) : labelling_(labelling), colours_(colours) {}
@@ -23,6 +27,8 @@ class RankLabels {
   // Where nothing could be learnt: labelled with the rank alone.
   void LearnNothing(int attempt) { attempts_[attempt]; }
 
+  // Whether all of the attempt's output comes from one rank, so that bytes may pass as they come.
+  bool Single(int attempt) const;
   // "" when the rank is not labelled.
   std::string For(int attempt, int rank) const;
 

@@ -57,7 +57,14 @@ TEST(RankLabelsTest, AsksOnceForAnAttempt) {
   labels.LearnNothing(3);
   EXPECT_FALSE(labels.Needs(3));
   EXPECT_EQ(labels.For(3, 7), "[7] ");
-  EXPECT_FALSE(RankLabels(Labelling::kNever, false).Needs(1));
+  EXPECT_FALSE(RankLabels(Labelling::kRaw, false).Needs(1));
+}
+
+TEST(RankLabelsTest, KnowsWhereNothingCanMix) {
+  const RankLabels labels = Learnt(Labelling::kNever, false);
+  EXPECT_FALSE(labels.Single(1));
+  EXPECT_TRUE(labels.Single(2));
+  EXPECT_TRUE(RankLabels(Labelling::kRaw, false).Single(1));
 }
 
 }  // namespace

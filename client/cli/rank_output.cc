@@ -18,7 +18,8 @@ void RankOutput::Write(const v1::LogPiece& piece) {
   if (labels_.Needs(piece.attempt())) Learn(piece.attempt());
   const std::string label = labels_.For(piece.attempt(), piece.rank());
   session_->progress().Clear();
-  if (label.empty()) return WriteTo(piece.is_stderr(), piece.data());
+  if (label.empty() && labels_.Single(piece.attempt()))
+    return WriteTo(piece.is_stderr(), piece.data());
   const StreamId stream = {piece.attempt(), piece.rank(), piece.is_stderr()};
   WriteTo(piece.is_stderr(), lines_.Add(stream, label, piece.data()));
 }

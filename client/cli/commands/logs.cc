@@ -42,7 +42,8 @@ class LogsCommand : public Command {
  private:
   Labelling LabellingAsked() const {
     if (label_) return Labelling::kAlways;
-    return no_label_ || rank_ ? Labelling::kNever : Labelling::kAuto;
+    if (rank_) return Labelling::kRaw;
+    return no_label_ ? Labelling::kNever : Labelling::kAuto;
   }
 
   bool Wanted(const v1::LogPiece& piece) const {
