@@ -135,7 +135,9 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   const Power was = node->record.power;
   const absl::Duration took = turn.mono() - node->power_since;
   node->leave_alone = false;
-  if (was == Power::kOn || was == Power::kDraining) return;
+  if (was == Power::kDraining) return;
+  // A gang may have waited for another node to wake while this one's connection was broken.
+  if (was == Power::kOn) return gangs_->NodeReady(turn, *node);
   node->wake_when_off = false;
   if (was == Power::kWaking) {
     const std::string text =

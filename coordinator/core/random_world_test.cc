@@ -1,0 +1,31 @@
+// Thousands of small accidents in a random order: nothing may be in two places, and every run ends
+// once its cause of waiting is gone.
+#include "coordinator/core/testing/random_world.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace hpc::coordinator::testing {
+namespace {
+
+// HPC_SEED=17 runs that seed only, HPC_SEEDS=100000 more of them.
+int FromEnv(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::stoi(value);
+}
+
+TEST(RandomWorldTest, NothingIsInTwoPlacesAndEveryRunEnds) {
+  const int first = FromEnv("HPC_SEED", 1);
+  const int last = FromEnv("HPC_SEED", FromEnv("HPC_SEEDS", 60));
+  for (int seed = first; seed <= last; ++seed) {
+    RandomWorld world(static_cast<uint32_t>(seed), 2 + seed % 4);
+    for (int i = 0; i < 300 && world.violation().empty(); ++i) world.Step();
+    if (world.violation().empty()) world.Heal();
+    ASSERT_EQ(world.violation(), "") << "seed " << seed << "\n" << world.Trace();
+  }
+}
+
+}  // namespace
+}  // namespace hpc::coordinator::testing

@@ -1,0 +1,99 @@
+// A small world of workers around a real Cluster: messages wait, connections break, PCs reboot,
+// sleep and are reclaimed, the coordinator forgets all that was not durable. Driven by a seed.
+#ifndef HPC_COORDINATOR_CORE_TESTING_RANDOM_WORLD_H_
+#define HPC_COORDINATOR_CORE_TESTING_RANDOM_WORLD_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/core/cluster.h"
+
+namespace hpc::coordinator::testing {
+
+class RandomWorld {
+ public:
+  RandomWorld(uint32_t seed, int nodes);
+
+  // Something happens: a message arrives, a PC reboots, a user submits ...
+  void Step();
+  // Every PC is there and lent from now on; enough time passes for all runs to end.
+  void Heal();
+
+  // What is wrong, in words; "" while all is well.
+  const std::string& violation() const { return violation_; }
+  // What happened so far, for a failing seed.
+  std::string Trace() const;
+
+ private:
+  // What a worker has of an attempt.
+  struct Held {
+    PrepareAttempt prepare;
+    bool started = false;
+    bool stopping = false;
+    bool returned = false;
+    std::map<int32_t, RankExit> exits;
+  };
+  struct Pc {
+    std::string name;
+    bool connected = false;
+    uint64_t incarnation = 0;
+    int boots = 1;
+    bool resumed = false;
+    bool asleep = false;
+    MonoTime heard{};  // from the coordinator
+    std::map<AttemptRef, Held> held;
+    std::deque<NodeCommand> inbox;
+  };
+
+  int Pick(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
+  void Note(const std::string& what);
+  void Settle();
+  void NewCluster();
+  void Pass(absl::Duration d);
+
+  void Submit();
+  void Command();
+  void Connect(Pc* pc);
+  void Break(Pc* pc, bool reset);
+  void Reboot(Pc* pc);
+  void Suspend(Pc* pc);
+  void StopIfCutOff(Pc* pc);
+  void WakeUp(Pc* pc);
+  void Deliver(Pc* pc);
+  void Obey(Pc* pc, const PrepareAttempt& prepare);
+  void Obey(Pc* pc, const StartAttempt& start);
+  void Obey(Pc* pc, const StopAttempt& stop);
+  void Progress(Pc* pc);
+  void EndRank(Pc* pc, Held* held, int32_t rank, const RankExit& exit);
+  void EndAll(Pc* pc, Held* held);
+  void Return(Pc* pc, Held* held);
+  void Check();
+
+  std::mt19937 random_;
+  FakeClock clock_;
+  ClusterOptions options_;
+  std::unique_ptr<Cluster> cluster_;
+  Effects effects_;
+  std::vector<Pc> pcs_;
+  bool healing_ = false;
+  std::string violation_;
+  std::vector<std::string> trace_;
+
+  // Durable.
+  RunId last_run_ = 0;
+  EventId last_event_ = 0;
+  std::map<RunId, RunRecord> runs_;
+  std::map<AttemptRef, AttemptRecord> attempts_;
+  std::map<std::pair<AttemptRef, std::string>, PlacementRecord> placements_;
+  std::map<std::pair<AttemptRef, int32_t>, RankRecord> ranks_;
+  std::map<std::string, NodeRecord> nodes_;
+};
+
+}  // namespace hpc::coordinator::testing
+
+#endif  // HPC_COORDINATOR_CORE_TESTING_RANDOM_WORLD_H_
