@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -81,18 +82,33 @@ void StartWatchdog(EventLoop* loop) {
   FeedWatchdog(loop, absl::Microseconds(limit_us) / 2);
 }
 
+// The first signal ends the worker in good order, a second one at once.
+void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
+  loop->Add(fd, EPOLLIN, [loop, fd, engine, stopping = false](uint32_t) mutable {
+    signalfd_siginfo info;
+    if (read(fd, &info, sizeof info) != sizeof info) return;
+    if (std::exchange(stopping, true)) return loop->Stop();
+    LogInfo("stopping", {{"signal", info.ssi_signo}});
+    NotifySystemd("STOPPING=1");
+    engine->Shutdown([loop] { loop->Stop(); });
+  });
+}
+
+void WarnIfPlain(const Endpoint& coordinator) {
+  if (coordinator.is_unix) return;
+  LogWarning(
+      "INSECURE: the connection to the coordinator is plain text; anybody on the network can read "
+      "it, and pose as the coordinator and run programs here",
+      {{"coordinator", coordinator.ToString()}});
+}
+
 }  // namespace
 
 absl::Status RunDaemon(const CommandLine& command) {
   SetLogLevel(command.log_level);
   const UniqueFd signals = TakeSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
-  if (!command.coordinator.is_unix) {
-    LogWarning(
-        "INSECURE: the connection to the coordinator is plain text; anybody on the network can "
-        "read it, and pose as the coordinator and run programs here",
-        {{"coordinator", command.coordinator.ToString()}});
-  }
+  WarnIfPlain(command.coordinator);
 
   const RealClock clock;
   EventLoop loop(&clock);
@@ -110,16 +126,7 @@ absl::Status RunDaemon(const CommandLine& command) {
   HPC_RETURN_IF_ERROR(engine.Start());
   HPC_ASSIGN_OR_RETURN(const auto control, ControlServer::Listen(&loop, state_dir.path(), &engine));
 
-  bool stopping = false;
-  loop.Add(signals.get(), EPOLLIN, [&](uint32_t) {
-    signalfd_siginfo info;
-    if (read(signals.get(), &info, sizeof info) != sizeof info) return;
-    // A second one means: now.
-    if (std::exchange(stopping, true)) return loop.Stop();
-    LogInfo("stopping", {{"signal", info.ssi_signo}});
-    NotifySystemd("STOPPING=1");
-    engine.Shutdown([&] { loop.Stop(); });
-  });
+  WatchSignals(&loop, signals.get(), &engine);
   StartWatchdog(&loop);
   LogInfo("worker is running", {{"version", Version()},
                                 {"node", command.name},

@@ -1,6 +1,7 @@
 #include "worker/runtime/engine.h"
 
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -107,15 +108,18 @@ absl::Status Engine::Start() {
 // ------------------------------------------------------------------------------------ deciding
 
 void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
-  event(loop_->clock().Get(), &effects_);
+  Effects fresh;
+  event(loop_->clock().Get(), &fresh);
+  effects_.insert(effects_.end(), std::make_move_iterator(fresh.begin()),
+                  std::make_move_iterator(fresh.end()));
   if (deciding_) return;
   deciding_ = true;
   // Carrying an effect out may bring further ones; they go behind.
-  for (size_t i = 0; i < effects_.size(); ++i) {
-    const Effect effect = std::move(effects_[i]);
+  while (!effects_.empty()) {
+    const Effect effect = std::move(effects_.front());
+    effects_.pop_front();
     std::visit([this](const auto& one) { Do(one); }, effect);
   }
-  effects_.clear();
   deciding_ = false;
   SetTimer();
 }

@@ -2,6 +2,7 @@
 #ifndef HPC_WORKER_RUNTIME_ENGINE_H_
 #define HPC_WORKER_RUNTIME_ENGINE_H_
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -126,7 +127,7 @@ class Engine : public AttemptObserver {
   std::map<AttemptRef, std::unique_ptr<AttemptRunner>> runners_;
 
   bool deciding_ = false;
-  std::vector<Effect> effects_;
+  std::deque<Effect> effects_;
   EventLoop::TimerId timer_ = 0;
   std::mt19937_64 random_;
 
