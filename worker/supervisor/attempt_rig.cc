@@ -53,7 +53,7 @@ void AttemptRig::AddRank(std::vector<std::string> argv) {
   rank.local_rank = rank.rank;
   rank.program = argv[0];
   rank.argv = std::move(argv);
-  rank.env = {"PATH=/usr/bin:/bin"};
+  rank.env = {"PATH=/usr/bin:/bin", "HPC_METRICS_FILE=" + spec.dir + "/metrics.jsonl"};
   spec.ranks.push_back(rank);
 }
 

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "worker/runtime/boot_time.h"
 #include "worker/supervisor/small_file.h"
 
 namespace hpc::worker {
@@ -118,6 +119,16 @@ std::string OwnCgroup() {
   const size_t at = groups.rfind("0::");
   if (at == std::string::npos || (at > 0 && groups[at - 1] != '\n')) return "";
   return groups.substr(at + 3, groups.find('\n', at) - at - 3);
+}
+
+std::string OwnWritableCgroup() {
+  const std::string mount = Cgroup2Mount(), own = OwnCgroup();
+  // Above the root of a cgroup namespace ("/../x") nothing is reachable.
+  if (mount.empty() || own.empty() || own.find("/..") != std::string::npos) return "";
+  const std::string path = own == "/" ? mount : mount + own;
+  const bool writable =
+      access(path.c_str(), W_OK) == 0 && access((path + "/cgroup.procs").c_str(), W_OK) == 0;
+  return writable ? path : "";
 }
 
 }  // namespace hpc::worker

@@ -47,6 +47,10 @@ std::string Cgroup2Mount();
 // The calling process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.
 std::string OwnCgroup();
 
+// The calling process's folder as a path, where it may make folders below and move processes there;
+// "" where it may not.
+std::string OwnWritableCgroup();
+
 }  // namespace hpc::worker
 
 #endif  // HPC_WORKER_SUPERVISOR_CGROUP_LEAF_H_

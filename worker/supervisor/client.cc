@@ -18,6 +18,7 @@
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
+#include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/scope.h"
 #include "worker/supervisor/spawn.h"
 
@@ -207,7 +208,10 @@ absl::StatusOr<UniqueFd> ConnectTo(const std::string& dir) {
 absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
     EventLoop* loop, const std::string& program, const SupervisorSpec& spec, Callbacks callbacks) {
   SupervisorSpec complete = spec;
-  complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
+  if (spec.cgroup_parent.empty()) {
+    complete.await_scope = ScopeRequest::Possible();
+    if (!complete.await_scope) complete.cgroup_parent = OwnWritableCgroup();
+  }
   HPC_RETURN_IF_ERROR(WriteSpec(complete));
   auto spawned = SpawnSupervisor(program, spec.dir);
   if (!spawned.ok()) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "worker/runtime/boot_time.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/journal_reader.h"
@@ -37,60 +38,88 @@ absl::Status KillCgroup(const std::string& dir, const std::string& path) {
 
 struct ProcessStat {
   char state = 0;
+  int64_t group = 0;
   int64_t session = 0;
   int64_t started_ns = 0;  // CLOCK_BOOTTIME
 };
 
+std::string ProcFile(int64_t pid, const char* name) {
+  return ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/" + name).value_or("");
+}
+
 bool ReadStat(int64_t pid, ProcessStat* stat) {
-  const auto text = ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat");
-  if (!text) return false;
+  const std::string text = ProcFile(pid, "stat");
   // "4711 (any) thing) S ppid pgrp session ...", the start time in ticks being field 22.
-  const size_t name_end = text->rfind(") ");
-  if (name_end == std::string::npos || name_end + 2 >= text->size()) return false;
-  const std::vector<int64_t> fields = Numbers(text->substr(name_end + 3));
+  const size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
+  const std::vector<int64_t> fields = Numbers(text.substr(name_end + 3));
   if (fields.size() < 19) return false;
-  stat->state = (*text)[name_end + 2];
+  stat->state = text[name_end + 2];
+  stat->group = fields[1];
   stat->session = fields[2];
   stat->started_ns = fields[18] * (1'000'000'000 / sysconf(_SC_CLK_TCK));
   return true;
 }
 
-// The living processes in the sessions of these ranks (pid to time of start). A number may since
-// have been given to others, whose session then began before the rank did or after a reboot; the
-// latter is the caller's to exclude.
-std::vector<int64_t> InSessions(const std::unordered_map<int64_t, int64_t>& ranks) {
-  constexpr int64_t kClockSlackNs = 1'000'000'000;
-  std::vector<int64_t> found;
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return found;
-  while (const dirent* entry = readdir(proc)) {
-    const int64_t pid = atoll(entry->d_name);
-    ProcessStat stat;
-    if (pid <= 1 || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
-    const auto rank = ranks.find(stat.session);
-    if (rank != ranks.end() && stat.started_ns > rank->second - kClockSlackNs) found.push_back(pid);
-  }
-  closedir(proc);
-  return found;
-}
-
-absl::Status KillSessions(const std::string& dir, const Journal& journal) {
-  std::unordered_map<int64_t, int64_t> ranks;
-  for (const SupervisorEvent& event : journal.events) {
-    if (const auto* started = std::get_if<RankStarted>(&event)) {
-      ranks[started->pid] = started->at_ns;
+// Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the
+// environment that the worker gives every rank and that descendants inherit.
+class Traces {
+ public:
+  Traces(const std::string& dir, const Journal& journal)
+      : variable_("HPC_METRICS_FILE=" + dir + "/") {
+    for (const SupervisorEvent& event : journal.events) {
+      if (const auto* started = std::get_if<RankStarted>(&event)) {
+        ranks_[started->pid] = started->at_ns;
+      }
     }
   }
-  if (ranks.empty()) return absl::OkStatus();
+
+  // SIGKILLs them as it sees them. Returns those seen.
+  std::vector<int64_t> Kill() const {
+    std::vector<int64_t> found;
+    DIR* proc = opendir("/proc");
+    if (proc == nullptr) return found;
+    while (const dirent* entry = readdir(proc)) {
+      const int64_t pid = atoll(entry->d_name);
+      ProcessStat stat;
+      if (pid <= 1 || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
+      if (!InSession(stat) && !Carries(pid)) continue;
+      found.push_back(pid);
+      kill(static_cast<pid_t>(pid), SIGKILL);
+      // Every rank began a session, so the whole group is of the attempt; and one that forks on and
+      // on is hit with it even if it is gone from where it was seen.
+      if (stat.group > 1) kill(static_cast<pid_t>(-stat.group), SIGKILL);
+    }
+    closedir(proc);
+    return found;
+  }
+
+ private:
+  // A session's number cannot be given away while one of its processes lives, so an older process
+  // under that number belongs to another's session.
+  bool InSession(const ProcessStat& stat) const {
+    constexpr int64_t kClockSlackNs = 1'000'000'000;
+    const auto rank = ranks_.find(stat.session);
+    return rank != ranks_.end() && stat.started_ns > rank->second - kClockSlackNs;
+  }
+  bool Carries(int64_t pid) const {
+    const std::string environment = ProcFile(pid, "environ");
+    const size_t at = environment.find(variable_);
+    return at != std::string::npos && (at == 0 || environment[at - 1] == '\0');
+  }
+
+  std::string variable_;
+  std::unordered_map<int64_t, int64_t> ranks_;  // pid to time of start
+};
+
+absl::Status KillByTraces(const std::string& dir, const Journal& journal) {
+  const Traces traces(dir, journal);
   const int64_t deadline = BootTimeNs() + kWaitMs * 1'000'000;
-  for (auto left = InSessions(ranks); !left.empty(); left = InSessions(ranks)) {
-    for (const int64_t pid : left) kill(static_cast<pid_t>(pid), SIGKILL);
+  for (auto left = traces.Kill(); !left.empty(); left = traces.Kill()) {
     if (BootTimeNs() > deadline) return NotReturned(dir, left);
     usleep(1000);
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "no cgroup held the processes of ", dir,
-      ": those in its ranks' sessions are gone, one that left them cannot be ruled out"));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -103,7 +132,7 @@ absl::Status KillLeftovers(const std::string& dir) {
   if (journal->AllGone() || !journal->header) return absl::OkStatus();
   if (journal->header->boot_id != BootId()) return absl::OkStatus();
   if (!journal->header->cgroup.empty()) return KillCgroup(dir, journal->header->cgroup);
-  return KillSessions(dir, *journal);
+  return KillByTraces(dir, *journal);
 }
 
 }  // namespace hpc::worker

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "worker/supervisor/small_file.h"
+#include "worker/runtime/boot_time.h"
 
 namespace hpc::worker {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/unique_fd.h"
@@ -39,12 +38,6 @@ std::vector<int64_t> Numbers(const std::string& text) {
     inside = digit;
   }
   return numbers;
-}
-
-int64_t BootTimeNs() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 std::string BootId() {

@@ -19,9 +19,6 @@ bool WriteControlFile(int dir_fd, const std::string& name, const std::string& co
 // The decimal numbers of a text, whatever stands between them.
 std::vector<int64_t> Numbers(const std::string& text);
 
-// CLOCK_BOOTTIME in nanoseconds.
-int64_t BootTimeNs();
-
 // The kernel's random id of this boot.
 std::string BootId();
 

@@ -39,7 +39,9 @@ struct SupervisorSpec {
                                                   // and dropped, never blocking the rank
   int64_t default_grace_ms = 30'000;
   int64_t lease_ms = 300'000;  // without a Lease for this long (CLOCK_BOOTTIME) it stops its ranks
-  std::string cgroup_parent;   // writable cgroup v2 folder for a leaf of its own; "": none
+  // Writable cgroup v2 folder for a leaf of its own. "": the client asks systemd for a scope, or
+  // where systemd does not run takes the worker's own cgroup if that is writable.
+  std::string cgroup_parent;
   // Set by the client where systemd runs: the worker has asked systemd for a scope of this
   // supervisor's own, so wait a moment for it before saying how descendants are held.
   bool await_scope = false;

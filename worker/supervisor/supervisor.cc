@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/runtime/boot_time.h"
 #include "worker/supervisor/scope_name.h"
 #include "worker/supervisor/small_file.h"
 

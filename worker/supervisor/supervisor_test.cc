@@ -207,8 +207,8 @@ TEST(SupervisorTest, WithoutALeaseItStopsItsRanks) {
 
 TEST(SupervisorTest, ALeaseThatIsExtendedHolds) {
   AttemptRig rig;
-  rig.spec.lease_ms = 400;
-  rig.AddShell("sleep 1");
+  rig.spec.lease_ms = 1500;
+  rig.AddShell("sleep 2");
   rig.Spawn();
   rig.Start();
   rig.RunUntil("the rank's own end", [&] {
