@@ -142,8 +142,8 @@ TEST_P(ContainmentTest, RanksDieWithASupervisorThatIsKilled) {
   EXPECT_FALSE(rig.Saw<AllGone>());
   EXPECT_OK(KillLeftovers(rig.spec.dir));
   EXPECT_FALSE(evil.Lives(rank));
-  // A bare subreaper's are known by their environment, which the daemon cleared.
-  EXPECT_EQ(evil.Ended(), kind() != "subreaper");
+  // Without a cgroup a hopper may not be seen.
+  if (kind() != "subreaper") EXPECT_TRUE(evil.Ended());
 }
 
 TEST_P(ContainmentTest, WhatSurvivesSigkillIsNamedUntilItIsGone) {
