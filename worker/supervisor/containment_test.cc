@@ -143,7 +143,9 @@ TEST_P(ContainmentTest, RanksDieWithASupervisorThatIsKilled) {
   EXPECT_OK(KillLeftovers(rig.spec.dir));
   EXPECT_FALSE(evil.Lives(rank));
   // Without a cgroup a hopper may not be seen.
-  if (kind() != "subreaper") EXPECT_TRUE(evil.Ended());
+  if (kind() != "subreaper") {
+    EXPECT_TRUE(evil.Ended());
+  }
 }
 
 TEST_P(ContainmentTest, WhatSurvivesSigkillIsNamedUntilItIsGone) {
