@@ -6,6 +6,7 @@
 
 #include "client/connection.h"
 #include "client/request_id.h"
+#include "client/run_state.h"
 #include "client/submit_stream.h"
 #include "common/status_macros.h"
 #include "hpc/v1/nodes.grpc.pb.h"
@@ -13,11 +14,6 @@
 
 namespace hpc::client {
 namespace {
-
-bool IsOver(v1::RunState state) {
-  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
-         state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
-}
 
 // Hands every message of a stream to `each`, then gives its final status.
 template <typename Message, typename Each>

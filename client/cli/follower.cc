@@ -38,7 +38,9 @@ void Follower::OnState(const v1::RunUpdate& update) {
 }
 
 void Follower::ShowProgress(const v1::RunUpdate& update) {
-  if (run_.state() == v1::RUN_STATE_RUNNING || IsOver(run_.state())) {
+  // A run whose ranks have all been started is quiet unless they wait for each other.
+  const bool quiet = run_.state() == v1::RUN_STATE_RUNNING && update.progress().empty();
+  if (quiet || IsOver(run_.state())) {
     session_->progress().Clear();
     return;
   }

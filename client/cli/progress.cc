@@ -16,6 +16,7 @@ void Progress::Show(absl::string_view text) {
   // One column stays free: a terminal wraps when the last one is filled.
   const std::string one_line = OneLine(text);
   const std::string line(FirstColumns(one_line, err_->width() - 1));
+  absl::MutexLock lock(&mutex_);
   if (line == shown_) return;
   err_->Write(absl::StrCat(kErase, line));
   err_->Flush();
@@ -23,6 +24,7 @@ void Progress::Show(absl::string_view text) {
 }
 
 void Progress::Clear() {
+  absl::MutexLock lock(&mutex_);
   if (shown_.empty()) return;
   err_->Write(kErase);
   err_->Flush();

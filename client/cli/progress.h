@@ -4,13 +4,15 @@
 
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "client/cli/output.h"
 
 namespace hpc::client {
 
-// Draws on `err`, and only if it is a terminal. Clear it before anything else is written to the
-// same terminal.
+// Thread-safe. Draws on `err`, and only if it is a terminal. Clear it before anything else is
+// written to the same terminal.
 class Progress {
  public:
   explicit Progress(Output* err) : err_(err) {}
@@ -24,7 +26,8 @@ class Progress {
 
  private:
   Output* err_;
-  std::string shown_;
+  absl::Mutex mutex_;
+  std::string shown_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hpc::client

@@ -40,7 +40,7 @@ class Session {
   // What ages are counted from: the coordinator's time if it says it, else ours.
   static int64_t NowUs(int64_t said);
 
-  // "hpcctl: <text>" on stderr, past the progress line. Main thread only.
+  // "hpcctl: <text>" on stderr, past the progress line. Thread-safe.
   void Notice(absl::string_view text);
 
  private:

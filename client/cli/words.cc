@@ -63,11 +63,6 @@ v1::RunState RunStateOf(const std::string& word) {
   return v1::RUN_STATE_UNSPECIFIED;
 }
 
-bool IsOver(v1::RunState state) {
-  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
-         state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
-}
-
 Colour ColourOf(v1::RunState state) {
   switch (state) {
     case v1::RUN_STATE_RUNNING:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/cli/colours.h"
+#include "client/run_state.h"
 #include "hpc/v1/event.pb.h"
 #include "hpc/v1/node.pb.h"
 #include "hpc/v1/run.pb.h"
@@ -24,8 +25,6 @@ std::string Word(v1::Severity severity);     // "info", "warning", "error"
 std::vector<std::string> RunStateWords();
 // RUN_STATE_UNSPECIFIED if it is none.
 v1::RunState RunStateOf(const std::string& word);
-
-bool IsOver(v1::RunState state);
 
 Colour ColourOf(v1::RunState state);
 Colour ColourOf(v1::Severity severity);

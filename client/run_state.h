@@ -1,0 +1,17 @@
+// What the states of a run mean to whoever waits for it. Pure.
+#ifndef HPC_CLIENT_RUN_STATE_H_
+#define HPC_CLIENT_RUN_STATE_H_
+
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::client {
+
+// It has ended and will not start again.
+inline bool IsOver(v1::RunState state) {
+  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
+         state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
+}
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_RUN_STATE_H_
