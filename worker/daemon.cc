@@ -109,6 +109,9 @@ absl::Status RunDaemon(const CommandLine& command) {
   const UniqueFd signals = TakeSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
   WarnIfPlain(command.coordinator);
+  if (command.hpc_py_dir.empty()) {
+    LogWarning("hpc.py was not found: ranks cannot import it; name its folder with --hpc-py");
+  }
 
   const RealClock clock;
   EventLoop loop(&clock);

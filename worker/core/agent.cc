@@ -52,6 +52,7 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
   connection_.OnWelcome(now.mono, welcome);
   resumed_ = false;
   cut_off_acted_ = false;
+  noted_problem_.clear();
   next_lease_ = now.mono;
   // It may have changed again since the hello was made; that change was said behind it.
   if (yield_.state().unsent && yield_.state() == owner_in_hello_) {
@@ -64,10 +65,11 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
 void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects) {
   connection_.OnClosed(now.mono, why, jitter);
   OnLinkGone();
-  if (leaving_) return;
-  effects->push_back(Note{
-      true, absl::StrCat("not connected to the coordinator: ", connection_.problem(),
-                         "; next try in ", HumanDuration(connection_.NextDeadline() - now.mono))});
+  // A coordinator may be away for days: the same words again would help nobody.
+  if (leaving_ || connection_.problem() == noted_problem_) return;
+  noted_problem_ = connection_.problem();
+  effects->push_back(Note{true, absl::StrCat("not connected to the coordinator: ", noted_problem_,
+                                             "; trying again until it answers")});
 }
 
 void Agent::OnLinkGone() {

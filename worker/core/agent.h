@@ -103,6 +103,7 @@ class Agent {
   bool leaving_said_ = false;
   std::string leave_reason_;
   bool cut_off_acted_ = false;
+  std::string noted_problem_;
   OwnerState owner_in_hello_;
   // When an OwnerChanged that was said may count as heard.
   MonoTime owner_heard_at_ = MonoTime::Infinite();

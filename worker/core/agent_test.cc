@@ -94,11 +94,16 @@ TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
 }
 
-TEST_F(AgentTest, SaysWhyItIsNotConnected) {
+TEST_F(AgentTest, SaysOnceWhyItIsNotConnected) {
   Tick();
   const Effects effects = LoseLink();
   ASSERT_THAT(All<Note>(effects), SizeIs(1));
-  EXPECT_THAT(All<Note>(effects)[0].text, HasSubstr("connection reset; next try in 100 ms"));
+  EXPECT_THAT(All<Note>(effects)[0].text, HasSubstr("connection reset"));
+  Wait(absl::Seconds(1));
+  EXPECT_THAT(All<Note>(LoseLink()), IsEmpty());
+  Wait(absl::Seconds(1));
+  Hear(Welcome{});
+  EXPECT_THAT(All<Note>(LoseLink()), SizeIs(1));
 }
 
 TEST_F(AgentTest, PreparesStartsAndReturnsAnAttempt) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "hpc/v1/worker.grpc.pb.h"
 #include "worker/runtime/convert.h"
 
@@ -34,6 +35,15 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
                                    arguments);
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  const std::string message = status.error_message();
+  absl::string_view words = message;
+  // gRPC's wrapping of "ipv4:10.0.0.1:7077: Failed to connect to remote host: ...".
+  absl::ConsumePrefix(&words, "failed to connect to all addresses; last error: ");
+  absl::ConsumePrefix(&words, "UNKNOWN: ");
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), words);
 }
 
 // One connection. Lives until gRPC has given back everything it was handed.
@@ -207,8 +217,7 @@ class CoordinatorLink : public Link {
     };
     handlers.on_closed = [this, post](const grpc::Status& status) {
       unfinished_.Remove();
-      post([this, status = absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                                        status.error_message())] {
+      post([this, status = FromGrpc(status)] {
         stream_.reset();
         callbacks_.on_closed(status);
       });
