@@ -215,7 +215,7 @@ TEST(Why, AQueuedRunSaysWhatItWaitsFor) {
   v1::WhyResponse reason;
   ASSERT_TRUE(server.cluster().Why(Context().get(), why, &reason).ok());
   EXPECT_EQ(reason.subject(), "run 2");
-  EXPECT_THAT(reason.now(), HasSubstr("run 2 (true) is queued, number 1 in the queue"));
+  EXPECT_THAT(reason.now(), HasSubstr("queued, number 1 in the queue"));
   EXPECT_THAT(reason.now(), HasSubstr("run 1"));
 }
 

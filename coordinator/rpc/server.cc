@@ -6,7 +6,6 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -209,7 +208,6 @@ void Server::Impl::ShutDown() {
   while (queue_->Next(&tag, &ok)) static_cast<Tag*>(tag)->Complete(ok);
   server_.reset();
   queue_.reset();
-  if (!options_.socket.empty()) unlink(options_.socket.c_str());
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,

@@ -8,26 +8,26 @@
 namespace hpc::coordinator {
 namespace {
 
-// What a run in this state does, without its reason.
+// What a run in this state does, without its reason: "running on pc1".
 std::string Doing(const RunRow& row, const RunWait& wait) {
   const std::string nodes = row.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.nodes));
   switch (row.record.state) {
     case RunState::kQueued:
       return wait.queue_position > 0
-                 ? absl::StrCat("is queued, number ", wait.queue_position, " in the queue")
-                 : "is not in the queue yet";
+                 ? absl::StrCat("queued, number ", wait.queue_position, " in the queue")
+                 : "not in the queue yet";
     case RunState::kStarting:
-      return absl::StrCat("is being started", nodes);
+      return absl::StrCat("being started", nodes);
     case RunState::kRunning:
-      return absl::StrCat("is running", nodes);
+      return absl::StrCat("running", nodes);
     case RunState::kStopping:
-      return absl::StrCat("is being stopped", nodes);
+      return absl::StrCat("being stopped", nodes);
     case RunState::kSucceeded:
       return "succeeded";
     case RunState::kFailed:
       return absl::StrCat("failed with exit code ", row.record.exit_code);
     case RunState::kCancelled:
-      return "was cancelled";
+      return "cancelled";
     case RunState::kTimedOut:
       return "reached its time limit";
   }
@@ -45,15 +45,14 @@ std::string Reason(const RunRow& row, const RunWait& wait, const std::string& re
 }  // namespace
 
 std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
-  std::string out =
-      absl::StrCat("run ", row.record.id, " (", row.record.request.name, ") ", Doing(row, wait));
+  std::string out = Doing(row, wait);
   const std::string reason = Reason(row, wait, rendezvous);
   if (!reason.empty()) absl::StrAppend(&out, ": ", reason);
   return out;
 }
 
 std::string ExplainNode(const Cluster::NodeView& node) {
-  std::string out = absl::StrCat("node ", node.record.name, " is ", node.state);
+  std::string out = node.state;
   if (!node.record.reason.empty()) absl::StrAppend(&out, ": ", node.record.reason);
   std::vector<std::string> attempts;
   for (const AttemptRef& ref : node.attempts) attempts.push_back(ref.ToString());

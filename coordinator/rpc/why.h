@@ -1,4 +1,5 @@
-// One sentence on why a run or a node is as it is. Pure.
+// Why a run or a node is as it is, in a sentence that follows its name: "running on pc1: ...".
+// Pure.
 #ifndef HPC_COORDINATOR_RPC_WHY_H_
 #define HPC_COORDINATOR_RPC_WHY_H_
 

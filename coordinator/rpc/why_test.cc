@@ -19,27 +19,26 @@ TEST(ExplainRun, AQueuedRunSaysItsPlaceAndWhatItWaitsFor) {
   RunRow row = Row(RunState::kQueued, "submitted");
   row.nodes.clear();
   EXPECT_EQ(ExplainRun(row, {"needs 4 nodes, 2 are free", 3}, ""),
-            "run 12 (digits) is queued, number 3 in the queue: needs 4 nodes, 2 are free");
+            "queued, number 3 in the queue: needs 4 nodes, 2 are free");
 }
 
 TEST(ExplainRun, ARunThatWaitsForAnotherIsNotInTheQueue) {
   EXPECT_EQ(ExplainRun(Row(RunState::kQueued, ""), {"waits for run 11", 0}, ""),
-            "run 12 (digits) is not in the queue yet: waits for run 11");
+            "not in the queue yet: waits for run 11");
 }
 
 TEST(ExplainRun, ARunningOneNamesWhoHasNotArrived) {
   EXPECT_EQ(
       ExplainRun(Row(RunState::kRunning, "all ranks run"), {}, "rank 3 on pc2 has not arrived"),
-      "run 12 (digits) is running on pc1 and pc2: rank 3 on pc2 has not arrived");
+      "running on pc1 and pc2: rank 3 on pc2 has not arrived");
   EXPECT_EQ(ExplainRun(Row(RunState::kRunning, "all ranks run"), {}, ""),
-            "run 12 (digits) is running on pc1 and pc2: all ranks run");
+            "running on pc1 and pc2: all ranks run");
 }
 
 TEST(ExplainRun, AnEndedOneSaysHowAndWhy) {
   RunRow row = Row(RunState::kFailed, "rank 1 on pc2 exited with 7");
   row.record.exit_code = 7;
-  EXPECT_EQ(ExplainRun(row, {}, ""),
-            "run 12 (digits) failed with exit code 7: rank 1 on pc2 exited with 7");
+  EXPECT_EQ(ExplainRun(row, {}, ""), "failed with exit code 7: rank 1 on pc2 exited with 7");
 }
 
 TEST(ExplainNode, SaysItsStateReasonAndWhatRunsThere) {
@@ -47,10 +46,9 @@ TEST(ExplainNode, SaysItsStateReasonAndWhatRunsThere) {
   node.record.name = "pc2";
   node.state = "reclaimed";
   node.record.reason = "its owner plays";
-  EXPECT_EQ(ExplainNode(node), "node pc2 is reclaimed: its owner plays");
+  EXPECT_EQ(ExplainNode(node), "reclaimed: its owner plays");
   node.attempts = {{12, 2}};
-  EXPECT_EQ(ExplainNode(node),
-            "node pc2 is reclaimed: its owner plays; its devices are used by 12.2");
+  EXPECT_EQ(ExplainNode(node), "reclaimed: its owner plays; its devices are used by 12.2");
 }
 
 }  // namespace

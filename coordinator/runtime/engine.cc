@@ -59,6 +59,7 @@ struct Engine::Impl {
   absl::Status Report(const Session& session, AttemptRef ref, Call call);
   absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
   absl::Status SayWhereToGoOn(const NodeHello& hello);
+  Inventory WithOurHook(Inventory inventory) const;
   void Fail(const absl::Status& status);
 
   // ---- flushing
@@ -217,7 +218,15 @@ absl::Status Engine::Impl::Report(const Session& session, AttemptRef ref, Call c
   return status;
 }
 
-absl::Status Engine::OnHello(const NodeHello& hello, NodeLink* link) {
+// A hook of the coordinator's own wakes nodes that know nothing of it.
+Inventory Engine::Impl::WithOurHook(Inventory inventory) const {
+  inventory.can_wake_by_hook |= wake_sender->WakesAnyNode();
+  return inventory;
+}
+
+absl::Status Engine::OnHello(const NodeHello& said, NodeLink* link) {
+  NodeHello hello = said;
+  hello.inventory = impl_->WithOurHook(said.inventory);
   HPC_ASSIGN_OR_RETURN(const Welcome welcome,
                        impl_->cluster.Hello(impl_->clock->Get(), hello, &impl_->effects));
   impl_->links.Add({hello.node, hello.incarnation}, link);
@@ -275,8 +284,8 @@ absl::Status Engine::OnLeaving(const Session& session, const std::string& reason
 absl::Status Engine::OnInventory(const Session& session, const Inventory& inventory) {
   const Now now = impl_->clock->Get();
   HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.InventoryChanged(now, session.node, session.incarnation, inventory,
-                                         &impl_->effects);
+  return impl_->cluster.InventoryChanged(now, session.node, session.incarnation,
+                                         impl_->WithOurHook(inventory), &impl_->effects);
 }
 
 absl::Status Engine::OnOwnerChanged(const Session& session, bool reclaimed,

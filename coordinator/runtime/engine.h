@@ -54,6 +54,8 @@ class WakeSender {
  public:
   virtual ~WakeSender() = default;
   virtual absl::Status Wake(const WakeNode& wake) = 0;
+  // Whether it needs nothing to be known about a node, as a hook does.
+  virtual bool WakesAnyNode() const { return false; }
 };
 
 // A node's session: what OnHello gave it, to be named in every later call.

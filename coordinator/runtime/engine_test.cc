@@ -291,6 +291,25 @@ TEST_F(EngineTest, ARunThatWaitsForOneThatHasJustFailedEndsToo) {
   EXPECT_EQ(rig_.StateOf(ref.run + 1), RunState::kFailed);
 }
 
+TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
+  const auto wake = [this] {
+    absl::Status answer;
+    rig_.engine->Wake("pc1", "ada", [&](const absl::Status& status) { answer = status; });
+    EXPECT_OK(rig_.engine->Flush());
+    return answer;
+  };
+  const Session session = rig_.Connect("pc1", &link_);
+  EXPECT_OK(rig_.engine->OnLeaving(session, "shutdown"));
+  EXPECT_THAT(wake(), StatusIs(kPrecondition, _));
+
+  rig_.wake_sender.any_node = true;
+  RecordingLink again;
+  rig_.Connect("pc1", &again);
+  EXPECT_OK(rig_.engine->OnLeaving(session, "shutdown"));
+  EXPECT_OK(wake());
+  EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
+}
+
 // The store of a disk that has become full.
 class FullStore final : public Store {
  public:

@@ -23,6 +23,7 @@ class WakeHook final : public WakeSender {
   // Starts the command and does not wait for it; how it ended is logged by a later call. A hook
   // that still runs for the same node is not started again.
   absl::Status Wake(const WakeNode& wake) override;
+  bool WakesAnyNode() const override { return true; }
 
   // Reaps those that have ended. Returns how many still run.
   size_t Reap();

@@ -62,7 +62,9 @@ class RecordingWakeSender final : public WakeSender {
     woken.push_back(wake.node);
     return absl::OkStatus();
   }
+  bool WakesAnyNode() const override { return any_node; }
   std::vector<std::string> woken;
+  bool any_node = false;
 };
 
 class EngineRig {
