@@ -13,6 +13,29 @@ constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 // How long devices may stay taken after every rank has exited, before what lingers is stopped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 
+// The nodes for which `done` does not hold yet.
+std::string Missing(const Attempt& attempt, bool Member::*done) {
+  std::vector<std::string> names;
+  for (const Member& m : attempt.members) {
+    if (!(m.*done)) names.push_back(m.placement.node);
+  }
+  return JoinWords(names);
+}
+
+void ReportUnreturned(Turn& turn, const Attempt& attempt) {
+  std::vector<std::string> names;
+  for (const Member& m : attempt.members) {
+    if (!m.placement.returned && !m.lost) names.push_back(m.placement.node);
+  }
+  if (names.empty()) return;
+  turn.Event(
+      event::kAttemptUnreturned, About(attempt.ref()),
+      absl::StrCat(JoinWords(names), names.size() == 1 ? " has" : " have", " not returned devices ",
+                   HumanDuration(turn.mono() - attempt.stopping_since),
+                   " after the ranks were told to end"),
+      Severity::kWarning);
+}
+
 }  // namespace
 
 void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
@@ -66,52 +89,32 @@ void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
 }
 
 void Gangs::PhaseOver(Turn& turn, Run* run) {
-  Attempt& attempt = *run->attempt;
-  const auto missing = [&](bool Member::*done) {
-    std::vector<std::string> names;
-    for (const Member& m : attempt.members) {
-      if (!(m.*done)) names.push_back(m.placement.node);
-    }
-    return JoinWords(names);
-  };
-  const absl::Duration grace = run->request().stop_grace;
+  const Attempt& attempt = *run->attempt;
+  const ClusterOptions& options = state_->options;
+  StopOrder order{AttemptOutcome::kStartFailed, "", run->request().stop_grace};
   switch (attempt.record.state) {
     case AttemptState::kPreparing:
-      return Stop(turn, run,
-                  {AttemptOutcome::kStartFailed,
-                   absl::StrCat(missing(&Member::prepared), " did not prepare it within ",
-                                HumanDuration(state_->options.prepare_timeout)),
-                   grace});
+      order.reason =
+          absl::StrCat(Missing(attempt, &Member::prepared), " did not prepare it within ",
+                       HumanDuration(options.prepare_timeout));
+      return Stop(turn, run, order);
     case AttemptState::kStarting:
-      return Stop(turn, run,
-                  {AttemptOutcome::kStartFailed,
-                   absl::StrCat(missing(&Member::started), " did not start its ranks within ",
-                                HumanDuration(state_->options.start_timeout)),
-                   grace});
+      order.reason =
+          absl::StrCat(Missing(attempt, &Member::started), " did not start its ranks within ",
+                       HumanDuration(options.start_timeout));
+      return Stop(turn, run, order);
     case AttemptState::kRunning:
       if (attempt.AllRanksDone()) {
-        return Stop(turn, run,
-                    {AttemptOutcome::kSucceeded,
-                     "every rank exited 0, but processes they started are still there", grace});
+        order.outcome = AttemptOutcome::kSucceeded;
+        order.reason = "every rank exited 0, but processes they started are still there";
+      } else {
+        order.outcome = AttemptOutcome::kTimedOut;
+        order.reason =
+            absl::StrCat("reached its time limit of ", HumanDuration(run->request().time_limit));
       }
-      return Stop(
-          turn, run,
-          {AttemptOutcome::kTimedOut,
-           absl::StrCat("reached its time limit of ", HumanDuration(run->request().time_limit)),
-           grace});
-    case AttemptState::kStopping: {
-      std::vector<std::string> names;
-      for (const Member& m : attempt.members) {
-        if (!m.placement.returned && !m.lost) names.push_back(m.placement.node);
-      }
-      if (names.empty()) return;
-      turn.Event(event::kAttemptUnreturned, About(attempt.ref()),
-                 absl::StrCat(JoinWords(names), " has not returned its devices ",
-                              HumanDuration(turn.mono() - attempt.stopping_since),
-                              " after its ranks were told to end"),
-                 Severity::kWarning);
-      return;
-    }
+      return Stop(turn, run, order);
+    case AttemptState::kStopping:
+      return ReportUnreturned(turn, attempt);
     case AttemptState::kWaking:
     case AttemptState::kEnded:
       return;

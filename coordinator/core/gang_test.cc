@@ -357,9 +357,10 @@ TEST_F(RunningGangTest, DevicesThatDoNotComeBackAreReportedAndStayTaken) {
   ASSERT_OK(c.Cancel(run));
   ASSERT_OK(c.Returned(run, "pc1"));
   c.Pass(absl::Seconds(40));
-  EXPECT_THAT(c.TakeEvents("attempt"),
-              ElementsAre("attempt.unreturned pc2 has not returned its devices 40 s after its "
-                          "ranks were told to end"));
+  EXPECT_THAT(
+      c.TakeEvents("attempt"),
+      ElementsAre(
+          "attempt.unreturned pc2 has not returned devices 40 s after the ranks were told to end"));
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_EQ(c.Wait(run), "waits for the devices of pc2: cancelled by anna");
 }

@@ -14,6 +14,9 @@ namespace {
 constexpr std::array<absl::Duration, 5> kPacketTimes = {
     absl::ZeroDuration(), absl::Seconds(1), absl::Seconds(3), absl::Seconds(10), absl::Seconds(30)};
 
+// For the ranks on a node that is to sleep: nobody waits at that PC.
+constexpr absl::Duration kDrainGrace = absl::Seconds(30);
+
 std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
 
 }  // namespace
@@ -50,9 +53,9 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
     Run* run = state_->runs.Find(holding.ref.run);
     if (run != nullptr) run->leave_asleep.push_back(node->name());
   }
-  gangs_->StopAllOn(turn, *node,
-                    {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " goes to sleep"),
-                     absl::Seconds(30)});
+  gangs_->StopAllOn(
+      turn, *node,
+      {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " goes to sleep"), kDrainGrace});
   DevicesReturned(turn, node);
   return absl::OkStatus();
 }
