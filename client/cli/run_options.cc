@@ -67,7 +67,8 @@ void DeclareRunOptions(Options* options, RunOptions* run) {
   DeclareScheduling(options, run);
   DeclareProgram(options, run);
   options->Group("How it is found again");
-  options->Text("--name", "X", &run->name, "of the run (default: the program's file name)");
+  options->Text("--name", "X", &run->name,
+                "of the run (default: the program's file name, or its script's)");
   options->Text("--experiment", "E", &run->experiment, "the set of runs it belongs to");
   options->Texts("--param", "K=V", &run->params, "a parameter to compare runs by; repeatable");
   options->Texts("--tag", "T", &run->tags, "a tag to find it by; repeatable");

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "common/text.h"
 #include "coordinator/rpc/convert_common.h"
@@ -15,9 +16,24 @@ namespace {
 constexpr size_t kListedCommandBytes = 4096;
 constexpr absl::Duration kDefaultStopGrace = absl::Seconds(30);
 
-// The program's file name, where that can be a name.
-std::string DefaultName(const std::string& program) {
-  const std::string name = program.substr(program.rfind('/') + 1);
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsInterpreter(absl::string_view program) {
+  return absl::StartsWith(program, "python") || program == "sh" || program == "bash";
+}
+
+// The program's file name, or its script's where it is an interpreter ("python -u train.py",
+// "python -m package.train"): "python" would tell nothing apart.
+template <typename Command>
+std::string DefaultName(const Command& command) {
+  std::string name = FileName(command.Get(0));
+  for (int i = 1; IsInterpreter(FileName(command.Get(0))) && i < command.size(); ++i) {
+    const std::string& argument = command.Get(i);
+    if (argument == "-c") break;
+    if (absl::StartsWith(argument, "-")) continue;
+    name = FileName(argument);
+    break;
+  }
   return CheckName("the name", name, kMaxName).ok() ? name : "run";
 }
 
@@ -137,7 +153,7 @@ v1::Run RecordToProto(const RunRecord& record) {
 
 RunRequest ToRunRequest(const v1::RunSpec& spec) {
   RunRequest out;
-  out.name = spec.name().empty() ? DefaultName(spec.command(0)) : spec.name();
+  out.name = spec.name().empty() ? DefaultName(spec.command()) : spec.name();
   out.experiment = spec.experiment().empty() ? "default" : spec.experiment();
   out.min_nodes = spec.min_nodes() == 0 ? 1 : spec.min_nodes();
   out.max_nodes = spec.max_nodes() == 0 ? out.min_nodes : spec.max_nodes();

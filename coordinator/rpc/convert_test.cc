@@ -76,6 +76,19 @@ TEST(Runs, TheLargestNumberOfNodesIsTheLeastWhereOnlyThatIsSaid) {
   EXPECT_EQ(ToRunRequest(spec).max_nodes, 2);
 }
 
+TEST(Runs, AnInterpretersRunIsCalledAfterItsScript) {
+  const auto name = [](std::initializer_list<const char*> command) {
+    v1::RunSpec spec;
+    for (const char* argument : command) spec.add_command(argument);
+    return ToRunRequest(spec).name;
+  };
+  EXPECT_EQ(name({"/usr/bin/python3", "-u", "code/train.py", "--lr", "1"}), "train.py");
+  EXPECT_EQ(name({"python", "-m", "package.train"}), "package.train");
+  EXPECT_EQ(name({"python", "-c", "print(1)"}), "python");
+  EXPECT_EQ(name({"bash", "train.sh"}), "train.sh");
+  EXPECT_EQ(name({"hpc-train", "digits"}), "hpc-train");
+}
+
 TEST(Runs, AProgramWhoseFileNameIsNoNameIsCalledRun) {
   v1::RunSpec spec;
   spec.add_command("/bin/line\nend");
