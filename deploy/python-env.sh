@@ -4,7 +4,7 @@
 set -euo pipefail
 
 venv=${HPC_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/hpcctl/venv}
-want="torch==2.13.0 numpy scikit-learn"
+want="torch==2.13.0 numpy scikit-learn nvidia-ml-py"
 stamp=$venv/hpcctl-packages
 
 if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then

@@ -21,7 +21,8 @@ class ReclaimTest(ClusterTest):
         self.cluster.hpcctl("lend", "pc2", check=False)
 
     def test_a_reclaimed_pc_is_free_by_its_deadline_and_the_run_is_queued_again(self):
-        run = self.cluster.submit("-N", 2, "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+        run = self.cluster.submit("-N", 2, "--stop-grace", "1s", "--", "sh", "-c",
+                                  "trap '' TERM; while :; do sleep 0.1; done")
         self.cluster.wait_state(run, "running")
         start = time.monotonic()
         self.cluster.hpcctl("reclaim", "pc2", "--grace", "1s", "--reason", "game night")

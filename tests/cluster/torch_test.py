@@ -3,6 +3,7 @@
 import unittest
 
 from harness.cluster import PYTHON, ROOT, ClusterTest
+from harness.process import eventually
 
 ALL_REDUCE = """
 import datetime, os, torch, torch.distributed as dist
@@ -30,7 +31,8 @@ class TorchTest(ClusterTest):
 
     def test_a_rank_that_dies_in_a_collective_is_the_one_named(self):
         script = self.cluster.script("crash.py", ALL_REDUCE)
-        done = self.cluster.hpcctl("run", "-N", 3, "--env", "CRASH=1", "--", "python", script,
+        done = self.cluster.hpcctl("run", "-N", 3, "--stop-grace", "2s", "--env", "CRASH=1", "--",
+                                   "python", script,
                                    check=False, timeout=120)
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertIn("rank 1", done.stderr)
@@ -38,9 +40,8 @@ class TorchTest(ClusterTest):
     def test_a_rank_that_does_not_arrive_is_named(self):
         script = self.cluster.script("absent.py",
             "import os, time\nif os.environ['RANK'] == '2': time.sleep(600)\n" + ALL_REDUCE)
-        run = self.cluster.submit("-N", 3, "--", "python", script)
+        run = self.cluster.submit("-N", 3, "--stop-grace", "1s", "--", "python", script)
         self.cluster.wait_state(run, "running")
-        from harness.process import eventually
         eventually(lambda: "rank 2" in self.cluster.hpcctl("why", run).stdout,
                    "why names rank 2", 60)
         self.cluster.hpcctl("cancel", run)

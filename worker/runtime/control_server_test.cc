@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -76,7 +77,9 @@ TEST_F(ControlServerTest, TheOwnerNeedsNoCoordinator) {
 
 TEST_F(ControlServerTest, AReclaimIsAnsweredWhenThePcIsFree) {
   Connect();
-  RunAttempt(ShellAttempt({12, 1}, "trap '' TERM; while :; do sleep 0.05; done"));
+  const std::string deaf = dir_ + "/deaf";
+  RunAttempt(ShellAttempt({12, 1}, "trap '' TERM; : >" + deaf + "; while :; do sleep 0.05; done"));
+  RunUntil([&] { return access(deaf.c_str(), F_OK) == 0; });
   const json answer = Ask(R"({"command": "reclaim", "grace_ms": 300})");
   EXPECT_GE(answer["took_ms"], 300);
   EXPECT_EQ(answer["attempts"], json::array());

@@ -7,10 +7,19 @@
 namespace hpc::testing {
 namespace {
 
+// Words only are read from streams: how a stream reads a number depends on the locale's facets,
+// which this library's own copy of libstdc++ does not share with the program that loads it.
+std::string Word(std::istream& line) {
+  std::string word;
+  line >> word;
+  return word;
+}
+int Number(std::istream& line) { return std::stoi(Word(line)); }
+
 nvmlProcessInfo_t ParseProcess(std::istream& line) {
   nvmlProcessInfo_t process = {};
-  std::string memory;
-  line >> process.pid >> memory;
+  process.pid = static_cast<unsigned>(Number(line));
+  const std::string memory = Word(line);
   process.usedGpuMemory = memory == "-" ? worker::kNvmlMemoryNotAvailable : std::stoull(memory);
   process.gpuInstanceId = process.computeInstanceId = ~0U;
   return process;
@@ -22,13 +31,10 @@ void ParseDeviceLine(const std::string& key, std::istream& line, FakeGpu* gpu) {
   } else if (key == "graphics") {
     gpu->graphics.push_back(ParseProcess(line));
   } else if (key == "error") {
-    std::string what;
-    line >> what;
-    line >> gpu->errors[what];
+    const std::string what = Word(line);
+    gpu->errors[what] = Number(line);
   } else if (key == "hang") {
-    std::string what;
-    line >> what;
-    gpu->hangs.insert(what);
+    gpu->hangs.insert(Word(line));
   } else {
     line >> std::ws;
     std::getline(line, gpu->values[key]);
@@ -44,12 +50,11 @@ std::optional<FakeNvmlState> ReadFakeNvmlState() {
   FakeNvmlState state;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
-    std::string key;
-    line >> key;
+    const std::string key = Word(line);
     if (key == "driver") {
-      line >> state.driver;
+      state.driver = Word(line);
     } else if (key == "init_error") {
-      line >> state.init_error;
+      state.init_error = Number(line);
     } else if (key == "device") {
       state.gpus.emplace_back();
     } else if (!key.empty() && !state.gpus.empty()) {
