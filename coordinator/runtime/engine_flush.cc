@@ -1,0 +1,162 @@
+// One round: the core's decisions and all that came with them in one transaction, then everybody is
+// told.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "coordinator/runtime/engine_impl.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr absl::Duration kOutputInterval = absl::Milliseconds(50);
+constexpr absl::Duration kProgressInterval = absl::Milliseconds(500);
+
+}  // namespace
+
+MonoTime Engine::Impl::OutputDeadline() const {
+  if (log_intake.urgent()) return Impl::kLongAgo;
+  if (!log_intake.dirty() && !metric_intake.dirty()) return MonoTime::Infinite();
+  return last_output + kOutputInterval;
+}
+
+bool Engine::Impl::OutputDue(MonoTime now) const { return OutputDeadline() <= now; }
+
+// Logs and metrics come in a stream of small messages: they are made durable a few times a second
+// rather than with each.
+absl::Status Engine::Impl::FlushOutput(Now now, WriteBatch* batch, Outgoing* out) {
+  last_output = now.mono;
+  out->metric_receipts = metric_intake.Flush(batch);
+  if (!log_intake.dirty()) return absl::OkStatus();
+  HPC_ASSIGN_OR_RETURN(out->log_receipts, log_intake.Flush(batch));
+  for (const LogReceipt& receipt : out->log_receipts) out->touched.insert(receipt.stream.ref.run);
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Impl::SealComplete(Now now, WriteBatch* batch, Outgoing* out) {
+  const auto connected = [this](const std::string& node) { return links.Find(node) != nullptr; };
+  for (const RunId run : output.TakeComplete(now.mono, connected)) {
+    HPC_RETURN_IF_ERROR(logs->Seal(run, batch));
+    metric_intake.Forget(run);
+    programs.Erase(run);
+    out->touched.insert(run);
+  }
+  return absl::OkStatus();
+}
+
+void Engine::Impl::NoteTouched(const Effects& done, Outgoing* out) {
+  for (const Change& change : done.changes) {
+    if (const auto* event = std::get_if<EventRecord>(&change)) {
+      out->events = true;
+      if (event->run != 0) out->touched.insert(event->run);
+    } else if (const auto* run = std::get_if<RunRecord>(&change)) {
+      out->touched.insert(run->id);
+    }
+  }
+}
+
+absl::Status Engine::Impl::FillBatch(Now now, WriteBatch* batch, Outgoing* out) {
+  for (const Change& change : effects.changes) output.Apply(now.mono, change);
+  if (OutputDue(now.mono)) HPC_RETURN_IF_ERROR(FlushOutput(now, batch, out));
+  HPC_RETURN_IF_ERROR(SealComplete(now, batch, out));
+  out->effects = std::exchange(effects, {});
+  out->answers = std::exchange(answers, {});
+  NoteTouched(out->effects, out);
+  batch->changes = std::move(out->effects.changes);
+  batch->programs = std::exchange(new_programs, {});
+  batch->environments = std::exchange(environments, {});
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Flush() {
+  const Now now = impl_->clock->Get();
+  impl_->cluster.Tick(now, &impl_->effects);
+  WriteBatch batch;
+  Impl::Outgoing out;
+  absl::Status status = impl_->health;
+  if (status.ok()) status = impl_->FillBatch(now, &batch, &out);
+  if (status.ok() && !batch.empty()) {
+    status = impl_->store->Commit(batch);
+    impl_->progress_stale = true;
+  }
+  impl_->new_requests.clear();
+  if (!status.ok()) {
+    impl_->health = status;
+    for (const auto& answer : impl_->answers) answer(status);  // those that were not taken yet
+    for (const auto& answer : out.answers) answer(status);
+    impl_->answers.clear();
+    return status;
+  }
+  impl_->Publish(now, &out);
+  return impl_->health;
+}
+
+void Engine::Impl::Publish(Now now, Outgoing* out) {
+  for (const auto& answer : out->answers) answer(absl::OkStatus());
+  for (const LogReceipt& receipt : out->log_receipts) {
+    NodeLink* link = links.Find(receipt.node);
+    if (link != nullptr) link->AckLog(receipt.stream, receipt.length);
+  }
+  for (const MetricReceipt& receipt : out->metric_receipts) {
+    NodeLink* link = links.Find(receipt.node);
+    if (link != nullptr) link->AckMetrics(receipt.offset);
+  }
+  for (const NodeMessage& message : out->effects.messages) SendCommand(message);
+  for (const WakeNode& wake : out->effects.wakes) {
+    if (absl::Status status = wake_sender->Wake(wake); !status.ok()) {
+      LogWarning("cannot wake node", {{"node", wake.node}, {"error", status.message()}});
+    }
+  }
+  for (const RunId run : out->touched) watchers.PokeRun(run);
+  if (out->events) watchers.PokeEvents();
+  PokeProgress(now);
+}
+
+// A node that is gone gets nothing: what matters is said again when it is back, or given up by the
+// core's own timeouts.
+void Engine::Impl::SendCommand(const NodeMessage& message) {
+  NodeLink* link = links.Find(message.node);
+  if (link == nullptr) {
+    LogDebug("node is not connected, message dropped", {{"node", message.node}});
+  } else if (const auto* prepare = std::get_if<PrepareAttempt>(&message.command)) {
+    SendPrepare(link, *prepare);
+  } else {
+    link->Send(message.command);
+  }
+}
+
+void Engine::Impl::SendPrepare(NodeLink* link, const PrepareAttempt& prepare) {
+  const RunId id = prepare.ref.run;
+  std::shared_ptr<const RunProgram> program = programs.Get(id);
+  if (program == nullptr) {
+    absl::StatusOr<RunProgram> stored = store->GetProgram(id);
+    if (!stored.ok()) return Fail(stored.status());
+    program = std::make_shared<RunProgram>(std::move(*stored));
+    programs.Put(id, program);
+  }
+  const std::optional<RunRecord> run = cluster.FindRun(id);
+  if (run) link->SendPrepare(prepare, *run, *program);  // else it ended in this very batch
+}
+
+void Engine::Impl::PokeProgress(Now now) {
+  if (!progress_stale || now.mono < last_progress + kProgressInterval) return;
+  progress_stale = false;
+  last_progress = now.mono;
+  watchers.PokeProgress();
+}
+
+MonoTime Engine::NextDeadline() const {
+  if (!impl_->effects.empty() || !impl_->answers.empty()) return Impl::kLongAgo;
+  MonoTime next = std::min(
+      {impl_->cluster.NextDeadline(), impl_->OutputDeadline(), impl_->output.NextDeadline()});
+  if (impl_->progress_stale && impl_->watchers.follow_runs()) {
+    next = std::min(next, impl_->last_progress + kProgressInterval);
+  }
+  return next;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,106 @@
+// What the engine holds between two flushes. Only engine*.cc include this.
+#ifndef HPC_COORDINATOR_RUNTIME_ENGINE_IMPL_H_
+#define HPC_COORDINATOR_RUNTIME_ENGINE_IMPL_H_
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "coordinator/runtime/engine.h"
+#include "coordinator/runtime/log_intake.h"
+#include "coordinator/runtime/metric_intake.h"
+#include "coordinator/runtime/node_links.h"
+#include "coordinator/runtime/output_tracker.h"
+#include "coordinator/runtime/program_cache.h"
+#include "coordinator/runtime/watchers.h"
+
+namespace hpc::coordinator {
+
+struct Engine::Impl {
+  static constexpr MonoTime kLongAgo{-absl::InfiniteDuration()};
+
+  Impl(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock_, Store* store_,
+       LogStore* logs_, WakeSender* wake_sender_)
+      : clock(clock_),
+        store(store_),
+        logs(logs_),
+        wake_sender(wake_sender_),
+        log_intake(logs_),
+        metric_intake(store_),
+        output(store_),
+        cluster(options, snapshot, clock_->Get(), &Impl::LookUpPastRun, this) {
+    health = output.Restore(clock->Get().mono, snapshot);
+  }
+
+  // What may be told once a batch is durable.
+  struct Outgoing {
+    Effects effects;
+    std::vector<std::function<void(const absl::Status&)>> answers;
+    std::vector<LogReceipt> log_receipts;
+    std::vector<MetricReceipt> metric_receipts;
+    std::set<RunId> touched;
+    bool events = false;
+  };
+
+  static PastRun LookUpPastRun(void* context, RunId run);
+
+  // ---- nodes
+  absl::Status Alive(const Session& session, Now now);
+  // Makes a call of the core about an attempt; one that was replaced is forgotten.
+  template <typename Call>
+  absl::Status Report(const Session& session, AttemptRef ref, Call call);
+  // Takes something of a rank, or of a whole attempt, from a node that was part of it.
+  template <typename Take>
+  absl::Status Output(const Session& session, AttemptRef ref, std::optional<int32_t> rank,
+                      Take take);
+  absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
+  absl::Status SayWhereToGoOn(const NodeHello& hello);
+  Inventory WithOurHook(Inventory inventory) const;
+  void Fail(const absl::Status& status);
+
+  // ---- flushing
+  absl::Status FillBatch(Now now, WriteBatch* batch, Outgoing* out);
+  absl::Status FlushOutput(Now now, WriteBatch* batch, Outgoing* out);
+  absl::Status SealComplete(Now now, WriteBatch* batch, Outgoing* out);
+  void NoteTouched(const Effects& done, Outgoing* out);
+  bool OutputDue(MonoTime now) const;
+  MonoTime OutputDeadline() const;
+  void Publish(Now now, Outgoing* out);
+  void SendCommand(const NodeMessage& message);
+  void SendPrepare(NodeLink* link, const PrepareAttempt& prepare);
+  void PokeProgress(Now now);
+
+  const Clock* const clock;
+  Store* const store;
+  LogStore* const logs;
+  WakeSender* const wake_sender;
+
+  // Collected since the last Flush.
+  Effects effects;
+  std::vector<std::pair<RunId, RunProgram>> new_programs;
+  std::vector<EnvironmentRecord> environments;
+  absl::flat_hash_map<std::string, RunId> new_requests;  // by request id
+  std::vector<std::function<void(const absl::Status&)>> answers;
+  LogIntake log_intake;
+  MetricIntake metric_intake;
+  absl::Status health;  // once not OK, nothing more can be promised
+
+  ProgramCache programs{16 << 20};
+  OutputTracker output;
+  NodeLinks links;
+  Watchers watchers;
+  MonoTime last_output = kLongAgo;
+  MonoTime last_progress = kLongAgo;
+  bool progress_stale = false;  // something happened since last_progress
+
+  Cluster cluster;  // last: it may ask for past runs from the start
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RUNTIME_ENGINE_IMPL_H_

@@ -1,0 +1,58 @@
+// Output, metrics and facts of ranks. They may come after their attempt has been replaced: the node
+// only must have been part of it.
+#include <optional>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "coordinator/runtime/engine_impl.h"
+
+namespace hpc::coordinator {
+
+template <typename Take>
+absl::Status Engine::Impl::Output(const Session& session, AttemptRef ref,
+                                  std::optional<int32_t> rank, Take take) {
+  const Now now = clock->Get();
+  HPC_RETURN_IF_ERROR(Alive(session, now));
+  const absl::Status placed = rank ? output.CheckRank(now.mono, session.node, ref, *rank)
+                                   : output.CheckNode(now.mono, session.node, ref);
+  if (absl::IsNotFound(placed)) return Forget(session, ref, placed);
+  HPC_RETURN_IF_ERROR(placed);
+  return take(now);
+}
+
+absl::Status Engine::OnEnvironment(const Session& session, const EnvironmentRecord& environment) {
+  return impl_->Output(session, environment.ref, std::nullopt, [&](Now) {
+    EnvironmentRecord& record = impl_->environments.emplace_back(environment);
+    record.node = session.node;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
+                           absl::string_view data) {
+  return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
+    const absl::Status status =
+        impl_->log_intake.Data(session.node, stream, offset, data, now.wall);
+    if (!status.ok() && !absl::IsOutOfRange(status)) impl_->Fail(status);
+    return status;
+  });
+}
+
+absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
+                              int64_t cut_bytes) {
+  return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
+    const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes);
+    if (!status.ok()) impl_->Fail(status);
+    if (status.ok()) impl_->output.StreamEnded(stream);
+    return status;
+  });
+}
+
+absl::Status Engine::OnMetrics(const Session& session, const MetricOffset& offset,
+                               std::vector<MetricPoint> points) {
+  return impl_->Output(session, offset.ref, offset.rank, [&](Now) {
+    return impl_->metric_intake.Add(session.node, offset, std::move(points));
+  });
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,156 @@
+// What connected workers say about themselves and their attempts.
+#include <map>
+
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "coordinator/runtime/engine_impl.h"
+
+namespace hpc::coordinator {
+
+// Whatever a node says shows that it is alive. After this, a report that the core refuses is about
+// an attempt that was replaced, not from a worker that was.
+absl::Status Engine::Impl::Alive(const Session& session, Now now) {
+  HPC_RETURN_IF_ERROR(links.Check(session));
+  return cluster.Heartbeat(now, session.node, session.incarnation);
+}
+
+// The store or the disk failed: remembered, so that Flush ends the daemon.
+void Engine::Impl::Fail(const absl::Status& status) {
+  if (health.ok()) health = status;
+}
+
+// Turns the refusal of a stale report into an order to forget the attempt.
+absl::Status Engine::Impl::Forget(const Session& session, AttemptRef ref,
+                                  const absl::Status& status) {
+  LogDebug("stale report refused",
+           {{"node", session.node}, {"attempt", ref.ToString()}, {"reason", status.message()}});
+  effects.messages.push_back({session.node, ForgetAttempt{ref}});
+  return absl::OkStatus();
+}
+
+template <typename Call>
+absl::Status Engine::Impl::Report(const Session& session, AttemptRef ref, Call call) {
+  const Now now = clock->Get();
+  HPC_RETURN_IF_ERROR(Alive(session, now));
+  progress_stale = true;
+  const absl::Status status = call(now);
+  if (absl::IsFailedPrecondition(status)) return Forget(session, ref, status);
+  return status;
+}
+
+// A hook of the coordinator's own wakes nodes that know nothing of it.
+Inventory Engine::Impl::WithOurHook(Inventory inventory) const {
+  inventory.can_wake_by_hook |= wake_sender->WakesAnyNode();
+  return inventory;
+}
+
+absl::Status Engine::OnHello(const NodeHello& said, NodeLink* link) {
+  NodeHello hello = said;
+  hello.inventory = impl_->WithOurHook(said.inventory);
+  HPC_ASSIGN_OR_RETURN(const Welcome welcome,
+                       impl_->cluster.Hello(impl_->clock->Get(), hello, &impl_->effects));
+  impl_->links.Add({hello.node, hello.incarnation}, link);
+  impl_->progress_stale = true;
+  impl_->answers.push_back([this, hello, link, welcome](const absl::Status& commit) {
+    if (!commit.ok() || impl_->links.Find(hello.node) != link) return;
+    link->SendWelcome(welcome);
+    if (absl::Status status = impl_->SayWhereToGoOn(hello); !status.ok()) impl_->Fail(status);
+  });
+  return absl::OkStatus();
+}
+
+// One acknowledgement for each stream and each metrics file that the worker holds.
+absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
+  NodeLink* link = links.Find(hello.node);
+  for (const HeldAttempt& held : hello.attempts) {
+    std::map<LogStreamId, int64_t> lengths;
+    std::map<int32_t, int64_t> offsets;
+    for (const HeldAttempt::Rank& rank : held.ranks) {
+      lengths[{held.ref, rank.rank, false}] = 0;
+      lengths[{held.ref, rank.rank, true}] = 0;
+      offsets[rank.rank] = 0;
+    }
+    HPC_ASSIGN_OR_RETURN(const auto stored, logs->Lengths(held.ref));
+    for (const auto& [stream, length] : stored) {
+      if (lengths.contains(stream)) lengths[stream] = length;
+    }
+    HPC_ASSIGN_OR_RETURN(const auto known, metric_intake.Offsets(held.ref));
+    for (const auto& [rank, offset] : known) {
+      if (offsets.contains(rank)) offsets[rank] = offset;
+    }
+    for (const auto& [stream, length] : lengths) link->AckLog(stream, length);
+    for (const auto& [rank, offset] : offsets) link->AckMetrics({held.ref, rank, offset});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::OnHeartbeat(const Session& session) {
+  return impl_->Alive(session, impl_->clock->Get());
+}
+
+void Engine::OnDisconnect(const Session& session, bool reset) {
+  impl_->links.Remove(session);
+  impl_->progress_stale = true;
+  impl_->cluster.Disconnected(impl_->clock->Get(), session.node, session.incarnation, reset,
+                              &impl_->effects);
+}
+
+absl::Status Engine::OnLeaving(const Session& session, const std::string& reason) {
+  const Now now = impl_->clock->Get();
+  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
+  return impl_->cluster.Leaving(now, session.node, session.incarnation, reason, &impl_->effects);
+}
+
+absl::Status Engine::OnInventory(const Session& session, const Inventory& inventory) {
+  const Now now = impl_->clock->Get();
+  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
+  return impl_->cluster.InventoryChanged(now, session.node, session.incarnation,
+                                         impl_->WithOurHook(inventory), &impl_->effects);
+}
+
+absl::Status Engine::OnOwnerChanged(const Session& session, bool reclaimed,
+                                    const ReclaimRequest& request) {
+  const Now now = impl_->clock->Get();
+  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
+  return impl_->cluster.OwnerChanged(now, session.node, session.incarnation, reclaimed, request,
+                                     &impl_->effects);
+}
+
+absl::Status Engine::OnPrepared(const Session& session, const PreparedReport& report) {
+  return impl_->Report(session, report.ref, [&](Now now) {
+    return impl_->cluster.Prepared(now, session.node, session.incarnation, report, &impl_->effects);
+  });
+}
+
+absl::Status Engine::OnStarted(const Session& session, AttemptRef ref,
+                               const std::vector<Cluster::StartedRank>& ranks) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.Started(now, session.node, session.incarnation, ref, ranks,
+                                  &impl_->effects);
+  });
+}
+
+absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
+                                 const RankExit& exit, absl::Duration ended_ago) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.RankEnded(now, session.node, session.incarnation, ref, rank, exit,
+                                    ended_ago, &impl_->effects);
+  });
+}
+
+absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref,
+                                       const std::string& lost_reason) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.AttemptReturned(now, session.node, session.incarnation, ref, lost_reason,
+                                          &impl_->effects);
+  });
+}
+
+absl::Status Engine::OnRendezvous(const Session& session, const RendezvousReport& report) {
+  return impl_->Report(session, report.ref, [&](Now now) {
+    return impl_->cluster.Rendezvous(now, session.node, session.incarnation, report,
+                                     &impl_->effects);
+  });
+}
+
+}  // namespace hpc::coordinator
