@@ -11,5 +11,9 @@ shift || true
 deploy/install-deps.sh test
 venv=$(deploy/python-env.sh)
 export HPC_TEST_PYTHON=$venv/bin/python
+if [ "$preset" = release ]; then
+  frameworks=$(tests/cluster/frameworks_venv.sh)
+  export HPC_TEST_FRAMEWORKS_PYTHON=$frameworks/bin/python
+fi
 deploy/build.sh "$preset" >/dev/null
 exec ctest --preset "$preset" -j "$(nproc)" "$@"

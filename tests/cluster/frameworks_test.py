@@ -1,0 +1,38 @@
+"""Scripts written for Lightning, DeepSpeed and Accelerate, unmodified, on two PCs."""
+
+import os
+import pathlib
+import unittest
+
+from harness.cluster import ROOT, ClusterTest
+
+PYTHON = os.environ.get("HPC_TEST_FRAMEWORKS_PYTHON", "")
+SCRIPTS = ROOT / "tests/cluster/scripts"
+
+
+@unittest.skipUnless(PYTHON, "HPC_TEST_FRAMEWORKS_PYTHON names no Python with the frameworks")
+class FrameworksTest(ClusterTest):
+    options = {"nodes": 2, "network": True}
+
+    def train(self, script, *args):
+        # Console scripts such as ninja are found beside the interpreter.
+        path = f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}"
+        done = self.cluster.hpcctl(
+            "run", "-N", 2, "--stop-grace", "5s", "--env", f"PATH={path}", "--env",
+            "DS_ACCELERATOR=cpu", "--", PYTHON, SCRIPTS / script, *args, timeout=280)
+        run = self.cluster.json("runs")[0]
+        self.assertEqual(run["state"], "succeeded", done.stderr)
+        return done.stdout
+
+    def test_lightning(self):
+        self.train("lightning_train.py", "--nodes", 2, "--devices", 1)
+
+    def test_deepspeed(self):
+        self.train("deepspeed_train.py")
+
+    def test_accelerate(self):
+        self.train("accelerate_train.py")
+
+
+if __name__ == "__main__":
+    unittest.main()
