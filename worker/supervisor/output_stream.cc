@@ -21,8 +21,6 @@ OutputStream::OutputStream(int32_t rank, bool is_stderr, int64_t limit)
     : rank_(rank), is_stderr_(is_stderr), limit_(limit) {}
 
 bool OutputStream::Open() {
-  const std::string name = "rank-" + std::to_string(rank_) + (is_stderr_ ? ".err" : ".out");
-  file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   read_.Reset(ends[0]);
@@ -34,9 +32,18 @@ bool OutputStream::Open() {
   return true;
 }
 
+bool OutputStream::OpenFile() {
+  if (!file_.ok()) {
+    const std::string name = "rank-" + std::to_string(rank_) + (is_stderr_ ? ".err" : ".out");
+    file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  }
+  return file_.ok();
+}
+
 int64_t OutputStream::Store(const char* data, int64_t size) {
+  if (size <= 0 || !OpenFile()) return 0;
   int64_t stored = 0;
-  while (stored < size && file_.ok()) {
+  while (stored < size) {
     const ssize_t n = write(file_.get(), data + stored, size - stored);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;

@@ -14,8 +14,7 @@ class OutputStream {
  public:
   OutputStream(int32_t rank, bool is_stderr, int64_t limit);
 
-  // Makes the file ("rank-0.out", "rank-0.err") in the current folder and the pipe. Without a file
-  // (a full disk) everything is cut, but the rank runs. False: no pipe; errno says why.
+  // Makes the pipe. False: errno says why not.
   bool Open();
 
   // For the rank.
@@ -25,8 +24,9 @@ class OutputStream {
   int read_fd() const { return read_.get(); }
 
   // Moves what is in the pipe (no more than a few pipefuls, so that others get their turn) to the
-  // file. What is beyond the limit or what the disk refuses is counted and dropped, so that the
-  // rank never waits for the disk's owner. Returns the bytes taken out of the pipe.
+  // file "rank-0.out" or "rank-0.err" in the current folder, which is made with its first byte.
+  // What is beyond the limit or what the disk refuses is counted and dropped, so that the rank
+  // never waits for the disk's owner. Returns the bytes taken out of the pipe.
   int64_t Pump();
   // Nobody is left who could write: takes what there is and ends.
   void Finish();
@@ -36,6 +36,7 @@ class OutputStream {
   bool ended() const { return ended_; }
 
  private:
+  bool OpenFile();
   // Bytes of `data` that went into the file.
   int64_t Store(const char* data, int64_t size);
 

@@ -22,13 +22,13 @@ constexpr int kSocketFd = 3;
 // posix_spawn's two settings objects, freed together.
 class SpawnSettings {
  public:
-  SpawnSettings(int socket, const std::string& log) {
+  explicit SpawnSettings(int socket) {
     posix_spawn_file_actions_init(&actions);
     // The socket first: its number may be one of those that the others are about to take.
     posix_spawn_file_actions_adddup2(&actions, socket, kSocketFd);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
@@ -61,7 +61,7 @@ absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const std::string& program,
   spawned.socket.Reset(ends[0]);
   const UniqueFd theirs(ends[1]);
 
-  const SpawnSettings settings(theirs.get(), absl::StrCat(dir, "/supervisor.log"));
+  const SpawnSettings settings(theirs.get());
   char* const argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>(dir.c_str()),
                         nullptr};
   char* const env[] = {nullptr};

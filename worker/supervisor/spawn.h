@@ -15,8 +15,8 @@ struct SpawnedSupervisor {
   UniqueFd pidfd;   // readable when the supervisor has ended and waits to be reaped
 };
 
-// In a session of its own, with default signals, an empty environment, nothing of ours open, and
-// its stderr in `<dir>/supervisor.log`. NotFound, PermissionDenied: `program` cannot be run.
+// In a session of its own, with default signals, an empty environment, and nothing of ours open.
+// NotFound, PermissionDenied: `program` cannot be run.
 absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const std::string& program,
                                                   const std::string& dir);
 

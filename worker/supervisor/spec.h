@@ -26,8 +26,8 @@ struct RankSpec {
 //     spec                     this
 //     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
 //     journal                  one line per event: survives the supervisor
-//     supervisor.log           what the supervisor itself had to say; empty when all went well
-//     rank-<rank>.out .err     what the ranks wrote
+//     supervisor.log           what the supervisor itself had to say; none when all went well
+//     rank-<rank>.out .err     what the ranks wrote; none where they wrote nothing
 //     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
 //     error-<rank>.json        TORCHELASTIC_ERROR_FILE
 struct SupervisorSpec {

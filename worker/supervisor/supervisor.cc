@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "worker/runtime/boot_time.h"
+#include "worker/supervisor/say.h"
 #include "worker/supervisor/scope_name.h"
 #include "worker/supervisor/small_file.h"
 
@@ -23,11 +22,6 @@ constexpr int64_t kScopeWait = 1000 * kMs;
 constexpr int64_t kScopePoll = 1 * kMs;
 // A worker that does not read must not keep a finished supervisor: the journal has it all.
 constexpr int64_t kLastWords = 2000 * kMs;
-
-bool Failed(const char* what) {
-  fprintf(stderr, "%s: %s\n", what, strerror(errno));
-  return false;
-}
 
 UniqueFd CatchSignals() {
   for (const int ignored : {SIGHUP, SIGINT, SIGPIPE}) signal(ignored, SIG_IGN);
@@ -49,15 +43,15 @@ Supervisor::Supervisor(SupervisorSpec spec)
       ranks_(spec_.ranks.size()) {}
 
 bool Supervisor::Prepare(UniqueFd worker_socket) {
-  if (!poller_.ok()) return Failed("epoll");
+  if (!poller_.ok()) return SayErrno("epoll");
   signals_ = CatchSignals();
-  if (!signals_.ok()) return Failed("signalfd");
+  if (!signals_.ok()) return SayErrno("signalfd");
   poller_.Add(signals_.get(), [this] { OnSignals(); });
   null_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null_.ok()) return Failed("open /dev/null");
-  if (!journal_.Create()) return Failed("make journal");
-  if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return Failed("pipe for a rank");
-  if (!feed_.Listen()) return Failed("listen on supervisor.sock");
+  if (!null_.ok()) return SayErrno("open /dev/null");
+  if (!journal_.Create()) return SayErrno("make journal");
+  if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return SayErrno("pipe for a rank");
+  if (!feed_.Listen()) return SayErrno("listen on supervisor.sock");
   if (worker_socket.ok()) feed_.Adopt(std::move(worker_socket));
   reset_oom_score_ =
       ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
@@ -71,8 +65,7 @@ void Supervisor::ChooseContainment() {
     // With our pid: several workers of one machine may share the parent.
     const std::string name = "hpc-" + spec_.name + "-" + std::to_string(getpid());
     if (!containment_.UseCgroup(spec_.cgroup_parent, name)) {
-      fprintf(stderr, "no cgroup %s/%s: %s\n", spec_.cgroup_parent.c_str(), name.c_str(),
-              strerror(errno));
+      SayErrno("no cgroup " + spec_.cgroup_parent + "/" + name);
     }
     BecomeReady();
   } else if (!spec_.await_scope || Cgroup2Mount().empty()) {
@@ -86,7 +79,11 @@ void Supervisor::ChooseContainment() {
 void Supervisor::SettleScope(int64_t now) {
   if (!containment_.UseScope(ScopeUnitName(spec_.name, getpid()))) {
     if (errno == ESRCH && now < scope_deadline_ns_ && !scope_refused_) return;
-    fprintf(stderr, "no scope: %s\n", scope_refused_ ? "refused" : strerror(errno));
+    if (scope_refused_) {
+      Say("no scope: refused");
+    } else {
+      SayErrno("no scope");
+    }
   }
   BecomeReady();
 }

@@ -37,7 +37,7 @@ class Supervisor {
  public:
   explicit Supervisor(SupervisorSpec spec);
 
-  // False: said on stderr what failed. `worker_socket` stays open until then, so that whoever sees
+  // False: said in the log what failed. `worker_socket` stays open until then, so that whoever sees
   // it close finds the reason.
   bool Prepare(UniqueFd worker_socket);
   // Until everything is gone and told.

@@ -8,6 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <exception>
+
+#include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
 
@@ -36,14 +40,21 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cannot enter %s: %s\n", argv[1], strerror(errno));
     return 1;
   }
+#ifdef HPC_LOG_AT_ONCE
+  hpc::worker::OpenLog();
+#endif
+  std::set_terminate([] {
+    hpc::worker::Say("terminated by an exception");
+    abort();
+  });
   const auto bytes = hpc::worker::ReadSmallFile(AT_FDCWD, "spec");
   if (!bytes) {
-    fprintf(stderr, "cannot read %s/spec: %s\n", argv[1], strerror(errno));
+    hpc::worker::SayErrno("read spec");
     return 1;
   }
   auto spec = hpc::worker::DecodeSupervisorSpec(*bytes);
   if (!spec) {
-    fprintf(stderr, "%s/spec is not a spec of this version (%s)\n", argv[1], HPC_VERSION);
+    hpc::worker::Say("this spec is not of our version (" HPC_VERSION ")");
     return 1;
   }
   hpc::worker::Supervisor supervisor(std::move(*spec));

@@ -1,0 +1,32 @@
+#include "worker/supervisor/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace hpc::worker {
+
+void OpenLog() {
+  static bool opened = false;
+  if (opened) return;
+  opened = true;
+  const int fd = open("supervisor.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  dup2(fd, STDERR_FILENO);
+  close(fd);
+}
+
+void Say(const std::string& line) {
+  OpenLog();
+  const std::string whole = line + "\n";
+  (void)!write(STDERR_FILENO, whole.data(), whole.size());
+}
+
+bool SayErrno(const std::string& what) {
+  const int error = errno;
+  Say(what + ": " + strerror(error));
+  return false;
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,21 @@
+// What the supervisor itself has to say, for whoever wonders what became of it.
+#ifndef HPC_WORKER_SUPERVISOR_SAY_H_
+#define HPC_WORKER_SUPERVISOR_SAY_H_
+
+#include <string>
+
+namespace hpc::worker {
+
+// Makes "supervisor.log" in the current folder the program's stderr, once. Left until there is
+// something to say: most attempts never make the file.
+void OpenLog();
+
+// A line there.
+void Say(const std::string& line);
+
+// "<what>: <errno in words>". Returns false, for a caller that fails for that reason.
+bool SayErrno(const std::string& what);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_SAY_H_
