@@ -10,8 +10,8 @@ import sys
 PURE = "cores are deterministic: time, files, threads and wires are arguments or effects"
 
 # (folder, forbidden include pattern, reason). Tests are held to it too: a core's test needs no I/O.
-# Only the one that reports what deciding costs reads a clock, and prints it.
-EXEMPT = {"coordinator/core/scale_test.cc"}
+# Except one that reports what deciding costs, and one that draws accidents from a printed seed.
+EXEMPT = {"coordinator/core/scale_test.cc", "coordinator/core/testing/random_world.h"}
 RULES = [
     ("coordinator/core", r"grpc|google/protobuf|hpc/v1/|\.pb\.h", PURE),
     ("coordinator/core", r"sqlite3|nlohmann|spdlog|toml\+\+", PURE),

@@ -120,7 +120,8 @@ class PowerTest(ClusterTest):
         try:
             eventually(lambda: pathlib.Path(f"{packets}.ready").exists(), "the listener listens")
             run = cluster.submit("-N", 2, "--", "true")
-            eventually(packets.exists, "a magic packet arrives", 20)
+            eventually(lambda: packets.exists() and packets.read_text().endswith("\n"),
+                       "a magic packet arrives", 20)
             want = "ff" * 6 + mac.replace(":", "") * 16
             self.assertIn(want, packets.read_text().split())
             self.assertEqual(cluster.node("pc2")["state"], "waking")
