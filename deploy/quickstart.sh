@@ -55,6 +55,7 @@ if running; then
 fi
 
 deploy/install-deps.sh build
+[ -x build/release/bin/hpcctl ] || echo "building hpcctl (some minutes)" >&2
 bin=$(deploy/build.sh release hpc-coordinator hpc-worker hpc-supervisor hpcctl)
 venv=$(deploy/python-env.sh)
 
@@ -89,7 +90,7 @@ address=$(sed -n 's/.*listen=\([^ ]*\).*/\1/p' <<<"$ready")
 export PATH=$venv/bin:$PATH
 for i in $(seq $nodes); do
   start "pc$i" "$bin/hpc-worker" --coordinator "$address" --insecure --name "pc$i" \
-    --state-dir "$dir/pc$i" --address "127.0.0.1$i"
+    --state-dir "$dir/pc$i" --address "127.0.0.1$i" --stop-ranks-on-exit
 done
 
 export HPC_COORDINATOR=unix:$socket

@@ -151,7 +151,7 @@ class Cluster {
   absl::Status Reclaim(Now now, const std::string& node, const ReclaimRequest& request,
                        Effects* effects);
   absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);
-  // FailedPrecondition: the node is neither on nor falling asleep.
+  // FailedPrecondition: the node is neither on nor falling asleep, or its owner has taken it back.
   absl::Status Sleep(Now now, const std::string& node, const std::string& who, Effects* effects);
   // FailedPrecondition: it is off and nothing is known to wake it with (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);

@@ -14,14 +14,15 @@ namespace hpc::coordinator {
 std::string SignalName(int32_t signal);
 
 // "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Of the message
-// only its first line.
+// only its telling line.
 std::string ExitWords(const RankExit& exit);
 
 // The code that a shell would show: 128 + n for a signal.
 int32_t ShellCode(const RankExit& exit);
 
-// Everything before the first line end, leading empty lines skipped.
-absl::string_view FirstLine(absl::string_view text);
+// The line that says what went wrong: the last one that names a Python exception, else the last
+// one, since a program speaks of its failure at its end. Without torch's "[rank1]: ".
+absl::string_view TellingLine(absl::string_view text);
 
 }  // namespace hpc::coordinator
 

@@ -5,12 +5,12 @@
 namespace hpc::coordinator {
 namespace {
 
-TEST(ExitWordsTest, CodeSignalAndTheFirstLineOfTheMessage) {
+TEST(ExitWordsTest, CodeSignalAndTheTellingLineOfTheMessage) {
   RankExit exit;
   exit.exit_code = 1;
   EXPECT_EQ(ExitWords(exit), "exited with code 1");
-  exit.message = "\n  RuntimeError: no GPU  \nat line 3\n";
-  EXPECT_EQ(ExitWords(exit), "exited with code 1: RuntimeError: no GPU");
+  exit.message = "starting\n  no GPU here  \n\n";
+  EXPECT_EQ(ExitWords(exit), "exited with code 1: no GPU here");
   EXPECT_EQ(ShellCode(exit), 1);
   exit.exit_code.reset();
   exit.signal = 6;
@@ -19,6 +19,19 @@ TEST(ExitWordsTest, CodeSignalAndTheFirstLineOfTheMessage) {
   EXPECT_EQ(ShellCode(exit), 134);
   exit.signal = 44;
   EXPECT_EQ(ExitWords(exit), "was killed by signal 44");
+}
+
+TEST(ExitWordsTest, TheExceptionTellsMoreThanWhatIsPrintedAroundIt) {
+  EXPECT_EQ(
+      TellingLine("[rank1]: Traceback (most recent call last):\n"
+                  "[rank1]:   File \"train.py\", line 3, in <module>\n"
+                  "[rank1]: ValueError: bad batch 17\n"
+                  "[rank1]:[W1121 socket.cpp:1] Warning: destroy_process_group() was not called\n"),
+      "ValueError: bad batch 17");
+  EXPECT_EQ(TellingLine("torch.cuda.OutOfMemoryError: CUDA out of memory\n"),
+            "torch.cuda.OutOfMemoryError: CUDA out of memory");
+  EXPECT_EQ(TellingLine("KeyboardInterrupt"), "KeyboardInterrupt");
+  EXPECT_EQ(TellingLine(" \n"), "");
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
   rank.ended_at = turn.wall() - ended_ago;
+  // The start was noted when the report of it came in, which may be later than a quick rank's end.
+  rank.started_at = std::min(rank.started_at, rank.ended_at);
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
   about.rank = number;

@@ -41,6 +41,11 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
         absl::StrCat(node->name(), " cannot be put to sleep: it is ",
                      power != Power::kOn ? Name(power) : "not connected"));
   }
+  if (node->record.reclaimed) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(node->name(), " cannot be put to sleep: its owner has taken it back",
+                     node->record.reclaim_reason.empty() ? "" : ": ", node->record.reclaim_reason));
+  }
   const std::string why = absl::StrCat("asked to sleep", By(who));
   Set(turn, node, Power::kDraining, why);
   std::string text = why;

@@ -53,6 +53,14 @@ TEST(SleepTest, IdleNodeIsToldAtOnceAndIsOffWhenItIsGone) {
   EXPECT_THAT(c.Sleep("pc1"), StatusIs(kPrecondition, "pc1 cannot be put to sleep: it is off"));
 }
 
+TEST(SleepTest, ItsOwnersPcIsNotPutToSleep) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Reclaim("pc1"));
+  EXPECT_THAT(c.Sleep("pc1"), StatusIs(kPrecondition, HasSubstr("its owner has taken it back")));
+  EXPECT_EQ(c.NodeState("pc1"), "reclaimed");
+}
+
 TEST(SleepTest, IsDrainedFirst) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
