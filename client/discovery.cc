@@ -45,7 +45,7 @@ std::string FoundAtSocket(const std::string& path) {
     case 0:
       return "something listens there but does not answer as a coordinator";
     case ENOENT:
-      return "there is no such socket; is hpc-coordinator running on this machine?";
+      return "there is no such socket (is hpc-coordinator running on this machine?)";
     case ECONNREFUSED:
       return "the socket is there but nobody listens; start hpc-coordinator again";
     case EACCES:

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/exit_codes.h"
 #include "coordinator/core/gangs.h"
@@ -140,8 +141,10 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
 void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport& report) {
   Attempt& attempt = *run->attempt;
   if (!report.status.ok()) {
-    const std::string what =
-        absl::StrCat(member->placement.node, " cannot run it: ", report.status.message());
+    const std::string& node = member->placement.node;
+    const std::string what = absl::StrCat(
+        node,
+        " cannot run it: ", absl::StripPrefix(report.status.message(), absl::StrCat(node, ": ")));
     turn.Event(event::kAttemptRefused, About(attempt.ref(), member->placement.node), what,
                Severity::kError);
     StopOrder order{AttemptOutcome::kStartFailed, what, run->request().stop_grace};

@@ -1,11 +1,11 @@
 """Everything about a run can be read back, while we run and by anybody."""
 
 import json
-import math
 import subprocess
 import unittest
 
-from harness.cluster import ROOT, ClusterTest
+from harness.cluster import BIN, ClusterTest
+from harness.process import eventually
 
 
 class RecordTest(ClusterTest):
@@ -51,6 +51,7 @@ class RecordTest(ClusterTest):
             "    f.write('not json\\n')\n"))
         self.cluster.hpcctl("run", "-N", 2, "--", "python3", script)
         run = self.cluster.json("runs")[0]["id"]
+        eventually(lambda: len(self.cluster.json("metrics", run)) == 24, "all points are stored")
         points = self.cluster.json("metrics", run, "--key", "loss")
         self.assertEqual(len(points), 12)
         by_step = [p["value"] for p in points if p["rank"] == 1]
@@ -68,8 +69,8 @@ class RecordTest(ClusterTest):
         # Each rank was free to write 2,000 points at its own pace: far below a second.
         self.assertTrue(all(float(line) < 1.0 for line in done.stdout.split()), done.stdout)
         run = self.cluster.json("runs")[0]["id"]
-        self.assertEqual(self.cluster.sql(
-            "SELECT count(*) AS n FROM metrics WHERE run=?", run)[0]["n"], 4000)
+        eventually(lambda: self.cluster.sql("SELECT count(*) AS n FROM metrics WHERE run=?",
+                                            run)[0]["n"] == 4000, "all points are stored")
 
     def test_output_comes_back_byte_for_byte(self):
         script = self.cluster.script("bytes.py", (
@@ -78,15 +79,10 @@ class RecordTest(ClusterTest):
             "os.write(2, b'to stderr\\n')\n"
             "while data: data = data[os.write(1, data):]\n"))
         done = subprocess.run(
-            [str(self.cluster_bin()), "run", "--no-label", "--", "python3", str(script)],
+            [str(BIN / "hpcctl"), "run", "--no-label", "--", "python3", str(script)],
             capture_output=True, env=self.cluster.env, timeout=60, cwd=self.cluster.dir)
         self.assertEqual(done.stdout, bytes(range(256)) * 4000)
         self.assertEqual(done.stderr, b"to stderr\n")
-
-    @staticmethod
-    def cluster_bin():
-        from harness.cluster import BIN
-        return BIN / "hpcctl"
 
     def test_logs_can_be_read_again_by_rank(self):
         self.cluster.hpcctl("run", "-N", 2, "--", "sh", "-c", "echo out $RANK; echo err $RANK >&2")

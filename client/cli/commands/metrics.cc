@@ -1,4 +1,5 @@
 // hpcctl metrics: what a run has measured.
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/listing.h"
@@ -45,8 +46,11 @@ class MetricsCommand : public Command {
       session->out().Write(listing.Take());
     }));
     if (listing.empty() && !json_) {
-      session->Notice(
-          "nothing measured yet. A program reports with hpc.log(step=..., loss=...) of hpc.py");
+      session->Notice(key_.empty() ? absl::StrCat("run ", run_,
+                                                  " has measured nothing. A program reports with ",
+                                                  "hpc.log(step=..., loss=...) of hpc.py")
+                                   : absl::StrCat("run ", run_, " has not measured '", key_,
+                                                  "'; 'hpcctl show ", run_, "' lists what it has"));
       return kExitOk;
     }
     session->out().Write(listing.Finish());
