@@ -179,6 +179,10 @@ TEST(Nodes, ListingShowsInventoryUsageAndReclaim) {
   v1::WorkerMessage heartbeat;
   heartbeat.mutable_heartbeat()->add_usage()->set_memory_used_bytes(123);
   pc1.Send(heartbeat);
+  v1::AttemptRef never;
+  never.set_run(41);
+  pc1.SayReturned(never);  // its answer shows that the heartbeat has been read
+  pc1.Expect(v1::CoordinatorMessage::kForget);
   v1::ReclaimRequest reclaim;
   reclaim.set_node("pc1");
   reclaim.set_reason("movie night");
