@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "coordinator/daemon.h"
 #include "coordinator/options.h"
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   }
   const absl::Status status = hpc::coordinator::RunDaemon(parsed.options);
   if (!status.ok()) {
-    hpc::LogError("the coordinator stops", {{"reason", status.message()}});
+    hpc::LogError(absl::StrCat("the coordinator stops: ", status.message()));
     return 1;
   }
   hpc::LogInfo("coordinator stopped");

@@ -68,8 +68,11 @@ void Declare(CLI::App* app, Texts* texts) {
 }
 
 absl::StatusOr<absl::Duration> ParseLease(const std::string& text) {
-  HPC_ASSIGN_OR_RETURN(const absl::Duration lease, ParseDuration(text));
-  if (lease < absl::Milliseconds(500) || lease > absl::Minutes(10)) {
+  const absl::StatusOr<absl::Duration> lease = ParseDuration(text);
+  if (!lease.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--lease: ", lease.status().message()));
+  }
+  if (*lease < absl::Milliseconds(500) || *lease > absl::Minutes(10)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--lease ", text, ": it must be from 0.5s to 10m"));
   }

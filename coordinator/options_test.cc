@@ -52,7 +52,7 @@ TEST(Options, AnAddressThatIsNoneIsRefused) {
 
 TEST(Options, ALeaseMustBeADurationWithinReason) {
   EXPECT_EQ(Parse({"--lease", "10s"}).options.lease, absl::Seconds(10));
-  EXPECT_THAT(Parse({"--lease", "banana"}).answer->text, HasSubstr("banana"));
+  EXPECT_THAT(Parse({"--lease", "banana"}).answer->text, HasSubstr("--lease: 'banana'"));
   EXPECT_THAT(Parse({"--lease", "1h"}).answer->text, HasSubstr("from 0.5s to 10m"));
 }
 
