@@ -40,14 +40,17 @@ void ReportUnreturned(Turn& turn, const Attempt& attempt) {
 
 void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
   Attempt& attempt = *run->attempt;
-  if (attempt.stopping()) return FinishIfReturned(turn, run);
+  if (attempt.stopping()) {
+    Hasten(turn, run, order.grace);
+    return FinishIfReturned(turn, run);
+  }
   SetState(&attempt, AttemptState::kStopping);
   attempt.record.outcome = order.outcome;
   attempt.record.reason = order.reason;
   attempt.exit_code = order.exit_code;
   attempt.free_of_charge = order.free_of_charge;
   attempt.stopping_since = turn.mono();
-  attempt.stop_grace = order.grace;
+  attempt.stop_grace = std::min(order.grace, run->request().stop_grace);
   state_->runs.SetState(run, RunState::kStopping);
   run->record.reason = order.reason;
   for (Member& m : attempt.members) {
@@ -75,17 +78,19 @@ void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
   turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
 }
 
-void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
-  for (Run* run : RunsOn(node)) {
-    Attempt& attempt = *run->attempt;
-    if (!attempt.stopping()) {
-      Stop(turn, run, order);
-      continue;
-    }
-    const absl::Duration left = attempt.stopping_since + attempt.stop_grace - turn.mono();
-    if (order.grace >= left || !node.connected) continue;
-    turn.Tell(node.name(), StopAttempt{attempt.ref(), order.grace, order.reason});
+void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {
+  Attempt& attempt = *run->attempt;
+  const MonoTime end = turn.mono() + grace;
+  if (end >= attempt.stopping_since + attempt.stop_grace) return;
+  attempt.stop_grace = end - attempt.stopping_since;
+  for (const Member& m : attempt.members) {
+    if (!m.placement.returned) RepeatStop(turn, *run, m);
   }
+  Watch(run);
+}
+
+void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
+  for (Run* run : RunsOn(node)) Stop(turn, run, order);
 }
 
 void Gangs::PhaseOver(Turn& turn, Run* run) {

@@ -47,9 +47,11 @@ class Gangs {
                const std::vector<Cluster::StartedRank>& ranks);
 
   // ---- stop
-  // Stops every rank of the run's attempt. One that is stopping already keeps its first cause.
+  // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
+  // shorter. One that is stopping already keeps its first cause; an order that leaves less time
+  // than is left shortens it, and none lengthens it.
   void Stop(Turn& turn, Run* run, const StopOrder& order);
-  // Stops all attempts that hold devices there, with `grace` even if they are stopping already.
+  // The same of all attempts that hold devices there.
   void StopAllOn(Turn& turn, const Node& node, const StopOrder& order);
   // Says it again to a node that may not have heard it.
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
@@ -77,6 +79,8 @@ class Gangs {
   void SendStart(Turn& turn, Run* run);
   void Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
             absl::Duration ended_ago);
+  // Leaves a stopping attempt at most `grace` from now.
+  void Hasten(Turn& turn, Run* run, absl::Duration grace);
   void ArmFence(Run* run);
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);

@@ -78,6 +78,41 @@ TEST(SleepTest, IsDrainedFirst) {
   EXPECT_EQ(c.record(run).losses, 0);
 }
 
+TEST(SleepTest, DrainsWithinTheRunsOwnGraceWhereThatIsShorter) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  RunRequest request = Nodes(1);
+  request.stop_grace = absl::Seconds(2);
+  c.Run(c.Submit(request));
+  c.TakeMessages();
+  ASSERT_OK(c.Sleep("pc1"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 2 s: pc1 goes to sleep"));
+}
+
+TEST(SleepTest, OwnerWhoCannotWaitShortensTheGraceOfTheWholeGangAndNobodyLengthensIt) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  c.Run(run);
+  ASSERT_OK(c.Sleep("pc2"));
+  c.TakeMessages();
+  c.Pass(absl::Seconds(5));
+  ASSERT_OK(c.Reclaim("pc1"));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: reclaimed", "pc1: stop 1.1 within 10 s: pc2 goes to sleep",
+                          "pc2: stop 1.1 within 10 s: pc2 goes to sleep"));
+  c.Pass(absl::Seconds(4));
+  ASSERT_OK(c.Cancel(run));
+  ASSERT_OK(c.Reclaim("pc2"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "6 s are left";
+  c.Disconnect("pc1", /*reset=*/false);
+  NodeHello hello = HelloOf("pc1");
+  hello.attempts.push_back({{run, 1}, true});
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: reclaimed", "pc1: stop 1.1 within 6 s: pc2 goes to sleep"));
+}
+
 TEST(SleepTest, SilenceProvesItToo) {
   ClusterTester c;
   c.Join({"pc1"});

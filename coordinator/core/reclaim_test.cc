@@ -90,9 +90,8 @@ TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
   c.Pass(absl::Seconds(1));
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TakeMessages(),
-              ElementsAre("pc2: reclaimed",
-                          "pc2: stop 1.1 within 10 s: pc2 was reclaimed by anna: a game, until "
-                          "lent"));
+              ElementsAre("pc2: reclaimed", "pc1: stop 1.1 within 10 s: cancelled by anna",
+                          "pc2: stop 1.1 within 10 s: cancelled by anna"));
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kCancelled);
 }
