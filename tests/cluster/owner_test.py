@@ -109,10 +109,12 @@ class PowerTest(ClusterTest):
         eventually(lambda: cluster.node("pc2")["state"] == "idle", "pc2 is back")
         mac = cluster.network.mac("pc2")
 
+        before = cluster.events("--node", "pc2")[-1]["id"]
         cluster.hpcctl("sleep", "pc2")
         eventually(lambda: cluster.node("pc2")["state"] == "off", "pc2 is off", 20)
         self.assertTrue((cluster.dir / "slept").exists())
-        self.assertNotIn("node.lost", [e["kind"] for e in cluster.events("--node", "pc2")][-2:])
+        self.assertEqual([e["kind"] for e in cluster.events("--node", "pc2") if e["id"] > before],
+                         ["node.sleep", "node.off"])
 
         packets = cluster.dir / "packets"
         listener = Process([sys.executable, "-c", LISTEN, packets], cluster.dir / "listen.log",
