@@ -168,6 +168,8 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
 }
 
 void PowerControl::Leaving(Turn& turn, Node* node, const std::string& reason) {
+  // A worker says so before its power command, and again when that ends it.
+  if (node->record.power == Power::kOff || node->record.power == Power::kWaking) return;
   const std::string why = reason.empty() ? "said that it is leaving"
                                          : absl::StrCat("said that it is leaving: ", reason);
   TurnOff(turn, node, why);

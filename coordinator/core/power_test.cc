@@ -121,6 +121,19 @@ TEST(SleepTest, SilenceProvesItToo) {
   EXPECT_EQ(c.NodeState("pc1"), "off");
 }
 
+TEST(SleepTest, NodeThatSaysTwiceThatItGoesIsOffOnceAndWokenIfSomebodyWantsIt) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  ASSERT_OK(c.Wake("pc1"));
+  c.TakeEvents();
+  ASSERT_OK(c.Leaving("pc1", "goes to sleep"));
+  ASSERT_OK(c.Leaving("pc1", "its worker was stopped"));
+  EXPECT_EQ(c.NodeState("pc1"), "waking");
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.off said that it is leaving: goes to sleep",
+                                          "node.wake asked to wake by anna"));
+}
+
 TEST(SleepTest, NodeThatStaysIsOnAgainAndItIsSaid) {
   ClusterTester c;
   c.Join({"pc1"});
