@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/exit_codes.h"
 #include "common/status_macros.h"
 
@@ -14,7 +13,7 @@ absl::StatusOr<int> AlreadySo(Session* session, Client* client, const std::strin
   for (const v1::Node& candidate : nodes.nodes()) {
     const bool so = std::find(states.begin(), states.end(), candidate.state()) != states.end();
     if (candidate.name() != node || !so) continue;
-    session->Notice(absl::StrCat(node, " is ", candidate.state(), " already"));
+    session->Notice(absl::string_view(refusal.message()));
     return kExitOk;
   }
   return refusal;

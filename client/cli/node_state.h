@@ -11,7 +11,8 @@
 
 namespace hpc::client {
 
-// After `refusal`: success, said on stderr, if `node` is in one of `states`; else the refusal.
+// After `refusal`: success, if `node` is in one of `states`, with the refusal's words on stderr;
+// else the refusal.
 absl::StatusOr<int> AlreadySo(Session* session, Client* client, const std::string& node,
                               const std::vector<std::string>& states, const absl::Status& refusal);
 

@@ -153,7 +153,7 @@ class Cluster {
   absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);
   // FailedPrecondition: the node is neither on nor falling asleep, or its owner has taken it back.
   absl::Status Sleep(Now now, const std::string& node, const std::string& who, Effects* effects);
-  // FailedPrecondition: it is off and nothing is known to wake it with (no MAC, no hook).
+  // FailedPrecondition: it is on, or nothing is known to wake it with (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);
 
   // ---- nodes. Everything but a hello names the incarnation; FailedPrecondition if it is not the

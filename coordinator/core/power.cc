@@ -36,6 +36,9 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
     node->wake_when_off = false;
     return absl::OkStatus();
   }
+  if (power == Power::kOff) {
+    return absl::FailedPreconditionError(absl::StrCat(node->name(), " is off already"));
+  }
   if (power != Power::kOn || !node->connected || node->lost) {
     return absl::FailedPreconditionError(
         absl::StrCat(node->name(), " cannot be put to sleep: it is ",
@@ -89,7 +92,9 @@ absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) 
     case Power::kWaking:
       return absl::OkStatus();
     case Power::kOn:
-      if (node->connected && !node->lost) return absl::OkStatus();
+      if (node->connected && !node->lost) {
+        return absl::FailedPreconditionError(absl::StrCat(node->name(), " is on already"));
+      }
       break;
     case Power::kOff:
       break;

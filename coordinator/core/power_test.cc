@@ -50,7 +50,7 @@ TEST(SleepTest, IdleNodeIsToldAtOnceAndIsOffWhenItIsGone) {
               ElementsAre("node.sleep asked to sleep by anna", "node.off has gone to sleep"));
   c.Pass(absl::Minutes(1));
   EXPECT_THAT(c.TakeEvents(), IsEmpty()) << "off is not lost";
-  EXPECT_THAT(c.Sleep("pc1"), StatusIs(kPrecondition, "pc1 cannot be put to sleep: it is off"));
+  EXPECT_THAT(c.Sleep("pc1"), StatusIs(kPrecondition, "pc1 is off already"));
 }
 
 TEST(SleepTest, ItsOwnersPcIsNotPutToSleep) {
@@ -297,7 +297,7 @@ TEST(WakeTest, NodeWithoutMacOrHookCannotBeWoken) {
   NodeHello hello = HelloOf("pc1");
   hello.inventory.interfaces.clear();
   ASSERT_OK(c.Hello(hello));
-  EXPECT_OK(c.Wake("pc1")) << "it is on";
+  EXPECT_THAT(c.Wake("pc1"), StatusIs(kPrecondition, "pc1 is on already"));
   ASSERT_OK(c.Leaving("pc1", "shutdown"));
   c.Disconnect("pc1", /*reset=*/true);
   EXPECT_THAT(c.Wake("pc1"), StatusIs(kPrecondition, HasSubstr("is off and cannot be woken")));

@@ -109,6 +109,9 @@ class PowerTest(ClusterTest):
         eventually(lambda: cluster.node("pc2")["state"] == "idle", "pc2 is back")
         mac = cluster.network.mac("pc2")
 
+        awake = cluster.hpcctl("wake", "pc2")
+        self.assertIn("pc2 is on already", awake.stderr)
+        self.assertEqual(awake.stdout, "")
         before = cluster.events("--node", "pc2")[-1]["id"]
         cluster.hpcctl("sleep", "pc2")
         eventually(lambda: cluster.node("pc2")["state"] == "off", "pc2 is off", 20)

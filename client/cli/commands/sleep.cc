@@ -22,7 +22,7 @@ class SleepCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     const absl::Status status = client->Sleep(node_);
     if (absl::IsFailedPrecondition(status)) {
-      return AlreadySo(session, client, node_, {"draining", "falling-asleep", "off"}, status);
+      return AlreadySo(session, client, node_, {"off"}, status);
     }
     HPC_RETURN_IF_ERROR(status);
     session->out().Write(absl::StrCat(node_, " is going to sleep\n"));

@@ -20,7 +20,7 @@ class WakeCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     const absl::Status status = client->Wake(node_);
     if (absl::IsFailedPrecondition(status)) {
-      return AlreadySo(session, client, node_, {"idle", "busy", "reclaimed", "waking"}, status);
+      return AlreadySo(session, client, node_, {"idle", "busy", "reclaimed", "returning"}, status);
     }
     HPC_RETURN_IF_ERROR(status);
     session->out().Write(absl::StrCat(node_, " is being woken\n"));
