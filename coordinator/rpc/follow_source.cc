@@ -62,11 +62,16 @@ absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
     events_.assign(std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
     HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run_));
     state_ = ShowRun(*engine_, row);
+    // Of the same moment: what was waited for in another state would be told as if it still were.
+    progress_ = Progress(*engine_, run_);
   }
   if (events_.empty() && told_) return false;
   if (!events_.empty()) {
-    event_ = events_.front().id;
-    message->mutable_state()->set_event_text(events_.front().text);
+    const EventRecord& event = events_.front();
+    event_ = event.id;
+    message->mutable_state()->set_event_text(event.text);
+    message->mutable_state()->set_event_kind(event.kind);
+    message->mutable_state()->set_event_attempt(event.attempt);
     events_.pop_front();
   }
   FillState(message);

@@ -35,7 +35,7 @@ v1::RunDetail GetRun(TestServer& server, int64_t run) {
 struct Followed {
   v1::Run run;
   std::vector<v1::RunState> states;
-  std::vector<std::string> texts;
+  std::vector<std::string> texts, kinds;
   std::string output;
   grpc::Status status;
 };
@@ -53,6 +53,7 @@ Followed FollowToTheEnd(TestServer& server, const v1::FollowRequest& request) {
     followed.states.push_back(followed.run.state());
     if (!response.state().event_text().empty()) {
       followed.texts.push_back(response.state().event_text());
+      followed.kinds.push_back(response.state().event_kind());
     }
   }
   followed.status = reader->Finish();
@@ -103,6 +104,8 @@ TEST(Gang, StartsOnTwoNodesTogetherAndSucceeds) {
   EXPECT_TRUE(followed.status.ok()) << followed.status.error_message();
   EXPECT_EQ(followed.run.state(), v1::RUN_STATE_SUCCEEDED);
   EXPECT_EQ(followed.output, "hello\n");
+  EXPECT_EQ(followed.kinds.front(), "run.queued");
+  EXPECT_EQ(followed.kinds.back(), "run.succeeded");
   EXPECT_THAT(followed.run.nodes(), ElementsAre("pc1", "pc2"));
   EXPECT_EQ(pc1.Expect(CoordinatorMessage::kForget).forget().ref().run(), run);
 
