@@ -3,23 +3,13 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 
 namespace hpc::client {
-namespace {
 
-// With one write, since another thread owns the outputs.
-void Say(bool terminal, absl::string_view text) {
-  const std::string line = absl::StrCat(terminal ? "\r\x1b[K" : "", "hpcctl: ", text, "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
-}
-
-}  // namespace
-
-CancelOnInterrupt::CancelOnInterrupt(bool terminal)
-    : terminal_(terminal),
+CancelOnInterrupt::CancelOnInterrupt(Session* session)
+    : session_(session),
       interrupts_(std::make_unique<Interrupts>([this](int count) { OnSignal(count); })) {}
 
 CancelOnInterrupt::~CancelOnInterrupt() {
@@ -47,7 +37,7 @@ void CancelOnInterrupt::OnSignal(int count) {
   absl::MutexLock lock(&mutex_);
   if (client_ == nullptr) _exit(128 + SIGINT);
   if (run_ == 0 || count > 1) return client_->Interrupt();
-  Say(terminal_, absl::StrCat("cancelling run ", run_, "; Ctrl-C again leaves it to itself"));
+  session_->Interject(absl::StrCat("cancelling run ", run_, "; Ctrl-C again leaves it to itself"));
   canceller_ = std::thread([client = client_, run = run_] {
     // A refusal means that the run is over, which whoever follows it hears anyway.
     client->Cancel(run).IgnoreError();

@@ -11,13 +11,14 @@
 #include "absl/synchronization/mutex.h"
 #include "client/api.h"
 #include "client/cli/interrupts.h"
+#include "client/cli/session.h"
 
 namespace hpc::client {
 
 class CancelOnInterrupt {
  public:
   // Before any other thread is made. Until there is a client, a signal ends the process.
-  explicit CancelOnInterrupt(bool terminal);
+  explicit CancelOnInterrupt(Session* session);
   ~CancelOnInterrupt();
 
   void SetClient(Client* client);
@@ -27,7 +28,7 @@ class CancelOnInterrupt {
  private:
   void OnSignal(int count);
 
-  const bool terminal_;
+  Session* const session_;
   absl::Mutex mutex_;
   Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
   int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -2,14 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/listing.h"
 #include "client/cli/words.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
 
 Follower::Follower(Session* session, int64_t run, std::optional<Labelling> labelling)
-    : session_(session), id_(run) {
+    : session_(session), id_(run), moves_(!session->err().terminal()) {
   if (labelling) output_.emplace(session, run, *labelling);
 }
 
@@ -28,12 +27,9 @@ absl::StatusOr<int> Follower::FollowToEnd(Client* client) {
 }
 
 void Follower::OnState(const v1::RunUpdate& update) {
-  const bool had_started = run_.state() > v1::RUN_STATE_QUEUED;
-  if (had_started && update.run().state() == v1::RUN_STATE_QUEUED) {
-    session_->Notice(
-        absl::StrCat("run ", id_, " is queued again: ", OneLine(update.run().reason())));
-  }
   run_ = update.run();
+  const std::string move = moves_.Tell(update);
+  if (!move.empty()) session_->Notice(move);
   ShowProgress(update);
 }
 

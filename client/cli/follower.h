@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "client/cli/moves.h"
 #include "client/cli/rank_output.h"
 #include "client/cli/session.h"
 
@@ -26,6 +27,7 @@ class Follower {
   Session* session_;
   const int64_t id_;
   std::optional<RankOutput> output_;
+  Moves moves_;
   v1::Run run_;  // as last heard
 };
 

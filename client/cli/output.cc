@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,12 @@ Output Output::ForFd(int fd) {
 }
 
 Output Output::ToText(int width) { return Output(-1, width > 0, width > 0, width); }
+
+bool Output::SharesWith(const Output& other) const {
+  struct stat mine = {}, theirs = {};
+  return fstat(fd_, &mine) == 0 && fstat(other.fd_, &theirs) == 0 && mine.st_dev == theirs.st_dev &&
+         mine.st_ino == theirs.st_ino;
+}
 
 void Output::Write(absl::string_view text) {
   absl::MutexLock lock(&mutex_);

@@ -24,6 +24,9 @@ class Output {
   void Write(absl::string_view text);
   void Flush();
 
+  // Whether both write to one terminal, pipe or file.
+  bool SharesWith(const Output& other) const;
+
   bool terminal() const { return terminal_; }
   bool colours() const { return colours_; }
   // Columns of the terminal; 0 when there is none.

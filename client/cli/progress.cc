@@ -18,7 +18,7 @@ void Progress::Show(absl::string_view text) {
   const std::string line(FirstColumns(one_line, err_->width() - 1));
   absl::MutexLock lock(&mutex_);
   if (line == shown_) return;
-  err_->Write(absl::StrCat(kErase, line));
+  err_->Write(absl::StrCat(ranks_->End(), kErase, line));
   err_->Flush();
   shown_ = line;
 }

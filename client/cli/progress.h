@@ -7,6 +7,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cli/open_line.h"
 #include "client/cli/output.h"
 
 namespace hpc::client {
@@ -15,7 +16,7 @@ namespace hpc::client {
 // written to the same terminal.
 class Progress {
  public:
-  explicit Progress(Output* err) : err_(err) {}
+  Progress(Output* err, OpenLine* ranks) : err_(err), ranks_(ranks) {}
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -26,6 +27,7 @@ class Progress {
 
  private:
   Output* err_;
+  OpenLine* ranks_;
   absl::Mutex mutex_;
   std::string shown_ ABSL_GUARDED_BY(mutex_);
 };

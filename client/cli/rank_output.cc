@@ -33,6 +33,7 @@ void RankOutput::Finish() {
 
 void RankOutput::WriteTo(bool is_stderr, absl::string_view text) {
   Output& output = is_stderr ? session_->err() : session_->out();
+  session_->ranks().Wrote(is_stderr, text);
   output.Write(text);
   // At once: it is live, and on a terminal stdout and stderr must keep their order.
   output.Flush();

@@ -1,5 +1,7 @@
 #include "client/cli/session.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,8 +47,14 @@ int64_t Session::NowUs(int64_t said) { return said != 0 ? said : absl::ToUnixMic
 void Session::Notice(absl::string_view text) {
   out_->Flush();
   progress_.Clear();
-  err_->Write(absl::StrCat("hpcctl: ", text, "\n"));
+  err_->Write(absl::StrCat(ranks_.End(), "hpcctl: ", text, "\n"));
   err_->Flush();
+}
+
+void Session::Interject(absl::string_view text) {
+  const std::string line =
+      absl::StrCat(ranks_.End(), err_->terminal() ? "\r\x1b[K" : "", "hpcctl: ", text, "\n");
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
 }
 
 }  // namespace hpc::client

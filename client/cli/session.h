@@ -25,10 +25,16 @@ struct GlobalOptions {
 class Session {
  public:
   Session(Output* out, Output* err, Environment environment)
-      : out_(out), err_(err), environment_(std::move(environment)), progress_(err) {}
+      : out_(out),
+        err_(err),
+        environment_(std::move(environment)),
+        ranks_(out->SharesWith(*err)),
+        progress_(err, &ranks_) {}
 
   Output& out() { return *out_; }
   Output& err() { return *err_; }
+  // What the output of ranks, which comes as it is, has left open.
+  OpenLine& ranks() { return ranks_; }
   Progress& progress() { return progress_; }
   GlobalOptions& global() { return global_; }
   const Environment& environment() const { return environment_; }
@@ -40,13 +46,16 @@ class Session {
   // What ages are counted from: the coordinator's time if it says it, else ours.
   static int64_t NowUs(int64_t said);
 
-  // "hpcctl: <text>" on stderr, past the progress line. Thread-safe.
+  // "hpcctl: <text>" on stderr, past the progress line, on a line of its own. Thread-safe.
   void Notice(absl::string_view text);
+  // The same with one write and without a lock, for an interrupt while the output is stuck.
+  void Interject(absl::string_view text);
 
  private:
   Output* out_;
   Output* err_;
   Environment environment_;
+  OpenLine ranks_;
   Progress progress_;
   GlobalOptions global_;
   std::unique_ptr<Client> client_;

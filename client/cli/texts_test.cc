@@ -86,7 +86,8 @@ TEST(ExitCodesTest, ARunsOwnCodeIsPassedOn) {
 
 TEST(ProgressTest, ReplacesItselfAndDisappears) {
   Output terminal = Output::ToText(20);
-  Progress progress(&terminal);
+  OpenLine ranks(/*shared=*/true);
+  Progress progress(&terminal, &ranks);
   progress.Show("waiting\nfor 2 GPUs of pc1 and pc2");
   progress.Show("waiting\nfor 2 GPUs of pc1 and pc2");
   progress.Clear();
@@ -96,7 +97,8 @@ TEST(ProgressTest, ReplacesItselfAndDisappears) {
 
 TEST(ProgressTest, IsSilentInAPipe) {
   Output pipe = Output::ToText();
-  Progress progress(&pipe);
+  OpenLine ranks(/*shared=*/true);
+  Progress progress(&pipe, &ranks);
   progress.Show("waiting");
   progress.Clear();
   EXPECT_EQ(pipe.text(), "");

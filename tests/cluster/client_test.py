@@ -157,5 +157,40 @@ class ReconnectTest(unittest.TestCase):
                    "all ran")
 
 
+class MoveTest(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster(nodes=3)
+        self.addCleanup(self.cluster.close)
+
+    def test_a_run_that_moves_to_other_nodes_says_why_and_where(self):
+        client = self.cluster.start("run", "-N", 2, "--", "sh", "-c",
+                                    "[ $HPC_ATTEMPT = 2 ] && exit; echo up; sleep 60")
+        eventually(lambda: client.output().count("up") == 2, "it runs")
+        self.cluster.hpcctl("reclaim", "pc2", "--reason", "gaming")
+        self.assertEqual(client.wait(30), 0, client.output())
+        lines = [l for l in client.output().splitlines() if l.startswith("hpcctl:")]
+        self.assertEqual(len(lines), 1, client.output())
+        for words in ("run 1: attempt 1 ended: pc2 was reclaimed", "gaming",
+                      "attempt 2 starts on pc1 and pc3"):
+            self.assertIn(words, lines[0])
+
+    def test_our_own_lines_begin_where_a_ranks_line_ends(self):
+        client = self.cluster.start("run", "--nodelist", "pc1,pc2", "--", "sh", "-c",
+                                    "printf half; [ $HPC_ATTEMPT = 2 ] && exit 3; sleep 60")
+        eventually(lambda: "half" in client.output(), "it runs")
+        self.cluster.hpcctl("reclaim", "pc1")
+        self.assertEqual(client.wait(30), 3, client.output())
+        lines = client.output().splitlines()
+        self.assertEqual([l for l in lines if "hpcctl:" in l],
+                         [l for l in lines if l.startswith("hpcctl:")], client.output())
+
+    def test_a_run_behind_others_says_what_it_waits_for(self):
+        self.cluster.submit("-N", 3, "--", "sleep", "60")
+        client = self.cluster.start("run", "-N", 2, "--", "true")
+        eventually(lambda: "run 2 waits: needs 2 nodes" in client.output(), "it says so")
+        self.cluster.hpcctl("cancel", 1)
+        self.assertEqual(client.wait(30), 0, client.output())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -43,7 +43,7 @@ class RunCommand : public Command {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
     if (detach_) return Detached(session, caller, &spec);
-    CancelOnInterrupt interrupts(session->err().terminal());
+    CancelOnInterrupt interrupts(session);
     CodeStateReader code(caller.workdir);
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     interrupts.SetClient(client);

@@ -1,0 +1,31 @@
+#include "client/cli/moves.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/listing.h"
+
+namespace hpc::client {
+
+std::string Moves::Tell(const v1::RunUpdate& update) {
+  const std::string run = absl::StrCat("run ", update.run().id());
+  const std::string text = OneLine(update.event_text());
+  if (update.event_kind() == "run.requeued") {
+    ended_ = absl::StrCat(run, ": attempt ", update.event_attempt(), " ended: ", text);
+    // Otherwise it is in the queue or has left it again: more is said of it at once.
+    const bool rests =
+        update.run().state() == v1::RUN_STATE_QUEUED && update.run().queue_position() == 0;
+    return rests ? std::exchange(ended_, "") : "";
+  }
+  if (update.event_kind() == "run.placed" && update.event_attempt() > 1) {
+    const std::string before = ended_.empty() ? run + ": " : std::exchange(ended_, "") + "; ";
+    return absl::StrCat(before, "attempt ", update.event_attempt(), " starts on ", text);
+  }
+  if (update.event_kind() == "run.waiting") {
+    if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
+    if (waits_) return absl::StrCat(run, " waits: ", text);
+  }
+  return "";
+}
+
+}  // namespace hpc::client

@@ -1,0 +1,27 @@
+// Tells of a run that waits, or is stopped and goes on elsewhere. Pure.
+#ifndef HPC_CLIENT_CLI_MOVES_H_
+#define HPC_CLIENT_CLI_MOVES_H_
+
+#include <string>
+
+#include "hpc/v1/runs.pb.h"
+
+namespace hpc::client {
+
+class Moves {
+ public:
+  // `waits`: also tell what a run waits for that has not started yet.
+  explicit Moves(bool waits) : waits_(waits) {}
+
+  // One line when an attempt has ended and its run goes on: why, and where or what it waits for.
+  // "" for what needs no word. Where it goes on is often known a moment later: the line comes then.
+  std::string Tell(const v1::RunUpdate& update);
+
+ private:
+  const bool waits_;
+  std::string ended_;  // not told yet
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_MOVES_H_
