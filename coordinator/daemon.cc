@@ -28,6 +28,7 @@ namespace {
 ClusterOptions ClusterOptionsOf(const Options& options) {
   ClusterOptions cluster;
   cluster.lease = options.lease;
+  cluster.reconnect_grace = options.reconnect_grace;
   cluster.heartbeat_interval = options.lease / 3;
   return cluster;
 }

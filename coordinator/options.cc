@@ -33,6 +33,7 @@ struct Texts {
   bool insecure = false;
   int ready_fd = -1;
   std::string lease = "6s";
+  std::string reconnect_grace = "3s";
   std::string log_level = "info";
   std::string wake_hook;
 };
@@ -57,6 +58,12 @@ void Declare(CLI::App* app, Texts* texts) {
   app->add_option("--lease", texts->lease, "Silence after which a node counts as lost")
       ->envname("HPC_COORDINATOR_LEASE")
       ->capture_default_str();
+  app->add_option("--reconnect-grace", texts->reconnect_grace,
+                  "How long a worker whose connection was closed may take to come back before its "
+                  "node counts as lost, if the lease does not end before; its ranks run on "
+                  "meanwhile")
+      ->envname("HPC_COORDINATOR_RECONNECT_GRACE")
+      ->capture_default_str();
   app->add_option("--log-level", texts->log_level, "debug, info, warning or error")
       ->envname("HPC_COORDINATOR_LOG_LEVEL")
       ->capture_default_str();
@@ -67,16 +74,18 @@ void Declare(CLI::App* app, Texts* texts) {
   app->set_version_flag("--version", absl::StrCat("hpc-coordinator ", Version()));
 }
 
-absl::StatusOr<absl::Duration> ParseLease(const std::string& text) {
-  const absl::StatusOr<absl::Duration> lease = ParseDuration(text);
-  if (!lease.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--lease: ", lease.status().message()));
+// From `least` (`least_text` as one writes it) to ten minutes.
+absl::StatusOr<absl::Duration> ParseSpan(const char* option, const std::string& text,
+                                         absl::Duration least, const char* least_text) {
+  const absl::StatusOr<absl::Duration> span = ParseDuration(text);
+  if (!span.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(option, ": ", span.status().message()));
   }
-  if (*lease < absl::Milliseconds(500) || *lease > absl::Minutes(10)) {
+  if (*span < least || *span > absl::Minutes(10)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--lease ", text, ": it must be from 0.5s to 10m"));
+        absl::StrCat(option, " ", text, ": it must be from ", least_text, " to 10m"));
   }
-  return lease;
+  return span;
 }
 
 absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
@@ -102,7 +111,11 @@ absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
                          : absl::StrCat(texts.state_dir, "/coordinator.sock");
   }
   options.ready_fd = texts.ready_fd;
-  HPC_ASSIGN_OR_RETURN(options.lease, ParseLease(texts.lease));
+  HPC_ASSIGN_OR_RETURN(options.lease,
+                       ParseSpan("--lease", texts.lease, absl::Milliseconds(500), "0.5s"));
+  HPC_ASSIGN_OR_RETURN(
+      options.reconnect_grace,
+      ParseSpan("--reconnect-grace", texts.reconnect_grace, absl::Milliseconds(100), "0.1s"));
   if (!ParseLogLevel(texts.log_level, &options.log_level)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--log-level ", texts.log_level, ": it is debug, info, warning or error"));

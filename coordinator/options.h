@@ -18,6 +18,7 @@ struct Options {
   std::string socket;
   int ready_fd = -1;
   absl::Duration lease = absl::Seconds(6);
+  absl::Duration reconnect_grace = absl::Seconds(3);
   LogLevel log_level = LogLevel::kInfo;
   std::string wake_hook;  // "": magic packets
 };

@@ -56,6 +56,15 @@ TEST(Options, ALeaseMustBeADurationWithinReason) {
   EXPECT_THAT(Parse({"--lease", "1h"}).answer->text, HasSubstr("from 0.5s to 10m"));
 }
 
+TEST(Options, TheReconnectGraceMayBeShort) {
+  EXPECT_EQ(Parse({}).options.reconnect_grace, absl::Seconds(3));
+  EXPECT_EQ(Parse({"--reconnect-grace", "0.1s"}).options.reconnect_grace, absl::Milliseconds(100));
+  EXPECT_THAT(Parse({"--reconnect-grace", "soon"}).answer->text,
+              HasSubstr("--reconnect-grace: 'soon'"));
+  EXPECT_THAT(Parse({"--reconnect-grace", "11m"}).answer->text,
+              HasSubstr("--reconnect-grace 11m: it must be from 0.1s to 10m"));
+}
+
 TEST(Options, AnUnknownOptionIsNamed) {
   EXPECT_THAT(Parse({"--stat-dir", "/x"}).answer->text, HasSubstr("--stat-dir"));
 }

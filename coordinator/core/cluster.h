@@ -25,7 +25,7 @@ namespace hpc::coordinator {
 
 struct ClusterOptions {
   absl::Duration lease = absl::Seconds(6);               // silence after which a node is lost
-  absl::Duration reconnect_grace = absl::Seconds(2);     // the same after a connection was reset
+  absl::Duration reconnect_grace = absl::Seconds(3);     // the same after a connection was reset
   absl::Duration heartbeat_interval = absl::Seconds(2);  // told to nodes
   absl::Duration prepare_timeout = absl::Seconds(20);
   absl::Duration start_timeout = absl::Seconds(20);

@@ -139,12 +139,22 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
+std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
+  if (!node.seen) {
+    return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
+  }
+  if (node.lease.was_reset()) {
+    return absl::StrCat("the worker of ", node.name(),
+                        " is gone: it closed its connection and was not back within the reconnect ",
+                        "grace of ", HumanDuration(state_->options.reconnect_grace));
+  }
+  return absl::StrCat("nothing heard from ", node.name(), " for ",
+                      HumanDuration(turn.mono() - node.lease.heard()));
+}
+
 void Connections::Lost(Turn& turn, Node* node) {
   node->lost = true;
-  const std::string why =
-      node->seen ? absl::StrCat("nothing heard from ", node->name(), " for ",
-                                HumanDuration(turn.mono() - node->lease.heard()))
-                 : absl::StrCat(node->name(), " did not come back after the coordinator's restart");
+  const std::string why = WhyLost(turn, *node);
   node->record.reason = why;
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);

@@ -36,6 +36,7 @@ class Connections {
   absl::Status CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const;
   void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
   void Lost(Turn& turn, Node* node);
+  std::string WhyLost(const Turn& turn, const Node& node) const;
   MonoTime Fence(const Node& node) const {
     return node.lease.heard() + state_->options.stop_after_disconnect;
   }

@@ -21,8 +21,10 @@ inline constexpr char kRunTimedOut[] = "run.timed-out";   // over: its time limi
 // ---- ranks and attempts
 inline constexpr char kRankExited[] = "rank.exited";  // ended with 0, or after it was told to
 inline constexpr char kRankFailed[] = "rank.failed";  // ended otherwise
-inline constexpr char kAttemptRefused[] = "attempt.refused";        // a node could not prepare it
-inline constexpr char kAttemptStale[] = "attempt.stale";            // report of a replaced attempt
+inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
+inline constexpr char kAttemptStale[] = "attempt.stale";      // report of a replaced attempt
+inline constexpr char kAttemptOrphaned[] =
+    "attempt.orphaned";  // a node is back with ranks of an attempt that was given up
 inline constexpr char kAttemptUnreturned[] = "attempt.unreturned";  // devices are not coming back
 inline constexpr char kAttemptFenced[] =
     "attempt.fenced";  // a lost node has ended its ranks by now

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -17,12 +19,13 @@ class Reconciler {
     Run* run = Live(held.ref);
     if (run == nullptr) {
       if (!held.returned) {
+        SayOrphaned(held);
         turn_.Tell(node_.name(), StopAttempt{held.ref, kOverGrace, "this attempt is over"});
       }
       turn_.Tell(node_.name(), ForgetAttempt{held.ref});
       return;
     }
-    MemberOf(*run)->lost = false;
+    if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
     // Each of these may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->started) {
       std::vector<Cluster::StartedRank> ranks;
@@ -76,6 +79,15 @@ class Reconciler {
     return held.started && std::all_of(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
              return rank.pid != 0 || rank.exit.has_value();
            });
+  }
+
+  void SayOrphaned(const HeldAttempt& held) {
+    const auto running = std::count_if(held.ranks.begin(), held.ranks.end(),
+                                       [](const auto& rank) { return !rank.exit.has_value(); });
+    turn_.Event(event::kAttemptOrphaned, About(held.ref, node_.name()),
+                absl::StrCat(node_.name(), " is back with ", Count(running, "rank"),
+                             " of an attempt that was given up: told to end"),
+                Severity::kWarning);
   }
 
   void Stop(Run* run, AttemptOutcome outcome, const std::string& why) {

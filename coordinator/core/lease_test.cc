@@ -13,10 +13,13 @@ TEST(LeaseTest, ResetShortensItAndNothingHeardProlongsIt) {
   EXPECT_EQ(lease.deadline(), At(16));
   lease.Reset(At(11));
   EXPECT_EQ(lease.deadline(), At(13));
+  EXPECT_TRUE(lease.was_reset());
   lease.Renew(At(12));
   EXPECT_EQ(lease.deadline(), At(18));
+  EXPECT_FALSE(lease.was_reset());
   lease.Reset(At(17));
   EXPECT_EQ(lease.deadline(), At(18)) << "a reset never gives more time";
+  EXPECT_FALSE(lease.was_reset()) << "silence decides";
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST_F(LivenessTest, FailureBeforeTheLossStaysTheCause) {
 TEST_F(LivenessTest, WorkerThatRestartsWithinTheGraceChangesNothing) {
   c.Disconnect("pc2", /*reset=*/true);
   EXPECT_EQ(c.NodeState("pc2"), "reconnecting");
-  c.Pass(absl::Milliseconds(1900));
+  c.Pass(absl::Milliseconds(2900));
   c.TakeMessages();
   ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
   EXPECT_EQ(c.state(run), RunState::kRunning);
@@ -184,9 +184,35 @@ TEST_F(LivenessTest, WorkerThatRestartsWithinTheGraceChangesNothing) {
 
 TEST_F(LivenessTest, ResetConnectionIsALossSoonerThanSilence) {
   c.Disconnect("pc2", /*reset=*/true);
-  c.Pass(absl::Seconds(2));
+  c.Pass(absl::Seconds(3));
   EXPECT_EQ(c.NodeState("pc2"), "lost");
   EXPECT_EQ(c.state(run), RunState::kStopping);
+  const std::string why =
+      "the worker of pc2 is gone: it closed its connection and was not back within the reconnect "
+      "grace of 3 s";
+  EXPECT_EQ(c.record(run).reason, why);
+  EXPECT_THAT(c.TakeEvents("node.lost"), ElementsAre("node.lost " + why));
+}
+
+TEST_F(LivenessTest, ResetAfterALongSilenceIsStillSilence) {
+  c.Pass(absl::Seconds(5), {"pc2"});
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).reason, "nothing heard from pc2 for 6 s");
+}
+
+TEST_F(LivenessTest, RanksOfAWorkerThatIsBackTooLateAreStoppedAndItIsSaid) {
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Seconds(4));
+  c.TakeMessages();
+  c.TakeEvents();
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc2: stop 1.1 within 29 s")));
+  EXPECT_THAT(c.TakeEvents("attempt"),
+              ElementsAre("attempt.orphaned pc2 is back with 1 rank of an attempt that was given "
+                          "up: told to end"));
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_THAT(c.TakeEvents("attempt"), IsEmpty()) << "once";
 }
 
 TEST_F(LivenessTest, BrokenConnectionWithoutProofWaitsForTheLease) {
@@ -265,6 +291,9 @@ TEST_F(LivenessTest, AttemptsThatAreOverAreStoppedAndForgotten) {
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc4: stop 77.1 within 30 s: this attempt is over",
                                             "pc4: forget 77.1", "pc4: forget 78.3"));
+  EXPECT_THAT(c.TakeEvents("attempt"),
+              ElementsAre("attempt.orphaned pc4 is back with 1 rank of an attempt that was given "
+                          "up: told to end"));
 }
 
 TEST(LivenessStartTest, ConnectionThatBreaksDuringTheStartRollsBack) {

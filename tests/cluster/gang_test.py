@@ -127,5 +127,54 @@ class GangTest(ClusterTest):
         self.assertEqual(done.stdout.strip(), "7|a b=c")
 
 
+class WorkerCrashTest(ClusterTest):
+    """A worker dies; its ranks live on under their supervisor."""
+
+    options = {"nodes": 2, "coordinator_args": ["--reconnect-grace", "2s"]}
+
+    def setUp(self):
+        self.pids = self.cluster.dir / f"pids-{self.id()}"
+        self.run_id = self.cluster.submit("-N", 2, "--stop-grace", "1s", "--", "sh", "-c",
+                                          f"echo $$ >> {self.pids}-$HPC_NODE; exec sleep 600")
+        self.cluster.wait_state(self.run_id, "running")
+        eventually(lambda: self.pids_on("pc1") and self.pids_on("pc2"), "both ranks run")
+
+    def tearDown(self):
+        self.cluster.hpcctl("cancel", self.run_id)
+        self.cluster.wait_state(self.run_id, "cancelled")
+
+    def pids_on(self, node):
+        path = pathlib.Path(f"{self.pids}-{node}")
+        return [int(pid) for pid in path.read_text().split()] if path.exists() else []
+
+    def kinds(self):
+        return [e["kind"] for e in self.cluster.events()]
+
+    def test_one_that_is_back_within_the_grace_finds_its_ranks_training(self):
+        before = self.kinds()
+        self.cluster.workers["pc2"].kill()
+        self.cluster.start_worker("pc2")
+        eventually(lambda: "node.connected" in self.kinds()[len(before):], "pc2 is back")
+        time.sleep(2.5)  # beyond the grace, if it still counted
+        self.assertEqual(self.kinds()[len(before):], ["node.disconnected", "node.connected"])
+        self.assertEqual(self.cluster.run_state(self.run_id), "running")
+        self.assertEqual(len(self.pids_on("pc2")), 1)
+        self.assertTrue(pathlib.Path(f"/proc/{self.pids_on('pc2')[0]}").exists())
+
+    def test_one_that_is_back_too_late_ends_its_ranks_and_the_run_starts_again(self):
+        (orphan,) = self.pids_on("pc2")
+        self.cluster.workers["pc2"].kill()
+        eventually(lambda: self.cluster.node("pc2")["state"] == "lost", "pc2 is lost")
+        self.assertTrue(pathlib.Path(f"/proc/{orphan}").exists(), "nobody could end it yet")
+        lost = next(e for e in reversed(self.cluster.events()) if e["kind"] == "node.lost")
+        self.assertIn("reconnect grace of 2 s", lost["text"])
+        self.cluster.start_worker("pc2")
+        eventually(lambda: len(self.pids_on("pc2")) == 2, "the run has started again")
+        self.assertFalse(pathlib.Path(f"/proc/{orphan}").exists())
+        orphaned = [e for e in self.cluster.events() if e["kind"] == "attempt.orphaned"]
+        self.assertEqual([(e["run"], e["attempt"], e["node"]) for e in orphaned],
+                         [(self.run_id, 1, "pc2")])
+
+
 if __name__ == "__main__":
     unittest.main()
