@@ -1,13 +1,24 @@
 #include "worker/runtime/rank_exit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "absl/strings/str_cat.h"
+#include "worker/runtime/python_traceback.h"
 #include "worker/runtime/rank_report.h"
 
 namespace hpc::worker {
+namespace {
+
+// An uncaught exception ends Python with 1, or with SIGABRT where threads of a library cannot bear
+// its end. Otherwise a traceback in stderr is of an exception that was caught and told of.
+bool EndsAsOfAnException(const RankExit& exit) {
+  return exit.exit_code == 1 || exit.signal == SIGABRT;
+}
+
+}  // namespace
 
 RankExit ToRankExit(const RankExited& event) {
   RankExit exit;
@@ -37,9 +48,11 @@ bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* 
 
 void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
   if (exit->exit_code == 0 || !exit->message.empty()) return;
-  if (!ExplainByErrorFile(attempt_dir, rank, exit)) {
-    exit->message = ReadLastWords(attempt_dir, rank);
-  }
+  if (ExplainByErrorFile(attempt_dir, rank, exit)) return;
+  const std::string said = ReadStderrEnd(attempt_dir, rank);
+  const auto report = EndsAsOfAnException(*exit) ? FindTraceback(said) : std::nullopt;
+  exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
+  if (report) exit->traceback = report->traceback;
 }
 
 }  // namespace hpc::worker

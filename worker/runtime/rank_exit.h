@@ -15,8 +15,8 @@ RankExit ToRankExit(const RankStartFailed& event);
 
 // Adds the words of its error file to a failure. False if it wrote none.
 bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit);
-// The same, else the last lines of its stderr as far as it is on disk. Leaves an exit alone that
-// has words already or is a success.
+// The same, else the exception that ended it as Python wrote it to stderr, else the last lines of
+// its stderr, as far as it is on disk. Leaves an exit alone that has words already or is a success.
 void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit);
 
 }  // namespace hpc::worker

@@ -20,8 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxErrorFile = 1 << 20;
-constexpr size_t kMaxWords = 16 << 10;
-constexpr int kLastLines = 20;
+constexpr size_t kMaxTraceback = 4 * kMaxWords;
 
 std::string Text(const json& object, const char* key) {
   const auto it = object.find(key);
@@ -46,7 +45,7 @@ std::optional<RankReport> ParseErrorFile(absl::string_view text) {
   RankReport report{Cut(Text(*message, "message"), kMaxWords), ""};
   const auto extra = message->find("extraInfo");
   if (extra != message->end() && extra->is_object()) {
-    report.traceback = Cut(Text(*extra, "py_callstack"), 4 * kMaxWords);
+    report.traceback = Cut(Text(*extra, "py_callstack"), kMaxTraceback);
   }
   return report;
 }
@@ -69,15 +68,15 @@ std::optional<RankReport> ReadErrorFile(const std::string& attempt_dir, int32_t 
   return text.ok() ? ParseErrorFile(*text) : std::nullopt;
 }
 
-std::string ReadLastWords(const std::string& attempt_dir, int32_t rank) {
+std::string ReadStderrEnd(const std::string& attempt_dir, int32_t rank) {
   const UniqueFd fd(open(OutputFile(attempt_dir, rank, true).c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info;
   if (!fd.ok() || fstat(fd.get(), &info) != 0) return "";
-  std::string tail(std::min<size_t>(kMaxWords, static_cast<size_t>(info.st_size)), '\0');
+  std::string tail(std::min<size_t>(kMaxTraceback, static_cast<size_t>(info.st_size)), '\0');
   const ssize_t n =
       pread(fd.get(), tail.data(), tail.size(), info.st_size - static_cast<off_t>(tail.size()));
   tail.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  return LastLines(tail, kLastLines, kMaxWords);
+  return tail;
 }
 
 }  // namespace hpc::worker

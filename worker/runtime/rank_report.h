@@ -24,8 +24,12 @@ std::string LastLines(absl::string_view text, int lines, size_t bytes);
 // The rank's error file; nullopt if it wrote none.
 std::optional<RankReport> ReadErrorFile(const std::string& attempt_dir, int32_t rank);
 
-// The last lines of its stderr as far as it is on disk.
-std::string ReadLastWords(const std::string& attempt_dir, int32_t rank);
+// What a text's last lines are taken from and what a message may hold of them.
+inline constexpr int kLastLines = 20;
+inline constexpr size_t kMaxWords = 16 << 10;
+
+// The end of its stderr as far as it is on disk, at most four times kMaxWords.
+std::string ReadStderrEnd(const std::string& attempt_dir, int32_t rank);
 
 }  // namespace hpc::worker
 

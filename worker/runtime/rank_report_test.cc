@@ -86,6 +86,24 @@ TEST_F(RankExitTest, TheErrorFileIsPreferredToStderr) {
   EXPECT_EQ(exit.message, "the reason");
 }
 
+TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
+  dir_.Append("rank-0.err",
+              "warming up\nTraceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+              "ValueError: bad batch\n");
+  RankExit exit;
+  exit.exit_code = 1;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "ValueError: bad batch");
+  EXPECT_EQ(exit.traceback,
+            "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+            "ValueError: bad batch");
+  // It was caught: the program chose how to end.
+  RankExit chosen;
+  chosen.exit_code = 3;
+  ExplainExit(dir_.path(), 0, &chosen);
+  EXPECT_EQ(chosen.traceback, "");
+}
+
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   dir_.Append("rank-0.err", "a warning\n");
   RankExit exit;
