@@ -1,5 +1,8 @@
 #include "client/cli/run_sections.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,7 @@
 #include "client/cli/run_tables.h"
 #include "client/cli/times.h"
 #include "client/cli/words.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -99,6 +103,22 @@ void AddCode(const v1::CodeState& code, Record* record) {
   }
 }
 
+// What each attempt ran with. Nodes of a kind share a line.
+std::string Facts(const v1::RunDetail& detail) {
+  std::map<std::pair<int, std::string>, std::vector<std::string>> nodes;
+  for (const v1::Placement& placement : detail.placements()) {
+    if (placement.facts().empty()) continue;
+    const std::string facts = OneLine(absl::StrJoin(Joined(placement.facts()), ", "));
+    nodes[{placement.attempt(), facts}].push_back(placement.node());
+  }
+  std::string out;
+  for (const auto& [of, names] : nodes) {
+    absl::StrAppend(&out, "Attempt ", of.first, " on ", JoinWords(names), " ran with ", of.second,
+                    "\n");
+  }
+  return out;
+}
+
 // What the tables have no room for.
 std::string Remarks(const v1::RunDetail& detail) {
   std::string out;
@@ -107,16 +127,13 @@ std::string Remarks(const v1::RunDetail& detail) {
     absl::StrAppend(&out, "Attempt ", attempt.number(),
                     " was placed so: ", OneLine(attempt.placement_reason()), "\n");
   }
-  for (const v1::Placement& placement : detail.placements()) {
-    const std::string where = absl::StrCat(placement.attempt(), " on ", placement.node());
-    if (!placement.facts().empty()) {
-      absl::StrAppend(&out, "Attempt ", where, " ran with ",
-                      OneLine(absl::StrJoin(Joined(placement.facts()), ", ")), "\n");
-    }
-    if (!placement.added_env().empty()) {
-      absl::StrAppend(&out, "Attempt ", where, " was given ",
-                      OneLine(absl::StrJoin(Joined(placement.added_env()), " ")), "\n");
-    }
+  out += Facts(detail);
+  const bool env_known =
+      std::any_of(detail.placements().begin(), detail.placements().end(),
+                  [](const v1::Placement& placement) { return !placement.added_env().empty(); });
+  if (env_known) {
+    absl::StrAppend(&out, "'hpcctl show ", detail.run().id(),
+                    " --env' lists the variables that its ranks were given\n");
   }
   return out;
 }
@@ -147,6 +164,19 @@ std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& wor
                            : absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'"));
   }
   return absl::StrJoin(quoted, " ");
+}
+
+std::string EnvironmentStory(const v1::RunDetail& detail) {
+  std::string out;
+  for (const v1::Placement& placement : detail.placements()) {
+    if (placement.added_env().empty()) continue;
+    absl::StrAppend(&out, out.empty() ? "" : "\n", "Attempt ", placement.attempt(), " on ",
+                    placement.node(), ", rank ", placement.first_rank(), "\n");
+    for (const std::string& pair : Joined(placement.added_env())) {
+      absl::StrAppend(&out, "  ", OneLine(pair), "\n");
+    }
+  }
+  return out;
 }
 
 std::string RunStory(const v1::RunDetail& detail, const ListingForm& form) {

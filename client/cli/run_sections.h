@@ -13,6 +13,9 @@ namespace hpc::client {
 // same, with one array for each table.
 std::string RunStory(const v1::RunDetail& detail, const ListingForm& form);
 
+// For people: the variables that the first rank of each node was given, one a line.
+std::string EnvironmentStory(const v1::RunDetail& detail);
+
 // `words` as one line that a shell would read as the same words.
 std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& words);
 

@@ -52,12 +52,18 @@ v1::RunDetail Failed() {
   placement->add_devices(1);
   Add(placement->mutable_facts(), "torch", "2.13.0");
   Add(placement->mutable_added_env(), "GLOO_SOCKET_IFNAME", "eth0");
+  v1::Placement* other = d.add_placements();
+  other->set_attempt(1);
+  other->set_node("pc3");
+  other->set_first_rank(2);
+  Add(other->mutable_facts(), "torch", "2.13.0");
+  Add(other->mutable_added_env(), "GLOO_SOCKET_IFNAME", "eth1");
   v1::Rank* rank = d.add_ranks();
   rank->set_attempt(1);
   rank->set_rank(1);
   rank->set_node("pc2");
   rank->mutable_exit()->set_exit_code(3);
-  rank->mutable_exit()->set_message("ValueError: bad shape");
+  rank->mutable_exit()->set_message("starting\nValueError: bad shape\n");
   rank->mutable_exit()->set_traceback("Traceback:\n  train.py line 12");
   v1::MetricSummary* metric = d.add_metrics();
   metric->set_key("loss");
@@ -86,10 +92,10 @@ TEST(RunSectionsTest, PeopleReadTheWholeStory) {
         "1 min  rank 1 failed first\n",
         "was placed so: the two free nodes",
         "0,1",
-        "ran with torch=2.13.0",
-        "was given GLOO_SOCKET_IFNAME=eth0",
+        "Attempt 1 on pc2 and pc3 ran with torch=2.13.0\n",
+        "'hpcctl show 12 --env' lists",
         "code 3",
-        "ValueError: bad shape",
+        "  ValueError: bad shape\n",
         "Traceback of rank 1 in attempt 1:\n  Traceback:\n    train.py line 12\n",
         "nan",
         "stderr",
@@ -108,6 +114,16 @@ TEST(RunSectionsTest, EmptySectionsAreLeftOut) {
   }
 }
 
+TEST(RunSectionsTest, VariablesAreListedWhenAskedFor) {
+  EXPECT_THAT(RunStory(Failed(), {.now_us = kNow}), Not(HasSubstr("GLOO_SOCKET_IFNAME")));
+  EXPECT_EQ(EnvironmentStory(Failed()),
+            "Attempt 1 on pc2, rank 0\n"
+            "  GLOO_SOCKET_IFNAME=eth0\n"
+            "\n"
+            "Attempt 1 on pc3, rank 2\n"
+            "  GLOO_SOCKET_IFNAME=eth1\n");
+}
+
 TEST(RunSectionsTest, JsonHoldsTheSame) {
   const auto json = nlohmann::json::parse(RunStory(Failed(), {.json = true, .now_us = kNow}));
   EXPECT_EQ(json["run"]["id"], 12);
@@ -123,6 +139,7 @@ TEST(RunSectionsTest, JsonHoldsTheSame) {
   EXPECT_EQ(json["placements"][0]["facts"]["torch"], "2.13.0");
   EXPECT_EQ(json["placements"][0]["added_env"]["GLOO_SOCKET_IFNAME"], "eth0");
   EXPECT_EQ(json["ranks"][0]["exit_code"], 3);
+  EXPECT_EQ(json["ranks"][0]["message"], "starting\nValueError: bad shape\n");
   EXPECT_TRUE(json["ranks"][0]["signal"].is_null());
   EXPECT_EQ(json["metrics"][0]["last"], "NaN");
   EXPECT_EQ(json["logs"][0]["bytes"], 2048);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/words.h"
+#include "common/telling_line.h"
 
 namespace hpc::client {
 namespace {
@@ -123,7 +124,7 @@ Listing RankTable(const v1::RunDetail& detail, const ListingForm& form) {
         .Time(rank.ended_at_us())
         .Span(rank.started_at_us(), rank.ended_at_us())
         .Text(exit.traceback())
-        .Text(exit.message())
+        .Both(TellingLine(exit.message()), exit.message())
         .EndRow();
   }
   return listing;

@@ -3,36 +3,10 @@
 #include <csignal>
 #include <string>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/telling_line.h"
 
 namespace hpc::coordinator {
-namespace {
-
-// "[rank1]: ValueError: x" without what torch puts before each line of an uncaught exception.
-absl::string_view WithoutRank(absl::string_view line) {
-  const size_t colon = line.find("]: ");
-  if (absl::StartsWith(line, "[rank") && colon != absl::string_view::npos) {
-    line.remove_prefix(colon + 3);
-  }
-  return line;
-}
-
-// "ValueError: bad shape", "torch.cuda.OutOfMemoryError: ...": how Python ends a traceback.
-bool NamesAnException(absl::string_view line) {
-  const absl::string_view name = line.substr(0, line.find(':'));
-  if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name[0]))) return false;
-  for (const char c : name) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') return false;
-  }
-  return absl::EndsWith(name, "Error") || absl::EndsWith(name, "Exception") ||
-         name == "KeyboardInterrupt";
-}
-
-}  // namespace
 
 std::string SignalName(int32_t signal) {
   switch (signal) {
@@ -88,17 +62,6 @@ std::string ExitWords(const RankExit& exit) {
 
 int32_t ShellCode(const RankExit& exit) {
   return exit.signal.has_value() ? 128 + *exit.signal : exit.exit_code.value_or(0);
-}
-
-absl::string_view TellingLine(absl::string_view text) {
-  absl::string_view last, exception;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    line = WithoutRank(absl::StripAsciiWhitespace(line));
-    if (line.empty()) continue;
-    last = line;
-    if (NamesAnException(line)) exception = line;
-  }
-  return exception.empty() ? last : exception;
 }
 
 }  // namespace hpc::coordinator

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "coordinator/core/model.h"
 
 namespace hpc::coordinator {
@@ -19,10 +18,6 @@ std::string ExitWords(const RankExit& exit);
 
 // The code that a shell would show: 128 + n for a signal.
 int32_t ShellCode(const RankExit& exit);
-
-// The line that says what went wrong: the last one that names a Python exception, else the last
-// one, since a program speaks of its failure at its end. Without torch's "[rank1]: ".
-absl::string_view TellingLine(absl::string_view text);
 
 }  // namespace hpc::coordinator
 

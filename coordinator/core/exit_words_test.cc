@@ -21,18 +21,5 @@ TEST(ExitWordsTest, CodeSignalAndTheTellingLineOfTheMessage) {
   EXPECT_EQ(ExitWords(exit), "was killed by signal 44");
 }
 
-TEST(ExitWordsTest, TheExceptionTellsMoreThanWhatIsPrintedAroundIt) {
-  EXPECT_EQ(
-      TellingLine("[rank1]: Traceback (most recent call last):\n"
-                  "[rank1]:   File \"train.py\", line 3, in <module>\n"
-                  "[rank1]: ValueError: bad batch 17\n"
-                  "[rank1]:[W1121 socket.cpp:1] Warning: destroy_process_group() was not called\n"),
-      "ValueError: bad batch 17");
-  EXPECT_EQ(TellingLine("torch.cuda.OutOfMemoryError: CUDA out of memory\n"),
-            "torch.cuda.OutOfMemoryError: CUDA out of memory");
-  EXPECT_EQ(TellingLine("KeyboardInterrupt"), "KeyboardInterrupt");
-  EXPECT_EQ(TellingLine(" \n"), "");
-}
-
 }  // namespace
 }  // namespace hpc::coordinator

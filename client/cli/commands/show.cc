@@ -15,8 +15,9 @@ class ShowCommand : public Command {
         "What was asked for, every attempt with its reasons, its nodes and what they ran it with,\n"
         "its processes and how they ended, metrics, sizes of logs and the state of the code.");
     options->RunArgument(&run_);
-    options->Flag("--json", &json_, "print JSON");
+    options->Flag("--json", &json_, "print JSON, with the variables");
     options->Flag("--diff", &diff_, "print the uncommitted changes the run was started with");
+    options->Flag("--env", &env_, "list the variables that its ranks were given");
     options->Example("hpcctl show 12");
   }
 
@@ -25,6 +26,10 @@ class ShowCommand : public Command {
     HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
     if (diff_) {
       session->out().Write(detail.spec().code().diff());
+      return kExitOk;
+    }
+    if (env_ && !json_) {
+      session->out().Write(EnvironmentStory(detail));
       return kExitOk;
     }
     session->out().Write(
@@ -36,6 +41,7 @@ class ShowCommand : public Command {
   int64_t run_ = 0;
   bool json_ = false;
   bool diff_ = false;
+  bool env_ = false;
 };
 
 }  // namespace
