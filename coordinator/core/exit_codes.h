@@ -6,10 +6,9 @@
 
 namespace hpc::coordinator {
 
-inline constexpr int32_t kExitRefused =
-    121;  // could not be run here: refusal, nodes lost too often
 inline constexpr int32_t kExitCancelled = 122;
 inline constexpr int32_t kExitTimedOut = 124;
+inline constexpr int32_t kExitNotRun = 125;         // a node cannot run it, nodes lost too often
 inline constexpr int32_t kExitNotExecutable = 126;  // as a shell's
 inline constexpr int32_t kExitNotFound = 127;       // as a shell's
 

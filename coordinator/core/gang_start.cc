@@ -26,7 +26,7 @@ bool IsRefusal(const absl::Status& status) {
 int32_t RefusalCode(const absl::Status& status) {
   if (absl::IsNotFound(status)) return kExitNotFound;
   if (absl::IsPermissionDenied(status)) return kExitNotExecutable;
-  return kExitRefused;
+  return kExitNotRun;
 }
 
 // The workers' store, unless a torch cannot be a client of it and the run leaves the choice to us.

@@ -105,8 +105,8 @@ TEST(GangTest, RefusalHasTheExitCodeOfItsKind) {
   };
   EXPECT_EQ(code_of(absl::NotFoundError("")), 127);
   EXPECT_EQ(code_of(absl::PermissionDeniedError("")), 126);
-  EXPECT_EQ(code_of(absl::FailedPreconditionError("")), 121);
-  EXPECT_EQ(code_of(absl::InvalidArgumentError("")), 121);
+  EXPECT_EQ(code_of(absl::FailedPreconditionError("")), 125);
+  EXPECT_EQ(code_of(absl::InvalidArgumentError("")), 125);
 }
 
 TEST(GangTest, NodeThatCannotNowIsTriedAgainAfterABackOff) {
@@ -142,7 +142,7 @@ TEST(GangTest, GivesUpWhenInfrastructureHasFailedTooOften) {
     c.Pass(absl::Seconds(5));
   }
   EXPECT_EQ(c.state(run), RunState::kFailed);
-  EXPECT_EQ(c.record(run).exit_code, 121);
+  EXPECT_EQ(c.record(run).exit_code, 125);
   EXPECT_THAT(c.record(run).reason, HasSubstr("gave up after 3 attempts in a row"));
 }
 

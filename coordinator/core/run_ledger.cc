@@ -65,10 +65,10 @@ void RunLedger::Line(Turn& turn, Run* run) {
       return Enqueue(run);
     case PastRun::kFailed:
       return End(turn, run, RunState::kFailed, NeverSucceeds(after, "did not succeed"),
-                 kExitRefused);
+                 kExitNotRun);
     case PastRun::kUnknown:
       return End(turn, run, RunState::kFailed, NeverSucceeds(after, "is not known any more"),
-                 kExitRefused);
+                 kExitNotRun);
   }
 }
 
@@ -145,7 +145,7 @@ void RunLedger::ReleaseWaiting(const RunEnd& ending, std::vector<RunEnd>* ending
     } else {
       const std::string how = absl::StrCat("ended as ", Name(ending.state));
       endings->push_back(
-          {run, RunState::kFailed, NeverSucceeds(ending.run->id(), how), kExitRefused});
+          {run, RunState::kFailed, NeverSucceeds(ending.run->id(), how), kExitNotRun});
     }
   }
 }

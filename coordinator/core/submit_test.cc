@@ -150,7 +150,7 @@ TEST(AfterTest, EndsWhenTheOtherRunDoesNotSucceedAndSoDoThoseBehindIt) {
   c.AllReturned(first);
   EXPECT_EQ(c.state(second), RunState::kFailed);
   EXPECT_EQ(c.record(second).reason, "run 1, whose success it waits for, ended as cancelled");
-  EXPECT_EQ(c.record(second).exit_code, 121);
+  EXPECT_EQ(c.record(second).exit_code, 125);
   EXPECT_EQ(c.state(third), RunState::kFailed);
   EXPECT_EQ(c.record(third).reason, "run 2, whose success it waits for, ended as failed");
 }

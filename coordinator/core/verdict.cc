@@ -51,7 +51,7 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
   if (verdict.losses > options.infrastructure_retries) {
     absl::StrAppend(&verdict.reason, "; gave up after ", Count(verdict.losses, "attempt"),
                     " in a row that ended for reasons outside the program");
-    return Over(std::move(verdict), RunState::kFailed, kExitRefused);
+    return Over(std::move(verdict), RunState::kFailed, kExitNotRun);
   }
   // A gang that was running and lost a node goes on at once; a node that cannot start it may need
   // a moment, and a second loss in a row may not be the last.

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -155,6 +156,52 @@ class ReconnectTest(unittest.TestCase):
         self.assertIn("comand", answers[50]["error"])
         eventually(lambda: all(r["state"] == "succeeded" for r in self.cluster.json("runs")),
                    "all ran")
+
+
+class ExitCodeTest(ClusterTest):
+    """The table of docs/CLI.md."""
+
+    options = {"nodes": 2}
+
+    def exits(self, code, *args, says="", env=None):
+        done = self.cluster.hpcctl(*args, check=False, env=env)
+        self.assertEqual(done.returncode, code, f"{args}: {done.stdout}{done.stderr}")
+        self.assertIn(says, done.stderr)
+
+    def test_the_runs_own(self):
+        self.exits(0, "run", "-N", 2, "--", "true")
+        self.exits(7, "run", "-N", 2, "--", "sh", "-c", "exit 7")
+        self.exits(137, "run", "--", "sh", "-c", "kill -9 $$")
+        self.exits(7, "wait", self.cluster.submit("--", "sh", "-c", "exit 7"))
+
+    def test_a_command_that_cannot_be_executed(self):
+        self.exits(127, "run", "--", "no-such-program", says="no-such-program")
+        self.exits(126, "run", "--", "/etc/passwd", says="/etc/passwd")
+        self.exits(126, "run", "--", "/tmp", says="/tmp")
+
+    def test_a_run_that_cannot_be_run(self):
+        self.exits(125, "run", "--workdir", "/nowhere", "--", "true", says="/nowhere does not exist")
+        self.exits(125, "run", "--workdir", "/etc/passwd", "--", "true", says="not a directory")
+
+    def test_a_run_that_was_ended(self):
+        self.exits(124, "run", "--time-limit", "0.3s", "--", "sleep", "30", says="time limit")
+        run = self.cluster.submit("--", "sleep", "30")
+        self.cluster.hpcctl("cancel", run)
+        self.exits(122, "wait", run, says="cancelled")
+
+    def test_what_was_not_understood_refused_or_not_reached(self):
+        self.exits(2, "nodes", "--bogus", says="--bogus")
+        self.exits(2, "run", "--time-limit", "banana", "--", "true")
+        self.exits(121, "show", 999, says="999")
+        self.exits(121, "run", "-N", 9, "--", "true", says="9 nodes")
+        self.exits(120, "nodes", env={"HPC_COORDINATOR": "unix:/nowhere/hpc.sock"})
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(BIN / "hpcctl"), "nodes"], stdout=full, env=self.cluster.env,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("No space left", done.stderr)
 
 
 class MoveTest(unittest.TestCase):

@@ -1,6 +1,7 @@
 #include "worker/runtime/prepare_plan.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,23 +29,19 @@ FileKind LookAtFile(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? FileKind::kExecutable : FileKind::kNotExecutable;
 }
 
+// A refusal like any other: only of the command itself is said whether it is missing or closed.
 absl::Status CheckWorkdir(const std::string& node, const std::string& workdir) {
+  const auto refuse = [&](absl::string_view problem) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("working directory ", workdir, " ", problem, " on ", node));
+  };
   struct stat info;
   if (stat(workdir.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) {
-      return absl::NotFoundError(
-          absl::StrCat("working directory ", workdir, " does not exist on ", node));
-    }
-    return ErrnoStatus(errno, absl::StrCat(node, ": working directory ", workdir));
+    if (errno == ENOENT || errno == ENOTDIR) return refuse("does not exist");
+    return refuse(absl::StrCat("cannot be reached (", strerror(errno), ")"));
   }
-  if (!S_ISDIR(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("working directory ", workdir, " is not a directory on ", node));
-  }
-  if (access(workdir.c_str(), X_OK) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("working directory ", workdir, " may not be entered on ", node));
-  }
+  if (!S_ISDIR(info.st_mode)) return refuse("is not a directory");
+  if (access(workdir.c_str(), X_OK) != 0) return refuse("may not be entered");
   return absl::OkStatus();
 }
 
