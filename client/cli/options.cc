@@ -18,6 +18,13 @@ namespace {
 
 constexpr size_t kHelpColumn = 32;
 
+// What is sent to the coordinator must be text.
+absl::Status CheckValue(absl::string_view option, absl::string_view value) {
+  const absl::Status status = CheckText(option, value);
+  if (status.ok()) return status;
+  return UsageError(absl::StrCat(absl::string_view(status.message()), "."));
+}
+
 }  // namespace
 
 void Options::Add(absl::string_view names, absl::string_view metavar, Takes takes,
@@ -35,10 +42,11 @@ void Options::Flag(absl::string_view names, bool* target, absl::string_view help
 
 void Options::Text(absl::string_view names, absl::string_view metavar, std::string* target,
                    absl::string_view help) {
-  Add(names, metavar, Takes::kValue, help, [target](absl::string_view, absl::string_view value) {
-    *target = std::string(value);
-    return absl::OkStatus();
-  });
+  Add(names, metavar, Takes::kValue, help,
+      [target](absl::string_view option, absl::string_view value) {
+        *target = std::string(value);
+        return CheckValue(option, value);
+      });
 }
 
 void Options::Texts(absl::string_view names, absl::string_view metavar,
@@ -51,10 +59,11 @@ void Options::Texts(absl::string_view names, absl::string_view metavar,
 
 void Options::List(absl::string_view names, absl::string_view metavar,
                    std::vector<std::string>* target, absl::string_view help) {
-  Add(names, metavar, Takes::kValue, help, [target](absl::string_view, absl::string_view value) {
-    for (absl::string_view part : absl::StrSplit(value, ',')) target->emplace_back(part);
-    return absl::OkStatus();
-  });
+  Add(names, metavar, Takes::kValue, help,
+      [target](absl::string_view option, absl::string_view value) {
+        for (absl::string_view part : absl::StrSplit(value, ',')) target->emplace_back(part);
+        return CheckValue(option, value);
+      });
 }
 
 void Options::AddInteger(absl::string_view names, absl::string_view metavar,
@@ -110,9 +119,9 @@ void Options::OptionalChoice(absl::string_view names, std::string* target,
 void Options::Argument(absl::string_view metavar, std::string* target, absl::string_view help,
                        bool required) {
   positionals_.push_back({std::string(metavar), std::string(help), required,
-                          [target](absl::string_view, absl::string_view value) {
+                          [target](absl::string_view name, absl::string_view value) {
                             *target = std::string(value);
-                            return absl::OkStatus();
+                            return CheckValue(name, value);
                           }});
 }
 

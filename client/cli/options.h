@@ -30,7 +30,8 @@ class Options {
   using Setter = std::function<absl::Status(absl::string_view option, absl::string_view value)>;
 
   // In all of these, `names` is "-N,--nodes" or "--nodes". What is given twice counts as given
-  // last, except for lists, which grow. Targets keep their value when the option is not given.
+  // last, except for lists, which grow. Text must be valid UTF-8, but for Texts, where the caller
+  // names what is wrong better. Targets keep their value when the option is not given.
   void Flag(absl::string_view names, bool* target, absl::string_view help);
   void Text(absl::string_view names, absl::string_view metavar, std::string* target,
             absl::string_view help);

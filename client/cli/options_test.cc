@@ -126,6 +126,14 @@ TEST(OptionsTest, BadValuesAreNamedWithWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({"--text", "a", "--number", "\xff"}), HasSubstr("not '\xEF\xBF\xBD'"));
 }
 
+TEST(OptionsTest, WhatIsNoTextIsRefusedByName) {
+  EXPECT_THAT(
+      Parse({"1", "--text", "a\xff"}),
+      StatusIs(absl::StatusCode::kInvalidArgument, "--text is not valid UTF-8 (byte 0xff at 1)."));
+  EXPECT_THAT(Parse({"1", "--list", "\xff"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--list is not valid")));
+}
+
 TEST(OptionsTest, MissingArgumentsAreNamedWithAnExample) {
   EXPECT_THAT(Parse({"--", "true"}),
               StatusIs(absl::StatusCode::kInvalidArgument,

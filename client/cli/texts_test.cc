@@ -4,6 +4,7 @@
 
 #include "client/cli/event_lines.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/foreign_words.h"
 #include "client/cli/output.h"
 #include "client/cli/progress.h"
 #include "client/cli/suggest.h"
@@ -54,7 +55,21 @@ TEST(SuggestTest, TheOnlyOneThatBeginsSoElseTheNearest) {
 
 TEST(UsageErrorTest, AnUnknownCommandIsNamedWithTheNearest) {
   EXPECT_EQ(usage::UnknownCommand("lgos", {"run", "logs"}).message(),
-            "there is no command 'lgos'. Did you mean 'logs'? 'hpcctl help' lists them all.");
+            "there is no command 'lgos'. Did you mean 'logs'? 'hpcctl help' lists all commands.");
+}
+
+TEST(UsageErrorTest, WhatOtherSystemsCallItIsUnderstood) {
+  EXPECT_EQ(usage::UnknownCommand("squeue", {"run", "runs"}).message(),
+            "there is no command 'squeue'. 'hpcctl runs' lists the runs. 'hpcctl help' lists all "
+            "commands.");
+  for (const char* command :
+       {"jobs", "kill", "list", "ps", "sbatch", "scancel", "sinfo", "srun", "torchrun", "top"}) {
+    EXPECT_NE(OursForCommand(command), "") << command;
+  }
+  EXPECT_THAT(std::string(usage::UnknownOption("run", "--nproc_per_node", {}).message()),
+              HasSubstr("--ranks-per-node"));
+  EXPECT_THAT(std::string(usage::UnknownOption("", "-n", {"--help"}).message()),
+              HasSubstr("'hpcctl run -N 4 -- python train.py'"));
 }
 
 TEST(ExitCodesTest, ErrorsMapToDocumentedCodes) {

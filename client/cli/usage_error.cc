@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/foreign_words.h"
 #include "client/cli/suggest.h"
 #include "common/text.h"
 
@@ -37,14 +38,23 @@ bool IsUsageError(const absl::Status& status) { return status.GetPayload(kPayloa
 namespace usage {
 
 absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::string>& commands) {
-  return UsageError(absl::StrCat("there is no command ", Quoted(typed), ".",
-                                 DidYouMean(typed, commands), " 'hpcctl help' lists them all."));
+  const absl::string_view ours = OursForCommand(typed);
+  return UsageError(
+      absl::StrCat("there is no command ", Quoted(typed), ".",
+                   ours.empty() ? DidYouMean(typed, commands) : absl::StrCat(" ", ours),
+                   " 'hpcctl help' lists all commands."));
 }
 
 absl::Status UnknownOption(absl::string_view command, absl::string_view typed,
                            const std::vector<std::string>& options) {
-  return UsageError(absl::StrCat("'", Full(command), "' has no option ", Quoted(typed), ".",
-                                 DidYouMean(typed, options), SeeHelp(command)));
+  const absl::string_view ours = OursForRunOption(typed);
+  std::string hint = DidYouMean(typed, options);
+  if (command == "run" && !ours.empty()) hint = absl::StrCat(" ", ours);
+  if (command.empty() && hint.empty()) {
+    hint = " Options come after the command's name, as in 'hpcctl run -N 4 -- python train.py'.";
+  }
+  return UsageError(absl::StrCat("'", Full(command), "' has no option ", Quoted(typed), ".", hint,
+                                 SeeHelp(command)));
 }
 
 absl::Status ValueMissing(absl::string_view option, absl::string_view metavar) {

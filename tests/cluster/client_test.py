@@ -45,6 +45,13 @@ class BadInputTest(ClusterTest):
         done = self.cluster.hpcctl("run", "--name", "a\udcffb", "--", "true", check=False)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("UTF-8", done.stderr)
+        for args in (("lend", "pc\udcff"), ("why", "pc\udcff"), ("metrics", 1, "--key", "\udcff"),
+                     ("events", "--node", "\udcff"), ("runs", "--tag", "\udcff"),
+                     ("reclaim", "pc1", "--reason", "\udcff")):
+            done = self.cluster.hpcctl(*args, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(" is not valid UTF-8 (byte 0xff at ", done.stderr)
 
     def test_ten_megabytes_of_arguments_work_or_are_refused_by_size(self):
         args = ["x" * 100_000] * 19

@@ -2,7 +2,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 
@@ -29,8 +28,6 @@ class ReclaimCommand : public Command {
     request.set_reason(reason_);
     if (for_) request.set_for_ms(absl::ToInt64Milliseconds(*for_));
     if (grace_) request.set_grace_ms(absl::ToInt64Milliseconds(*grace_));
-    const absl::Status text = CheckText("--reason", reason_);
-    if (!text.ok()) return usage::BadValue("--reason", absl::string_view(text.message()));
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_RETURN_IF_ERROR(client->Reclaim(request));
     session->out().Write(absl::StrCat(node_, " goes back to its owner",
