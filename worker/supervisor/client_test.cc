@@ -127,11 +127,19 @@ TEST(SupervisorClientTest, WhatAKilledSupervisorWroteDownIsToldBeforeTheLoss) {
   rig.AddShell("exit 4");
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
+  rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
+  // Another worker hears of the exit, while this one reads nothing.
+  EventLoop other_loop(&rig.loop.clock());
+  bool exited = false;
+  const auto other = SupervisorClient::Attach(
+      &other_loop, rig.spec.dir,
+      {.on_event = [&](const auto& event) { exited |= std::holds_alternative<RankExited>(event); },
+       .on_lost = [](const std::string&) {}});
+  ASSERT_OK(other);
   rig.Start();
-  // Without the loop: nothing is read from the socket.
-  while (rig.FileOf("journal").find("exited 0") == std::string::npos) usleep(1000);
-  const std::string journal = rig.FileOf("journal");
-  kill(static_cast<pid_t>(std::stoll(journal.substr(6))), SIGKILL);
+  while (!exited) other_loop.RunOnce(absl::InfiniteDuration());
+  EXPECT_FALSE(rig.Saw<RankExited>());
+  kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 4);
   EXPECT_FALSE(rig.Saw<AllGone>());
