@@ -50,6 +50,7 @@ class Supervisor {
     enum class State { kWaiting, kStarting, kRunning, kEnded };
     State state = State::kWaiting;
     pid_t pid = -1;
+    int64_t launched_ns = 0;
     UniqueFd status;  // of the launch, while kStarting
   };
 

@@ -44,8 +44,10 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
 }
 
 void Supervisor::StartOne(size_t i) {
-  LaunchedRank launched = LaunchRank(PlanOf(i));
   Rank& rank = ranks_[i];
+  // Before it: a quick program may have ended when the news of its start is read.
+  rank.launched_ns = BootTimeNs();
+  LaunchedRank launched = LaunchRank(PlanOf(i));
   if (launched.pid < 0) {
     rank.state = Rank::State::kEnded;
     Record(RankStartFailed{
@@ -69,7 +71,7 @@ void Supervisor::OnLaunchStatus(size_t i) {
     Record(*failed);
   } else {
     rank.state = Rank::State::kRunning;
-    Record(RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = BootTimeNs()});
+    Record(RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = rank.launched_ns});
   }
   // Not needed again, and perhaps large.
   spec_.ranks[i].argv = {};

@@ -35,6 +35,18 @@ TEST(SupervisorTest, RanksStartAndTellHowTheyEnded) {
   EXPECT_TRUE(std::holds_alternative<AllGone>(rig.events.back()));
 }
 
+TEST(SupervisorTest, ARankIsTimedFromItsLaunchHoweverSoonItEnds) {
+  AttemptRig rig;
+  for (int rank = 0; rank < 20; ++rank) rig.AddShell("exit 0");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilAllGone();
+  for (const RankStarted& started : rig.All<RankStarted>()) {
+    // No program is loaded in less.
+    EXPECT_GT(rig.ExitOf(started.rank).at_ns - started.at_ns, 200'000) << started.rank;
+  }
+}
+
 TEST(SupervisorTest, NoRankRunsBeforeItIsToldTo) {
   AttemptRig rig;
   rig.AddShell("echo ran");
