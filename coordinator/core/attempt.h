@@ -41,7 +41,7 @@ struct Attempt {
   std::vector<Member> members;    // by node rank
   std::vector<RankRecord> ranks;  // by rank
   MonoTime began{};               // created
-  MonoTime running_since{};       // meaningful once it runs
+  MonoTime running_since{};       // when the last rank so far was started
   MonoTime stopping_since{};
   absl::Duration stop_grace;
   std::optional<FirstFailure> failure;

@@ -159,11 +159,11 @@ absl::Status Cluster::Started(Now now, const std::string& node, uint64_t incarna
 }
 
 absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incarnation,
-                                AttemptRef ref, int32_t rank, const RankExit& exit,
-                                absl::Duration ended_ago, Effects* effects) {
+                                AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
+                                Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ended_ago);
+  impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ago);
   return absl::OkStatus();
 }
 

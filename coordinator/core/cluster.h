@@ -54,17 +54,23 @@ struct Snapshot {
 // How another run ended, for --after. Asked of the shell, since the core forgets finished runs.
 enum class PastRun { kUnknown = 1, kSucceeded = 2, kFailed = 3 };
 
+// How long before a report a rank started and ended, on the node's monotonic clock: their
+// difference is how long it ran. Zero for what has not happened.
+struct RankAges {
+  absl::Duration started;
+  absl::Duration ended;
+};
+
 // What a worker says of an attempt that it still has when it connects.
 struct HeldAttempt {
   AttemptRef ref;
   bool started = false;
-  bool returned = false;       // all over there; only its files are left
-  absl::Duration running_for;  // since its ranks were started
+  bool returned = false;  // all over there; only its files are left
   struct Rank {
     int32_t rank = 0;
     int64_t pid = 0;
     std::optional<RankExit> exit;
-    absl::Duration ended_ago;
+    RankAges ago;
   };
   std::vector<Rank> ranks;
   std::string lost_reason;  // its supervisor died: why, in words
@@ -183,13 +189,12 @@ class Cluster {
   struct StartedRank {
     int32_t rank = 0;
     int64_t pid = 0;
+    absl::Duration started_ago;
   };
   absl::Status Started(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
                        const std::vector<StartedRank>& ranks, Effects* effects);
-  // `ended_ago`: how long before this report the rank ended, on the node's monotonic clock.
   absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                         int32_t rank, const RankExit& exit, absl::Duration ended_ago,
-                         Effects* effects);
+                         int32_t rank, const RankExit& exit, RankAges ago, Effects* effects);
   // No process of the attempt is left on the node; its devices are free. `lost_reason` is set when
   // it ended because the supervisor or the rendezvous store died.
   absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,

@@ -35,15 +35,16 @@ std::vector<Run*> Gangs::RunsOn(const Node& node) {
 }
 
 void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, const RankExit& exit,
-                      absl::Duration ended_ago) {
+                      RankAges ago) {
   Attempt& attempt = *run->attempt;
   if (number < 0 || number >= attempt.record.world_size) return;
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
-  rank.ended_at = turn.wall() - ended_ago;
-  // The start was noted when the report of it came in, which may be later than a quick rank's end.
-  rank.started_at = std::min(rank.started_at, rank.ended_at);
+  // Both from this report: their difference is then what the node measured, whatever our wall clock
+  // did meanwhile.
+  if (rank.pid != 0) rank.started_at = turn.wall() - ago.started;
+  rank.ended_at = turn.wall() - ago.ended;
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
   about.rank = number;
@@ -63,7 +64,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  Fail(turn, run, rank, exit, ended_ago);
+  Fail(turn, run, rank, exit, ago.ended);
 }
 
 void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,

@@ -53,6 +53,7 @@ std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
   attempt->record.ref = ref;
   attempt->record.created_at = turn.wall();
   attempt->began = turn.mono();
+  attempt->running_since = turn.mono();
   int32_t next_rank = 0;
   for (const Gangs::Seat& seat : seats) {
     Member member;
@@ -204,18 +205,20 @@ void Gangs::Started(Turn& turn, Run* run, Member* member,
     RankRecord& rank = attempt.ranks[static_cast<size_t>(started.rank)];
     if (rank.node != member->placement.node || rank.pid != 0) continue;
     rank.pid = started.pid;
-    rank.started_at = turn.wall();
+    rank.started_at = turn.wall() - started.started_ago;
+    attempt.running_since = std::max(attempt.running_since, turn.mono() - started.started_ago);
     turn.Save(rank);
   }
   member->started = true;
   if (attempt.record.state != AttemptState::kStarting || !attempt.AllStarted()) return;
   SetState(&attempt, AttemptState::kRunning);
-  attempt.record.started_at = turn.wall();
-  attempt.running_since = turn.mono();
+  attempt.record.started_at = turn.wall() - (turn.mono() - attempt.running_since);
   turn.Save(attempt.record);
   state_->runs.SetState(run, RunState::kRunning);
   run->record.reason = absl::StrCat("runs on ", JoinWords(attempt.NodeNames()));
-  if (run->record.started_at == absl::InfinitePast()) run->record.started_at = turn.wall();
+  if (run->record.started_at == absl::InfinitePast()) {
+    run->record.started_at = attempt.record.started_at;
+  }
   turn.Save(run->record);
   turn.Event(
       event::kRunStarted, About(attempt.ref()),

@@ -207,6 +207,26 @@ TEST(GangTest, WithoutAStoreNothingIsStarted) {
   EXPECT_EQ(c.record(run).reason, "pc1 has not said on which port the rendezvous store is");
 }
 
+TEST(GangTest, RanksBeganAndEndedWhenTheirNodesSayHoweverLateThatIsHeard) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(2));
+  c.AllPrepared(run);
+  c.Pass(absl::Seconds(10));
+  const absl::Time begin = c.now().wall;
+  c.Pass(absl::Milliseconds(80));
+  ASSERT_OK(c.Started(run, "pc1", absl::Milliseconds(50)));
+  ASSERT_OK(c.Started(run, "pc2", absl::Milliseconds(10)));
+  EXPECT_EQ(c.rank(run, 0).started_at, begin + absl::Milliseconds(30));
+  EXPECT_EQ(c.attempt(run).started_at, begin + absl::Milliseconds(70)) << "with its last rank";
+  EXPECT_EQ(c.record(run).started_at, c.attempt(run).started_at);
+  c.Pass(absl::Seconds(1));
+  const RankAges ago{absl::Milliseconds(900), absl::Milliseconds(880)};
+  ASSERT_OK(c.Exit(run, 0, RankExit{0, std::nullopt, false, "", ""}, ago));
+  EXPECT_EQ(c.rank(run, 0).ended_at, c.now().wall - ago.ended);
+  EXPECT_EQ(c.rank(run, 0).ended_at - c.rank(run, 0).started_at, absl::Milliseconds(20));
+}
+
 TEST_F(RunningGangTest, FirstFailureStopsEveryNodeAtOnce) {
   RankExit exit;
   exit.exit_code = 3;
@@ -225,8 +245,8 @@ TEST_F(RunningGangTest, EarliestFailureIsTheCauseWhateverTheOrderOfReports) {
   victim.message = "Connection reset by peer";
   RankExit cause;
   cause.signal = 9;
-  ASSERT_OK(c.Exit(run, 0, victim, absl::Milliseconds(5)));
-  ASSERT_OK(c.Exit(run, 1, cause, absl::Milliseconds(80)));
+  ASSERT_OK(c.Exit(run, 0, victim, {absl::Seconds(1), absl::Milliseconds(5)}));
+  ASSERT_OK(c.Exit(run, 1, cause, {absl::Seconds(1), absl::Milliseconds(80)}));
   EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGKILL");
   c.AllReturned(run);
   c.Pass(absl::Seconds(1));

@@ -58,7 +58,7 @@ class Gangs {
 
   // ---- end
   void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
-                 absl::Duration ended_ago);
+                 RankAges ago);
   // The node holds nothing of the attempt any more. `lost_reason`: its supervisor or store died.
   void Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason);
   // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed): what it had may still run there

@@ -29,12 +29,14 @@ class Reconciler {
     // Each of these may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->started) {
       std::vector<Cluster::StartedRank> ranks;
-      for (const HeldAttempt::Rank& rank : held.ranks) ranks.push_back({rank.rank, rank.pid});
+      for (const HeldAttempt::Rank& rank : held.ranks) {
+        ranks.push_back({rank.rank, rank.pid, rank.ago.started});
+      }
       gangs_->Started(turn_, run, MemberOf(*run), ranks);
     }
     for (const HeldAttempt::Rank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
-      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ended_ago);
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ago);
     }
     if (Live(held.ref) == nullptr) return;
     if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.lost_reason);

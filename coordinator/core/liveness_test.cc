@@ -238,7 +238,7 @@ TEST_F(LivenessTest, ExitsThatHappenedMeanwhileAreTakenOver) {
   c.Pass(absl::Seconds(1));
   HeldAttempt held = Held({run, 1}, 1);
   held.ranks[0].exit = RankExit{0, std::nullopt, false, "", ""};
-  held.ranks[0].ended_ago = absl::Milliseconds(500);
+  held.ranks[0].ago.ended = absl::Milliseconds(500);
   held.returned = true;
   ASSERT_OK(c.Hello(Back("pc2", {held})));
   EXPECT_EQ(c.state(run), RunState::kSucceeded);

@@ -26,13 +26,12 @@ HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
   out.ref = FromProto(held.ref());
   out.started = held.started();
   out.returned = held.returned();
-  out.running_for = FromMillis(held.running_for_ms());
   for (const v1::HeldRank& rank : held.ranks()) {
     HeldAttempt::Rank& r = out.ranks.emplace_back();
     r.rank = rank.rank();
     r.pid = rank.pid();
     if (rank.has_exit()) r.exit = FromProto(rank.exit());
-    r.ended_ago = FromMillis(rank.ended_ago_ms());
+    r.ago = {FromMicros(rank.started_ago_us()), FromMicros(rank.ended_ago_us())};
   }
   out.lost_reason = Words(held.lost_reason());
   return out;
@@ -140,7 +139,9 @@ EnvironmentRecord FromProto(const v1::Environment& environment) {
 
 std::vector<Cluster::StartedRank> FromProto(const v1::Started& started) {
   std::vector<Cluster::StartedRank> out;
-  for (const v1::HeldRank& rank : started.ranks()) out.push_back({rank.rank(), rank.pid()});
+  for (const v1::HeldRank& rank : started.ranks()) {
+    out.push_back({rank.rank(), rank.pid(), FromMicros(rank.started_ago_us())});
+  }
   return out;
 }
 

@@ -62,8 +62,9 @@ absl::Status WorkerStream::OnReport(const WorkerMessage& message) {
                                 FromProto(message.started()));
     case WorkerMessage::kRankEnded: {
       const v1::RankEnded& ended = message.rank_ended();
-      return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
-                                  FromProto(ended.exit()), FromMicros(ended.ended_ago_us()));
+      return engine_->OnRankEnded(
+          session, FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()),
+          {FromMicros(ended.started_ago_us()), FromMicros(ended.ended_ago_us())});
     }
     case WorkerMessage::kAttemptReturned:
       return engine_->OnAttemptReturned(

@@ -101,7 +101,7 @@ class Engine {
   absl::Status OnStarted(const Session& session, AttemptRef ref,
                          const std::vector<Cluster::StartedRank>& ranks);
   absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
-                           const RankExit& exit, absl::Duration ended_ago);
+                           const RankExit& exit, RankAges ago);
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref,
                                  const std::string& lost_reason);
   absl::Status OnRendezvous(const Session& session, const RendezvousReport& report);

@@ -131,10 +131,10 @@ absl::Status Engine::OnStarted(const Session& session, AttemptRef ref,
 }
 
 absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
-                                 const RankExit& exit, absl::Duration ended_ago) {
+                                 const RankExit& exit, RankAges ago) {
   return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.RankEnded(now, session.node, session.incarnation, ref, rank, exit,
-                                    ended_ago, &impl_->effects);
+    return impl_->cluster.RankEnded(now, session.node, session.incarnation, ref, rank, exit, ago,
+                                    &impl_->effects);
   });
 }
 

@@ -280,8 +280,7 @@ TEST_F(EngineTest, ReadsPutBehindTheCommitSeeWhatIsOnDisk) {
 TEST_F(EngineTest, ARunThatWaitsForOneThatHasJustFailedEndsToo) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  EXPECT_OK(
-      rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, absl::ZeroDuration()));
+  EXPECT_OK(rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, RankAges()));
   EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, ""));
   RunRequest after = OneNode();
   after.after = ref.run;

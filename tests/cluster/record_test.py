@@ -98,6 +98,28 @@ class RecordTest(ClusterTest):
         keys = set(json.loads(added))
         self.assertTrue({"MASTER_ADDR", "WORLD_SIZE", "GLOO_SOCKET_IFNAME"} <= keys, keys)
 
+    def test_a_rank_ran_as_long_as_its_supervisor_measured(self):
+        script = self.cluster.script("clock.py", (
+            "import os, time\n"
+            "boot = time.clock_gettime(time.CLOCK_BOOTTIME)\n"
+            "fields = open('/proc/self/stat').read().rsplit(') ', 1)[1].split()\n"
+            "begun = int(fields[19]) / os.sysconf('SC_CLK_TCK')\n"
+            "time.sleep(0.1 * (1 + int(os.environ['RANK'])))\n"
+            "print(time.clock_gettime(time.CLOCK_BOOTTIME) - begun)\n"))
+        done = self.cluster.hpcctl("run", "-N", 2, "--", "python3", script)
+        said = {line.split("]")[0][-1]: float(line.split("]")[1])
+                for line in done.stdout.splitlines()}
+        run = self.cluster.json("runs")[0]["id"]
+        for rank in self.cluster.sql("SELECT * FROM ranks WHERE run=?", run):
+            took = (rank["ended_at"] - rank["started_at"]) / 1e6
+            ran = said[str(rank["rank"])]
+            self.assertTrue(ran - 0.02 < took < ran + 0.2, f"{took} stored, {ran} said")
+        # One that is over before anybody hears of its start took its time too.
+        self.cluster.hpcctl("run", "--", "true")
+        run = self.cluster.json("runs")[0]["id"]
+        rank = self.cluster.sql("SELECT * FROM ranks WHERE run=?", run)[0]
+        self.assertGreater(rank["ended_at"] - rank["started_at"], 200)
+
     def test_every_decision_is_an_event_with_words(self):
         self.cluster.hpcctl("run", "--", "true")
         run = self.cluster.json("runs")[0]["id"]

@@ -186,16 +186,15 @@ void Agent::OnPrepared(Now, const Prepared& prepared, Effects* effects) {
   DropUnsayable(effects);
 }
 
-void Agent::OnRankStarted(Now, AttemptRef ref, int32_t rank, int64_t pid, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnRankStarted(rank, pid, effects);
+void Agent::OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago,
+                          Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnRankStarted(now.mono, rank, pid, ago, effects);
   DropUnsayable(effects);
 }
 
-void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit,
-                         absl::Duration ended_ago, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) {
-    attempt->OnRankExited(now.mono, rank, exit, ended_ago, effects);
-  }
+void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
+                         Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnRankExited(now.mono, rank, exit, ago, effects);
   DropUnsayable(effects);
 }
 

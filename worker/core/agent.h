@@ -34,9 +34,10 @@ class Agent {
 
   // ---- attempts, as the shell carries them out
   void OnPrepared(Now now, const Prepared& prepared, Effects* effects);
-  void OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, Effects* effects);
-  void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit,
-                    absl::Duration ended_ago, Effects* effects);
+  void OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago,
+                     Effects* effects);
+  void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
+                    Effects* effects);
   void OnStoppedItself(AttemptRef ref, const std::string& reason);
   // It has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);

@@ -66,7 +66,7 @@ class AgentTest : public ::testing::Test {
     ReportPrepared();
     Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker});
     Effects effects;
-    agent_.OnRankStarted(now(), kRef, 0, 100, &effects);
+    agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
   }
   Effects Reclaim(std::optional<absl::Duration> duration = std::nullopt) {
     Effects effects;
@@ -112,7 +112,7 @@ TEST_F(AgentTest, PreparesStartsAndReturnsAnAttempt) {
   EXPECT_THAT(Said<Prepared>(ReportPrepared()), SizeIs(1));
   EXPECT_THAT(All<StartAttempt>(Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker})), SizeIs(1));
   Effects effects;
-  agent_.OnRankStarted(now(), kRef, 0, 100, &effects);
+  agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
   EXPECT_THAT(Said<Started>(effects), SizeIs(1));
   EXPECT_THAT(Said<AttemptReturned>(Return()), SizeIs(1));
   EXPECT_THAT(All<DropAttempt>(Hear(Forget{kRef})), SizeIs(1));
@@ -170,14 +170,14 @@ TEST_F(AgentTest, SaysNothingWhileDisconnectedAndEverythingInTheNextHello) {
   RankExit exit;
   exit.exit_code = 3;
   Effects effects;
-  agent_.OnRankExited(now(), kRef, 0, exit, absl::ZeroDuration(), &effects);
+  agent_.OnRankExited(now(), kRef, 0, exit, {}, &effects);
   EXPECT_THAT(All<Say>(effects), IsEmpty());
   const Effects opened = Wait(absl::Seconds(1));
   ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
   const Hello hello = All<OpenLink>(opened)[0].hello;
   ASSERT_THAT(hello.attempts, SizeIs(1));
   EXPECT_EQ(hello.attempts[0].ranks[0].exit, exit);
-  EXPECT_EQ(hello.attempts[0].ranks[0].ended_ago, absl::Seconds(1));
+  EXPECT_EQ(hello.attempts[0].ranks[0].ago.ended, absl::Seconds(1));
 }
 
 TEST_F(AgentTest, WhatHappensBetweenHelloAndWelcomeIsSaidBehindTheHello) {

@@ -19,9 +19,8 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
       start_asked_(adopted.started),
       start_said_(adopted.started),
       lost_reason_(adopted.lost_reason) {
-  if (adopted.started) started_at_ = now - adopted.running_for;
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
-    ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ended_ago};
+    ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended};
   }
 }
 
@@ -33,10 +32,9 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
   if (phase_ == Phase::kPrepared) {
     phase_ = Phase::kStarting;
     start_asked_ = true;
-    started_at_ = now;
     effects->push_back(StartAttempt{start});
   } else if (start_said_) {
-    effects->push_back(Say{MakeStarted()});
+    effects->push_back(Say{MakeStarted(now)});
   } else {
     effects->push_back(Note{true, "attempt " + ref_.ToString() + " was told to start while " +
                                       Name(phase_) + ": ignored"});
@@ -76,40 +74,52 @@ void Attempt::OnPrepared(const Prepared& prepared, Effects* effects) {
   }
 }
 
-void Attempt::OnRankStarted(int32_t rank, int64_t pid, Effects* effects) {
+void Attempt::OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago,
+                            Effects* effects) {
   auto it = ranks_.find(rank);
   if (it == ranks_.end()) return;
   it->second.pid = pid;
-  SayStartedOnce(effects);
+  it->second.started_at = now - ago;
+  SayStartedOnce(now, effects);
 }
 
-void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit,
-                           absl::Duration ended_ago, Effects* effects) {
+void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
+                           Effects* effects) {
   auto it = ranks_.find(rank);
   if (it == ranks_.end() || it->second.exit) return;
   it->second.exit = exit;
-  it->second.ended_at = now - ended_ago;
+  // Both anew: time that the machine slept meanwhile is part of these ages.
+  it->second.started_at = now - ago.started;
+  it->second.ended_at = now - ago.ended;
   // The coordinator hears that it started before it hears that it ended.
-  SayStartedOnce(effects);
-  effects->push_back(Say{RankEnded{ref_, rank, exit, ended_ago}});
+  SayStartedOnce(now, effects);
+  effects->push_back(Say{RankEnded{ref_, rank, exit, ago}});
 }
 
-void Attempt::SayStartedOnce(Effects* effects) {
+void Attempt::SayStartedOnce(MonoTime now, Effects* effects) {
   const bool all = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
     return entry.second.pid != 0 || entry.second.exit;
   });
   if (start_said_ || !all) return;
   start_said_ = true;
   if (phase_ == Phase::kStarting) phase_ = Phase::kRunning;
-  effects->push_back(Say{MakeStarted()});
+  effects->push_back(Say{MakeStarted(now)});
 }
 
-Started Attempt::MakeStarted() const {
+Started Attempt::MakeStarted(MonoTime now) const {
   Started started{ref_, {}};
   for (const auto& [number, rank] : ranks_) {
-    if (rank.pid != 0) started.ranks.push_back({number, rank.pid, std::nullopt, {}});
+    if (rank.pid == 0) continue;
+    started.ranks.push_back({number, rank.pid, std::nullopt, {now - rank.started_at, {}}});
   }
   return started;
+}
+
+RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
+  RankAges ago;
+  if (rank.pid != 0) ago.started = now - rank.started_at;
+  if (rank.exit) ago.ended = now - rank.ended_at;
+  return ago;
 }
 
 void Attempt::OnStoppedItself(const std::string& reason) {
@@ -140,11 +150,9 @@ HeldAttempt Attempt::Held(MonoTime now) const {
   held.ref = ref_;
   held.started = start_asked_;
   held.returned = !live();
-  if (start_asked_) held.running_for = now - started_at_;
   held.lost_reason = lost_reason_;
   for (const auto& [number, rank] : ranks_) {
-    HeldRank& out = held.ranks.emplace_back(HeldRank{number, rank.pid, rank.exit, {}});
-    if (rank.exit) out.ended_ago = now - rank.ended_at;
+    held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }
   return held;
 }

@@ -28,13 +28,12 @@ struct AdoptedAttempt {
     int32_t rank = 0;
     int64_t pid = 0;  // 0: never ran
     std::optional<RankExit> exit;
-    absl::Duration ended_ago;
+    RankAges ago;
   };
   AttemptRef ref;
   std::vector<int32_t> devices;
   absl::Duration stop_grace = absl::Seconds(30);
   bool started = false;
-  absl::Duration running_for;
   std::vector<Rank> ranks;  // all of this node
   bool returned = false;
   std::string lost_reason;
@@ -64,8 +63,8 @@ class Attempt {
 
   // ---- this node
   void OnPrepared(const Prepared& prepared, Effects* effects);
-  void OnRankStarted(int32_t rank, int64_t pid, Effects* effects);
-  void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, absl::Duration ended_ago,
+  void OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago, Effects* effects);
+  void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
   // The supervisor ends the ranks for a reason of its own.
   void OnStoppedItself(const std::string& reason);
@@ -88,10 +87,12 @@ class Attempt {
   struct Rank {
     int64_t pid = 0;
     std::optional<RankExit> exit;
+    MonoTime started_at;
     MonoTime ended_at;
   };
-  void SayStartedOnce(Effects* effects);
-  Started MakeStarted() const;
+  void SayStartedOnce(MonoTime now, Effects* effects);
+  Started MakeStarted(MonoTime now) const;
+  static RankAges Ages(const Rank& rank, MonoTime now);
 
   AttemptRef ref_;
   std::vector<int32_t> devices_;
@@ -102,7 +103,6 @@ class Attempt {
   bool start_said_ = false;
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
-  MonoTime started_at_ = MonoTime::Infinite();
   std::string lost_reason_;
 };
 

@@ -49,8 +49,8 @@ Attempt RunningAttempt() {
   Attempt attempt = PreparedAttempt();
   Effects effects;
   attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
-  attempt.OnRankStarted(4, 104, &effects);
-  attempt.OnRankStarted(5, 105, &effects);
+  attempt.OnRankStarted(At(11), 4, 104, absl::Seconds(1), &effects);
+  attempt.OnRankStarted(At(11), 5, 105, absl::Milliseconds(500), &effects);
   return attempt;
 }
 
@@ -89,10 +89,12 @@ TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
   attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
   ASSERT_THAT(All<StartAttempt>(effects), SizeIs(1));
   EXPECT_EQ(All<StartAttempt>(effects)[0].start.master_port, 4321);
-  attempt.OnRankStarted(4, 104, &effects);
+  attempt.OnRankStarted(At(11), 4, 104, absl::Seconds(1), &effects);
   EXPECT_THAT(Said<Started>(effects), IsEmpty());
-  attempt.OnRankStarted(5, 105, &effects);
+  attempt.OnRankStarted(At(12), 5, 105, absl::Milliseconds(20), &effects);
   ASSERT_THAT(Said<Started>(effects), SizeIs(1));
+  EXPECT_EQ(Said<Started>(effects)[0].ranks[0].ago.started, absl::Seconds(2));
+  EXPECT_EQ(Said<Started>(effects)[0].ranks[1].ago.started, absl::Milliseconds(20));
   EXPECT_EQ(Said<Started>(effects)[0].ranks[1].pid, 105);
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
 }
@@ -118,9 +120,9 @@ TEST(AttemptTest, ARankThatCannotBeExecutedIsReportedBehindStarted) {
   Attempt attempt = PreparedAttempt();
   Effects effects;
   attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
-  attempt.OnRankStarted(4, 104, &effects);
+  attempt.OnRankStarted(At(10), 4, 104, absl::ZeroDuration(), &effects);
   effects.clear();
-  attempt.OnRankExited(At(10), 5, Code(126), absl::ZeroDuration(), &effects);
+  attempt.OnRankExited(At(10), 5, Code(126), {}, &effects);
   ASSERT_THAT(effects, SizeIs(2));
   ASSERT_THAT(Said<Started>(effects), SizeIs(1));
   EXPECT_THAT(Said<Started>(effects)[0].ranks, SizeIs(1));
@@ -130,17 +132,17 @@ TEST(AttemptTest, ARankThatCannotBeExecutedIsReportedBehindStarted) {
 TEST(AttemptTest, AnEndIsReportedWithItsAgeAndOnlyOnce) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnRankExited(At(20), 4, Code(1), absl::Milliseconds(30), &effects);
-  attempt.OnRankExited(At(21), 4, Code(0), absl::ZeroDuration(), &effects);
+  attempt.OnRankExited(At(20), 4, Code(1), {absl::Seconds(3), absl::Milliseconds(30)}, &effects);
+  attempt.OnRankExited(At(21), 4, Code(0), {}, &effects);
   ASSERT_THAT(Said<RankEnded>(effects), SizeIs(1));
-  EXPECT_EQ(Said<RankEnded>(effects)[0].ended_ago, absl::Milliseconds(30));
+  EXPECT_EQ(Said<RankEnded>(effects)[0].ago, (RankAges{absl::Seconds(3), absl::Milliseconds(30)}));
   EXPECT_EQ(attempt.running_ranks(), 1);
 }
 
 TEST(AttemptTest, AnEndOfAForeignRankIsIgnored) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnRankExited(At(20), 77, Code(1), absl::ZeroDuration(), &effects);
+  attempt.OnRankExited(At(20), 77, Code(1), {}, &effects);
   EXPECT_THAT(effects, IsEmpty());
 }
 
@@ -227,15 +229,15 @@ TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
 TEST(AttemptTest, AHelloTellsWhatIsHeld) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnRankExited(At(30), 4, Code(3), absl::Seconds(1), &effects);
+  attempt.OnRankExited(At(30), 4, Code(3), {absl::Seconds(3), absl::Seconds(1)}, &effects);
   const HeldAttempt held = attempt.Held(At(40));
   EXPECT_EQ(held.ref, kRef);
   EXPECT_TRUE(held.started);
   EXPECT_FALSE(held.returned);
-  EXPECT_EQ(held.running_for, absl::Seconds(30));
   ASSERT_THAT(held.ranks, SizeIs(2));
   EXPECT_EQ(held.ranks[0].exit, Code(3));
-  EXPECT_EQ(held.ranks[0].ended_ago, absl::Seconds(11));
+  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(13), absl::Seconds(11)}));
+  EXPECT_EQ(held.ranks[1].ago, (RankAges{absl::Seconds(29.5), absl::ZeroDuration()}));
   EXPECT_EQ(held.ranks[1].pid, 105);
   EXPECT_FALSE(held.ranks[1].exit);
 }
@@ -245,16 +247,16 @@ TEST(AttemptTest, AnAdoptedOneGoesOnWhereItWas) {
   adopted.ref = kRef;
   adopted.devices = {3};
   adopted.started = true;
-  adopted.running_for = absl::Seconds(60);
-  adopted.ranks = {{4, 104, std::nullopt, {}}, {5, 105, Code(0), absl::Seconds(7)}};
+  adopted.ranks = {{4, 104, std::nullopt, {absl::Seconds(60), {}}},
+                   {5, 105, Code(0), {absl::Seconds(60), absl::Seconds(7)}}};
   Attempt attempt(At(100), adopted);
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
   EXPECT_EQ(attempt.running_ranks(), 1);
   const HeldAttempt held = attempt.Held(At(101));
-  EXPECT_EQ(held.running_for, absl::Seconds(61));
-  EXPECT_EQ(held.ranks[1].ended_ago, absl::Seconds(8));
+  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(61), absl::ZeroDuration()}));
+  EXPECT_EQ(held.ranks[1].ago, (RankAges{absl::Seconds(61), absl::Seconds(8)}));
   Effects effects;
-  attempt.OnRankExited(At(102), 4, Code(0), absl::ZeroDuration(), &effects);
+  attempt.OnRankExited(At(102), 4, Code(0), {}, &effects);
   EXPECT_THAT(Said<Started>(effects), IsEmpty());
   EXPECT_THAT(Said<RankEnded>(effects), SizeIs(1));
 }

@@ -33,6 +33,15 @@ struct RankExit {
   bool operator==(const RankExit&) const = default;
 };
 
+// How long ago a rank started and ended; zero for what has not happened. Their difference is how
+// long it ran, as its supervisor measured it.
+struct RankAges {
+  absl::Duration started;
+  absl::Duration ended;
+
+  bool operator==(const RankAges&) const = default;
+};
+
 // One stream of a rank's output.
 struct StreamId {
   AttemptRef ref;
@@ -127,14 +136,13 @@ struct HeldRank {
   int32_t rank = 0;
   int64_t pid = 0;
   std::optional<RankExit> exit;
-  absl::Duration ended_ago;
+  RankAges ago;
 };
 
 struct HeldAttempt {
   AttemptRef ref;
   bool started = false;
   bool returned = false;
-  absl::Duration running_for;
   std::vector<HeldRank> ranks;
   std::string lost_reason;
 };
@@ -176,7 +184,7 @@ struct RankEnded {
   AttemptRef ref;
   int32_t rank = 0;
   RankExit exit;
-  absl::Duration ended_ago;
+  RankAges ago;
 };
 
 struct AttemptReturned {

@@ -27,13 +27,13 @@ class JournalReader {
     if (const auto* started = std::get_if<RankStarted>(&event)) {
       ranks_[started->rank].pid = started->pid;
       out_.started = true;
-      out_.running_for = std::max(out_.running_for, Age(started->at_ns));
+      ranks_[started->rank].ago.started = Age(started->at_ns);
     } else if (const auto* failed = std::get_if<RankStartFailed>(&event)) {
       out_.started = true;
       ranks_[failed->rank].exit = ToRankExit(*failed);
     } else if (const auto* exited = std::get_if<RankExited>(&event)) {
       ranks_[exited->rank].exit = ToRankExit(*exited);
-      ranks_[exited->rank].ended_ago = Age(exited->at_ns);
+      ranks_[exited->rank].ago.ended = Age(exited->at_ns);
     } else if (std::holds_alternative<AllGone>(event)) {
       out_.returned = true;
     }

@@ -28,6 +28,10 @@ std::string InWords(const std::string& reason) {
                            : "its supervisor was told to end by " + reason;
 }
 
+absl::Duration AgeOf(int64_t at_ns) {
+  return absl::Nanoseconds(std::max<int64_t>(0, BootTimeNs() - at_ns));
+}
+
 }  // namespace
 
 AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
@@ -232,11 +236,12 @@ void AttemptRunner::On(const SupervisorReady& event) {
 }
 
 void AttemptRunner::On(const RankStarted& event) {
-  context_->observer->OnRankStarted(ref_, event.rank, event.pid);
+  started_ns_[event.rank] = event.at_ns;
+  context_->observer->OnRankStarted(ref_, event.rank, event.pid, AgeOf(event.at_ns));
 }
 
 void AttemptRunner::On(const RankStartFailed& event) {
-  context_->observer->OnRankExited(ref_, event.rank, ToRankExit(event), absl::ZeroDuration());
+  context_->observer->OnRankExited(ref_, event.rank, ToRankExit(event), {});
 }
 
 void AttemptRunner::On(const RankExited& event) {
@@ -259,8 +264,9 @@ void AttemptRunner::ReportExit(int32_t rank) {
   pending_.erase(it);
   context_->loop->Cancel(pending.timer);
   ExplainExit(dir_, rank, &pending.exit);
-  const int64_t age = std::max<int64_t>(0, BootTimeNs() - pending.at_ns);
-  context_->observer->OnRankExited(ref_, rank, pending.exit, absl::Nanoseconds(age));
+  const absl::Duration ended = AgeOf(pending.at_ns);
+  const absl::Duration ran = absl::Nanoseconds(pending.at_ns - started_ns_[rank]);
+  context_->observer->OnRankExited(ref_, rank, pending.exit, {ended + ran, ended});
 }
 
 void AttemptRunner::ReportAllExits() {

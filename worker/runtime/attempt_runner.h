@@ -28,9 +28,8 @@ class AttemptObserver {
   virtual ~AttemptObserver() = default;
   virtual void OnPrepared(const Prepared& prepared) = 0;
   virtual void OnEnvironment(const EnvironmentReport& report) = 0;
-  virtual void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) = 0;
-  virtual void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
-                            absl::Duration ended_ago) = 0;
+  virtual void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) = 0;
+  virtual void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) = 0;
   virtual void OnOutput(AttemptRef ref, const OutputGrown& output) = 0;
   virtual void OnRendezvous(const RendezvousReport& report) = 0;
   virtual void OnStoppedItself(AttemptRef ref, const std::string& reason) = 0;
@@ -119,6 +118,7 @@ class AttemptRunner {
   StorePort store_;
   std::optional<StoreRecord> store_record_;
   std::unique_ptr<SupervisorClient> supervisor_;
+  std::map<int32_t, int64_t> started_ns_;  // CLOCK_BOOTTIME, by rank
   std::map<int32_t, PendingExit> pending_;
   bool planning_ = false;
   bool stopped_ = false;

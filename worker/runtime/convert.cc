@@ -53,17 +53,15 @@ void Fill(const RankExit& exit, v1::RankExit* out) {
 void Fill(const HeldRank& rank, v1::HeldRank* out) {
   out->set_rank(rank.rank);
   out->set_pid(rank.pid);
-  if (rank.exit) {
-    Fill(*rank.exit, out->mutable_exit());
-    out->set_ended_ago_ms(absl::ToInt64Milliseconds(rank.ended_ago));
-  }
+  if (rank.exit) Fill(*rank.exit, out->mutable_exit());
+  out->set_started_ago_us(absl::ToInt64Microseconds(rank.ago.started));
+  out->set_ended_ago_us(absl::ToInt64Microseconds(rank.ago.ended));
 }
 
 void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
   Fill(held.ref, out->mutable_ref());
   out->set_started(held.started);
   out->set_returned(held.returned);
-  out->set_running_for_ms(absl::ToInt64Milliseconds(held.running_for));
   for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
   out->set_lost_reason(ToValidUtf8(held.lost_reason));
 }
@@ -156,7 +154,8 @@ void Fill(const RankEnded& m, v1::WorkerMessage* out) {
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
   Fill(m.exit, one->mutable_exit());
-  one->set_ended_ago_us(absl::ToInt64Microseconds(m.ended_ago));
+  one->set_started_ago_us(absl::ToInt64Microseconds(m.ago.started));
+  one->set_ended_ago_us(absl::ToInt64Microseconds(m.ago.ended));
 }
 
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {

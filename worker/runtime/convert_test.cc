@@ -17,8 +17,8 @@ TEST(ConvertTest, AHelloTellsEverything) {
   exit.message = "bad \xff bytes";
   hello.attempts = {{.ref = {12, 2},
                      .started = true,
-                     .running_for = absl::Seconds(5),
-                     .ranks = {{3, 100, std::nullopt, {}}, {4, 101, exit, absl::Seconds(1)}},
+                     .ranks = {{3, 100, std::nullopt, {absl::Seconds(5), {}}},
+                               {4, 101, exit, {absl::Seconds(5), absl::Microseconds(7)}}},
                      .lost_reason = "why"}};
   Inventory inventory;
   inventory.host.boot_id = "boot";
@@ -33,12 +33,12 @@ TEST(ConvertTest, AHelloTellsEverything) {
   EXPECT_TRUE(out.resumed());
   EXPECT_EQ(out.reclaim_left_ms(), 90'000);
   EXPECT_EQ(out.inventory().devices(0).kind(), v1::DEVICE_KIND_GPU);
-  EXPECT_EQ(out.attempts(0).running_for_ms(), 5'000);
+  EXPECT_EQ(out.attempts(0).ranks(0).started_ago_us(), 5'000'000);
   EXPECT_FALSE(out.attempts(0).ranks(0).has_exit());
   EXPECT_EQ(out.attempts(0).ranks(1).exit().signal(), 9);
   EXPECT_FALSE(out.attempts(0).ranks(1).exit().has_exit_code());
   EXPECT_EQ(out.attempts(0).ranks(1).exit().message(), "bad \xEF\xBF\xBD bytes");
-  EXPECT_EQ(out.attempts(0).ranks(1).ended_ago_ms(), 1'000);
+  EXPECT_EQ(out.attempts(0).ranks(1).ended_ago_us(), 7);
 }
 
 TEST(ConvertTest, WithoutALimitIsZeroAndBack) {
@@ -62,9 +62,10 @@ TEST(ConvertTest, ARefusalKeepsItsCodeAndWords) {
 }
 
 TEST(ConvertTest, AgesAreExactToTheMicrosecond) {
-  RankEnded ended{{1, 1}, 3, {}, absl::Microseconds(1234)};
+  RankEnded ended{{1, 1}, 3, {}, {absl::Microseconds(5678), absl::Microseconds(1234)}};
   ended.exit.exit_code = 0;
   const v1::WorkerMessage message = ToProto(ended);
+  EXPECT_EQ(message.rank_ended().started_ago_us(), 5678);
   EXPECT_EQ(message.rank_ended().ended_ago_us(), 1234);
   EXPECT_TRUE(message.rank_ended().exit().has_exit_code());
 }

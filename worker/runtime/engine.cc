@@ -268,15 +268,14 @@ void Engine::OnPrepared(const Prepared& prepared) {
 
 void Engine::OnEnvironment(const EnvironmentReport& report) { Send(report); }
 
-void Engine::OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) {
-  Decide([&](Now now, Effects* effects) { agent_->OnRankStarted(now, ref, rank, pid, effects); });
+void Engine::OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) {
+  Decide(
+      [&](Now now, Effects* effects) { agent_->OnRankStarted(now, ref, rank, pid, ago, effects); });
 }
 
-void Engine::OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
-                          absl::Duration ended_ago) {
-  Decide([&](Now now, Effects* effects) {
-    agent_->OnRankExited(now, ref, rank, exit, ended_ago, effects);
-  });
+void Engine::OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) {
+  Decide(
+      [&](Now now, Effects* effects) { agent_->OnRankExited(now, ref, rank, exit, ago, effects); });
 }
 
 void Engine::OnOutput(AttemptRef ref, const OutputGrown& output) { output_.OnOutput(ref, output); }

@@ -74,9 +74,8 @@ class Engine : public AttemptObserver {
   // ---- AttemptObserver
   void OnPrepared(const Prepared& prepared) override;
   void OnEnvironment(const EnvironmentReport& report) override;
-  void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid) override;
-  void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit,
-                    absl::Duration ended_ago) override;
+  void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) override;
+  void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) override;
   void OnOutput(AttemptRef ref, const OutputGrown& output) override;
   void OnRendezvous(const RendezvousReport& report) override;
   void OnStoppedItself(AttemptRef ref, const std::string& reason) override;

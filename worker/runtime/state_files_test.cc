@@ -77,12 +77,13 @@ TEST(AdoptionTest, AJournalTellsWhoStartedAndWhoEnded) {
                   /*now_ns=*/10'000'000'000);
   EXPECT_TRUE(found.started);
   EXPECT_FALSE(found.returned);
-  EXPECT_EQ(found.running_for, absl::Seconds(9));
   ASSERT_THAT(found.ranks, SizeIs(3));
   EXPECT_EQ(found.ranks[0].pid, 100);
   EXPECT_FALSE(found.ranks[0].exit);
+  EXPECT_EQ(found.ranks[0].ago.started, absl::Seconds(9));
   EXPECT_EQ(found.ranks[1].exit->exit_code, 3);
-  EXPECT_EQ(found.ranks[1].ended_ago, absl::Seconds(6));
+  EXPECT_EQ(found.ranks[1].ago, (RankAges{absl::Seconds(8), absl::Seconds(6)}));
+  EXPECT_EQ(found.ranks[2].ago, RankAges());
   EXPECT_EQ(found.ranks[2].exit->exit_code, 127);
 }
 

@@ -249,12 +249,12 @@ absl::Status ClusterTester::Prepared(const PreparedReport& report, const std::st
   return result;
 }
 
-absl::Status ClusterTester::Started(RunId run, const std::string& name) {
+absl::Status ClusterTester::Started(RunId run, const std::string& name, absl::Duration ago) {
   std::vector<Cluster::StartedRank> started;
   for (const PlacementRecord& p : placements(run)) {
     if (p.node != name) continue;
     for (int32_t i = 0; i < p.ranks; ++i) {
-      started.push_back({p.first_rank + i, 1000 + p.first_rank + i});
+      started.push_back({p.first_rank + i, 1000 + p.first_rank + i, ago});
     }
   }
   absl::Status status =
@@ -269,7 +269,7 @@ absl::Status ClusterTester::Exit(RunId run, int rank, int code) {
   return Exit(run, rank, exit);
 }
 
-absl::Status ClusterTester::Exit(RunId run, int rank, const RankExit& exit, absl::Duration ago) {
+absl::Status ClusterTester::Exit(RunId run, int rank, const RankExit& exit, RankAges ago) {
   std::string name;
   for (const PlacementRecord& p : placements(run)) {
     if (rank >= p.first_rank && rank < p.first_rank + p.ranks) name = p.node;

@@ -51,10 +51,10 @@ class ClusterTester {
   // Reports of a node about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
   absl::Status Prepared(const PreparedReport& report, const std::string& node);
-  absl::Status Started(RunId run, const std::string& node);
+  absl::Status Started(RunId run, const std::string& node,
+                       absl::Duration ago = absl::ZeroDuration());
   absl::Status Exit(RunId run, int rank, int code);
-  absl::Status Exit(RunId run, int rank, const RankExit& exit,
-                    absl::Duration ago = absl::ZeroDuration());
+  absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
   // The same of all its nodes or ranks.
   void AllPrepared(RunId run);
@@ -69,6 +69,7 @@ class ClusterTester {
   RunRecord record(RunId run) const { return runs_.at(run); }  // as made durable
   RunState state(RunId run) const { return runs_.at(run).state; }
   AttemptRecord attempt(RunId run) const { return attempts_.at(run); }
+  RankRecord rank(RunId run, int number) const { return ranks_.at({ref(run), number}); }
   NodeRecord node(const std::string& name) const { return nodes_.at(name); }
   // Of the newest attempt, by node rank.
   std::vector<PlacementRecord> placements(RunId run) const;

@@ -338,7 +338,7 @@ void RandomWorld::Obey(Pc* pc, const StartAttempt& start) {
   std::vector<Cluster::StartedRank> ranks;
   for (int32_t i = 0; i < it->second.prepare.ranks; ++i) {
     const int32_t rank = it->second.prepare.first_rank + i;
-    ranks.push_back({rank, 100 + rank});
+    ranks.push_back({rank, 100 + rank, absl::ZeroDuration()});
   }
   (void)cluster_->Started(clock_.Get(), pc->name, pc->incarnation, start.ref, ranks, &effects_);
 }
@@ -379,7 +379,7 @@ void RandomWorld::EndRank(Pc* pc, Held* held, int32_t rank, const RankExit& exit
   held->exits[rank] = exit;
   if (!pc->connected) return;
   (void)cluster_->RankEnded(clock_.Get(), pc->name, pc->incarnation, held->prepare.ref, rank, exit,
-                            absl::ZeroDuration(), &effects_);
+                            {}, &effects_);
 }
 
 void RandomWorld::EndAll(Pc* pc, Held* held) {

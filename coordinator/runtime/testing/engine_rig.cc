@@ -75,13 +75,13 @@ AttemptRef EngineRig::RunOn(const Session& session, RecordingLink* link) {
   const AttemptRef ref = prepare->ref;
   EXPECT_OK(engine->OnPrepared(session, {.ref = ref, .store_addr = "10.0.0.1", .store_port = 1}));
   EXPECT_OK(engine->Flush());
-  EXPECT_OK(engine->OnStarted(session, ref, {{.rank = 0, .pid = 100}}));
+  EXPECT_OK(engine->OnStarted(session, ref, {{.rank = 0, .pid = 100, .started_ago = {}}}));
   EXPECT_OK(engine->Flush());
   return ref;
 }
 
 void EngineRig::Finish(const Session& session, AttemptRef ref) {
-  EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, absl::ZeroDuration()));
+  EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, RankAges()));
   EXPECT_OK(engine->OnAttemptReturned(session, ref, ""));
   EXPECT_OK(engine->Flush());
 }
