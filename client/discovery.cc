@@ -1,26 +1,22 @@
 #include "client/discovery.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/unique_fd.h"
 
 namespace hpc::client {
 namespace {
 
-constexpr absl::string_view kSystemSocket = "/run/hpc/coordinator.sock";
-constexpr absl::string_view kNameOne =
-    "Name a coordinator with HPC_COORDINATOR=unix:PATH or HPC_COORDINATOR=ADDR:PORT";
-
-bool IsSocket(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
-}
+constexpr absl::string_view kForms =
+    "HPC_COORDINATOR=unix:PATH or HPC_COORDINATOR=ADDR:PORT (the coordinator's first lines say "
+    "both)";
 
 absl::StatusOr<Endpoint> Parse(absl::string_view source, const std::string& text) {
   absl::StatusOr<Endpoint> endpoint = ParseEndpoint(text);
@@ -37,7 +33,13 @@ int TryUnix(const std::string& path) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.ok()) return errno;
   const auto* any = reinterpret_cast<const sockaddr*>(&address);
-  return connect(fd.get(), any, sizeof(address)) == 0 ? 0 : errno;
+  if (connect(fd.get(), any, sizeof(address)) == 0) return 0;
+  return errno == EAGAIN ? 0 : errno;  // so many wait to be heard that somebody must be listening
+}
+
+std::string InShort(int error) {
+  if (error == ENOENT) return "no such socket";
+  return error == ECONNREFUSED ? "nobody listens" : std::strerror(error);
 }
 
 std::string FoundAtSocket(const std::string& path) {
@@ -58,37 +60,35 @@ std::string FoundAtSocket(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<Endpoint> FindCoordinator(const std::string& named, const Environment& environment) {
+absl::StatusOr<Endpoint> FindCoordinator(const std::string& named, const Environment& environment,
+                                         uid_t user) {
   if (!named.empty()) return Parse("--coordinator", named);
   const char* variable = environment("HPC_COORDINATOR");
   if (variable != nullptr && *variable != '\0') return Parse("HPC_COORDINATOR", variable);
-  const std::string system(kSystemSocket);
-  if (IsSocket(system)) return Endpoint{.is_unix = true, .path = system};
-  const char* runtime_dir = environment("XDG_RUNTIME_DIR");
-  std::string looked = system;
-  if (runtime_dir != nullptr && *runtime_dir != '\0') {
-    const std::string own = absl::StrCat(runtime_dir, "/hpc/coordinator.sock");
-    if (IsSocket(own)) return Endpoint{.is_unix = true, .path = own};
-    absl::StrAppend(&looked, " or ", own);
+  std::vector<std::string> tried;
+  for (const std::string& path : CoordinatorSockets(user, environment)) {
+    const int error = TryUnix(path);
+    if (error == 0) return Endpoint{.is_unix = true, .path = path};
+    tried.push_back(absl::StrCat(path, " (", InShort(error), ")"));
   }
   return absl::UnavailableError(
-      absl::StrCat("no coordinator is known: HPC_COORDINATOR is not set, "
-                   "and there is no socket at ",
-                   looked, ". ", kNameOne, ", or start hpc-coordinator on this machine"));
+      absl::StrCat("no coordinator answers: HPC_COORDINATOR is not set, and this was found at ",
+                   absl::StrJoin(tried, ", "),
+                   ". Start hpc-coordinator on this machine, or name one with ", kForms));
 }
 
 absl::Status UnreachableError(const Endpoint& endpoint) {
   const std::string tried =
       absl::StrCat("the coordinator at ", endpoint.ToString(), " cannot be reached: ");
   if (endpoint.is_unix) {
-    return absl::UnavailableError(
-        absl::StrCat(tried, FoundAtSocket(endpoint.path), ". ", kNameOne, " if it is elsewhere"));
+    return absl::UnavailableError(absl::StrCat(tried, FoundAtSocket(endpoint.path),
+                                               ". If it is elsewhere, name it with ", kForms));
   }
   return absl::UnavailableError(
       absl::StrCat(tried,
                    "no connection. Check that hpc-coordinator runs there, listens on that "
-                   "port and is not behind a firewall. ",
-                   kNameOne, " if it is elsewhere"));
+                   "port and is not behind a firewall. If it is elsewhere, name it with ",
+                   kForms));
 }
 
 }  // namespace hpc::client

@@ -20,6 +20,8 @@ using ::hpc::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+constexpr uid_t kAda = 1000;
+
 Environment Of(std::map<std::string, std::string> values) {
   return [values](const char* name) -> const char* {
     const auto found = values.find(name);
@@ -51,37 +53,52 @@ class DiscoveryTest : public ::testing::Test {
 
 TEST_F(DiscoveryTest, TheCommandLineComesBeforeTheEnvironment) {
   const auto endpoint =
-      FindCoordinator("10.0.0.1:99", Of({{"HPC_COORDINATOR", "unix:/elsewhere"}}));
+      FindCoordinator("10.0.0.1:99", Of({{"HPC_COORDINATOR", "unix:/elsewhere"}}), kAda);
   ASSERT_OK(endpoint);
   EXPECT_EQ(endpoint->ToString(), "10.0.0.1:99");
 }
 
 TEST_F(DiscoveryTest, TheEnvironmentNamesEitherForm) {
-  EXPECT_EQ(FindCoordinator("", Of({{"HPC_COORDINATOR", "unix:/a/b"}}))->path, "/a/b");
-  EXPECT_EQ(FindCoordinator("", Of({{"HPC_COORDINATOR", "pc1"}}))->ToString(), "pc1:7077");
+  EXPECT_EQ(FindCoordinator("", Of({{"HPC_COORDINATOR", "unix:/a/b"}}), kAda)->path, "/a/b");
+  EXPECT_EQ(FindCoordinator("", Of({{"HPC_COORDINATOR", "pc1"}}), kAda)->ToString(), "pc1:7077");
 }
 
 TEST_F(DiscoveryTest, AUsersOwnSocketIsFound) {
   ASSERT_OK(MakeDirs(dir_ + "/hpc"));
   const UniqueFd listener = Listen(dir_ + "/hpc/coordinator.sock");
-  const auto endpoint = FindCoordinator("", Of({{"XDG_RUNTIME_DIR", dir_}}));
+  const auto endpoint = FindCoordinator("", Of({{"XDG_RUNTIME_DIR", dir_}}), kAda);
   ASSERT_OK(endpoint);
   EXPECT_TRUE(endpoint->is_unix);
 }
 
+TEST_F(DiscoveryTest, ASocketThatNobodyListensAtIsPassedOver) {
+  ASSERT_OK(MakeDirs(dir_ + "/hpc"));
+  Listen(dir_ + "/hpc/coordinator.sock");
+  ASSERT_OK(MakeDirs(dir_ + "/hpc/coordinator"));
+  const std::string live = dir_ + "/hpc/coordinator/coordinator.sock";
+  const UniqueFd listener = Listen(live);
+  const auto endpoint =
+      FindCoordinator("", Of({{"XDG_RUNTIME_DIR", dir_}, {"XDG_STATE_HOME", dir_}}), kAda);
+  ASSERT_OK(endpoint);
+  EXPECT_EQ(endpoint->path, live);
+}
+
 TEST_F(DiscoveryTest, NoneAtAllSaysWhereItLookedAndWhatToDo) {
   if (access("/run/hpc/coordinator.sock", F_OK) == 0) GTEST_SKIP() << "a coordinator runs here";
-  EXPECT_THAT(FindCoordinator("", Of({{"XDG_RUNTIME_DIR", dir_}})),
+  ASSERT_OK(MakeDirs(dir_ + "/hpc"));
+  Listen(dir_ + "/hpc/coordinator.sock");
+  EXPECT_THAT(FindCoordinator("", Of({{"XDG_RUNTIME_DIR", dir_}, {"HOME", "/nowhere"}}), kAda),
               StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("/run/hpc/coordinator.sock or " + dir_),
+                       AllOf(HasSubstr(dir_ + "/hpc/coordinator.sock (nobody listens), "),
+                             HasSubstr("/run/hpc/coordinator.sock (no such socket)"),
                              HasSubstr("HPC_COORDINATOR=unix:PATH"))));
 }
 
 TEST_F(DiscoveryTest, ABadAddressIsNamedWithItsSource) {
-  EXPECT_THAT(FindCoordinator("pc1:port", Of({})),
+  EXPECT_THAT(FindCoordinator("pc1:port", Of({}), kAda),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("--coordinator: 'pc1:port'"), HasSubstr("unix:PATH"))));
-  EXPECT_THAT(FindCoordinator("", Of({{"HPC_COORDINATOR", "unix:"}})),
+  EXPECT_THAT(FindCoordinator("", Of({{"HPC_COORDINATOR", "unix:"}}), kAda),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HPC_COORDINATOR: 'unix:'")));
 }
 

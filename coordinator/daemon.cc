@@ -54,6 +54,8 @@ void SayReady(const Options& options, const Server& server) {
     LogWarning(absl::StrCat("INSECURE: anyone who can reach ", server.address(),
                             " can run programs on every node"));
   }
+  LogInfo("users of this machine reach it by its socket",
+          {{"HPC_COORDINATOR", absl::StrCat("unix:", options.socket)}});
   NotifyReadyFd(options.ready_fd, line);
   NotifySystemd("READY=1");
 }

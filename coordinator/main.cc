@@ -1,18 +1,20 @@
 // hpc-coordinator: see `hpc-coordinator --help` and docs/DESIGN.md.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/coordinator_paths.h"
 #include "common/log.h"
 #include "coordinator/daemon.h"
 #include "coordinator/options.h"
 
 int main(int argc, char** argv) {
   const hpc::coordinator::ParsedOptions parsed =
-      hpc::coordinator::ParseOptions(argc, argv, geteuid() == 0);
+      hpc::coordinator::ParseOptions(argc, argv, hpc::DefaultCoordinatorPaths(geteuid(), getenv));
   if (parsed.answer) {
     fputs(parsed.answer->text.c_str(), parsed.answer->error ? stderr : stdout);
     return parsed.answer->error ? 2 : 0;

@@ -11,9 +11,6 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr char kDefaultStateDir[] = "/var/lib/hpc/coordinator";
-constexpr char kDefaultSocket[] = "/run/hpc/coordinator.sock";
-
 constexpr char kDescription[] =
     "The coordinator of an hpcctl cluster: tracks its nodes, queues runs and places gangs.\n"
     "Users of this machine reach it by its Unix socket; workers and users of other machines by\n"
@@ -27,7 +24,7 @@ constexpr char kFooter[] =
     "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077 --insecure\n";
 
 struct Texts {
-  std::string state_dir = kDefaultStateDir;
+  std::string state_dir;
   std::string listen;
   std::string socket;
   bool insecure = false;
@@ -38,7 +35,7 @@ struct Texts {
   std::string wake_hook;
 };
 
-void Declare(CLI::App* app, Texts* texts) {
+void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
   app->add_option("--state-dir", texts->state_dir, "Where everything is kept; made if missing")
       ->envname("HPC_COORDINATOR_STATE_DIR")
       ->capture_default_str();
@@ -46,8 +43,8 @@ void Declare(CLI::App* app, Texts* texts) {
                   "ADDR:PORT for workers and clients on other machines; port 0: any free one")
       ->envname("HPC_COORDINATOR_LISTEN");
   app->add_option("--socket", texts->socket,
-                  "Path of the Unix socket (default: coordinator.sock in the state directory; "
-                  "/run/hpc/coordinator.sock for root with the default state directory)")
+                  absl::StrCat("Path of the Unix socket (default: ", default_socket,
+                               "; with another state directory coordinator.sock in that)"))
       ->envname("HPC_COORDINATOR_SOCKET");
   app->add_flag("--insecure", texts->insecure,
                 "Accept anybody who can reach the address of --listen")
@@ -88,7 +85,7 @@ absl::StatusOr<absl::Duration> ParseSpan(const char* option, const std::string& 
   return span;
 }
 
-absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
+absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaults) {
   Options options;
   options.state_dir = texts.state_dir;
   if (!texts.listen.empty()) {
@@ -106,9 +103,8 @@ absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
   }
   options.socket = texts.socket;
   if (options.socket.empty()) {
-    options.socket = is_root && texts.state_dir == kDefaultStateDir
-                         ? kDefaultSocket
-                         : absl::StrCat(texts.state_dir, "/coordinator.sock");
+    options.socket =
+        texts.state_dir == defaults.state_dir ? defaults.socket : SocketIn(texts.state_dir);
   }
   options.ready_fd = texts.ready_fd;
   HPC_ASSIGN_OR_RETURN(options.lease,
@@ -126,11 +122,12 @@ absl::StatusOr<Options> Check(const Texts& texts, bool is_root) {
 
 }  // namespace
 
-ParsedOptions ParseOptions(int argc, const char* const* argv, bool is_root) {
+ParsedOptions ParseOptions(int argc, const char* const* argv, const CoordinatorPaths& defaults) {
   CLI::App app(kDescription, "hpc-coordinator");
   app.footer(kFooter);
   Texts texts;
-  Declare(&app, &texts);
+  texts.state_dir = defaults.state_dir;
+  Declare(&app, defaults.socket, &texts);
   AddTomlConfig(&app);
   ParsedOptions parsed;
   try {
@@ -146,7 +143,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv, bool is_root) {
         absl::StrCat("hpc-coordinator: ", error.what(), "; see hpc-coordinator --help\n"), true};
     return parsed;
   }
-  absl::StatusOr<Options> options = Check(texts, is_root);
+  absl::StatusOr<Options> options = Check(texts, defaults);
   if (options.ok()) {
     parsed.options = *std::move(options);
   } else {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/coordinator_paths.h"
 #include "common/endpoint.h"
 #include "common/log.h"
 
@@ -34,8 +35,8 @@ struct ParsedOptions {
   std::optional<Answer> answer;
 };
 
-// `is_root` decides where the socket is by default.
-ParsedOptions ParseOptions(int argc, const char* const* argv, bool is_root);
+// `defaults`: what is not said otherwise. With another state directory the socket is in that.
+ParsedOptions ParseOptions(int argc, const char* const* argv, const CoordinatorPaths& defaults);
 
 }  // namespace hpc::coordinator
 

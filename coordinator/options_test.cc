@@ -14,21 +14,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ParsedOptions ParseAs(bool is_root, std::vector<const char*> arguments) {
+ParsedOptions Parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "hpc-coordinator");
-  return ParseOptions(static_cast<int>(arguments.size()), arguments.data(), is_root);
+  return ParseOptions(static_cast<int>(arguments.size()), arguments.data(),
+                      {"/default/state", "/default/socket"});
 }
 
-ParsedOptions Parse(std::vector<const char*> arguments) { return ParseAs(false, arguments); }
+TEST(Options, WithoutAnyTheDefaultsHold) {
+  EXPECT_EQ(Parse({}).options.state_dir, "/default/state");
+  EXPECT_EQ(Parse({}).options.socket, "/default/socket");
+}
 
-TEST(Options, TheSocketIsInTheStateDirectoryByDefault) {
+TEST(Options, AnotherStateDirectoryHoldsTheSocketToo) {
   EXPECT_EQ(Parse({"--state-dir", "/srv/hpc"}).options.socket, "/srv/hpc/coordinator.sock");
-}
-
-TEST(Options, RootWithoutAnyOptionUsesTheSystemsPlaces) {
-  const Options options = ParseAs(true, {}).options;
-  EXPECT_EQ(options.state_dir, "/var/lib/hpc/coordinator");
-  EXPECT_EQ(options.socket, "/run/hpc/coordinator.sock");
+  EXPECT_EQ(Parse({"--state-dir", "/srv/hpc", "--socket", "/s"}).options.socket, "/s");
 }
 
 TEST(Options, ListeningInPlainTextMustBeAskedForInWords) {

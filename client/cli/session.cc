@@ -25,7 +25,7 @@ absl::Status NotProtected(const Endpoint& endpoint) {
 
 absl::StatusOr<Client*> Session::Connect() {
   if (client_ != nullptr) return client_.get();
-  absl::StatusOr<Endpoint> endpoint = FindCoordinator(global_.coordinator, environment_);
+  absl::StatusOr<Endpoint> endpoint = FindCoordinator(global_.coordinator, environment_, geteuid());
   if (absl::IsInvalidArgument(endpoint.status())) {
     return UsageError(absl::string_view(endpoint.status().message()));
   }
