@@ -170,8 +170,11 @@ std::string EnvironmentStory(const v1::RunDetail& detail) {
   std::string out;
   for (const v1::Placement& placement : detail.placements()) {
     if (placement.added_env().empty()) continue;
-    absl::StrAppend(&out, out.empty() ? "" : "\n", "Attempt ", placement.attempt(), " on ",
-                    placement.node(), ", rank ", placement.first_rank(), "\n");
+    const int first = placement.first_rank();
+    absl::StrAppend(
+        &out, out.empty() ? "" : "\n", "Attempt ", placement.attempt(), " on ", placement.node(),
+        ", rank ", first,
+        placement.ranks() < 2 ? "" : absl::StrCat(" to ", first + placement.ranks() - 1), "\n");
     for (const std::string& pair : Joined(placement.added_env())) {
       absl::StrAppend(&out, "  ", OneLine(pair), "\n");
     }

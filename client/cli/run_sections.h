@@ -13,7 +13,8 @@ namespace hpc::client {
 // same, with one array for each table.
 std::string RunStory(const v1::RunDetail& detail, const ListingForm& form);
 
-// For people: the variables that the first rank of each node was given, one a line.
+// For people: the variables that the ranks of each node were given, one a line; where they differ,
+// the values of all, by commas.
 std::string EnvironmentStory(const v1::RunDetail& detail);
 
 // `words` as one line that a shell would read as the same words.

@@ -56,6 +56,7 @@ v1::RunDetail Failed() {
   other->set_attempt(1);
   other->set_node("pc3");
   other->set_first_rank(2);
+  other->set_ranks(3);
   Add(other->mutable_facts(), "torch", "2.13.0");
   Add(other->mutable_added_env(), "GLOO_SOCKET_IFNAME", "eth1");
   v1::Rank* rank = d.add_ranks();
@@ -120,7 +121,7 @@ TEST(RunSectionsTest, VariablesAreListedWhenAskedFor) {
             "Attempt 1 on pc2, rank 0\n"
             "  GLOO_SOCKET_IFNAME=eth0\n"
             "\n"
-            "Attempt 1 on pc3, rank 2\n"
+            "Attempt 1 on pc3, rank 2 to 4\n"
             "  GLOO_SOCKET_IFNAME=eth1\n");
 }
 
