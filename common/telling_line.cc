@@ -31,7 +31,7 @@ bool NamesAnException(absl::string_view line) {
 
 absl::string_view TellingLine(absl::string_view text) {
   absl::string_view last, exception;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, absl::ByAnyChar("\r\n"))) {
     line = WithoutRank(absl::StripAsciiWhitespace(line));
     if (line.empty()) continue;
     last = line;

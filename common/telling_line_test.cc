@@ -18,5 +18,9 @@ TEST(TellingLineTest, TheExceptionTellsMoreThanWhatIsPrintedAroundIt) {
   EXPECT_EQ(TellingLine(" \n"), "");
 }
 
+TEST(TellingLineTest, AProgressBarsLastStateIsALine) {
+  EXPECT_EQ(TellingLine("\r10%\r20%\rout of disk"), "out of disk");
+}
+
 }  // namespace
 }  // namespace hpc

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/listing.h"
 #include "client/cli/words.h"
 #include "common/status_macros.h"
 
@@ -48,7 +49,7 @@ void Follower::ShowProgress(const v1::RunUpdate& update) {
 void ReportOutcome(Session* session, const v1::Run& run) {
   if (run.state() == v1::RUN_STATE_SUCCEEDED) return;
   std::string text = absl::StrCat("run ", run.id(), " ", Word(run.state()));
-  if (!run.reason().empty()) absl::StrAppend(&text, ": ", run.reason());
+  if (!run.reason().empty()) absl::StrAppend(&text, ": ", OneLine(run.reason()));
   absl::StrAppend(&text, "\n  hpcctl why ", run.id(), "    the decisions that led there",
                   "\n  hpcctl logs ", run.id(), "   its output");
   session->Notice(text);
