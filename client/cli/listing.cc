@@ -177,12 +177,13 @@ void Listing::AppendRow(size_t first_cell, absl::string_view text, std::string* 
     absl::string_view shown = text.substr(begin - offset, cell.end - begin);
     begin = cell.end;
     const bool last = i + 1 == widths_.size();
-    if (last && form_.width > 0 && used + cell.width > form_.width) {
-      shown = FirstColumns(shown, std::max(8, form_.width - used));
-    }
+    const int32_t room = std::max(8, form_.width - used);
+    const bool cut = last && form_.width > 0 && cell.width > room;
+    if (cut) shown = FirstColumns(shown, room - 1);
     const bool coloured = form_.colours && cell.colour != Colour::kNone;
     if (coloured) out->append(Begin(cell.colour).data(), Begin(cell.colour).size());
     out->append(shown.data(), shown.size());
+    if (cut) *out += "…";
     if (coloured) out->append(kEndColour.data(), kEndColour.size());
     if (!last) out->append(static_cast<size_t>(widths_[i] - cell.width) + 2, ' ');
     used += widths_[i] + 2;

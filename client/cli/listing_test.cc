@@ -42,7 +42,7 @@ TEST(ListingTest, ColoursDoNotChangeTheAlignment) {
 TEST(ListingTest, TheLastColumnIsCutToTheTerminal) {
   Listing listing({{"a", "A"}, {"b", "B"}}, {.width = 20});
   listing.Text("abcde").Text("0123456789abcdefghij").EndRow();
-  EXPECT_EQ(listing.Finish(), "A      B\nabcde  0123456789abc\n");
+  EXPECT_EQ(listing.Finish(), "A      B\nabcde  0123456789ab…\n");
 }
 
 TEST(ListingTest, AnEmptyListingIsAnEmptyArray) {
