@@ -37,10 +37,11 @@ void CancelOnInterrupt::OnSignal(int count) {
   absl::MutexLock lock(&mutex_);
   if (client_ == nullptr) _exit(128 + SIGINT);
   if (run_ == 0 || count > 1) return client_->Interrupt();
-  session_->Interject(absl::StrCat("cancelling run ", run_, "; Ctrl-C again leaves it to itself"));
-  canceller_ = std::thread([client = client_, run = run_] {
+  session_->Interject(
+      absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
+  canceller_ = std::thread([this, client = client_, run = run_] {
     // A refusal means that the run is over, which whoever follows it hears anyway.
-    client->Cancel(run).IgnoreError();
+    asked_ = client->Cancel(run).ok();
   });
 }
 

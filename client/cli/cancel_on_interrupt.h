@@ -3,6 +3,7 @@
 #ifndef HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
 #define HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -24,6 +25,8 @@ class CancelOnInterrupt {
   void SetClient(Client* client);
   // Until there is a run, one signal is enough to leave.
   void SetRun(int64_t run);
+  // Whether the coordinator knows that the run is to end.
+  bool asked() const { return asked_; }
 
  private:
   void OnSignal(int count);
@@ -32,6 +35,7 @@ class CancelOnInterrupt {
   absl::Mutex mutex_;
   Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
   int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> asked_ = false;
   // A call that may wait for the coordinator to come back, while the next signal must be heard.
   std::thread canceller_;
   std::unique_ptr<Interrupts> interrupts_;

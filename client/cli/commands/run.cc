@@ -23,7 +23,7 @@ class RunCommand : public Command {
         "without a GPU with one process. Processes get their place in the gang from torchrun's\n"
         "variables (RANK, WORLD_SIZE, MASTER_ADDR ...) and start together or not at all.\n\n"
         "The exit code is the run's own: 0, or that of the process that failed first. Ctrl-C once\n"
-        "cancels the run and waits for its end; twice leaves it running.");
+        "cancels the run and waits for its end; twice does not wait.");
     DeclareRunOptions(options, &run_);
     options->Group("How it is followed");
     options->Flag("--detach", &detach_, "print the run's number and do not wait");
@@ -54,7 +54,7 @@ class RunCommand : public Command {
     interrupts.SetRun(*id);
     Follower follower(session, *id, LabellingAsked());
     const absl::StatusOr<int> code_of_run = follower.FollowToEnd(client);
-    if (absl::IsCancelled(code_of_run.status())) return Left(session, *id);
+    if (absl::IsCancelled(code_of_run.status())) return Left(session, *id, interrupts.asked());
     return code_of_run;
   }
 
@@ -82,10 +82,15 @@ class RunCommand : public Command {
     return kExitDetached;
   }
 
-  static int Left(Session* session, int64_t id) {
-    session->Notice(absl::StrCat("left run ", id, " to itself. 'hpcctl logs -f ", id,
-                                 "' follows it, 'hpcctl wait ", id,
-                                 "' waits for it, 'hpcctl cancel ", id, "' ends it"));
+  static int Left(Session* session, int64_t id, bool asked_to_end) {
+    if (asked_to_end) {
+      session->Notice(absl::StrCat("left run ", id, ", which is being cancelled. 'hpcctl wait ", id,
+                                   "' waits for its end"));
+    } else {
+      session->Notice(absl::StrCat("left run ", id, " to itself. 'hpcctl logs -f ", id,
+                                   "' follows it, 'hpcctl wait ", id,
+                                   "' waits for it, 'hpcctl cancel ", id, "' ends it"));
+    }
     return kExitDetached;
   }
 
