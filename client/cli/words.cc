@@ -1,6 +1,7 @@
 #include "client/cli/words.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/signal_name.h"
 
 namespace hpc::client {
 
@@ -96,7 +97,7 @@ std::string NodeRange(int min_nodes, int max_nodes) {
 
 std::string ExitWords(const v1::Rank& rank) {
   if (!rank.has_exit()) return rank.ended_at_us() == 0 ? "running" : "unknown";
-  std::string words = rank.exit().has_signal() ? absl::StrCat("signal ", rank.exit().signal())
+  std::string words = rank.exit().has_signal() ? SignalName(rank.exit().signal())
                                                : absl::StrCat("code ", rank.exit().exit_code());
   if (rank.exit().after_stop()) words += " after stop";
   return words;

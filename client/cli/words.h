@@ -33,7 +33,7 @@ Colour ColourOfNode(const std::string& state);
 // "2" or "2:4".
 std::string NodeRange(int min_nodes, int max_nodes);
 
-// "exit code 3", "signal 9", "running".
+// "code 3", "SIGKILL", "SIGTERM after stop", "running".
 std::string ExitWords(const v1::Rank& rank);
 
 }  // namespace hpc::client

@@ -9,9 +9,6 @@
 
 namespace hpc::coordinator {
 
-// "SIGKILL", or "signal 42" where it has no name that everybody knows.
-std::string SignalName(int32_t signal);
-
 // "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Of the message
 // only its telling line.
 std::string ExitWords(const RankExit& exit);
