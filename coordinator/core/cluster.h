@@ -218,11 +218,12 @@ class Cluster {
   struct NodeView {
     NodeRecord record;
     Link link = Link::kNever;
-    std::string state;                 // one word for tables: "idle", "busy", "reclaimed", ...
-    std::vector<AttemptRef> attempts;  // that hold devices there
-    std::vector<int32_t> free_devices;
+    std::string state;   // one word for tables: "idle", "busy", "reclaimed", ...
+    std::string reason;  // for the state, in words that are true now; "" where it needs none
+    std::vector<AttemptRef> attempts;   // that hold devices there
+    std::vector<int32_t> free_devices;  // that a run can get, if only by waking the node
   };
-  std::vector<NodeView> Nodes() const;  // by name
+  std::vector<NodeView> Nodes(Now now) const;  // by name
   struct Totals {
     int32_t nodes = 0, nodes_connected = 0, devices = 0, devices_free = 0;
     int32_t queued = 0, running = 0;

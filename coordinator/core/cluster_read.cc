@@ -26,7 +26,7 @@ std::optional<NodeRecord> Cluster::FindNode(const std::string& name) const {
 
 std::vector<std::string> Cluster::NodeNames() const { return impl_->state.nodes.Names(); }
 
-std::vector<Cluster::NodeView> Cluster::Nodes() const {
+std::vector<Cluster::NodeView> Cluster::Nodes(Now now) const {
   std::vector<NodeView> views;
   views.reserve(impl_->state.nodes.size());
   for (const auto& [name, node] : impl_->state.nodes.by_name()) {
@@ -34,8 +34,9 @@ std::vector<Cluster::NodeView> Cluster::Nodes() const {
     view.record = node->record;
     view.link = node->lost ? Link::kLost : node->seen ? Link::kConnected : Link::kNever;
     view.state = NodeStateWord(*node);
+    view.reason = NodeReason(*node, now);
     for (const Holding& holding : node->holdings) view.attempts.push_back(holding.ref);
-    view.free_devices = node->FreeDevices();
+    if (node->ReadyForWork() || node->Wakeable()) view.free_devices = node->FreeDevices();
   }
   return views;
 }

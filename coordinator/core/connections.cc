@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "coordinator/core/fit.h"
 #include "coordinator/core/held.h"
+#include "coordinator/core/node_words.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -65,14 +66,12 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));
   if (is_new) {
-    node->record.reason = absl::StrCat("joined from ", has);
-    turn.Event(event::kNodeJoined, About(node->name()), node->record.reason);
+    turn.Event(event::kNodeJoined, About(node->name()), absl::StrCat("joined from ", has));
   } else {
     std::string text = absl::StrCat("connected from ", has);
     if (rebooted) absl::StrAppend(&text, "; it has restarted");
     if (hello.resumed) absl::StrAppend(&text, "; it was suspended");
     if (was_seen) absl::StrAppend(&text, "; not heard for ", HumanDuration(silent));
-    node->record.reason = text;
     turn.Event(event::kNodeConnected, About(node->name()), text);
   }
   turn.Save(node->record);
@@ -103,11 +102,8 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
-  const absl::Duration left = node->lease.deadline() - turn.mono();
-  node->record.reason = absl::StrCat(reset ? "its worker is gone" : "its connection broke",
-                                     "; lost unless it is back within ", HumanDuration(left));
   turn.Save(node->record);
-  turn.Event(event::kNodeDisconnected, About(node->name()), node->record.reason,
+  turn.Event(event::kNodeDisconnected, About(node->name()), NodeReason(*node, turn.now()),
              Severity::kWarning);
 }
 
@@ -155,7 +151,6 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
 void Connections::Lost(Turn& turn, Node* node) {
   node->lost = true;
   const std::string why = WhyLost(turn, *node);
-  node->record.reason = why;
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
   gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why, Fence(*node));

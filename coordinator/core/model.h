@@ -269,7 +269,7 @@ struct NodeRecord {
   absl::Time reclaimed_until = absl::InfiniteFuture();
   std::string reclaim_reason;
   Power power = Power::kOn;
-  std::string reason;  // in words, of the newest change
+  std::string reason;  // in words, for the state of its power; "" while it is on
   absl::Time first_seen;
   absl::Time last_seen;
 

@@ -1,5 +1,7 @@
 #include "coordinator/core/node_words.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 
@@ -11,6 +13,25 @@ std::string NodeStateWord(const Node& node) {
   if (!node.connected) return node.seen ? "reconnecting" : "unknown";
   if (node.record.reclaimed) return node.holdings.empty() ? "reclaimed" : "returning";
   return node.holdings.empty() ? "idle" : "busy";
+}
+
+std::string NodeReason(const Node& node, Now now) {
+  const NodeRecord& record = node.record;
+  if (record.power != Power::kOn) return record.reason;
+  if (!node.seen) return "has not connected since the coordinator was started";
+  if (node.lost)
+    return absl::StrCat("not heard for ", HumanDuration(now.mono - node.lease.heard()));
+  if (!node.connected) {
+    const absl::Duration left = std::max(node.lease.deadline() - now.mono, absl::ZeroDuration());
+    return absl::StrCat(node.lease.was_reset() ? "its worker is gone" : "its connection broke",
+                        "; lost unless it is back within ", HumanDuration(left));
+  }
+  if (!record.reclaimed) return "";
+  return absl::StrCat("its owner has taken it back", record.reclaim_reason.empty() ? "" : ": ",
+                      record.reclaim_reason,
+                      record.reclaimed_until == absl::InfiniteFuture()
+                          ? ", until it is lent"
+                          : ", for another " + HumanDuration(record.reclaimed_until - now.wall));
 }
 
 std::string WhyNotUsable(const Node& node, absl::Time now) {

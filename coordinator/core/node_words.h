@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "coordinator/core/node_table.h"
 
 namespace hpc::coordinator {
@@ -12,6 +13,10 @@ namespace hpc::coordinator {
 // One word: "idle", "busy", "reclaimed", "off", "waking", "draining", "falling-asleep", "lost",
 // "returning" (to its owner), "reconnecting", "unknown".
 std::string NodeStateWord(const Node& node);
+
+// Why it is in that state, in words that are true now: "its owner has taken it back, for another
+// 2 h", "not heard for 17 s". "" where nothing is to be said.
+std::string NodeReason(const Node& node, Now now);
 
 // Why the node cannot be given work now: "is reclaimed by its owner for another 2 h", "is lost".
 // "" if it can.

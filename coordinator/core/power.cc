@@ -81,7 +81,7 @@ absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) 
   node->leave_alone = false;
   switch (node->record.power) {
     case Power::kDraining:
-      Set(turn, node, Power::kOn, why);
+      Set(turn, node, Power::kOn);
       turn.Event(event::kNodeWake, About(node->name()), why + "; it had not gone to sleep yet");
       return absl::OkStatus();
     case Power::kFallingAsleep:
@@ -156,18 +156,18 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     const std::string text =
         slept ? absl::StrCat("is awake, ", HumanDuration(took), " after the first packet")
               : "is here: it had not been off";
-    Set(turn, node, Power::kOn, text);
+    Set(turn, node, Power::kOn);
     turn.Event(event::kNodeAwake, About(node->name()), text);
   } else if (slept) {
-    Set(turn, node, Power::kOn, "came back by itself");
+    Set(turn, node, Power::kOn);
     turn.Event(event::kNodeAwake, About(node->name()), "came back by itself");
   } else if (was == Power::kFallingAsleep) {
-    Set(turn, node, Power::kOn, "did not go to sleep");
+    Set(turn, node, Power::kOn);
     turn.Event(event::kNodeSleepFailed, About(node->name()),
                "was told to sleep, and is back without having slept", Severity::kWarning);
   } else {
-    Set(turn, node, Power::kOn, "is here again: it had not been off");
-    turn.Event(event::kNodeAwake, About(node->name()), node->record.reason);
+    Set(turn, node, Power::kOn);
+    turn.Event(event::kNodeAwake, About(node->name()), "is here again: it had not been off");
   }
   gangs_->NodeReady(turn, *node);
 }
@@ -192,7 +192,7 @@ bool PowerControl::Gone(Turn& turn, Node* node) {
       TurnOff(turn, node, "has gone to sleep");
       return true;
     case Power::kDraining:
-      Set(turn, node, Power::kOn, "lost while it was drained for sleep");
+      Set(turn, node, Power::kOn);
       return false;
     case Power::kOn:
       return false;
@@ -221,7 +221,7 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
       [[fallthrough]];
     case Power::kOff:
       if (!still_here) return;
-      Set(turn, node, Power::kOn, "did not go to sleep");
+      Set(turn, node, Power::kOn);
       node->wake_when_off = false;
       turn.Event(event::kNodeSleepFailed, About(node->name()),
                  absl::StrCat("is still here ", HumanDuration(state_->options.sleep_timeout),
@@ -240,7 +240,7 @@ void PowerControl::Restore(Turn& turn, Node* node) {
     case Power::kOff:
       return;
     case Power::kDraining:
-      return Set(turn, node, Power::kOn, "not asleep: the coordinator restarted meanwhile");
+      return Set(turn, node, Power::kOn);
     case Power::kFallingAsleep:
     case Power::kWaking:
       return Set(turn, node, Power::kOff, "off: the coordinator restarted meanwhile");

@@ -40,7 +40,8 @@ class PowerControl {
   void Restore(Turn& turn, Node* node);
 
  private:
-  void Set(Turn& turn, Node* node, Power power, std::string reason);
+  // `reason`: for a state other than on.
+  void Set(Turn& turn, Node* node, Power power, std::string reason = "");
   void TurnOff(Turn& turn, Node* node, const std::string& why);
   void StartWaking(Turn& turn, Node* node, const std::string& why);
   void SendPacket(Turn& turn, Node* node);

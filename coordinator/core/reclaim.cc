@@ -29,7 +29,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool
   record.reclaim_reason = request.reason;
   record.reclaimed_until =
       request.duration.has_value() ? turn.wall() + *request.duration : absl::InfiniteFuture();
-  record.reason = ReclaimWords(request);
+  const std::string words = ReclaimWords(request);
   turn.Save(record);
   ArmLend(turn, node);
   if (!by_node) TellNode(turn, *node);
@@ -37,15 +37,15 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool
   node->returning = true;
   node->reclaim_asked = turn.mono();
   state_->capacity_changed = true;
-  std::string text = record.reason;
+  std::string text = words;
   if (!node->holdings.empty()) {
     absl::StrAppend(&text, "; stops ", Count(static_cast<int64_t>(node->holdings.size()), "run"),
                     " there");
   }
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
-  gangs_->StopAllOn(turn, *node,
-                    {AttemptOutcome::kReclaimed,
-                     absl::StrCat(node->name(), " was ", ReclaimWords(request)), request.grace});
+  gangs_->StopAllOn(
+      turn, *node,
+      {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words), request.grace});
   DevicesReturned(turn, node);
 }
 
@@ -66,10 +66,10 @@ void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) 
   record.reclaimed = false;
   record.reclaimed_until = absl::InfiniteFuture();
   record.reclaim_reason.clear();
-  record.reason = who.empty() ? "lent" : absl::StrCat("lent by ", who);
   node->returning = false;
   turn.Save(record);
-  turn.Event(event::kNodeLent, About(node->name()), record.reason);
+  turn.Event(event::kNodeLent, About(node->name()),
+             who.empty() ? "lent" : absl::StrCat("lent by ", who));
   state_->timers.Stop(Alarm::kLend, node->number);
   state_->capacity_changed = true;
   if (!by_node) TellNode(turn, *node);

@@ -43,6 +43,7 @@ class Turn {
   Turn(Now now, Effects* effects, EventCounter* events)
       : now_(now), effects_(effects), events_(events) {}
 
+  Now now() const { return now_; }
   MonoTime mono() const { return now_.mono; }
   absl::Time wall() const { return now_.wall; }
 

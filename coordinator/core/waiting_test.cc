@@ -148,12 +148,54 @@ TEST(NodeViewTest, ShowsWhatHoldsTheDevices) {
   ClusterTester c;
   ASSERT_OK(c.Hello(HelloOf("pc1", 3)));
   const RunId run = c.Submit(Gpus(2));
-  const std::vector<Cluster::NodeView> views = c.cluster().Nodes();
-  ASSERT_EQ(views.size(), 1);
-  EXPECT_EQ(views[0].state, "busy");
-  EXPECT_EQ(views[0].link, Link::kConnected);
-  EXPECT_THAT(views[0].attempts, ElementsAre(AttemptRef{run, 1}));
-  EXPECT_THAT(views[0].free_devices, ElementsAre(2));
+  const Cluster::NodeView view = c.View("pc1");
+  EXPECT_EQ(view.state, "busy");
+  EXPECT_EQ(view.link, Link::kConnected);
+  EXPECT_THAT(view.attempts, ElementsAre(AttemptRef{run, 1}));
+  EXPECT_THAT(view.free_devices, ElementsAre(2));
+}
+
+TEST(NodeViewTest, ReasonIsTrueNowOrEmpty) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  EXPECT_EQ(c.View("pc1").reason, "") << "it is on and ready";
+  c.Disconnect("pc1", /*reset=*/false);
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.View("pc1").reason, "its connection broke; lost unless it is back within 4 s");
+  c.Pass(absl::Seconds(10));
+  EXPECT_EQ(c.View("pc1").reason, "not heard for 12 s");
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_EQ(c.View("pc1").reason, "") << "what it was lost for is over";
+  ASSERT_OK(c.Sleep("pc1"));
+  EXPECT_EQ(c.View("pc1").reason, "asked to sleep by anna");
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_EQ(c.View("pc1").reason, "") << "it did not sleep, but that is past";
+}
+
+TEST(NodeViewTest, ReclaimedNodeOffersNothingAndSaysForHowLong) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Reclaim("pc1", absl::Hours(1)));
+  c.Pass(absl::Minutes(10));
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_EQ(c.View("pc1").reason, "its owner has taken it back: a game, for another 50 min");
+  EXPECT_THAT(c.View("pc1").free_devices, ElementsAre());
+  ASSERT_OK(c.Lend("pc1"));
+  EXPECT_EQ(c.View("pc1").reason, "");
+  EXPECT_THAT(c.View("pc1").free_devices, ElementsAre(0));
+  ASSERT_OK(c.Reclaim("pc1"));
+  EXPECT_EQ(c.View("pc1").reason, "its owner has taken it back: a game, until it is lent");
+}
+
+TEST(NodeViewTest, SleepingNodeOffersWhatItHasAndALostOneNothing) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  c.Pass(absl::Seconds(6), {"pc1", "pc2"});
+  EXPECT_EQ(c.View("pc1").state, "off");
+  EXPECT_THAT(c.View("pc1").free_devices, ElementsAre(0)) << "it is woken for work";
+  EXPECT_EQ(c.View("pc2").state, "lost");
+  EXPECT_THAT(c.View("pc2").free_devices, ElementsAre());
 }
 
 }  // namespace

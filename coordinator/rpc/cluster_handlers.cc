@@ -91,7 +91,7 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
 }
 
 absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name) {
-  for (const Cluster::NodeView& node : engine_->cluster().Nodes()) {
+  for (const Cluster::NodeView& node : engine_->cluster().Nodes(engine_->now())) {
     if (node.record.name != name) continue;
     EventFilter filter;
     filter.node = name;

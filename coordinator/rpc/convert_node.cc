@@ -101,7 +101,7 @@ v1::Node ToProto(const Cluster::NodeView& node) {
   const NodeRecord& record = node.record;
   out.set_name(record.name);
   out.set_state(node.state);
-  out.set_reason(record.reason);
+  out.set_reason(node.reason);
   out.set_address(record.address);
   *out.mutable_inventory() = ToProto(record.inventory);
   out.set_reclaimed(record.reclaimed);

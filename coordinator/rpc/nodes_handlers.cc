@@ -27,7 +27,7 @@ void NodesHandlers::List(const Caller&, const v1::ListNodesRequest&,
                          Reply<v1::ListNodesResponse> reply) {
   engine_->AfterCommit([this, reply] {
     v1::ListNodesResponse response;
-    for (const Cluster::NodeView& view : engine_->cluster().Nodes()) {
+    for (const Cluster::NodeView& view : engine_->cluster().Nodes(engine_->now())) {
       v1::Node* node = response.add_nodes();
       *node = ToProto(view);
       usage_->AddTo(node);

@@ -53,7 +53,7 @@ std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string
 
 std::string ExplainNode(const Cluster::NodeView& node) {
   std::string out = node.state;
-  if (!node.record.reason.empty()) absl::StrAppend(&out, ": ", node.record.reason);
+  if (!node.reason.empty()) absl::StrAppend(&out, ": ", node.reason);
   std::vector<std::string> attempts;
   for (const AttemptRef& ref : node.attempts) attempts.push_back(ref.ToString());
   if (!attempts.empty()) absl::StrAppend(&out, "; its devices are used by ", JoinWords(attempts));

@@ -45,7 +45,7 @@ TEST(ExplainNode, SaysItsStateReasonAndWhatRunsThere) {
   Cluster::NodeView node;
   node.record.name = "pc2";
   node.state = "reclaimed";
-  node.record.reason = "its owner plays";
+  node.reason = "its owner plays";
   EXPECT_EQ(ExplainNode(node), "reclaimed: its owner plays");
   node.attempts = {{12, 2}};
   EXPECT_EQ(ExplainNode(node), "reclaimed: its owner plays; its devices are used by 12.2");

@@ -334,11 +334,12 @@ std::vector<std::string> ClusterTester::nodes_of(RunId run) const {
   return names;
 }
 
-std::string ClusterTester::NodeState(const std::string& name) const {
-  for (const Cluster::NodeView& view : cluster_->Nodes()) {
-    if (view.record.name == name) return view.state;
+Cluster::NodeView ClusterTester::View(const std::string& name) const {
+  for (const Cluster::NodeView& view : cluster_->Nodes(clock_.Get())) {
+    if (view.record.name == name) return view;
   }
-  return "no such node";
+  ADD_FAILURE() << "no node " << name;
+  return {};
 }
 
 Snapshot ClusterTester::Durable() const {

@@ -74,7 +74,9 @@ class ClusterTester {
   // Of the newest attempt, by node rank.
   std::vector<PlacementRecord> placements(RunId run) const;
   std::vector<std::string> nodes_of(RunId run) const;
-  std::string NodeState(const std::string& name) const;
+  // Of a node that exists.
+  Cluster::NodeView View(const std::string& name) const;
+  std::string NodeState(const std::string& name) const { return View(name).state; }
   std::string Wait(RunId run) const { return cluster_->Waiting(clock_.Get(), run).text; }
   int Position(RunId run) const { return cluster_->Waiting(clock_.Get(), run).queue_position; }
   // Everything durable, as a restarted coordinator would be given it.
