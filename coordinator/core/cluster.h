@@ -51,9 +51,6 @@ struct Snapshot {
   std::vector<NodeRecord> nodes;
 };
 
-// How another run ended, for --after. Asked of the shell, since the core forgets finished runs.
-enum class PastRun { kUnknown = 1, kSucceeded = 2, kFailed = 3 };
-
 // How long before a report a rank started and ended, on the node's monotonic clock: their
 // difference is how long it ran. Zero for what has not happened.
 struct RankAges {
@@ -134,8 +131,9 @@ struct RunWait {
 
 class Cluster {
  public:
-  // `past_run` answers for runs that are not in the snapshot; it must be callable at any time.
-  using PastRunLookup = PastRun (*)(void* context, RunId run);
+  // `past_run` answers how a run ended that the core has forgotten, for --after; nothing if there
+  // never was one. It must be callable at any time.
+  using PastRunLookup = std::optional<RunState> (*)(void* context, RunId run);
   Cluster(const ClusterOptions& options, const Snapshot& snapshot, Now now, PastRunLookup past_run,
           void* past_run_context);
   ~Cluster();
@@ -146,7 +144,8 @@ class Cluster {
 
   // Queues a run and returns its id. InvalidArgument: contradictory request (-N 3:2), or after an
   // unknown run. NotFound: a named node does not exist (names the nearest). FailedPrecondition:
-  // more nodes or GPUs than the cluster has, busy and off ones included (says what exists).
+  // more nodes or GPUs than the cluster has, busy and off ones included (says what exists), or
+  // after a run that is over and did not succeed.
   absl::StatusOr<RunId> Submit(Now now, const RunRequest& request, Effects* effects);
 
   // Asks a run to end. OK too if it already has been asked. NotFound: no such run that is not over.

@@ -213,7 +213,8 @@ TEST(RestartTest, TickIsDueAtOnce) {
   FakeClock clock;
   clock.Advance(absl::Seconds(100));
   Cluster cluster(
-      {}, RunningGang(), clock.Get(), [](void*, RunId) { return PastRun::kUnknown; }, nullptr);
+      {}, RunningGang(), clock.Get(), [](void*, RunId) { return std::optional<RunState>(); },
+      nullptr);
   EXPECT_EQ(cluster.NextDeadline(), clock.Get().mono);
   Effects effects;
   cluster.Tick(clock.Get(), &effects);

@@ -31,8 +31,14 @@ std::string NeverSucceeds(RunId after, const std::string& how) {
 
 absl::Status RunLedger::CheckAfter(RunId after) const {
   if (after == 0 || state_->runs.Find(after) != nullptr) return absl::OkStatus();
-  if (state_->runs.Known(after) && LookUp(after) != PastRun::kUnknown) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--after ", after, ": there is no run ", after));
+  const std::optional<RunState> past = state_->runs.Known(after) ? LookUp(after) : std::nullopt;
+  if (!past.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("--after ", after, ": there is no run ", after));
+  }
+  if (*past == RunState::kSucceeded) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("--after ", after, ": run ", after, " ended as ", Name(*past),
+                   ", and only its success would let this run start"));
 }
 
 RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
@@ -60,16 +66,11 @@ void RunLedger::Line(Turn& turn, Run* run) {
     waiting_for_[after].push_back(run->id());
     return;
   }
-  switch (LookUp(after)) {
-    case PastRun::kSucceeded:
-      return Enqueue(run);
-    case PastRun::kFailed:
-      return End(turn, run, RunState::kFailed, NeverSucceeds(after, "did not succeed"),
-                 kExitNotRun);
-    case PastRun::kUnknown:
-      return End(turn, run, RunState::kFailed, NeverSucceeds(after, "is not known any more"),
-                 kExitNotRun);
-  }
+  const std::optional<RunState> past = LookUp(after);
+  if (past == RunState::kSucceeded) return Enqueue(run);
+  const std::string how =
+      past.has_value() ? absl::StrCat("ended as ", Name(*past)) : "is not known any more";
+  End(turn, run, RunState::kFailed, NeverSucceeds(after, how), kExitNotRun);
 }
 
 void RunLedger::Enqueue(Run* run) {

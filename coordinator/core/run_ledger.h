@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_CORE_RUN_LEDGER_H_
 #define HPC_COORDINATOR_CORE_RUN_LEDGER_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ class RunLedger {
 
   // A new run. The request has been checked.
   RunId Submit(Turn& turn, const RunRequest& request);
-  // InvalidArgument: no such run was ever submitted.
+  // InvalidArgument: no such run was ever submitted. FailedPrecondition: it did not succeed.
   absl::Status CheckAfter(RunId after) const;
 
   // A run that a restarted coordinator was given and that has no live attempt.
@@ -49,7 +50,7 @@ class RunLedger {
   void Enqueue(Run* run);
   // Queues the run, or lets it wait for the run it comes after, or ends it if that one failed.
   void Line(Turn& turn, Run* run);
-  PastRun LookUp(RunId run) const { return past_run_(past_run_context_, run); }
+  std::optional<RunState> LookUp(RunId run) const { return past_run_(past_run_context_, run); }
 
   State* state_;
   Cluster::PastRunLookup past_run_;

@@ -17,7 +17,7 @@ class ScaleTest : public ::testing::Test {
  protected:
   ScaleTest()
       : cluster_(
-            {}, {}, clock_.Get(), [](void*, RunId) { return PastRun::kUnknown; }, nullptr) {
+            {}, {}, clock_.Get(), [](void*, RunId) { return std::optional<RunState>(); }, nullptr) {
     for (const char* name : {"pc1", "pc2", "pc3", "pc4"}) {
       EXPECT_TRUE(cluster_.Hello(clock_.Get(), HelloOf(name), &effects_).ok());
     }

@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 constexpr auto kImpossible = absl::StatusCode::kFailedPrecondition;
 
@@ -159,14 +160,16 @@ TEST(AfterTest, RunThatIsOverIsLookedUp) {
   Snapshot snapshot;
   snapshot.last_run = 10;
   ClusterTester c({}, snapshot);
-  c.past = {{7, PastRun::kSucceeded}, {8, PastRun::kFailed}};
+  c.past = {{7, RunState::kSucceeded}, {8, RunState::kTimedOut}};
   c.Join({"pc1"});
   EXPECT_EQ(c.state(c.Submit(After(7))), RunState::kStarting);
-  const RunId late = c.Submit(After(8));
-  EXPECT_EQ(c.state(late), RunState::kFailed);
-  EXPECT_EQ(c.record(late).reason, "run 8, whose success it waits for, did not succeed");
+  EXPECT_THAT(c.TrySubmit(After(8)),
+              StatusIs(kPrecondition,
+                       "--after 8: run 8 ended as timed-out, and only its success would let this "
+                       "run start"));
   EXPECT_THAT(c.TrySubmit(After(9)), StatusIs(kInvalid, "--after 9: there is no run 9"));
   EXPECT_THAT(c.TrySubmit(After(99)), StatusIs(kInvalid, "--after 99: there is no run 99"));
+  EXPECT_EQ(c.Submit(Nodes(1)), 12) << "nothing was created by those that were refused";
 }
 
 TEST(AfterTest, CancelledWhileItWaitsItStaysCancelled) {

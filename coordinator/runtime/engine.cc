@@ -27,18 +27,16 @@ void Engine::Shutdown(const absl::Status& reason) { impl_->links.CloseAll(reason
 
 // ---- clients
 
-PastRun Engine::Impl::LookUpPastRun(void* context, RunId run) {
+std::optional<RunState> Engine::Impl::LookUpPastRun(void* context, RunId run) {
   auto* self = static_cast<Impl*>(context);
-  const auto past = [](RunState state) {
-    return state == RunState::kSucceeded ? PastRun::kSucceeded : PastRun::kFailed;
-  };
   // It may have ended in this very batch, of which the store knows nothing yet.
   for (auto it = self->effects.changes.rbegin(); it != self->effects.changes.rend(); ++it) {
     const auto* record = std::get_if<RunRecord>(&*it);
-    if (record != nullptr && record->id == run) return past(record->state);
+    if (record != nullptr && record->id == run) return record->state;
   }
   const absl::StatusOr<RunRecord> record = self->store->GetRunRecord(run);
-  return record.ok() ? past(record->state) : PastRun::kUnknown;
+  if (!record.ok()) return std::nullopt;
+  return record->state;
 }
 
 void Engine::Submit(const RunRequest& request, const RunProgram& program,

@@ -47,7 +47,7 @@ struct Engine::Impl {
     bool events = false;
   };
 
-  static PastRun LookUpPastRun(void* context, RunId run);
+  static std::optional<RunState> LookUpPastRun(void* context, RunId run);
 
   // ---- nodes
   absl::Status Alive(const Session& session, Now now);

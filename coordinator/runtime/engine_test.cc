@@ -277,17 +277,19 @@ TEST_F(EngineTest, ReadsPutBehindTheCommitSeeWhatIsOnDisk) {
   EXPECT_TRUE(read);
 }
 
-TEST_F(EngineTest, ARunThatWaitsForOneThatHasJustFailedEndsToo) {
+TEST_F(EngineTest, ARunAfterOneThatHasJustFailedIsRefused) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
   EXPECT_OK(rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, RankAges()));
   EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, ""));
   RunRequest after = OneNode();
   after.after = ref.run;
-  rig_.engine->Submit(after, MakeProgram(), [](const absl::StatusOr<RunId>&) {});
+  absl::Status answer;
+  rig_.engine->Submit(after, MakeProgram(),
+                      [&](const absl::StatusOr<RunId>& run) { answer = run.status(); });
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kFailed);
-  EXPECT_EQ(rig_.StateOf(ref.run + 1), RunState::kFailed);
+  EXPECT_THAT(answer, StatusIs(kPrecondition, HasSubstr("run 1 ended as failed")));
 }
 
 TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {

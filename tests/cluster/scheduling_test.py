@@ -63,10 +63,17 @@ class SchedulingTest(ClusterTest):
         self.assertEqual(self.cluster.run_state(first), "succeeded")
 
     def test_a_run_after_one_that_failed_ends_with_the_reason(self):
-        first = self.cluster.submit("--", "sh", "-c", "sleep 0.5; exit 1")
+        go = self.cluster.dir / "go"
+        first = self.cluster.submit("--", "sh", "-c",
+                                    f"while [ ! -e {go} ]; do sleep 0.05; done; exit 1")
         second = self.cluster.submit("--after", first, "--", "true")
+        go.touch()
         self.cluster.wait_state(second, "failed")
         self.assertIn(f"run {first}", self.cluster.json("show", second)["run"]["reason"])
+        late = self.cluster.hpcctl("run", "--after", first, "--", "true", check=False)
+        self.assertEqual(late.returncode, 121, late.stderr)
+        self.assertIn(f"run {first} ended as failed", late.stderr)
+        self.assertEqual(self.cluster.json("runs")[0]["id"], second, "nothing was created")
 
     def test_an_elastic_run_starts_with_what_is_free(self):
         blocker = self.cluster.submit("-N", 1, "--", "sleep", 60)

@@ -88,10 +88,10 @@ ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snap
   Settle();
 }
 
-PastRun ClusterTester::PastOf(void* self, RunId run) {
+std::optional<RunState> ClusterTester::PastOf(void* self, RunId run) {
   const auto& past = static_cast<ClusterTester*>(self)->past;
   const auto it = past.find(run);
-  return it == past.end() ? PastRun::kUnknown : it->second;
+  return it == past.end() ? std::nullopt : std::make_optional(it->second);
 }
 
 void ClusterTester::Settle() {

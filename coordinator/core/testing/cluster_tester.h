@@ -96,11 +96,11 @@ class ClusterTester {
   AttemptRef ref(RunId run) const { return {run, runs_.at(run).attempts}; }
 
   // What the shell would answer about runs that the core has forgotten.
-  std::map<RunId, PastRun> past;
+  std::map<RunId, RunState> past;
 
  private:
   void Settle();
-  static PastRun PastOf(void* self, RunId run);
+  static std::optional<RunState> PastOf(void* self, RunId run);
 
   FakeClock clock_;
   std::unique_ptr<Cluster> cluster_;

@@ -45,11 +45,11 @@ void RandomWorld::NewCluster() {
     }
   }
   for (const auto& [name, node] : nodes_) snapshot.nodes.push_back(node);
-  const auto past = [](void* self, RunId id) {
+  const auto past = [](void* self, RunId id) -> std::optional<RunState> {
     const auto& runs = static_cast<RandomWorld*>(self)->runs_;
     const auto it = runs.find(id);
-    if (it == runs.end()) return PastRun::kUnknown;
-    return it->second.state == RunState::kSucceeded ? PastRun::kSucceeded : PastRun::kFailed;
+    if (it == runs.end()) return std::nullopt;
+    return it->second.state;
   };
   cluster_ = std::make_unique<Cluster>(options_, snapshot, clock_.Get(), past, this);
   for (Pc& pc : pcs_) {
