@@ -86,7 +86,7 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
   out.set_subject(absl::StrCat("run ", run));
   out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
                          engine_->cluster().RendezvousState(run)));
-  for (const EventRecord& event : events) *out.add_events() = ToProto(event);
+  for (const EventRecord& event : TellOnce(out.now(), events)) *out.add_events() = ToProto(event);
   return out;
 }
 
@@ -102,7 +102,7 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name
     v1::WhyResponse out;
     out.set_subject(absl::StrCat("node ", name));
     out.set_now(ExplainNode(node));
-    for (const EventRecord& event : events) *out.add_events() = ToProto(event);
+    for (const EventRecord& event : TellOnce(out.now(), events)) *out.add_events() = ToProto(event);
     return out;
   }
   const std::string nearest = Nearest(name, engine_->cluster().NodeNames());

@@ -1,7 +1,9 @@
 #include "coordinator/rpc/why.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 
@@ -39,7 +41,15 @@ std::string Reason(const RunRow& row, const RunWait& wait, const std::string& re
     return row.record.reason;
   }
   if (!wait.text.empty()) return wait.text;
-  return rendezvous.empty() ? row.record.reason : rendezvous;
+  // That it runs, and where, has been said.
+  if (row.record.state == RunState::kRunning) return rendezvous;
+  return row.record.reason;
+}
+
+// As a sentence about a run or a node words it.
+std::string Sentence(const EventRecord& event) {
+  if (event.rank < 0) return event.text;
+  return absl::StrCat("rank ", event.rank, " on ", event.node, " ", event.text);
 }
 
 }  // namespace
@@ -49,6 +59,26 @@ std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string
   const std::string reason = Reason(row, wait, rendezvous);
   if (!reason.empty()) absl::StrAppend(&out, ": ", reason);
   return out;
+}
+
+std::vector<EventRecord> TellOnce(const std::string& now, const std::vector<EventRecord>& events) {
+  std::vector<EventRecord> told;
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    const std::string sentence = Sentence(*event);
+    const auto said_by = [&](const EventRecord& later) {
+      return later.run == event->run && later.attempt == event->attempt &&
+             absl::StrContains(Sentence(later), sentence);
+    };
+    // What has no attempt happens to a node again and again.
+    const bool newest = event->attempt == 0 ? event == events.rbegin()
+                                            : event->attempt == events.back().attempt &&
+                                                  event->run == events.back().run;
+    if (newest && absl::StrContains(now, sentence)) continue;
+    if (event->attempt != 0 && std::any_of(told.begin(), told.end(), said_by)) continue;
+    told.push_back(*event);
+  }
+  std::reverse(told.begin(), told.end());
+  return told;
 }
 
 std::string ExplainNode(const Cluster::NodeView& node) {

@@ -1,9 +1,10 @@
-// Why a run or a node is as it is, in a sentence that follows its name: "running on pc1: ...".
-// Pure.
+// Why a run or a node is as it is, in a sentence that follows its name: "running on pc1: ...", and
+// which events belong to the answer. Pure.
 #ifndef HPC_COORDINATOR_RPC_WHY_H_
 #define HPC_COORDINATOR_RPC_WHY_H_
 
 #include <string>
+#include <vector>
 
 #include "coordinator/core/cluster.h"
 #include "coordinator/store/store.h"
@@ -13,6 +14,10 @@ namespace hpc::coordinator {
 // `rendezvous`: which ranks have not arrived yet; "" when all have.
 std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous);
 std::string ExplainNode(const Cluster::NodeView& node);
+
+// Each fact once: the events, oldest first, without those of an attempt whose words a later one of
+// it has too, and without those of the newest attempt, or the last event, whose words `now` has.
+std::vector<EventRecord> TellOnce(const std::string& now, const std::vector<EventRecord>& events);
 
 }  // namespace hpc::coordinator
 

@@ -1,9 +1,12 @@
 #include "coordinator/rpc/why.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace hpc::coordinator {
 namespace {
+
+using ::testing::ElementsAre;
 
 RunRow Row(RunState state, const std::string& reason) {
   RunRow row;
@@ -31,14 +34,66 @@ TEST(ExplainRun, ARunningOneNamesWhoHasNotArrived) {
   EXPECT_EQ(
       ExplainRun(Row(RunState::kRunning, "all ranks run"), {}, "rank 3 on pc2 has not arrived"),
       "running on pc1 and pc2: rank 3 on pc2 has not arrived");
-  EXPECT_EQ(ExplainRun(Row(RunState::kRunning, "all ranks run"), {}, ""),
-            "running on pc1 and pc2: all ranks run");
+  EXPECT_EQ(ExplainRun(Row(RunState::kRunning, "runs on pc1 and pc2"), {}, ""),
+            "running on pc1 and pc2");
 }
 
 TEST(ExplainRun, AnEndedOneSaysHowAndWhy) {
   RunRow row = Row(RunState::kFailed, "rank 1 on pc2 exited with 7");
   row.record.exit_code = 7;
   EXPECT_EQ(ExplainRun(row, {}, ""), "failed with exit code 7: rank 1 on pc2 exited with 7");
+}
+
+EventRecord Event(int32_t attempt, const std::string& text, int32_t rank = -1) {
+  EventRecord event;
+  event.run = 12;
+  event.attempt = attempt;
+  event.rank = rank;
+  event.node = rank >= 0 ? "pc" + std::to_string(rank + 1) : "";
+  event.text = text;
+  return event;
+}
+
+std::vector<std::string> Texts(const std::string& now, std::vector<EventRecord> events) {
+  std::vector<std::string> texts;
+  for (const EventRecord& event : TellOnce(now, std::move(events))) texts.push_back(event.text);
+  return texts;
+}
+
+TEST(TellOnce, AFailureIsToldByTheEventThatSaysMostAboutIt) {
+  EXPECT_THAT(
+      Texts(
+          "running on pc1 and pc2",
+          {Event(1, "exited with code 7: bad", 1),
+           Event(1, "rank 1 on pc2 exited with code 7: bad"), Event(1, "was killed by SIGTERM", 0),
+           Event(1, "rank 1 on pc2 exited with code 7: bad; restart 1 of 1"),
+           Event(2, "pc1 and pc2: as in the attempt before")}),
+      ElementsAre("was killed by SIGTERM", "rank 1 on pc2 exited with code 7: bad; restart 1 of 1",
+                  "pc1 and pc2: as in the attempt before"));
+}
+
+TEST(TellOnce, WhatTheAnswerItselfSaysIsNotRepeatedButAnEarlierAttemptsFailureIs) {
+  const std::string bad = "rank 1 on pc2 exited with code 7: bad";
+  EXPECT_THAT(Texts("failed with exit code 7: " + bad,
+                    {Event(0, "asks for 2 nodes"), Event(1, "exited with code 7: bad", 1),
+                     Event(1, bad), Event(2, "exited with code 7: bad", 1), Event(2, bad)}),
+              ElementsAre("asks for 2 nodes", bad));
+}
+
+TEST(TellOnce, RanksThatEndAlikeAreToldEach) {
+  EXPECT_THAT(
+      Texts("cancelled", {Event(1, "exited with code 0", 0), Event(1, "exited with code 0", 1)}),
+      ElementsAre("exited with code 0", "exited with code 0"));
+}
+
+TEST(TellOnce, WhatHappenedToANodeTwiceIsToldTwice) {
+  EventRecord lent;
+  lent.node = "pc1";
+  lent.text = "lent";
+  EventRecord sleep = lent;
+  sleep.text = "asked to sleep by anna";
+  EXPECT_THAT(Texts("off: asked to sleep by anna", {lent, sleep, lent, sleep}),
+              ElementsAre("lent", "asked to sleep by anna", "lent"));
 }
 
 TEST(ExplainNode, SaysItsStateReasonAndWhatRunsThere) {
