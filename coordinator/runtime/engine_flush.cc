@@ -15,6 +15,8 @@ namespace {
 
 constexpr absl::Duration kOutputInterval = absl::Milliseconds(50);
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(500);
+// Where nothing happens: the words may count down to something.
+constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
 
 }  // namespace
 
@@ -143,7 +145,7 @@ void Engine::Impl::SendPrepare(NodeLink* link, const PrepareAttempt& prepare) {
 }
 
 void Engine::Impl::PokeProgress(Now now) {
-  if (!progress_stale || now.mono < last_progress + kProgressInterval) return;
+  if (now.mono < last_progress + (progress_stale ? kProgressInterval : kProgressRefresh)) return;
   progress_stale = false;
   last_progress = now.mono;
   watchers.PokeProgress();
@@ -153,8 +155,9 @@ MonoTime Engine::NextDeadline() const {
   if (!impl_->effects.empty() || !impl_->answers.empty()) return Impl::kLongAgo;
   MonoTime next = std::min(
       {impl_->cluster.NextDeadline(), impl_->OutputDeadline(), impl_->output.NextDeadline()});
-  if (impl_->progress_stale && impl_->watchers.follow_runs()) {
-    next = std::min(next, impl_->last_progress + kProgressInterval);
+  if (impl_->watchers.follow_runs()) {
+    next = std::min(next, impl_->last_progress +
+                              (impl_->progress_stale ? kProgressInterval : kProgressRefresh));
   }
   return next;
 }

@@ -264,6 +264,21 @@ TEST_F(EngineTest, ProgressIsLookedAtAtMostTwiceASecond) {
   EXPECT_EQ(watcher.progress_pokes, 2);
 }
 
+TEST_F(EngineTest, ProgressThatCountsDownIsLookedAtAgainWhereNothingHappens) {
+  RecordingWatcher watcher;
+  rig_.engine->WatchRun(1, &watcher);
+  Submit();
+  EXPECT_OK(rig_.engine->Flush());
+  const int before = watcher.progress_pokes;
+  EXPECT_LE(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Seconds(2));
+  rig_.clock.Advance(absl::Seconds(2));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(watcher.progress_pokes, before + 1);
+  rig_.clock.Advance(absl::Seconds(2));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(watcher.progress_pokes, before + 2);
+}
+
 TEST_F(EngineTest, ReadsPutBehindTheCommitSeeWhatIsOnDisk) {
   rig_.Connect("pc1", &link_);
   Submit();
