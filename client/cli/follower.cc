@@ -1,6 +1,7 @@
 #include "client/cli/follower.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/listing.h"
 #include "client/cli/words.h"
@@ -29,7 +30,7 @@ absl::StatusOr<int> Follower::FollowToEnd(Client* client) {
 
 void Follower::OnState(const v1::RunUpdate& update) {
   run_ = update.run();
-  const std::string move = moves_.Tell(update);
+  const std::string move = moves_.Tell(absl::Now(), update);
   if (!move.empty()) session_->Notice(move);
   ShowProgress(update);
 }

@@ -1,13 +1,20 @@
 #include "client/cli/moves.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/listing.h"
 
 namespace hpc::client {
+namespace {
 
-std::string Moves::Tell(const v1::RunUpdate& update) {
+// Most ends are over, and told, before.
+constexpr absl::Duration kLongStop = absl::Seconds(2);
+
+}  // namespace
+
+std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
   const std::string run = absl::StrCat("run ", update.run().id());
   const std::string text = OneLine(update.event_text());
   if (update.event_kind() == "run.requeued") {
@@ -25,7 +32,19 @@ std::string Moves::Tell(const v1::RunUpdate& update) {
     if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
     if (waits_) return absl::StrCat(run, " waits: ", text);
   }
-  return "";
+  return TellOfStop(now, update);
+}
+
+std::string Moves::TellOfStop(absl::Time now, const v1::RunUpdate& update) {
+  if (update.run().state() != v1::RUN_STATE_STOPPING) {
+    stopping_since_ = absl::InfiniteFuture();
+    stop_told_ = false;
+    return "";
+  }
+  stopping_since_ = std::min(stopping_since_, now);
+  if (!waits_ || stop_told_ || now - stopping_since_ < kLongStop) return "";
+  stop_told_ = true;
+  return absl::StrCat("run ", update.run().id(), " is being stopped: ", OneLine(update.progress()));
 }
 
 }  // namespace hpc::client
