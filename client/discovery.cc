@@ -15,8 +15,8 @@ namespace hpc::client {
 namespace {
 
 constexpr absl::string_view kForms =
-    "HPC_COORDINATOR=unix:PATH or HPC_COORDINATOR=ADDR:PORT (the coordinator's first lines say "
-    "both)";
+    "HPC_COORDINATOR=unix:PATH or HPC_COORDINATOR=ADDR:PORT (hpc-coordinator says them when it "
+    "starts)";
 
 absl::StatusOr<Endpoint> Parse(absl::string_view source, const std::string& text) {
   absl::StatusOr<Endpoint> endpoint = ParseEndpoint(text);
