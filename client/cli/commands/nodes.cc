@@ -114,18 +114,11 @@ void WriteDisks(const v1::Inventory& inventory, JsonWriter* json) {
   json->EndArray();
 }
 
-// Whether a run may be given its devices now; one that is off is woken for it.
-bool Usable(const v1::Node& node) {
-  return node.state() == "idle" || node.state() == "busy" || node.state() == "off" ||
-         node.state() == "waking";
-}
-
 void AddRow(const v1::Node& node, Listing* listing) {
   const v1::Inventory& inventory = node.inventory();
   listing->Text(node.name())
       .Text(node.state(), ColourOfNode(node.state()))
-      .TableOnly(
-          absl::StrCat(Usable(node) ? node.free_devices_size() : 0, "/", inventory.devices_size()))
+      .TableOnly(absl::StrCat(node.free_devices_size(), "/", inventory.devices_size()))
       .TableOnly(Model(inventory))
       .Integer(inventory.cores())
       .Bytes(inventory.memory_bytes())
