@@ -184,7 +184,7 @@ absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t inca
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
                        impl_->Reported(turn, now, node, incarnation, report.ref));
-  NoteRendezvous(turn, live.run->attempt.get(), report);
+  NoteRendezvous(turn, &impl_->state, live.run, report);
   return absl::OkStatus();
 }
 

@@ -229,9 +229,9 @@ class Cluster {
     int64_t stale_refused = 0;  // reports of replaced attempts, since the start
   };
   Totals GetTotals() const;
-  // Ranks of a running attempt that have not reached the rendezvous yet, in words; "" when all have
-  // or nothing is known.
-  std::string RendezvousState(RunId run) const;
+  // Which ranks of a running attempt have reached the rendezvous and whom they wait for, as far as
+  // it is known, in words; "" when there is nothing to know.
+  std::string RendezvousState(Now now, RunId run) const;
 
  private:
   class Impl;

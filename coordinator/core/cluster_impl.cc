@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "coordinator/core/rendezvous.h"
 #include "coordinator/core/restore.h"
 
 namespace hpc::coordinator {
@@ -58,6 +59,8 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       return;
     case Alarm::kPhase:
       return gangs.PhaseOver(turn, state.runs.Find(key.subject));
+    case Alarm::kRendezvous:
+      return RendezvousLate(turn, &state, state.runs.Find(key.subject));
     case Alarm::kFence:
       return gangs.FencePassed(turn, state.runs.Find(key.subject));
     case Alarm::kRetry:

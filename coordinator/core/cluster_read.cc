@@ -59,12 +59,10 @@ Cluster::Totals Cluster::GetTotals() const {
   return totals;
 }
 
-std::string Cluster::RendezvousState(RunId id) const {
+std::string Cluster::RendezvousState(Now now, RunId id) const {
   const Run* run = impl_->state.runs.Find(id);
   if (run == nullptr || run->attempt == nullptr) return "";
-  const Attempt& attempt = *run->attempt;
-  if (attempt.record.state != AttemptState::kRunning || !attempt.rendezvous.has_value()) return "";
-  return MissingRanks(attempt, *attempt.rendezvous);
+  return RendezvousWords(*run->attempt, now.mono);
 }
 
 }  // namespace hpc::coordinator

@@ -11,6 +11,8 @@ inline constexpr char kRunPlaced[] = "run.placed";        // got its nodes, and 
 inline constexpr char kRunPrepared[] = "run.prepared";    // every node is ready; ranks are started
 inline constexpr char kRunStarted[] = "run.started";      // every rank runs
 inline constexpr char kRunConnected[] = "run.connected";  // every rank has reached the rendezvous
+inline constexpr char kRunRendezvousLate[] =
+    "run.rendezvous-late";  // ranks wait for others for long, and for which
 inline constexpr char kRunStopping[] = "run.stopping";    // its ranks were told to end, and why
 inline constexpr char kRunRequeued[] = "run.requeued";    // will be tried again, and who pays
 inline constexpr char kRunSucceeded[] = "run.succeeded";  // over: every rank exited 0

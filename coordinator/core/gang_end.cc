@@ -202,6 +202,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());
+  state_->timers.Stop(Alarm::kRendezvous, run->id());
   run->last_nodes = attempt->NodeNames();
   ending.outcome = record.outcome;
   ending.reason = record.reason;

@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "coordinator/core/exit_codes.h"
 #include "coordinator/core/gangs.h"
+#include "coordinator/core/rendezvous.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -225,6 +226,7 @@ void Gangs::Started(Turn& turn, Run* run, Member* member,
       absl::StrCat(Count(attempt.record.world_size, "rank"), " on ", JoinWords(attempt.NodeNames()),
                    ", ", HumanDuration(turn.mono() - attempt.began), " after it was placed"));
   Watch(run);
+  WatchRendezvous(turn, state_, run);
 }
 
 }  // namespace hpc::coordinator

@@ -1,12 +1,18 @@
-// Which ranks of an attempt have reached its rendezvous store.
+// Which ranks of an attempt have reached its rendezvous store, and whom those that have wait for.
+//
+// All of it is what the worker that serves the store has seen: which processes have connected, and
+// the key that most of them wait for. What ranks do that talk to each other and not to the store is
+// not known.
 #ifndef HPC_COORDINATOR_CORE_RENDEZVOUS_H_
 #define HPC_COORDINATOR_CORE_RENDEZVOUS_H_
 
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "coordinator/core/attempt.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/state.h"
 #include "coordinator/core/turn.h"
 
 namespace hpc::coordinator {
@@ -15,12 +21,22 @@ namespace hpc::coordinator {
 // connect from another of its addresses, so a process number that only one rank has is enough.
 std::vector<bool> ArrivedRanks(const Attempt& attempt, const RendezvousReport& report);
 
-// "rank 2 (pc3) has not reached the rendezvous; 3 of 4 have, and 3 connections wait for key /x".
-// "" when all have.
-std::string MissingRanks(const Attempt& attempt, const RendezvousReport& report);
+// Whom the ranks of a running attempt wait for: "rank 2 on pc3 has not reached the rendezvous for
+// 12 s; ranks 0, 1 and 3 wait", or for which key if all have arrived. "" when nobody is known to
+// wait, as when no rank at all has come: many programs need no rendezvous.
+std::string WaitsForRanks(const Attempt& attempt, MonoTime now);
 
-// Keeps the report; says once when every rank has arrived.
-void NoteRendezvous(Turn& turn, Attempt* attempt, const RendezvousReport& report);
+// The same, or else what is known of the meeting: that all have arrived, or none yet. "" for an
+// attempt that is not running, has one rank only, or whose store is not ours.
+std::string RendezvousWords(const Attempt& attempt, MonoTime now);
+
+// Keeps the report; says once when every rank has arrived, and after 10 s, 1 min and 10 min, if it
+// is still so then, whom ranks wait for.
+void NoteRendezvous(Turn& turn, State* state, Run* run, const RendezvousReport& report);
+// A running attempt may have been reported about before it counted as running.
+void WatchRendezvous(Turn& turn, State* state, Run* run);
+// The time to say whom ranks wait for may have come.
+void RendezvousLate(Turn& turn, State* state, Run* run);
 
 }  // namespace hpc::coordinator
 

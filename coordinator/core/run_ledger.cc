@@ -122,7 +122,7 @@ void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
     state_->queue.Erase(*ending.run);
     state_->capacity_changed = true;  // it may have held its place before others
   }
-  for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry}) {
+  for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous}) {
     state_->timers.Stop(alarm, record.id);
   }
   state_->runs.SetState(ending.run, ending.state);

@@ -21,6 +21,7 @@ enum class Alarm {
   kPhase = 5,       // of a run: what its attempt is doing takes too long
   kFence = 6,       // of a run: a lost node of its attempt has ended its ranks by now
   kRetry = 7,       // of a run: its back-off is over
+  kRendezvous = 8,  // of a run: its ranks may have waited for others for long
 };
 
 struct TimerKey {

@@ -140,7 +140,7 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
     case AttemptState::kStarting:
       return "waits for the ranks of " + NodesThat(attempt, &Member::started);
     case AttemptState::kRunning:
-      return attempt.rendezvous.has_value() ? MissingRanks(attempt, *attempt.rendezvous) : "";
+      return WaitsForRanks(attempt, now.mono);
     case AttemptState::kStopping:
       return StoppingWords(attempt, now);
     case AttemptState::kEnded:

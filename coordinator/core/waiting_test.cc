@@ -88,32 +88,130 @@ TEST(WaitingTest, StartingRunSaysForWhichNode) {
   EXPECT_EQ(c.Wait(run), "");
 }
 
-TEST(WaitingTest, RunningGangSaysWhichRankHasNotReachedTheRendezvous) {
+// Runs on pc1 to pc4, and its ranks reach the rendezvous as a test says.
+class MeetingTest : public ::testing::Test {
+ protected:
+  MeetingTest() {
+    c.Join({"pc1", "pc2", "pc3", "pc4"});
+    run = c.Submit(Nodes(4));
+    c.Run(run);
+    report.ref = {run, 1};
+    c.TakeEvents();
+  }
+  void Arrive(const std::vector<int>& ranks) {
+    for (int rank : ranks) {
+      report.arrivals.push_back({"10.0.0.pc" + std::to_string(rank + 1), 1000 + rank});
+    }
+    ASSERT_OK(c.Rendezvous("pc1", report));
+  }
+  std::string State() { return c.cluster().RendezvousState(c.now(), run); }
+
+  ClusterTester c;
+  RunId run;
+  RendezvousReport report;
+};
+
+TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
+  Arrive({0, 1, 3});
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.Wait(run),
+            "rank 2 on pc3 has not reached the rendezvous for 2 s; ranks 0, 1 and 3 wait");
+  EXPECT_EQ(State(), c.Wait(run));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
+  Arrive({2});
+  Arrive({});
+  EXPECT_EQ(c.Wait(run), "");
+  EXPECT_EQ(State(),
+            "all 4 ranks have reached the rendezvous; what they do since then is not known here");
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("run.connected all 4 ranks have reached the rendezvous, 2 s after they "
+                          "were started"));
+  c.Pass(absl::Hours(1));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
+}
+
+TEST_F(MeetingTest, RanksThatWaitForLongAreAnEventThreeTimesAtMost) {
+  Arrive({0});
+  c.Pass(absl::Seconds(9));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("run.rendezvous-late ranks 1 on pc2, 2 on pc3 and 3 on pc4 have not "
+                          "reached the rendezvous for 10 s; rank 0 waits"));
+  Arrive({1, 3});
+  c.Pass(absl::Hours(1));
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("run.rendezvous-late rank 2 on pc3 has not reached the rendezvous for 1 "
+                          "min; ranks 0, 1 and 3 wait",
+                          "run.rendezvous-late rank 2 on pc3 has not reached the rendezvous for 10 "
+                          "min; ranks 0, 1 and 3 wait"));
+}
+
+TEST_F(MeetingTest, RankThatHangsBehindTheDoorIsKnownByTheKeyThatTheOthersWaitFor) {
+  Arrive({0, 1, 2, 3});
+  c.TakeEvents();
+  report.blocked_key = "/default_pg/0//cpu//0/2";
+  report.waiting = 3;
+  Arrive({});
+  c.Pass(absl::Seconds(10));
+  const std::string words =
+      "all 4 ranks have reached the rendezvous, and for 10 s 3 connections wait for key "
+      "/default_pg/0//cpu//0/2, which rank 2 on pc3 has to set";
+  EXPECT_EQ(c.Wait(run), words);
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("run.rendezvous-late " + words));
+  report.blocked_key = "a program's own";
+  report.waiting = 1;
+  Arrive({});
+  c.Pass(absl::Seconds(3));
+  EXPECT_EQ(c.Wait(run),
+            "all 4 ranks have reached the rendezvous, and for 3 s 1 connection waits for key a "
+            "program's own");
+}
+
+TEST_F(MeetingTest, ProgramThatNeedsNoRendezvousIsNotSaidToWait) {
+  c.Pass(absl::Hours(1));
+  Arrive({});
+  EXPECT_EQ(c.Wait(run), "");
+  EXPECT_EQ(State(),
+            "no rank has come to the rendezvous for 1 h; only programs that use torch.distributed "
+            "do");
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
+}
+
+TEST_F(MeetingTest, ProcessesThatAreNoRanksMayBeThoseThatSeemToBeMissing) {
+  Arrive({0});
+  for (int pid : {71, 72, 73}) report.arrivals.push_back({"10.0.0.pc2", pid});
+  Arrive({});
+  c.Pass(absl::Minutes(1));
+  EXPECT_EQ(c.Wait(run), "");
+  EXPECT_EQ(State(),
+            "rank 0 and 3 processes that ranks have started have reached the rendezvous; what they "
+            "do since then is not known here");
+  EXPECT_THAT(c.TakeEvents("run.rendezvous"), ElementsAre());
+}
+
+TEST_F(MeetingTest, AnEndEndsTheWaiting) {
+  Arrive({0});
+  ASSERT_OK(c.Cancel(run));
+  c.Pass(absl::Minutes(1));
+  EXPECT_THAT(c.TakeEvents("run.rendezvous"), ElementsAre());
+  c.AllReturned(run);
+  EXPECT_EQ(State(), "");
+}
+
+TEST(MeetingStartTest, WhatIsReportedBeforeTheLastNodeHasStartedCounts) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
   const RunId run = c.Submit(Nodes(2));
-  c.Run(run);
-  EXPECT_EQ(c.cluster().RendezvousState(run), "") << "nothing is known yet";
-  RendezvousReport report;
-  report.ref = {run, 1};
-  report.arrivals = {{"10.0.0.pc1", 1000}};
-  report.blocked_key = "/default_pg/0//cpu//0/1";
-  report.waiting = 1;
-  ASSERT_OK(c.Rendezvous("pc1", report));
-  const std::string missing =
-      "rank 1 (pc2) has not reached the rendezvous; 1 of 2 has, and 1 connection waits for key "
-      "/default_pg/0//cpu//0/1";
-  EXPECT_EQ(c.cluster().RendezvousState(run), missing);
-  EXPECT_EQ(c.Wait(run), missing);
-  c.TakeEvents();
-  c.Pass(absl::Seconds(2));
-  report.arrivals.push_back({"10.0.0.pc2", 1001});
-  ASSERT_OK(c.Rendezvous("pc1", report));
-  ASSERT_OK(c.Rendezvous("pc1", report));
-  EXPECT_EQ(c.cluster().RendezvousState(run), "");
-  EXPECT_THAT(c.TakeEvents(),
-              ElementsAre("run.connected all 2 ranks have reached the rendezvous, 2 s after they "
-                          "were started"));
+  c.AllPrepared(run);
+  ASSERT_OK(c.Started(run, "pc1"));
+  ASSERT_OK(c.Rendezvous("pc1", {{run, 1}, {{"10.0.0.pc1", 1000}}, "", 0}));
+  c.Pass(absl::Seconds(1));
+  ASSERT_OK(c.Started(run, "pc2"));
+  c.Pass(absl::Seconds(10));
+  EXPECT_THAT(c.TakeEvents("run.rendezvous"),
+              ElementsAre("run.rendezvous-late rank 1 on pc2 has not reached the rendezvous for 10 "
+                          "s; rank 0 waits"));
 }
 
 TEST(WaitingTest, RunThatIsOverWaitsForNothing) {

@@ -85,7 +85,7 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
   v1::WhyResponse out;
   out.set_subject(absl::StrCat("run ", run));
   out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
-                         engine_->cluster().RendezvousState(run)));
+                         engine_->cluster().RendezvousState(engine_->now(), run)));
   for (const EventRecord& event : TellOnce(out.now(), events)) *out.add_events() = ToProto(event);
   return out;
 }

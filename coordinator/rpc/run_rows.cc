@@ -28,8 +28,7 @@ v1::Run ShowRun(const Engine& engine, const RunRow& row) {
 }
 
 std::string Progress(const Engine& engine, RunId run) {
-  std::string text = engine.cluster().Waiting(engine.now(), run).text;
-  return text.empty() ? engine.cluster().RendezvousState(run) : text;
+  return engine.cluster().Waiting(engine.now(), run).text;
 }
 
 }  // namespace hpc::coordinator

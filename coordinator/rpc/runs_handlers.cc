@@ -54,7 +54,7 @@ void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
   if (detail->record.state == RunState::kQueued) {
     AddWait(engine_->cluster().Waiting(engine_->now(), run), response.mutable_run());
   }
-  response.set_rendezvous(engine_->cluster().RendezvousState(run));
+  response.set_rendezvous(engine_->cluster().RendezvousState(engine_->now(), run));
   response.set_now_us(ToMicros(engine_->now().wall));
   reply(std::move(response));
 }

@@ -11,7 +11,7 @@
 
 namespace hpc::coordinator {
 
-// `rendezvous`: which ranks have not arrived yet; "" when all have.
+// `rendezvous`: what is known of the ranks' meeting.
 std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous);
 std::string ExplainNode(const Cluster::NodeView& node);
 

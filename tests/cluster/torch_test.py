@@ -44,6 +44,9 @@ class TorchTest(ClusterTest):
         self.cluster.wait_state(run, "running")
         eventually(lambda: "rank 2" in self.cluster.hpcctl("why", run).stdout,
                    "why names rank 2", 60)
+        eventually(lambda: any("rank 2 on pc3 has not reached the rendezvous" in e["text"] and
+                               e["kind"] == "run.rendezvous-late" for e in self.cluster.events()),
+                   "an event names rank 2", 60)
         self.cluster.hpcctl("cancel", run)
         self.cluster.wait_state(run, "cancelled", timeout=60)
 
