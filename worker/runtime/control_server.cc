@@ -5,11 +5,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -65,8 +69,20 @@ absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
   return it->get<int64_t>();
 }
 
+// An owner who mistypes "for" must not get a reclaim without an end.
+absl::Status CheckKeys(const json& request, std::initializer_list<absl::string_view> known) {
+  for (const auto& [key, ignored] : request.items()) {
+    if (std::count(known.begin(), known.end(), absl::string_view(key)) > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(request.at("command").get<std::string>(),
+                                                   " knows no \"", key, "\"; it takes \"",
+                                                   absl::StrJoin(known, "\", \""), "\""));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<YieldRequest> ParseReclaim(const json& request) {
   YieldRequest yield;
+  HPC_RETURN_IF_ERROR(CheckKeys(request, {"command", "for_ms", "grace_ms", "reason"}));
   HPC_ASSIGN_OR_RETURN(const int64_t for_ms, Milliseconds(request, "for_ms"));
   HPC_ASSIGN_OR_RETURN(const int64_t grace_ms, Milliseconds(request, "grace_ms"));
   if (for_ms > 0) yield.duration = absl::Milliseconds(for_ms);
@@ -95,14 +111,23 @@ class Server : public ControlServer {
   struct Client {
     UniqueFd fd;
     std::string input;
+    int32_t waits_for = 0;  // reclaims that are not done yet
   };
 
   void Accept() {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd.ok() || clients_.size() >= kMaxClients) return;
+    if (!fd.ok()) return;
+    if (clients_.size() >= kMaxClients) DropOldest();
     const uint64_t number = next_++;
     loop_->Add(fd.get(), EPOLLIN, [this, number](uint32_t) { Read(number); });
     clients_[number].fd = std::move(fd);
+  }
+
+  // One that says nothing goes first: whoever comes next may be the owner.
+  void DropOldest() {
+    const auto idle = std::find_if(clients_.begin(), clients_.end(),
+                                   [](const auto& entry) { return entry.second.waits_for == 0; });
+    Drop(idle != clients_.end() ? idle->first : clients_.begin()->first);
   }
 
   void Read(uint64_t number) {
@@ -130,13 +155,13 @@ class Server : public ControlServer {
   void Handle(uint64_t number, const std::string& line) {
     const json request = json::parse(line, nullptr, /*allow_exceptions=*/false);
     const json command = request.is_object() ? request.value("command", json()) : json();
-    if (command == "status") {
-      Answer(number, Status());
-    } else if (command == "lend") {
-      engine_->Lend();
-      Answer(number, Status());
-    } else if (command == "reclaim") {
+    if (command == "reclaim") {
       Reclaim(number, request);
+    } else if (command == "status" || command == "lend") {
+      const absl::Status keys = CheckKeys(request, {"command"});
+      if (!keys.ok()) return Answer(number, Failure(keys.message()));
+      if (command == "lend") engine_->Lend();
+      Answer(number, Status());
     } else {
       Answer(number, Failure("expected one line of JSON with \"command\": \"status\", \"reclaim\" "
                              "or \"lend\""));
@@ -146,8 +171,12 @@ class Server : public ControlServer {
   void Reclaim(uint64_t number, const json& request) {
     const auto yield = ParseReclaim(request);
     if (!yield.ok()) return Answer(number, Failure(yield.status().message()));
+    ++clients_[number].waits_for;
     engine_->Reclaim(*yield, [this, alive = alive_, number](absl::Duration took) {
       if (!*alive) return;
+      const auto it = clients_.find(number);
+      if (it == clients_.end()) return;
+      --it->second.waits_for;
       json answer = Status();
       answer["took_ms"] = absl::ToInt64Milliseconds(took);
       Answer(number, answer);

@@ -2,13 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 #include "worker/runtime/control_socket.h"
 #include "worker/runtime/engine_rig.h"
 
@@ -18,6 +22,15 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using testing::StatusIs;
+
+UniqueFd OpenConnection(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
 
 class ControlServerTest : public EngineRig {
  protected:
@@ -86,16 +99,71 @@ TEST_F(ControlServerTest, AReclaimIsAnsweredWhenThePcIsFree) {
 }
 
 TEST_F(ControlServerTest, RefusesNonsenseAndChangesNothing) {
-  for (const char* request :
-       {"", "nonsense", "{}", "[]", "{\"command\": 3}", "{\"command\": \"format\"}",
-        "{\"command\": \"reclaim\", \"for_ms\": \"long\"}",
-        "{\"command\": \"reclaim\", \"for_ms\": -1}", "{\"command\": \"reclaim\", \"reason\": 3}",
-        "{\"command\": \"\xff\"}"}) {
+  for (const char* request : {"",
+                              "nonsense",
+                              "{}",
+                              "[]",
+                              "{\"command\": 3}",
+                              "{\"command\": \"format\"}",
+                              "{\"command\": \"reclaim\", \"for_ms\": \"long\"}",
+                              "{\"command\": \"reclaim\", \"for_ms\": -1}",
+                              "{\"command\": \"reclaim\", \"reason\": 3}",
+                              "{\"command\": \"\xff\"}",
+                              R"({"command": "reclaim", "for": -1})",
+                              R"({"command": "reclaim", "for": 1000})",
+                              R"({"command": "reclaim", "for_ms": 1.5})",
+                              R"({"command": "reclaim", "for_ms": true})",
+                              R"({"command": "reclaim", "for_ms": null})",
+                              R"({"command": "reclaim", "for_ms": "1000"})",
+                              R"({"command": "reclaim", "grace_ms": []})",
+                              R"({"command": "reclaim", "reason": null})",
+                              R"({"command": "reclaim", "Reason": "x"})",
+                              R"({"command": "lend", "for_ms": 1})",
+                              R"({"command": "status", "x": 1})",
+                              R"({"command": "reclaim"} {"command": "lend"})"}) {
     const json answer = Ask(request);
     EXPECT_EQ(answer["ok"], false) << request;
     EXPECT_NE(answer["error"], "") << request;
     EXPECT_FALSE(engine_->agent().yield().reclaimed());
   }
+}
+
+TEST_F(ControlServerTest, AnUnknownKeyIsNamedWithThoseThatAreKnown) {
+  EXPECT_EQ(Ask(R"({"command": "reclaim", "for": -1})")["error"],
+            "reclaim knows no \"for\"; it takes \"command\", \"for_ms\", \"grace_ms\", \"reason\"");
+}
+
+TEST_F(ControlServerTest, TheOwnerGetsThroughWhoeverHoldsConnectionsOpen) {
+  std::vector<UniqueFd> idle;
+  for (int i = 0; i < 100; ++i) {
+    idle.push_back(OpenConnection(dir_ + "/worker.sock"));
+    ASSERT_EQ(send(idle.back().get(), "{\"comm", 6, MSG_NOSIGNAL), 6);
+    loop_->RunOnce(absl::ZeroDuration());
+  }
+  EXPECT_EQ(Ask(R"({"command": "reclaim"})")["reclaimed"], true);
+  EXPECT_EQ(Ask(R"({"command": "status"})")["reclaimed"], true);
+}
+
+TEST_F(ControlServerTest, AReclaimThatIsWaitedForKeepsItsConnection) {
+  Connect();
+  const std::string deaf = dir_ + "/deaf";
+  RunAttempt(ShellAttempt({12, 1}, "trap '' TERM; : >" + deaf + "; while :; do sleep 0.05; done"));
+  RunUntil([&] { return access(deaf.c_str(), F_OK) == 0; });
+  std::optional<absl::StatusOr<std::string>> answer;
+  std::thread owner([&] {
+    auto got = AskWorker(dir_, R"({"command": "reclaim", "grace_ms": 500})");
+    loop_->Post([&, got] { answer = got; });
+  });
+  RunUntil([&] { return engine_->agent().yield().reclaimed(); });
+  std::vector<UniqueFd> idle;
+  for (int i = 0; i < 100; ++i) {
+    idle.push_back(OpenConnection(dir_ + "/worker.sock"));
+    loop_->RunOnce(absl::ZeroDuration());
+  }
+  RunUntil([&] { return answer.has_value(); });
+  owner.join();
+  ASSERT_OK(*answer);
+  EXPECT_THAT(**answer, HasSubstr("took_ms"));
 }
 
 TEST_F(ControlServerTest, ARequestWithoutEndIsCutOff) {
