@@ -31,6 +31,10 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
   absl::string_view rest = text;
   if (absl::ConsumePrefix(&rest, "unix:")) {
     if (rest.empty()) return Malformed(text, "the path is empty");
+    if (rest.size() > kMaxSocketPath) {
+      return Malformed(text, absl::StrCat("the path has ", rest.size(),
+                                          " bytes, and the kernel takes at most ", kMaxSocketPath));
+    }
     endpoint.is_unix = true;
     endpoint.path = std::string(rest);
     return endpoint;

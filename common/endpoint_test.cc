@@ -35,6 +35,13 @@ TEST(EndpointTest, ReadsAUnixSocket) {
   EXPECT_EQ(endpoint->ToString(), "unix:/run/hpc/c.sock");
 }
 
+TEST(EndpointTest, RefusesAPathThatIsTooLongForASocket) {
+  EXPECT_OK(ParseEndpoint("unix:" + std::string(107, 'x')));
+  EXPECT_THAT(ParseEndpoint("unix:" + std::string(108, 'x')),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the path has 108 bytes, and the kernel takes at most 107")));
+}
+
 TEST(EndpointTest, KnowsWhatIsReachableFromThisMachineOnly) {
   EXPECT_TRUE(ParseEndpoint("127.0.0.11:1")->IsLocal());
   EXPECT_TRUE(ParseEndpoint("[::1]:1")->IsLocal());

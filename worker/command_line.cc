@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "common/toml_config.h"
 #include "common/version.h"
+#include "worker/os/network.h"
 
 namespace hpc::worker {
 namespace {
@@ -126,6 +127,12 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   if (const absl::Status name = CheckNodeName(out->name); !name.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(name.message()), "; choose another with --name"));
+  }
+  if (!out->address.empty()) {
+    const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), out->address);
+    if (!own.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--address: ", std::string(own.message())));
+    }
   }
   if (out->cpu_slots < 1 || out->cpu_slots > 4096) {
     return absl::InvalidArgumentError(

@@ -29,6 +29,21 @@ absl::StatusOr<CommandLine> ParseDaemon(std::vector<const char*> more) {
   return Parse(more);
 }
 
+TEST(CommandLineTest, TheAddressMustBeOneOfThisMachine) {
+  for (const char* address : {"nonsense", "localhost", "203.0.113.77", "0.0.0.0", "127.0.0.1:80"}) {
+    EXPECT_THAT(ParseDaemon({"--address", address}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("--address"), HasSubstr(address), HasSubstr("(lo)"))));
+  }
+  EXPECT_OK(ParseDaemon({"--address", "127.0.0.9"}));
+}
+
+TEST(CommandLineTest, ASocketPathThatTheKernelDoesNotTakeIsRefused) {
+  const std::string coordinator = "unix:/" + std::string(107, 'x');
+  EXPECT_THAT(Parse({"--coordinator", coordinator.c_str(), "--supervisor", "/bin/true"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("107")));
+}
+
 TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   const auto line = Parse({"--coordinator",
                            "10.0.0.1:7077",
@@ -38,7 +53,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--name",
                            "pc7",
                            "--address",
-                           "10.0.0.7",
+                           "127.0.0.7",
                            "--cpu-slots",
                            "3",
                            "--ready-fd",
@@ -58,7 +73,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_EQ(line->coordinator.ToString(), "10.0.0.1:7077");
   EXPECT_EQ(line->state_dir, "/var/x");
   EXPECT_EQ(line->name, "pc7");
-  EXPECT_EQ(line->address, "10.0.0.7");
+  EXPECT_EQ(line->address, "127.0.0.7");
   EXPECT_EQ(line->cpu_slots, 3);
   EXPECT_EQ(line->ready_fd, 5);
   EXPECT_EQ(line->power_command, "true");
@@ -128,16 +143,16 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
 TEST(CommandLineTest, CommandLineWinsOverEnvironmentOverFile) {
   char path[] = "/tmp/hpc-worker-test-XXXXXX";
   close(mkstemp(path));
-  std::ofstream(path) << "cpu-slots = 2\naddress = \"10.0.0.2\"\npower-command = \"from file\"\n";
+  std::ofstream(path) << "cpu-slots = 2\naddress = \"127.0.0.2\"\npower-command = \"from file\"\n";
   setenv("HPC_WORKER_CPU_SLOTS", "3", 1);
-  setenv("HPC_WORKER_ADDRESS", "10.0.0.3", 1);
+  setenv("HPC_WORKER_ADDRESS", "127.0.0.3", 1);
   const auto line = ParseDaemon({"--config", path, "--cpu-slots", "4"});
   unsetenv("HPC_WORKER_CPU_SLOTS");
   unsetenv("HPC_WORKER_ADDRESS");
   unlink(path);
   ASSERT_OK(line);
   EXPECT_EQ(line->cpu_slots, 4);
-  EXPECT_EQ(line->address, "10.0.0.3");
+  EXPECT_EQ(line->address, "127.0.0.3");
   EXPECT_EQ(line->power_command, "from file");
 }
 

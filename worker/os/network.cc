@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/files.h"
 #include "common/unique_fd.h"
@@ -181,6 +182,19 @@ absl::StatusOr<std::string> FindInterfaceOf(const std::vector<InterfaceAddress>&
   }
   return absl::NotFoundError(
       absl::StrCat("no network interface of this machine has the address ", address));
+}
+
+absl::Status CheckOwnAddress(const std::vector<InterfaceAddress>& addresses,
+                             const std::string& address) {
+  if (FindInterfaceOf(addresses, address).ok()) return absl::OkStatus();
+  std::vector<std::string> own;
+  for (const InterfaceAddress& entry : addresses) {
+    if (entry.family == Family::kLink || IsLinkLocal(entry.address)) continue;
+    own.push_back(absl::StrCat(entry.address, " (", entry.interface, ")"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", address,
+                                                 "' is not an IP address of this machine; it has ",
+                                                 own.empty() ? "none" : absl::StrJoin(own, ", ")));
 }
 
 int64_t ReadInterfaceSpeed(const std::string& root, const std::string& name) {

@@ -35,6 +35,10 @@ std::vector<NetworkInterface> SelectInterfaces(const std::vector<InterfaceAddres
 absl::StatusOr<std::string> FindInterfaceOf(const std::vector<InterfaceAddress>& addresses,
                                             const std::string& address);
 
+// Pure. InvalidArgument, with the addresses that there are, if `address` is none of this machine's.
+absl::Status CheckOwnAddress(const std::vector<InterfaceAddress>& addresses,
+                             const std::string& address);
+
 // The speed in /sys/class/net/<name>/speed under `root`; 0 if it is unknown (Wi-Fi, virtual ones).
 int64_t ReadInterfaceSpeed(const std::string& root, const std::string& name);
 

@@ -99,6 +99,18 @@ TEST(FindInterfaceOf, HoldsTheWholeLoopbackSubnet) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("128.0.0.1")));
 }
 
+TEST(CheckOwnAddress, NamesTheAddressesThatThereAre) {
+  const std::vector<InterfaceAddress> addresses = {Link("eth0", "aa:bb:cc:00:11:22"), Loopback(),
+                                                   Ipv4("eth0", "10.0.0.2", 24, ""),
+                                                   Ipv6("eth0", "fe80::1")};
+  EXPECT_OK(CheckOwnAddress(addresses, "10.0.0.2"));
+  EXPECT_OK(CheckOwnAddress(addresses, "127.0.0.14"));
+  EXPECT_THAT(CheckOwnAddress(addresses, "nonsense"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "'nonsense' is not an IP address of this machine; it has 127.0.0.1 (lo), "
+                       "10.0.0.2 (eth0)"));
+}
+
 TEST(ReadInterfaceSpeed, IsZeroWhereTheKernelDoesNotKnowIt) {
   const std::string root = ::testing::TempDir() + "/speed_root";
   for (const auto& [name, text] :
