@@ -7,19 +7,10 @@
 namespace hpc::testing {
 namespace {
 
-// Words only are read from streams: how a stream reads a number depends on the locale's facets,
-// which this library's own copy of libstdc++ does not share with the program that loads it.
-std::string Word(std::istream& line) {
-  std::string word;
-  line >> word;
-  return word;
-}
-int Number(std::istream& line) { return std::stoi(Word(line)); }
-
 nvmlProcessInfo_t ParseProcess(std::istream& line) {
   nvmlProcessInfo_t process = {};
-  process.pid = static_cast<unsigned>(Number(line));
-  const std::string memory = Word(line);
+  std::string memory;
+  line >> process.pid >> memory;
   process.usedGpuMemory = memory == "-" ? worker::kNvmlMemoryNotAvailable : std::stoull(memory);
   process.gpuInstanceId = process.computeInstanceId = ~0U;
   return process;
@@ -31,10 +22,13 @@ void ParseDeviceLine(const std::string& key, std::istream& line, FakeGpu* gpu) {
   } else if (key == "graphics") {
     gpu->graphics.push_back(ParseProcess(line));
   } else if (key == "error") {
-    const std::string what = Word(line);
-    gpu->errors[what] = Number(line);
+    std::string what;
+    line >> what;
+    line >> gpu->errors[what];
   } else if (key == "hang") {
-    gpu->hangs.insert(Word(line));
+    std::string what;
+    line >> what;
+    gpu->hangs.insert(what);
   } else {
     line >> std::ws;
     std::getline(line, gpu->values[key]);
@@ -50,11 +44,12 @@ std::optional<FakeNvmlState> ReadFakeNvmlState() {
   FakeNvmlState state;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
-    const std::string key = Word(line);
+    std::string key;
+    line >> key;
     if (key == "driver") {
-      state.driver = Word(line);
+      line >> state.driver;
     } else if (key == "init_error") {
-      state.init_error = Number(line);
+      line >> state.init_error;
     } else if (key == "device") {
       state.gpus.emplace_back();
     } else if (!key.empty() && !state.gpus.empty()) {
