@@ -21,12 +21,13 @@ class Cluster:
     """One coordinator and workers pc1, pc2 ... Everything is below one temporary folder."""
 
     def __init__(self, nodes=4, cpu_slots=1, network=False, coordinator_args=(), worker_args=(),
-                 env=None):
+                 env=None, worker_env=None):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="hpc-cluster-"))
         self.names = [f"pc{i}" for i in range(1, nodes + 1)]
         self.cpu_slots = cpu_slots
         self.coordinator_args = list(coordinator_args)
         self.worker_args = list(worker_args)
+        self.worker_env = worker_env or {}  # by name, what else a worker finds in its environment
         self.socket = self.dir / "hpc.sock"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("HPC_")}
         self.env.update({"HPC_COORDINATOR": f"unix:{self.socket}", "OMP_NUM_THREADS": "1"})
@@ -74,7 +75,7 @@ class Cluster:
             [BIN / "hpc-worker", "--coordinator", self.listen, "--insecure", "--name", name,
              "--state-dir", self.dir / name, "--address", address, "--cpu-slots", self.cpu_slots,
              *self.worker_args, *args],
-            self.dir / f"{name}.log", env=self.env, ready=True,
+            self.dir / f"{name}.log", env={**self.env, **self.worker_env.get(name, {})}, ready=True,
             prefix=self.network.prefix(name, new_boot) if self.network else ())
         return self.workers[name]
 
