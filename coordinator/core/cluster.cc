@@ -179,6 +179,14 @@ absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t
   return absl::OkStatus();
 }
 
+void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
+                          const std::string& remark, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  Subject about = About(ref, node);
+  about.rank = rank;
+  turn.Event(event::kRankMetrics, about, remark, Severity::kWarning);
+}
+
 absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                                  const RendezvousReport& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

@@ -200,6 +200,10 @@ class Cluster {
                                AttemptRef ref, const std::string& lost_reason, Effects* effects);
   absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                           const RendezvousReport& report, Effects* effects);
+  // Something that its user should know of what a rank logs, as an event. The attempt may be over;
+  // that the rank was that node's is the caller's to know.
+  void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
+                   const std::string& remark, Effects* effects);
 
   // ---- time
 

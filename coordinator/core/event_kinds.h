@@ -21,8 +21,9 @@ inline constexpr char kRunCancelled[] = "run.cancelled";  // over: on request
 inline constexpr char kRunTimedOut[] = "run.timed-out";   // over: its time limit was reached
 
 // ---- ranks and attempts
-inline constexpr char kRankExited[] = "rank.exited";  // ended with 0, or after it was told to
-inline constexpr char kRankFailed[] = "rank.failed";  // ended otherwise
+inline constexpr char kRankExited[] = "rank.exited";    // ended with 0, or after it was told to
+inline constexpr char kRankFailed[] = "rank.failed";    // ended otherwise
+inline constexpr char kRankMetrics[] = "rank.metrics";  // what it logs cannot all be read, and why
 inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
 inline constexpr char kAttemptStale[] = "attempt.stale";      // report of a replaced attempt
 inline constexpr char kAttemptOrphaned[] =

@@ -164,17 +164,16 @@ LogStreamId FromProto(const v1::LogEnd& end) {
   return {FromProto(end.ref()), end.rank(), end.is_stderr()};
 }
 
-MetricOffset FromProto(const v1::MetricData& data) {
-  return {FromProto(data.ref()), data.rank(), data.end_offset()};
-}
-
-std::vector<MetricPoint> PointsOf(const v1::MetricData& data) {
-  std::vector<MetricPoint> out;
-  out.reserve(static_cast<size_t>(data.points_size()));
+MetricReport FromProto(const v1::MetricData& data, absl::Time now) {
+  MetricReport out;
+  out.offset = {FromProto(data.ref()), data.rank(), data.end_offset()};
+  out.points.reserve(static_cast<size_t>(data.points_size()));
   for (const v1::MetricData::Point& point : data.points()) {
-    out.push_back({FromProto(data.ref()), data.rank(), CleanText(point.key(), kMaxName),
-                   point.step(), point.value(), absl::FromUnixMicros(point.at_us())});
+    out.points.push_back({out.offset.ref, out.offset.rank, CleanText(point.key(), kMaxName),
+                          point.step(), point.value(), now - FromMicros(point.age_us())});
   }
+  for (const std::string& remark : data.remarks()) out.remarks.push_back(Words(remark));
+  out.ended = data.ended();
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/effects.h"
+#include "coordinator/runtime/engine.h"
 #include "coordinator/store/log_store.h"
 #include "coordinator/store/store.h"
 #include "hpc/v1/worker.pb.h"
@@ -22,8 +23,8 @@ std::vector<Cluster::StartedRank> FromProto(const v1::Started& started);
 RendezvousReport FromProto(const v1::Rendezvous& rendezvous);
 LogStreamId FromProto(const v1::LogData& data);
 LogStreamId FromProto(const v1::LogEnd& end);
-MetricOffset FromProto(const v1::MetricData& data);
-std::vector<MetricPoint> PointsOf(const v1::MetricData& data);
+// `now`: when it arrived.
+MetricReport FromProto(const v1::MetricData& data, absl::Time now);
 
 // ---- a worker is told
 v1::CoordinatorMessage ToProto(const Welcome& welcome);

@@ -48,7 +48,7 @@ absl::StatusOr<Step> FollowSource::Next(v1::FollowResponse* message) {
     if (output) return Step::kMessage;
   }
   const bool over = IsOver(state_.state());
-  return over && (!with_output_ || engine_->LogsComplete(run_)) ? Step::kEnd : Step::kWait;
+  return over && (!with_output_ || engine_->OutputComplete(run_)) ? Step::kEnd : Step::kWait;
 }
 
 absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {

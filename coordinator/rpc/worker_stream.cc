@@ -91,8 +91,7 @@ absl::Status WorkerStream::OnOutput(const WorkerMessage& message) {
       return engine_->OnLogEnd(session, FromProto(message.log_end()),
                                message.log_end().cut_bytes());
     case WorkerMessage::kMetricData:
-      return engine_->OnMetrics(session, FromProto(message.metric_data()),
-                                PointsOf(message.metric_data()));
+      return engine_->OnMetrics(session, FromProto(message.metric_data(), engine_->now().wall));
     case WorkerMessage::kHello:
       return absl::InvalidArgumentError("a second hello on one connection");
     default:

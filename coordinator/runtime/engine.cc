@@ -18,7 +18,7 @@ Now Engine::now() const { return impl_->clock->Get(); }
 const Cluster& Engine::cluster() const { return impl_->cluster; }
 Store& Engine::store() { return *impl_->store; }
 LogStore& Engine::logs() { return *impl_->logs; }
-bool Engine::LogsComplete(RunId run) const { return impl_->output.Complete(run); }
+bool Engine::OutputComplete(RunId run) const { return impl_->output.Complete(run); }
 
 void Engine::WatchRun(RunId run, Watcher* watcher) { impl_->watchers.WatchRun(run, watcher); }
 void Engine::WatchEvents(Watcher* watcher) { impl_->watchers.WatchEvents(watcher); }

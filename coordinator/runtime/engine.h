@@ -64,6 +64,14 @@ struct Session {
   uint64_t incarnation = 0;
 };
 
+// What a rank has logged.
+struct MetricReport {
+  MetricOffset offset;  // of its metrics file, behind the points
+  std::vector<MetricPoint> points;
+  std::vector<std::string> remarks;  // what is wrong with the file, for the run's events
+  bool ended = false;                // nothing will follow
+};
+
 class Engine {
  public:
   Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock, Store* store,
@@ -108,17 +116,15 @@ class Engine {
   absl::Status OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
                      absl::string_view data);
   absl::Status OnLogEnd(const Session& session, const LogStreamId& stream, int64_t cut_bytes);
-  // Points of one rank up to byte `offset` of its metrics file.
-  absl::Status OnMetrics(const Session& session, const MetricOffset& offset,
-                         std::vector<MetricPoint> points);
+  absl::Status OnMetrics(const Session& session, MetricReport report);
 
   // ---- reading
   Now now() const;
   const Cluster& cluster() const;
   Store& store();
   LogStore& logs();
-  // Whether all output of a run that is over has arrived (or never will).
-  bool LogsComplete(RunId run) const;
+  // Whether all output and all metrics of a run that is over have arrived (or never will).
+  bool OutputComplete(RunId run) const;
 
   // ---- watching; a watcher must unregister before it dies
   void WatchRun(RunId run, Watcher* watcher);  // its events, output and progress

@@ -21,7 +21,7 @@ constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
 }  // namespace
 
 MonoTime Engine::Impl::OutputDeadline() const {
-  if (log_intake.urgent()) return Impl::kLongAgo;
+  if (log_intake.urgent() || metric_intake.urgent()) return Impl::kLongAgo;
   if (!log_intake.dirty() && !metric_intake.dirty()) return MonoTime::Infinite();
   return last_output + kOutputInterval;
 }

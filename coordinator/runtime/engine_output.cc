@@ -48,10 +48,18 @@ absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
   });
 }
 
-absl::Status Engine::OnMetrics(const Session& session, const MetricOffset& offset,
-                               std::vector<MetricPoint> points) {
-  return impl_->Output(session, offset.ref, offset.rank, [&](Now) {
-    return impl_->metric_intake.Add(session.node, offset, std::move(points));
+absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
+  const AttemptRef ref = report.offset.ref;
+  const int32_t rank = report.offset.rank;
+  return impl_->Output(session, ref, rank, [&](Now now) {
+    // After a reconnect the end is told again, with its remarks.
+    const bool told = report.ended && !impl_->output.MetricsEnded(ref, rank);
+    for (const std::string& remark : report.remarks) {
+      if (told) break;
+      impl_->cluster.RankMetrics(now, session.node, ref, rank, remark, &impl_->effects);
+    }
+    return impl_->metric_intake.Add(session.node, report.offset, std::move(report.points),
+                                    report.ended);
   });
 }
 

@@ -174,7 +174,7 @@ TEST_F(EngineTest, MetricsThatComeAgainAreStoredOnceAndAcknowledgedAgain) {
   const MetricOffset offset{ref, 0, 40};
   const std::vector<MetricPoint> points = {{ref, 0, "loss", 1, 0.5, rig_.clock.Get().wall}};
   for (int i = 0; i < 2; ++i) {
-    EXPECT_OK(rig_.engine->OnMetrics(session, offset, points));
+    EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = offset, .points = points}));
     rig_.clock.Advance(absl::Milliseconds(50));
     EXPECT_OK(rig_.engine->Flush());
   }
@@ -182,12 +182,49 @@ TEST_F(EngineTest, MetricsThatComeAgainAreStoredOnceAndAcknowledgedAgain) {
   EXPECT_THAT(*rig_.store->ListMetrics({.run = ref.run}), SizeIs(1));
 }
 
+TEST_F(EngineTest, TheLastMetricsAreStoredWithTheEndOfTheRun) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const MetricPoint point{ref, 0, "loss", 1, 0.5, rig_.clock.Get().wall};
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 20}, .points = {point}}));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_OK(
+      rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}, .points = {point}, .ended = true}));
+  rig_.Finish(session, ref);
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kSucceeded);
+  EXPECT_THAT(*rig_.store->ListMetrics({.run = ref.run}), SizeIs(2));
+}
+
+TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const auto events = [&] {
+    std::vector<std::string> texts;
+    for (const EventRecord& event : *rig_.store->ListEvents({.run = ref.run})) {
+      if (event.kind != "rank.metrics") continue;
+      EXPECT_EQ(event.node, "pc1");
+      EXPECT_EQ(event.rank, 0);
+      EXPECT_EQ(event.severity, Severity::kWarning);
+      texts.push_back(event.text);
+    }
+    return texts;
+  };
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 9}, .remarks = {"line 3 is"}}));
+  // A worker that reconnects says again how it ended.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(rig_.engine->OnMetrics(
+        session, {.offset = {ref, 0, 9}, .remarks = {"7 lines are"}, .ended = true}));
+  }
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(events(), ElementsAre("line 3 is", "7 lines are"));
+}
+
 TEST_F(EngineTest, AWorkerThatReconnectsAfterARestartIsToldWhereToGoOn) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
   const LogStreamId out{ref, 0, false}, err{ref, 0, true};
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
-  EXPECT_OK(rig_.engine->OnMetrics(session, {ref, 0, 40}, {}));
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}}));
   rig_.clock.Advance(absl::Seconds(1));
   EXPECT_OK(rig_.engine->Flush());
 
@@ -206,11 +243,12 @@ TEST_F(EngineTest, ARunIsCompleteOnceItsStreamsHaveEnded) {
   const AttemptRef ref = rig_.RunOn(session, &link_);
   rig_.Finish(session, ref);
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kSucceeded);
-  EXPECT_FALSE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_FALSE(rig_.engine->OutputComplete(ref.run));
   EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, false}, 0));
   EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, true}, 0));
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 0}, .ended = true}));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_TRUE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_TRUE(rig_.engine->OutputComplete(ref.run));
 }
 
 TEST_F(EngineTest, OutputThatNeverComesIsGivenUpAfterTenSeconds) {
@@ -221,11 +259,11 @@ TEST_F(EngineTest, OutputThatNeverComesIsGivenUpAfterTenSeconds) {
   rig_.engine->WatchRun(ref.run, &watcher);
   rig_.clock.Advance(absl::Milliseconds(9999));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_FALSE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_FALSE(rig_.engine->OutputComplete(ref.run));
   EXPECT_LE(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(1));
   rig_.clock.Advance(absl::Milliseconds(1));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_TRUE(rig_.engine->LogsComplete(ref.run));
+  EXPECT_TRUE(rig_.engine->OutputComplete(ref.run));
   EXPECT_EQ(watcher.pokes, 1);
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<std::map<int32_t, int64_t>> MetricIntake::Offsets(AttemptRef ref)
 }
 
 absl::Status MetricIntake::Add(const std::string& node, const MetricOffset& offset,
-                               std::vector<MetricPoint> points) {
+                               std::vector<MetricPoint> points, bool last) {
   HPC_ASSIGN_OR_RETURN(auto* known, Known(offset.ref));
   int64_t& end = (*known)[offset.rank];
   MetricOffset reached = offset;
@@ -33,6 +33,7 @@ absl::Status MetricIntake::Add(const std::string& node, const MetricOffset& offs
     reached.offset = end;
   }
   receipts_[{offset.ref, offset.rank}] = {node, reached};
+  urgent_ |= last;
   return absl::OkStatus();
 }
 
@@ -43,6 +44,7 @@ std::vector<MetricReceipt> MetricIntake::Flush(WriteBatch* batch) {
     receipts.push_back(std::move(receipt));
   }
   receipts_.clear();
+  urgent_ = false;
   batch->metrics = std::exchange(points_, {});
   return receipts;
 }

@@ -24,10 +24,13 @@ class MetricIntake {
  public:
   explicit MetricIntake(Store* store) : store_(store) {}
 
+  // `last`: nothing will follow from this rank.
   absl::Status Add(const std::string& node, const MetricOffset& offset,
-                   std::vector<MetricPoint> points);
+                   std::vector<MetricPoint> points, bool last);
 
   bool dirty() const { return !receipts_.empty(); }
+  // A rank's last points are among them: somebody may be waiting for just these.
+  bool urgent() const { return urgent_; }
 
   // Moves everything into `batch`; what is returned may be acknowledged once that is committed.
   std::vector<MetricReceipt> Flush(WriteBatch* batch);
@@ -43,6 +46,7 @@ class MetricIntake {
   Store* store_;
   std::map<AttemptRef, std::map<int32_t, int64_t>> known_;
   std::vector<MetricPoint> points_;
+  bool urgent_ = false;
   std::map<std::pair<AttemptRef, int32_t>, MetricReceipt> receipts_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,14 @@ absl::Status OutputTracker::Load(MonoTime now, RunId run) {
   for (const RankRecord& rank : detail.ranks) Add(rank);
   for (const LogStreamRecord& stream : detail.log_streams) {
     StreamEnded({stream.ref, stream.rank, stream.is_stderr});
+  }
+  // The end of metrics is not stored. Of an attempt that is over it has been told, or will be by a
+  // worker that comes back.
+  for (const AttemptRecord& attempt : detail.attempts) {
+    if (attempt.state != AttemptState::kEnded) continue;
+    for (auto& [number, rank] : runs_[run].attempts[attempt.ref.number].ranks) {
+      rank.metrics_ended = true;
+    }
   }
   if (IsTerminal(detail.record.state)) End(run, now);
   return absl::OkStatus();
@@ -81,13 +90,21 @@ absl::Status OutputTracker::CheckRank(MonoTime now, const std::string& node, Att
       absl::StrCat("rank ", rank, " of attempt ", ref.ToString(), " does not run on node ", node));
 }
 
+OutputTracker::Rank* OutputTracker::FindRank(AttemptRef ref, int32_t rank) {
+  const auto run = runs_.find(ref.run);
+  if (run == runs_.end()) return nullptr;
+  const auto attempt = run->second.attempts.find(ref.number);
+  return attempt == run->second.attempts.end() ? nullptr : &attempt->second.ranks[rank];
+}
+
 void OutputTracker::StreamEnded(const LogStreamId& stream) {
-  const auto run = runs_.find(stream.ref.run);
-  if (run == runs_.end()) return;
-  const auto attempt = run->second.attempts.find(stream.ref.number);
-  if (attempt == run->second.attempts.end()) return;
-  Rank& rank = attempt->second.ranks[stream.rank];
-  (stream.is_stderr ? rank.stderr_ended : rank.stdout_ended) = true;
+  Rank* rank = FindRank(stream.ref, stream.rank);
+  if (rank != nullptr) (stream.is_stderr ? rank->stderr_ended : rank->stdout_ended) = true;
+}
+
+bool OutputTracker::MetricsEnded(AttemptRef ref, int32_t number) {
+  Rank* rank = FindRank(ref, number);
+  return rank != nullptr && !std::exchange(rank->metrics_ended, true);
 }
 
 bool OutputTracker::Finished(const Run& run, absl::Duration over_for,
@@ -95,7 +112,7 @@ bool OutputTracker::Finished(const Run& run, absl::Duration over_for,
   if (over_for >= kPatience) return true;
   for (const auto& [number, attempt] : run.attempts) {
     for (const auto& [index, rank] : attempt.ranks) {
-      if (rank.stdout_ended && rank.stderr_ended) continue;
+      if (rank.stdout_ended && rank.stderr_ended && rank.metrics_ended) continue;
       if (over_for < kPatienceWithAbsent || connected(rank.node)) return false;
     }
   }

@@ -1,6 +1,6 @@
 // Which output is still to come: of every run with an attempt, who runs its ranks, and which of
-// their streams have ended. A run that is over keeps its followers until all has come, or is given
-// up.
+// their streams and metrics have ended. A run that is over keeps its followers until all has come,
+// or is given up.
 #ifndef HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
 #define HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
 
@@ -41,6 +41,8 @@ class OutputTracker {
   absl::Status CheckRank(MonoTime now, const std::string& node, AttemptRef ref, int32_t rank);
 
   void StreamEnded(const LogStreamId& stream);
+  // False if that was known.
+  bool MetricsEnded(AttemptRef ref, int32_t rank);
 
   // False while a run that is over still waits for output.
   bool Complete(RunId run) const { return !runs_.contains(run); }
@@ -55,6 +57,7 @@ class OutputTracker {
     std::string node;
     bool stdout_ended = false;
     bool stderr_ended = false;
+    bool metrics_ended = false;
   };
   struct Placement {
     int32_t first_rank = 0;
@@ -75,6 +78,8 @@ class OutputTracker {
   absl::Status Load(MonoTime now, RunId run);
   void End(RunId run, MonoTime now);
   const Attempt* Find(AttemptRef ref) const;
+  // Null for an attempt that is not tracked.
+  Rank* FindRank(AttemptRef ref, int32_t rank);
   static bool Finished(const Run& run, absl::Duration over_for,
                        const std::function<bool(const std::string&)>& connected);
 

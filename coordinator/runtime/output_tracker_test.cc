@@ -53,6 +53,7 @@ class OutputTrackerTest : public ::testing::Test {
   void EndStreams(int32_t rank) {
     tracker_.StreamEnded({kRef, rank, false});
     tracker_.StreamEnded({kRef, rank, true});
+    tracker_.MetricsEnded(kRef, rank);
   }
   std::vector<RunId> Take() {
     return tracker_.TakeComplete(now_, [this](const std::string& n) { return !gone_.contains(n); });
@@ -85,6 +86,18 @@ TEST_F(OutputTrackerTest, OneOpenStreamIsWaitedForUntilPatienceEnds) {
   EXPECT_THAT(Take(), IsEmpty());
   EXPECT_EQ(tracker_.NextDeadline(), At(absl::Seconds(110)));
   now_ = now_ + absl::Milliseconds(1);
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
+TEST_F(OutputTrackerTest, MetricsAreWaitedForToo) {
+  StartTwo();
+  EndStreams(0);
+  tracker_.StreamEnded({kRef, 1, false});
+  tracker_.StreamEnded({kRef, 1, true});
+  Apply(Ended());
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_TRUE(tracker_.MetricsEnded(kRef, 1));
+  EXPECT_FALSE(tracker_.MetricsEnded(kRef, 1)) << "it is known";
   EXPECT_THAT(Take(), ElementsAre(1));
 }
 
@@ -124,6 +137,7 @@ TEST_F(OutputTrackerTest, LateOutputOfARunThatIsOverIsLookedUpAndWaitedForAgain)
   AttemptRecord attempt;
   attempt.ref = kRef;
   attempt.created_at = absl::UnixEpoch();
+  attempt.state = AttemptState::kEnded;
   WriteBatch batch;
   batch.changes = {MakeNode("pc1"), Ended(), attempt, Placed("pc1", 0), Started("pc1", 0)};
   batch.programs = {{1, MakeProgram()}};
@@ -131,7 +145,8 @@ TEST_F(OutputTrackerTest, LateOutputOfARunThatIsOverIsLookedUpAndWaitedForAgain)
   EXPECT_TRUE(tracker_.Complete(1));
   EXPECT_OK(tracker_.CheckRank(now_, "pc1", kRef, 0));
   EXPECT_FALSE(tracker_.Complete(1));
-  EndStreams(0);
+  tracker_.StreamEnded({kRef, 0, false});
+  tracker_.StreamEnded({kRef, 0, true});
   EXPECT_THAT(Take(), ElementsAre(1));
 }
 

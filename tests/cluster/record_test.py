@@ -2,10 +2,10 @@
 
 import json
 import subprocess
+import time
 import unittest
 
 from harness.cluster import BIN, ClusterTest
-from harness.process import eventually
 
 
 class RecordTest(ClusterTest):
@@ -51,12 +51,79 @@ class RecordTest(ClusterTest):
             "    f.write('not json\\n')\n"))
         self.cluster.hpcctl("run", "-N", 2, "--", "python3", script)
         run = self.cluster.json("runs")[0]["id"]
-        eventually(lambda: len(self.cluster.json("metrics", run)) == 24, "all points are stored")
+        self.assertEqual(len(self.cluster.json("metrics", run)), 24)
         points = self.cluster.json("metrics", run, "--key", "loss")
         self.assertEqual(len(points), 12)
         by_step = [p["value"] for p in points if p["rank"] == 1]
         self.assertEqual(by_step, [1.0, 0.5, 1 / 3, 0.25, 0.2, "NaN"])
         self.assertEqual(self.cluster.json("metrics", run, "--key", "big")[0]["value"], "Infinity")
+
+    def test_metrics_that_cannot_be_read_are_told_to_the_user(self):
+        script = self.cluster.script("bad.py", (
+            "import os\n"
+            "with open(os.environ['HPC_METRICS_FILE'], 'a') as f:\n"
+            "    f.write('{\"loss\": 1}\\n{\"loss\": \"high\"}\\n')\n"
+            "    f.write('nonsense\\n' * 1000 + '{\"loss\": 2}\\n')\n"))
+        self.cluster.hpcctl("run", "-N", 2, "--", "python3", script)
+        run = self.cluster.json("runs")[0]["id"]
+        self.assertEqual(len(self.cluster.json("metrics", run)), 4)
+        events = [e for e in self.cluster.events("--run", run) if e["kind"] == "rank.metrics"]
+        texts = [e["text"] for e in events if e["rank"] == 1]
+        self.assertEqual(len(events), 4)
+        self.assertIn("line 2 of its metrics file is dropped", texts[0])
+        self.assertIn('the value of "loss" is not a number', texts[0])
+        self.assertEqual(texts[1], "1001 lines of its metrics file were dropped in all")
+
+    def test_a_metrics_file_that_its_program_begins_anew_loses_nothing(self):
+        script = self.cluster.script("anew.py", (
+            "import os, time\n"
+            "path = os.environ['HPC_METRICS_FILE']\n"
+            "def write(path, mode, *values):\n"
+            "    with open(path, mode) as f:\n"
+            "        for v in values: f.write('{\"v\": %d, \"a\": 0}\\n' % v)\n"
+            "write(path, 'w', 1, 2, 3)\n"
+            "time.sleep(0.6)\n"
+            "write(path, 'w', 4)\n"
+            "time.sleep(0.6)\n"
+            "write(path + '.new', 'w', 5, 6)\n"
+            "os.rename(path + '.new', path)\n"
+            "write(path, 'a', 7)\n"))
+        self.cluster.hpcctl("run", "--", "python3", script)
+        run = self.cluster.json("runs")[0]["id"]
+        self.assertEqual([p["value"] for p in self.cluster.json("metrics", run, "--key", "v")],
+                         [1, 2, 3, 4, 5, 6, 7])
+        texts = [e["text"] for e in self.cluster.events("--run", run)
+                 if e["kind"] == "rank.metrics"]
+        self.assertEqual(len(texts), 2)
+        self.assertIn("its metrics file was cut from 51 bytes to 17", texts[0])
+        self.assertEqual(texts[1], "its metrics file was cut or replaced 2 times in all")
+
+    def test_a_point_has_the_time_at_which_it_was_written(self):
+        script = self.cluster.script("late.py", (
+            "import json, os, time, hpc\n"
+            "times = {}\n"
+            "for v in range(3):\n"
+            "    times[v] = time.time()\n"
+            "    hpc.log(v=v)\n"
+            "    with open(os.environ['HPC_METRICS_FILE'], 'a') as f:\n"
+            "        f.write('{\"w\": %d}\\n' % v)\n"
+            "    time.sleep(1)\n"
+            "print(json.dumps(times))\n"))
+        run = self.cluster.submit("--", "python3", script)
+        self.cluster.wait_state(run, "running")
+        # Nobody takes them for a while.
+        self.cluster.coordinator.kill()
+        time.sleep(2)
+        self.cluster.start_coordinator()
+        self.cluster.wait_state(run, "succeeded")
+        times = json.loads(self.cluster.hpcctl("logs", run, "--no-label").stdout)
+        for key in "vw":
+            points = self.cluster.sql("SELECT value, at FROM metric_points WHERE run=? AND key=?",
+                                      run, key)
+            self.assertEqual(len(points), 3)
+            for point in points:
+                self.assertAlmostEqual(point["at"] / 1e6, times[str(int(point["value"]))],
+                                       delta=0.4, msg=key)
 
     def test_a_thousand_points_a_second_are_stored_without_slowing_the_ranks(self):
         script = self.cluster.script("fast.py", (
@@ -69,8 +136,8 @@ class RecordTest(ClusterTest):
         # Each rank was free to write 2,000 points at its own pace: far below a second.
         self.assertTrue(all(float(line) < 1.0 for line in done.stdout.split()), done.stdout)
         run = self.cluster.json("runs")[0]["id"]
-        eventually(lambda: self.cluster.sql("SELECT count(*) AS n FROM metrics WHERE run=?",
-                                            run)[0]["n"] == 4000, "all points are stored")
+        stored = self.cluster.sql("SELECT count(*) AS n FROM metrics WHERE run=?", run)[0]["n"]
+        self.assertEqual(stored, 4000)
 
     def test_output_comes_back_byte_for_byte(self):
         script = self.cluster.script("bytes.py", (

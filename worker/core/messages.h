@@ -221,7 +221,7 @@ struct MetricPoint {
   std::string key;
   int64_t step = 0;
   double value = 0;
-  absl::Time at;
+  absl::Duration age;
 };
 
 struct MetricData {
@@ -229,6 +229,8 @@ struct MetricData {
   int32_t rank = 0;
   int64_t end_offset = 0;
   std::vector<MetricPoint> points;
+  std::vector<std::string> remarks;  // what is wrong with the file, for the user
+  bool ended = false;                // nothing will follow
 };
 
 using WorkerMessage =

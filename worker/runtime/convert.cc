@@ -206,8 +206,10 @@ void Fill(const MetricData& m, v1::WorkerMessage* out) {
     p->set_key(point.key);
     p->set_step(point.step);
     p->set_value(point.value);
-    p->set_at_us(absl::ToUnixMicros(point.at));
+    p->set_age_us(absl::ToInt64Microseconds(point.age));
   }
+  for (const std::string& remark : m.remarks) one->add_remarks(ToValidUtf8(remark));
+  one->set_ended(m.ended);
 }
 
 // ---- one overload for each thing that is heard

@@ -228,9 +228,8 @@ class CoordinatorLink : public Link {
   }
 
   void Send(const WorkerMessage& message) override {
-    const bool bulk = std::holds_alternative<LogData>(message) ||
-                      std::holds_alternative<LogEnd>(message) ||
-                      std::holds_alternative<MetricData>(message);
+    const bool bulk =
+        std::holds_alternative<LogData>(message) || std::holds_alternative<LogEnd>(message);
     if (stream_ != nullptr) stream_->Send(ToProto(message), bulk);
   }
 

@@ -35,8 +35,9 @@ class Link {
 
   // Connects and says hello; what is sent next goes behind it. Must not be open.
   virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) = 0;
-  // Output (LogData, LogEnd, MetricData) waits for everything else, so that it never holds up a
-  // heartbeat. In order otherwise. Dropped while nothing is open.
+  // Output (LogData, LogEnd) waits for everything else, so that it never holds up a heartbeat. In
+  // order otherwise, metrics too: they arrive before the end of their attempt. Dropped while
+  // nothing is open.
   virtual void Send(const WorkerMessage& message) = 0;
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage) = 0;
   virtual void SendInventory(const Inventory& inventory) = 0;

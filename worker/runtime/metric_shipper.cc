@@ -1,12 +1,10 @@
 #include "worker/runtime/metric_shipper.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "worker/core/metric_line.h"
 #include "worker/core/rank_environment.h"
 
@@ -15,9 +13,8 @@ namespace hpc::worker {
 void MetricShipper::Add(AttemptRef ref, const std::string& attempt_dir,
                         const std::vector<int32_t>& ranks, bool known) {
   for (int32_t rank : ranks) {
-    File& file = files_[{ref, rank}];
-    file.path = MetricsFile(attempt_dir, rank);
-    file.waiting = known;
+    const auto [it, is_new] = files_.try_emplace({ref, rank}, MetricsFile(attempt_dir, rank));
+    it->second.waiting = known;
   }
 }
 
@@ -32,114 +29,128 @@ void MetricShipper::OnReturned(AttemptRef ref) {
 }
 
 void MetricShipper::OnConnected() {
-  for (auto& [key, file] : files_) file.waiting = true;
+  for (auto& [key, file] : files_) {
+    file.waiting = true;
+    file.drained = false;
+  }
 }
 
 void MetricShipper::OnAck(const MetricAck& ack) {
-  auto it = files_.find({ack.ref, ack.rank});
+  const auto it = files_.find({ack.ref, ack.rank});
   if (it == files_.end()) return;
   File& file = it->second;
+  std::erase_if(file.remarks, [&](const Remark& remark) {
+    return remark.sent_with >= 0 && remark.sent_with <= ack.end_offset;
+  });
   if (file.waiting) {
     file.waiting = false;
-    file.drained = false;
-    file.skipping = false;
-    file.sent = ack.end_offset;
-    file.line = CountLines(file, file.sent);
+    if (const int64_t lost = file.reader.Seek(ack.end_offset); lost > 0) {
+      Complain(it->first,
+               absl::StrCat("its metrics file was cut or replaced while the coordinator was away: ",
+                            lost, " bytes of it are lost"),
+               &file);
+    }
+    for (Remark& remark : file.remarks) remark.sent_with = -1;
   }
-  file.acked = std::min(ack.end_offset, file.sent);
+  file.acked = std::min(ack.end_offset, file.reader.offset());
+  file.reader.Forget(file.acked);
 }
 
-int64_t MetricShipper::CountLines(const File& file, int64_t end) {
-  const UniqueFd fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string buffer(64 << 10, '\0');
-  int64_t lines = 0;
-  for (int64_t at = 0; at < end;) {
-    const size_t wanted = static_cast<size_t>(std::min<int64_t>(buffer.size(), end - at));
-    const ssize_t n = pread(fd.get(), buffer.data(), wanted, at);
-    if (n <= 0) break;
-    lines += std::count(buffer.begin(), buffer.begin() + n, '\n');
-    at += n;
+void MetricShipper::Look(absl::Time now) {
+  for (auto& [key, file] : files_) {
+    if (file.drained) continue;
+    file.reader.Look(now);
+    TakeRemark(key, &file);
   }
-  return lines;
 }
 
 void MetricShipper::Pump(absl::Time now) {
+  Look(now);
   for (auto& [key, file] : files_) {
-    while (!file.waiting && !file.drained && file.sent - file.acked < kWindowBytes &&
+    while (!file.waiting && !file.drained && file.reader.offset() - file.acked < kWindowBytes &&
            SendPiece(key, now, &file)) {
     }
   }
 }
 
 bool MetricShipper::SendPiece(const Key& key, absl::Time now, File* file) {
-  if (!file->file.ok()) file->file.Reset(open(file->path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string buffer(kPieceBytes, '\0');
-  const ssize_t n =
-      file->file.ok() ? pread(file->file.get(), buffer.data(), buffer.size(), file->sent) : 0;
-  const bool at_end = n < kPieceBytes;
-  absl::string_view rest(buffer.data(), static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  MetricData data{key.first, key.second, file->sent, {}};
-  for (;;) {
-    const size_t end = rest.find('\n');
-    const bool whole = end != absl::string_view::npos;
-    const bool last = !whole && at_end && file->ended && !rest.empty();
-    if (!whole && !last) break;
-    const absl::string_view line = rest.substr(0, end);
-    if (file->skipping) {
-      file->skipping = false;
-    } else {
-      TakeLine(key, line, now, file, &data.points);
-    }
-    ++file->line;
-    data.end_offset += static_cast<int64_t>(line.size()) + (whole ? 1 : 0);
-    rest.remove_prefix(line.size() + (whole ? 1 : 0));
+  MetricData data{key.first, key.second, 0, {}, {}, false};
+  const int64_t begin = file->reader.offset();
+  const bool more = file->reader.Read(file->ended, [&](const MetricsReader::Line& line) {
+    TakeLine(line, now, key, file, &data.points);
+  });
+  TakeRemark(key, file);
+  data.end_offset = file->reader.offset();
+  data.ended = file->ended && !more;
+  if (data.end_offset == begin && !data.ended) return more;
+  for (Remark& remark : file->remarks) {
+    if (remark.sent_with >= 0) continue;
+    data.remarks.push_back(remark.text);
+    remark.sent_with = data.end_offset;
   }
-  if (static_cast<int64_t>(rest.size()) > kMaxLineBytes || (file->skipping && !rest.empty())) {
-    if (!file->skipping) WarnOnce(key, absl::StrCat("longer than ", kMaxLineBytes, " bytes"), file);
-    file->skipping = true;
-    data.end_offset += static_cast<int64_t>(rest.size());
-  }
-  const bool progress = data.end_offset > file->sent;
-  file->sent = data.end_offset;
-  if (progress) send_(std::move(data));
-  if (at_end && file->ended) {
+  if (data.ended) {
+    AddSummary(*file, &data.remarks);
     file->drained = true;
-    file->file.Reset();
+    file->reader.Close();
   }
-  return progress && !at_end;
+  send_(std::move(data));
+  return more;
 }
 
-void MetricShipper::TakeLine(const Key& key, absl::string_view line, absl::Time now, File* file,
-                             std::vector<MetricPoint>* points) const {
-  if (line.empty()) return;
-  if (static_cast<int64_t>(line.size()) > kMaxLineBytes) {
-    WarnOnce(key, absl::StrCat("longer than ", kMaxLineBytes, " bytes"), file);
-    return;
+void MetricShipper::AddSummary(const File& file, std::vector<std::string>* remarks) {
+  if (file.bad_lines > 1) {
+    remarks->push_back(
+        absl::StrCat(Count(file.bad_lines, "line"), " of its metrics file were dropped in all"));
   }
-  const auto parsed = ParseMetricLine(line);
-  if (!parsed.ok()) {
-    WarnOnce(key, absl::string_view(parsed.status().message()), file);
-    return;
-  }
-  for (const auto& [name, value] : parsed->values) {
-    points->push_back({name, parsed->step.value_or(file->line), value, parsed->time.value_or(now)});
+  if (file.breaks > 1) {
+    remarks->push_back(
+        absl::StrCat("its metrics file was cut or replaced ", file.breaks, " times in all"));
   }
 }
 
-// A program that writes one bad line usually writes thousands.
-void MetricShipper::WarnOnce(const Key& key, absl::string_view problem, File* file) {
-  if (file->bad_lines++ > 0) return;
-  LogWarning("a line of a metrics file is dropped, and further bad ones silently",
-             {{"attempt", key.first.ToString()},
-              {"rank", key.second},
-              {"line", file->line + 1},
-              {"problem", problem}});
+void MetricShipper::TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key,
+                             File* file, std::vector<MetricPoint>* points) {
+  absl::Status problem;
+  if (line.too_long) {
+    problem = absl::InvalidArgumentError(
+        absl::StrCat("it is longer than ", MetricsReader::kMaxLineBytes, " bytes"));
+  } else if (!line.text.empty()) {
+    const auto parsed = ParseMetricLine(line.text);
+    problem = parsed.status();
+    if (parsed.ok()) {
+      const absl::Duration age = now - parsed->time.value_or(line.written);
+      const int64_t step = parsed->step.value_or(line.number);
+      for (const auto& [name, value] : parsed->values) points->push_back({name, step, value, age});
+    }
+  }
+  // After a reconnect a line may be read again.
+  if (line.end <= file->judged) return;
+  file->judged = line.end;
+  if (problem.ok() || file->bad_lines++ > 0) return;
+  Complain(key,
+           absl::StrCat("line ", line.number + 1,
+                        " of its metrics file is dropped: ", std::string(problem.message())),
+           file);
+}
+
+void MetricShipper::TakeRemark(const Key& key, File* file) {
+  const std::string done = file->reader.TakeRemark();
+  if (done.empty() || file->breaks++ > 0) return;
+  Complain(key, absl::StrCat("its metrics file ", done, "; it is read from its beginning again"),
+           file);
+}
+
+// For the first of its kind: a program that does it once usually does it thousands of times.
+void MetricShipper::Complain(const Key& key, const std::string& text, File* file) {
+  LogWarning("metrics of a rank",
+             {{"attempt", key.first.ToString()}, {"rank", key.second}, {"problem", text}});
+  file->remarks.push_back({text});
 }
 
 bool MetricShipper::Done(AttemptRef ref) const {
   return std::all_of(files_.begin(), files_.end(), [&](const auto& entry) {
     return entry.first.first != ref ||
-           (entry.second.drained && entry.second.acked >= entry.second.sent);
+           (entry.second.drained && entry.second.acked >= entry.second.reader.offset());
   });
 }
 

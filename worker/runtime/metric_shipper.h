@@ -12,16 +12,15 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/unique_fd.h"
 #include "worker/core/messages.h"
+#include "worker/runtime/metrics_reader.h"
 
 namespace hpc::worker {
 
+// A line that is no metrics is dropped, and the user told of the first one and of how many there
+// were. The same of a file that is cut or replaced.
 class MetricShipper {
  public:
-  // A longer line is dropped with a warning.
-  static constexpr int64_t kMaxLineBytes = 64 << 10;
-  static constexpr int64_t kPieceBytes = 256 << 10;
   // Of one file, sent and not yet acknowledged.
   static constexpr int64_t kWindowBytes = 1 << 20;
 
@@ -37,8 +36,9 @@ class MetricShipper {
   void OnConnected();
   void OnAck(const MetricAck& ack);
 
-  // Looks at every file for new lines and sends what the windows allow. `now` is the time of lines
-  // that have none.
+  // Looks at every file for what is new, so that it is known when that was written.
+  void Look(absl::Time now);
+  // The same, and sends what the windows allow.
   void Pump(absl::Time now);
 
   // Everything is acknowledged and nothing can come any more.
@@ -46,25 +46,31 @@ class MetricShipper {
   int64_t AcknowledgedBytes(AttemptRef ref) const;
 
  private:
+  // Words for the user, until the coordinator has them.
+  struct Remark {
+    std::string text;
+    int64_t sent_with = -1;  // end of the message that carried it; -1: none yet
+  };
   struct File {
-    std::string path;
-    UniqueFd file;
-    bool waiting = false;
-    int64_t sent = 0;
+    explicit File(const std::string& path) : reader(path) {}
+    MetricsReader reader;
+    bool waiting = false;  // for the coordinator to say where to go on
     int64_t acked = 0;
-    int64_t line = 0;  // number of the line at `sent`, from 0; the step of lines that name none
-    bool skipping = false;  // in a line that is too long
+    int64_t judged = 0;  // offset up to which bad lines have been counted
+    int64_t bad_lines = 0;
+    int64_t breaks = 0;  // how often it was cut or replaced
+    std::vector<Remark> remarks;
     bool ended = false;
     bool drained = false;
-    int64_t bad_lines = 0;
   };
   using Key = std::pair<AttemptRef, int32_t>;
 
   bool SendPiece(const Key& key, absl::Time now, File* file);
-  void TakeLine(const Key& key, absl::string_view line, absl::Time now, File* file,
-                std::vector<MetricPoint>* points) const;
-  static void WarnOnce(const Key& key, absl::string_view problem, File* file);
-  static int64_t CountLines(const File& file, int64_t end);
+  static void AddSummary(const File& file, std::vector<std::string>* remarks);
+  static void TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key, File* file,
+                       std::vector<MetricPoint>* points);
+  static void TakeRemark(const Key& key, File* file);
+  static void Complain(const Key& key, const std::string& text, File* file);
 
   std::function<void(WorkerMessage)> send_;
   std::map<Key, File> files_;

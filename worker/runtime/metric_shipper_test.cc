@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "worker/runtime/temp_dir.h"
 
 namespace hpc::worker {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -29,6 +34,15 @@ class MetricShipperTest : public ::testing::Test {
     }
     return points;
   }
+  std::vector<std::string> Remarks() const {
+    std::vector<std::string> remarks;
+    for (const WorkerMessage& m : sent_) {
+      const auto& data = std::get<MetricData>(m);
+      remarks.insert(remarks.end(), data.remarks.begin(), data.remarks.end());
+    }
+    return remarks;
+  }
+  bool Ended() const { return !sent_.empty() && std::get<MetricData>(sent_.back()).ended; }
   int64_t EndOffset() const { return std::get<MetricData>(sent_.back()).end_offset; }
 
   testing::TempDir dir_;
@@ -59,16 +73,67 @@ TEST_F(MetricShipperTest, WhatALineLeavesOutIsItsNumberAndNow) {
   dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}\n");
   Pump();
   EXPECT_EQ(Points()[1].step, 1);
-  EXPECT_EQ(Points()[1].at, absl::FromUnixSeconds(100));
+  EXPECT_EQ(Points()[1].age, absl::ZeroDuration());
 }
 
-TEST_F(MetricShipperTest, BadLinesAreSkippedAndCounted) {
+TEST_F(MetricShipperTest, APointIsAsOldAsItsLineSays) {
   Add();
-  dir_.Append(kFile, "nonsense\n\n{\"a\":\"text\"}\n{\"a\":1}\n");
+  dir_.Append(kFile, "{\"a\":1,\"time\":60.5}\n");
+  Pump();
+  EXPECT_EQ(Points()[0].age, absl::Seconds(39.5));
+}
+
+TEST_F(MetricShipperTest, TheFirstBadLineIsToldAndTheOthersAreCounted) {
+  Add();
+  dir_.Append(kFile, "\n{\"a\":\"text\"}\nnonsense\n{\"a\":1}\n");
   Pump();
   ASSERT_THAT(Points(), SizeIs(1));
   EXPECT_EQ(Points()[0].step, 3);
   EXPECT_EQ(EndOffset(), 31);
+  EXPECT_THAT(Remarks(), ElementsAre("line 2 of its metrics file is dropped: column 6: the value "
+                                     "of \"a\" is not a number"));
+  shipper_.OnReturned(kRef);
+  Pump();
+  EXPECT_THAT(Remarks(), SizeIs(2));
+  EXPECT_EQ(Remarks()[1], "2 lines of its metrics file were dropped in all");
+}
+
+TEST_F(MetricShipperTest, ARemarkThatMayHaveBeenLostIsMadeAgain) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n");
+  Pump();
+  dir_.Append(kFile, "nonsense\n");
+  Pump();
+  EXPECT_THAT(Remarks(), SizeIs(1));
+  sent_.clear();
+  shipper_.OnConnected();
+  shipper_.OnAck({kRef, 0, 8});
+  Pump();
+  EXPECT_THAT(Remarks(), SizeIs(1));
+  sent_.clear();
+  shipper_.OnConnected();
+  shipper_.OnAck({kRef, 0, 17});
+  shipper_.OnReturned(kRef);
+  Pump();
+  EXPECT_THAT(Remarks(), IsEmpty()) << "one bad line, and it was told";
+}
+
+TEST_F(MetricShipperTest, WhatIsLostWithAFileThatWasCutIsTold) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n{\"a\":2}\n");
+  Pump();
+  std::filesystem::resize_file(dir_.File(kFile), 0);
+  dir_.Append(kFile, "{\"a\":3}\n");
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(3));
+  EXPECT_THAT(Remarks(), ElementsAre("its metrics file was cut from 16 bytes to 8; it is read from "
+                                     "its beginning again"));
+  sent_.clear();
+  shipper_.OnConnected();
+  shipper_.OnAck({kRef, 0, 8});
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(1));
+  EXPECT_THAT(Remarks(), Contains(HasSubstr("8 bytes of it are lost")));
 }
 
 TEST_F(MetricShipperTest, ALastLineWithoutItsEndCountsWhenNothingCanFollow) {
@@ -85,7 +150,7 @@ TEST_F(MetricShipperTest, ALastLineWithoutItsEndCountsWhenNothingCanFollow) {
 TEST_F(MetricShipperTest, ALineThatIsTooLongIsDroppedAlone) {
   Add();
   dir_.Append(kFile, "{\"a\":1}\n");
-  for (int i = 0; i < 3; ++i) dir_.Append(kFile, std::string(MetricShipper::kPieceBytes, 'x'));
+  for (int i = 0; i < 3; ++i) dir_.Append(kFile, std::string(MetricsReader::kPieceBytes, 'x'));
   dir_.Append(kFile, "\n{\"a\":2}\n");
   Pump();
   ASSERT_THAT(Points(), SizeIs(2));
@@ -100,7 +165,7 @@ TEST_F(MetricShipperTest, WaitsWhenTheWindowIsFull) {
   while (many.size() < 4 * MetricShipper::kWindowBytes) many += line;
   dir_.Append(kFile, many);
   Pump();
-  EXPECT_LT(EndOffset(), MetricShipper::kWindowBytes + MetricShipper::kPieceBytes);
+  EXPECT_LT(EndOffset(), MetricShipper::kWindowBytes + MetricsReader::kPieceBytes);
   const int64_t before = EndOffset();
   Pump();
   EXPECT_EQ(EndOffset(), before);
@@ -133,6 +198,23 @@ TEST_F(MetricShipperTest, IsDoneWhenAllIsAcknowledged) {
   shipper_.OnReturned(kRef);
   Pump();
   EXPECT_TRUE(shipper_.Done(kRef));
+  EXPECT_TRUE(Ended());
+}
+
+TEST_F(MetricShipperTest, TheEndIsSaidAgainAfterAReconnect) {
+  Add();
+  dir_.Append(kFile, "{\"a\":1}\n");
+  shipper_.OnReturned(kRef);
+  Pump();
+  shipper_.OnAck({kRef, 0, 8});
+  sent_.clear();
+  shipper_.OnConnected();
+  EXPECT_FALSE(shipper_.Done(kRef));
+  shipper_.OnAck({kRef, 0, 8});
+  Pump();
+  EXPECT_THAT(sent_, SizeIs(1));
+  EXPECT_TRUE(Ended());
+  EXPECT_TRUE(shipper_.Done(kRef));
 }
 
 TEST_F(MetricShipperTest, ARankThatLoggedNothingIsDoneToo) {
@@ -140,7 +222,8 @@ TEST_F(MetricShipperTest, ARankThatLoggedNothingIsDoneToo) {
   shipper_.OnReturned(kRef);
   Pump();
   EXPECT_TRUE(shipper_.Done(kRef));
-  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_THAT(sent_, SizeIs(1));
+  EXPECT_TRUE(Ended());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void Output::OnReturned(AttemptRef ref) {
   it->second = false;
   logs_.OnReturned(ref);
   metrics_.OnReturned(ref);
-  if (connected_) metrics_.Pump(loop_->clock().Get().wall);
+  PumpMetrics(loop_->clock().Get().wall);
 }
 
 void Output::DropWhenDone(AttemptRef ref) {
@@ -66,11 +66,19 @@ void Output::PollSoon() {
 void Output::Poll() {
   timer_ = 0;
   const Now now = loop_->clock().Get();
-  if (connected_) metrics_.Pump(now.wall);
+  PumpMetrics(now.wall);
   DropDone();
   bool needed = !drops_.empty();
   for (const auto& [ref, live] : live_) needed = needed || live;
   if (needed) timer_ = loop_->At(now.mono + kMetricsInterval, [this] { Poll(); });
+}
+
+void Output::PumpMetrics(absl::Time now) {
+  if (connected_) {
+    metrics_.Pump(now);
+  } else {
+    metrics_.Look(now);
+  }
 }
 
 void Output::Pump() {

@@ -55,6 +55,7 @@ class Output {
   };
   void PollSoon();
   void Poll();
+  void PumpMetrics(absl::Time now);
   void DropDone();
 
   EventLoop* const loop_;

@@ -110,6 +110,11 @@ void FakeWorker::SayOutputEnds(const v1::AttemptRef& ref, int rank) {
     message.mutable_log_end()->set_is_stderr(is_stderr);
     Send(message);
   }
+  WorkerMessage message;
+  *message.mutable_metric_data()->mutable_ref() = ref;
+  message.mutable_metric_data()->set_rank(rank);
+  message.mutable_metric_data()->set_ended(true);
+  Send(message);
 }
 
 void FakeWorker::SayReturned(const v1::AttemptRef& ref) {
