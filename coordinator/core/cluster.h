@@ -216,7 +216,7 @@ class Cluster {
 
   std::optional<RunRecord> FindRun(RunId run) const;  // not terminal ones only
   RunWait Waiting(Now now, RunId run) const;
-  std::optional<NodeRecord> FindNode(const std::string& node) const;
+  absl::Status CheckNode(const std::string& node) const;  // NotFound: no such one; the nearest
   std::vector<std::string> NodeNames() const;
   struct NodeView {
     NodeRecord record;

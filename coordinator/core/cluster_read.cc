@@ -18,10 +18,8 @@ RunWait Cluster::Waiting(Now now, RunId id) const {
   return WaitOf(impl_->state, now, *run, impl_->scheduler.holder());
 }
 
-std::optional<NodeRecord> Cluster::FindNode(const std::string& name) const {
-  const Node* node = impl_->state.nodes.Find(name);
-  if (node == nullptr) return std::nullopt;
-  return node->record;
+absl::Status Cluster::CheckNode(const std::string& name) const {
+  return impl_->FindNode(name).status();
 }
 
 std::vector<std::string> Cluster::NodeNames() const { return impl_->state.nodes.Names(); }

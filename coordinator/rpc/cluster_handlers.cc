@@ -55,7 +55,13 @@ absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
 
 SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller&,
                                                              const v1::ListEventsRequest& request) {
-  if (!request.node().empty()) HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
+  if (!request.node().empty()) {
+    HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
+    HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
+  }
+  if (request.run() != 0) {
+    HPC_RETURN_IF_ERROR(FindRunRow(engine_->store(), request.run()).status());
+  }
   return std::make_unique<EventsSource>(engine_, request);
 }
 
@@ -70,7 +76,7 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyEither(const std::string& su
   const bool number = absl::SimpleAtoi(subject, &run);
   if (number) {
     absl::StatusOr<v1::WhyResponse> why = WhyRun(run);
-    if (why.ok() || !engine_->cluster().FindNode(subject)) return why;
+    if (why.ok() || !engine_->cluster().CheckNode(subject).ok()) return why;
   }
   return WhyNode(subject);
 }

@@ -283,6 +283,33 @@ TEST(Output, ReadLogGivesOneRanksStreamAndEnds) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+std::string ReadLogError(TestServer& server, const v1::ReadLogRequest& request) {
+  const auto context = Context();
+  const auto reader = server.runs().ReadLog(context.get(), request);
+  v1::LogPiece piece;
+  EXPECT_FALSE(reader->Read(&piece));
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  return status.error_message();
+}
+
+TEST(Output, OfARankOrAnAttemptThatDoesNotExistIsNotFound) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  v1::ReadLogRequest read;
+  read.set_run(SubmitOk(server, TrueOn(1)));
+  pc1.Start(pc1.Prepare());
+  read.set_rank(9);
+  EXPECT_EQ(ReadLogError(server, read), "run 1 has no rank 9; it has only rank 0");
+  read.set_attempt(1);
+  EXPECT_EQ(ReadLogError(server, read), "attempt 1.1 has no rank 9; it has only rank 0");
+  read.set_attempt(2);
+  EXPECT_EQ(ReadLogError(server, read), "run 1 has no attempt 2; it has only attempt 1");
+  read.set_run(SubmitOk(server, TrueOn(1)));
+  EXPECT_EQ(ReadLogError(server, read),
+            "run 2 has no attempt yet: it is queued, and no rank has run");
+}
+
 TEST(Metrics, NanAndInfinityAreStoredOnceAndReadBack) {
   TestServer server;
   FakeWorker pc1(server, "pc1");

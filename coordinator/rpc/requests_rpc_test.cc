@@ -269,6 +269,30 @@ TEST(Events, TheNewestAreAskedForByNumber) {
               SizeIs(2));
 }
 
+std::string EventsError(TestServer& server, const v1::ListEventsRequest& request) {
+  const auto context = Context();
+  const auto reader = server.cluster().ListEvents(context.get(), request);
+  ReadEvents(reader.get(), 1000);
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  return status.error_message();
+}
+
+TEST(Events, OfARunOrANodeThatDoesNotExistAreNotFound) {
+  TestServer server;
+  v1::ListEventsRequest request;
+  request.set_run(999);
+  EXPECT_EQ(EventsError(server, request), "no run 999: none has been submitted yet");
+  FakeWorker pc1(server, "pc1");
+  SubmitOk(server, TrueOn(1));
+  EXPECT_EQ(EventsError(server, request), "no run 999; the newest is run 1");
+  request.set_follow(true);
+  EXPECT_EQ(EventsError(server, request), "no run 999; the newest is run 1");
+  request.clear_run();
+  request.set_node("pc2");
+  EXPECT_EQ(EventsError(server, request), "no node pc2; did you mean pc1?");
+}
+
 TEST(Methods, EveryOneOfTheProtocolIsServed) {
   TestServer server;
   for (const auto* file :

@@ -1,5 +1,6 @@
 #include "coordinator/rpc/run_rows.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,38 @@ absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run) {
     HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> rows, store.ListRuns(filter));
     if (!rows.empty() && rows[0].record.id == run) return rows[0];
   }
-  return absl::NotFoundError(absl::StrCat("no run ", run));
+  filter.before = 0;
+  HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> newest, store.ListRuns(filter));
+  return absl::NotFoundError(
+      absl::StrCat("no run ", run,
+                   newest.empty() ? ": none has been submitted yet"
+                                  : absl::StrCat("; the newest is run ", newest[0].record.id)));
+}
+
+absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attempt,
+                           std::optional<int32_t> rank) {
+  const std::string run = absl::StrCat("run ", detail.record.id);
+  if (detail.attempts.empty()) {
+    return absl::NotFoundError(absl::StrCat(run, " has no attempt yet: it is ",
+                                            Name(detail.record.state), ", and no rank has run"));
+  }
+  const int32_t attempts = detail.attempts.back().ref.number;
+  if (attempt.has_value() && (*attempt < 1 || *attempt > attempts)) {
+    return absl::NotFoundError(
+        absl::StrCat(run, " has no attempt ", *attempt, "; it has ",
+                     attempts == 1 ? "only attempt 1" : absl::StrCat("attempts 1 to ", attempts)));
+  }
+  int32_t ranks = 0;
+  for (const AttemptRecord& record : detail.attempts) {
+    if (!attempt.has_value() || *attempt == record.ref.number) {
+      ranks = std::max(ranks, record.world_size);
+    }
+  }
+  if (!rank.has_value() || (*rank >= 0 && *rank < ranks)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      attempt.has_value() ? absl::StrCat("attempt ", detail.record.id, ".", *attempt) : run,
+      " has no rank ", *rank, "; it has ",
+      ranks == 1 ? "only rank 0" : absl::StrCat("ranks 0 to ", ranks - 1)));
 }
 
 v1::Run ShowRun(const Engine& engine, const RunRow& row) {

@@ -2,6 +2,8 @@
 #ifndef HPC_COORDINATOR_RPC_RUN_ROWS_H_
 #define HPC_COORDINATOR_RPC_RUN_ROWS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,8 +14,12 @@
 
 namespace hpc::coordinator {
 
-// NotFound: "no run 99".
+// NotFound: "no run 99; the newest is run 12".
 absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run);
+
+// NotFound: the run has had no such attempt, or no such rank in it, or in any; says what it has.
+absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attempt,
+                           std::optional<int32_t> rank);
 
 // The row as clients see it, with what the core knows of a run that waits.
 v1::Run ShowRun(const Engine& engine, const RunRow& row);

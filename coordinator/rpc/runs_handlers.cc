@@ -45,6 +45,7 @@ void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request
 void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
                        Reply<v1::RunDetail> reply) {
   const RunId run = request.run();
+  if (absl::Status status = CheckExists(run); !status.ok()) return reply(status);
   const absl::StatusOr<RunDetail> detail = engine_->store().GetRun(run);
   if (!detail.ok()) return reply(detail.status());
   const absl::StatusOr<std::vector<MetricSummary>> metrics = engine_->store().SummarizeMetrics(run);
@@ -92,6 +93,12 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
 
 SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogRequest& request) {
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
+  if (request.has_rank() || request.has_attempt()) {
+    HPC_ASSIGN_OR_RETURN(const RunDetail detail, engine_->store().GetRun(request.run()));
+    HPC_RETURN_IF_ERROR(CheckOutputOf(
+        detail, request.has_attempt() ? std::make_optional(request.attempt()) : std::nullopt,
+        request.has_rank() ? std::make_optional(request.rank()) : std::nullopt));
+  }
   return std::make_unique<LogSource>(engine_, request);
 }
 
