@@ -1,23 +1,15 @@
 #include "coordinator/store/log_segments.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/files.h"
 #include "common/status_macros.h"
-#include "common/unique_fd.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -27,80 +19,13 @@ constexpr char kTemporarySuffix[] = ".tmp";
 constexpr int kCompressionLevel = 1;
 constexpr int64_t kZstdHeaderBytes = 18;  // at most
 // Far above what is ever written; a damaged header must not make us allocate what it says.
-constexpr size_t kMaxSegmentBytes = size_t{1} << 30;
-
-absl::StatusOr<UniqueFd> OpenFile(const std::string& path, int flags) {
-  UniqueFd fd(open(path.c_str(), flags | O_CLOEXEC, 0600));
-  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  return fd;
-}
-
-absl::Status SyncFolder(const std::string& path) {
-  HPC_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY | O_DIRECTORY));
-  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
-  return absl::OkStatus();
-}
-
-absl::Status WriteAt(int fd, int64_t offset, absl::string_view data, const std::string& path) {
-  while (!data.empty()) {
-    const ssize_t n = pwrite(fd, data.data(), data.size(), offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, absl::StrCat("write ", path));
-    data.remove_prefix(static_cast<size_t>(n));
-    offset += n;
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadAt(const std::string& path, int64_t offset, int64_t length) {
-  HPC_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
-  std::string bytes(static_cast<size_t>(length), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = pread(fd.get(), bytes.data() + done, bytes.size() - done,
-                            offset + static_cast<int64_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
-    if (n == 0) break;
-    done += static_cast<size_t>(n);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
-absl::StatusOr<int64_t> FileSize(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
-  return info.st_size;
-}
-
-// Removes a file, which need not be there.
-absl::Status Unlink(const std::string& path) {
-  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
-  return ErrnoStatus(errno, absl::StrCat("remove ", path));
-}
-
-absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& dir) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(dir.c_str()), closedir);
-  if (handle == nullptr) {
-    if (errno == ENOENT) return names;
-    return ErrnoStatus(errno, absl::StrCat("open ", dir));
-  }
-  while (const dirent* entry = readdir(handle.get())) names.emplace_back(entry->d_name);
-  return names;
-}
+constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 30;
+constexpr int64_t kUnknown = -1;
 
 bool ParseName(const std::string& name, Segment* segment) {
   segment->sealed = absl::EndsWith(name, ".zst");
   return name.size() == 24 && (segment->sealed || absl::EndsWith(name, ".log")) &&
          absl::SimpleAtoi(name.substr(0, 20), &segment->first_position);
-}
-
-absl::Status Damaged(const std::string& path, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat(path, ": damaged (", why,
-                                          "): output in it is lost; move the file away to read the "
-                                          "rest of the run's log"));
 }
 
 absl::StatusOr<std::string> Compress(const std::string& bytes) {
@@ -116,123 +41,158 @@ absl::StatusOr<std::string> Compress(const std::string& bytes) {
   return out;
 }
 
-// Length of what a compressed file holds, as its first bytes say.
-absl::StatusOr<int64_t> ContentSize(const std::string& path, absl::string_view header) {
+// Length of what a compressed file holds, as its first bytes say; kUnknown if they are damaged.
+int64_t ContentSize(absl::string_view header) {
   const unsigned long long size = ZSTD_getFrameContentSize(header.data(), header.size());
-  // The two error values of this function are above any limit.
-  if (size > kMaxSegmentBytes) return Damaged(path, "its zstd header is not one of ours");
-  return static_cast<int64_t>(size);
+  // The two error values of this function are above any limit, and nothing empty is ever sealed.
+  return size > kMaxSegmentBytes || size == 0 ? kUnknown : static_cast<int64_t>(size);
 }
 
-absl::StatusOr<std::string> Decompress(const std::string& path) {
-  HPC_ASSIGN_OR_RETURN(const std::string stored, ReadFile(path, kMaxSegmentBytes));
-  HPC_ASSIGN_OR_RETURN(const int64_t size, ContentSize(path, stored));
+// At most `size` bytes, and only those before a damage.
+std::string Decompress(const std::string& stored, int64_t size) {
+  const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                   ZSTD_freeDCtx);
   std::string bytes(static_cast<size_t>(size), '\0');
-  const size_t n = ZSTD_decompress(bytes.data(), bytes.size(), stored.data(), stored.size());
-  if (ZSTD_isError(n)) return Damaged(path, ZSTD_getErrorName(n));
+  ZSTD_inBuffer in = {stored.data(), stored.size(), 0};
+  ZSTD_outBuffer out = {bytes.data(), bytes.size(), 0};
+  size_t result = 1;
+  size_t before = 0;
+  do {
+    before = in.pos + out.pos;
+    result = ZSTD_decompressStream(context.get(), &out, &in);
+  } while (!ZSTD_isError(result) && result != 0 && in.pos + out.pos > before);
+  bytes.resize(out.pos);
   return bytes;
 }
 
 }  // namespace
 
-std::string SegmentPath(const std::string& dir, const Segment& segment) {
-  return absl::StrFormat("%s/%020d.%s", dir, segment.first_position,
+std::string SegmentFolder::Path(const Segment& segment) const {
+  return absl::StrFormat("%s/%020d.%s", dir_, segment.first_position,
                          segment.sealed ? "zst" : "log");
 }
 
-absl::StatusOr<std::vector<Segment>> FindSegments(const std::string& dir) {
-  HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(dir));
+// Every file that is one, sealed before unsealed where there are both forms.
+absl::StatusOr<std::vector<Segment>> SegmentFolder::List() const {
+  HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, files_->List(dir_));
   std::vector<Segment> found;
   for (const std::string& name : names) {
     Segment segment;
     if (absl::EndsWith(name, kTemporarySuffix)) {
-      HPC_RETURN_IF_ERROR(Unlink(absl::StrCat(dir, "/", name)));
+      HPC_RETURN_IF_ERROR(files_->Remove(absl::StrCat(dir_, "/", name)));
     } else if (ParseName(name, &segment)) {
+      HPC_RETURN_IF_ERROR(Measure(&segment));
       found.push_back(segment);
     }
   }
-  // Sealed first, so that the other form of the same segment follows it.
   std::sort(found.begin(), found.end(), [](const Segment& a, const Segment& b) {
     return std::pair(a.first_position, !a.sealed) < std::pair(b.first_position, !b.sealed);
   });
+  return found;
+}
+
+absl::Status SegmentFolder::Measure(Segment* segment) const {
+  const std::string path = Path(*segment);
+  HPC_ASSIGN_OR_RETURN(segment->stored_bytes, files_->Size(path));
+  segment->bytes = segment->stored_bytes;
+  if (segment->sealed) {
+    HPC_ASSIGN_OR_RETURN(const std::string header, files_->Read(path, 0, kZstdHeaderBytes));
+    segment->bytes = ContentSize(header);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Segment>> SegmentFolder::Find(int64_t unknown_bytes) const {
+  HPC_ASSIGN_OR_RETURN(const std::vector<Segment> found, List());
   std::vector<Segment> segments;
-  for (Segment& segment : found) {
-    const std::string path = SegmentPath(dir, segment);
-    if (!segments.empty() && segments.back().first_position == segment.first_position) {
-      HPC_RETURN_IF_ERROR(Unlink(path));
+  for (const Segment& segment : found) {
+    if (segments.empty() || segments.back().first_position != segment.first_position) {
+      segments.push_back(segment);
       continue;
     }
-    HPC_ASSIGN_OR_RETURN(segment.stored_bytes, FileSize(path));
-    segment.bytes = segment.stored_bytes;
-    if (segment.sealed) {
-      HPC_ASSIGN_OR_RETURN(const std::string header, ReadAt(path, 0, kZstdHeaderBytes));
-      HPC_ASSIGN_OR_RETURN(segment.bytes, ContentSize(path, header));
-    }
-    segments.push_back(segment);
+    // The unsealed form is the leftover, unless it has grown after a sealing that had failed.
+    Segment& sealed = segments.back();
+    HPC_RETURN_IF_ERROR(files_->Remove(Path(sealed.bytes >= segment.bytes ? segment : sealed)));
+    if (sealed.bytes < segment.bytes) sealed = segment;
+  }
+  for (size_t i = 0; i < segments.size(); ++i) {
+    Segment& segment = segments[i];
+    const bool last = i + 1 == segments.size();
+    const int64_t room =
+        last ? unknown_bytes : segments[i + 1].first_position - segment.first_position;
+    if (segment.bytes == kUnknown || (!last && segment.bytes > room)) segment.bytes = room;
   }
   return segments;
 }
 
-absl::Status AppendToSegment(const std::string& dir, absl::string_view data, Segment* segment) {
-  const std::string path = SegmentPath(dir, *segment);
+absl::Status SegmentFolder::Append(absl::string_view data, Segment* segment) const {
+  const std::string path = Path(*segment);
   const bool is_new = segment->bytes == 0;
-  if (is_new) HPC_RETURN_IF_ERROR(MakeDirs(dir, 0700));
-  HPC_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_WRONLY | O_CREAT));
-  HPC_RETURN_IF_ERROR(WriteAt(fd.get(), segment->bytes, data, path));
-  if (fdatasync(fd.get()) != 0) {
-    return absl::InternalError(
-        absl::StrCat("fdatasync ", path, ": ", ErrnoStatus(errno, "failed").message(),
-                     ": what was written may be lost: check the disk and start again"));
+  if (is_new) HPC_RETURN_IF_ERROR(files_->MakeDir(dir_));
+  HPC_RETURN_IF_ERROR(files_->Write(path, segment->bytes, data));
+  if (const absl::Status synced = files_->Sync(path); !synced.ok()) {
+    return absl::InternalError(absl::StrCat(
+        synced.message(), ": what was written may be lost: check the disk and start again"));
   }
   if (is_new) {
-    HPC_RETURN_IF_ERROR(SyncFolder(dir));
-    HPC_RETURN_IF_ERROR(SyncFolder(absl::StrCat(dir, "/..")));
+    HPC_RETURN_IF_ERROR(files_->SyncFolder(dir_));
+    HPC_RETURN_IF_ERROR(files_->SyncFolder(absl::StrCat(dir_, "/..")));
   }
   segment->bytes += static_cast<int64_t>(data.size());
   segment->stored_bytes = segment->bytes;
   return absl::OkStatus();
 }
 
-absl::Status TruncateSegment(const std::string& dir, const Segment& segment) {
-  const std::string path = SegmentPath(dir, segment);
-  HPC_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_WRONLY));
-  if (ftruncate(fd.get(), segment.bytes) != 0 || fdatasync(fd.get()) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("truncate ", path));
+absl::Status SegmentFolder::Cut(const Segment& segment) const {
+  const std::string path = Path(segment);
+  if (segment.bytes == 0) {
+    HPC_RETURN_IF_ERROR(files_->Remove(path));
+    return files_->SyncFolder(dir_);
   }
-  return absl::OkStatus();
+  HPC_RETURN_IF_ERROR(files_->Truncate(path, segment.bytes));
+  return files_->Sync(path);
 }
 
-absl::Status RemoveSegment(const std::string& dir, const Segment& segment) {
-  HPC_RETURN_IF_ERROR(Unlink(SegmentPath(dir, segment)));
-  return SyncFolder(dir);
+absl::Status SegmentFolder::WriteSealed(const std::string& path,
+                                        absl::string_view compressed) const {
+  const std::string temporary = absl::StrCat(path, kTemporarySuffix);
+  absl::Status status = files_->Remove(temporary);
+  if (status.ok()) status = files_->Write(temporary, 0, compressed);
+  if (status.ok()) status = files_->Sync(temporary);
+  if (status.ok()) status = files_->Rename(temporary, path);
+  if (status.ok()) status = files_->SyncFolder(dir_);
+  if (!status.ok()) {
+    files_->Remove(temporary).IgnoreError();
+    files_->Remove(path).IgnoreError();
+  }
+  return status;
 }
 
-absl::Status SealSegment(const std::string& dir, Segment* segment) {
-  const std::string plain_path = SegmentPath(dir, *segment);
-  HPC_ASSIGN_OR_RETURN(const std::string bytes, ReadAt(plain_path, 0, segment->bytes));
+absl::Status SegmentFolder::Seal(Segment* segment) const {
+  const std::string plain_path = Path(*segment);
+  HPC_ASSIGN_OR_RETURN(const std::string bytes, files_->Read(plain_path, 0, segment->bytes));
+  if (static_cast<int64_t>(bytes.size()) < segment->bytes) {
+    return absl::DataLossError(absl::StrCat(plain_path, ": has ", bytes.size(), " of ",
+                                            segment->bytes, " bytes: somebody has cut it"));
+  }
   HPC_ASSIGN_OR_RETURN(const std::string compressed, Compress(bytes));
   Segment sealed = *segment;
   sealed.sealed = true;
   sealed.stored_bytes = static_cast<int64_t>(compressed.size());
-  const std::string sealed_path = SegmentPath(dir, sealed);
-  const absl::Status written = WriteFileAtomically(sealed_path, compressed);
-  if (!written.ok()) {
-    // Whether it got its name or not: were it found beside a segment that has grown since, the
-    // longer one would be taken for the leftover.
-    Unlink(sealed_path).IgnoreError();
-    return written;
-  }
+  HPC_RETURN_IF_ERROR(WriteSealed(Path(sealed), compressed));
   *segment = sealed;
-  return Unlink(plain_path);
+  return files_->Remove(plain_path);
 }
 
-absl::StatusOr<std::string> ReadSegment(const std::string& dir, const Segment& segment,
-                                        int64_t from, int64_t length) {
+absl::StatusOr<std::string> SegmentFolder::Read(const Segment& segment, int64_t from,
+                                                int64_t length) const {
   const int64_t wanted = std::max(int64_t{0}, std::min(length, segment.bytes - from));
-  const std::string path = SegmentPath(dir, segment);
-  if (!segment.sealed) return ReadAt(path, from, wanted);
-  HPC_ASSIGN_OR_RETURN(std::string bytes, Decompress(path));
-  if (from == 0 && wanted == static_cast<int64_t>(bytes.size())) return bytes;
+  const std::string path = Path(segment);
+  if (!segment.sealed) return files_->Read(path, from, wanted);
+  HPC_ASSIGN_OR_RETURN(const std::string stored, files_->Read(path, 0, segment.stored_bytes));
+  std::string bytes = Decompress(stored, segment.bytes);
+  if (from == 0 && wanted == segment.bytes) return bytes;
+  if (from >= static_cast<int64_t>(bytes.size())) return std::string();
   return bytes.substr(static_cast<size_t>(from), static_cast<size_t>(wanted));
 }
 

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "coordinator/store/log_files.h"
 
 namespace hpc::coordinator {
 
@@ -22,32 +24,45 @@ struct Segment {
   int64_t end() const { return first_position + bytes; }
 };
 
-// "<dir>/<first position, 20 digits>.log", or ".zst" when sealed.
-std::string SegmentPath(const std::string& dir, const Segment& segment);
+class SegmentFolder {
+ public:
+  SegmentFolder(std::string dir, LogFiles* files) : dir_(std::move(dir)), files_(files) {}
 
-// The segments in `dir` by position; none if there is no such folder. Removes what an interrupted
-// sealing has left: its temporary file, and the uncompressed form of a segment that is sealed.
-// `bytes` of the last one is only what its file says; ScanSegment tells how much of it is valid.
-absl::StatusOr<std::vector<Segment>> FindSegments(const std::string& dir);
+  // "<dir>/<first position, 20 digits>.log", or ".zst" when sealed.
+  std::string Path(const Segment& segment) const;
 
-// Writes `data` at the end of an unsealed segment. On success it is durable, the file's and the
-// folder's names included, and `segment` has grown. Where the data could not be written the segment
-// is as before, and it can be tried again. Internal: it was written but may not be durable; nothing
-// further may be promised about this file.
-absl::Status AppendToSegment(const std::string& dir, absl::string_view data, Segment* segment);
+  // The segments by position; none if there is no such folder. Removes what an interrupted sealing
+  // has left: its temporary file, and one form of a segment that is there in both. `bytes` of an
+  // unsealed one is only what its file says; ScanSegment tells how much of it is valid. A sealed
+  // one whose file does not even say how long it is gets the length up to the next segment; the
+  // last one of a log gets `unknown_bytes`.
+  absl::StatusOr<std::vector<Segment>> Find(int64_t unknown_bytes) const;
 
-// Cuts an unsealed segment's file off at segment->bytes.
-absl::Status TruncateSegment(const std::string& dir, const Segment& segment);
-// Removes an unsealed segment's file.
-absl::Status RemoveSegment(const std::string& dir, const Segment& segment);
+  // Writes `data` at the end of an unsealed segment. On success it is durable, the file's and the
+  // folder's names included, and `segment` has grown. Where the data could not be written the
+  // segment is as before, and it can be tried again. Internal: it was written but may not be
+  // durable; nothing further may be promised about this file.
+  absl::Status Append(absl::string_view data, Segment* segment) const;
 
-// Compresses an unsealed segment. The compressed file is complete and durable before the other one
-// goes; on failure the segment stays as it is.
-absl::Status SealSegment(const std::string& dir, Segment* segment);
+  // Cuts an unsealed segment's file off at segment.bytes; removes it if that is 0.
+  absl::Status Cut(const Segment& segment) const;
 
-// Uncompressed bytes [from, from + length) of a segment, fewer at its end. DataLoss: damaged.
-absl::StatusOr<std::string> ReadSegment(const std::string& dir, const Segment& segment,
-                                        int64_t from, int64_t length);
+  // Compresses an unsealed segment. The compressed file is complete and durable before the other
+  // one goes; on failure the segment stays as it is, and nothing of it is lost.
+  absl::Status Seal(Segment* segment) const;
+
+  // Uncompressed bytes [from, from + length) of a segment, fewer at its end. Of a sealed one that
+  // is damaged only what is before the damage.
+  absl::StatusOr<std::string> Read(const Segment& segment, int64_t from, int64_t length) const;
+
+ private:
+  absl::StatusOr<std::vector<Segment>> List() const;
+  absl::Status Measure(Segment* segment) const;
+  absl::Status WriteSealed(const std::string& path, absl::string_view compressed) const;
+
+  const std::string dir_;
+  LogFiles* const files_;
+};
 
 }  // namespace hpc::coordinator
 

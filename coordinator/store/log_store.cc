@@ -5,7 +5,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
 #include "common/status_macros.h"
 #include "coordinator/store/run_log.h"
 
@@ -18,8 +17,8 @@ constexpr size_t kMaxOpenRuns = 4096;
 
 class FileLogStore : public LogStore {
  public:
-  FileLogStore(std::string dir, const LogStoreOptions& options)
-      : dir_(std::move(dir)), options_(options) {}
+  FileLogStore(std::string dir, const LogStoreOptions& options, LogFiles* files)
+      : dir_(std::move(dir)), options_(options), files_(files) {}
 
   absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset, absl::string_view data,
                                  absl::Time now) override {
@@ -88,7 +87,7 @@ class FileLogStore : public LogStore {
     open.last_use = ++uses_;
     if (open.log == nullptr) {
       absl::StatusOr<std::unique_ptr<RunLog>> opened =
-          RunLog::Open(absl::StrCat(dir_, "/", run), run, options_);
+          RunLog::Open(absl::StrCat(dir_, "/", run), run, options_, files_);
       if (!opened.ok()) {
         runs_.erase(run);
         return opened.status();
@@ -106,6 +105,7 @@ class FileLogStore : public LogStore {
 
   const std::string dir_;
   const LogStoreOptions options_;
+  LogFiles* const files_;
   absl::flat_hash_map<RunId, Open> runs_;
   std::vector<RunId> dirty_;
   uint64_t uses_ = 0;
@@ -115,9 +115,10 @@ class FileLogStore : public LogStore {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogStore>> LogStore::Open(const std::string& dir,
-                                                         const LogStoreOptions& options) {
-  HPC_RETURN_IF_ERROR(MakeDirs(dir, 0700));
-  return std::make_unique<FileLogStore>(dir, options);
+                                                         const LogStoreOptions& options,
+                                                         LogFiles* files) {
+  HPC_RETURN_IF_ERROR(files->MakeDir(dir));
+  return std::make_unique<FileLogStore>(dir, options, files);
 }
 
 }  // namespace hpc::coordinator

@@ -7,7 +7,7 @@
 //
 // Records carry a checksum; a torn tail is cut off when the segment is opened again, and the
 // workers send that part once more, since it was never acknowledged. docs/STORAGE.md has the
-// format.
+// format, and what is lost when.
 #ifndef HPC_COORDINATOR_STORE_LOG_STORE_H_
 #define HPC_COORDINATOR_STORE_LOG_STORE_H_
 
@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "coordinator/store/log_files.h"
 #include "coordinator/store/store.h"
 
 namespace hpc::coordinator {
@@ -43,6 +44,8 @@ struct LogRecord {
   int64_t offset = 0;
   absl::Time at;  // when the coordinator received it
   std::string data;
+  // Not empty: output is missing here, and this says why. Of the rest only the positions are set.
+  std::string missing;
 };
 
 struct LogStoreOptions {
@@ -54,15 +57,14 @@ class LogStore {
  public:
   // `dir` is made if missing.
   static absl::StatusOr<std::unique_ptr<LogStore>> Open(const std::string& dir,
-                                                        const LogStoreOptions& options);
+                                                        const LogStoreOptions& options,
+                                                        LogFiles* files = PosixLogFiles());
   virtual ~LogStore() = default;
 
   // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
   // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet. A run at
-  // its limit stores nothing more and only counts: its streams grow by any offset.
-  // Here and in Flush and Seal: ResourceExhausted is a full disk; what could not be written is
-  // kept, and the next Flush tries again. Internal: a file may have lost data that was written to
-  // it; every later call about that run says so. DataLoss: a file is damaged (it is named).
+  // its limit stores nothing more and only counts: its streams grow by any offset. Nothing is
+  // written before Flush.
   virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
                                          absl::string_view data, absl::Time now) = 0;
 
@@ -70,18 +72,23 @@ class LogStore {
   virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
 
   // Makes everything appended so far durable, and hands out what the store must record with it.
+  // ResourceExhausted: a full disk; what could not be written is kept, and the next Flush tries
+  // again. Internal: a file may have lost data that was written to it; every later call about that
+  // run says so.
   virtual absl::Status Flush(WriteBatch* batch) = 0;
   virtual bool dirty() const = 0;
 
   // Durable length of each stream of the attempt, for a worker that resumes.
   virtual absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) = 0;
 
-  // Seals the newest segment of a run that is over.
+  // Flushes a run that is over and seals its segments. One that cannot be compressed, for want of
+  // space, stays as it is: that is no error. Errors as of Flush.
   virtual absl::Status Seal(RunId run, WriteBatch* batch) = 0;
 
   // Records from `position` on (0: the beginning), at most about `max_bytes` of data, and only what
   // is flushed. Empty at the end of what there is. NotFound never: a run without output is empty.
-  // DataLoss: no record begins at `position`, or the file that it is in is damaged.
+  // Where a file is damaged, a record says so in place of what is lost, and reading goes on behind
+  // it. DataLoss: no record begins at `position`.
   virtual absl::StatusOr<std::vector<LogRecord>> Read(RunId run, int64_t position,
                                                       int64_t max_bytes) = 0;
 

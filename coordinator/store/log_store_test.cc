@@ -367,17 +367,64 @@ TEST_F(LogStoreTest, APositionThatWasNotHandedOutIsAnError) {
   EXPECT_THAT(*logs_->Read(1, 1000, 100), IsEmpty());
 }
 
-TEST_F(LogStoreTest, NamesTheDamagedFile) {
-  Append(kOut, 0, "one");
-  WriteBatch batch;
-  ASSERT_OK(logs_->Seal(1, &batch));
-  const std::string path = RunDir() + "/00000000000000000000.zst";
+// Damages one byte of a file, from the end if negative.
+void Damage(const std::string& path, int at) {
   std::string bytes = *ReadFile(path);
-  bytes[bytes.size() - 6] ^= 1;
+  char& byte = at < 0 ? bytes.end()[at] : bytes[static_cast<size_t>(at)];
+  byte = static_cast<char>(byte ^ 0x55);
   ASSERT_OK(WriteFileAtomically(path, bytes));
-  Reopen({});
-  EXPECT_THAT(logs_->Read(1, 0, 100), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path)));
-  EXPECT_EQ(logs_->EndPosition(1), 0);
+}
+
+TEST_F(LogStoreTest, ADamagedFileIsAHoleThatNamesItAndTheRestIsRead) {
+  Reopen({.segment_bytes = 300});
+  WriteBatch batch;
+  FillSegments(logs_.get(), &batch);
+  ASSERT_OK(logs_->Seal(1, &batch));
+  const std::vector<LogRecord> whole = ReadAll();
+  const std::vector<std::string> files = Files(RunDir());
+  const std::string path = RunDir() + "/" + files[1];
+  for (const int at : {0, 4, 20, -20}) {
+    SCOPED_TRACE(at);
+    const std::string good = *ReadFile(path);
+    Damage(path, at);
+    Reopen({.segment_bytes = 300});
+    std::vector<LogRecord> records = ReadAll();
+    const auto hole = std::find_if(records.begin(), records.end(),
+                                   [](const LogRecord& record) { return !record.missing.empty(); });
+    ASSERT_NE(hole, records.end());
+    EXPECT_THAT(hole->missing, HasSubstr("damaged"));
+    EXPECT_EQ(absl::StrFormat("%020d.zst", hole->next_position), files[2]);
+    EXPECT_EQ(records.back().position, whole.back().position);
+    EXPECT_EQ(records.back().data, whole.back().data);
+    ASSERT_OK(WriteFileAtomically(path, good));
+  }
+}
+
+TEST_F(LogStoreTest, WhatADamagedLastFileHasLostIsTakenAgain) {
+  for (const int at : {0, 4, 20, -20}) {
+    SCOPED_TRACE(at);
+    ASSERT_OK(RemoveTree(RunDir()));
+    Reopen({.segment_bytes = 300});
+    WriteBatch batch;
+    const std::string text = FillSegments(logs_.get(), &batch);
+    ASSERT_OK(logs_->Seal(1, &batch));
+    const int64_t end = logs_->EndPosition(1);
+    Damage(RunDir() + "/" + Files(RunDir()).back(), at);
+    Reopen({.segment_bytes = 300});
+    const int64_t length = logs_->Lengths({1, 1})->at(0).second;
+    ASSERT_LT(length, static_cast<int64_t>(text.size()));
+    Append(kOut, length, text.substr(static_cast<size_t>(length)));
+    Flush();
+    std::string read;
+    int64_t position = 0;
+    for (const LogRecord& record : ReadAll()) {
+      EXPECT_GE(record.position, position);
+      position = record.next_position;
+      if (record.missing.empty() && record.stream == kOut) read += record.data;
+    }
+    EXPECT_EQ(read, text);
+    EXPECT_GT(position, end) << "a reader that was behind the damaged file must see what is new";
+  }
 }
 
 TEST_F(LogStoreTest, FollowsManyRunsAtOnce) {

@@ -27,13 +27,13 @@ absl::Status Gap(const LogStreamId& stream, int64_t stored, int64_t offset) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const std::string>> SealedCache::Get(const std::string& dir,
+absl::StatusOr<std::shared_ptr<const std::string>> SealedCache::Get(const SegmentFolder& folder,
                                                                     const Segment& segment) {
-  const std::string path = SegmentPath(dir, segment);
+  const std::string path = folder.Path(segment);
   auto it = std::find_if(entries_.begin(), entries_.end(),
                          [&](const Entry& entry) { return entry.path == path; });
   if (it == entries_.end()) {
-    HPC_ASSIGN_OR_RETURN(std::string bytes, ReadSegment(dir, segment, 0, segment.bytes));
+    HPC_ASSIGN_OR_RETURN(std::string bytes, folder.Read(segment, 0, segment.bytes));
     if (entries_.size() == kEntries) entries_.pop_back();
     entries_.push_back({path, std::make_shared<const std::string>(std::move(bytes))});
     it = entries_.end() - 1;
@@ -43,58 +43,57 @@ absl::StatusOr<std::shared_ptr<const std::string>> SealedCache::Get(const std::s
 }
 
 absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Open(const std::string& dir, RunId run,
-                                                     const LogStoreOptions& options) {
-  std::unique_ptr<RunLog> log(new RunLog(dir, run, options));
+                                                     const LogStoreOptions& options,
+                                                     LogFiles* files) {
+  std::unique_ptr<RunLog> log(new RunLog(dir, run, options, files));
   HPC_RETURN_IF_ERROR(log->Recover());
   return log;
 }
 
 absl::Status RunLog::Recover() {
-  HPC_ASSIGN_OR_RETURN(segments_, FindSegments(dir_));
-  HPC_RETURN_IF_ERROR(RecoverNewest());
+  HPC_ASSIGN_OR_RETURN(segments_, folder_.Find(UnknownBytes()));
+  // Backwards up to the first that tells how far the streams had come.
+  for (size_t i = segments_.size(); i-- > 0;) {
+    HPC_ASSIGN_OR_RETURN(const bool found, RecoverFrom(&segments_[i]));
+    if (found) break;
+  }
+  segments_.erase(std::remove_if(segments_.begin(), segments_.end(),
+                                 [](const Segment& segment) { return segment.bytes == 0; }),
+                  segments_.end());
+  if (!segments_.empty()) durable_end_ = segments_.back().end();
+  pending_output_end_ = output_end_;
   // A crash may have come between these files and the records of them.
   if (HasLive()) {
     for (const Segment& segment : segments_) Remember(segment);
   }
-  pending_output_end_ = output_end_;
   return absl::OkStatus();
 }
 
-absl::Status RunLog::RecoverNewest() {
-  while (!segments_.empty()) {
-    Segment& newest = segments_.back();
-    HPC_ASSIGN_OR_RETURN(const std::string bytes, ReadSegment(dir_, newest, 0, newest.bytes));
-    StreamExtents extents;
-    const SegmentScan scan = ScanSegment(run_, newest.first_position, bytes, &extents);
-    if (scan.valid_bytes < newest.bytes) {
-      if (newest.sealed) {
-        return absl::DataLossError(
-            absl::StrCat(SegmentPath(dir_, newest), ": damaged at byte ", scan.valid_bytes,
-                         ": move the file away to read the rest of the run's log"));
-      }
+// Takes over where the streams stood at the end of this segment; false if it does not tell.
+absl::StatusOr<bool> RunLog::RecoverFrom(Segment* newest) {
+  HPC_ASSIGN_OR_RETURN(const std::string bytes, folder_.Read(*newest, 0, newest->bytes));
+  StreamExtents extents;
+  const SegmentScan scan = ScanSegment(run_, newest->first_position, bytes, &extents);
+  output_end_ = std::max(output_end_, scan.output_end);
+  if (newest->sealed && scan.valid_bytes < newest->bytes) {
+    LogWarning(
+        "a log is damaged; what follows in this file is lost, unless its worker still has it",
+        {{"file", folder_.Path(*newest)}, {"from_byte", scan.valid_bytes}});
+    if (newest == &segments_.back()) newest->bytes = std::max(newest->bytes, UnknownBytes());
+    output_end_ = std::max(output_end_, newest->end());  // so that readers are told
+  } else if (!newest->sealed && (scan.valid_bytes < newest->bytes || scan.valid_bytes == 0)) {
+    if (newest->bytes > 0) {
       LogWarning("cut off the torn end of a log",
-                 {{"file", SegmentPath(dir_, newest)}, {"bytes", newest.bytes - scan.valid_bytes}});
-      newest.bytes = newest.stored_bytes = scan.valid_bytes;
-      HPC_RETURN_IF_ERROR(scan.valid_bytes > 0 ? TruncateSegment(dir_, newest)
-                                               : RemoveSegment(dir_, newest));
+                 {{"file", folder_.Path(*newest)}, {"bytes", newest->bytes - scan.valid_bytes}});
     }
-    if (newest.bytes == 0) {
-      segments_.pop_back();
-      continue;
-    }
-    output_end_ = scan.output_end;
-    for (const auto& [stream, extent] : extents) {
-      streams_[stream] = {
-          .extent = extent, .durable_length = extent.length, .recorded_cut = extent.cut};
-    }
-    break;
+    newest->bytes = newest->stored_bytes = scan.valid_bytes;
+    HPC_RETURN_IF_ERROR(folder_.Cut(*newest));
   }
-  return absl::OkStatus();
-}
-
-int64_t RunLog::End() const {
-  const int64_t durable = segments_.empty() ? 0 : segments_.back().end();
-  return durable + static_cast<int64_t>(pending_.size());
+  for (const auto& [stream, extent] : extents) {
+    streams_[stream] = {
+        .extent = extent, .durable_length = extent.length, .recorded_cut = extent.cut};
+  }
+  return scan.valid_bytes > 0;
 }
 
 void RunLog::Remember(const Segment& segment) {
@@ -106,13 +105,8 @@ void RunLog::Remember(const Segment& segment) {
 }
 
 // Makes sure that the last segment can take another record.
-absl::Status RunLog::MakeLive() {
-  if (HasLive()) {
-    const int64_t bytes = segments_.back().bytes + static_cast<int64_t>(pending_.size());
-    if (bytes < options_.segment_bytes) return absl::OkStatus();
-    HPC_RETURN_IF_ERROR(WritePending());
-    HPC_RETURN_IF_ERROR(SealLive());
-  }
+void RunLog::MakeLive() {
+  if (HasLive() && End() - segments_.back().first_position < options_.segment_bytes) return;
   segments_.push_back({.first_position = End()});
   StreamExtents extents;
   for (auto& [id, stream] : streams_) {
@@ -121,7 +115,6 @@ absl::Status RunLog::MakeLive() {
     stream.recorded_cut = stream.extent.cut;
   }
   AppendExtents(extents, pending_output_end_, &pending_);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
@@ -140,7 +133,7 @@ absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
   extent.cut += std::max(int64_t{0}, offset - length);
   extent.length = std::max(offset, length);
   while (!data.empty()) {
-    if (Room() > 0) HPC_RETURN_IF_ERROR(MakeLive());
+    if (Room() > 0) MakeLive();
     if (Room() <= 0) {
       extent.cut += static_cast<int64_t>(data.size());
       extent.length += static_cast<int64_t>(data.size());
@@ -181,27 +174,50 @@ void RunLog::RecordCuts() {
   AppendExtents(due, pending_output_end_, &pending_);
 }
 
+std::vector<Segment>::const_iterator RunLog::SegmentBehind(int64_t position) const {
+  return std::upper_bound(
+      segments_.begin(), segments_.end(), position,
+      [](int64_t p, const Segment& candidate) { return p < candidate.first_position; });
+}
+
+// Segment by segment. What could not be written stays pending.
 absl::Status RunLog::WritePending() {
-  if (pending_.empty()) return absl::OkStatus();
-  const absl::Status written = AppendToSegment(dir_, pending_, &segments_.back());
-  if (absl::IsInternal(written)) broken_ = written;
-  HPC_RETURN_IF_ERROR(written);
-  pending_.clear();
+  while (!pending_.empty()) {
+    const auto next = SegmentBehind(durable_end_);
+    const int64_t end = next == segments_.end() ? End() : next->first_position;
+    const auto size = static_cast<size_t>(end - durable_end_);
+    Segment& segment = segments_[static_cast<size_t>(next - segments_.begin()) - 1];
+    const absl::Status written =
+        folder_.Append(absl::string_view(pending_).substr(0, size), &segment);
+    if (absl::IsInternal(written)) broken_ = written;
+    HPC_RETURN_IF_ERROR(written);
+    pending_.erase(0, size);
+    durable_end_ = end;
+    Remember(segment);
+  }
   output_end_ = pending_output_end_;
-  Remember(segments_.back());
   return absl::OkStatus();
 }
 
-absl::Status RunLog::SealLive() {
-  HPC_RETURN_IF_ERROR(SealSegment(dir_, &segments_.back()));
-  Remember(segments_.back());
-  return absl::OkStatus();
+// Compressing saves space and nothing else depends on it: what could not be sealed is read as it
+// is.
+void RunLog::TrySeal(Segment* segment) {
+  if (segment->sealed) return;
+  if (const absl::Status status = folder_.Seal(segment); !status.ok()) {
+    LogWarning("a log stays uncompressed", {{"reason", status.message()}});
+  }
+  Remember(*segment);
+}
+
+void RunLog::SealFull() {
+  for (; seal_next_ + 1 < segments_.size(); ++seal_next_) TrySeal(&segments_[seal_next_]);
 }
 
 absl::Status RunLog::Flush(WriteBatch* batch) {
   HPC_RETURN_IF_ERROR(broken_);
   if (HasLive()) RecordCuts();
   HPC_RETURN_IF_ERROR(WritePending());
+  SealFull();
   for (auto& [id, stream] : streams_) stream.durable_length = stream.extent.length;
   for (const auto& [position, record] : segment_records_) batch->log_segments.push_back(record);
   batch->log_streams.insert(batch->log_streams.end(), stream_records_.begin(),
@@ -214,11 +230,9 @@ absl::Status RunLog::Flush(WriteBatch* batch) {
 
 absl::Status RunLog::Seal(WriteBatch* batch) {
   HPC_RETURN_IF_ERROR(broken_);
-  if (HasLive()) {
-    RecordCuts();
-    HPC_RETURN_IF_ERROR(WritePending());
-    HPC_RETURN_IF_ERROR(SealLive());
-  }
+  if (HasLive()) RecordCuts();
+  HPC_RETURN_IF_ERROR(WritePending());
+  for (Segment& segment : segments_) TrySeal(&segment);
   for (const Segment& segment : segments_) Remember(segment);
   return Flush(batch);
 }
@@ -239,12 +253,10 @@ absl::StatusOr<std::vector<LogRecord>> RunLog::Read(int64_t position, int64_t ma
   }
   max_bytes = std::min(max_bytes, kMaxRead);
   while (position < output_end_ && max_bytes > 0) {
-    // The segment behind the last one that begins at or before the position.
-    const auto next = std::upper_bound(
-        segments_.begin(), segments_.end(), position,
-        [](int64_t p, const Segment& candidate) { return p < candidate.first_position; });
+    const auto next = SegmentBehind(position);
     if (next == segments_.begin() || position >= std::prev(next)->end()) {
-      // A file is missing here: the rest of the log is worth reading still.
+      records.push_back(
+          Hole(position, next->first_position, "a file of the log is missing, or damaged"));
       position = next->first_position;
       continue;
     }
@@ -264,22 +276,24 @@ absl::StatusOr<int64_t> RunLog::ReadFrom(const Segment& segment, int64_t positio
   std::string live;
   absl::string_view bytes;
   if (segment.sealed) {
-    HPC_ASSIGN_OR_RETURN(sealed, cache->Get(dir_, segment));
-    bytes = absl::string_view(*sealed).substr(static_cast<size_t>(from));
+    HPC_ASSIGN_OR_RETURN(sealed, cache->Get(folder_, segment));
+    bytes = *sealed;
+    bytes.remove_prefix(std::min(bytes.size(), static_cast<size_t>(from)));
   } else {
     // Enough for one record at least.
     const int64_t length = *budget + kRecordHeaderBytes + kMaxRecordData;
-    HPC_ASSIGN_OR_RETURN(live, ReadSegment(dir_, segment, from, length));
+    HPC_ASSIGN_OR_RETURN(live, folder_.Read(segment, from, length));
     bytes = live;
   }
   ParsedRecord record;
-  for (; *budget > 0 && !bytes.empty(); bytes.remove_prefix(record.bytes())) {
+  for (; *budget > 0 && position < segment.end(); bytes.remove_prefix(record.bytes())) {
     if (!ParseRecord(bytes, &record)) {
-      const bool more_to_read = position + static_cast<int64_t>(bytes.size()) < segment.end();
-      if (more_to_read && position > start) break;
-      return absl::DataLossError(
-          absl::StrCat(SegmentPath(dir_, segment), ": no record begins at position ", position,
-                       ": it is not one that was handed out, or the file is damaged"));
+      // The end of what was read, perhaps; a damage is found by beginning at it.
+      if (position > start) break;
+      HPC_ASSIGN_OR_RETURN(LogRecord hole, Damage(segment, position));
+      position = hole.next_position;
+      out->push_back(std::move(hole));
+      break;
     }
     const int64_t end = position + record.bytes();
     if (record.kind != RecordKind::kStreams) {
@@ -294,6 +308,26 @@ absl::StatusOr<int64_t> RunLog::ReadFrom(const Segment& segment, int64_t positio
     position = end;
   }
   return position;
+}
+
+// What a reader gets in place of the rest of a segment when no record begins at `position`.
+absl::StatusOr<LogRecord> RunLog::Damage(const Segment& segment, int64_t position) const {
+  HPC_ASSIGN_OR_RETURN(const std::string bytes, folder_.Read(segment, 0, segment.bytes));
+  StreamExtents unused;
+  const SegmentScan scan = ScanSegment(run_, segment.first_position, bytes, &unused);
+  if (position - segment.first_position < scan.valid_bytes) {
+    return absl::DataLossError(absl::StrCat("no record of the log of run ", run_,
+                                            " begins at position ", position,
+                                            ": it is not one that was handed out"));
+  }
+  return Hole(position, segment.end(), absl::StrCat(folder_.Path(segment), " is damaged"));
+}
+
+LogRecord RunLog::Hole(int64_t position, int64_t next_position, std::string why) const {
+  LogRecord hole = {.position = position, .next_position = next_position};
+  hole.stream.ref.run = run_;
+  hole.missing = std::move(why);
+  return hole;
 }
 
 }  // namespace hpc::coordinator

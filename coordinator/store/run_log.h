@@ -23,7 +23,7 @@ namespace hpc::coordinator {
 // times.
 class SealedCache {
  public:
-  absl::StatusOr<std::shared_ptr<const std::string>> Get(const std::string& dir,
+  absl::StatusOr<std::shared_ptr<const std::string>> Get(const SegmentFolder& folder,
                                                          const Segment& segment);
 
  private:
@@ -39,9 +39,11 @@ class SealedCache {
 class RunLog {
  public:
   // `dir` is the run's own folder; it is made when there is something to write. A torn tail of the
-  // newest segment is cut off.
+  // newest segment is cut off. Damage in a sealed one is no error: what is lost can be sent again,
+  // and else stays a hole.
   static absl::StatusOr<std::unique_ptr<RunLog>> Open(const std::string& dir, RunId run,
-                                                      const LogStoreOptions& options);
+                                                      const LogStoreOptions& options,
+                                                      LogFiles* files);
 
   absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset, absl::string_view data,
                                  absl::Time now);
@@ -63,32 +65,42 @@ class RunLog {
     bool ended = false;
   };
 
-  RunLog(std::string dir, RunId run, const LogStoreOptions& options)
-      : dir_(std::move(dir)), run_(run), options_(options) {}
+  RunLog(const std::string& dir, RunId run, const LogStoreOptions& options, LogFiles* files)
+      : folder_(dir, files), run_(run), options_(options) {}
 
   absl::Status Recover();
-  absl::Status RecoverNewest();
+  absl::StatusOr<bool> RecoverFrom(Segment* newest);
   bool HasLive() const { return !segments_.empty() && !segments_.back().sealed; }
-  int64_t End() const;  // position behind everything appended
+  // Position behind everything appended.
+  int64_t End() const { return durable_end_ + static_cast<int64_t>(pending_.size()); }
   int64_t Room() const { return options_.run_limit_bytes - End() - kRecordHeaderBytes; }
-  absl::Status MakeLive();
+  void MakeLive();
   absl::Status WritePending();
-  absl::Status SealLive();
+  void SealFull();
+  void TrySeal(Segment* segment);
   void RecordCuts();
   void Remember(const Segment& segment);
+  std::vector<Segment>::const_iterator SegmentBehind(int64_t position) const;
   absl::StatusOr<int64_t> ReadFrom(const Segment& segment, int64_t position, int64_t* budget,
                                    SealedCache* cache, std::vector<LogRecord>* out) const;
+  absl::StatusOr<LogRecord> Damage(const Segment& segment, int64_t position) const;
+  LogRecord Hole(int64_t position, int64_t next_position, std::string why) const;
+  // More than any segment has, so that no position is given out twice.
+  int64_t UnknownBytes() const { return 2 * options_.segment_bytes + kMaxRecordData; }
 
-  const std::string dir_;
+  const SegmentFolder folder_;
   const RunId run_;
   const LogStoreOptions options_;
 
-  std::vector<Segment> segments_;  // the last one may be live: not sealed
+  // By position. Those from durable_end_ on are in pending_ only.
+  std::vector<Segment> segments_;
+  size_t seal_next_ = 0;  // segments before this one are sealed, or could not be
   std::map<LogStreamId, Stream> streams_;
   int64_t output_end_ = 0;  // position behind the last durable output
 
-  std::string pending_;             // records behind the live segment's durable bytes
-  int64_t pending_output_end_ = 0;  // what output_end_ will be when they are durable
+  std::string pending_;             // what follows durable_end_
+  int64_t durable_end_ = 0;         // position behind all that is durable
+  int64_t pending_output_end_ = 0;  // what output_end_ will be when all of pending_ is durable
   bool dirty_ = false;
   absl::Status broken_;  // why nothing further can be promised
 
