@@ -15,6 +15,9 @@ void RankOutput::Learn(int attempt) {
 }
 
 void RankOutput::Write(const v1::LogPiece& piece) {
+  if (!piece.missing().empty()) {
+    return session_->Notice("some of the output is lost here: " + piece.missing());
+  }
   if (labels_.Needs(piece.attempt())) Learn(piece.attempt());
   const std::string label = labels_.For(piece.attempt(), piece.rank());
   session_->progress().Clear();

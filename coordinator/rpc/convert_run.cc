@@ -272,6 +272,7 @@ v1::LogPiece ToProto(LogRecord record) {
   out.set_offset(record.offset);
   out.set_at_us(ToMicros(record.at));
   out.set_data(std::move(record.data));
+  out.set_missing(std::move(record.missing));
   return out;
 }
 

@@ -47,6 +47,7 @@ class LogsCommand : public Command {
   }
 
   bool Wanted(const v1::LogPiece& piece) const {
+    if (!piece.missing().empty()) return true;
     return (!rank_ || piece.rank() == *rank_) && (!attempt_ || piece.attempt() == *attempt_) &&
            !(piece.is_stderr() ? stdout_only_ : stderr_only_);
   }
