@@ -310,6 +310,34 @@ TEST(Output, OfARankOrAnAttemptThatDoesNotExistIsNotFound) {
             "run 2 has no attempt yet: it is queued, and no rank has run");
 }
 
+TEST(Output, ReadLogOfARunThatIsOverWaitsForWhatIsOnItsWay) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  const int64_t run = SubmitOk(server, TrueOn(1));
+  const v1::Prepare one = pc1.Prepare();
+  pc1.Start(one);
+  pc1.SayOutput(one.ref(), 0, 0, "one");
+  pc1.SayEnded(one.ref(), 0, 0);
+  pc1.SayReturned(one.ref());
+  v1::FollowRequest follow;
+  follow.set_run(run);
+  EXPECT_EQ(FollowToTheEnd(server, follow).run.state(), v1::RUN_STATE_SUCCEEDED);
+
+  v1::ReadLogRequest read;
+  read.set_run(run);
+  const auto context = Context();
+  const auto reader = server.runs().ReadLog(context.get(), read);
+  v1::LogPiece piece;
+  ASSERT_TRUE(reader->Read(&piece));
+  EXPECT_EQ(piece.data(), "one");
+  pc1.SayOutput(one.ref(), 0, 3, "two");
+  pc1.SayOutputEnds(one.ref(), 0);
+  ASSERT_TRUE(reader->Read(&piece));
+  EXPECT_EQ(piece.data(), "two");
+  EXPECT_FALSE(reader->Read(&piece));
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
 TEST(Metrics, NanAndInfinityAreStoredOnceAndReadBack) {
   TestServer server;
   FakeWorker pc1(server, "pc1");

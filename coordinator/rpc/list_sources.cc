@@ -42,7 +42,13 @@ absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
   return Step::kMessage;
 }
 
+void LogSource::OnOpen(std::function<void()> wake) {
+  wake_ = std::move(wake);
+  engine_->WatchRun(request_.run(), this);
+}
+
 bool LogSource::Wanted(const LogRecord& record) const {
+  if (!record.missing.empty()) return true;
   return (!request_.has_rank() || request_.rank() == record.stream.rank) &&
          (!request_.has_attempt() || request_.attempt() == record.stream.ref.number);
 }
@@ -52,7 +58,10 @@ absl::StatusOr<Step> LogSource::Next(v1::LogPiece* message) {
     if (records_.empty()) {
       HPC_ASSIGN_OR_RETURN(std::vector<LogRecord> records,
                            engine_->logs().Read(request_.run(), position_, kLogBytesAtOnce));
-      if (records.empty()) return Step::kEnd;
+      if (records.empty()) {
+        const bool over = !engine_->cluster().FindRun(request_.run());
+        return over && !engine_->LogsComplete(request_.run()) ? Step::kWait : Step::kEnd;
+      }
       records_.assign(std::make_move_iterator(records.begin()),
                       std::make_move_iterator(records.end()));
     }

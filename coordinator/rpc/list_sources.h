@@ -27,11 +27,14 @@ class RunsSource final : public Source<v1::ListRunsResponse> {
   bool begun_ = false;
 };
 
-class LogSource final : public Source<v1::LogPiece> {
+class LogSource final : public Source<v1::LogPiece>, public Watcher {
  public:
   LogSource(Engine* engine, const v1::ReadLogRequest& request)
       : engine_(engine), request_(request), position_(request.position()) {}
+  ~LogSource() override { engine_->Unwatch(this); }
+  void OnOpen(std::function<void()> wake) override;
   absl::StatusOr<Step> Next(v1::LogPiece* message) override;
+  void Poke() override { wake_(); }
 
  private:
   bool Wanted(const LogRecord& record) const;
@@ -40,6 +43,7 @@ class LogSource final : public Source<v1::LogPiece> {
   const v1::ReadLogRequest request_;
   int64_t position_;
   std::deque<LogRecord> records_;
+  std::function<void()> wake_;
 };
 
 class MetricsSource final : public Source<v1::ListMetricsResponse> {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
@@ -14,6 +15,11 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kOutputInterval = absl::Milliseconds(50);
+// A full disk is tried again this often. Workers that were told to forget an attempt drop its
+// output when nothing of it is acknowledged for 30 s: before that the daemon stops, which makes
+// them wait.
+constexpr absl::Duration kFullDiskRetry = absl::Seconds(1);
+constexpr absl::Duration kFullDiskPatience = absl::Seconds(20);
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(500);
 // Where nothing happens: the words may count down to something.
 constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
@@ -21,6 +27,7 @@ constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
 }  // namespace
 
 MonoTime Engine::Impl::OutputDeadline() const {
+  if (logs_full_since) return last_output + kFullDiskRetry;
   if (log_intake.urgent() || metric_intake.urgent()) return Impl::kLongAgo;
   if (!log_intake.dirty() && !metric_intake.dirty()) return MonoTime::Infinite();
   return last_output + kOutputInterval;
@@ -34,12 +41,38 @@ absl::Status Engine::Impl::FlushOutput(Now now, WriteBatch* batch, Outgoing* out
   last_output = now.mono;
   out->metric_receipts = metric_intake.Flush(batch);
   if (!log_intake.dirty()) return absl::OkStatus();
+  const absl::Status status = FlushLogs(now, batch, out);
+  return absl::IsResourceExhausted(status) ? LogsFull(now, status) : status;
+}
+
+absl::Status Engine::Impl::FlushLogs(Now now, WriteBatch* batch, Outgoing* out) {
   HPC_ASSIGN_OR_RETURN(out->log_receipts, log_intake.Flush(batch));
-  for (const LogReceipt& receipt : out->log_receipts) out->touched.insert(receipt.stream.ref.run);
+  for (const LogReceipt& receipt : out->log_receipts) {
+    out->touched.insert(receipt.stream.ref.run);
+    output.Heard(now.mono, receipt.stream.ref.run);
+  }
+  if (logs_full_since) LogInfo("there is space for output of ranks again");
+  logs_full_since.reset();
   return absl::OkStatus();
 }
 
+// Nothing of it is acknowledged, so workers keep it and soon send no more; all else goes on. An
+// error once that has lasted too long.
+absl::Status Engine::Impl::LogsFull(Now now, const absl::Status& status) {
+  if (!logs_full_since) {
+    logs_full_since = now.mono;
+    LogWarning(
+        "no space for output of ranks: it stays on their nodes; free space within 20 s, or "
+        "the coordinator stops",
+        {{"reason", status.message()}});
+  }
+  if (now.mono < *logs_full_since + kFullDiskPatience) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      status.message(), ": free space on its file system and start again; nothing is lost"));
+}
+
 absl::Status Engine::Impl::SealComplete(Now now, WriteBatch* batch, Outgoing* out) {
+  if (logs_full_since) return absl::OkStatus();  // the output is here, and cannot be stored
   const auto connected = [this](const std::string& node) { return links.Find(node) != nullptr; };
   for (const RunId run : output.TakeComplete(now.mono, connected)) {
     HPC_RETURN_IF_ERROR(logs->Seal(run, batch));
@@ -153,8 +186,8 @@ void Engine::Impl::PokeProgress(Now now) {
 
 MonoTime Engine::NextDeadline() const {
   if (!impl_->effects.empty() || !impl_->answers.empty()) return Impl::kLongAgo;
-  MonoTime next = std::min(
-      {impl_->cluster.NextDeadline(), impl_->OutputDeadline(), impl_->output.NextDeadline()});
+  MonoTime next = std::min(impl_->cluster.NextDeadline(), impl_->OutputDeadline());
+  if (!impl_->logs_full_since) next = std::min(next, impl_->output.NextDeadline());
   if (impl_->watchers.follow_runs()) {
     next = std::min(next, impl_->last_progress +
                               (impl_->progress_stale ? kProgressInterval : kProgressRefresh));

@@ -34,7 +34,7 @@ struct Engine::Impl {
         metric_intake(store_),
         output(store_),
         cluster(options, snapshot, clock_->Get(), &Impl::LookUpPastRun, this) {
-    health = output.Restore(clock->Get().mono, snapshot);
+    health = output.Restore(clock->Get(), snapshot);
   }
 
   // What may be told once a batch is durable.
@@ -66,6 +66,8 @@ struct Engine::Impl {
   // ---- flushing
   absl::Status FillBatch(Now now, WriteBatch* batch, Outgoing* out);
   absl::Status FlushOutput(Now now, WriteBatch* batch, Outgoing* out);
+  absl::Status FlushLogs(Now now, WriteBatch* batch, Outgoing* out);
+  absl::Status LogsFull(Now now, const absl::Status& status);
   absl::Status SealComplete(Now now, WriteBatch* batch, Outgoing* out);
   void NoteTouched(const Effects& done, Outgoing* out);
   bool OutputDue(MonoTime now) const;
@@ -95,6 +97,7 @@ struct Engine::Impl {
   NodeLinks links;
   Watchers watchers;
   MonoTime last_output = kLongAgo;
+  std::optional<MonoTime> logs_full_since;  // there is no space for logs
   MonoTime last_progress = kLongAgo;
   bool progress_stale = false;  // something happened since last_progress
 

@@ -70,8 +70,14 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
       lengths[{held.ref, rank.rank, true}] = 0;
       offsets[rank.rank] = 0;
     }
-    HPC_ASSIGN_OR_RETURN(const auto stored, logs->Lengths(held.ref));
-    for (const auto& [stream, length] : stored) {
+    const auto stored = logs->Lengths(held.ref);
+    if (!stored.ok()) {
+      // Of this attempt the worker sends nothing before it connects again; all else goes on.
+      LogWarning("a run's log cannot be read",
+                 {{"attempt", held.ref.ToString()}, {"reason", stored.status().message()}});
+      continue;
+    }
+    for (const auto& [stream, length] : *stored) {
       if (lengths.contains(stream)) lengths[stream] = length;
     }
     HPC_ASSIGN_OR_RETURN(const auto known, metric_intake.Offsets(held.ref));

@@ -14,6 +14,7 @@ namespace {
 
 using ::hpc::testing::StatusIs;
 using ::testing::_;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::EngineRig;
 using ::testing::HasSubstr;
@@ -375,6 +376,9 @@ class FullStore final : public Store {
   absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
   absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
   absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
+  absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) override {
+    return real_->RunsAwaitingOutput(since);
+  }
   absl::StatusOr<RunId> FindRequest(const std::string& id) override {
     return real_->FindRequest(id);
   }
@@ -403,6 +407,107 @@ class FullStore final : public Store {
  private:
   Store* real_;
 };
+
+// A disk that has no space for logs, while the database can still be written.
+class FullDiskTest : public EngineTest {
+ protected:
+  FullDiskTest() : session_(rig_.Connect("pc1", &link_)), ref_(rig_.RunOn(session_, &link_)) {
+    rig_.files.full_from = 0;
+    EXPECT_OK(rig_.engine->OnLog(session_, out_, 0, "one"));
+  }
+
+  // As the server's loop does it, which is told when to look again.
+  absl::Status FlushFor(absl::Duration duration) {
+    const MonoTime end = rig_.clock.Get().mono + duration;
+    absl::Status status = rig_.engine->Flush();
+    for (int round = 0; status.ok() && rig_.engine->NextDeadline() <= end; ++round) {
+      if (round > 1000) return absl::InternalError("the loop never rests");
+      const absl::Duration wait = rig_.engine->NextDeadline() - rig_.clock.Get().mono;
+      if (wait > absl::ZeroDuration()) rig_.clock.Advance(wait);
+      status = rig_.engine->Flush();
+    }
+    if (rig_.clock.Get().mono < end) rig_.clock.Advance(end - rig_.clock.Get().mono);
+    return status;
+  }
+
+  const Session session_;
+  const AttemptRef ref_;
+  const LogStreamId out_{ref_, 0, false}, err_{ref_, 0, true};
+};
+
+TEST_F(FullDiskTest, OutputIsNotAcknowledgedUntilThereIsSpaceAndAllElseGoesOn) {
+  EXPECT_OK(FlushFor(absl::Seconds(5)));
+  EXPECT_THAT(link_.log_acks, IsEmpty());
+  EXPECT_OK(rig_.engine->OnMetrics(session_, {ref_, 0, 40}, {}));
+  Submit();
+  EXPECT_OK(FlushFor(absl::Seconds(5)));
+  EXPECT_THAT(ids_, SizeIs(1));
+  EXPECT_THAT(link_.metric_acks, SizeIs(1));
+
+  rig_.files.full_until = 0;
+  EXPECT_OK(FlushFor(absl::Seconds(1)));
+  EXPECT_EQ(link_.log_acks[out_], 3);
+  EXPECT_EQ(rig_.logs->Read(ref_.run, 0, 100)->front().data, "one");
+}
+
+TEST_F(FullDiskTest, TheDaemonStopsBeforeWorkersDropWhatIsNotAcknowledged) {
+  EXPECT_OK(FlushFor(absl::Seconds(19)));
+  EXPECT_THAT(FlushFor(absl::Seconds(2)),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("/logs/1"), HasSubstr("free space"))));
+}
+
+TEST_F(FullDiskTest, ARunIsNotCompleteBeforeItsOutputIsStored) {
+  EXPECT_OK(rig_.engine->OnLogEnd(session_, out_, 0));
+  EXPECT_OK(rig_.engine->OnLogEnd(session_, err_, 0));
+  rig_.Finish(session_, ref_);
+  EXPECT_OK(FlushFor(absl::Seconds(15)));
+  EXPECT_FALSE(rig_.engine->LogsComplete(ref_.run));
+  rig_.files.full_until = 0;
+  EXPECT_OK(FlushFor(absl::Seconds(1)));
+  EXPECT_TRUE(rig_.engine->LogsComplete(ref_.run));
+}
+
+TEST_F(FullDiskTest, AStopMeanwhileLosesNothing) {
+  EXPECT_OK(FlushFor(absl::Seconds(5)));
+  rig_.files.full_until = 0;
+  rig_.Restart();
+  RecordingLink again;
+  NodeHello hello = testing::HelloOf("pc1");
+  hello.attempts = {{.ref = ref_, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
+  EXPECT_OK(rig_.engine->OnHello(hello, &again));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(again.log_acks[out_], 0);
+}
+
+TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, err, 0));
+  rig_.Finish(session, ref);
+  ASSERT_THAT(rig_.files.paths(), ElementsAre("/logs/1/00000000000000000000.zst"));
+
+  rig_.files.Damage(rig_.files.paths()[0], 0);
+  rig_.Restart();
+  RecordingLink again;
+  NodeHello hello = testing::HelloOf("pc1");
+  hello.attempts = {{.ref = ref, .started = true, .returned = true, .ranks = {{.rank = 0}}}};
+  EXPECT_OK(rig_.engine->OnHello(hello, &again));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(again.welcomed);
+  EXPECT_EQ(again.log_acks[out], 0);
+  EXPECT_OK(rig_.engine->OnLog({"pc1", 7}, out, 0, "12345"));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(again.log_acks[out], 5);
+  const std::vector<LogRecord> records = *rig_.logs->Read(ref.run, 0, 100);
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_THAT(records[0].missing, HasSubstr("damaged"));
+  EXPECT_EQ(records[1].data, "12345");
+}
 
 TEST_F(EngineTest, WhatCannotBeStoredIsNotPromisedAndEndsTheDaemon) {
   rig_.Connect("pc1", &link_);

@@ -10,10 +10,16 @@
 
 namespace hpc::coordinator {
 
-absl::Status OutputTracker::Restore(MonoTime now, const Snapshot& snapshot) {
+absl::Status OutputTracker::Restore(Now now, const Snapshot& snapshot) {
   std::set<RunId> placed;
   for (const AttemptRecord& attempt : snapshot.attempts) placed.insert(attempt.ref.run);
-  for (const RunId run : placed) HPC_RETURN_IF_ERROR(Load(now, run));
+  // Later than that a worker's output is taken still, but nobody waits for it.
+  HPC_ASSIGN_OR_RETURN(const std::vector<RunId> over,
+                       store_->RunsAwaitingOutput(now.wall - absl::Hours(1)));
+  placed.insert(over.begin(), over.end());
+  for (const RunId run : placed) HPC_RETURN_IF_ERROR(Load(now.mono, run));
+  // Their nodes have to connect again first.
+  for (const RunId run : over) Heard(now.mono + (kPatience - kPatienceWithAbsent), run);
   return absl::OkStatus();
 }
 
@@ -38,8 +44,8 @@ absl::Status OutputTracker::Load(MonoTime now, RunId run) {
 
 void OutputTracker::End(RunId run, MonoTime now) {
   const auto found = runs_.find(run);
-  if (found == runs_.end() || found->second.ended) return;
-  found->second.ended = now;
+  if (found == runs_.end() || found->second.quiet_since) return;
+  found->second.quiet_since = now;
   ending_[run] = &found->second;
 }
 
@@ -97,6 +103,13 @@ OutputTracker::Rank* OutputTracker::FindRank(AttemptRef ref, int32_t rank) {
   return attempt == run->second.attempts.end() ? nullptr : &attempt->second.ranks[rank];
 }
 
+void OutputTracker::Heard(MonoTime now, RunId run) {
+  const auto found = ending_.find(run);
+  if (found == ending_.end()) return;
+  found->second->quiet_since = now;
+  found->second->absent_passed = false;
+}
+
 void OutputTracker::StreamEnded(const LogStreamId& stream) {
   Rank* rank = FindRank(stream.ref, stream.rank);
   if (rank != nullptr) (stream.is_stderr ? rank->stderr_ended : rank->stdout_ended) = true;
@@ -107,13 +120,13 @@ bool OutputTracker::MetricsEnded(AttemptRef ref, int32_t number) {
   return rank != nullptr && !std::exchange(rank->metrics_ended, true);
 }
 
-bool OutputTracker::Finished(const Run& run, absl::Duration over_for,
+bool OutputTracker::Finished(const Run& run, absl::Duration quiet_for,
                              const std::function<bool(const std::string&)>& connected) {
-  if (over_for >= kPatience) return true;
+  if (quiet_for >= kPatience) return true;
   for (const auto& [number, attempt] : run.attempts) {
     for (const auto& [index, rank] : attempt.ranks) {
       if (rank.stdout_ended && rank.stderr_ended && rank.metrics_ended) continue;
-      if (over_for < kPatienceWithAbsent || connected(rank.node)) return false;
+      if (quiet_for < kPatienceWithAbsent || connected(rank.node)) return false;
     }
   }
   return true;
@@ -123,9 +136,9 @@ std::vector<RunId> OutputTracker::TakeComplete(
     MonoTime now, const std::function<bool(const std::string&)>& connected) {
   std::vector<RunId> complete;
   for (auto& [id, run] : ending_) {
-    const absl::Duration over_for = now - *run->ended;
-    if (Finished(*run, over_for, connected)) complete.push_back(id);
-    run->absent_passed = over_for >= kPatienceWithAbsent;
+    const absl::Duration quiet_for = now - *run->quiet_since;
+    if (Finished(*run, quiet_for, connected)) complete.push_back(id);
+    run->absent_passed = quiet_for >= kPatienceWithAbsent;
   }
   for (const RunId id : complete) {
     ending_.erase(id);
@@ -137,7 +150,8 @@ std::vector<RunId> OutputTracker::TakeComplete(
 MonoTime OutputTracker::NextDeadline() const {
   MonoTime next = MonoTime::Infinite();
   for (const auto& [id, run] : ending_) {
-    next = std::min(next, *run->ended + (run->absent_passed ? kPatience : kPatienceWithAbsent));
+    next =
+        std::min(next, *run->quiet_since + (run->absent_passed ? kPatience : kPatienceWithAbsent));
   }
   return next;
 }

@@ -23,15 +23,15 @@ namespace hpc::coordinator {
 
 class OutputTracker {
  public:
-  // How long output is waited for once a run is over: from nodes that are connected, and from nodes
-  // that are not.
+  // How long output is waited for once a run is over and nothing more comes: from nodes that are
+  // connected, and from nodes that are not.
   static constexpr absl::Duration kPatience = absl::Seconds(10);
   static constexpr absl::Duration kPatienceWithAbsent = absl::Seconds(3);
 
   explicit OutputTracker(Store* store) : store_(store) {}
 
-  // Takes over what a coordinator before this one had placed.
-  absl::Status Restore(MonoTime now, const Snapshot& snapshot);
+  // Takes over what a coordinator before this one had placed, and what it still waited for.
+  absl::Status Restore(Now now, const Snapshot& snapshot);
   // What the core has changed.
   void Apply(MonoTime now, const Change& change);
 
@@ -40,6 +40,8 @@ class OutputTracker {
   absl::Status CheckNode(MonoTime now, const std::string& node, AttemptRef ref);
   absl::Status CheckRank(MonoTime now, const std::string& node, AttemptRef ref, int32_t rank);
 
+  // Something has come: patience begins anew.
+  void Heard(MonoTime now, RunId run);
   void StreamEnded(const LogStreamId& stream);
   // False if that was known.
   bool MetricsEnded(AttemptRef ref, int32_t rank);
@@ -69,8 +71,8 @@ class OutputTracker {
   };
   struct Run {
     std::map<int32_t, Attempt> attempts;
-    std::optional<MonoTime> ended;
-    bool absent_passed = false;  // TakeComplete has run after kPatienceWithAbsent
+    std::optional<MonoTime> quiet_since;  // it is over
+    bool absent_passed = false;           // TakeComplete has run after kPatienceWithAbsent
   };
 
   void Add(const PlacementRecord& placement);
@@ -80,7 +82,7 @@ class OutputTracker {
   const Attempt* Find(AttemptRef ref) const;
   // Null for an attempt that is not tracked.
   Rank* FindRank(AttemptRef ref, int32_t rank);
-  static bool Finished(const Run& run, absl::Duration over_for,
+  static bool Finished(const Run& run, absl::Duration quiet_for,
                        const std::function<bool(const std::string&)>& connected);
 
   Store* store_;

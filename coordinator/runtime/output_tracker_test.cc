@@ -101,6 +101,19 @@ TEST_F(OutputTrackerTest, MetricsAreWaitedForToo) {
   EXPECT_THAT(Take(), ElementsAre(1));
 }
 
+TEST_F(OutputTrackerTest, OutputThatStillComesIsWaitedForAsLongAsItDoes) {
+  StartTwo();
+  EndStreams(0);
+  Apply(Ended());
+  for (int i = 0; i < 10; ++i) {
+    now_ = now_ + absl::Seconds(9);
+    EXPECT_THAT(Take(), IsEmpty());
+    tracker_.Heard(now_, 1);
+  }
+  now_ = now_ + absl::Seconds(10);
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
 TEST_F(OutputTrackerTest, ANodeThatIsGoneIsWaitedForLess) {
   StartTwo();
   EndStreams(0);
@@ -131,6 +144,41 @@ TEST_F(OutputTrackerTest, OnlyTheNodesOfAnAttemptMaySpeakForIt) {
               StatusIs(absl::StatusCode::kInvalidArgument, _));
   EXPECT_THAT(tracker_.CheckNode(now_, "pc3", kRef), StatusIs(absl::StatusCode::kNotFound, _));
   EXPECT_THAT(tracker_.CheckNode(now_, "pc1", {1, 2}), StatusIs(absl::StatusCode::kNotFound, _));
+}
+
+TEST_F(OutputTrackerTest, AfterARestartOutputOfRunsThatAreOverIsWaitedForUntilNodesAreBack) {
+  const absl::Time end = absl::FromUnixSeconds(1'800'000'000);
+  AttemptRecord attempt;
+  attempt.ref = kRef;
+  attempt.created_at = absl::UnixEpoch();
+  RunRecord run = Ended();
+  run.ended_at = end;
+  RankRecord rank = Started("pc1", 0);
+  rank.started_at = end;
+  WriteBatch batch;
+  batch.changes = {MakeNode("pc1"), run, attempt, Placed("pc1", 0), rank};
+  batch.programs = {{1, MakeProgram()}};
+  batch.log_streams = {{.ref = kRef, .rank = 0, .is_stderr = false}};
+  ASSERT_OK(store_->Commit(batch));
+
+  OutputTracker long_after(store_.get());
+  ASSERT_OK(long_after.Restore({now_, end + absl::Hours(2)}, Snapshot()));
+  EXPECT_TRUE(long_after.Complete(1));
+
+  ASSERT_OK(tracker_.Restore({now_, end + absl::Minutes(1)}, Snapshot()));
+  EXPECT_FALSE(tracker_.Complete(1));
+  gone_ = {"pc1"};
+  now_ = now_ + absl::Milliseconds(9999);
+  EXPECT_THAT(Take(), IsEmpty());
+  tracker_.StreamEnded({kRef, 0, true});
+  EXPECT_THAT(Take(), ElementsAre(1));
+
+  batch = {};
+  batch.log_streams = {{.ref = kRef, .rank = 0, .is_stderr = true}};
+  ASSERT_OK(store_->Commit(batch));
+  OutputTracker complete(store_.get());
+  ASSERT_OK(complete.Restore({now_, end}, Snapshot()));
+  EXPECT_TRUE(complete.Complete(1));
 }
 
 TEST_F(OutputTrackerTest, LateOutputOfARunThatIsOverIsLookedUpAndWaitedForAgain) {

@@ -63,6 +63,11 @@ class MemoryFiles final : public LogFiles {
     crash_at = full_from = full_until = kNever;
   }
 
+  void Damage(const std::string& path, size_t at) {
+    char& byte = files_.at(path)->now.at(at);
+    byte = static_cast<char>(byte ^ 0x55);
+  }
+
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override {
     std::vector<std::string> names;
     for (const auto& [path, file] : files_) {

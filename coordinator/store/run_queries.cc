@@ -165,6 +165,19 @@ absl::StatusOr<RunId> QueryRequest(Connection* db, const std::string& request_id
   return run;
 }
 
+absl::StatusOr<std::vector<RunId>> QueryRunsAwaitingOutput(Connection* db, absl::Time since) {
+  std::vector<RunId> runs;
+  HPC_RETURN_IF_ERROR(
+      db->Sql(absl::StrCat(
+                  "SELECT id FROM runs WHERE ended_at >= ? AND state NOT IN ", kLiveStates,
+                  " AND EXISTS (SELECT 1 FROM ranks AS r WHERE r.run = id AND r.started_at IS NOT "
+                  "NULL AND 2 > (SELECT count(*) FROM log_streams AS s WHERE s.run = r.run AND "
+                  "s.attempt = r.attempt AND s.rank = r.rank)) ORDER BY id"))
+          .Time(since)
+          .Query([&](Row& row) { runs.push_back(row.Int()); }));
+  return runs;
+}
+
 absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter) {
   Statement& statement = db->Sql(RunsSql(filter));
   for (const RunState state : filter.states) statement.Text(ToWord(state));

@@ -17,6 +17,7 @@ absl::StatusOr<RunDetail> QueryRun(Connection* db, RunId run);
 absl::StatusOr<RunProgram> QueryProgram(Connection* db, RunId run);
 absl::StatusOr<RunRecord> QueryRunRecord(Connection* db, RunId run);
 absl::StatusOr<RunId> QueryRequest(Connection* db, const std::string& request_id);
+absl::StatusOr<std::vector<RunId>> QueryRunsAwaitingOutput(Connection* db, absl::Time since);
 absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter);
 absl::StatusOr<std::vector<ExperimentRow>> QueryExperiments(Connection* db);
 

@@ -72,6 +72,9 @@ class SqliteStore : public Store {
   absl::StatusOr<RunRecord> GetRunRecord(RunId run) override {
     return QueryRunRecord(db_.get(), run);
   }
+  absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) override {
+    return QueryRunsAwaitingOutput(db_.get(), since);
+  }
   absl::StatusOr<RunId> FindRequest(const std::string& request_id) override {
     return QueryRequest(db_.get(), request_id);
   }

@@ -164,6 +164,8 @@ class Store {
   virtual absl::StatusOr<RunDetail> GetRun(RunId run) = 0;
   virtual absl::StatusOr<RunProgram> GetProgram(RunId run) = 0;
   virtual absl::StatusOr<RunRecord> GetRunRecord(RunId run) = 0;
+  // Runs that ended at `since` or later and of which a rank's stream has not ended in the log.
+  virtual absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) = 0;
   virtual absl::StatusOr<RunId> FindRequest(const std::string& request_id) = 0;
   virtual absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) = 0;
   virtual absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() = 0;

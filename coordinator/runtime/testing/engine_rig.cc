@@ -43,7 +43,7 @@ void EngineRig::Restart() {
   logs.reset();
   store.reset();
   store = *OpenSqliteStore(dir_.File("hpc.db"));
-  logs = *LogStore::Open(dir_.File("logs"), LogStoreOptions());
+  logs = *LogStore::Open("/logs", LogStoreOptions(), &files);
   engine = std::make_unique<Engine>(Patient(), *store->Load(), &clock, store.get(), logs.get(),
                                     &wake_sender);
 }

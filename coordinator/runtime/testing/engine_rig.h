@@ -1,5 +1,5 @@
-// An engine on a clock that stands still, a real store in a temporary folder, and links that
-// remember what they were told. Tests only.
+// An engine on a clock that stands still, a real store in a temporary folder, logs in memory, and
+// links that remember what they were told. Tests only.
 #ifndef HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
 #define HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
 
@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "coordinator/runtime/engine.h"
+#include "coordinator/store/memory_files.h"
 #include "coordinator/store/testing.h"
 
 namespace hpc::coordinator::testing {
@@ -88,6 +89,7 @@ class EngineRig {
 
   FakeClock clock;
   RecordingWakeSender wake_sender;
+  MemoryFiles files;  // of the logs
   std::unique_ptr<Store> store;
   std::unique_ptr<LogStore> logs;
   std::unique_ptr<Engine> engine;
