@@ -79,21 +79,34 @@ absl::StatusOr<UniqueFd> Lock(const std::string& path, absl::string_view kind) {
   return fd;
 }
 
+// The same for a directory that cannot be made or written, with what to do.
+absl::Status Unusable(const std::string& path, const absl::Status& status) {
+  // A lock that another holds says all that there is to say.
+  if (status.ok() || absl::IsAlreadyExists(status)) return status;
+  const bool full = absl::IsResourceExhausted(status);
+  return absl::Status(
+      status.code(),
+      absl::StrCat("state directory ", path, " cannot be used (", status.message(), "): ",
+                   full ? "free space on its file system"
+                        : "check its owner, mode and mount, or give another directory"));
+}
+
 }  // namespace
 
 absl::StatusOr<StateDir> StateDir::Open(absl::string_view path, absl::string_view kind) {
   if (path.empty()) return absl::InvalidArgumentError("the state directory's path is empty");
   std::string dir(path);
-  HPC_RETURN_IF_ERROR(MakeDirs(dir, 0700));
+  HPC_RETURN_IF_ERROR(Unusable(dir, MakeDirs(dir, 0700)));
   // Absolute, because daemons and their children do not share a working directory.
   if (char* real = realpath(dir.c_str(), nullptr)) {
     dir = real;
     free(real);
   }
   HPC_RETURN_IF_ERROR(CheckOwnership(dir, kind));
-  HPC_ASSIGN_OR_RETURN(UniqueFd lock, Lock(dir, kind));
-  HPC_RETURN_IF_ERROR(Mark(dir, kind));
-  return StateDir(std::move(dir), std::move(lock));
+  absl::StatusOr<UniqueFd> lock = Lock(dir, kind);
+  HPC_RETURN_IF_ERROR(Unusable(dir, lock.status()));
+  HPC_RETURN_IF_ERROR(Unusable(dir, Mark(dir, kind)));
+  return StateDir(std::move(dir), *std::move(lock));
 }
 
 std::string StateDir::File(absl::string_view name) const { return absl::StrCat(path_, "/", name); }

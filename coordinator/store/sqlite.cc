@@ -17,7 +17,8 @@ namespace {
 
 absl::Status MakeStatus(int extended_rc, int os_error, absl::string_view path,
                         absl::string_view detail) {
-  switch (extended_rc & 0xff) {
+  const bool no_space = os_error == ENOSPC || os_error == EDQUOT;
+  switch (no_space && (extended_rc & 0xff) == SQLITE_IOERR ? SQLITE_FULL : extended_rc & 0xff) {
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(
           absl::StrCat(path, ": no space left (", detail, "): free space on its file system"));
