@@ -201,7 +201,8 @@ TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
   const AttemptRef ref = rig_.RunOn(session, &link_);
   const auto events = [&] {
     std::vector<std::string> texts;
-    for (const EventRecord& event : *rig_.store->ListEvents({.run = ref.run})) {
+    const auto all = rig_.store->ListEvents({.run = ref.run});
+    for (const EventRecord& event : *all) {
       if (event.kind != "rank.metrics") continue;
       EXPECT_EQ(event.node, "pc1");
       EXPECT_EQ(event.rank, 0);
