@@ -60,7 +60,7 @@ absl::StatusOr<Step> LogSource::Next(v1::LogPiece* message) {
                            engine_->logs().Read(request_.run(), position_, kLogBytesAtOnce));
       if (records.empty()) {
         const bool over = !engine_->cluster().FindRun(request_.run());
-        return over && !engine_->LogsComplete(request_.run()) ? Step::kWait : Step::kEnd;
+        return over && !engine_->OutputComplete(request_.run()) ? Step::kWait : Step::kEnd;
       }
       records_.assign(std::make_move_iterator(records.begin()),
                       std::make_move_iterator(records.end()));

@@ -439,7 +439,7 @@ class FullDiskTest : public EngineTest {
 TEST_F(FullDiskTest, OutputIsNotAcknowledgedUntilThereIsSpaceAndAllElseGoesOn) {
   EXPECT_OK(FlushFor(absl::Seconds(5)));
   EXPECT_THAT(link_.log_acks, IsEmpty());
-  EXPECT_OK(rig_.engine->OnMetrics(session_, {ref_, 0, 40}, {}));
+  EXPECT_OK(rig_.engine->OnMetrics(session_, {.offset = {ref_, 0, 40}}));
   Submit();
   EXPECT_OK(FlushFor(absl::Seconds(5)));
   EXPECT_THAT(ids_, SizeIs(1));
@@ -461,12 +461,13 @@ TEST_F(FullDiskTest, TheDaemonStopsBeforeWorkersDropWhatIsNotAcknowledged) {
 TEST_F(FullDiskTest, ARunIsNotCompleteBeforeItsOutputIsStored) {
   EXPECT_OK(rig_.engine->OnLogEnd(session_, out_, 0));
   EXPECT_OK(rig_.engine->OnLogEnd(session_, err_, 0));
+  EXPECT_OK(rig_.engine->OnMetrics(session_, {.offset = {ref_, 0, 0}, .ended = true}));
   rig_.Finish(session_, ref_);
   EXPECT_OK(FlushFor(absl::Seconds(15)));
-  EXPECT_FALSE(rig_.engine->LogsComplete(ref_.run));
+  EXPECT_FALSE(rig_.engine->OutputComplete(ref_.run));
   rig_.files.full_until = 0;
   EXPECT_OK(FlushFor(absl::Seconds(1)));
-  EXPECT_TRUE(rig_.engine->LogsComplete(ref_.run));
+  EXPECT_TRUE(rig_.engine->OutputComplete(ref_.run));
 }
 
 TEST_F(FullDiskTest, AStopMeanwhileLosesNothing) {
@@ -488,6 +489,7 @@ TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
   EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
   EXPECT_OK(rig_.engine->OnLogEnd(session, err, 0));
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 0}, .ended = true}));
   rig_.Finish(session, ref);
   ASSERT_THAT(rig_.files.paths(), ElementsAre("/logs/1/00000000000000000000.zst"));
 

@@ -170,7 +170,7 @@ TEST_F(OutputTrackerTest, AfterARestartOutputOfRunsThatAreOverIsWaitedForUntilNo
   gone_ = {"pc1"};
   now_ = now_ + absl::Milliseconds(9999);
   EXPECT_THAT(Take(), IsEmpty());
-  tracker_.StreamEnded({kRef, 0, true});
+  EndStreams(0);
   EXPECT_THAT(Take(), ElementsAre(1));
 
   batch = {};
