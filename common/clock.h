@@ -54,7 +54,6 @@ class FakeClock : public Clock {
     now_.wall += d;
   }
   // Moves the wall clock alone, as a user or NTP does.
-  void JumpWall(absl::Duration d) { now_.wall += d; }
 
  private:
   Now now_;

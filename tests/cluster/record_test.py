@@ -58,6 +58,19 @@ class RecordTest(ClusterTest):
         self.assertEqual(by_step, [1.0, 0.5, 1 / 3, 0.25, 0.2, "NaN"])
         self.assertEqual(self.cluster.json("metrics", run, "--key", "big")[0]["value"], "Infinity")
 
+    def test_a_thousand_points_a_second_are_all_stored_in_order(self):
+        script = self.cluster.script("many.py", (
+            "import hpc, time\n"
+            "for step in range(500):\n"
+            "    hpc.log(step=step, loss=step / 2)\n"
+            "    time.sleep(0.004)\n"))
+        run = self.cluster.submit("-N", 2, "--ranks-per-node", 2, "--", "python3", script)
+        self.cluster.wait_state(run, "succeeded")
+        points = self.cluster.json("metrics", run)
+        for rank in range(4):
+            steps = [(p["step"], p["value"]) for p in points if p["rank"] == rank]
+            self.assertEqual(steps, [(step, step / 2) for step in range(500)])
+
     def test_metrics_that_cannot_be_read_are_told_to_the_user(self):
         script = self.cluster.script("bad.py", (
             "import os\n"
