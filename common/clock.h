@@ -53,7 +53,6 @@ class FakeClock : public Clock {
     now_.mono = now_.mono + d;
     now_.wall += d;
   }
-  // Moves the wall clock alone, as a user or NTP does.
 
  private:
   Now now_;
