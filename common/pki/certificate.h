@@ -1,0 +1,48 @@
+// A certificate, read by OpenSSL.
+#ifndef HPC_COMMON_PKI_CERTIFICATE_H_
+#define HPC_COMMON_PKI_CERTIFICATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/pki/identity.h"
+
+struct x509_st;
+
+namespace hpc::pki {
+
+class Certificate {
+ public:
+  // Takes the reference over. Must not be null.
+  static Certificate Own(x509_st* x509);
+  // The first certificate of a PEM text. InvalidArgument: there is none.
+  static absl::StatusOr<Certificate> FromPem(absl::string_view pem);
+
+  std::string ToPem() const;
+  // 32 hexadecimal digits, or what another authority chose.
+  std::string Serial() const;
+  // InvalidArgument: it was not made for a member of a cluster.
+  absl::StatusOr<Identity> GetIdentity() const;
+  absl::Time not_before() const;
+  absl::Time not_after() const;
+  // SHA-256 of the public key (its SubjectPublicKeyInfo), 32 bytes: the same for every certificate
+  // of one authority, whoever signed it.
+  std::string PublicKeyHash() const;
+
+  x509_st* get() const { return x509_.get(); }
+
+ private:
+  explicit Certificate(std::shared_ptr<x509_st> x509) : x509_(std::move(x509)) {}
+  std::shared_ptr<x509_st> x509_;
+};
+
+// All certificates of a PEM text, in order. InvalidArgument: none, or one that cannot be read.
+absl::StatusOr<std::vector<Certificate>> CertificatesFromPem(absl::string_view pem);
+
+}  // namespace hpc::pki
+
+#endif  // HPC_COMMON_PKI_CERTIFICATE_H_

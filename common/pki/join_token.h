@@ -1,0 +1,38 @@
+// The line that a person pastes on a PC or a laptop to make it a member. Pure.
+#ifndef HPC_COMMON_PKI_JOIN_TOKEN_H_
+#define HPC_COMMON_PKI_JOIN_TOKEN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/endpoint.h"
+#include "common/pki/identity.h"
+
+namespace hpc::pki {
+
+inline constexpr size_t kTokenSecretBytes = 16;
+inline constexpr size_t kPublicKeyHashBytes = 32;
+
+struct JoinToken {
+  Role role = Role::kWorker;        // kWorker, kUser or kAdmin
+  std::string secret;               // kTokenSecretBytes random bytes
+  std::string authority_hash;       // Certificate::PublicKeyHash of the cluster's authority
+  std::vector<Endpoint> addresses;  // of the coordinator, best first; TCP; 1 to 8
+};
+
+// "hpc1-" and Base64 for URLs; a sum over all of it tells a mistyped one from a refused one.
+std::string FormatJoinToken(const JoinToken& token);
+
+// Surrounding white space is ignored. InvalidArgument says whether it is no token, cut off,
+// mistyped, or of a newer version.
+absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text);
+
+// What the coordinator keeps in place of the secret, and names a token by in listings: the first 12
+// digits of the secret's SHA-256.
+std::string TokenId(absl::string_view secret);
+
+}  // namespace hpc::pki
+
+#endif  // HPC_COMMON_PKI_JOIN_TOKEN_H_

@@ -1,0 +1,84 @@
+#include "common/pki/membership.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/pki/private_key.h"
+#include "common/status_macros.h"
+
+namespace hpc::pki {
+namespace {
+
+constexpr char kIdentityFile[] = "identity.pem";
+constexpr char kAuthoritiesFile[] = "authorities.pem";
+constexpr char kAddressesFile[] = "addresses";
+constexpr size_t kMaxFile = 1 << 20;
+
+std::string PathOf(const std::string& folder, const char* name) {
+  return absl::StrCat(folder, "/", name);
+}
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFile));
+  std::vector<Endpoint> addresses;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    absl::StatusOr<Endpoint> endpoint = ParseEndpoint(line);
+    if (!endpoint.ok()) return InFile(path, endpoint.status());
+    addresses.push_back(std::move(*endpoint));
+  }
+  return addresses;
+}
+
+}  // namespace
+
+absl::StatusOr<Membership> LoadMembership(const std::string& folder) {
+  Membership membership;
+  const std::string identity_path = PathOf(folder, kIdentityFile);
+  HPC_ASSIGN_OR_RETURN(const std::string identity, ReadFile(identity_path, kMaxFile));
+  const absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(identity, "");
+  if (!key.ok()) return InFile(identity_path, key.status());
+  const absl::StatusOr<Certificate> certificate = Certificate::FromPem(identity);
+  if (!certificate.ok()) return InFile(identity_path, certificate.status());
+  HPC_ASSIGN_OR_RETURN(membership.key_pem, key->ToPem(""));
+  membership.certificate_pem = certificate->ToPem();
+
+  const std::string authorities_path = PathOf(folder, kAuthoritiesFile);
+  HPC_ASSIGN_OR_RETURN(membership.authorities_pem, ReadFile(authorities_path, kMaxFile));
+  const auto authorities = CertificatesFromPem(membership.authorities_pem);
+  if (!authorities.ok()) return InFile(authorities_path, authorities.status());
+  HPC_ASSIGN_OR_RETURN(membership.addresses, LoadAddresses(PathOf(folder, kAddressesFile)));
+  return membership;
+}
+
+absl::Status SaveMembership(const std::string& folder, const Membership& membership) {
+  HPC_RETURN_IF_ERROR(MakeDirs(folder, 0700));
+  HPC_RETURN_IF_ERROR(
+      WriteFileAtomically(PathOf(folder, kAuthoritiesFile), membership.authorities_pem, 0644));
+  HPC_RETURN_IF_ERROR(SaveAddresses(folder, membership.addresses));
+  return WriteFileAtomically(PathOf(folder, kIdentityFile),
+                             absl::StrCat(membership.key_pem, membership.certificate_pem), 0600);
+}
+
+absl::Status SaveAddresses(const std::string& folder, const std::vector<Endpoint>& addresses) {
+  std::string text;
+  for (const Endpoint& address : addresses) absl::StrAppend(&text, address.ToString(), "\n");
+  return WriteFileAtomically(PathOf(folder, kAddressesFile), text, 0644);
+}
+
+absl::StatusOr<Holder> HolderOf(const Membership& membership) {
+  HPC_ASSIGN_OR_RETURN(const Certificate certificate,
+                       Certificate::FromPem(membership.certificate_pem));
+  HPC_ASSIGN_OR_RETURN(Identity identity, certificate.GetIdentity());
+  return Holder{std::move(identity), certificate.not_before(), certificate.not_after()};
+}
+
+bool DueForRenewal(const Holder& holder, absl::Time now) {
+  return holder.not_after - now < (holder.not_after - holder.not_before) / 3;
+}
+
+}  // namespace hpc::pki

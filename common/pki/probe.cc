@@ -1,0 +1,162 @@
+#include "common/pki/probe.h"
+
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/pki/openssl.h"
+#include "common/pki/verify.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
+
+namespace hpc::pki {
+namespace {
+
+using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
+using AddrInfoPtr = std::unique_ptr<addrinfo, FreeWith<&freeaddrinfo>>;
+
+constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
+
+// OpenSSL writes without MSG_NOSIGNAL; a server that hangs up must not end the program.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutSigpipe() {
+    if (sigismember(&before_, SIGPIPE) == 1) return;
+    const timespec now{};
+    sigtimedwait(&pipe_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+};
+
+absl::Status NoAnswer() { return absl::DeadlineExceededError("it does not answer"); }
+
+// Waits until `fd` can do `events`; DeadlineExceeded at `deadline`.
+absl::Status Await(int fd, short events, MonoTime deadline) {  // NOLINT: poll's type
+  while (true) {
+    const auto left = absl::ToInt64Milliseconds(deadline - RealClock().Get().mono);
+    if (left <= 0) return NoAnswer();
+    pollfd waiting{.fd = fd, .events = events, .revents = 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(left));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return absl::UnavailableError(std::strerror(errno));
+  }
+}
+
+absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return absl::UnavailableError(std::strerror(errno));
+  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
+    return absl::UnavailableError(std::strerror(errno));
+  }
+  HPC_RETURN_IF_ERROR(Await(fd.get(), POLLOUT, deadline));
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return absl::UnavailableError(std::strerror(error));
+  return fd;
+}
+
+// Tries the host's addresses in the resolver's order; the last error is the one told.
+absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(endpoint.host.c_str(), absl::StrCat(endpoint.port).c_str(), &hints, &found);
+  if (error != 0) return absl::UnavailableError(gai_strerror(error));
+  const AddrInfoPtr addresses(found);
+  absl::StatusOr<UniqueFd> fd = absl::UnavailableError("the host has no address");
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    fd = ConnectTo(*one, deadline);
+    if (fd.ok()) return fd;
+  }
+  return fd;
+}
+
+absl::Status Handshake(SSL* ssl, int fd, MonoTime deadline) {
+  while (true) {
+    ERR_clear_error();
+    const int done = SSL_connect(ssl);
+    if (done == 1) return absl::OkStatus();
+    switch (SSL_get_error(ssl, done)) {
+      case SSL_ERROR_WANT_READ:
+        HPC_RETURN_IF_ERROR(Await(fd, POLLIN, deadline));
+        break;
+      case SSL_ERROR_WANT_WRITE:
+        HPC_RETURN_IF_ERROR(Await(fd, POLLOUT, deadline));
+        break;
+      case SSL_ERROR_SSL:
+        return OpenSslError(absl::StatusCode::kUnavailable, "it does not speak TLS 1.3");
+      default:
+        return absl::UnavailableError("it closed the connection");
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Certificate>> FetchCertificates(const Endpoint& endpoint,
+                                                           absl::Duration timeout) {
+  const MonoTime deadline = RealClock().Get().mono + timeout;
+  HPC_ASSIGN_OR_RETURN(const UniqueFd fd, Dial(endpoint, deadline));
+  const WithoutSigpipe without_sigpipe;
+  const SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+  SSL_CTX_set_alpn_protos(context.get(), kHttp2.data(), kHttp2.size());
+  const SslPtr ssl(SSL_new(context.get()));
+  SSL_set_fd(ssl.get(), fd.get());
+  HPC_RETURN_IF_ERROR(Handshake(ssl.get(), fd.get(), deadline));
+  std::vector<Certificate> shown;
+  STACK_OF(X509)* const chain = SSL_get_peer_cert_chain(ssl.get());
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    X509* const one = sk_X509_value(chain, i);
+    X509_up_ref(one);
+    shown.push_back(Certificate::Own(one));
+  }
+  return shown;
+}
+
+absl::StatusOr<Certificate> FindAuthority(const std::vector<Certificate>& shown,
+                                          absl::string_view authority_hash) {
+  const auto authority =
+      std::find_if(shown.begin(), shown.end(), [authority_hash](const Certificate& one) {
+        return absl::string_view(one.PublicKeyHash()) == authority_hash;
+      });
+  if (authority == shown.end()) {
+    return absl::UnauthenticatedError("it shows the certificate of another authority");
+  }
+  absl::StatusOr<Identity> identity =
+      Verify(shown.front(), shown, {*authority}, Use::kServer, absl::InfinitePast());
+  if (!identity.ok()) return identity.status();
+  if (identity->role != Role::kCoordinator) {
+    return absl::UnauthenticatedError(absl::StrCat("it is ", identity->ToString()));
+  }
+  return *authority;
+}
+
+}  // namespace hpc::pki
