@@ -1,9 +1,9 @@
 // The master's folder of keys: the authority's own, and those it was or will be.
-//   authority.key   the private key, 0600; elsewhere if asked, encrypted where a passphrase is given
-//   authority.pem   its certificate
-//   trusted.pem     former authorities that are still trusted, each after a line "until SECONDS"
-//   bridges.pem     the authority's key signed by former ones, for members that know only those
-//   coordinator.pem the coordinator's own key and the chain that it shows
+//   authority.key   the private key, 0600; elsewhere if asked, encrypted where a passphrase is
+//   given authority.pem   its certificate cluster         its id trusted.pem     former authorities
+//   that are still trusted, each after a line "until SECONDS" bridges.pem     the authority's key
+//   signed by former ones, for members that know only those coordinator.key, coordinator.pem   its
+//   own key, and the chain that it shows
 #ifndef HPC_COMMON_PKI_KEYRING_H_
 #define HPC_COMMON_PKI_KEYRING_H_
 
@@ -20,9 +20,9 @@
 namespace hpc::pki {
 
 struct KeyringPlace {
-  std::string folder;          // of the files above
-  std::string authority_key;   // path of the private key; "": authority.key in `folder`
-  std::string passphrase;      // of the private key; "": it is not encrypted
+  std::string folder;         // of the files above
+  std::string authority_key;  // path of the private key; "": authority.key in `folder`
+  std::string passphrase;     // of the private key; "": it is not encrypted
 };
 
 class Keyring {

@@ -1,0 +1,188 @@
+#include "common/pki/keyring.h"
+
+#include <openssl/rand.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/files.h"
+#include "common/pki/private_key.h"
+#include "common/pki/signing_request.h"
+#include "common/status_macros.h"
+
+namespace hpc::pki {
+namespace {
+
+constexpr char kAuthorityKeyFile[] = "authority.key";
+constexpr char kAuthorityFile[] = "authority.pem";
+constexpr char kClusterFile[] = "cluster";
+constexpr char kTrustedFile[] = "trusted.pem";
+constexpr char kBridgesFile[] = "bridges.pem";
+constexpr char kCoordinatorKeyFile[] = "coordinator.key";
+constexpr char kCoordinatorFile[] = "coordinator.pem";
+constexpr char kUntil[] = "until ";
+
+absl::StatusOr<std::string> NewClusterId() {
+  std::array<unsigned char, 8> bytes{};
+  if (RAND_bytes(bytes.data(), bytes.size()) != 1) {
+    return absl::InternalError("no randomness for the cluster's id");
+  }
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+std::string ToPem(const std::vector<Certificate>& certificates) {
+  std::string pem;
+  for (const Certificate& one : certificates) pem += one.ToPem();
+  return pem;
+}
+
+}  // namespace
+
+std::string Keyring::Path(absl::string_view name) const {
+  return absl::StrCat(place_.folder, "/", name);
+}
+
+std::string Keyring::AuthorityKeyPath() const {
+  return place_.authority_key.empty() ? Path(kAuthorityKeyFile) : place_.authority_key;
+}
+
+std::string Keyring::coordinator_key_path() const { return Path(kCoordinatorKeyFile); }
+std::string Keyring::coordinator_chain_path() const { return Path(kCoordinatorFile); }
+
+absl::StatusOr<Keyring> Keyring::Create(const KeyringPlace& place, absl::Time now) {
+  HPC_ASSIGN_OR_RETURN(std::string cluster, NewClusterId());
+  HPC_ASSIGN_OR_RETURN(Authority authority, Authority::Create(cluster, now));
+  Keyring keyring(place, std::move(cluster), std::move(authority));
+  for (const std::string& path : {keyring.Path(kAuthorityFile), keyring.AuthorityKeyPath()}) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) == 0) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("there is an authority already: ", path, "; nothing was changed"));
+    }
+  }
+  HPC_RETURN_IF_ERROR(MakeDirs(place.folder, 0700));
+  HPC_RETURN_IF_ERROR(WriteFileAtomically(keyring.Path(kClusterFile), keyring.cluster_));
+  HPC_RETURN_IF_ERROR(keyring.SaveAuthority());
+  return keyring;
+}
+
+// Key and certificate change together, in one file; the copy of the certificate tells that there is
+// an authority even while its key is away.
+absl::Status Keyring::SaveAuthority() const {
+  HPC_ASSIGN_OR_RETURN(const std::string key, authority_.key().ToPem(place_.passphrase));
+  const std::string certificate = authority_.certificate().ToPem();
+  HPC_RETURN_IF_ERROR(WriteFileAtomically(AuthorityKeyPath(), key + certificate, 0600));
+  return WriteFileAtomically(Path(kAuthorityFile), certificate, 0644);
+}
+
+absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now) {
+  const std::string folder = absl::StrCat(place.folder, "/");
+  HPC_RETURN_IF_ERROR(ReadFile(folder + kAuthorityFile).status());
+  HPC_ASSIGN_OR_RETURN(std::string cluster, ReadFile(folder + kClusterFile));
+  const std::string key_path =
+      place.authority_key.empty() ? folder + kAuthorityKeyFile : place.authority_key;
+  const absl::StatusOr<std::string> pem = ReadFile(key_path);
+  // Without its key an authority exists and is unusable, which is not the same as none.
+  if (!pem.ok()) return absl::FailedPreconditionError(pem.status().message());
+  const absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(*pem, place.passphrase);
+  if (!key.ok()) return InFile(key_path, key.status());
+  const absl::StatusOr<Certificate> certificate = Certificate::FromPem(*pem);
+  if (!certificate.ok()) return InFile(key_path, certificate.status());
+  absl::StatusOr<Authority> authority = Authority::From(*certificate, *key);
+  if (!authority.ok()) return InFile(key_path, authority.status());
+  Keyring keyring(place, std::move(cluster), std::move(*authority));
+  HPC_RETURN_IF_ERROR(keyring.LoadFormer(now));
+  return keyring;
+}
+
+absl::Status Keyring::LoadFormer(absl::Time now) {
+  const absl::StatusOr<std::string> trusted = ReadFile(Path(kTrustedFile));
+  if (absl::IsNotFound(trusted.status())) return absl::OkStatus();
+  HPC_RETURN_IF_ERROR(trusted.status());
+  for (absl::string_view part : absl::StrSplit(*trusted, kUntil, absl::SkipEmpty())) {
+    int64_t seconds = 0;
+    absl::StatusOr<Certificate> certificate = Certificate::FromPem(part);
+    if (!certificate.ok() || !absl::SimpleAtoi(part.substr(0, part.find('\n')), &seconds)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Path(kTrustedFile), ": not \"until SECONDS\" and a certificate"));
+    }
+    const absl::Time until = absl::FromUnixSeconds(seconds);
+    if (until > now) former_.push_back({*std::move(certificate), until});
+  }
+  if (former_.empty()) return absl::OkStatus();
+  HPC_ASSIGN_OR_RETURN(const std::string pem, ReadFile(Path(kBridgesFile)));
+  absl::StatusOr<std::vector<Certificate>> bridges = CertificatesFromPem(pem);
+  if (!bridges.ok()) return InFile(Path(kBridgesFile), bridges.status());
+  bridges_ = *std::move(bridges);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Certificate> Keyring::Sign(const SigningRequest& request, Role role,
+                                          const std::string& name, absl::Time now,
+                                          absl::Duration lifetime) const {
+  return authority_.Sign(request, {cluster_, role, name}, now, lifetime);
+}
+
+std::vector<Certificate> Keyring::Trusted(absl::Time now) const {
+  std::vector<Certificate> all = {authority_.certificate()};
+  for (const Former& former : former_) {
+    if (former.until > now) all.push_back(former.certificate);
+  }
+  return all;
+}
+
+std::string Keyring::TrustedPem(absl::Time now) const { return ToPem(Trusted(now)); }
+
+std::string Keyring::AuthorityHash() const { return authority_.certificate().PublicKeyHash(); }
+
+absl::Status Keyring::IssueCoordinator(absl::Time now, absl::Duration lifetime) const {
+  HPC_ASSIGN_OR_RETURN(const PrivateKey key, PrivateKey::Generate());
+  HPC_ASSIGN_OR_RETURN(const SigningRequest request, SigningRequest::Make(key));
+  HPC_ASSIGN_OR_RETURN(const Certificate certificate,
+                       Sign(request, Role::kCoordinator, "coordinator", now, lifetime));
+  HPC_ASSIGN_OR_RETURN(const std::string key_pem, key.ToPem(""));
+  // A reader that meets the new key with the old chain finds that they do not fit, and tries again.
+  HPC_RETURN_IF_ERROR(WriteFileAtomically(coordinator_key_path(), key_pem, 0600));
+  return WriteFileAtomically(coordinator_chain_path(),
+                             absl::StrCat(certificate.ToPem(), ToPem(bridges_), TrustedPem(now)),
+                             0644);
+}
+
+absl::Status Keyring::Rotate(absl::Time now, absl::Time old_until) {
+  HPC_ASSIGN_OR_RETURN(Authority next, Authority::Create(cluster_, now));
+  std::vector<Former> former = {{authority_.certificate(), old_until}};
+  std::copy_if(former_.begin(), former_.end(), std::back_inserter(former),
+               [now](const Former& one) { return one.until > now; });
+  HPC_ASSIGN_OR_RETURN(Certificate bridge, authority_.CrossSign(next, now));
+  std::vector<Certificate> bridges = {std::move(bridge)};
+  bridges.insert(bridges.end(), bridges_.begin(), bridges_.end());
+
+  std::string trusted;
+  for (const Former& one : former) {
+    absl::StrAppend(&trusted, kUntil, absl::ToUnixSeconds(one.until), "\n",
+                    one.certificate.ToPem());
+  }
+  Keyring rotated(place_, cluster_, std::move(next));
+  rotated.former_ = std::move(former);
+  rotated.bridges_ = std::move(bridges);
+  // In this order a crash in between leaves the old authority, trusted twice at worst.
+  HPC_RETURN_IF_ERROR(WriteFileAtomically(Path(kBridgesFile), ToPem(rotated.bridges_), 0644));
+  HPC_RETURN_IF_ERROR(WriteFileAtomically(Path(kTrustedFile), trusted, 0644));
+  HPC_RETURN_IF_ERROR(rotated.SaveAuthority());
+  *this = std::move(rotated);
+  return absl::OkStatus();
+}
+
+}  // namespace hpc::pki
