@@ -90,8 +90,10 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
   return token;
 }
 
-std::string TokenId(absl::string_view secret) {
-  return absl::BytesToHexString(Sha256(secret).substr(0, 6));
+std::string SecretHash(absl::string_view secret) {
+  return absl::BytesToHexString(Sha256(secret));
 }
+
+std::string TokenId(absl::string_view secret) { return SecretHash(secret).substr(0, 12); }
 
 }  // namespace hpc::pki

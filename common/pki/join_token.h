@@ -29,8 +29,10 @@ std::string FormatJoinToken(const JoinToken& token);
 // mistyped, or of a newer version.
 absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text);
 
-// What the coordinator keeps in place of the secret, and names a token by in listings: the first 12
-// digits of the secret's SHA-256.
+// What the coordinator keeps in place of a secret: its SHA-256, 64 hexadecimal digits.
+std::string SecretHash(absl::string_view secret);
+
+// What names a token in listings: the first 12 digits of that.
 std::string TokenId(absl::string_view secret);
 
 }  // namespace hpc::pki

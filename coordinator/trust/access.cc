@@ -1,0 +1,98 @@
+#include "coordinator/trust/access.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr Grant kNo = Grant::kNo;
+constexpr Grant kOwn = Grant::kOwn;
+constexpr Grant kAll = Grant::kAll;
+
+// clang-format off
+constexpr AccessRow kTable[] = {
+    // method                        nobody worker user  admin
+    {"hpc.v1.Runs/Submit",            kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/SubmitMany",        kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/Cancel",            kNo,   kNo,  kOwn, kAll},
+    {"hpc.v1.Runs/Follow",            kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/List",              kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/Get",               kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/ReadLog",           kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/ListMetrics",       kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/ListExperiments",   kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Nodes/List",             kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Nodes/Reclaim",          kNo,   kNo,  kOwn, kAll},
+    {"hpc.v1.Nodes/Lend",             kNo,   kNo,  kOwn, kAll},
+    {"hpc.v1.Nodes/Sleep",            kNo,   kNo,  kOwn, kAll},
+    {"hpc.v1.Nodes/Wake",             kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Cluster/GetStatus",      kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // of security: admins only
+    {"hpc.v1.Cluster/Why",            kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Trust/Join",             kAll,  kAll, kAll, kAll},
+    {"hpc.v1.Trust/Renew",            kNo,   kOwn, kOwn, kOwn},
+    {"hpc.v1.Trust/WhoAmI",           kNo,   kAll, kAll, kAll},
+    {"hpc.v1.Trust/CreateToken",      kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/ListTokens",       kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/RevokeToken",      kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/ListCertificates", kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/RevokeCertificate",kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/RotateAuthority",  kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Worker/Connect",         kNo,   kOwn, kNo,  kAll},
+};
+// clang-format on
+
+}  // namespace
+
+absl::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kNobody:
+      return "nobody";
+    case Standing::kWorker:
+      return "worker";
+    case Standing::kUser:
+      return "user";
+    case Standing::kAdmin:
+      return "admin";
+    case Standing::kAnyone:
+      return "anyone";
+  }
+  return "nobody";
+}
+
+absl::Span<const AccessRow> AccessTable() { return kTable; }
+
+Grant GrantOf(absl::string_view method, Standing standing) {
+  const auto* const row = std::find_if(std::begin(kTable), std::end(kTable),
+                                       [method](const AccessRow& r) { return r.method == method; });
+  if (row == std::end(kTable)) return kNo;
+  switch (standing) {
+    case Standing::kNobody:
+      return row->nobody;
+    case Standing::kWorker:
+      return row->worker;
+    case Standing::kUser:
+      return row->user;
+    case Standing::kAdmin:
+      return row->admin;
+    case Standing::kAnyone:
+      return kAll;
+  }
+  return kNo;
+}
+
+absl::Status Refusal(absl::string_view method, Standing standing) {
+  if (standing == Standing::kNobody) {
+    return absl::UnauthenticatedError(
+        absl::StrCat(method,
+                     " needs a certificate of this cluster, and the connection showed none:"
+                     " join first (hpc-worker join TOKEN, hpcctl login TOKEN)"));
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("a ", StandingName(standing), " may not call ", method));
+}
+
+}  // namespace hpc::coordinator

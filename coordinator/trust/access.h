@@ -1,0 +1,48 @@
+// Who may call what: one row per RPC.
+#ifndef HPC_COORDINATOR_TRUST_ACCESS_H_
+#define HPC_COORDINATOR_TRUST_ACCESS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace hpc::coordinator {
+
+// As what somebody calls.
+enum class Standing {
+  kNobody,  // over TCP without a certificate
+  kWorker,  // a PC, for itself
+  kUser,
+  kAdmin,
+  kAnyone,  // over plain text (--insecure), where nobody can be told from anybody
+};
+absl::string_view StandingName(Standing standing);  // "nobody", "worker", ...
+
+enum class Grant {
+  kNo,
+  kOwn,  // what is the caller's own; the handler decides what that is
+  kAll,
+};
+
+struct AccessRow {
+  const char* method;  // "hpc.v1.Runs/Submit"
+  Grant nobody;
+  Grant worker;
+  Grant user;
+  Grant admin;
+};
+
+// Every RPC that there is.
+absl::Span<const AccessRow> AccessTable();
+
+// What `standing` may do with `method`; kNo for a method that has no row.
+Grant GrantOf(absl::string_view method, Standing standing);
+
+// Why a grant of kNo is one. Unauthenticated for nobody, else PermissionDenied.
+absl::Status Refusal(absl::string_view method, Standing standing);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_TRUST_ACCESS_H_

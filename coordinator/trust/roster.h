@@ -1,0 +1,80 @@
+// Who was let in, with what, and who no longer is. Pure: every method takes the time, and returns
+// the records that must be made durable.
+#ifndef HPC_COORDINATOR_TRUST_ROSTER_H_
+#define HPC_COORDINATOR_TRUST_ROSTER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "coordinator/trust/records.h"
+
+namespace hpc::coordinator {
+
+inline constexpr int32_t kMaxTokenUses = 1000;
+inline constexpr absl::Duration kMaxTokenLifetime = absl::Hours(24 * 30);
+
+struct TokenRequest {
+  pki::Role role = pki::Role::kWorker;
+  std::string name;
+  int32_t uses = 1;
+  absl::Duration lifetime = absl::Hours(1);
+  std::string by;
+};
+
+// In words: "usable", "used up", "expired", "revoked".
+absl::string_view TokenState(const TokenRecord& token, absl::Time now);
+
+class Roster {
+ public:
+  explicit Roster(TrustSnapshot snapshot);
+
+  // ---- tokens
+  // InvalidArgument: a role nobody joins as, a malformed name, uses or lifetime out of bounds, or a
+  // name for more than one use.
+  absl::StatusOr<TokenRecord> CreateToken(absl::Time now, const TokenRequest& request,
+                                          absl::string_view secret);
+  // NotFound: no such token. One that is of no use any more is left as it is.
+  absl::StatusOr<TokenRecord> RevokeToken(absl::string_view id);
+  // After the authority that they carry has changed.
+  std::vector<TokenRecord> RevokeAllTokens(absl::Time now);
+  std::vector<TokenRecord> Tokens() const;  // newest first
+
+  struct Admission {
+    TokenRecord token;                        // with one use less
+    std::vector<CertificateRecord> replaced;  // a PC's, revoked in favour of the new one
+  };
+  // Takes one use of the token for a member of this role and name. Unauthenticated: unknown,
+  // expired, used up or revoked. PermissionDenied: it is for another role or name. AlreadyExists: a
+  // member of this name exists and the token was not made for this name; says what to do.
+  // InvalidArgument: the name is malformed. Nothing is taken then.
+  absl::StatusOr<Admission> Redeem(absl::Time now, absl::string_view secret, pki::Role role,
+                                   const std::string& name);
+
+  // ---- certificates
+  void Add(const CertificateRecord& certificate);
+  // Unauthenticated: it was revoked; by whom and why.
+  absl::Status CheckNotRevoked(const std::string& serial) const;
+  // `subject`: a serial, "role/name", or a name that only one member has. NotFound: nothing valid
+  // is called so. InvalidArgument: more than one member is.
+  absl::StatusOr<std::vector<CertificateRecord>> Revoke(absl::Time now, absl::string_view subject,
+                                                        const std::string& by,
+                                                        const std::string& reason);
+  std::vector<CertificateRecord> Certificates() const;  // newest first
+
+ private:
+  std::vector<CertificateRecord*> ValidOf(absl::Time now, pki::Role role, const std::string& name);
+  absl::Status CheckName(absl::Time now, const TokenRecord& token, const std::string& name);
+
+  absl::flat_hash_map<std::string, TokenRecord> tokens_;  // by the secret's hash
+  std::map<std::string, CertificateRecord> certificates_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_TRUST_ROSTER_H_
