@@ -1,5 +1,8 @@
 #include "common/endpoint.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -23,7 +26,11 @@ std::string Endpoint::ToString() const {
 }
 
 bool Endpoint::IsLocal() const {
-  return is_unix || host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
+  in_addr address{};
+  // A name such as "127.example.org" is somebody else's to resolve.
+  const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return is_unix || host == "localhost" || host == "::1" ||
+         (is_ipv4 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET);
 }
 
 absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {

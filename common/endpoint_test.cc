@@ -47,6 +47,7 @@ TEST(EndpointTest, KnowsWhatIsReachableFromThisMachineOnly) {
   EXPECT_TRUE(ParseEndpoint("[::1]:1")->IsLocal());
   EXPECT_TRUE(ParseEndpoint("unix:/x")->IsLocal());
   EXPECT_FALSE(ParseEndpoint("10.0.0.1:1")->IsLocal());
+  EXPECT_FALSE(ParseEndpoint("127.example.org:1")->IsLocal());
   EXPECT_FALSE(ParseEndpoint("0.0.0.0:1")->IsLocal());
 }
 
