@@ -136,5 +136,11 @@ TEST(CertificateTest, OfAnAuthorityNamesNoMember) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("names no member")));
 }
 
+TEST(CertificateTest, IsOfTheKeyThatItWasSignedFor) {
+  const Authority authority = *Authority::Create("0123456789abcdef", absl::FromUnixSeconds(1));
+  EXPECT_TRUE(authority.certificate().IsOf(authority.key()));
+  EXPECT_FALSE(authority.certificate().IsOf(*PrivateKey::Generate()));
+}
+
 }  // namespace
 }  // namespace hpc::pki

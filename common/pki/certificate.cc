@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "common/pki/openssl.h"
+#include "common/pki/private_key.h"
 
 namespace hpc::pki {
 namespace {
@@ -73,6 +74,12 @@ std::string Certificate::PublicKeyHash() const {
   SHA256(der, static_cast<size_t>(size), reinterpret_cast<unsigned char*>(hash.data()));
   OPENSSL_free(der);
   return hash;
+}
+
+bool Certificate::IsOf(const PrivateKey& key) const {
+  const bool fits = X509_check_private_key(x509_.get(), key.get()) == 1;
+  ERR_clear_error();
+  return fits;
 }
 
 absl::StatusOr<std::vector<Certificate>> CertificatesFromPem(absl::string_view pem) {

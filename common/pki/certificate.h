@@ -15,6 +15,8 @@ struct x509_st;
 
 namespace hpc::pki {
 
+class PrivateKey;
+
 class Certificate {
  public:
   // Takes the reference over. Must not be null.
@@ -32,6 +34,8 @@ class Certificate {
   // SHA-256 of the public key (its SubjectPublicKeyInfo), 32 bytes: the same for every certificate
   // of one authority, whoever signed it.
   std::string PublicKeyHash() const;
+  // Whether it is of this key.
+  bool IsOf(const PrivateKey& key) const;
 
   x509_st* get() const { return x509_.get(); }
 

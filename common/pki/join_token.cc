@@ -3,6 +3,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -95,5 +96,12 @@ std::string SecretHash(absl::string_view secret) {
 }
 
 std::string TokenId(absl::string_view secret) { return SecretHash(secret).substr(0, 12); }
+
+void HideTokens(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const size_t size = std::strlen(argv[i]);
+    if (absl::StartsWith(argv[i], kPrefix)) std::fill_n(argv[i], size, '*');
+  }
+}
 
 }  // namespace hpc::pki

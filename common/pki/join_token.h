@@ -35,6 +35,9 @@ std::string SecretHash(absl::string_view secret);
 // What names a token in listings: the first 12 digits of that.
 std::string TokenId(absl::string_view secret);
 
+// Overwrites tokens among a program's arguments, which every process of the machine can read.
+void HideTokens(int argc, char** argv);
+
 }  // namespace hpc::pki
 
 #endif  // HPC_COMMON_PKI_JOIN_TOKEN_H_

@@ -62,6 +62,15 @@ TEST(JoinTokenTest, SaysWhatElseItMayBe) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("character")));
 }
 
+TEST(JoinTokenTest, IsHiddenFromThoseWhoListProcesses) {
+  char program[] = "hpc-worker", join[] = "join", token[] = "hpc1-abc", name[] = "--name=pc1";
+  char* words[] = {program, join, token, name};
+  HideTokens(4, words);
+  EXPECT_STREQ(token, "********");
+  EXPECT_STREQ(join, "join");
+  EXPECT_STREQ(name, "--name=pc1");
+}
+
 TEST(TokenIdTest, TellsNothingOfTheSecretButWhichItIs) {
   EXPECT_EQ(TokenId("abc"), "ba7816bf8f01");
 }

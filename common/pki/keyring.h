@@ -13,11 +13,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 
 namespace hpc::pki {
+
+// In the coordinator's state directory.
+inline constexpr absl::string_view kKeyringFolder = "keys";
 
 struct KeyringPlace {
   std::string folder;         // of the files above
