@@ -1,0 +1,105 @@
+#include "member/join.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/pki/private_key.h"
+#include "common/pki/probe.h"
+#include "common/pki/signing_request.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "hpc/v1/trust.grpc.pb.h"
+#include "member/admission.h"
+#include "member/channel.h"
+#include "member/find_coordinator.h"
+
+namespace hpc::member {
+namespace {
+
+constexpr absl::Duration kFetchTime = absl::Seconds(3);
+constexpr absl::Duration kJoinTime = absl::Seconds(15);
+
+absl::Status ToStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+void SetDeadline(grpc::ClientContext* context, absl::Duration timeout) {
+  context->set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
+}
+
+absl::StatusOr<v1::JoinResponse> CallJoin(const FoundCoordinator& found,
+                                          const v1::JoinRequest& request) {
+  const auto stub =
+      v1::Trust::NewStub(MakeChannel(found.address, Security::AsNobody(found.authority)));
+  grpc::ClientContext context;
+  SetDeadline(&context, kJoinTime);
+  v1::JoinResponse response;
+  const absl::Status called = ToStatus(stub->Join(&context, request, &response));
+  if (called.ok()) return response;
+  return absl::Status(called.code(),
+                      absl::StrCat("the coordinator at ", found.address.ToString(),
+                                   absl::IsUnavailable(called)
+                                       ? " did not answer: "
+                                       : absl::StrCat(" did not let ", request.name(), " in: "),
+                                   called.message()));
+}
+
+// The address that answered goes first.
+std::vector<Endpoint> Ordered(std::vector<Endpoint> addresses, const Endpoint& answered) {
+  std::stable_partition(addresses.begin(), addresses.end(),
+                        [&](const Endpoint& one) { return one.ToString() == answered.ToString(); });
+  return addresses;
+}
+
+}  // namespace
+
+absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
+                            const std::string& folder, absl::Time now) {
+  HPC_RETURN_IF_ERROR(CheckNodeName(name));
+  HPC_RETURN_IF_ERROR(CheckNotMember(folder, token));
+  HPC_ASSIGN_OR_RETURN(const FoundCoordinator found,
+                       FindCoordinator(token, [](const Endpoint& address) {
+                         return pki::FetchCertificates(address, kFetchTime);
+                       }));
+  HPC_RETURN_IF_ERROR(CheckClock(found.own, now));
+  HPC_ASSIGN_OR_RETURN(const pki::Identity coordinator, found.own.GetIdentity());
+  HPC_ASSIGN_OR_RETURN(const pki::PrivateKey key, pki::PrivateKey::Generate());
+  HPC_ASSIGN_OR_RETURN(const pki::SigningRequest signing, pki::SigningRequest::Make(key));
+  v1::JoinRequest request;
+  request.set_secret(token.secret);
+  request.set_role(std::string(pki::RoleName(token.role)));
+  request.set_name(name);
+  request.set_signing_request(signing.ToPem());
+  request.set_now_us(absl::ToUnixMicros(now));
+  HPC_ASSIGN_OR_RETURN(const v1::JoinResponse response, CallJoin(found, request));
+
+  HPC_ASSIGN_OR_RETURN(pki::Membership membership,
+                       Accept(key, {coordinator.cluster, token.role, name},
+                              {response.certificate(), response.authorities()}));
+  HPC_RETURN_IF_ERROR(CheckUsable(membership, now, absl::FromUnixMicros(response.now_us())));
+  membership.addresses = Ordered(token.addresses, found.address);
+  HPC_RETURN_IF_ERROR(pki::SaveMembership(folder, membership));
+  HPC_ASSIGN_OR_RETURN(pki::Holder holder, pki::HolderOf(membership));
+  return Joined{std::move(holder), found.address, found.passed_over};
+}
+
+absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
+                                      const std::shared_ptr<grpc::Channel>& channel,
+                                      absl::Duration timeout) {
+  HPC_ASSIGN_OR_RETURN(const pki::Holder holder, pki::HolderOf(membership));
+  HPC_ASSIGN_OR_RETURN(const pki::PrivateKey key, pki::PrivateKey::Generate());
+  HPC_ASSIGN_OR_RETURN(const pki::SigningRequest signing, pki::SigningRequest::Make(key));
+  v1::RenewRequest request;
+  request.set_signing_request(signing.ToPem());
+  grpc::ClientContext context;
+  SetDeadline(&context, timeout);
+  v1::RenewResponse response;
+  HPC_RETURN_IF_ERROR(ToStatus(v1::Trust::NewStub(channel)->Renew(&context, request, &response)));
+  HPC_ASSIGN_OR_RETURN(
+      pki::Membership renewed,
+      Accept(key, holder.identity, {response.certificate(), response.authorities()}));
+  renewed.addresses = membership.addresses;
+  return renewed;
+}
+
+}  // namespace hpc::member

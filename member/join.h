@@ -1,0 +1,42 @@
+// Becoming a member, and staying one: the calls that get a certificate.
+#ifndef HPC_MEMBER_JOIN_H_
+#define HPC_MEMBER_JOIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "common/pki/join_token.h"
+#include "common/pki/membership.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace hpc::member {
+
+struct Joined {
+  pki::Holder holder;
+  Endpoint coordinator;
+  std::vector<std::string> passed_over;  // FoundCoordinator
+};
+
+// Makes a key, has the coordinator sign it for `name`, and saves the membership in `folder`, with
+// the address that answered first. The secret is sent to nobody but the coordinator that made the
+// token. Errors: those of CheckNotMember, FindCoordinator, CheckClock and Trust.Join, in words that
+// say what to do; nothing has been changed here then.
+absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
+                            const std::string& folder, absl::Time now);
+
+// `membership` with a fresh key and certificate, asked for on a channel that was made with it.
+// Nothing is saved. Errors: those of Trust.Renew; DeadlineExceeded after `timeout`.
+absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
+                                      const std::shared_ptr<grpc::Channel>& channel,
+                                      absl::Duration timeout);
+
+}  // namespace hpc::member
+
+#endif  // HPC_MEMBER_JOIN_H_
