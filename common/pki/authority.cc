@@ -1,11 +1,8 @@
 #include "common/pki/authority.h"
 
-#include <openssl/rand.h>
-
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "common/pki/openssl.h"
+#include "common/pki/random.h"
 #include "common/status_macros.h"
 
 namespace hpc::pki {
@@ -20,10 +17,10 @@ absl::Status Failed(absl::string_view what) {
 
 // Positive and 128 bits wide, so that its 32 digits never begin with a zero.
 absl::Status SetRandomSerial(X509* x509) {
-  std::array<unsigned char, kSerialBytes> bytes{};
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1) return Failed("no randomness");
-  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
-  BIGNUM* const number = BN_bin2bn(bytes.data(), bytes.size(), nullptr);
+  HPC_ASSIGN_OR_RETURN(std::string bytes, RandomBytes(kSerialBytes));
+  bytes[0] = static_cast<char>((bytes[0] & 0x7f) | 0x40);
+  BIGNUM* const number =
+      BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()), kSerialBytes, nullptr);
   const bool set = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509)) != nullptr;
   BN_free(number);
   return set ? absl::OkStatus() : Failed("serial number");

@@ -18,7 +18,6 @@ namespace {
 
 constexpr absl::string_view kPrefix = "hpc1-";
 constexpr size_t kSumBytes = 4;
-constexpr size_t kMaxAddresses = 8;
 // Role, secret and hash; then the addresses as text; then the sum.
 constexpr size_t kFixedBytes = 1 + kTokenSecretBytes + kPublicKeyHashBytes;
 
@@ -83,7 +82,7 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
   token.authority_hash = bytes.substr(1 + kTokenSecretBytes, kPublicKeyHashBytes);
   for (absl::string_view address : absl::StrSplit(bytes.substr(kFixedBytes), ',')) {
     HPC_ASSIGN_OR_RETURN(Endpoint endpoint, ParseEndpoint(address));
-    if (endpoint.is_unix || token.addresses.size() == kMaxAddresses) {
+    if (endpoint.is_unix || token.addresses.size() == kMaxTokenAddresses) {
       return NoToken("its addresses make no sense");
     }
     token.addresses.push_back(std::move(endpoint));
@@ -91,9 +90,7 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
   return token;
 }
 
-std::string SecretHash(absl::string_view secret) {
-  return absl::BytesToHexString(Sha256(secret));
-}
+std::string SecretHash(absl::string_view secret) { return absl::BytesToHexString(Sha256(secret)); }
 
 std::string TokenId(absl::string_view secret) { return SecretHash(secret).substr(0, 12); }
 

@@ -14,6 +14,7 @@ namespace hpc::pki {
 
 inline constexpr size_t kTokenSecretBytes = 16;
 inline constexpr size_t kPublicKeyHashBytes = 32;
+inline constexpr size_t kMaxTokenAddresses = 8;
 
 struct JoinToken {
   Role role = Role::kWorker;        // kWorker, kUser or kAdmin

@@ -1,11 +1,8 @@
 #include "common/pki/keyring.h"
 
-#include <openssl/rand.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -14,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/files.h"
 #include "common/pki/private_key.h"
+#include "common/pki/random.h"
 #include "common/pki/signing_request.h"
 #include "common/status_macros.h"
 
@@ -30,12 +28,8 @@ constexpr char kCoordinatorFile[] = "coordinator.pem";
 constexpr char kUntil[] = "until ";
 
 absl::StatusOr<std::string> NewClusterId() {
-  std::array<unsigned char, 8> bytes{};
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1) {
-    return absl::InternalError("no randomness for the cluster's id");
-  }
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  HPC_ASSIGN_OR_RETURN(const std::string bytes, RandomBytes(8));
+  return absl::BytesToHexString(bytes);
 }
 
 absl::Status InFile(const std::string& path, const absl::Status& status) {
@@ -141,6 +135,14 @@ std::vector<Certificate> Keyring::Trusted(absl::Time now) const {
     if (former.until > now) all.push_back(former.certificate);
   }
   return all;
+}
+
+absl::Time Keyring::TrustedUntil(absl::Time now) const {
+  absl::Time until = absl::InfiniteFuture();
+  for (const Former& former : former_) {
+    if (former.until > now) until = std::min(until, former.until);
+  }
+  return until;
 }
 
 std::string Keyring::TrustedPem(absl::Time now) const { return ToPem(Trusted(now)); }

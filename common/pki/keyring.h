@@ -23,6 +23,9 @@ namespace hpc::pki {
 // In the coordinator's state directory.
 inline constexpr absl::string_view kKeyringFolder = "keys";
 
+// Of the coordinator's own certificate, which is made anew at every start.
+inline constexpr absl::Duration kCoordinatorLifetime = absl::Hours(24 * 365);
+
 struct KeyringPlace {
   std::string folder;         // of the files above
   std::string authority_key;  // path of the private key; "": authority.key in `folder`
@@ -50,6 +53,8 @@ class Keyring {
   std::vector<Certificate> Trusted(absl::Time now) const;
   // The same as PEM, for members to keep.
   std::string TrustedPem(absl::Time now) const;
+  // When Trusted changes by itself; InfiniteFuture: never.
+  absl::Time TrustedUntil(absl::Time now) const;
   // For tokens.
   std::string AuthorityHash() const;
 

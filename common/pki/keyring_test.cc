@@ -123,6 +123,8 @@ TEST_F(KeyringTest, ForgetsAnAuthorityWhoseTimeIsOver) {
   auto keyring = Keyring::Create(place_, kNow);
   ASSERT_OK(keyring->Rotate(kNow, kNow + kDay));
   EXPECT_EQ(Keyring::Load(place_, kNow)->Trusted(kNow).size(), 2);
+  EXPECT_EQ(keyring->TrustedUntil(kNow), kNow + kDay);
+  EXPECT_EQ(keyring->TrustedUntil(kNow + kDay), absl::InfiniteFuture());
   EXPECT_EQ(Keyring::Load(place_, kNow + kDay)->Trusted(kNow + kDay).size(), 1);
 }
 

@@ -51,6 +51,11 @@ absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects*
   return absl::OkStatus();
 }
 
+void Cluster::NoteSecurity(Now now, const char* kind, const std::string& text, Severity severity,
+                           Effects* effects) {
+  impl_->Begin(now, effects).Event(kind, Subject(), text, severity);
+}
+
 absl::Status Cluster::Reclaim(Now now, const std::string& name, const ReclaimRequest& request,
                               Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

@@ -161,6 +161,10 @@ class Cluster {
   // FailedPrecondition: it is on, or nothing is known to wake it with (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);
 
+  // Writes an event of a kind "security. ..." (event_kinds.h), about which the core knows no more.
+  void NoteSecurity(Now now, const char* kind, const std::string& text, Severity severity,
+                    Effects* effects);
+
   // ---- nodes. Everything but a hello names the incarnation; FailedPrecondition if it is not the
   // connected one ("wrong incarnation: said 5, connected is 7"): the caller closes that stream.
 

@@ -239,6 +239,7 @@ struct Inventory {
   std::string driver;  // NVIDIA driver version; "" when none
   std::string worker_version;
   bool can_wake_by_hook = false;
+  std::vector<std::string> owners;  // users who may reclaim and lend it, as its worker was told
 
   bool operator==(const Inventory&) const = default;
 };

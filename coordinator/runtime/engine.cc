@@ -104,6 +104,18 @@ void Engine::Wake(const std::string& node, const std::string& who,
   impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
 }
 
+void Engine::RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
+                         std::function<void(absl::Status)> done) {
+  impl_->trust.insert(impl_->trust.end(), records.begin(), records.end());
+  NoteSecurity(note);
+  impl_->answers.push_back(std::move(done));
+}
+
+void Engine::NoteSecurity(const SecurityNote& note) {
+  impl_->cluster.NoteSecurity(impl_->clock->Get(), note.kind, note.text, note.severity,
+                              &impl_->effects);
+}
+
 void Engine::AfterCommit(std::function<void()> done) {
   impl_->answers.push_back([done = std::move(done)](const absl::Status&) { done(); });
 }

@@ -72,6 +72,13 @@ struct MetricReport {
   bool ended = false;                // nothing will follow
 };
 
+// An event of a kind "security. ..." (core/event_kinds.h).
+struct SecurityNote {
+  const char* kind;
+  std::string text;
+  Severity severity = Severity::kInfo;
+};
+
 class Engine {
  public:
   Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock, Store* store,
@@ -90,6 +97,12 @@ class Engine {
              std::function<void(absl::Status)> done);
   void Wake(const std::string& node, const std::string& who,
             std::function<void(absl::Status)> done);
+
+  // Makes `records` durable, with an event that tells of them. `done` as above.
+  void RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
+                   std::function<void(absl::Status)> done);
+  // An event alone, as of a refusal.
+  void NoteSecurity(const SecurityNote& note);
 
   // Called by Flush too: whatever `done` then reads of cluster() is on disk.
   void AfterCommit(std::function<void()> done);

@@ -104,6 +104,7 @@ absl::Status Engine::Impl::FillBatch(Now now, WriteBatch* batch, Outgoing* out) 
   batch->changes = std::move(out->effects.changes);
   batch->programs = std::exchange(new_programs, {});
   batch->environments = std::exchange(environments, {});
+  batch->trust = std::exchange(trust, {});
   return absl::OkStatus();
 }
 

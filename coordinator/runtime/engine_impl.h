@@ -86,6 +86,7 @@ struct Engine::Impl {
   Effects effects;
   std::vector<std::pair<RunId, RunProgram>> new_programs;
   std::vector<EnvironmentRecord> environments;
+  std::vector<TrustRecord> trust;
   absl::flat_hash_map<std::string, RunId> new_requests;  // by request id
   std::vector<std::function<void(const absl::Status&)>> answers;
   LogIntake log_intake;

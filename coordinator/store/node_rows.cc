@@ -8,7 +8,7 @@ constexpr Table kNodes = {
     "nodes", "name",
     "address, power, reason, reclaimed, reclaimed_until, reclaim_reason, boot_id, "
     "first_seen, last_seen, hostname, os, kernel, driver, worker_version, cores, "
-    "memory_bytes, can_wake_by_hook, devices, disks, interfaces"};
+    "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners"};
 
 void Bind(const NodeRecord& node, Statement& to) {
   const Inventory& inventory = node.inventory;
@@ -32,7 +32,8 @@ void Bind(const NodeRecord& node, Statement& to) {
       .Int(inventory.can_wake_by_hook)
       .Text(ToJson(inventory.devices))
       .Text(ToJson(inventory.disks))
-      .Text(ToJson(inventory.interfaces));
+      .Text(ToJson(inventory.interfaces))
+      .Text(ToJson(inventory.owners));
 }
 
 NodeRecord ReadNode(Row& row) {
@@ -59,6 +60,7 @@ NodeRecord ReadNode(Row& row) {
   inventory.devices = ReadJson(row, DevicesFromJson);
   inventory.disks = ReadJson(row, DisksFromJson);
   inventory.interfaces = ReadJson(row, InterfacesFromJson);
+  inventory.owners = ReadTexts(row);
   return node;
 }
 

@@ -74,6 +74,14 @@ LogStreamRecord ReadLogStream(Row& row);
 // The experiment that a run belongs to: "default" where it named none.
 absl::string_view ExperimentOf(const RunRecord& run);
 
+extern const Table kTokens;
+void Bind(const TokenRecord& token, Statement& to);
+TokenRecord ReadToken(Row& row);
+
+extern const Table kCertificates;
+void Bind(const CertificateRecord& certificate, Statement& to);
+CertificateRecord ReadCertificate(Row& row);
+
 // A list of texts in one column.
 std::vector<std::string> ReadTexts(Row& row);
 

@@ -14,9 +14,22 @@ int64_t LimitOrAll(int64_t limit) {
   return limit > 0 ? limit : std::numeric_limits<int64_t>::max();
 }
 
+const char* SecurityClause(SecurityEvents security) {
+  switch (security) {
+    case SecurityEvents::kWithout:
+      return " AND kind NOT GLOB 'security.*'";
+    case SecurityEvents::kOnly:
+      return " AND kind GLOB 'security.*'";
+    case SecurityEvents::kWithAll:
+      break;
+  }
+  return "";
+}
+
 std::string EventsSql(const EventFilter& filter) {
   return SelectSql(kEvents, absl::StrCat("WHERE id > ?", filter.run > 0 ? " AND run = ?" : "",
-                                         filter.node.empty() ? "" : " AND node = ?", " ORDER BY id",
+                                         filter.node.empty() ? "" : " AND node = ?",
+                                         SecurityClause(filter.security), " ORDER BY id",
                                          filter.newest ? " DESC" : "", " LIMIT ?"));
 }
 

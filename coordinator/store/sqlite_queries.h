@@ -21,6 +21,9 @@ absl::StatusOr<std::vector<RunId>> QueryRunsAwaitingOutput(Connection* db, absl:
 absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter);
 absl::StatusOr<std::vector<ExperimentRow>> QueryExperiments(Connection* db);
 
+// trust_queries.cc
+absl::StatusOr<TrustSnapshot> QueryTrust(Connection* db);
+
 // series_queries.cc
 absl::StatusOr<std::vector<EventRecord>> QueryEvents(Connection* db, const EventFilter& filter);
 absl::StatusOr<std::vector<MetricSummary>> QueryMetricSummaries(Connection* db, RunId run);

@@ -63,6 +63,8 @@ class SqliteStore : public Store {
 
   absl::StatusOr<Snapshot> Load() override { return LoadSnapshot(db_.get()); }
 
+  absl::StatusOr<TrustSnapshot> LoadTrust() override { return QueryTrust(db_.get()); }
+
   absl::Status Commit(const WriteBatch& batch) override {
     return db_->InTransaction([&] { return writer_.Write(batch); });
   }

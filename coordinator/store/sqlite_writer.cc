@@ -28,6 +28,9 @@ absl::Status SqliteWriter::Write(const WriteBatch& batch) {
   for (const LogStreamRecord& stream : batch.log_streams) {
     HPC_RETURN_IF_ERROR(Put(upsert_log_stream_, stream));
   }
+  for (const TrustRecord& record : batch.trust) {
+    HPC_RETURN_IF_ERROR(std::visit([this](const auto& one) { return WriteOne(one); }, record));
+  }
   return absl::OkStatus();
 }
 

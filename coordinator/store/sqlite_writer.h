@@ -27,6 +27,10 @@ class SqliteWriter {
   absl::Status WriteOne(const RankRecord& rank) { return Put(upsert_rank_, rank); }
   absl::Status WriteOne(const NodeRecord& node) { return Put(upsert_node_, node); }
   absl::Status WriteOne(const EventRecord& event) { return Put(insert_event_, event); }
+  absl::Status WriteOne(const TokenRecord& token) { return Put(upsert_token_, token); }
+  absl::Status WriteOne(const CertificateRecord& certificate) {
+    return Put(upsert_certificate_, certificate);
+  }
   absl::Status WriteProgram(RunId run, const RunProgram& program);
 
   template <typename Record>
@@ -48,6 +52,8 @@ class SqliteWriter {
   const std::string upsert_metric_offset_ = UpsertSql(kMetricOffsets);
   const std::string upsert_log_segment_ = UpsertSql(kLogSegments);
   const std::string upsert_log_stream_ = UpsertSql(kLogStreams);
+  const std::string upsert_token_ = UpsertSql(kTokens);
+  const std::string upsert_certificate_ = UpsertSql(kCertificates);
 };
 
 }  // namespace hpc::coordinator

@@ -16,6 +16,7 @@
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/effects.h"
 #include "coordinator/core/model.h"
+#include "coordinator/trust/records.h"
 
 namespace hpc::coordinator {
 
@@ -83,10 +84,11 @@ struct WriteBatch {
   std::vector<MetricOffset> metric_offsets;
   std::vector<LogSegmentRecord> log_segments;
   std::vector<LogStreamRecord> log_streams;
+  std::vector<TrustRecord> trust;
 
   bool empty() const {
     return changes.empty() && programs.empty() && environments.empty() && metrics.empty() &&
-           metric_offsets.empty() && log_segments.empty() && log_streams.empty();
+           metric_offsets.empty() && log_segments.empty() && log_streams.empty() && trust.empty();
   }
 };
 
@@ -122,10 +124,14 @@ struct ExperimentRow {
   absl::Time last_run_at;
 };
 
+// Events of kind "security. ..." are told to admins only.
+enum class SecurityEvents { kWithAll, kWithout, kOnly };
+
 struct EventFilter {
-  EventId after = 0;     // only ids above
-  RunId run = 0;         // 0: any
-  std::string node;      // "": any
+  EventId after = 0;  // only ids above
+  RunId run = 0;      // 0: any
+  std::string node;   // "": any
+  SecurityEvents security = SecurityEvents::kWithAll;
   int64_t limit = 1000;  // oldest first
   bool newest = false;   // the newest `limit` of them instead (still oldest first)
 };
@@ -155,6 +161,8 @@ class Store {
 
   // What a restarted coordinator begins from.
   virtual absl::StatusOr<Snapshot> Load() = 0;
+
+  virtual absl::StatusOr<TrustSnapshot> LoadTrust() = 0;
 
   // ResourceExhausted: disk full. Unavailable: locked by another process for too long. DataLoss:
   // damaged. After an error nothing of the batch is stored.

@@ -136,6 +136,7 @@ inline NodeRecord FullNode(const std::string& name) {
   node.inventory.driver = "550.54";
   node.inventory.worker_version = "0.1.0";
   node.inventory.can_wake_by_hook = true;
+  node.inventory.owners = {"anna", "bert"};
   node.boot_id = "b00t";
   node.reclaimed = true;
   node.reclaimed_until = At(5000);

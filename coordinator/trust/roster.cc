@@ -167,6 +167,11 @@ absl::StatusOr<Roster::Admission> Roster::Redeem(absl::Time now, absl::string_vi
   return admission;
 }
 
+bool Roster::IsNamed(absl::string_view secret) const {
+  const auto found = tokens_.find(pki::SecretHash(secret));
+  return found != tokens_.end() && !found->second.name.empty();
+}
+
 // -------------------------------------------------------------------------------- certificates
 
 void Roster::Add(const CertificateRecord& certificate) {

@@ -56,6 +56,9 @@ class Roster {
   absl::StatusOr<Admission> Redeem(absl::Time now, absl::string_view secret, pki::Role role,
                                    const std::string& name);
 
+  // Whether there is such a token, made for one name.
+  bool IsNamed(absl::string_view secret) const;
+
   // ---- certificates
   void Add(const CertificateRecord& certificate);
   // Unauthenticated: it was revoked; by whom and why.

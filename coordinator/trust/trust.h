@@ -1,0 +1,22 @@
+// What the coordinator knows of keys and members, held together.
+#ifndef HPC_COORDINATOR_TRUST_TRUST_H_
+#define HPC_COORDINATOR_TRUST_TRUST_H_
+
+#include <utility>
+
+#include "common/pki/keyring.h"
+#include "coordinator/trust/roster.h"
+
+namespace hpc::coordinator {
+
+struct Trust {
+  Trust(pki::Keyring ring, TrustSnapshot snapshot)
+      : keyring(std::move(ring)), roster(std::move(snapshot)) {}
+
+  pki::Keyring keyring;
+  Roster roster;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_TRUST_TRUST_H_
