@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/notify.h"
+#include "common/pki/keyring.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -44,14 +46,35 @@ absl::Status MakeFolderOf(const std::string& path) {
   return MakeDirs(path.substr(0, slash));
 }
 
+// NotFound in words: there is no authority yet.
+absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const StateDir& state,
+                                                 Store* store) {
+  pki::KeyringPlace place{state.File(pki::kKeyringFolder), options.authority_key, ""};
+  if (!options.passphrase_file.empty()) {
+    HPC_ASSIGN_OR_RETURN(const std::string line, ReadFile(options.passphrase_file));
+    place.passphrase = std::string(absl::StripTrailingAsciiWhitespace(line));
+  }
+  absl::StatusOr<pki::Keyring> keyring = pki::Keyring::Load(place, RealClock().Get().wall);
+  if (absl::IsNotFound(keyring.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no keys have been made for this cluster yet: run hpcctl cluster init --state-dir ",
+        state.path(),
+        " once (or, to try things on one machine, --insecure with a loopback "
+        "address)"));
+  }
+  HPC_RETURN_IF_ERROR(keyring.status());
+  HPC_ASSIGN_OR_RETURN(TrustSnapshot snapshot, store->LoadTrust());
+  return std::make_unique<Trust>(*std::move(keyring), std::move(snapshot));
+}
+
 void SayReady(const Options& options, const Server& server) {
   std::string line = "ready";
   if (!server.address().empty()) absl::StrAppend(&line, " listen=", server.address());
   absl::StrAppend(&line, " socket=", options.socket);
   printf("%s\n", line.c_str());
   fflush(stdout);
-  if (!server.address().empty()) {
-    LogWarning(absl::StrCat("INSECURE: anyone who can reach ", server.address(),
+  if (options.insecure && !server.address().empty()) {
+    LogWarning(absl::StrCat("INSECURE: whoever can reach ", server.address(),
                             " can run programs on every node"));
   }
   LogInfo("users of this machine reach it by its socket",
@@ -77,6 +100,12 @@ absl::Status RunDaemon(const Options& options) {
                 wake_sender.get());
   ServerOptions server_options;
   server_options.listen = options.listen;
+  std::unique_ptr<Trust> trust;
+  if (options.listen && !options.insecure) {
+    HPC_ASSIGN_OR_RETURN(trust, LoadTrust(options, state, store.get()));
+  }
+  server_options.trust = trust.get();
+  server_options.admin_group = options.admin_group;
   server_options.socket = options.socket;
   server_options.state_dir = state.path();
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,

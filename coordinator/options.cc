@@ -21,13 +21,16 @@ constexpr char kFooter[] =
     "file (--config; state-dir = \"/srv/hpc\"). The command line wins over the environment, the\n"
     "environment over the file.\n"
     "\nExample:\n"
-    "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077 --insecure\n";
+    "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077\n";
 
 struct Texts {
   std::string state_dir;
   std::string listen;
   std::string socket;
   bool insecure = false;
+  std::string admin_group = "hpc";
+  std::string authority_key;
+  std::string passphrase_file;
   int ready_fd = -1;
   std::string lease = "6s";
   std::string reconnect_grace = "3s";
@@ -47,8 +50,18 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                                "; with another state directory coordinator.sock in that)"))
       ->envname("HPC_COORDINATOR_SOCKET");
   app->add_flag("--insecure", texts->insecure,
-                "Accept anybody who can reach the address of --listen")
+                "No TLS and no certificates: anybody may do anything at a loopback address")
       ->envname("HPC_COORDINATOR_INSECURE");
+  app->add_option("--admin-group", texts->admin_group,
+                  "Unix group whose members are admins at the Unix socket, as root is")
+      ->envname("HPC_COORDINATOR_ADMIN_GROUP")
+      ->capture_default_str();
+  app->add_option("--authority-key", texts->authority_key,
+                  "Where the authority's private key is, if not in the state directory")
+      ->envname("HPC_COORDINATOR_AUTHORITY_KEY");
+  app->add_option("--passphrase-file", texts->passphrase_file,
+                  "File with the passphrase of that key")
+      ->envname("HPC_COORDINATOR_PASSPHRASE_FILE");
   app->add_option("--ready-fd", texts->ready_fd,
                   "Write a line with the addresses to this descriptor once they answer")
       ->envname("HPC_COORDINATOR_READY_FD");
@@ -94,13 +107,18 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
       return absl::InvalidArgumentError(
           absl::StrCat("--listen ", texts.listen, ": a Unix socket is given to --socket"));
     }
-    if (!texts.insecure) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--listen ", texts.listen, " needs --insecure: connections are neither encrypted nor",
-          " authenticated yet, so anyone who can reach that address can run programs on every",
-          " node"));
+    if (texts.insecure && !options.listen->IsLocal()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--insecure is for loopback addresses only: whoever reaches ", texts.listen,
+                       " could run programs on every node. Leave it out: hpcctl cluster init has "
+                       "made, or makes,",
+                       " the keys that are needed"));
     }
   }
+  options.insecure = texts.insecure;
+  options.admin_group = texts.admin_group;
+  options.authority_key = texts.authority_key;
+  options.passphrase_file = texts.passphrase_file;
   options.socket = texts.socket;
   if (options.socket.empty()) {
     options.socket =

@@ -16,7 +16,11 @@ namespace hpc::coordinator {
 struct Options {
   std::string state_dir;
   std::optional<Endpoint> listen;  // TCP
+  bool insecure = false;           // by TCP anyone may do anything, in plain text; loopback only
   std::string socket;
+  std::string admin_group;      // of Unix; its members are admins
+  std::string authority_key;    // path; "": in the state directory
+  std::string passphrase_file;  // of the authority's key; "": it has none
   int ready_fd = -1;
   absl::Duration lease = absl::Seconds(6);
   absl::Duration reconnect_grace = absl::Seconds(3);

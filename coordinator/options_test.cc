@@ -30,17 +30,19 @@ TEST(Options, AnotherStateDirectoryHoldsTheSocketToo) {
   EXPECT_EQ(Parse({"--state-dir", "/srv/hpc", "--socket", "/s"}).options.socket, "/s");
 }
 
-TEST(Options, ListeningInPlainTextMustBeAskedForInWords) {
-  const ParsedOptions parsed = Parse({"--listen", "127.0.0.1:0"});
+TEST(Options, PlainTextIsForLoopbackAddressesOnly) {
+  const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:7078", "--insecure"});
   ASSERT_TRUE(parsed.answer.has_value());
   EXPECT_TRUE(parsed.answer->error);
-  EXPECT_THAT(parsed.answer->text, HasSubstr("needs --insecure"));
+  EXPECT_THAT(parsed.answer->text, HasSubstr("cluster init"));
+  EXPECT_FALSE(Parse({"--listen", "127.0.0.2:7078", "--insecure"}).answer.has_value());
 }
 
 TEST(Options, ListensWhereToldTo) {
-  const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:7078", "--insecure"});
+  const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:7078"});
   ASSERT_FALSE(parsed.answer.has_value());
   EXPECT_EQ(parsed.options.listen->ToString(), "10.0.0.1:7078");
+  EXPECT_FALSE(parsed.options.insecure);
 }
 
 TEST(Options, AnAddressThatIsNoneIsRefused) {

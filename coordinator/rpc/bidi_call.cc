@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -32,7 +33,10 @@ void BidiCall::OnAcceptedTag(bool ok) {
   Accept(host_, method_);
   host_->open.insert(this);
   if (!host_->stopping.ok()) return Finish(host_->stopping);
-  caller_ = CallerOf(context_);
+  absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  if (!caller.ok()) return Finish(caller.status());
+  caller_ = *std::move(caller);
+  certificate = caller_.serial;
   ReadNext();
 }
 

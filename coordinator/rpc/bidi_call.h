@@ -22,6 +22,7 @@ class BidiCall;
 
 struct BidiMethod {
   using Stream = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+  const char* name;  // as in the access table
   std::function<void(grpc::ServerContext*, Stream*, grpc::ServerCompletionQueue*, void* tag)>
       accept;
   std::function<BidiCall*()> make;

@@ -5,6 +5,7 @@
 #include <grpcpp/completion_queue.h>
 
 #include <set>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -13,11 +14,16 @@ namespace hpc::coordinator {
 // A call that may last for ever and is asked to end when the server stops.
 class OpenCall {
  public:
+  std::string certificate;  // the caller's serial; "" without one
+
   virtual ~OpenCall() = default;
   virtual void Stop(const absl::Status& reason) = 0;
 };
 
+class Doorman;
+
 struct CallHost {
+  Doorman* doorman = nullptr;
   grpc::ServerCompletionQueue* queue = nullptr;
   std::set<OpenCall*> open;
   absl::Status stopping;  // once not OK, calls are refused with it

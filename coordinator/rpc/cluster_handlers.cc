@@ -53,16 +53,23 @@ absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
   return out;
 }
 
-SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller&,
+SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& caller,
                                                              const v1::ListEventsRequest& request) {
   if (!request.node().empty()) {
     HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
-    HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
+    // A name that was refused is told of, though no node has it.
+    if (!request.security()) HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
   }
   if (request.run() != 0) {
     HPC_RETURN_IF_ERROR(FindRunRow(engine_->store(), request.run()).status());
   }
-  return std::make_unique<EventsSource>(engine_, request);
+  if (request.security() && caller.own_only) {
+    return absl::PermissionDeniedError("events of security are told to admins only");
+  }
+  const SecurityEvents security = request.security() ? SecurityEvents::kOnly
+                                  : caller.own_only  ? SecurityEvents::kWithout
+                                                     : SecurityEvents::kWithAll;
+  return std::make_unique<EventsSource>(engine_, request, security);
 }
 
 void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,

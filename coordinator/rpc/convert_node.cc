@@ -72,6 +72,7 @@ Inventory FromProto(const v1::Inventory& inventory) {
   out.driver = Words(inventory.driver());
   out.worker_version = Words(inventory.worker_version());
   out.can_wake_by_hook = inventory.can_wake_by_hook();
+  for (const std::string& owner : inventory.owners()) out.owners.push_back(Words(owner));
   return out;
 }
 
@@ -93,6 +94,7 @@ v1::Inventory ToProto(const Inventory& inventory) {
   out.set_driver(inventory.driver);
   out.set_worker_version(inventory.worker_version);
   out.set_can_wake_by_hook(inventory.can_wake_by_hook);
+  for (const std::string& owner : inventory.owners) out.add_owners(owner);
   return out;
 }
 

@@ -173,6 +173,7 @@ TEST(Nodes, AnInventoryComesBackAsItWent) {
   inventory.driver = "550";
   inventory.worker_version = "0.1.0";
   inventory.can_wake_by_hook = true;
+  inventory.owners = {"anna", "bert"};
   EXPECT_EQ(FromProto(ToProto(inventory)), inventory);
 }
 

@@ -83,11 +83,13 @@ absl::StatusOr<Step> MetricsSource::Next(v1::ListMetricsResponse* message) {
   return Step::kMessage;
 }
 
-EventsSource::EventsSource(Engine* engine, const v1::ListEventsRequest& request)
+EventsSource::EventsSource(Engine* engine, const v1::ListEventsRequest& request,
+                           SecurityEvents security)
     : engine_(engine), follow_(request.follow()) {
   filter_.after = request.after();
   filter_.run = request.run();
   filter_.node = request.node();
+  filter_.security = security;
   filter_.newest = request.newest() > 0;
   filter_.limit = filter_.newest ? std::min(request.newest(), kRowsPerMessage) : kRowsPerMessage;
 }

@@ -58,7 +58,7 @@ class MetricsSource final : public Source<v1::ListMetricsResponse> {
 
 class EventsSource final : public Source<v1::ListEventsResponse>, public Watcher {
  public:
-  EventsSource(Engine* engine, const v1::ListEventsRequest& request);
+  EventsSource(Engine* engine, const v1::ListEventsRequest& request, SecurityEvents security);
   ~EventsSource() override { engine_->Unwatch(this); }
   void OnOpen(std::function<void()> wake) override;
   absl::StatusOr<Step> Next(v1::ListEventsResponse* message) override;

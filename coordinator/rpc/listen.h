@@ -1,20 +1,27 @@
-// What can be wrong with an address to listen at, in words. gRPC says only that it failed.
+// Listening sockets, and what can be wrong with them in words.
 #ifndef HPC_COORDINATOR_RPC_LISTEN_H_
 #define HPC_COORDINATOR_RPC_LISTEN_H_
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/endpoint.h"
+#include "common/unique_fd.h"
 
 namespace hpc::coordinator {
 
-// Why this cannot be bound now; OK if it can.
-absl::Status CheckCanListen(const Endpoint& endpoint);
+struct TcpListener {
+  UniqueFd fd;   // non-blocking
+  int port = 0;  // the one that was asked for, or that the kernel chose
+};
 
-// InvalidArgument: longer than the kernel allows. AlreadyExists: somebody answers there.
+// AlreadyExists: the port is in use. InvalidArgument: no interface has the address, or it is none.
+absl::StatusOr<TcpListener> ListenOn(const Endpoint& endpoint);
+
+// A Unix socket that every local user can connect to; one that a killed coordinator left is
+// replaced. InvalidArgument: longer than the kernel allows. AlreadyExists: somebody answers there.
 // FailedPrecondition: it is something else than a socket. NotFound: its folder does not exist.
-absl::Status CheckSocketPath(const std::string& path);
+absl::StatusOr<UniqueFd> ListenAt(const std::string& path);
 
 }  // namespace hpc::coordinator
 

@@ -19,7 +19,7 @@ using ::hpc::testing::StatusIs;
 using ::testing::HasSubstr;
 using testing::TempDir;
 
-TEST(CheckCanListen, APortInUseIsNamed) {
+TEST(ListenOn, APortInUseIsNamed) {
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -29,33 +29,31 @@ TEST(CheckCanListen, APortInUseIsNamed) {
   ASSERT_EQ(listen(fd.get(), 1), 0);
   getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
   const int port = ntohs(address.sin_port);
-  EXPECT_THAT(CheckCanListen({.host = "127.0.0.1", .port = port}),
+  EXPECT_THAT(ListenOn({.host = "127.0.0.1", .port = port}),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        HasSubstr("127.0.0.1:" + std::to_string(port) + ": another program")));
 }
 
-TEST(CheckCanListen, AnAddressOfAnotherMachineIsNamed) {
-  EXPECT_THAT(CheckCanListen({.host = "192.0.2.1", .port = 0}),
+TEST(ListenOn, AnAddressOfAnotherMachineIsNamed) {
+  EXPECT_THAT(ListenOn({.host = "192.0.2.1", .port = 0}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no interface")));
 }
 
-TEST(CheckCanListen, AFreeOneIsFine) {
-  EXPECT_OK(CheckCanListen({.host = "127.0.0.1", .port = 0}));
-}
+TEST(ListenOn, AFreeOneIsFine) { EXPECT_OK(ListenOn({.host = "127.0.0.1", .port = 0})); }
 
-TEST(CheckSocketPath, OneThatIsTooLongIsRefused) {
-  EXPECT_THAT(CheckSocketPath("/tmp/" + std::string(200, 'x')),
+TEST(ListenAt, OneThatIsTooLongIsRefused) {
+  EXPECT_THAT(ListenAt("/tmp/" + std::string(200, 'x')),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("107")));
 }
 
-TEST(CheckSocketPath, AFileIsNotReplaced) {
+TEST(ListenAt, AFileIsNotReplaced) {
   const TempDir dir;
   ASSERT_OK(WriteFileAtomically(dir.File("sock"), "precious"));
-  EXPECT_THAT(CheckSocketPath(dir.File("sock")),
+  EXPECT_THAT(ListenAt(dir.File("sock")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a socket")));
 }
 
-TEST(CheckSocketPath, ALeftoverSocketIsFineALiveOneIsNot) {
+TEST(ListenAt, ALeftoverSocketIsFineALiveOneIsNot) {
   const TempDir dir;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -63,14 +61,14 @@ TEST(CheckSocketPath, ALeftoverSocketIsFineALiveOneIsNot) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
   ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(listen(fd.get(), 1), 0);
-  EXPECT_THAT(CheckSocketPath(dir.File("sock")),
+  EXPECT_THAT(ListenAt(dir.File("sock")),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another coordinator")));
   fd.Reset();
-  EXPECT_OK(CheckSocketPath(dir.File("sock")));
+  EXPECT_OK(ListenAt(dir.File("sock")));
 }
 
-TEST(CheckSocketPath, AMissingFolderIsNamed) {
-  EXPECT_THAT(CheckSocketPath("/nonexistent/sock"),
+TEST(ListenAt, AMissingFolderIsNamed) {
+  EXPECT_THAT(ListenAt("/nonexistent/sock"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/sock")));
 }
 

@@ -9,6 +9,7 @@
 #include "coordinator/rpc/worker_stream.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
+#include "hpc/v1/trust.grpc.pb.h"
 #include "hpc/v1/worker.grpc.pb.h"
 
 namespace hpc::coordinator {
@@ -25,6 +26,11 @@ using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<
 using C = v1::Cluster;
 using RawCluster =
     C::WithRawMethod_GetStatus<C::WithRawMethod_ListEvents<C::WithRawMethod_Why<C::Service>>>;
+using T = v1::Trust;
+using RawTrust = T::WithRawMethod_Join<T::WithRawMethod_Renew<
+    T::WithRawMethod_CreateToken<T::WithRawMethod_ListTokens<T::WithRawMethod_RevokeToken<
+        T::WithRawMethod_ListCertificates<T::WithRawMethod_RevokeCertificate<
+            T::WithRawMethod_RotateAuthority<T::WithRawMethod_WhoAmI<T::Service>>>>>>>>>;
 using RawWorker = v1::Worker::WithRawMethod_Connect<v1::Worker::Service>;
 
 // The rows of the table. `request` is the generated method that asks for the next call.
@@ -33,8 +39,10 @@ class Table {
   explicit Table(CallHost* host) : host_(host) {}
 
   template <typename Service, typename Request, typename Handlers, typename Handler>
-  void Unary(Service* service, Request request, Handlers* handlers, Handler handler) {
+  void Unary(const char* name, Service* service, Request request, Handlers* handlers,
+             Handler handler) {
     auto method = std::make_shared<UnaryMethod>();
+    method->name = name;
     method->accept = [service, request](grpc::ServerContext* context, grpc::ByteBuffer* bytes,
                                         UnaryMethod::Writer* writer,
                                         grpc::ServerCompletionQueue* queue, void* tag) {
@@ -45,8 +53,10 @@ class Table {
   }
 
   template <typename Service, typename Request, typename Handlers, typename Handler>
-  void Stream(Service* service, Request request, Handlers* handlers, Handler handler) {
+  void Stream(const char* name, Service* service, Request request, Handlers* handlers,
+              Handler handler) {
     auto method = std::make_shared<StreamMethod>();
+    method->name = name;
     method->accept = [service, request](grpc::ServerContext* context, grpc::ByteBuffer* bytes,
                                         StreamMethod::Writer* writer,
                                         grpc::ServerCompletionQueue* queue, void* tag) {
@@ -57,8 +67,9 @@ class Table {
   }
 
   template <typename Service, typename Request>
-  void Bidi(Service* service, Request request, std::function<BidiCall*()> make) {
+  void Bidi(const char* name, Service* service, Request request, std::function<BidiCall*()> make) {
     auto method = std::make_shared<BidiMethod>();
+    method->name = name;
     method->accept = [service, request](grpc::ServerContext* context, BidiMethod::Stream* stream,
                                         grpc::ServerCompletionQueue* queue, void* tag) {
       (service->*request)(context, stream, queue, queue, tag);
@@ -77,14 +88,16 @@ struct Methods::Services {
   RawRuns runs;
   RawNodes nodes;
   RawCluster cluster;
+  RawTrust trust;
   RawWorker worker;
 };
 
-Methods::Methods(Engine* engine, const std::string& state_dir)
+Methods::Methods(Engine* engine, Trust* trust, const MethodOptions& options)
     : engine_(engine),
       runs_(engine),
       nodes_(engine, &usage_),
-      cluster_(engine, state_dir),
+      cluster_(engine, options.state_dir),
+      trust_(engine, trust, options.addresses),
       services_(std::make_unique<Services>()) {}
 
 Methods::~Methods() = default;
@@ -93,35 +106,63 @@ void Methods::Register(grpc::ServerBuilder* builder) {
   builder->RegisterService(&services_->runs);
   builder->RegisterService(&services_->nodes);
   builder->RegisterService(&services_->cluster);
+  builder->RegisterService(&services_->trust);
   builder->RegisterService(&services_->worker);
 }
 
 void Methods::Accept(CallHost* host) {
   Table table(host);
   RawRuns* const runs = &services_->runs;
-  table.Unary(runs, &RawRuns::RequestSubmit, &runs_, &RunsHandlers::Submit);
-  table.Bidi(runs, &RawRuns::RequestSubmitMany, [this] { return new SubmitStream(engine_); });
-  table.Unary(runs, &RawRuns::RequestCancel, &runs_, &RunsHandlers::Cancel);
-  table.Stream(runs, &RawRuns::RequestFollow, &runs_, &RunsHandlers::Follow);
-  table.Stream(runs, &RawRuns::RequestList, &runs_, &RunsHandlers::List);
-  table.Unary(runs, &RawRuns::RequestGet, &runs_, &RunsHandlers::Get);
-  table.Stream(runs, &RawRuns::RequestReadLog, &runs_, &RunsHandlers::ReadLog);
-  table.Stream(runs, &RawRuns::RequestListMetrics, &runs_, &RunsHandlers::ListMetrics);
-  table.Unary(runs, &RawRuns::RequestListExperiments, &runs_, &RunsHandlers::ListExperiments);
+  table.Unary("hpc.v1.Runs/Submit", runs, &RawRuns::RequestSubmit, &runs_, &RunsHandlers::Submit);
+  table.Bidi("hpc.v1.Runs/SubmitMany", runs, &RawRuns::RequestSubmitMany,
+             [this] { return new SubmitStream(engine_); });
+  table.Unary("hpc.v1.Runs/Cancel", runs, &RawRuns::RequestCancel, &runs_, &RunsHandlers::Cancel);
+  table.Stream("hpc.v1.Runs/Follow", runs, &RawRuns::RequestFollow, &runs_, &RunsHandlers::Follow);
+  table.Stream("hpc.v1.Runs/List", runs, &RawRuns::RequestList, &runs_, &RunsHandlers::List);
+  table.Unary("hpc.v1.Runs/Get", runs, &RawRuns::RequestGet, &runs_, &RunsHandlers::Get);
+  table.Stream("hpc.v1.Runs/ReadLog", runs, &RawRuns::RequestReadLog, &runs_,
+               &RunsHandlers::ReadLog);
+  table.Stream("hpc.v1.Runs/ListMetrics", runs, &RawRuns::RequestListMetrics, &runs_,
+               &RunsHandlers::ListMetrics);
+  table.Unary("hpc.v1.Runs/ListExperiments", runs, &RawRuns::RequestListExperiments, &runs_,
+              &RunsHandlers::ListExperiments);
 
   RawNodes* const nodes = &services_->nodes;
-  table.Unary(nodes, &RawNodes::RequestList, &nodes_, &NodesHandlers::List);
-  table.Unary(nodes, &RawNodes::RequestReclaim, &nodes_, &NodesHandlers::Reclaim);
-  table.Unary(nodes, &RawNodes::RequestLend, &nodes_, &NodesHandlers::Lend);
-  table.Unary(nodes, &RawNodes::RequestSleep, &nodes_, &NodesHandlers::Sleep);
-  table.Unary(nodes, &RawNodes::RequestWake, &nodes_, &NodesHandlers::Wake);
+  table.Unary("hpc.v1.Nodes/List", nodes, &RawNodes::RequestList, &nodes_, &NodesHandlers::List);
+  table.Unary("hpc.v1.Nodes/Reclaim", nodes, &RawNodes::RequestReclaim, &nodes_,
+              &NodesHandlers::Reclaim);
+  table.Unary("hpc.v1.Nodes/Lend", nodes, &RawNodes::RequestLend, &nodes_, &NodesHandlers::Lend);
+  table.Unary("hpc.v1.Nodes/Sleep", nodes, &RawNodes::RequestSleep, &nodes_, &NodesHandlers::Sleep);
+  table.Unary("hpc.v1.Nodes/Wake", nodes, &RawNodes::RequestWake, &nodes_, &NodesHandlers::Wake);
 
   RawCluster* const cluster = &services_->cluster;
-  table.Unary(cluster, &RawCluster::RequestGetStatus, &cluster_, &ClusterHandlers::GetStatus);
-  table.Stream(cluster, &RawCluster::RequestListEvents, &cluster_, &ClusterHandlers::ListEvents);
-  table.Unary(cluster, &RawCluster::RequestWhy, &cluster_, &ClusterHandlers::Why);
+  table.Unary("hpc.v1.Cluster/GetStatus", cluster, &RawCluster::RequestGetStatus, &cluster_,
+              &ClusterHandlers::GetStatus);
+  table.Stream("hpc.v1.Cluster/ListEvents", cluster, &RawCluster::RequestListEvents, &cluster_,
+               &ClusterHandlers::ListEvents);
+  table.Unary("hpc.v1.Cluster/Why", cluster, &RawCluster::RequestWhy, &cluster_,
+              &ClusterHandlers::Why);
 
-  table.Bidi(&services_->worker, &RawWorker::RequestConnect,
+  trust_.Serve(host);
+  RawTrust* const trust = &services_->trust;
+  table.Unary("hpc.v1.Trust/Join", trust, &RawTrust::RequestJoin, &trust_, &TrustHandlers::Join);
+  table.Unary("hpc.v1.Trust/Renew", trust, &RawTrust::RequestRenew, &trust_, &TrustHandlers::Renew);
+  table.Unary("hpc.v1.Trust/CreateToken", trust, &RawTrust::RequestCreateToken, &trust_,
+              &TrustHandlers::CreateToken);
+  table.Unary("hpc.v1.Trust/ListTokens", trust, &RawTrust::RequestListTokens, &trust_,
+              &TrustHandlers::ListTokens);
+  table.Unary("hpc.v1.Trust/RevokeToken", trust, &RawTrust::RequestRevokeToken, &trust_,
+              &TrustHandlers::RevokeToken);
+  table.Unary("hpc.v1.Trust/ListCertificates", trust, &RawTrust::RequestListCertificates, &trust_,
+              &TrustHandlers::ListCertificates);
+  table.Unary("hpc.v1.Trust/RevokeCertificate", trust, &RawTrust::RequestRevokeCertificate, &trust_,
+              &TrustHandlers::RevokeCertificate);
+  table.Unary("hpc.v1.Trust/RotateAuthority", trust, &RawTrust::RequestRotateAuthority, &trust_,
+              &TrustHandlers::RotateAuthority);
+  table.Unary("hpc.v1.Trust/WhoAmI", trust, &RawTrust::RequestWhoAmI, &trust_,
+              &TrustHandlers::WhoAmI);
+
+  table.Bidi("hpc.v1.Worker/Connect", &services_->worker, &RawWorker::RequestConnect,
              [this] { return new WorkerStream(engine_, &usage_); });
 }
 

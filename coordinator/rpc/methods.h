@@ -6,19 +6,28 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/rpc/call_host.h"
 #include "coordinator/rpc/cluster_handlers.h"
 #include "coordinator/rpc/node_usage.h"
 #include "coordinator/rpc/nodes_handlers.h"
 #include "coordinator/rpc/runs_handlers.h"
+#include "coordinator/rpc/trust_handlers.h"
 #include "coordinator/runtime/engine.h"
+#include "coordinator/trust/trust.h"
 
 namespace hpc::coordinator {
 
+struct MethodOptions {
+  std::string state_dir;
+  std::vector<Endpoint> addresses;  // where others reach us, for tokens
+};
+
 class Methods {
  public:
-  Methods(Engine* engine, const std::string& state_dir);
+  // `trust` may be null: then everything of TrustHandlers that needs an authority is refused.
+  Methods(Engine* engine, Trust* trust, const MethodOptions& options);
   ~Methods();
 
   // Before the server is built.
@@ -34,6 +43,7 @@ class Methods {
   RunsHandlers runs_;
   NodesHandlers nodes_;
   ClusterHandlers cluster_;
+  TrustHandlers trust_;
   const std::unique_ptr<Services> services_;
 };
 

@@ -1,7 +1,10 @@
 #include "coordinator/rpc/nodes_handlers.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/rpc/convert_common.h"
 #include "coordinator/rpc/convert_node.h"
@@ -37,9 +40,27 @@ void NodesHandlers::List(const Caller&, const v1::ListNodesRequest&,
   });
 }
 
+absl::Status NodesHandlers::CheckOwner(const Caller& caller, const std::string& node) const {
+  if (!caller.own_only) return absl::OkStatus();
+  for (const Cluster::NodeView& view : engine_->cluster().Nodes(engine_->now())) {
+    if (view.record.name != node) continue;
+    const std::vector<std::string>& owners = view.record.inventory.owners;
+    if (std::find(owners.begin(), owners.end(), caller.user) != owners.end()) {
+      return absl::OkStatus();
+    }
+    return absl::PermissionDeniedError(
+        absl::StrCat(owners.empty() ? absl::StrCat(node, " names no owner")
+                                    : absl::StrCat(node, " is of ", JoinWords(owners)),
+                     "; you are ", caller.user, ". An admin may, or set owner = [\"", caller.user,
+                     "\"] in its worker's configuration"));
+  }
+  return absl::OkStatus();  // there is no such node, as the engine will say
+}
+
 void NodesHandlers::Reclaim(const Caller& caller, const v1::ReclaimRequest& request,
                             Reply<v1::ReclaimResponse> reply) {
   if (absl::Status status = CheckReclaim(request); !status.ok()) return reply(status);
+  if (absl::Status status = CheckOwner(caller, request.node()); !status.ok()) return reply(status);
   ReclaimRequest reclaim;
   if (request.for_ms() > 0) reclaim.duration = FromMillis(request.for_ms());
   reclaim.reason = request.reason();
@@ -51,12 +72,14 @@ void NodesHandlers::Reclaim(const Caller& caller, const v1::ReclaimRequest& requ
 void NodesHandlers::Lend(const Caller& caller, const v1::LendRequest& request,
                          Reply<v1::LendResponse> reply) {
   if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  if (absl::Status status = CheckOwner(caller, request.node()); !status.ok()) return reply(status);
   engine_->Lend(request.node(), WhoIs(caller), EmptyReply<v1::LendResponse>(std::move(reply)));
 }
 
 void NodesHandlers::Sleep(const Caller& caller, const v1::SleepRequest& request,
                           Reply<v1::SleepResponse> reply) {
   if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  if (absl::Status status = CheckOwner(caller, request.node()); !status.ok()) return reply(status);
   engine_->Sleep(request.node(), WhoIs(caller), EmptyReply<v1::SleepResponse>(std::move(reply)));
 }
 

@@ -22,6 +22,9 @@ class NodesHandlers {
   void Wake(const Caller& caller, const v1::WakeRequest& request, Reply<v1::WakeResponse> reply);
 
  private:
+  // PermissionDenied: the caller may only touch PCs that are their own, and this is none.
+  absl::Status CheckOwner(const Caller& caller, const std::string& node) const;
+
   Engine* const engine_;
   const NodeUsage* const usage_;
 };

@@ -42,7 +42,8 @@ TEST(Submit, TextThatIsNotUtf8IsRefusedWithTheFieldsName) {
 
 TEST(Submit, BytesThatAreNoMessageAreRefused) {
   TestServer server;
-  const testing::RawAnswer answer = RawCall(server, "/hpc.v1.Runs/Submit", "\xff\xff\xff");
+  const testing::RawAnswer answer =
+      RawCall(server.channel(), "/hpc.v1.Runs/Submit", "\xff\xff\xff");
   EXPECT_EQ(answer.status.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(answer.status.error_message(), HasSubstr("hpc.v1.SubmitRequest"));
 }
@@ -302,7 +303,7 @@ TEST(Methods, EveryOneOfTheProtocolIsServed) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         const auto* method = file->service(s)->method(m);
         const std::string name = "/" + file->service(s)->full_name() + "/" + method->name();
-        const StatusCode code = RawCall(server, name, "").status.error_code();
+        const StatusCode code = RawCall(server.channel(), name, "").status.error_code();
         EXPECT_NE(code, StatusCode::UNIMPLEMENTED) << name;
         EXPECT_NE(code, StatusCode::DEADLINE_EXCEEDED) << name;
       }
@@ -313,8 +314,9 @@ TEST(Methods, EveryOneOfTheProtocolIsServed) {
 TEST(Methods, ServerReflectionListsTheServices) {
   TestServer server;
   // ServerReflectionRequest{list_services: "*"}
-  const testing::RawAnswer answer = RawCall(
-      server, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*");
+  const testing::RawAnswer answer =
+      RawCall(server.channel(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+              "\x3a\x01*");
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   for (const char* service : {"hpc.v1.Runs", "hpc.v1.Nodes", "hpc.v1.Cluster", "hpc.v1.Worker"}) {
     EXPECT_THAT(answer.bytes, HasSubstr(service));

@@ -31,6 +31,14 @@ void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request
 void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request,
                           Reply<v1::CancelResponse> reply) {
   const RunId run = request.run();
+  if (caller.own_only) {
+    const absl::StatusOr<RunRow> row = FindRunRow(engine_->store(), run);
+    if (!row.ok()) return reply(row.status());
+    if (row->record.request.user != caller.user) {
+      return reply(absl::PermissionDeniedError(absl::StrCat(
+          "run ", run, " is ", row->record.request.user, "'s; you are ", caller.user)));
+    }
+  }
   engine_->Cancel(run, WhoIs(caller), [this, run, reply](const absl::Status& status) {
     if (status.ok()) return reply(v1::CancelResponse());
     if (!absl::IsNotFound(status)) return reply(status);

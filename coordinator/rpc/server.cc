@@ -3,23 +3,33 @@
 #include <grpc/support/log.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <sys/stat.h>
+#include <grpcpp/server_posix.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "common/pki/join_token.h"
 #include "common/status_macros.h"
+#include "coordinator/rpc/accept_loop.h"
 #include "coordinator/rpc/call_host.h"
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/limits.h"
 #include "coordinator/rpc/listen.h"
 #include "coordinator/rpc/methods.h"
+#include "coordinator/rpc/own_addresses.h"
+#include "coordinator/rpc/peer_book.h"
 #include "coordinator/rpc/tag.h"
 
 namespace hpc::coordinator {
@@ -28,6 +38,7 @@ namespace {
 // A round takes at most so many events before it commits, so that answers are not put off for ever.
 constexpr int kEventsPerRound = 1000;
 constexpr int kKeepaliveMs = 60'000;
+constexpr unsigned kReloadSeconds = 1;
 
 gpr_timespec InFuture(absl::Duration wait) {
   if (wait == absl::InfiniteDuration()) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
@@ -44,13 +55,14 @@ void InitGrpc() {
   static std::once_flag once;
   std::call_once(once, [] {
     gpr_set_log_function(&OnGrpcLog);
+    // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
+    // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
+    setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
 }
 
 void Configure(grpc::ServerBuilder* builder) {
-  // Two coordinators must never share a port.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // Finds peers that vanished without a word; leases find workers much sooner.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
@@ -64,6 +76,34 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->SetSyncServerOption(grpc::ServerBuilder::CQ_TIMEOUT_MSEC, 3'600'000);
 }
 
+// Certificates are asked for and not judged here: the doorman does, and can say what is wrong.
+std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const pki::Keyring& keyring) {
+  namespace tls = grpc::experimental;
+  tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
+      keyring.coordinator_key_path(), keyring.coordinator_chain_path(), kReloadSeconds));
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
+  return tls::TlsServerCredentials(options);
+}
+
+// Work that another thread has for the loop's; deletes itself when it is done.
+class Posted final : public Tag {
+ public:
+  static void To(grpc::CompletionQueue* queue, std::function<void()> work) {
+    auto* const posted = new Posted(std::move(work));
+    posted->alarm_.Set(queue, gpr_now(GPR_CLOCK_MONOTONIC), posted);
+  }
+  void Complete(bool ok) override {
+    if (ok) work_();
+    delete this;
+  }
+
+ private:
+  explicit Posted(std::function<void()> work) : work_(std::move(work)) {}
+  std::function<void()> work_;
+  grpc::Alarm alarm_;
+};
+
 }  // namespace
 
 class Server::Impl {
@@ -71,7 +111,7 @@ class Server::Impl {
   Impl(const ServerOptions& options, Engine* engine)
       : options_(options),
         engine_(engine),
-        methods_(engine, options.state_dir),
+        doorman_(engine, options.trust, &peers_, options.admin_group),
         stop_tag_(this, &Impl::OnStopRequested) {}
   ~Impl() { ShutDown(); }
 
@@ -82,6 +122,10 @@ class Server::Impl {
 
  private:
   void OnStopRequested(bool) { stopping_ = true; }
+  // Makes the coordinator's certificate, now or when it is due.
+  absl::Status KeepCertificate();
+  Door TcpDoor(UniqueFd listener);
+  Door UnixDoor(UniqueFd listener);
   // Handles events until none is left; waits for the first one at most so long.
   void TakeEvents(absl::Duration wait);
   bool TakeEvent(gpr_timespec deadline);
@@ -90,11 +134,16 @@ class Server::Impl {
 
   const ServerOptions options_;
   Engine* const engine_;
-  Methods methods_;
+  PeerBook peers_;
+  Doorman doorman_;
+  std::unique_ptr<Methods> methods_;
   CallHost host_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
   std::unique_ptr<grpc::Server> server_;
+  AcceptLoop doors_;
   std::string address_;
+  absl::Time renew_at_ = absl::InfiniteFuture();  // the coordinator's certificate
   bool stopping_ = false;
 
   std::mutex stop_mutex_;
@@ -113,34 +162,75 @@ absl::Status Server::Impl::Start() {
   InitGrpc();
   grpc::ServerBuilder builder;
   Configure(&builder);
-  int port = 0;
+  MethodOptions method_options{options_.state_dir, {}};
+  std::optional<TcpListener> tcp;
   if (options_.listen) {
-    HPC_RETURN_IF_ERROR(CheckCanListen(*options_.listen));
-    builder.AddListeningPort(options_.listen->ToString(), grpc::InsecureServerCredentials(), &port);
-  }
-  if (!options_.socket.empty()) {
-    HPC_RETURN_IF_ERROR(CheckSocketPath(options_.socket));
-    builder.AddListeningPort(absl::StrCat("unix:", options_.socket),
-                             grpc::InsecureServerCredentials());
-  }
-  methods_.Register(&builder);
-  queue_ = builder.AddCompletionQueue();
-  const mode_t mask = umask(0117);  // the socket is 0660 from its first moment
-  server_ = builder.BuildAndStart();
-  umask(mask);
-  if (server_ == nullptr) {
-    if (options_.listen) HPC_RETURN_IF_ERROR(CheckCanListen(*options_.listen));
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", options_.socket));
-  }
-  if (options_.listen) {
+    HPC_ASSIGN_OR_RETURN(tcp, ListenOn(*options_.listen));
     Endpoint bound = *options_.listen;
-    bound.port = port;
+    bound.port = tcp->port;
     address_ = bound.ToString();
+    method_options.addresses = OwnAddresses(bound, pki::kMaxTokenAddresses);
+    HPC_RETURN_IF_ERROR(KeepCertificate());
+    using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    tcp_ = builder.experimental().AddExternalConnectionAcceptor(
+        Type::FROM_FD, options_.trust != nullptr ? TlsCredentials(options_.trust->keyring)
+                                                 : grpc::InsecureServerCredentials());
   }
+  UniqueFd local;
+  if (!options_.socket.empty()) {
+    HPC_ASSIGN_OR_RETURN(local, ListenAt(options_.socket));
+  }
+  methods_ = std::make_unique<Methods>(engine_, options_.trust, method_options);
+  methods_->Register(&builder);
+  queue_ = builder.AddCompletionQueue();
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) return absl::InternalError("gRPC does not start");
   host_.queue = queue_.get();
-  methods_.Accept(&host_);
+  host_.doorman = &doorman_;
+  methods_->Accept(&host_);
+  if (tcp) doors_.Add(TcpDoor(std::move(tcp->fd)));
+  if (local.ok()) doors_.Add(UnixDoor(std::move(local)));
+  doors_.Start();
   can_stop_ = true;
   return absl::OkStatus();
+}
+
+absl::Status Server::Impl::KeepCertificate() {
+  if (options_.trust == nullptr) return absl::OkStatus();
+  const absl::Time now = engine_->now().wall;
+  renew_at_ = now + pki::kCoordinatorLifetime / 2;
+  return options_.trust->keyring.IssueCoordinator(now, pki::kCoordinatorLifetime);
+}
+
+Door Server::Impl::TcpDoor(UniqueFd listener) {
+  Door door;
+  door.listener = std::move(listener);
+  door.tls = options_.trust != nullptr;
+  door.on_connection = [this](int listening, UniqueFd connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listening;
+    parameters.fd = connection.Release();
+    tcp_->HandleNewConnection(&parameters);
+  };
+  door.on_refusal = [this](const std::string& address, const std::string& reason) {
+    Posted::To(queue_.get(), [this, address, reason] { doorman_.NoteRefusal(address, reason); });
+  };
+  return door;
+}
+
+Door Server::Impl::UnixDoor(UniqueFd listener) {
+  Door door;
+  door.listener = std::move(listener);
+  door.on_connection = [this](int, UniqueFd connection) {
+    absl::StatusOr<UniqueFd> entered = peers_.Enter(std::move(connection));
+    if (!entered.ok()) {
+      LogWarning("a local connection is refused", {{"error", entered.status().message()}});
+      return;
+    }
+    grpc::AddInsecureChannelFromFd(server_.get(), entered->Release());
+  };
+  door.on_refusal = [](const std::string&, const std::string&) {};
+  return door;
 }
 
 bool Server::Impl::TakeEvent(gpr_timespec deadline) {
@@ -161,6 +251,11 @@ absl::Status Server::Impl::Run(const std::function<void()>& on_progress, absl::D
   absl::Status status = engine_->Flush();
   while (status.ok() && !stopping_) {
     TakeEvents(std::min(max_idle, engine_->NextDeadline() - engine_->now().mono));
+    if (engine_->now().wall >= renew_at_) {
+      if (absl::Status renewed = KeepCertificate(); !renewed.ok()) {
+        LogError("cannot renew the coordinator's certificate", {{"error", renewed.message()}});
+      }
+    }
     status = engine_->Flush();
     on_progress();
   }
@@ -187,6 +282,7 @@ void Server::Impl::EndCalls(const absl::Status& reason) {
 
 void Server::Impl::ShutDown() {
   if (queue_ == nullptr) return;
+  doors_.Stop();
   {
     const std::lock_guard lock(stop_mutex_);
     can_stop_ = false;
@@ -206,6 +302,7 @@ void Server::Impl::ShutDown() {
   void* tag = nullptr;
   bool ok = false;
   while (queue_->Next(&tag, &ok)) static_cast<Tag*>(tag)->Complete(ok);
+  if (!options_.socket.empty()) unlink(options_.socket.c_str());
   server_.reset();
   queue_.reset();
 }

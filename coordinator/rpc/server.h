@@ -13,12 +13,15 @@
 #include "absl/time/time.h"
 #include "common/endpoint.h"
 #include "coordinator/runtime/engine.h"
+#include "coordinator/trust/trust.h"
 
 namespace hpc::coordinator {
 
 struct ServerOptions {
-  std::optional<Endpoint> listen;                // TCP, in plain text; port 0: the kernel chooses
-  std::string socket;                            // path of a Unix socket, mode 0660; "": none
+  std::optional<Endpoint> listen;                // TCP; port 0: the kernel chooses
+  Trust* trust = nullptr;                        // who may come by TCP; null: anyone, in plain text
+  std::string socket;                            // path of a Unix socket; "": none
+  std::string admin_group;                       // of Unix; its members are admins there; "": none
   std::string state_dir;                         // as shown by GetStatus
   absl::Duration stop_grace = absl::Seconds(2);  // for calls to end when the server stops
 };

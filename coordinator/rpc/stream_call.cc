@@ -1,5 +1,6 @@
 #include "coordinator/rpc/stream_call.h"
 
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -34,7 +35,10 @@ void StreamCall::OnAccepted(bool ok) {
 
 void StreamCall::Open() {
   if (!host_->stopping.ok()) return Finish(host_->stopping);
-  auto source = method_->open(CallerOf(context_), request_);
+  const absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  if (!caller.ok()) return Finish(caller.status());
+  certificate = caller->serial;
+  auto source = method_->open(*caller, request_);
   request_.Clear();
   if (!source.ok()) return Finish(source.status());
   source_ = std::move(*source);

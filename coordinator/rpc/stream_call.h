@@ -40,6 +40,7 @@ using ByteSource = Source<grpc::ByteBuffer>;
 
 struct StreamMethod {
   using Writer = grpc::ServerAsyncWriter<grpc::ByteBuffer>;
+  const char* name;  // as in the access table
   std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Writer*, grpc::ServerCompletionQueue*,
                      void* tag)>
       accept;

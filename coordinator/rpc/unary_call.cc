@@ -1,5 +1,6 @@
 #include "coordinator/rpc/unary_call.h"
 
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -24,7 +25,9 @@ void UnaryCall::OnAccepted(bool ok) {
   }
   Accept(host_, method_);
   if (!host_->stopping.ok()) return Finish(host_->stopping);
-  method_->handle(CallerOf(context_), request_,
+  const absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  if (!caller.ok()) return Finish(caller.status());
+  method_->handle(*caller, request_,
                   [this](const absl::StatusOr<grpc::ByteBuffer>& response) { Finish(response); });
 }
 

@@ -23,6 +23,7 @@ using Reply = std::function<void(absl::StatusOr<Response>)>;
 
 struct UnaryMethod {
   using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
+  const char* name;  // as in the access table
   // Asks the generated service for the next call of this method.
   std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, Writer*, grpc::ServerCompletionQueue*,
                      void* tag)>

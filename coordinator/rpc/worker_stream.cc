@@ -20,7 +20,7 @@ using v1::WorkerMessage;
 void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) {
   WorkerMessage message;
   absl::Status status = Parse(bytes, &message);
-  if (status.ok()) status = session_ ? OnReport(message) : OnFirst(message);
+  if (status.ok()) status = session_ ? OnReport(message) : OnFirst(caller, message);
   if (status.ok()) return ReadNext();
   LogWarning("a worker's connection is closed",
              {{"peer", caller.peer},
@@ -31,12 +31,16 @@ void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
   Finish(status);
 }
 
-absl::Status WorkerStream::OnFirst(const WorkerMessage& message) {
+absl::Status WorkerStream::OnFirst(const Caller& caller, const WorkerMessage& message) {
   if (!message.has_hello()) {
     return absl::InvalidArgumentError("the first message of a worker must be its hello");
   }
   const v1::Hello& hello = message.hello();
   HPC_RETURN_IF_ERROR(CheckHello(hello));
+  if (caller.own_only && hello.node() != caller.user) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("this is the certificate of worker ", caller.user, ", not of ", hello.node()));
+  }
   HPC_RETURN_IF_ERROR(engine_->OnHello(FromProto(hello), this));
   session_ = Session{hello.node(), hello.incarnation()};
   return absl::OkStatus();
@@ -105,6 +109,11 @@ absl::Status WorkerStream::OnOutput(const WorkerMessage& message) {
 void WorkerStream::OnEndOfInput() {
   Disconnect(/*reset=*/true);
   Finish(absl::OkStatus());
+}
+
+void WorkerStream::Stop(const absl::Status& reason) {
+  Disconnect(/*reset=*/false);
+  Finish(reason);
 }
 
 void WorkerStream::Disconnect(bool reset) {

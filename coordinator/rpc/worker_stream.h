@@ -23,12 +23,13 @@ class WorkerStream final : public BidiCall, public NodeLink {
   void AckLog(const LogStreamId& stream, int64_t offset) override;
   void AckMetrics(const MetricOffset& offset) override;
   void Close(const absl::Status& reason) override;
+  void Stop(const absl::Status& reason) override;
 
  private:
   void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) override;
   void OnEndOfInput() override;
 
-  absl::Status OnFirst(const v1::WorkerMessage& message);
+  absl::Status OnFirst(const Caller& caller, const v1::WorkerMessage& message);
   absl::Status OnReport(const v1::WorkerMessage& message);
   absl::Status OnOutput(const v1::WorkerMessage& message);
   void Disconnect(bool reset);

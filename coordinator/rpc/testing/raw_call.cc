@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "coordinator/rpc/testing/test_server.h"
+
 namespace hpc::coordinator::testing {
 namespace {
 
@@ -25,8 +27,9 @@ std::string Flatten(const grpc::ByteBuffer& bytes) {
 
 }  // namespace
 
-RawAnswer RawCall(TestServer& server, const std::string& method, const std::string& request) {
-  grpc::GenericStub stub(server.channel());
+RawAnswer RawCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                  const std::string& request) {
+  grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
   const auto context = Context();
   const auto call = stub.PrepareCall(context.get(), method, &queue);

@@ -4,9 +4,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <memory>
 #include <string>
-
-#include "coordinator/rpc/testing/test_server.h"
 
 namespace hpc::coordinator::testing {
 
@@ -17,7 +16,8 @@ struct RawAnswer {
 
 // Sends one message and no more, takes the first answer if there is one, and the status. A call
 // that is not over by then is cancelled.
-RawAnswer RawCall(TestServer& server, const std::string& method, const std::string& request);
+RawAnswer RawCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                  const std::string& request);
 
 }  // namespace hpc::coordinator::testing
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "common/pki/authority.h"
 #include "common/status_matchers.h"
 #include "coordinator/store/sqlite_store.h"
 
@@ -29,7 +30,12 @@ ClusterOptions Patient() {
 
 }  // namespace
 
-TestServer::TestServer() { Start(); }
+TestServer::TestServer(bool secure) : secure_(secure) {
+  if (secure) {
+    EXPECT_OK(pki::Keyring::Create({dir_.File("keys"), "", ""}, absl::Now()));
+  }
+  Start();
+}
 
 void TestServer::Start() {
   store_ = OrDie(OpenSqliteStore(dir_.File("hpc.db")));
@@ -39,6 +45,15 @@ void TestServer::Start() {
   engine_ = std::make_unique<Engine>(Patient(), *snapshot, &clock_, store_.get(), logs_.get(),
                                      &wake_sender_);
   ServerOptions options;
+  if (secure_) {
+    absl::StatusOr<pki::Keyring> keyring =
+        pki::Keyring::Load({dir_.File("keys"), "", ""}, absl::Now());
+    EXPECT_OK(keyring);
+    const absl::StatusOr<TrustSnapshot> known = store_->LoadTrust();
+    EXPECT_OK(known);
+    trust_ = std::make_unique<Trust>(*std::move(keyring), *known);
+    options.trust = trust_.get();
+  }
   options.listen = Endpoint{.host = "127.0.0.1", .port = 0};
   options.socket = dir_.File("sock");
   options.state_dir = dir_.path();
@@ -53,12 +68,25 @@ void TestServer::Start() {
   cluster_ = v1::Cluster::NewStub(channel_);
 }
 
+std::shared_ptr<grpc::Channel> TestServer::TlsChannel(const std::string& key,
+                                                      const std::string& certificate) {
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = trust_->keyring.TrustedPem(absl::Now());
+  options.pem_private_key = key;
+  options.pem_cert_chain = certificate;
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetSslTargetNameOverride(std::string(pki::kCoordinatorHost));
+  return grpc::CreateCustomChannel(tcp(), grpc::SslCredentials(options), arguments);
+}
+
 absl::Status TestServer::Stop() {
   if (!thread_.joinable()) return ended_;
   server_->RequestStop();
   thread_.join();
   server_.reset();
   engine_.reset();
+  trust_.reset();
   logs_.reset();
   store_.reset();
   return ended_;

@@ -34,7 +34,8 @@ class RecordingWakeSender final : public WakeSender {
 
 class TestServer {
  public:
-  TestServer();
+  // With `secure` it speaks TLS on its loopback port, and has an authority of its own.
+  explicit TestServer(bool secure = false);
   ~TestServer() { Stop().IgnoreError(); }
 
   // Ends the coordinator as SIGTERM does; the status is what Run returned.
@@ -51,12 +52,18 @@ class TestServer {
   v1::Cluster::Stub& cluster() { return *cluster_; }
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
 
+  Trust& trust() { return *trust_; }
+  // A channel to the loopback port that shows this key and certificate, both PEM; "": none.
+  std::shared_ptr<grpc::Channel> TlsChannel(const std::string& key, const std::string& certificate);
+
  private:
   TempDir dir_;
+  const bool secure_;
   RealClock clock_;
   RecordingWakeSender wake_sender_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<LogStore> logs_;
+  std::unique_ptr<Trust> trust_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Server> server_;
   std::thread thread_;

@@ -1,0 +1,164 @@
+#include "coordinator/rpc/accept_loop.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/log.h"
+#include "coordinator/rpc/client_hello.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr absl::Duration kOpeningTimeout = absl::Seconds(10);
+constexpr size_t kMaxWaiting = 1024;
+// A PC needs one connection, a person a few a second.
+constexpr RateLimit kConnections = {.burst = 200, .each = absl::Milliseconds(10)};
+constexpr RateLimit kToldRefusals = {.burst = 10, .each = absl::Seconds(6)};
+// TLS alert: fatal, protocol_version.
+constexpr std::array<unsigned char, 7> kVersionAlert = {0x15, 3, 3, 0, 2, 2, 70};
+
+// "" for a Unix socket.
+std::string AddressOf(const sockaddr_storage& peer) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (peer.ss_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(peer).sin_addr, text.data(),
+              text.size());
+  } else if (peer.ss_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr, text.data(),
+              text.size());
+  }
+  return text.data();
+}
+
+bool IsLoopback(const std::string& address) {
+  return address.empty() || address == "::1" || absl::StartsWith(address, "127.") ||
+         absl::StartsWith(address, "::ffff:127.");
+}
+
+}  // namespace
+
+AcceptLoop::AcceptLoop()
+    : connections_(kConnections),
+      refusals_(kToldRefusals),
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void AcceptLoop::Stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  if (write(stop_.get(), &one, sizeof(one)) < 0) LogError("cannot end the accept loop");
+  thread_.join();
+  doors_.clear();
+  waiting_.clear();
+}
+
+void AcceptLoop::Add(Door door) { doors_.push_back(std::move(door)); }
+
+void AcceptLoop::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void AcceptLoop::Run() {
+  const RealClock clock;
+  while (true) {
+    std::vector<pollfd> polled = {{stop_.get(), POLLIN, 0}};
+    for (const Door& door : doors_) polled.push_back({door.listener.get(), POLLIN, 0});
+    for (const Caller& caller : waiting_) polled.push_back({caller.fd.get(), POLLIN, 0});
+    poll(polled.data(), polled.size(), NextTimeout(clock.Get().mono));
+    if (polled[0].revents != 0) return;
+    const MonoTime now = clock.Get().mono;
+    auto ready = polled.begin() + 1 + static_cast<ptrdiff_t>(doors_.size());
+    for (auto caller = waiting_.begin(); caller != waiting_.end(); ++ready) {
+      const bool done = (ready->revents != 0 || caller->deadline <= now) && Judge(&*caller, now);
+      caller = done ? waiting_.erase(caller) : std::next(caller);
+    }
+    for (size_t i = 0; i < doors_.size(); ++i) {
+      if (polled[i + 1].revents != 0) Accept(doors_[i]);
+    }
+  }
+}
+
+int AcceptLoop::NextTimeout(MonoTime now) const {
+  if (waiting_.empty()) return -1;
+  // They wait in the order in which they came.
+  return static_cast<int>(
+             std::max<int64_t>(0, absl::ToInt64Milliseconds(waiting_.front().deadline - now))) +
+         1;
+}
+
+void AcceptLoop::Accept(const Door& door) {
+  const MonoTime now = RealClock().Get().mono;
+  while (true) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    UniqueFd fd(accept4(door.listener.get(), reinterpret_cast<sockaddr*>(&peer), &size,
+                        SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.ok()) {
+      if (errno == EMFILE || errno == ENFILE) {
+        // The caller stays in the queue; without a pause this would spin.
+        LogError("no descriptors are left for a connection");
+        poll(nullptr, 0, 100);
+      }
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return;
+    }
+    const std::string address = AddressOf(peer);
+    if (!IsLoopback(address) && !connections_.Allow(address, now)) {
+      if (refusals_.Allow(address, now)) door.on_refusal(address, "too many connections");
+      continue;
+    }
+    if (!address.empty()) {
+      const int on = 1;
+      setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+    if (!door.tls) {
+      door.on_connection(door.listener.get(), std::move(fd));
+      continue;
+    }
+    // The longest wait makes room.
+    if (waiting_.size() >= kMaxWaiting) waiting_.pop_front();
+    waiting_.push_back({&door, std::move(fd), address, now + kOpeningTimeout});
+  }
+}
+
+bool AcceptLoop::Judge(Caller* caller, MonoTime now) {
+  std::string bytes(kMaxOpening, '\0');
+  const ssize_t got = recv(caller->fd.get(), bytes.data(), bytes.size(), MSG_PEEK);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return true;  // it has gone
+  const auto refuse = [&](const char* reason) {
+    if (refusals_.Allow(caller->address, now)) caller->door->on_refusal(caller->address, reason);
+    return true;
+  };
+  switch (ClassifyOpening(absl::string_view(bytes.data(), got < 0 ? 0 : got))) {
+    case Opening::kTls13: {
+      const int any = 1;
+      setsockopt(caller->fd.get(), SOL_SOCKET, SO_RCVLOWAT, &any, sizeof(any));
+      caller->door->on_connection(caller->door->listener.get(), std::move(caller->fd));
+      return true;
+    }
+    case Opening::kOldTls:
+      send(caller->fd.get(), kVersionAlert.data(), kVersionAlert.size(), MSG_NOSIGNAL);
+      return refuse("it offers no TLS 1.3, only an older version");
+    case Opening::kNotTls:
+      return refuse("it speaks no TLS: plain text is not answered here");
+    case Opening::kIncomplete:
+      break;
+  }
+  if (caller->deadline <= now) return refuse("it said nothing that could be understood in time");
+  // Wake up for more than has been seen.
+  const int more = static_cast<int>(std::max<ssize_t>(got, 0)) + 1;
+  setsockopt(caller->fd.get(), SOL_SOCKET, SO_RCVLOWAT, &more, sizeof(more));
+  return false;
+}
+
+}  // namespace hpc::coordinator

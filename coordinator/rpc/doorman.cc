@@ -1,0 +1,150 @@
+#include "coordinator/rpc/doorman.h"
+
+#include <grp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/pki/verify.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "coordinator/core/event_kinds.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr RateLimit kTold = {.burst = 10, .each = absl::Seconds(6)};
+constexpr size_t kMaxVerified = 4096;
+
+std::optional<gid_t> GroupId(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  std::array<char, 16384> buffer{};
+  group entry{};
+  group* found = nullptr;
+  getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) return std::nullopt;
+  return entry.gr_gid;
+}
+
+std::string Property(const grpc::ServerContext& context, const char* name) {
+  const auto values = context.auth_context()->FindPropertyValues(name);
+  return values.empty() ? "" : std::string(values[0].data(), values[0].size());
+}
+
+Standing StandingOf(pki::Role role) {
+  switch (role) {
+    case pki::Role::kAdmin:
+      return Standing::kAdmin;
+    case pki::Role::kUser:
+      return Standing::kUser;
+    case pki::Role::kWorker:
+      return Standing::kWorker;
+    case pki::Role::kCoordinator:
+      break;
+  }
+  return Standing::kNobody;
+}
+
+}  // namespace
+
+Doorman::Doorman(Engine* engine, const Trust* trust, const PeerBook* peers,
+                 const std::string& admin_group)
+    : engine_(engine),
+      trust_(trust),
+      peers_(peers),
+      admin_gid_(GroupId(admin_group)),
+      told_(kTold) {}
+
+absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerContext& context) {
+  absl::StatusOr<Caller> caller = Identify(context);
+  if (!caller.ok()) {
+    NoteRefusal(DescribePeer(context.peer()),
+                absl::StrCat(method, ": ", caller.status().message()));
+    return caller;
+  }
+  const Grant grant = GrantOf(method, caller->standing);
+  if (grant == Grant::kNo) {
+    const absl::Status refusal = Refusal(method, caller->standing);
+    NoteRefusal(caller->user.empty() ? caller->peer
+                                     : absl::StrCat(StandingName(caller->standing), " ",
+                                                    caller->user, " from ", caller->peer),
+                std::string(refusal.message()));
+    return refusal;
+  }
+  caller->own_only = grant == Grant::kOwn;
+  return caller;
+}
+
+void Doorman::NoteRefusal(const std::string& peer, const std::string& what) {
+  if (!told_.Allow(peer, engine_->now().mono)) {
+    ++untold_;
+    return;
+  }
+  std::string text = absl::StrCat(peer, ": ", ToValidUtf8(what));
+  if (untold_ > 0) absl::StrAppend(&text, " (", untold_, " more refusals were not written down)");
+  untold_ = 0;
+  engine_->NoteSecurity({event::kSecurityRefused, std::move(text), Severity::kWarning});
+}
+
+absl::StatusOr<Caller> Doorman::Identify(const grpc::ServerContext& context) {
+  const std::string name = context.peer();
+  if (const std::optional<PeerCredentials> local = peers_->Find(name)) return OfLocal(*local);
+  const std::string peer = DescribePeer(name);
+  if (trust_ != nullptr) return OfCertificate(context, peer);
+  Caller anyone;
+  anyone.standing = Standing::kAnyone;
+  anyone.peer = peer;
+  return anyone;
+}
+
+Caller Doorman::OfLocal(const PeerCredentials& peer) const {
+  Caller caller;
+  caller.user = peer.account;
+  caller.peer = "this machine";
+  const bool in_group = admin_gid_ && std::find(peer.groups.begin(), peer.groups.end(),
+                                                *admin_gid_) != peer.groups.end();
+  const bool admin = peer.uid == 0 || peer.uid == geteuid() || in_group;
+  caller.standing = admin ? Standing::kAdmin : Standing::kUser;
+  return caller;
+}
+
+absl::StatusOr<Caller> Doorman::OfCertificate(const grpc::ServerContext& context,
+                                              std::string peer) {
+  Caller caller;
+  caller.peer = std::move(peer);
+  const std::string pem = Property(context, "x509_pem_cert");
+  if (pem.empty()) return caller;
+  HPC_ASSIGN_OR_RETURN(const Verified verified, Verify(pem, engine_->now().wall));
+  HPC_RETURN_IF_ERROR(trust_->roster.CheckNotRevoked(verified.serial));
+  caller.standing = StandingOf(verified.identity.role);
+  caller.user = verified.identity.name;
+  caller.serial = verified.serial;
+  caller.expires_at = verified.not_after;
+  return caller;
+}
+
+absl::StatusOr<Doorman::Verified> Doorman::Verify(const std::string& pem, absl::Time now) {
+  if (now >= verified_until_ || verified_.size() >= kMaxVerified) {
+    verified_.clear();
+    verified_until_ = trust_->keyring.TrustedUntil(now);
+  }
+  const auto known = verified_.find(pem);
+  if (known != verified_.end() && known->second.not_before <= now &&
+      now < known->second.not_after) {
+    return known->second;
+  }
+  absl::StatusOr<pki::Certificate> certificate = pki::Certificate::FromPem(pem);
+  if (!certificate.ok()) return absl::UnauthenticatedError(certificate.status().message());
+  HPC_ASSIGN_OR_RETURN(
+      const pki::Identity identity,
+      pki::Verify(*certificate, {}, trust_->keyring.Trusted(now), pki::Use::kClient, now));
+  const Verified verified = {identity, certificate->Serial(), certificate->not_before(),
+                             certificate->not_after()};
+  verified_[pem] = verified;
+  return verified;
+}
+
+}  // namespace hpc::coordinator
