@@ -20,6 +20,7 @@ struct Endpoint {
 
   // What gRPC understands: "unix:/run/hpc/coordinator.sock", "10.0.0.1:7077".
   std::string ToString() const;
+  bool operator==(const Endpoint&) const = default;
   // A loopback address or a Unix socket: reachable from this machine only.
   bool IsLocal() const;
 };

@@ -11,6 +11,7 @@
 namespace hpc::member {
 namespace {
 
+constexpr size_t kMaxAddresses = 8;
 constexpr absl::string_view kNothingChanged = "Nothing was changed here";
 
 bool Has(const std::vector<pki::Certificate>& authorities, absl::string_view public_key_hash) {
@@ -115,6 +116,14 @@ absl::Status CheckUsable(const pki::Membership& membership, absl::Time now,
   return WrongClock(now, now < by_coordinator
                              ? absl::StrCat(HumanDuration(by_coordinator - now), " in the past")
                              : absl::StrCat(HumanDuration(now - by_coordinator), " in the future"));
+}
+
+std::vector<Endpoint> AnsweredFirst(const Endpoint& answered, const std::vector<Endpoint>& known) {
+  std::vector<Endpoint> all = {answered};
+  for (const Endpoint& one : known) {
+    if (one != answered && all.size() < kMaxAddresses) all.push_back(one);
+  }
+  return all;
 }
 
 bool KnowsAll(const pki::Membership& membership, absl::string_view shown) {

@@ -3,11 +3,13 @@
 #define HPC_MEMBER_ADMISSION_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/endpoint.h"
 #include "common/pki/certificate.h"
 #include "common/pki/identity.h"
 #include "common/pki/join_token.h"
@@ -44,6 +46,10 @@ absl::StatusOr<pki::Membership> Accept(const pki::PrivateKey& key, const pki::Id
 // differs too much from the coordinator's; says by how much.
 absl::Status CheckUsable(const pki::Membership& membership, absl::Time now,
                          absl::Time by_coordinator);
+
+// What to remember of the coordinator's addresses: the one that answered, then the others that are
+// known, at most 8.
+std::vector<Endpoint> AnsweredFirst(const Endpoint& answered, const std::vector<Endpoint>& known);
 
 // Whether the authorities of all certificates that a coordinator showed (PEM) are known. If not, it
 // has a new one, and the member's certificate is to be renewed.

@@ -144,6 +144,13 @@ TEST(CheckUsableTest, SaysHowWrongTheClockIs) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1 d 6 h in the future")));
 }
 
+TEST(AnsweredFirstTest, KeepsTheOthersBehind) {
+  const Endpoint a = *ParseEndpoint("10.0.0.1:1"), b = *ParseEndpoint("10.0.0.2:2");
+  EXPECT_EQ(AnsweredFirst(b, {a, b}), (std::vector<Endpoint>{b, a}));
+  EXPECT_EQ(AnsweredFirst(b, {a}), (std::vector<Endpoint>{b, a}));
+  EXPECT_EQ(AnsweredFirst(b, std::vector<Endpoint>(20, a)).size(), 8u);
+}
+
 TEST(KnowsAllTest, NoticesANewAuthority) {
   const Cluster cluster;
   const pki::Authority next = *pki::Authority::Create(kCluster, kNow);

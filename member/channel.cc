@@ -1,11 +1,25 @@
 #include "member/channel.h"
 
+#include <grpc/support/log.h>
+
+#include <cstdlib>
+
 #include "common/pki/authority.h"
 
 namespace hpc::member {
+namespace {
+
+// gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+}  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Security& security,
                                            grpc::ChannelArguments arguments) {
+  [[maybe_unused]] static const bool silenced = (SilenceGrpc(), true);
   // The coordinator is in the same house: a proxy set for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   if (endpoint.is_unix || !security.is_tls()) {

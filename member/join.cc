@@ -1,7 +1,5 @@
 #include "member/join.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "common/pki/private_key.h"
 #include "common/pki/probe.h"
@@ -44,13 +42,6 @@ absl::StatusOr<v1::JoinResponse> CallJoin(const FoundCoordinator& found,
                                    called.message()));
 }
 
-// The address that answered goes first.
-std::vector<Endpoint> Ordered(std::vector<Endpoint> addresses, const Endpoint& answered) {
-  std::stable_partition(addresses.begin(), addresses.end(),
-                        [&](const Endpoint& one) { return one.ToString() == answered.ToString(); });
-  return addresses;
-}
-
 }  // namespace
 
 absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
@@ -77,7 +68,7 @@ absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name
                        Accept(key, {coordinator.cluster, token.role, name},
                               {response.certificate(), response.authorities()}));
   HPC_RETURN_IF_ERROR(CheckUsable(membership, now, absl::FromUnixMicros(response.now_us())));
-  membership.addresses = Ordered(token.addresses, found.address);
+  membership.addresses = AnsweredFirst(found.address, token.addresses);
   HPC_RETURN_IF_ERROR(pki::SaveMembership(folder, membership));
   HPC_ASSIGN_OR_RETURN(pki::Holder holder, pki::HolderOf(membership));
   return Joined{std::move(holder), found.address, found.passed_over};
@@ -100,6 +91,11 @@ absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
       Accept(key, holder.identity, {response.certificate(), response.authorities()}));
   renewed.addresses = membership.addresses;
   return renewed;
+}
+
+absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
+                                      const Endpoint& coordinator, absl::Duration timeout) {
+  return Renew(membership, MakeChannel(coordinator, Security::Of(membership)), timeout);
 }
 
 }  // namespace hpc::member

@@ -36,6 +36,9 @@ absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name
 absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
                                       const std::shared_ptr<grpc::Channel>& channel,
                                       absl::Duration timeout);
+// The same on a channel of its own.
+absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
+                                      const Endpoint& coordinator, absl::Duration timeout);
 
 }  // namespace hpc::member
 

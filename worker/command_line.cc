@@ -21,13 +21,6 @@ struct Typed {
   std::string coordinator, level = "info", reclaim_for, grace;
 };
 
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "";
-  const std::string full = name;
-  return full.substr(0, full.find('.'));
-}
-
 // The folder of this program's file.
 std::filesystem::path ProgramDir() {
   std::error_code ignored;
@@ -43,15 +36,17 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
     app->add_flag(name, value, help)->envname(env)->group(group);
   };
   option("--coordinator", typed->coordinator, "HPC_WORKER_COORDINATOR",
-         "Where the coordinator listens: ADDR:PORT or unix:PATH");
-  option("--name", out->name, "HPC_WORKER_NAME", "This node's name (default: the host name)");
+         "Where the coordinator listens: ADDR:PORT or unix:PATH (default: where this PC joined)");
+  option("--name", out->name, "HPC_WORKER_NAME",
+         "This node's name (default: as it joined; the host name to join)");
   option("--address", out->address, "HPC_WORKER_ADDRESS",
          "IP address that other nodes reach this PC at (default: the one that traffic to the "
          "coordinator leaves from)");
   option("--cpu-slots", out->cpu_slots, "HPC_WORKER_CPU_SLOTS",
          "Ranks to take at a time where there is no GPU (default: 1)");
   flag("--insecure", out->insecure, "HPC_WORKER_INSECURE",
-       "Speak plain text over TCP: anybody on the network can read it and pose as the coordinator");
+       "Speak plain text to a coordinator on this machine's loopback address: every account here "
+       "can pose as it");
   option("--power-command", out->power_command, "HPC_WORKER_POWER_COMMAND",
          "Shell command that puts the PC to sleep (default: logind's suspend)");
   flag("--wake-hook-known", out->wake_hook_known, "HPC_WORKER_WAKE_HOOK_KNOWN",
@@ -66,6 +61,14 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
          "Write 'ready name=... address=...' to this descriptor once connected");
   option("--log-level", typed->level, "HPC_WORKER_LOG_LEVEL",
          "debug, info, warning or error (default: info)");
+}
+
+void AddJoin(CLI::App* app, CommandLine* out) {
+  CLI::App* join = app->add_subcommand(
+      "join", "Make this PC a member of a cluster, with a token of 'hpcctl token create'");
+  join->add_option("TOKEN", out->token, "The line that 'hpcctl token create' printed")->required();
+  join->callback([out] { out->command = CommandLine::Command::kJoin; });
+  join->fallthrough();
 }
 
 void AddOwnerCommands(CLI::App* app, CommandLine* out, Typed* typed) {
@@ -91,7 +94,7 @@ absl::Status Explain(const CLI::ParseError& error, int argc, const char* const* 
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.empty() || word[0] == '-') continue;
-    const std::string meant = Nearest(word, {"reclaim", "lend", "status"});
+    const std::string meant = Nearest(word, {"join", "reclaim", "lend", "status"});
     if (!meant.empty() && meant != word && what.find(word) != std::string::npos) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no command '", word, "'; did you mean '", meant, "'?"));
@@ -112,22 +115,24 @@ absl::Status FinishOwner(const Typed& typed, CommandLine* out) {
   return CheckText("--reason", out->reason);
 }
 
+absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
+  if (!typed.coordinator.empty()) {
+    HPC_ASSIGN_OR_RETURN(out->coordinator, ParseEndpoint(typed.coordinator));
+  }
+  if (!out->insecure) return absl::OkStatus();
+  if (!out->coordinator) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--insecure needs the coordinator's name: --coordinator 127.0.0.1:", kDefaultPort));
+  }
+  if (out->coordinator->IsLocal()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--insecure is for a coordinator on this machine, and ", out->coordinator->ToString(),
+      " is not: anybody on the network could pose as it and run programs here. Make this PC a "
+      "member instead: 'hpcctl token create' there, 'hpc-worker join TOKEN' here"));
+}
+
 absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
-  if (typed.coordinator.empty()) {
-    return absl::InvalidArgumentError(
-        "--coordinator is missing: name the coordinator as ADDR:PORT or unix:PATH");
-  }
-  HPC_ASSIGN_OR_RETURN(out->coordinator, ParseEndpoint(typed.coordinator));
-  if (!out->coordinator.is_unix && !out->insecure) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the connection to ", out->coordinator.ToString(),
-                     " would be plain text; say --insecure if that is meant"));
-  }
-  if (out->name.empty()) out->name = HostName();
-  if (const absl::Status name = CheckNodeName(out->name); !name.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(name.message()), "; choose another with --name"));
-  }
+  HPC_RETURN_IF_ERROR(FinishCoordinator(typed, out));
   if (!out->address.empty()) {
     const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), out->address);
     if (!own.ok()) {
@@ -167,6 +172,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
                  "Where the worker keeps its files (default: /var/lib/hpc-worker)")
       ->envname("HPC_WORKER_STATE_DIR");
   AddDaemonOptions(&app, &out, &typed);
+  AddJoin(&app, &out);
   AddOwnerCommands(&app, &out, &typed);
   AddTomlConfig(&app);
   app.require_subcommand(0, 1);

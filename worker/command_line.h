@@ -13,14 +13,14 @@
 namespace hpc::worker {
 
 struct CommandLine {
-  enum class Command { kDaemon, kReclaim, kLend, kStatus };
+  enum class Command { kDaemon, kJoin, kReclaim, kLend, kStatus };
   Command command = Command::kDaemon;
   std::string state_dir = "/var/lib/hpc-worker";
 
   // ---- the daemon
-  Endpoint coordinator;
-  std::string name;     // of the node
-  std::string address;  // "": the source address towards the coordinator
+  std::optional<Endpoint> coordinator;  // unset: where the membership says
+  std::string name;                     // of the node; "": the membership's, else the host's
+  std::string address;                  // "": the source address towards the coordinator
   int cpu_slots = 1;
   bool insecure = false;
   int ready_fd = -1;
@@ -30,6 +30,9 @@ struct CommandLine {
   std::string supervisor;
   std::string hpc_py_dir;
   LogLevel log_level = LogLevel::kInfo;
+
+  // ---- join; also `name`
+  std::string token;
 
   // ---- the owner's commands
   std::optional<absl::Duration> reclaim_for;  // unset: until lent

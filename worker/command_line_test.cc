@@ -47,7 +47,6 @@ TEST(CommandLineTest, ASocketPathThatTheKernelDoesNotTakeIsRefused) {
 TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   const auto line = Parse({"--coordinator",
                            "10.0.0.1:7077",
-                           "--insecure",
                            "--state-dir",
                            "/var/x",
                            "--name",
@@ -70,7 +69,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "debug"});
   ASSERT_OK(line);
   EXPECT_EQ(line->command, Command::kDaemon);
-  EXPECT_EQ(line->coordinator.ToString(), "10.0.0.1:7077");
+  EXPECT_EQ(line->coordinator->ToString(), "10.0.0.1:7077");
   EXPECT_EQ(line->state_dir, "/var/x");
   EXPECT_EQ(line->name, "pc7");
   EXPECT_EQ(line->address, "127.0.0.7");
@@ -83,25 +82,36 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_EQ(line->log_level, LogLevel::kDebug);
 }
 
-TEST(CommandLineTest, PlainTextOverTcpMustBeMeant) {
-  EXPECT_THAT(Parse({"--coordinator", "10.0.0.1:7077"}),
+TEST(CommandLineTest, PlainTextIsForThisMachineOnly) {
+  EXPECT_THAT(Parse({"--coordinator", "10.0.0.1:7077", "--insecure"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("10.0.0.1:7077"), HasSubstr("--insecure"))));
+                       AllOf(HasSubstr("10.0.0.1:7077"), HasSubstr("hpc-worker join"))));
+  EXPECT_THAT(Parse({"--insecure"}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              HasSubstr("--coordinator 127.0.0.1:7077")));
+  EXPECT_OK(Parse({"--coordinator", "127.0.0.1:1", "--insecure", "--supervisor", "/bin/true"}));
   EXPECT_OK(ParseDaemon({}));
 }
 
-TEST(CommandLineTest, TheNameIsTheHostsUnlessGiven) {
-  const auto line = Parse({"--coordinator", "unix:/x", "--supervisor", "/bin/true"});
+TEST(CommandLineTest, AMemberNeedsNeitherCoordinatorNorName) {
+  const auto line = Parse({"--supervisor", "/bin/true"});
   ASSERT_OK(line);
-  EXPECT_NE(line->name, "");
-  EXPECT_EQ(line->name.find('.'), std::string::npos);
+  EXPECT_FALSE(line->coordinator.has_value());
+  EXPECT_EQ(line->name, "");
+}
+
+TEST(CommandLineTest, JoiningTakesATokenAndAName) {
+  const auto line = Parse({"join", "hpc1-abc", "--name", "pc1", "--state-dir", "/x"});
+  ASSERT_OK(line);
+  EXPECT_EQ(line->command, Command::kJoin);
+  EXPECT_EQ(line->token, "hpc1-abc");
+  EXPECT_EQ(line->name, "pc1");
+  EXPECT_EQ(line->state_dir, "/x");
 }
 
 TEST(CommandLineTest, NamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> bad = {
-      {{}, "--coordinator is missing"},
+      {{"join"}, "TOKEN is required"},
       {{"--coordinator", "unix:/x", "--supervisor", "/no/such"}, "'/no/such' cannot be executed"},
-      {{"--coordinator", "unix:/x", "--name", "a b"}, "choose another with --name"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "0"}, "--cpu-slots 0"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "many"}, "many"},
       {{"--coordinator", "unix:/x", "--log-level", "loud"}, "--log-level 'loud'"},

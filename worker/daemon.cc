@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -27,7 +28,10 @@
 #include "worker/runtime/control_server.h"
 #include "worker/runtime/coordinator_link.h"
 #include "worker/runtime/engine.h"
+#include "worker/runtime/enrolment.h"
 #include "worker/runtime/event_loop.h"
+#include "worker/runtime/route.h"
+#include "worker/way.h"
 
 namespace hpc::worker {
 namespace {
@@ -54,12 +58,13 @@ std::vector<std::string> OwnEnvironment() {
   return env;
 }
 
-EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir) {
+EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
+                          const std::string& node, Route* route) {
   EngineOptions options;
-  options.node = command.name;
+  options.node = node;
   options.incarnation = RandomNumber();
   options.state_dir = state_dir.path();
-  options.coordinator = command.coordinator;
+  options.route = route;
   options.address = command.address;
   options.supervisor_program = command.supervisor;
   options.hpc_py_dir = command.hpc_py_dir;
@@ -94,12 +99,12 @@ void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
   });
 }
 
-void WarnIfPlain(const Endpoint& coordinator) {
-  if (coordinator.is_unix) return;
+void WarnIfPlain(const Route& route) {
+  if (route.next().is_unix || route.security().is_tls()) return;
   LogWarning(
-      "INSECURE: the connection to the coordinator is plain text; anybody on the network can read "
-      "it, and pose as the coordinator and run programs here",
-      {{"coordinator", coordinator.ToString()}});
+      "INSECURE: the connection to the coordinator is plain text; every account of this machine "
+      "can pose as the coordinator and run programs here",
+      {{"coordinator", route.next().ToString()}});
 }
 
 }  // namespace
@@ -108,7 +113,11 @@ absl::Status RunDaemon(const CommandLine& command) {
   SetLogLevel(command.log_level);
   const UniqueFd signals = TakeSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
-  WarnIfPlain(command.coordinator);
+  const std::string identity = state_dir.File(kIdentityFolder);
+  const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(identity);
+  HPC_ASSIGN_OR_RETURN(const Way way, ChooseWay(command, membership));
+  Route route(way.addresses, way.security);
+  WarnIfPlain(route);
   if (command.hpc_py_dir.empty()) {
     LogWarning("hpc.py was not found: ranks cannot import it; name its folder with --hpc-py");
   }
@@ -119,12 +128,15 @@ absl::Status RunDaemon(const CommandLine& command) {
   const auto devices = MakeDeviceProbe(command.cpu_slots);
   const auto python = MakePythonProbe();
   PowerCommand power(command.power_command);
-  const auto link = MakeCoordinatorLink(&loop, command.coordinator);
-  Engine engine(&loop, MakeOptions(command, state_dir),
+  std::optional<Enrolment> enrolment;
+  if (route.security().is_tls()) enrolment.emplace(&loop, &route, identity, *membership);
+  const auto link = MakeCoordinatorLink(&loop, &route);
+  Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route),
                 {host.get(), devices.get(), python.get(), &power}, link.get());
-  engine.OnFirstWelcome([&](const std::string& address) {
-    NotifyReadyFd(command.ready_fd,
-                  absl::StrCat("ready name=", command.name, " address=", address));
+  engine.SetOnWelcome([&, ready_fd = command.ready_fd](const std::string& address) mutable {
+    NotifyReadyFd(std::exchange(ready_fd, -1),
+                  absl::StrCat("ready name=", way.node, " address=", address));
+    if (enrolment) enrolment->OnConnected(clock.Get().wall);
   });
   HPC_RETURN_IF_ERROR(engine.Start());
   HPC_ASSIGN_OR_RETURN(const auto control, ControlServer::Listen(&loop, state_dir.path(), &engine));
@@ -132,9 +144,9 @@ absl::Status RunDaemon(const CommandLine& command) {
   WatchSignals(&loop, signals.get(), &engine);
   StartWatchdog(&loop);
   LogInfo("worker is running", {{"version", Version()},
-                                {"node", command.name},
+                                {"node", way.node},
                                 {"state_dir", state_dir.path()},
-                                {"coordinator", command.coordinator.ToString()}});
+                                {"coordinator", route.next().ToString()}});
   NotifySystemd("READY=1");
   loop.Run();
   loop.Remove(signals.get());

@@ -1,9 +1,12 @@
-// hpc-worker: the daemon of a PC, and its owner's commands to it.
+// hpc-worker: the daemon of a PC, how the PC joins a cluster, and its owner's commands to it.
 #include <cstdio>
 #include <string>
 
+#include "common/clock.h"
+#include "common/pki/join_token.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
+#include "worker/join_command.h"
 #include "worker/owner_command.h"
 
 int main(int argc, char** argv) {
@@ -13,11 +16,14 @@ int main(int argc, char** argv) {
     std::printf("%s\n", std::string(command.status().message()).c_str());
     return 0;
   }
+  hpc::pki::HideTokens(argc, argv);
   absl::Status status = command.status();
   if (status.ok() && command->command == CommandLine::Command::kDaemon) {
     status = hpc::worker::RunDaemon(*command);
   } else if (status.ok()) {
-    const auto text = hpc::worker::RunOwnerCommand(*command);
+    const auto text = command->command == CommandLine::Command::kJoin
+                          ? hpc::worker::RunJoinCommand(*command, hpc::RealClock().Get().wall)
+                          : hpc::worker::RunOwnerCommand(*command);
     if (text.ok()) std::fputs(text->c_str(), stdout);
     status = text.status();
   }

@@ -36,7 +36,7 @@ json Describe(const Engine& engine, Now now) {
   const Yield& yield = agent.yield();
   json out = {{"ok", true},
               {"node", engine.options().node},
-              {"coordinator", engine.options().coordinator.ToString()},
+              {"coordinator", engine.options().route->next().ToString()},
               {"connected", agent.connection().connected()},
               {"problem", ToValidUtf8(agent.connection().problem())},
               {"reclaimed", yield.reclaimed()},

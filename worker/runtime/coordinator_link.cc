@@ -9,7 +9,11 @@
 #include <utility>
 
 #include "absl/strings/strip.h"
+#include "common/clock.h"
+#include "common/pki/probe.h"
 #include "hpc/v1/worker.grpc.pb.h"
+#include "member/channel.h"
+#include "member/find_coordinator.h"
 #include "worker/runtime/convert.h"
 
 namespace hpc::worker {
@@ -24,17 +28,23 @@ constexpr int kConnectMs = 5'000;
 // A Prepare carries the command: up to 10 MB of arguments and as much environment.
 constexpr int kMaxMessageBytes = 64 << 20;
 
-std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint) {
+// Of a coordinator that cannot be reached over TLS; with kConnectMs less than
+// Connection::kConnectTimeout.
+constexpr absl::Duration kProbeTime = absl::Seconds(2);
+
+grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTransportTimeoutMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return arguments;
+}
+
+absl::StatusOr<std::vector<pki::Certificate>> Probe(const Endpoint& endpoint) {
+  return pki::FetchCertificates(endpoint, kProbeTime);
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -50,12 +60,18 @@ absl::Status FromGrpc(const grpc::Status& status) {
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   struct Handlers {
-    std::function<void(v1::CoordinatorMessage)> on_message;  // on the queue's thread
-    std::function<void(grpc::Status)> on_closed;
+    // On the queue's thread.
+    std::function<void(const std::string& certificates)> on_shown;  // before the first message
+    std::function<void(v1::CoordinatorMessage)> on_message;
+    std::function<void(const absl::Status&)> on_closed;
   };
 
-  Stream(const Endpoint& endpoint, grpc::CompletionQueue* queue, Handlers handlers)
-      : stub_(v1::Worker::NewStub(MakeChannel(endpoint))), handlers_(std::move(handlers)) {
+  Stream(const Endpoint& endpoint, const member::Security& security, grpc::CompletionQueue* queue,
+         Handlers handlers)
+      : endpoint_(endpoint),
+        authorities_(endpoint.is_unix ? "" : security.authorities),
+        stub_(v1::Worker::NewStub(member::MakeChannel(endpoint, security, Arguments()))),
+        handlers_(std::move(handlers)) {
     call_ = stub_->PrepareAsyncConnect(&context_, queue);
   }
 
@@ -103,6 +119,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   void OnRead(bool ok) {
     if (ok) {
+      if (!std::exchange(answered_, true)) handlers_.on_shown(member::ShownOn(context_));
       handlers_.on_message(std::move(incoming_));
       incoming_.Clear();
       call_->Read(&incoming_, Tag(&Stream::OnRead));
@@ -123,7 +140,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Still "writing": nothing may follow.
   void OnHalfClosed(bool) {}
 
-  void OnFinished(bool) { handlers_.on_closed(status_); }
+  void OnFinished(bool) { handlers_.on_closed(Explained(FromGrpc(status_))); }
+
+  // gRPC's words for a failed handshake tell nobody what to do.
+  absl::Status Explained(const absl::Status& status) const {
+    if (answered_ || authorities_.empty() || !absl::IsUnavailable(status)) return status;
+    absl::Status why = member::WhyNoTls(endpoint_, authorities_, RealClock().Get().wall, Probe);
+    return why.ok() ? status : why;
+  }
 
   // ---- with the lock held
   void WriteNext() {
@@ -145,11 +169,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
     call_->Finish(&status_, Tag(&Stream::OnFinished));
   }
 
+  const Endpoint endpoint_;
+  const std::string authorities_;  // "": plain text
   const std::unique_ptr<v1::Worker::Stub> stub_;
   const Handlers handlers_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>> call_;
   v1::CoordinatorMessage incoming_;
+  bool answered_ = false;
   grpc::Status status_;
 
   std::mutex mutex_;
@@ -186,8 +213,8 @@ class Counter {
 
 class CoordinatorLink : public Link {
  public:
-  CoordinatorLink(EventLoop* loop, const Endpoint& coordinator)
-      : loop_(loop), coordinator_(coordinator), thread_([this] { Serve(); }) {}
+  CoordinatorLink(EventLoop* loop, Route* route)
+      : loop_(loop), route_(route), thread_([this] { Serve(); }) {}
 
   ~CoordinatorLink() override {
     Close();
@@ -210,20 +237,24 @@ class CoordinatorLink : public Link {
       });
     };
     Stream::Handlers handlers;
+    handlers.on_shown = [this, post](const std::string& certificates) {
+      post([this, certificates] { route_->set_shown(certificates); });
+    };
     handlers.on_message = [this, post](v1::CoordinatorMessage message) {
       if (auto converted = FromProto(message)) {
         post([this, converted = *std::move(converted)] { callbacks_.on_message(converted); });
       }
     };
-    handlers.on_closed = [this, post](const grpc::Status& status) {
+    handlers.on_closed = [this, post](const absl::Status& status) {
       unfinished_.Remove();
-      post([this, status = FromGrpc(status)] {
+      post([this, status] {
         stream_.reset();
         callbacks_.on_closed(status);
       });
     };
     unfinished_.Add();
-    stream_ = std::make_shared<Stream>(coordinator_, &queue_, std::move(handlers));
+    stream_ =
+        std::make_shared<Stream>(route_->next(), route_->security(), &queue_, std::move(handlers));
     stream_->Start(HelloToProto(identity, hello, inventory));
   }
 
@@ -260,7 +291,7 @@ class CoordinatorLink : public Link {
   }
 
   EventLoop* const loop_;
-  const Endpoint coordinator_;
+  Route* const route_;
   Callbacks callbacks_;
   // Touched on the loop only.
   const std::shared_ptr<uint64_t> current_ = std::make_shared<uint64_t>(0);
@@ -272,8 +303,8 @@ class CoordinatorLink : public Link {
 
 }  // namespace
 
-std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, const Endpoint& coordinator) {
-  return std::make_unique<CoordinatorLink>(loop, coordinator);
+std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, Route* route) {
+  return std::make_unique<CoordinatorLink>(loop, route);
 }
 
 }  // namespace hpc::worker

@@ -5,14 +5,16 @@
 
 #include <memory>
 
-#include "common/endpoint.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/link.h"
+#include "worker/runtime/route.h"
 
 namespace hpc::worker {
 
-// Each Open makes a connection of its own, in plain text.
-std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, const Endpoint& coordinator);
+// Each Open makes a connection of its own to the next address of `route`, with its security; what
+// the coordinator showed is put down there before its first message is handed on. Where TLS does
+// not come about, the reason is looked for and told in words.
+std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, Route* route);
 
 }  // namespace hpc::worker
 

@@ -9,10 +9,13 @@
 #include "common/clock.h"
 #include "common/status_matchers.h"
 #include "hpc/v1/worker.grpc.pb.h"
+#include "member/admission.h"
+#include "member/testing.h"
 
 namespace hpc::worker {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -63,8 +66,10 @@ class FakeCoordinator : public v1::Worker::Service {
 
 class CoordinatorLinkTest : public ::testing::Test {
  protected:
-  void Link(const Endpoint& endpoint) {
-    link_ = MakeCoordinatorLink(&loop_, endpoint);
+  void Link(const Endpoint& endpoint) { Link(Route({endpoint}, member::Security::PlainText())); }
+  void Link(const Route& route) {
+    route_ = std::make_unique<Route>(route);
+    link_ = MakeCoordinatorLink(&loop_, route_.get());
     link_->SetCallbacks({[this](const CoordinatorMessage& m) { messages_.push_back(m); },
                          [this](const absl::Status& why) { closed_.push_back(why); }});
   }
@@ -81,6 +86,7 @@ class CoordinatorLinkTest : public ::testing::Test {
   EventLoop loop_{&clock_};
   std::vector<CoordinatorMessage> messages_;
   std::vector<absl::Status> closed_;
+  std::unique_ptr<Route> route_;
   std::unique_ptr<worker::Link> link_;
 };
 
@@ -179,6 +185,52 @@ TEST_F(CoordinatorLinkTest, AClosedStreamIsSilent) {
   RunUntil([&] { return coordinator.heard().size() == 2 && !messages_.empty(); });
   EXPECT_THAT(messages_, SizeIs(1));
   EXPECT_THAT(closed_, SizeIs(0));
+}
+
+// A coordinator behind TLS that welcomes everybody who shows a certificate.
+class TlsWorkerService : public v1::Worker::Service {
+ public:
+  grpc::Status Connect(grpc::ServerContext* context, FakeCoordinator::Stream* stream) override {
+    if (member::CallerOf(*context).empty()) {
+      return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "no certificate was shown");
+    }
+    v1::WorkerMessage hello;
+    stream->Read(&hello);
+    v1::CoordinatorMessage welcome;
+    welcome.mutable_welcome();
+    stream->Write(welcome);
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(CoordinatorLinkTest, AMemberIsKnownByItsCertificate) {
+  TlsWorkerService service;
+  const member::TestCoordinator coordinator({&service});
+  const pki::Membership pc1 = coordinator.Admit(pki::Role::kWorker, "pc1");
+  Link(Route({coordinator.address()}, member::Security::Of(pc1)));
+  Open();
+  RunUntil([&] { return !messages_.empty(); });
+  EXPECT_TRUE(member::KnowsAll(pc1, route_->shown()));
+  EXPECT_NE(route_->shown(), "");
+}
+
+TEST_F(CoordinatorLinkTest, AnotherCoordinatorIsToldInWords) {
+  TlsWorkerService service;
+  const member::TestCoordinator stranger({&service}), ours;
+  Link(Route({stranger.address()}, member::Security::Of(ours.Admit(pki::Role::kWorker, "pc1"))));
+  Open();
+  RunUntil([&] { return !closed_.empty(); });
+  EXPECT_THAT(closed_[0], StatusIs(absl::StatusCode::kUnauthenticated,
+                                   HasSubstr("not signed by this cluster's authority")));
+}
+
+TEST_F(CoordinatorLinkTest, PlainTextInPlaceOfTlsIsToldInWords) {
+  FakeCoordinator plain;
+  const member::TestCoordinator ours;
+  Link(Route({plain.endpoint()}, member::Security::Of(ours.Admit(pki::Role::kWorker, "pc1"))));
+  Open();
+  RunUntil([&] { return !closed_.empty(); });
+  EXPECT_THAT(closed_[0], StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS 1.3")));
 }
 
 TEST_F(CoordinatorLinkTest, MayBeDestroyedAtAnyTime) {

@@ -148,8 +148,8 @@ void Engine::AfterRound() {
 
 void Engine::Do(const OpenLink& effect) {
   before_open_.emplace();
-  surroundings_.Look(options_.coordinator, [this, hello = effect.hello, number = ++opening_](
-                                               absl::StatusOr<std::string> address) {
+  surroundings_.Look(options_.route->next(), [this, hello = effect.hello, number = ++opening_](
+                                                 absl::StatusOr<std::string> address) {
     if (number != opening_ || !before_open_) return;
     if (!options_.address.empty()) address = options_.address;
     if (!address.ok()) return OnLinkClosed(address.status());
@@ -160,7 +160,8 @@ void Engine::Do(const OpenLink& effect) {
   });
 }
 
-void Engine::Do(const CloseLink&) {
+void Engine::Do(const CloseLink& effect) {
+  options_.route->OnClosed(absl::DeadlineExceededError(effect.reason)).IgnoreError();
   before_open_.reset();
   ++opening_;
   link_->Close();
@@ -190,13 +191,14 @@ void Engine::OnMessage(const CoordinatorMessage& message) {
 }
 
 void Engine::OnWelcome() {
-  LogInfo("connected", {{"coordinator", options_.coordinator.ToString()},
+  options_.route->OnAnswered();
+  LogInfo("connected", {{"coordinator", options_.route->next().ToString()},
                         {"node", options_.node},
                         {"address", address_}});
   output_.OnConnected();
   // A coordinator that was restarted has forgotten who had arrived.
   for (auto& [ref, runner] : runners_) runner->ReportRendezvous();
-  if (on_first_welcome_) std::exchange(on_first_welcome_, nullptr)(address_);
+  if (on_welcome_) on_welcome_(address_);
 }
 
 void Engine::OnLinkClosed(const absl::Status& why) {
@@ -204,8 +206,8 @@ void Engine::OnLinkClosed(const absl::Status& why) {
   output_.OnDisconnected();
   if (goodbye_said_ && on_exit_) return std::exchange(on_exit_, nullptr)();
   const double jitter = std::uniform_real_distribution<double>(0, 1)(random_);
-  const absl::Status reason =
-      why.ok() ? absl::UnavailableError("the coordinator ended the connection") : why;
+  const absl::Status reason = options_.route->OnClosed(
+      why.ok() ? absl::UnavailableError("the coordinator ended the connection") : why);
   Decide([&](Now now, Effects* effects) { agent_->OnLinkClosed(now, reason, jitter, effects); });
 }
 

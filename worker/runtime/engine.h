@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
 #include "worker/core/agent.h"
 #include "worker/os/seams.h"
 #include "worker/runtime/attempt_runner.h"
@@ -21,6 +20,7 @@
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/link.h"
 #include "worker/runtime/output.h"
+#include "worker/runtime/route.h"
 #include "worker/runtime/surroundings.h"
 
 namespace hpc::worker {
@@ -29,7 +29,7 @@ struct EngineOptions {
   std::string node;
   uint64_t incarnation = 0;
   std::string state_dir;
-  Endpoint coordinator;
+  Route* route = nullptr;
   std::string address;  // "": the source address towards the coordinator
   std::string supervisor_program;
   std::string hpc_py_dir;            // "": not there
@@ -55,9 +55,9 @@ class Engine : public AttemptObserver {
   // Finds the attempts of an earlier process and begins to connect. DataLoss: the owner's file is
   // damaged.
   absl::Status Start();
-  // Called once, when the coordinator first says welcome, with the address it was told.
-  void OnFirstWelcome(std::function<void(const std::string& address)> callback) {
-    on_first_welcome_ = std::move(callback);
+  // Called whenever the coordinator says welcome, with the address it was told.
+  void SetOnWelcome(std::function<void(const std::string& address)> callback) {
+    on_welcome_ = std::move(callback);
   }
   // Says goodbye, then calls `done`. Ranks live on unless the options say otherwise.
   void Shutdown(std::function<void()> done);
@@ -134,7 +134,7 @@ class Engine : public AttemptObserver {
   std::optional<std::vector<WorkerMessage>> before_open_;
   uint64_t opening_ = 0;  // which OpenLink that belongs to
   std::string address_;
-  std::function<void(const std::string&)> on_first_welcome_;
+  std::function<void(const std::string&)> on_welcome_;
 
   std::optional<MonoTime> owner_asked_;
   std::vector<std::function<void(absl::Duration)>> owners_waiting_;

@@ -22,7 +22,7 @@ EngineRig::EngineRig() {
   options_.node = "pc1";
   options_.incarnation = 7;
   options_.state_dir = dir_;
-  options_.coordinator = {.host = "127.0.0.1", .port = 7077};
+  options_.route = &route_;
   options_.supervisor_program = HPC_SUPERVISOR_PROGRAM;
   options_.own_env = {"PATH=/usr/bin:/bin"};
   host_.info.boot_id = "boot";

@@ -134,6 +134,7 @@ class EngineRig : public ::testing::Test {
   FakePython python_;
   FakePower power_;
   EngineOptions options_;
+  Route route_{{*ParseEndpoint("127.0.0.1:7077")}, member::Security::PlainText()};
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<FakeLink> link_;
   std::unique_ptr<Engine> engine_;

@@ -1,0 +1,70 @@
+#include "worker/join_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/files.h"
+#include "common/state_dir.h"
+#include "common/status_matchers.h"
+#include "member/testing.h"
+#include "worker/way.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+class JoinCommandTest : public ::testing::Test {
+ protected:
+  JoinCommandTest() {
+    RemoveTree(command_.state_dir).IgnoreError();
+    command_.token = pki::FormatJoinToken(coordinator_.Token(pki::Role::kWorker));
+  }
+  static CommandLine InTestDir() {
+    CommandLine command;
+    command.state_dir = ::testing::TempDir() + "join_command";
+    command.name = "pc1";
+    return command;
+  }
+  absl::StatusOr<std::string> Run() { return RunJoinCommand(command_, absl::Now()); }
+
+  member::TestCoordinator coordinator_;
+  CommandLine command_ = InTestDir();
+};
+
+TEST_F(JoinCommandTest, ThePcIsAMemberAndIsToldHowToStart) {
+  const auto said = Run();
+  ASSERT_OK(said);
+  EXPECT_EQ(*said, "pc1 is a member of the cluster at " + coordinator_.address().ToString() +
+                       "; start its worker: hpc-worker --state-dir " + command_.state_dir + "\n");
+  const auto way =
+      ChooseWay(InTestDir(), pki::LoadMembership(command_.state_dir + "/" + kIdentityFolder));
+  ASSERT_OK(way);
+  EXPECT_EQ(way->node, "pc1");
+  EXPECT_EQ(way->addresses[0].ToString(), coordinator_.address().ToString());
+}
+
+TEST_F(JoinCommandTest, AMemberIsToldSoEvenWhileItsWorkerRuns) {
+  ASSERT_OK(Run());
+  const auto running = StateDir::Open(command_.state_dir, "worker");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("worker pc1")));
+}
+
+TEST_F(JoinCommandTest, WaitsForNoRunningWorker) {
+  const auto running = StateDir::Open(command_.state_dir, "worker");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists,
+                              AllOf(HasSubstr("in use by another worker"), HasSubstr("stop it"))));
+  EXPECT_THAT(coordinator_.joins(), SizeIs(0));
+}
+
+TEST_F(JoinCommandTest, ATokenForAPersonIsNotTaken) {
+  command_.token = pki::FormatJoinToken(coordinator_.Token(pki::Role::kUser));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("hpcctl login")));
+  EXPECT_THAT(ReadFile(command_.state_dir), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+}
+
+}  // namespace
+}  // namespace hpc::worker

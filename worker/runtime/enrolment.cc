@@ -1,0 +1,91 @@
+#include "worker/runtime/enrolment.h"
+
+#include <utility>
+
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "member/admission.h"
+#include "member/join.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr absl::Duration kRenewalTime = absl::Seconds(20);
+
+bool IsDue(const pki::Membership& membership, absl::Time now) {
+  const absl::StatusOr<pki::Holder> holder = pki::HolderOf(membership);
+  return holder.ok() && pki::DueForRenewal(*holder, now);
+}
+
+absl::StatusOr<pki::Membership> RenewAndSave(const std::string& folder,
+                                             const pki::Membership& membership,
+                                             const Endpoint& coordinator) {
+  HPC_ASSIGN_OR_RETURN(pki::Membership renewed,
+                       member::Renew(membership, coordinator, kRenewalTime));
+  HPC_RETURN_IF_ERROR(pki::SaveMembership(folder, renewed));
+  return renewed;
+}
+
+}  // namespace
+
+Enrolment::Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Membership membership)
+    : loop_(loop),
+      route_(route),
+      folder_(std::move(folder)),
+      membership_(std::move(membership)),
+      background_(loop) {
+  CheckLater();
+}
+
+Enrolment::~Enrolment() { loop_->Cancel(timer_); }
+
+void Enrolment::CheckLater() {
+  timer_ = loop_->At(loop_->clock().Get().mono + kCheckInterval, [this] {
+    if (IsDue(membership_, loop_->clock().Get().wall)) RenewNow();
+    CheckLater();
+  });
+}
+
+void Enrolment::OnConnected(absl::Time now) {
+  std::vector<Endpoint> addresses = member::AnsweredFirst(route_->next(), membership_.addresses);
+  if (addresses != membership_.addresses) Remember(std::move(addresses));
+  if (IsDue(membership_, now) || !member::KnowsAll(membership_, route_->shown())) RenewNow();
+}
+
+void Enrolment::Remember(std::vector<Endpoint> addresses) {
+  membership_.addresses = std::move(addresses);
+  background_.Run(
+      [folder = folder_, all = membership_.addresses] {
+        if (const absl::Status saved = pki::SaveAddresses(folder, all); !saved.ok()) {
+          LogWarning("the coordinator's address is not remembered", {{"error", saved.ToString()}});
+        }
+      },
+      [] {});
+}
+
+void Enrolment::RenewNow() {
+  if (std::exchange(renewing_, true)) return;
+  background_.Ask<absl::StatusOr<pki::Membership>>(
+      [folder = folder_, membership = membership_, coordinator = route_->next()] {
+        return RenewAndSave(folder, membership, coordinator);
+      },
+      [this](const absl::StatusOr<pki::Membership>& renewed) { OnRenewed(renewed); });
+}
+
+void Enrolment::OnRenewed(const absl::StatusOr<pki::Membership>& renewed) {
+  renewing_ = false;
+  if (!renewed.ok()) {
+    LogWarning("the certificate was not renewed", {{"error", renewed.status().ToString()}});
+    return;
+  }
+  std::vector<Endpoint> addresses = std::move(membership_.addresses);  // perhaps newer
+  membership_ = *renewed;
+  membership_.addresses = std::move(addresses);
+  route_->set_security(member::Security::Of(membership_));
+  const absl::StatusOr<pki::Holder> holder = pki::HolderOf(membership_);
+  LogInfo("the certificate was renewed",
+          {{"until", holder.ok() ? HumanTime(holder->not_after) : ""}});
+}
+
+}  // namespace hpc::worker

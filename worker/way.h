@@ -1,0 +1,36 @@
+// Which coordinator the worker goes to, and as whom.
+#ifndef HPC_WORKER_WAY_H_
+#define HPC_WORKER_WAY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/endpoint.h"
+#include "common/pki/membership.h"
+#include "member/security.h"
+#include "worker/command_line.h"
+
+namespace hpc::worker {
+
+// In the worker's state directory.
+inline constexpr char kIdentityFolder[] = "identity";
+
+struct Way {
+  std::string node;
+  std::vector<Endpoint> addresses;
+  member::Security security;
+};
+
+// A Unix socket needs no membership, plain text on this machine (--insecure) neither; all else
+// does. `membership`: what LoadMembership said. FailedPrecondition: there is none, or it speaks for
+// another node than the one that was named; says what to do. InvalidArgument: the node's name.
+absl::StatusOr<Way> ChooseWay(const CommandLine& command,
+                              const absl::StatusOr<pki::Membership>& membership);
+
+// The name of this machine, without its domain.
+std::string HostName();
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_WAY_H_
