@@ -374,6 +374,7 @@ class FullStore final : public Store {
     return absl::ResourceExhaustedError("no space left on device");
   }
   absl::StatusOr<Snapshot> Load() override { return real_->Load(); }
+  absl::StatusOr<TrustSnapshot> LoadTrust() override { return real_->LoadTrust(); }
   absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
   absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
   absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
