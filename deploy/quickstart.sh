@@ -82,19 +82,20 @@ start() {
 }
 
 socket=$dir/hpc.sock
+hpcctl=$bin/hpcctl
+export HPC_COORDINATOR=unix:$socket
+"$hpcctl" cluster init --state-dir "$dir/coordinator" >"$dir/init.log"
 start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
-  --listen 127.0.0.1:0 --insecure --socket "$socket"
-address=$(sed -n 's/.*listen=\([^ ]*\).*/\1/p' <<<"$ready")
+  --listen 127.0.0.1:0 --socket "$socket"
+token=$("$hpcctl" token create --uses $nodes 2>>"$dir/init.log")
 
 # The ranks find `python` where their worker does.
 export PATH=$venv/bin:$PATH
 for i in $(seq $nodes); do
-  start "pc$i" "$bin/hpc-worker" --coordinator "$address" --insecure --name "pc$i" \
-    --state-dir "$dir/pc$i" --address "127.0.0.1$i" --stop-ranks-on-exit
+  "$bin/hpc-worker" join "$token" --name "pc$i" --state-dir "$dir/pc$i" >>"$dir/init.log"
+  start "pc$i" "$bin/hpc-worker" --state-dir "$dir/pc$i" --address "127.0.0.1$i" --stop-ranks-on-exit
 done
 
-export HPC_COORDINATOR=unix:$socket
-hpcctl=$bin/hpcctl
 echo "\$ hpcctl nodes"
 "$hpcctl" nodes
 echo

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -84,10 +85,9 @@ class DaemonStartTest(unittest.TestCase):
 
     def test_one_state_directory_serves_one_daemon(self):
         out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "coordinator",
-                         "--listen", "127.0.0.1:0", "--insecure")
+                         "--listen", "127.0.0.1:0")
         self.assertIn(str(self.cluster.coordinator.pid), out)
-        out = self.fails(BIN / "hpc-worker", "--state-dir", self.cluster.dir / "pc1",
-                         "--coordinator", self.cluster.listen, "--insecure", "--name", "other")
+        out = self.fails(BIN / "hpc-worker", "--state-dir", self.cluster.dir / "pc1")
         self.assertIn("in use", out)
 
     def test_a_port_serves_one_coordinator(self):
@@ -99,8 +99,7 @@ class DaemonStartTest(unittest.TestCase):
         foreign = self.cluster.dir / "thesis"
         foreign.mkdir()
         (foreign / "thesis.tex").write_text("x")
-        out = self.fails(BIN / "hpc-coordinator", "--state-dir", foreign, "--listen", "127.0.0.1:0",
-                         "--insecure")
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", foreign, "--listen", "127.0.0.1:0")
         self.assertIn(str(foreign), out)
         self.assertEqual(os.listdir(foreign), ["thesis.tex"])
 
@@ -109,18 +108,25 @@ class DaemonStartTest(unittest.TestCase):
         database = self.cluster.dir / "coordinator" / "hpc.db"
         database.write_bytes(b"garbage" * 1000)
         out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "coordinator",
-                         "--listen", "127.0.0.1:0", "--insecure")
+                         "--listen", "127.0.0.1:0")
         self.assertIn("hpc.db", out)
         self.assertEqual(database.read_bytes(), b"garbage" * 1000)
 
-    def test_plain_tcp_needs_to_be_asked_for(self):
+    def test_a_coordinator_without_keys_says_how_they_are_made(self):
         out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "plain",
                          "--listen", "127.0.0.1:0")
-        self.assertIn("--insecure", out)
+        self.assertIn("hpcctl cluster init", out)
+
+    def test_plain_text_is_for_loopback_only(self):
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "plain",
+                         "--listen", "0.0.0.0:0", "--insecure")
+        self.assertIn("loopback", out)
 
     def test_two_workers_of_one_name_are_told_apart(self):
-        other = Process([BIN / "hpc-worker", "--coordinator", self.cluster.listen, "--insecure",
-                         "--name", "pc1", "--state-dir", self.cluster.dir / "twin"],
+        # A copied disk: the same certificate on a second PC.
+        shutil.copytree(self.cluster.dir / "pc1", self.cluster.dir / "twin",
+                        ignore=shutil.ignore_patterns("*.sock", "attempts"))
+        other = Process([BIN / "hpc-worker", "--state-dir", self.cluster.dir / "twin"],
                         self.cluster.dir / "twin.log", env=self.cluster.env)
         self.addCleanup(other.kill)
         eventually(lambda: "127.0.0.11" in other.output(), "the twin is refused by name")

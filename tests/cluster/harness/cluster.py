@@ -30,7 +30,8 @@ class Cluster:
         self.worker_env = worker_env or {}  # by name, what else a worker finds in its environment
         self.socket = self.dir / "hpc.sock"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("HPC_")}
-        self.env.update({"HPC_COORDINATOR": f"unix:{self.socket}", "OMP_NUM_THREADS": "1"})
+        self.env.update({"HPC_COORDINATOR": f"unix:{self.socket}", "OMP_NUM_THREADS": "1",
+                         "XDG_CONFIG_HOME": str(self.dir / "config")})
         if PYTHON:
             self.env["PATH"] = f"{pathlib.Path(PYTHON).parent}:{self.env['PATH']}"
         self.env.update(env or {})
@@ -43,7 +44,9 @@ class Cluster:
             if network:
                 self.network = Network(["master"] + self.names)
                 self.listen = f"{self.network.address('master')}:0"
+            self.hpcctl("cluster", "init", "--state-dir", self.dir / "coordinator")
             self.start_coordinator()
+            self.token = self.make_token("--uses", nodes)
             for name in self.names:
                 self.start_worker(name)
         except BaseException:
@@ -61,19 +64,34 @@ class Cluster:
     def start_coordinator(self):
         self.coordinator = Process(
             [BIN / "hpc-coordinator", "--state-dir", self.dir / "coordinator", "--listen",
-             self.listen, "--insecure", "--socket", self.socket, *self.coordinator_args],
+             self.listen, "--socket", self.socket, *self.coordinator_args],
             self.dir / "coordinator.log", env=self.env, ready=True,
             prefix=self.network.prefix("master") if self.network else ())
         # The same port after a restart, so that workers find it again.
         self.listen = self.coordinator.ready_value("listen")
 
+    def make_token(self, *args):
+        """The line that is pasted on a PC or a laptop."""
+        return self.hpcctl("token", "create", *args).stdout.strip()
+
+    def join(self, name, token=None, check=True):
+        """What is typed on a new PC."""
+        done = subprocess.run(
+            [*(self.network.prefix(name) if self.network else ()), str(BIN / "hpc-worker"), "join",
+             token or self.token, "--name", name, "--state-dir", str(self.dir / name)],
+            capture_output=True, text=True, timeout=30, env=self.env)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{name} does not join: {done.stdout}{done.stderr}")
+        return done
+
     def start_worker(self, name, args=(), new_boot=False):
         """`new_boot`: as if the PC had been booted since (in a network namespace only)."""
         index = self.names.index(name) + 1
         address = self.network.address(name) if self.network else f"127.0.0.1{index}"
+        if not (self.dir / name / "identity").exists():
+            self.join(name)
         self.workers[name] = Process(
-            [BIN / "hpc-worker", "--coordinator", self.listen, "--insecure", "--name", name,
-             "--state-dir", self.dir / name, "--address", address, "--cpu-slots", self.cpu_slots,
+            [BIN / "hpc-worker", "--state-dir", self.dir / name, "--address", address, "--cpu-slots", self.cpu_slots,
              *self.worker_args, *args],
             self.dir / f"{name}.log", env={**self.env, **self.worker_env.get(name, {})}, ready=True,
             prefix=self.network.prefix(name, new_boot) if self.network else ())
