@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -23,7 +22,7 @@ BidiCall::BidiCall()
       finished_tag_(this, &BidiCall::OnFinishedTag),
       done_tag_(this, &BidiCall::OnDoneTag) {}
 
-BidiCall::~BidiCall() { host_->open.erase(this); }
+BidiCall::~BidiCall() { host_->open.Remove(this); }
 
 void BidiCall::OnAcceptedTag(bool ok) {
   if (!ok) {  // the server has shut down; there will be no `done` for a call that never began
@@ -31,12 +30,10 @@ void BidiCall::OnAcceptedTag(bool ok) {
     return;
   }
   Accept(host_, method_);
-  host_->open.insert(this);
-  if (!host_->stopping.ok()) return Finish(host_->stopping);
-  absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  host_->open.Add(this);
+  absl::StatusOr<Caller> caller = host_->Admit(this, method_->name, context_);
   if (!caller.ok()) return Finish(caller.status());
   caller_ = *std::move(caller);
-  certificate = caller_.serial;
   ReadNext();
 }
 

@@ -3,30 +3,27 @@
 #define HPC_COORDINATOR_RPC_CALL_HOST_H_
 
 #include <grpcpp/completion_queue.h>
-
-#include <set>
-#include <string>
+#include <grpcpp/server_context.h>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/open_calls.h"
 
 namespace hpc::coordinator {
-
-// A call that may last for ever and is asked to end when the server stops.
-class OpenCall {
- public:
-  std::string certificate;  // the caller's serial; "" without one
-
-  virtual ~OpenCall() = default;
-  virtual void Stop(const absl::Status& reason) = 0;
-};
 
 class Doorman;
 
 struct CallHost {
   Doorman* doorman = nullptr;
   grpc::ServerCompletionQueue* queue = nullptr;
-  std::set<OpenCall*> open;
+  OpenCalls open;
   absl::Status stopping;  // once not OK, calls are refused with it
+
+  // Who makes a call that may last for ever, which has been added to `open`. Refusals as of
+  // Doorman::Admit and OpenCalls::SetCaller, and `stopping`.
+  absl::StatusOr<Caller> Admit(OpenCall* call, const char* method,
+                               const grpc::ServerContext& context);
 };
 
 }  // namespace hpc::coordinator

@@ -1,6 +1,5 @@
 #include "coordinator/rpc/stream_call.h"
 
-#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -21,7 +20,7 @@ StreamCall::StreamCall(CallHost* host, std::shared_ptr<const StreamMethod> metho
       finished_tag_(this, &StreamCall::OnFinished),
       done_tag_(this, &StreamCall::OnDone) {}
 
-StreamCall::~StreamCall() { host_->open.erase(this); }
+StreamCall::~StreamCall() { host_->open.Remove(this); }
 
 void StreamCall::OnAccepted(bool ok) {
   if (!ok) {  // the server has shut down; there will be no `done` for a call that never began
@@ -29,15 +28,13 @@ void StreamCall::OnAccepted(bool ok) {
     return;
   }
   Accept(host_, method_);
-  host_->open.insert(this);
+  host_->open.Add(this);
   Open();
 }
 
 void StreamCall::Open() {
-  if (!host_->stopping.ok()) return Finish(host_->stopping);
-  const absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  const absl::StatusOr<Caller> caller = host_->Admit(this, method_->name, context_);
   if (!caller.ok()) return Finish(caller.status());
-  certificate = caller->serial;
   auto source = method_->open(*caller, request_);
   request_.Clear();
   if (!source.ok()) return Finish(source.status());

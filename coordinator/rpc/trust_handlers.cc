@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/pki/join_token.h"
@@ -111,14 +110,14 @@ void TrustHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
       event::kSecurityJoined,
       absl::StrCat(request.role(), " ", request.name(), " joined from ", caller.peer,
                    admitted->ended.empty() ? "" : " and replaces the one before")};
-  engine_->RecordTrust(
-      std::move(admitted->records), note,
-      [this, response = std::move(admitted->response), ended = std::move(admitted->ended),
-       reply](const absl::Status& status) {
-        if (!status.ok()) return reply(status);
-        EndCalls(ended, absl::UnauthenticatedError("another PC has taken this one's place"));
-        reply(response);
-      });
+  engine_->RecordTrust(std::move(admitted->records), note,
+                       [this, response = std::move(admitted->response),
+                        ended = std::move(admitted->ended), reply](const absl::Status& status) {
+                         if (!status.ok()) return reply(status);
+                         host_->open.StopOf(ended, absl::UnauthenticatedError(
+                                                       "another PC has taken this one's place"));
+                         reply(response);
+                       });
 }
 
 absl::StatusOr<TrustHandlers::Admitted> TrustHandlers::Admit(const Caller& caller,
@@ -332,22 +331,12 @@ void TrustHandlers::RevokeCertificate(const Caller& caller,
   engine_->RecordTrust(
       std::move(records), note, [this, serials, member, reply](const absl::Status& status) {
         if (!status.ok()) return reply(status);
-        EndCalls(serials, absl::UnauthenticatedError(
-                              absl::StrCat("the certificate of ", member, " was revoked")));
+        host_->open.StopOf(serials, absl::UnauthenticatedError(absl::StrCat(
+                                        "the certificate of ", member, " was revoked")));
         v1::RevokeCertificateResponse response;
         response.set_certificates(static_cast<int32_t>(serials.size()));
         reply(response);
       });
-}
-
-void TrustHandlers::EndCalls(const std::vector<std::string>& serials, const absl::Status& reason) {
-  // Copied: a call that ends takes itself out.
-  const std::set<OpenCall*> open = host_->open;
-  for (OpenCall* const call : open) {
-    if (std::find(serials.begin(), serials.end(), call->certificate) != serials.end()) {
-      call->Stop(reason);
-    }
-  }
 }
 
 // ------------------------------------------------------------------------------------ authority

@@ -58,7 +58,6 @@ class TrustHandlers {
   absl::StatusOr<std::string> MakeToken(const TokenRecord& token, const std::string& secret,
                                         const v1::CreateTokenRequest& request) const;
   // Ends every open call that was made with one of these.
-  void EndCalls(const std::vector<std::string>& serials, const absl::Status& reason);
 
   Engine* const engine_;
   Trust* const trust_;

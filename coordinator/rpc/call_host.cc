@@ -1,0 +1,22 @@
+#include "coordinator/rpc/call_host.h"
+
+#include <string>
+
+#include "common/status_macros.h"
+#include "coordinator/rpc/doorman.h"
+
+namespace hpc::coordinator {
+
+absl::StatusOr<Caller> CallHost::Admit(OpenCall* call, const char* method,
+                                       const grpc::ServerContext& context) {
+  HPC_RETURN_IF_ERROR(stopping);
+  HPC_ASSIGN_OR_RETURN(Caller caller, doorman->Admit(method, context));
+  const absl::Status counted = open.SetCaller(call, caller);
+  if (!counted.ok()) {
+    doorman->NoteRefusal(caller.peer, std::string(counted.message()));
+    return counted;
+  }
+  return caller;
+}
+
+}  // namespace hpc::coordinator
