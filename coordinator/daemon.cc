@@ -31,6 +31,7 @@ ClusterOptions ClusterOptionsOf(const Options& options) {
   ClusterOptions cluster;
   cluster.lease = options.lease;
   cluster.reconnect_grace = options.reconnect_grace;
+  cluster.runs_per_user = options.runs_per_user;
   cluster.heartbeat_interval = options.lease / 3;
   return cluster;
 }

@@ -34,6 +34,7 @@ struct Texts {
   int ready_fd = -1;
   std::string lease = "6s";
   std::string reconnect_grace = "3s";
+  int32_t runs_per_user = Options().runs_per_user;
   std::string log_level = "info";
   std::string wake_hook;
 };
@@ -73,6 +74,11 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                   "node counts as lost, if the lease does not end before; its ranks run on "
                   "meanwhile")
       ->envname("HPC_COORDINATOR_RECONNECT_GRACE")
+      ->capture_default_str();
+  app->add_option("--runs-per-user", texts->runs_per_user,
+                  "How many runs that are not over one user may have")
+      ->envname("HPC_COORDINATOR_RUNS_PER_USER")
+      ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app->add_option("--log-level", texts->log_level, "debug, info, warning or error")
       ->envname("HPC_COORDINATOR_LOG_LEVEL")
@@ -130,6 +136,7 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
   HPC_ASSIGN_OR_RETURN(
       options.reconnect_grace,
       ParseSpan("--reconnect-grace", texts.reconnect_grace, absl::Milliseconds(100), "0.1s"));
+  options.runs_per_user = texts.runs_per_user;
   if (!ParseLogLevel(texts.log_level, &options.log_level)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--log-level ", texts.log_level, ": it is debug, info, warning or error"));

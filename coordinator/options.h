@@ -23,6 +23,7 @@ struct Options {
   std::string passphrase_file;  // of the authority's key; "": it has none
   int ready_fd = -1;
   absl::Duration lease = absl::Seconds(6);
+  int32_t runs_per_user = 20'000;
   absl::Duration reconnect_grace = absl::Seconds(3);
   LogLevel log_level = LogLevel::kInfo;
   std::string wake_hook;  // "": magic packets

@@ -55,6 +55,8 @@ TEST(Options, ALeaseMustBeADurationWithinReason) {
   EXPECT_EQ(Parse({"--lease", "10s"}).options.lease, absl::Seconds(10));
   EXPECT_THAT(Parse({"--lease", "banana"}).answer->text, HasSubstr("--lease: 'banana'"));
   EXPECT_THAT(Parse({"--lease", "1h"}).answer->text, HasSubstr("from 0.5s to 10m"));
+  EXPECT_EQ(Parse({"--runs-per-user", "50"}).options.runs_per_user, 50);
+  EXPECT_THAT(Parse({"--runs-per-user", "0"}).answer->text, HasSubstr("--runs-per-user"));
 }
 
 TEST(Options, TheReconnectGraceMayBeShort) {

@@ -24,6 +24,7 @@ absl::StatusOr<RunId> Cluster::Submit(Now now, const RunRequest& request, Effect
   Turn turn = impl_->Begin(now, effects);
   HPC_RETURN_IF_ERROR(CheckRequest(request, impl_->state.nodes));
   HPC_RETURN_IF_ERROR(impl_->ledger.CheckAfter(request.after));
+  HPC_RETURN_IF_ERROR(impl_->ledger.CheckQuota(request.user));
   return impl_->ledger.Submit(turn, request);
 }
 

@@ -38,6 +38,7 @@ struct ClusterOptions {
   absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most a minute
   int32_t infrastructure_retries = 10;                // lost nodes and failed starts per run
   int32_t backfill_depth = 1000;                      // queued runs looked at behind the first
+  int32_t runs_per_user = 20'000;                     // that are not over
 };
 
 // What survives a restart of the coordinator. Finished runs are not in it.
@@ -145,7 +146,8 @@ class Cluster {
   // Queues a run and returns its id. InvalidArgument: contradictory request (-N 3:2), or after an
   // unknown run. NotFound: a named node does not exist (names the nearest). FailedPrecondition:
   // more nodes or GPUs than the cluster has, busy and off ones included (says what exists), or
-  // after a run that is over and did not succeed.
+  // after a run that is over and did not succeed. ResourceExhausted: the user has
+  // ClusterOptions::runs_per_user runs that are not over.
   absl::StatusOr<RunId> Submit(Now now, const RunRequest& request, Effects* effects);
 
   // Asks a run to end. OK too if it already has been asked. NotFound: no such run that is not over.

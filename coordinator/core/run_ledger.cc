@@ -41,6 +41,15 @@ absl::Status RunLedger::CheckAfter(RunId after) const {
                    ", and only its success would let this run start"));
 }
 
+absl::Status RunLedger::CheckQuota(const std::string& user) const {
+  const int32_t runs = state_->runs.CountOf(user);
+  if (runs < state_->options.runs_per_user) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      user.empty() ? "there are" : absl::StrCat(user, " has"), " ", runs,
+      " runs that are not over, as many as one user may have (hpc-coordinator --runs-per-user); "
+      "wait until some have ended, or cancel some"));
+}
+
 RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
   RunRecord record;
   record.id = state_->runs.NextId();

@@ -20,6 +20,8 @@ class RunLedger {
   RunLedger(State* state, Cluster::PastRunLookup past_run, void* past_run_context)
       : state_(state), past_run_(past_run), past_run_context_(past_run_context) {}
 
+  // ResourceExhausted: the user has as many runs that are not over as one may have.
+  absl::Status CheckQuota(const std::string& user) const;
   // A new run. The request has been checked.
   RunId Submit(Turn& turn, const RunRequest& request);
   // InvalidArgument: no such run was ever submitted. FailedPrecondition: it did not succeed.

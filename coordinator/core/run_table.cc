@@ -29,6 +29,7 @@ Run* RunTable::Add(RunRecord record) {
   auto run = std::make_unique<Run>();
   run->record = std::move(record);
   ++counts_[static_cast<size_t>(run->record.state)];
+  ++counts_of_users_[run->request().user];
   last_ = std::max(last_, run->record.id);
   Run* added = run.get();
   runs_[added->record.id] = std::move(run);
@@ -39,7 +40,14 @@ void RunTable::Remove(RunId id) {
   auto it = runs_.find(id);
   if (it == runs_.end()) return;
   --counts_[static_cast<size_t>(it->second->record.state)];
+  const auto user = counts_of_users_.find(it->second->request().user);
+  if (--user->second == 0) counts_of_users_.erase(user);
   runs_.erase(it);
+}
+
+int32_t RunTable::CountOf(const std::string& user) const {
+  const auto found = counts_of_users_.find(user);
+  return found == counts_of_users_.end() ? 0 : found->second;
 }
 
 Run* RunTable::Find(RunId id) {

@@ -50,6 +50,8 @@ class RunTable {
   void SetState(Run* run, RunState to);
 
   int32_t Count(RunState state) const { return counts_[static_cast<size_t>(state)]; }
+  // How many of these runs are of this user.
+  int32_t CountOf(const std::string& user) const;
   // Was such a run ever submitted?
   bool Known(RunId id) const { return id >= 1 && id <= last_; }
   std::vector<RunId> Ids() const;  // ascending
@@ -58,6 +60,7 @@ class RunTable {
   RunId last_;
   absl::flat_hash_map<RunId, std::unique_ptr<Run>> runs_;
   std::array<int32_t, 9> counts_{};  // by state
+  absl::flat_hash_map<std::string, int32_t> counts_of_users_;
 };
 
 }  // namespace hpc::coordinator

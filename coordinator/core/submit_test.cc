@@ -50,6 +50,21 @@ TEST(SubmitTest, WhatIsRefusedChangesNothing) {
   EXPECT_EQ(c.Submit(Nodes(1)), 1) << "no number was used up";
 }
 
+TEST(SubmitTest, AUserMayHaveSoManyRunsThatAreNotOver) {
+  ClusterTester c(ClusterOptions{.runs_per_user = 2});
+  c.Join({"pc1"});
+  RunRequest annas = Nodes(1), bobs = Nodes(1);
+  annas.user = "anna";
+  bobs.user = "bob";
+  EXPECT_EQ(c.Submit(annas), 1);
+  EXPECT_EQ(c.Submit(annas), 2);
+  EXPECT_THAT(c.TrySubmit(annas), StatusIs(absl::StatusCode::kResourceExhausted,
+                                           HasSubstr("anna has 2 runs that are not over")));
+  EXPECT_EQ(c.Submit(bobs), 3);
+  EXPECT_OK(c.Cancel(2));
+  EXPECT_EQ(c.Submit(annas), 4);
+}
+
 TEST(SubmitTest, UnknownNodesAreRefusedAndTheNearestIsNamed) {
   ClusterTester c;
   c.Join({"pc1", "pc2", "garage"});
