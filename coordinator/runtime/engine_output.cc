@@ -58,8 +58,13 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
       if (told) break;
       impl_->cluster.RankMetrics(now, session.node, ref, rank, remark, &impl_->effects);
     }
-    return impl_->metric_intake.Add(session.node, report.offset, std::move(report.points),
-                                    report.ended);
+    MetricIntake& intake = impl_->metric_intake;
+    HPC_ASSIGN_OR_RETURN(const bool cut, intake.Add(session.node, report.offset,
+                                                    std::move(report.points), report.ended));
+    if (cut) {
+      impl_->cluster.RankMetrics(now, session.node, ref, rank, intake.CutWords(), &impl_->effects);
+    }
+    return absl::OkStatus();
   });
 }
 

@@ -399,8 +399,8 @@ class FullStore final : public Store {
   absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& f) override {
     return real_->ListMetrics(f);
   }
-  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) override {
-    return real_->MetricOffsets(ref);
+  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
+    return real_->MetricOffsets(run);
   }
   absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
     return real_->LogSegments(run);

@@ -1,5 +1,6 @@
 // Metric points on their way to the store. A batch is known by the offset of the metrics file
-// behind it: one that comes again after a reconnect is dropped, and acknowledged.
+// behind it: one that comes again after a reconnect is dropped, and acknowledged. So is what a run
+// records beyond its limit.
 #ifndef HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
 #define HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
 
@@ -22,15 +23,20 @@ struct MetricReceipt {
 
 class MetricIntake {
  public:
-  explicit MetricIntake(Store* store) : store_(store) {}
+  // `run_limit`: bytes of metrics files that are kept of one run.
+  explicit MetricIntake(Store* store, int64_t run_limit = int64_t{1} << 30)
+      : store_(store), run_limit_(run_limit) {}
 
-  // `last`: nothing will follow from this rank.
-  absl::Status Add(const std::string& node, const MetricOffset& offset,
-                   std::vector<MetricPoint> points, bool last);
+  // `last`: nothing will follow from this rank. True if it has brought the run to its limit, in
+  // words for whoever reads its metrics: CutWords.
+  absl::StatusOr<bool> Add(const std::string& node, const MetricOffset& offset,
+                           std::vector<MetricPoint> points, bool last);
 
   bool dirty() const { return !receipts_.empty(); }
   // A rank's last points are among them: somebody may be waiting for just these.
   bool urgent() const { return urgent_; }
+
+  std::string CutWords() const;
 
   // Moves everything into `batch`; what is returned may be acknowledged once that is committed.
   std::vector<MetricReceipt> Flush(WriteBatch* batch);
@@ -41,10 +47,15 @@ class MetricIntake {
   void Forget(RunId run);
 
  private:
-  absl::StatusOr<std::map<int32_t, int64_t>*> Known(AttemptRef ref);
+  struct Run {
+    std::map<int32_t, std::map<int32_t, int64_t>> offsets;  // by attempt, by rank
+    int64_t bytes = 0;                                      // of all of them
+  };
+  absl::StatusOr<Run*> Known(RunId run);
 
-  Store* store_;
-  std::map<AttemptRef, std::map<int32_t, int64_t>> known_;
+  Store* const store_;
+  const int64_t run_limit_;
+  std::map<RunId, Run> known_;
   std::vector<MetricPoint> points_;
   bool urgent_ = false;
   std::map<std::pair<AttemptRef, int32_t>, MetricReceipt> receipts_;

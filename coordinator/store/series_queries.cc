@@ -95,13 +95,11 @@ absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const Metric
   return rows;
 }
 
-absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, AttemptRef ref) {
+absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, RunId run) {
   std::vector<MetricOffset> offsets;
-  HPC_RETURN_IF_ERROR(
-      db->Sql(SelectSql(kMetricOffsets, "WHERE run = ? AND attempt = ? ORDER BY rank"))
-          .Int(ref.run)
-          .Int(ref.number)
-          .Query([&](Row& row) { offsets.push_back(ReadMetricOffset(row)); }));
+  HPC_RETURN_IF_ERROR(db->Sql(SelectSql(kMetricOffsets, "WHERE run = ? ORDER BY attempt, rank"))
+                          .Int(run)
+                          .Query([&](Row& row) { offsets.push_back(ReadMetricOffset(row)); }));
   return offsets;
 }
 

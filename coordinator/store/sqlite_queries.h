@@ -28,7 +28,7 @@ absl::StatusOr<TrustSnapshot> QueryTrust(Connection* db);
 absl::StatusOr<std::vector<EventRecord>> QueryEvents(Connection* db, const EventFilter& filter);
 absl::StatusOr<std::vector<MetricSummary>> QueryMetricSummaries(Connection* db, RunId run);
 absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const MetricFilter& filter);
-absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, AttemptRef ref);
+absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, RunId run);
 absl::StatusOr<std::vector<LogSegmentRecord>> QueryLogSegments(Connection* db, RunId run);
 
 // From the columns key, points, last_step, last, min, max.

@@ -95,8 +95,8 @@ class SqliteStore : public Store {
   absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) override {
     return QueryMetrics(db_.get(), filter);
   }
-  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) override {
-    return QueryMetricOffsets(db_.get(), ref);
+  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
+    return QueryMetricOffsets(db_.get(), run);
   }
   absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
     return QueryLogSegments(db_.get(), run);

@@ -384,8 +384,8 @@ TEST_F(SqliteStoreTest, KeepsTheOffsetsThatComeWithMetrics) {
   const MetricOffset other = {.ref = {1, 2}, .rank = 1, .offset = 50};
   Commit({.metric_offsets = {first, other}});
   Commit({.metric_offsets = {later}});
-  EXPECT_THAT(*store_->MetricOffsets({1, 2}), ElementsAre(later, other));
-  EXPECT_THAT(*store_->MetricOffsets({1, 1}), IsEmpty());
+  EXPECT_THAT(*store_->MetricOffsets(1), ElementsAre(later, other));
+  EXPECT_THAT(*store_->MetricOffsets(2), IsEmpty());
 }
 
 TEST_F(SqliteStoreTest, KeepsTheIndexOfLogs) {

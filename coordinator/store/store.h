@@ -180,7 +180,8 @@ class Store {
   virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) = 0;
   virtual absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) = 0;
   virtual absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) = 0;
-  virtual absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(AttemptRef ref) = 0;
+  // Of all attempts of a run.
+  virtual absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) = 0;
   virtual absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) = 0;
 };
 

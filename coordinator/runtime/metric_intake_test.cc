@@ -1,0 +1,83 @@
+#include "coordinator/runtime/metric_intake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status_matchers.h"
+#include "coordinator/store/sqlite_store.h"
+#include "coordinator/store/testing.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using testing::MakeAttempt;
+using testing::MakeNode;
+using testing::MakeProgram;
+using testing::MakeRun;
+using ::testing::SizeIs;
+using testing::TempDir;
+
+constexpr AttemptRef kFirst{1, 1}, kSecond{1, 2};
+
+class MetricIntakeTest : public ::testing::Test {
+ protected:
+  MetricIntakeTest() : store_(*OpenSqliteStore(dir_.File("hpc.db"))) {
+    WriteBatch batch;
+    batch.changes = {MakeRun(1), MakeNode("pc1"), MakeAttempt(kFirst), MakeAttempt(kSecond)};
+    batch.programs = {{1, MakeProgram()}};
+    EXPECT_OK(store_->Commit(batch));
+    Restart();
+  }
+
+  void Restart() { intake_ = std::make_unique<MetricIntake>(store_.get(), 100); }
+  // One point, with the metrics file of rank 0 as long as that. Was it the one too many?
+  bool Add(AttemptRef ref, int64_t offset) {
+    const absl::StatusOr<bool> cut =
+        intake_->Add("pc1", {ref, 0, offset}, {{.ref = ref, .key = "loss"}}, false);
+    EXPECT_OK(cut.status());
+    return *cut;
+  }
+  void Flush() {
+    WriteBatch batch;
+    EXPECT_THAT(intake_->Flush(&batch), SizeIs(1)) << "all is acknowledged";
+    EXPECT_OK(store_->Commit(batch));
+  }
+  size_t Stored() { return store_->ListMetrics({.run = 1})->size(); }
+
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<MetricIntake> intake_;
+};
+
+TEST_F(MetricIntakeTest, WhatComesAgainIsStoredOnceAndAcknowledgedAgain) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(Add(kFirst, 40));
+    Flush();
+    EXPECT_EQ(Stored(), 1u);
+    Restart();
+  }
+  EXPECT_EQ(intake_->Offsets(kFirst)->at(0), 40);
+}
+
+TEST_F(MetricIntakeTest, ARunIsCutOnceAtItsLimitWithAllItsAttempts) {
+  EXPECT_FALSE(Add(kFirst, 60));
+  Flush();
+  Restart();
+  EXPECT_FALSE(Add(kSecond, 40));
+  EXPECT_TRUE(Add(kSecond, 41));
+  EXPECT_FALSE(Add(kSecond, 42));
+  Flush();
+  EXPECT_EQ(Stored(), 2u);
+  EXPECT_EQ(intake_->Offsets(kSecond)->at(0), 42);
+  Restart();
+  EXPECT_FALSE(Add(kSecond, 50)) << "it was told before";
+  Flush();
+  EXPECT_EQ(Stored(), 2u);
+}
+
+}  // namespace
+}  // namespace hpc::coordinator
