@@ -29,7 +29,7 @@ absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, Mo
   }
   return absl::AlreadyExistsError(
       absl::StrCat("a worker named ", hello.node, " is connected from ", node.record.address,
-                   "; give this one (", hello.address, ") another --name, or stop that one"));
+                   "; stop that one, or give this one (", hello.address, ") a name of its own"));
 }
 
 absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {

@@ -65,8 +65,8 @@ TEST(HelloTest, SecondWorkerOfOneNameIsRefusedWhileTheFirstLives) {
   other.address = "10.0.0.99";
   other.boot_id = "another machine";
   EXPECT_THAT(c.Hello(other), StatusIs(absl::StatusCode::kAlreadyExists,
-                                       "a worker named pc1 is connected from 10.0.0.pc1; give "
-                                       "this one (10.0.0.99) another --name, or stop that one"));
+                                       "a worker named pc1 is connected from 10.0.0.pc1; stop that "
+                                       "one, or give this one (10.0.0.99) a name of its own"));
   c.Pass(absl::Seconds(7), {"pc1"});
   EXPECT_OK(c.Hello(other));
 }

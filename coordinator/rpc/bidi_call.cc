@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -68,6 +69,7 @@ void BidiCall::Send(const google::protobuf::Message& message) {
 void BidiCall::Finish(const absl::Status& status) {
   if (end_) return;
   end_ = status;
+  host_->doorman->NoteDenied(caller_, status);
   if (!status.ok()) queue_.clear();
   Continue();
 }

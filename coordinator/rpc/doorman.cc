@@ -34,6 +34,11 @@ std::string Property(const grpc::ServerContext& context, const char* name) {
   return values.empty() ? "" : std::string(values[0].data(), values[0].size());
 }
 
+std::string WhoAndWhence(const Caller& caller) {
+  if (caller.user.empty()) return caller.peer;
+  return absl::StrCat(StandingName(caller.standing), " ", caller.user, " from ", caller.peer);
+}
+
 Standing StandingOf(pki::Role role) {
   switch (role) {
     case pki::Role::kAdmin:
@@ -68,14 +73,16 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
     const absl::Status refusal = Refusal(method, caller->standing);
-    NoteRefusal(caller->user.empty() ? caller->peer
-                                     : absl::StrCat(StandingName(caller->standing), " ",
-                                                    caller->user, " from ", caller->peer),
-                std::string(refusal.message()));
+    NoteRefusal(WhoAndWhence(*caller), std::string(refusal.message()));
     return refusal;
   }
   caller->own_only = grant == Grant::kOwn;
   return caller;
+}
+
+void Doorman::NoteDenied(const Caller& caller, const absl::Status& status) {
+  if (!absl::IsPermissionDenied(status)) return;
+  NoteRefusal(WhoAndWhence(caller), std::string(status.message()));
 }
 
 void Doorman::NoteRefusal(const std::string& peer, const std::string& what) {

@@ -34,8 +34,10 @@ class Doorman {
   // The authorities have changed.
   void ForgetVerified() { verified_.clear(); }
 
-  // Writes the event of a refusal that a handler has decided on; the callers of one address are
-  // told of a few times a minute.
+  // Writes the event of what a handler has refused to this caller: PermissionDenied, of all
+  // statuses.
+  void NoteDenied(const Caller& caller, const absl::Status& status);
+  // Writes the event of a refusal; the callers of one address are told of a few times a minute.
   void NoteRefusal(const std::string& peer, const std::string& what);
 
  private:

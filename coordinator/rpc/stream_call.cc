@@ -1,5 +1,6 @@
 #include "coordinator/rpc/stream_call.h"
 
+#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
 
 namespace hpc::coordinator {
@@ -37,7 +38,10 @@ void StreamCall::Open() {
   if (!caller.ok()) return Finish(caller.status());
   auto source = method_->open(*caller, request_);
   request_.Clear();
-  if (!source.ok()) return Finish(source.status());
+  if (!source.ok()) {
+    host_->doorman->NoteDenied(*caller, source.status());
+    return Finish(source.status());
+  }
   source_ = std::move(*source);
   source_->OnOpen([this] { Continue(); });
   Continue();

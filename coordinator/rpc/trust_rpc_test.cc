@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,7 @@ namespace {
 
 using grpc::StatusCode;
 using pki::Role;
+using ::testing::AllOf;
 using testing::Context;
 using ::testing::HasSubstr;
 using testing::RawCall;
@@ -187,22 +189,58 @@ TEST_F(TrustRpcTest, ACoordinatorsCertificateIsNoClients) {
   EXPECT_THAT(status.error_message(), HasSubstr("was not made for a client"));
 }
 
+v1::Hello HelloFrom(const std::string& node, const std::string& address) {
+  v1::Hello hello;
+  hello.set_node(node);
+  hello.set_protocol_version(1);
+  hello.set_incarnation(absl::Hash<std::string>()(address) | 1);
+  hello.set_boot_id(address);
+  hello.set_address(address);
+  return hello;
+}
+
+// A worker's connection, up to the answer to its hello.
+struct WorkerCall {
+  WorkerCall(const std::shared_ptr<grpc::Channel>& channel, const v1::Hello& hello)
+      : stub(v1::Worker::NewStub(channel)), stream(stub->Connect(context.get())) {
+    v1::WorkerMessage message;
+    *message.mutable_hello() = hello;
+    stream->Write(message);
+    v1::CoordinatorMessage answer;
+    welcome = stream->Read(&answer);
+    if (!welcome) status = stream->Finish();
+  }
+  ~WorkerCall() { context->TryCancel(); }
+
+  const std::unique_ptr<grpc::ClientContext> context = Context();
+  const std::unique_ptr<v1::Worker::Stub> stub;
+  const std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>> stream;
+  bool welcome = false;
+  grpc::Status status;
+};
+
 TEST_F(TrustRpcTest, AWorkersCertificateSpeaksForItsNodeOnly) {
   const auto channel = ChannelAs(Role::kWorker, "pc1");
   EXPECT_EQ(ListNodesOver(channel).error_code(), StatusCode::PERMISSION_DENIED);
-  const auto context = Context();
-  const auto stream = v1::Worker::NewStub(channel)->Connect(context.get());
-  v1::WorkerMessage hello;
-  hello.mutable_hello()->set_node("pc2");
-  hello.mutable_hello()->set_protocol_version(1);
-  hello.mutable_hello()->set_incarnation(1);
-  hello.mutable_hello()->set_address("127.0.0.1");
-  stream->Write(hello);
-  v1::CoordinatorMessage answer;
-  EXPECT_FALSE(stream->Read(&answer));
-  const grpc::Status status = stream->Finish();
-  EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED) << status.error_message();
-  EXPECT_THAT(status.error_message(), HasSubstr("worker pc1, not of pc2"));
+  const WorkerCall call(channel, HelloFrom("pc2", "127.0.0.1"));
+  EXPECT_FALSE(call.welcome);
+  EXPECT_EQ(call.status.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(call.status.error_message(), HasSubstr("worker pc1, not of pc2"));
+  EXPECT_THAT(Refusals(2), HasSubstr("worker pc1 from 127.0.0.1: this is the certificate of"));
+}
+
+TEST_F(TrustRpcTest, ACertificateThatTwoPcsShowAtOnceIsRefusedToTheSecond) {
+  const Member pc1 = Issue(keyring(), Role::kWorker, "pc1");
+  const WorkerCall first(ChannelOf(pc1), HelloFrom("pc1", "10.0.0.1"));
+  EXPECT_TRUE(first.welcome);
+  const WorkerCall second(ChannelOf(pc1), HelloFrom("pc1", "10.0.0.2"));
+  EXPECT_FALSE(second.welcome);
+  EXPECT_EQ(second.status.error_code(), StatusCode::PERMISSION_DENIED);
+  for (const std::string& text : {second.status.error_message(), Refusals(1)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("connected from 10.0.0.1"), HasSubstr("this one (10.0.0.2)"),
+                            HasSubstr("Both show the certificate of pc1"),
+                            HasSubstr("hpcctl cert revoke pc1")));
+  }
 }
 
 TEST_F(TrustRpcTest, PlainTextAndOldTlsAreSentAwayAndWrittenDown) {
@@ -354,20 +392,11 @@ TEST_F(TrustRpcTest, AfterARotationOldAndNewMembersAreBothLetIn) {
 TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
   v1::SubmitResponse submitted;
   const auto anna = ChannelAs(Role::kUser, "anna");
-  // There is no node yet: it waits, if a cluster without nodes takes it at all.
-  const auto worker_channel = ChannelAs(Role::kWorker, "pc1");
-  const auto context = Context();
-  const auto worker = v1::Worker::NewStub(worker_channel)->Connect(context.get());
-  v1::WorkerMessage hello;
-  hello.mutable_hello()->set_node("pc1");
-  hello.mutable_hello()->set_protocol_version(1);
-  hello.mutable_hello()->set_incarnation(1);
-  hello.mutable_hello()->set_address("127.0.0.1");
-  hello.mutable_hello()->mutable_inventory()->add_devices()->set_kind(v1::DEVICE_KIND_CPU_SLOT);
-  hello.mutable_hello()->mutable_inventory()->add_owners("anna");
-  worker->Write(hello);
-  v1::CoordinatorMessage welcome;
-  ASSERT_TRUE(worker->Read(&welcome));
+  v1::Hello hello = HelloFrom("pc1", "127.0.0.1");
+  hello.mutable_inventory()->add_devices()->set_kind(v1::DEVICE_KIND_CPU_SLOT);
+  hello.mutable_inventory()->add_owners("anna");
+  const WorkerCall worker(ChannelAs(Role::kWorker, "pc1"), hello);
+  ASSERT_TRUE(worker.welcome);
 
   const grpc::Status status =
       v1::Runs::NewStub(anna)->Submit(Context().get(), testing::TrueOn(1), &submitted);
@@ -379,6 +408,7 @@ TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
                                    ->Cancel(Context().get(), cancel, &cancelled);
   EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(refused.error_message(), HasSubstr("is anna's; you are bert"));
+  EXPECT_THAT(Refusals(1), HasSubstr("user bert from 127.0.0.1: run 1 is anna's"));
   EXPECT_TRUE(v1::Runs::NewStub(anna)->Cancel(Context().get(), cancel, &cancelled).ok());
 
   v1::ReclaimRequest reclaim;
@@ -389,7 +419,6 @@ TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
                 .error_code(),
             StatusCode::PERMISSION_DENIED);
   EXPECT_TRUE(v1::Nodes::NewStub(anna)->Reclaim(Context().get(), reclaim, &reclaimed).ok());
-  context->TryCancel();
 }
 
 TEST_F(TrustRpcTest, EventsOfSecurityAreToldToAdminsOnly) {

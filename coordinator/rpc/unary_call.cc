@@ -25,10 +25,13 @@ void UnaryCall::OnAccepted(bool ok) {
   }
   Accept(host_, method_);
   if (!host_->stopping.ok()) return Finish(host_->stopping);
-  const absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
+  absl::StatusOr<Caller> caller = host_->doorman->Admit(method_->name, context_);
   if (!caller.ok()) return Finish(caller.status());
-  method_->handle(*caller, request_,
-                  [this](const absl::StatusOr<grpc::ByteBuffer>& response) { Finish(response); });
+  caller_ = *std::move(caller);
+  method_->handle(caller_, request_, [this](const absl::StatusOr<grpc::ByteBuffer>& response) {
+    host_->doorman->NoteDenied(caller_, response.status());
+    Finish(response);
+  });
 }
 
 void UnaryCall::Finish(const absl::StatusOr<grpc::ByteBuffer>& response) {

@@ -45,6 +45,7 @@ class UnaryCall {
   CallHost* const host_;
   const std::shared_ptr<const UnaryMethod> method_;
   grpc::ServerContext context_;
+  Caller caller_;
   grpc::ByteBuffer request_;
   UnaryMethod::Writer writer_;
   MemberTag<UnaryCall> accepted_tag_, finished_tag_;

@@ -15,6 +15,19 @@ namespace hpc::coordinator {
 
 using v1::WorkerMessage;
 
+namespace {
+
+// A certificate is bound to a name, so that another PC of that name has a copy of it.
+absl::Status CopiedCertificate(const v1::Hello& hello, const absl::Status& status) {
+  return absl::PermissionDeniedError(absl::StrCat(
+      status.message(), ". Both show the certificate of ", hello.node(),
+      ": the state directory was copied. Join with a token for another name (hpc-worker join); if "
+      "nobody of you copied it, end it with 'hpcctl cert revoke ",
+      hello.node(), "'"));
+}
+
+}  // namespace
+
 // ------------------------------------------------------------------------------ the worker says
 
 void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) {
@@ -41,7 +54,9 @@ absl::Status WorkerStream::OnFirst(const Caller& caller, const WorkerMessage& me
     return absl::PermissionDeniedError(
         absl::StrCat("this is the certificate of worker ", caller.user, ", not of ", hello.node()));
   }
-  HPC_RETURN_IF_ERROR(engine_->OnHello(FromProto(hello), this));
+  const absl::Status status = engine_->OnHello(FromProto(hello), this);
+  if (absl::IsAlreadyExists(status) && caller.own_only) return CopiedCertificate(hello, status);
+  HPC_RETURN_IF_ERROR(status);
   session_ = Session{hello.node(), hello.incarnation()};
   return absl::OkStatus();
 }
