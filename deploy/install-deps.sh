@@ -15,7 +15,7 @@ build=(
 )
 test=(
   clang-14 clang-format-14 libclang-rt-14-dev
-  iproute2 procps sqlite3 python3-dev
+  iproute2 openssl procps sqlite3 python3-dev
 )
 
 packages=("${build[@]}")
