@@ -76,6 +76,12 @@ std::string Certificate::PublicKeyHash() const {
   return hash;
 }
 
+bool Certificate::IsSelfSigned() const {
+  const bool self_signed = X509_self_signed(x509_.get(), /*verify_signature=*/1) == 1;
+  ERR_clear_error();
+  return self_signed;
+}
+
 bool Certificate::IsOf(const PrivateKey& key) const {
   const bool fits = X509_check_private_key(x509_.get(), key.get()) == 1;
   ERR_clear_error();

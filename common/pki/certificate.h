@@ -34,6 +34,7 @@ class Certificate {
   // SHA-256 of the public key (its SubjectPublicKeyInfo), 32 bytes: the same for every certificate
   // of one authority, whoever signed it.
   std::string PublicKeyHash() const;
+  bool IsSelfSigned() const;
   // Whether it is of this key.
   bool IsOf(const PrivateKey& key) const;
 

@@ -145,7 +145,8 @@ absl::StatusOr<Certificate> FindAuthority(const std::vector<Certificate>& shown,
                                           absl::string_view authority_hash) {
   const auto authority =
       std::find_if(shown.begin(), shown.end(), [authority_hash](const Certificate& one) {
-        return absl::string_view(one.PublicKeyHash()) == authority_hash;
+        // After a rotation it shows the same key signed by the former authority too.
+        return one.IsSelfSigned() && absl::string_view(one.PublicKeyHash()) == authority_hash;
       });
   if (authority == shown.end()) {
     return absl::UnauthenticatedError("it shows the certificate of another authority");

@@ -127,6 +127,17 @@ TEST(ProbeTest, SaysThatNobodyListens) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("refused")));
 }
 
+TEST(FindAuthorityTest, TellsARotatedAuthorityFromItsBridge) {
+  const Server server;
+  const absl::Time now = absl::Now();
+  const Certificate bridge =
+      *Authority::Create("0123456789abcdef", now)->CrossSign(server.authority, now);
+  const auto found = FindAuthority({server.certificate, bridge, server.authority.certificate()},
+                                   server.authority.certificate().PublicKeyHash());
+  ASSERT_OK(found);
+  EXPECT_EQ(found->ToPem(), server.authority.certificate().ToPem());
+}
+
 TEST(FindAuthorityTest, RefusesAnotherAuthority) {
   const Server server;
   const Server other;
