@@ -12,14 +12,16 @@ constexpr char kSecret[] = "0123456789012345";
 }  // namespace
 
 TestCoordinator::TestCoordinator(std::vector<grpc::Service*> more, absl::Time made_at)
-    : authority_(*pki::Authority::Create(kCluster, made_at)) {
+    : former_(*pki::Authority::Create(kCluster, made_at)),
+      authority_(*pki::Authority::Create(kCluster, made_at)) {
   const pki::PrivateKey key = *pki::PrivateKey::Generate();
   const pki::Certificate certificate = *authority_.Sign(
       *pki::SigningRequest::Make(key), {kCluster, pki::Role::kCoordinator, "coordinator"}, made_at,
       absl::Hours(48));
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
   options.pem_key_cert_pairs = {
-      {*key.ToPem(""), certificate.ToPem() + authority_.certificate().ToPem()}};
+      {*key.ToPem(""), certificate.ToPem() + former_.CrossSign(authority_, made_at)->ToPem() +
+                           authority_.certificate().ToPem()}};
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port);
@@ -88,6 +90,27 @@ grpc::Status TestCoordinator::Renew(grpc::ServerContext* context, const v1::Rene
   ++renewals_;
   response->set_certificate(Sign(request->signing_request(), *caller->GetIdentity()).ToPem());
   response->set_authorities(authority_.certificate().ToPem());
+  return grpc::Status::OK;
+}
+
+grpc::Status TestCoordinator::CreateToken(grpc::ServerContext*,
+                                          const v1::CreateTokenRequest* request,
+                                          v1::CreateTokenResponse* response) {
+  const pki::JoinToken token = Token(*pki::ParseRole(request->role()));
+  response->set_token(pki::FormatJoinToken(token));
+  response->set_id(pki::TokenId(token.secret));
+  response->set_expires_at_us(
+      absl::ToUnixMicros(absl::Now() + absl::Seconds(request->lifetime_s())));
+  return grpc::Status::OK;
+}
+
+grpc::Status TestCoordinator::WhoAmI(grpc::ServerContext* context, const v1::WhoAmIRequest*,
+                                     v1::WhoAmIResponse* response) {
+  const auto caller = pki::Certificate::FromPem(CallerOf(*context));
+  if (!caller.ok()) return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "no certificate");
+  response->set_role(std::string(pki::RoleName(caller->GetIdentity()->role)));
+  response->set_name(caller->GetIdentity()->name);
+  response->set_by("certificate");
   return grpc::Status::OK;
 }
 

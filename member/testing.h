@@ -26,6 +26,8 @@ class TestCoordinator : public v1::Trust::Service {
 
   const Endpoint& address() const { return address_; }
   const pki::Authority& authority() const { return authority_; }
+  // The one that was rotated out: who knows only that can follow to authority().
+  const pki::Authority& former() const { return former_; }
   pki::JoinToken Token(pki::Role role) const;
   // A membership as if it had been joined, which lasts for `lifetime` from `issued_at`.
   pki::Membership Admit(pki::Role role, const std::string& name,
@@ -46,11 +48,17 @@ class TestCoordinator : public v1::Trust::Service {
                     v1::JoinResponse* response) override;
   grpc::Status Renew(grpc::ServerContext* context, const v1::RenewRequest* request,
                      v1::RenewResponse* response) override;
+  // Token() of the role that is asked for.
+  grpc::Status CreateToken(grpc::ServerContext*, const v1::CreateTokenRequest* request,
+                           v1::CreateTokenResponse* response) override;
+  // As the certificate says.
+  grpc::Status WhoAmI(grpc::ServerContext* context, const v1::WhoAmIRequest*,
+                      v1::WhoAmIResponse* response) override;
 
  private:
   pki::Certificate Sign(const std::string& signing_request, const pki::Identity& identity) const;
 
-  const pki::Authority authority_;
+  const pki::Authority former_, authority_;
   Endpoint address_;
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex mutex_;

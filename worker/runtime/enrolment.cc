@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "common/pki/probe.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "member/admission.h"
@@ -12,10 +13,20 @@ namespace hpc::worker {
 namespace {
 
 constexpr absl::Duration kRenewalTime = absl::Seconds(20);
+constexpr absl::Duration kProbeTime = absl::Seconds(3);
 
 bool IsDue(const pki::Membership& membership, absl::Time now) {
   const absl::StatusOr<pki::Holder> holder = pki::HolderOf(membership);
   return holder.ok() && pki::DueForRenewal(*holder, now);
+}
+
+// The certificates that the coordinator shows to who connects now; "" if it cannot be reached.
+std::string ShownAt(const Endpoint& coordinator) {
+  const auto shown = pki::FetchCertificates(coordinator, kProbeTime);
+  std::string pem;
+  if (!shown.ok()) return pem;
+  for (const pki::Certificate& one : *shown) pem += one.ToPem();
+  return pem;
 }
 
 absl::StatusOr<pki::Membership> RenewAndSave(const std::string& folder,
@@ -42,9 +53,17 @@ Enrolment::~Enrolment() { loop_->Cancel(timer_); }
 
 void Enrolment::CheckLater() {
   timer_ = loop_->At(loop_->clock().Get().mono + kCheckInterval, [this] {
-    if (IsDue(membership_, loop_->clock().Get().wall)) RenewNow();
+    Check(loop_->clock().Get().wall);
     CheckLater();
   });
+}
+
+void Enrolment::Check(absl::Time now) {
+  if (IsDue(membership_, now)) return RenewNow();
+  background_.Ask<std::string>([coordinator = route_->next()] { return ShownAt(coordinator); },
+                               [this](const std::string& shown) {
+                                 if (!member::KnowsAll(membership_, shown)) RenewNow();
+                               });
 }
 
 void Enrolment::OnConnected(absl::Time now) {

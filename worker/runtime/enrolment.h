@@ -17,7 +17,7 @@ namespace hpc::worker {
 // Everything is on the loop's thread; what waits for the disk or the coordinator is on another.
 class Enrolment {
  public:
-  static constexpr absl::Duration kCheckInterval = absl::Hours(6);
+  static constexpr absl::Duration kCheckInterval = absl::Minutes(10);
 
   // `membership` is what `folder` holds. Looks after it for as long as it lives.
   Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Membership membership);
@@ -26,6 +26,9 @@ class Enrolment {
   // To be called when the coordinator has answered: remembers where, renews the certificate if it
   // is due, or if the coordinator shows an authority that is not known yet.
   void OnConnected(absl::Time now);
+  // The same while the connection stays: whether the certificate is due, or a new authority is
+  // shown to those who connect now. Done by itself every kCheckInterval.
+  void Check(absl::Time now);
   // Gets a fresh key and certificate, saves them, and uses them for the connections that come. What
   // fails is logged, and tried again at the next connection or check.
   void RenewNow();

@@ -64,6 +64,15 @@ TEST_F(EnrolmentTest, RenewsForAnAuthorityThatItDoesNotKnow) {
   RunUntil([&] { return route_->security().key != pc1.key_pem; });
 }
 
+TEST_F(EnrolmentTest, NoticesANewAuthorityWhileTheConnectionStays) {
+  pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
+  pc1.authorities_pem = coordinator_.former().certificate().ToPem();
+  Enrol(pc1, pc1.addresses);
+  enrolment_->Check(clock_.Get().wall);
+  RunUntil([&] { return route_->security().key != pc1.key_pem; });
+  EXPECT_EQ(Saved().authorities_pem, coordinator_.authority().certificate().ToPem());
+}
+
 TEST_F(EnrolmentTest, LeavesAGoodCertificateAlone) {
   const pki::Membership pc1 = coordinator_.Admit(pki::Role::kWorker, "pc1");
   Enrol(pc1, pc1.addresses);
