@@ -152,8 +152,8 @@ absl::Status CheckNodeName(absl::string_view name) {
       !absl::ascii_isalnum(static_cast<unsigned char>(name[0])) ||
       !std::all_of(name.begin(), name.end(), allowed)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", ToValidUtf8(name), "' is not a node name: 1 to 63 letters, digits, '.', ",
-                     "'_' or '-', beginning with a letter or digit"));
+        absl::StrCat("'", ToValidUtf8(name), "' is not a node name or a user's: 1 to 63 letters, ",
+                     "digits, '.', '_' or '-', beginning with a letter or digit"));
   }
   return absl::OkStatus();
 }

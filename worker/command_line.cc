@@ -51,6 +51,13 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
          "Shell command that puts the PC to sleep (default: logind's suspend)");
   flag("--wake-hook-known", out->wake_hook_known, "HPC_WORKER_WAKE_HOOK_KNOWN",
        "The coordinator has a hook that can wake this PC");
+  app->add_option("--owner", out->owners,
+                  "User who may reclaim and lend this PC from anywhere ('hpcctl whoami' says one's "
+                  "name); may be given several times")
+      ->envname("HPC_WORKER_OWNER")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
   flag("--stop-ranks-on-exit", out->stop_ranks_on_exit, "HPC_WORKER_STOP_RANKS_ON_EXIT",
        "End the ranks when the worker is stopped, instead of leaving them to the next worker");
   option("--supervisor", out->supervisor, "HPC_WORKER_SUPERVISOR",
@@ -138,6 +145,11 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
     if (!own.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("--address: ", std::string(own.message())));
     }
+  }
+  for (const std::string& owner : out->owners) {
+    const absl::Status name = CheckNodeName(owner);
+    if (name.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--owner: ", std::string(name.message())));
   }
   if (out->cpu_slots < 1 || out->cpu_slots > 4096) {
     return absl::InvalidArgumentError(

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -26,6 +27,7 @@ struct CommandLine {
   int ready_fd = -1;
   std::string power_command;  // "": logind's suspend
   bool wake_hook_known = false;
+  std::vector<std::string> owners;  // users of the cluster who may reclaim and lend the PC
   bool stop_ranks_on_exit = false;
   std::string supervisor;
   std::string hpc_py_dir;

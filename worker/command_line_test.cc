@@ -13,6 +13,7 @@ namespace hpc::worker {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 using Command = CommandLine::Command;
@@ -60,6 +61,10 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--power-command",
                            "true",
                            "--wake-hook-known",
+                           "--owner",
+                           "anna",
+                           "--owner",
+                           "bert",
                            "--supervisor",
                            "/bin/true",
                            "--hpc-py",
@@ -77,6 +82,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_EQ(line->ready_fd, 5);
   EXPECT_EQ(line->power_command, "true");
   EXPECT_TRUE(line->wake_hook_known);
+  EXPECT_THAT(line->owners, ElementsAre("anna", "bert"));
   EXPECT_TRUE(line->stop_ranks_on_exit);
   EXPECT_EQ(line->hpc_py_dir, "/usr/share/py");
   EXPECT_EQ(line->log_level, LogLevel::kDebug);
@@ -114,6 +120,7 @@ TEST(CommandLineTest, NamesWhatIsWrong) {
       {{"--coordinator", "unix:/x", "--supervisor", "/no/such"}, "'/no/such' cannot be executed"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "0"}, "--cpu-slots 0"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "many"}, "many"},
+      {{"--coordinator", "unix:/x", "--supervisor", "/bin/true", "--owner", "a b"}, "--owner: "},
       {{"--coordinator", "unix:/x", "--log-level", "loud"}, "--log-level 'loud'"},
       {{"--colour"}, "--colour"},
       {{"staus"}, "did you mean 'status'?"},
@@ -164,6 +171,21 @@ TEST(CommandLineTest, CommandLineWinsOverEnvironmentOverFile) {
   EXPECT_EQ(line->cpu_slots, 4);
   EXPECT_EQ(line->address, "127.0.0.3");
   EXPECT_EQ(line->power_command, "from file");
+}
+
+TEST(CommandLineTest, OwnersAreAListInAFileAndInTheEnvironmentToo) {
+  char path[] = "/tmp/hpc-worker-test-XXXXXX";
+  close(mkstemp(path));
+  std::ofstream(path) << "owner = [\"anna\", \"bert\"]\n";
+  const auto from_file = ParseDaemon({"--config", path});
+  unlink(path);
+  ASSERT_OK(from_file);
+  EXPECT_THAT(from_file->owners, ElementsAre("anna", "bert"));
+  setenv("HPC_WORKER_OWNER", "carla,dora", 1);
+  const auto from_environment = ParseDaemon({});
+  unsetenv("HPC_WORKER_OWNER");
+  ASSERT_OK(from_environment);
+  EXPECT_THAT(from_environment->owners, ElementsAre("carla", "dora"));
 }
 
 TEST(OwnerCommandTest, PutsTheAnswerIntoWords) {

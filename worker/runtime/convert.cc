@@ -104,7 +104,8 @@ void Fill(const Inventory& inventory, v1::Inventory* out) {
   out->set_kernel(ToValidUtf8(host.kernel));
   out->set_driver(inventory.driver);
   out->set_worker_version(Version());
-  out->set_can_wake_by_hook(inventory.can_wake_by_hook);
+  out->set_can_wake_by_hook(inventory.told.can_wake_by_hook);
+  for (const std::string& owner : inventory.told.owners) out->add_owners(owner);
 }
 
 void Fill(const StreamId& stream, v1::LogData* out) {

@@ -22,6 +22,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
                      .lost_reason = "why"}};
   Inventory inventory;
   inventory.host.boot_id = "boot";
+  inventory.told.owners = {"anna"};
   inventory.devices = {{.index = 0, .kind = DeviceKind::kGpu, .uuid = "GPU-1"}};
   const v1::WorkerMessage message = HelloToProto({"pc1", 7, "10.0.0.1"}, hello, inventory);
   const v1::Hello& out = message.hello();
@@ -32,6 +33,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
   EXPECT_EQ(out.address(), "10.0.0.1");
   EXPECT_TRUE(out.resumed());
   EXPECT_EQ(out.reclaim_left_ms(), 90'000);
+  EXPECT_EQ(out.inventory().owners(0), "anna");
   EXPECT_EQ(out.inventory().devices(0).kind(), v1::DEVICE_KIND_GPU);
   EXPECT_EQ(out.attempts(0).ranks(0).started_ago_us(), 5'000'000);
   EXPECT_FALSE(out.attempts(0).ranks(0).has_exit());

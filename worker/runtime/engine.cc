@@ -49,7 +49,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       link_(link),
       disk_(loop),
       system_(loop),
-      surroundings_(&system_, machine.host, machine.devices, options.can_wake_by_hook),
+      surroundings_(&system_, machine.host, machine.devices, options.told),
       output_(
           loop, [this](WorkerMessage message) { Send(message); },
           [this](AttemptRef ref) { DeleteFiles(ref); }),

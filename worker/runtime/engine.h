@@ -34,7 +34,7 @@ struct EngineOptions {
   std::string supervisor_program;
   std::string hpc_py_dir;            // "": not there
   std::vector<std::string> own_env;  // "KEY=VALUE", what ranks inherit
-  bool can_wake_by_hook = false;
+  AsTold told;
   bool stop_ranks_on_exit = false;
 };
 

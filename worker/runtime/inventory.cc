@@ -4,8 +4,8 @@
 
 namespace hpc::worker {
 
-Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, bool can_wake_by_hook) {
-  return {devices->Devices(), host->Read(), devices->DriverVersion(), can_wake_by_hook};
+Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told) {
+  return {devices->Devices(), host->Read(), devices->DriverVersion(), told};
 }
 
 bool SameOffer(const Inventory& a, const Inventory& b) {

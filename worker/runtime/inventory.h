@@ -9,15 +9,21 @@
 
 namespace hpc::worker {
 
+// What nobody can measure: the worker is told it at its start.
+struct AsTold {
+  bool can_wake_by_hook = false;
+  std::vector<std::string> owners;  // users who may reclaim and lend the PC
+};
+
 struct Inventory {
   std::vector<Device> devices;
   HostInfo host;
   std::string driver;
-  bool can_wake_by_hook = false;
+  AsTold told;
 };
 
 // Asks the drivers: may take a moment.
-Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, bool can_wake_by_hook);
+Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told);
 
 // Whether the coordinator would decide differently. Free disk space changes all the time and is not
 // worth a message by itself.

@@ -39,12 +39,12 @@ absl::StatusOr<std::string> FindOwnAddress(const Endpoint& coordinator, HostProb
 }
 
 Surroundings::Surroundings(Background* background, HostProbe* host, DeviceProbe* devices,
-                           bool can_wake_by_hook)
+                           AsTold told)
     : background_(background),
       host_(host),
       devices_(devices),
-      can_wake_by_hook_(can_wake_by_hook),
-      inventory_(ReadInventory(host, devices, can_wake_by_hook)),
+      told_(std::move(told)),
+      inventory_(ReadInventory(host, devices, told_)),
       suspended_(host->SuspendedTime()) {}
 
 void Surroundings::Look(const Endpoint& coordinator,
@@ -54,8 +54,8 @@ void Surroundings::Look(const Endpoint& coordinator,
     absl::StatusOr<std::string> address;
   };
   background_->Ask<Seen>(
-      [host = host_, devices = devices_, hook = can_wake_by_hook_, coordinator] {
-        return Seen{ReadInventory(host, devices, hook), FindOwnAddress(coordinator, host)};
+      [host = host_, devices = devices_, told = told_, coordinator] {
+        return Seen{ReadInventory(host, devices, told), FindOwnAddress(coordinator, host)};
       },
       [this, done = std::move(done)](Seen seen) {
         inventory_ = std::move(seen.inventory);
@@ -69,16 +69,14 @@ void Surroundings::Heartbeat(MonoTime now, std::function<void()> on_inventory) {
   if (next_inventory_ <= now) {
     next_inventory_ = now + kInventoryInterval;
     busy_ = true;
-    background_->Ask<Inventory>(
-        [host = host_, devices = devices_, hook = can_wake_by_hook_] {
-          return ReadInventory(host, devices, hook);
-        },
-        [this, on_inventory = std::move(on_inventory)](Inventory fresh) {
-          busy_ = false;
-          const bool same = SameOffer(inventory_, fresh);
-          inventory_ = std::move(fresh);
-          if (!same) on_inventory();
-        });
+    background_->Ask<Inventory>([host = host_, devices = devices_,
+                                 told = told_] { return ReadInventory(host, devices, told); },
+                                [this, on_inventory = std::move(on_inventory)](Inventory fresh) {
+                                  busy_ = false;
+                                  const bool same = SameOffer(inventory_, fresh);
+                                  inventory_ = std::move(fresh);
+                                  if (!same) on_inventory();
+                                });
   } else if (next_usage_ <= now && HasGpus(inventory_)) {
     next_usage_ = now + kUsageInterval;
     busy_ = true;

@@ -22,8 +22,7 @@ class Surroundings {
   static constexpr absl::Duration kInventoryInterval = absl::Minutes(1);
   static constexpr absl::Duration kUsageInterval = absl::Seconds(10);
 
-  Surroundings(Background* background, HostProbe* host, DeviceProbe* devices,
-               bool can_wake_by_hook);
+  Surroundings(Background* background, HostProbe* host, DeviceProbe* devices, AsTold told);
 
   const Inventory& inventory() const { return inventory_; }
 
@@ -44,7 +43,7 @@ class Surroundings {
   Background* const background_;
   HostProbe* const host_;
   DeviceProbe* const devices_;
-  const bool can_wake_by_hook_;
+  const AsTold told_;
   Inventory inventory_;
   std::vector<DeviceUsage> usage_;
   bool usage_fresh_ = false;

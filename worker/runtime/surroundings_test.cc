@@ -8,6 +8,7 @@
 namespace hpc::worker {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -46,13 +47,14 @@ class SurroundingsTest : public ::testing::Test {
   EventLoop loop_{&clock_};
   FakeMachine machine_;
   Background background_{&loop_};
-  Surroundings surroundings_{&background_, &machine_, &machine_, true};
+  Surroundings surroundings_{&background_, &machine_, &machine_, {true, {"anna"}}};
   int changes_ = 0;
 };
 
 TEST_F(SurroundingsTest, KnowsTheInventoryFromTheBeginning) {
   EXPECT_THAT(surroundings_.inventory().devices, SizeIs(1));
-  EXPECT_TRUE(surroundings_.inventory().can_wake_by_hook);
+  EXPECT_TRUE(surroundings_.inventory().told.can_wake_by_hook);
+  EXPECT_THAT(surroundings_.inventory().told.owners, ElementsAre("anna"));
 }
 
 TEST_F(SurroundingsTest, TellsWhenThePcOffersSomethingElse) {
