@@ -11,10 +11,12 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/notify.h"
+#include "common/pki/founder.h"
 #include "common/pki/keyring.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "coordinator/core/event_kinds.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/runtime/wake_hook.h"
@@ -68,6 +70,28 @@ absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const S
   return std::make_unique<Trust>(*std::move(keyring), std::move(snapshot));
 }
 
+// The first admin got its certificate before there was a coordinator to note it.
+absl::Status TakeInFounder(const std::string& keyring_folder, Trust* trust, Engine* engine) {
+  const absl::StatusOr<pki::Certificate> founder = pki::LoadFounder(keyring_folder);
+  if (absl::IsNotFound(founder.status())) return absl::OkStatus();
+  HPC_RETURN_IF_ERROR(founder.status());
+  if (trust->roster.Knows(founder->Serial())) return absl::OkStatus();
+  HPC_ASSIGN_OR_RETURN(const pki::Identity identity, founder->GetIdentity());
+  CertificateRecord record;
+  record.serial = founder->Serial();
+  record.role = identity.role;
+  record.name = identity.name;
+  record.issued_at = engine->now().wall;
+  record.expires_at = founder->not_after();
+  record.issued_to = "hpcctl cluster init";
+  trust->roster.Add(record);
+  engine->RecordTrust(
+      {record},
+      {event::kSecurityJoined, absl::StrCat(identity.ToString(), " has made this cluster")},
+      [](const absl::Status&) {});
+  return absl::OkStatus();
+}
+
 void SayReady(const Options& options, const Server& server) {
   std::string line = "ready";
   if (!server.address().empty()) absl::StrAppend(&line, " listen=", server.address());
@@ -104,6 +128,7 @@ absl::Status RunDaemon(const Options& options) {
   std::unique_ptr<Trust> trust;
   if (options.listen && !options.insecure) {
     HPC_ASSIGN_OR_RETURN(trust, LoadTrust(options, state, store.get()));
+    HPC_RETURN_IF_ERROR(TakeInFounder(state.File(pki::kKeyringFolder), trust.get(), &engine));
   }
   server_options.trust = trust.get();
   server_options.admin_group = options.admin_group;

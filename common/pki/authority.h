@@ -20,6 +20,7 @@ inline constexpr absl::string_view kCoordinatorHost = "coordinator.hpc";
 
 // Certificates begin so long before they are signed: clocks at home differ.
 inline constexpr absl::Duration kBackdate = absl::Hours(1);
+inline constexpr absl::Duration kMemberLifetime = absl::Hours(24 * 90);
 inline constexpr absl::Duration kAuthorityLifetime = absl::Hours(24 * 365 * 20);
 
 class Authority {

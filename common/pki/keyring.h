@@ -1,9 +1,12 @@
 // The master's folder of keys: the authority's own, and those it was or will be.
-//   authority.key   the private key, 0600; elsewhere if asked, encrypted where a passphrase is
-//   given authority.pem   its certificate cluster         its id trusted.pem     former authorities
-//   that are still trusted, each after a line "until SECONDS" bridges.pem     the authority's key
-//   signed by former ones, for members that know only those coordinator.key, coordinator.pem   its
-//   own key, and the chain that it shows
+//   authority.key    the private key, 0600; elsewhere or encrypted if asked
+//   authority.pem    its certificate
+//   cluster          the cluster's id
+//   trusted.pem      former authorities, each after a line "until SECONDS"
+//   bridges.pem      the authority's key signed by former ones, for who knows only those
+//   coordinator.key  the coordinator's own, 0600
+//   coordinator.pem  the chain that it shows
+//   founder.pem      the certificate of the first admin (founder.h)
 #ifndef HPC_COMMON_PKI_KEYRING_H_
 #define HPC_COMMON_PKI_KEYRING_H_
 

@@ -19,7 +19,6 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr absl::Duration kMemberLifetime = absl::Hours(24 * 90);
 constexpr absl::Duration kKeepOldAuthority = absl::Hours(24 * 30);
 // Beyond this a certificate that is made now would not work there now, or not for long.
 constexpr absl::Duration kMaxClockError = pki::kBackdate;
@@ -158,7 +157,7 @@ absl::StatusOr<pki::Certificate> TrustHandlers::Issue(const std::string& signing
                                                       pki::Role role, const std::string& name) {
   HPC_ASSIGN_OR_RETURN(const pki::SigningRequest request,
                        pki::SigningRequest::FromPem(signing_request));
-  return trust_->keyring.Sign(request, role, name, engine_->now().wall, kMemberLifetime);
+  return trust_->keyring.Sign(request, role, name, engine_->now().wall, pki::kMemberLifetime);
 }
 
 CertificateRecord TrustHandlers::RecordOf(const pki::Certificate& certificate, pki::Role role,

@@ -61,6 +61,7 @@ class Roster {
 
   // ---- certificates
   void Add(const CertificateRecord& certificate);
+  bool Knows(const std::string& serial) const { return certificates_.contains(serial); }
   // Unauthenticated: it was revoked; by whom and why.
   absl::Status CheckNotRevoked(const std::string& serial) const;
   // `subject`: a serial, "role/name", or a name that only one member has. NotFound: nothing valid

@@ -53,6 +53,13 @@ TEST_F(RosterTest, LetsInWhoHasATokenAsOftenAsItWorks) {
                        AllOf(HasSubstr("used up"), HasSubstr("token create --role worker"))));
 }
 
+TEST_F(RosterTest, KnowsACertificateEvenOnceItIsRevoked) {
+  EXPECT_FALSE(roster_.Knows("1"));
+  roster_.Add(Issued("1", Role::kAdmin, "anna"));
+  EXPECT_OK(roster_.Revoke(kNow, "anna", "bert", ""));
+  EXPECT_TRUE(roster_.Knows("1"));
+}
+
 TEST_F(RosterTest, RefusesATokenThatItNeverGave) {
   EXPECT_THAT(Redeem(Role::kWorker, "pc1"),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("never gave out")));
