@@ -24,7 +24,7 @@ class Command {
 };
 
 struct CommandInfo {
-  const char* name;
+  const char* name;     // one word, or two: "token create"
   const char* group;    // of the overview
   const char* summary;  // one line
   std::unique_ptr<Command> (*make)();

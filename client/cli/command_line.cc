@@ -15,24 +15,78 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// The first words of all commands.
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  for (const CommandInfo& info : AllCommands()) names.emplace_back(info.name);
+  for (const CommandInfo& info : AllCommands()) {
+    const std::string name = info.name;
+    const std::string first = name.substr(0, name.find(' '));
+    if (names.empty() || names.back() != first) names.push_back(first);
+  }
   return names;
 }
 
-absl::StatusOr<const CommandInfo*> Find(const std::string& name) {
+const CommandInfo* Exactly(const std::string& name) {
   for (const CommandInfo& info : AllCommands()) {
     if (name == info.name) return &info;
   }
-  return usage::UnknownCommand(name, Names());
+  return nullptr;
+}
+
+// The commands of two words that begin with `first`: "token create", "token list" ...
+std::vector<const CommandInfo*> Family(const std::string& first) {
+  std::vector<const CommandInfo*> family;
+  for (const CommandInfo& info : AllCommands()) {
+    if (absl::StartsWith(info.name, first + " ")) family.push_back(&info);
+  }
+  return family;
+}
+
+// `first` begins commands of two words; `second` is no second word of them, or is missing.
+absl::Status WhichOf(const std::string& first, const std::string& second) {
+  Words seconds;
+  for (const CommandInfo* info : Family(first)) {
+    seconds.emplace_back(info->name + first.size() + 1);
+  }
+  if (second.empty()) return usage::SecondWordMissing(first, seconds);
+  return usage::UnknownSecondWord(first, second, seconds);
+}
+
+// The command that the words from `at` name, one word or two.
+absl::StatusOr<const CommandInfo*> Find(const Words& words, size_t at) {
+  const std::string& first = words[at];
+  if (const CommandInfo* info = Exactly(first)) return info;
+  if (Family(first).empty()) return usage::UnknownCommand(first, Names());
+  const bool has_second = at + 1 < words.size() && !absl::StartsWith(words[at + 1], "-");
+  const std::string second = has_second ? words[at + 1] : "";
+  if (const CommandInfo* info = Exactly(absl::StrCat(first, " ", second))) return info;
+  return WhichOf(first, second);
+}
+
+size_t WordsOf(const CommandInfo& info) { return absl::StrContains(info.name, " ") ? 2 : 1; }
+
+std::string Line(const CommandInfo& info) {
+  std::string name = info.name;
+  name.resize(std::max<size_t>(19, name.size() + 1), ' ');
+  return absl::StrCat("  ", name, info.summary, "\n");
+}
+
+std::string HelpOfFamily(const std::string& first) {
+  std::string out = absl::StrCat("Usage: hpcctl ", first, " COMMAND [options]\n\n");
+  for (const CommandInfo* info : Family(first)) absl::StrAppend(&out, Line(*info));
+  return absl::StrCat(out, "\n'hpcctl ", first, " COMMAND --help' shows what it takes.\n");
+}
+
+bool AsksForHelp(const Words& words) {
+  return !words.empty() && (words[0] == "--help" || words[0] == "-h");
 }
 
 void DeclareGlobal(Options* options, GlobalOptions* global) {
   options->Group("Options of every command");
   options->Text("--coordinator", "ADDR", &global->coordinator,
                 "unix:PATH or ADDR:PORT (default: HPC_COORDINATOR)");
-  options->Flag("--insecure", &global->insecure, "accept plain text over the network");
+  options->Flag("--insecure", &global->insecure,
+                "speak plain text to a coordinator on this machine's loopback");
 }
 
 // Where the command's name is: behind options of every command. words.size(): nowhere.
@@ -56,13 +110,15 @@ absl::StatusOr<int> Dispatch(const Words& words, Session* session) {
   DeclareGlobal(&leading, &session->global());
   leading.Flag("--version", &version, "");
   HPC_RETURN_IF_ERROR(leading.Parse(Words(words.begin(), words.begin() + static_cast<long>(at))));
-  std::string name = version ? "version" : "help";
-  Words rest;
+  Words rest = {version ? "version" : "help"};
   if (!version && !leading.help_wanted() && at < words.size()) {
-    name = words[at];
-    rest.assign(words.begin() + static_cast<long>(at) + 1, words.end());
+    rest.assign(words.begin() + static_cast<long>(at), words.end());
   }
-  HPC_ASSIGN_OR_RETURN(const CommandInfo* info, Find(name));
+  if (!Family(rest[0]).empty() && AsksForHelp({rest.begin() + 1, rest.end()})) {
+    return ShowHelp(HelpOfFamily(rest[0]), session);
+  }
+  HPC_ASSIGN_OR_RETURN(const CommandInfo* info, Find(rest, 0));
+  rest.erase(rest.begin(), rest.begin() + static_cast<long>(WordsOf(*info)));
   const std::unique_ptr<Command> command = info->make();
   Options options(info->name, info->summary);
   command->Declare(&options);
@@ -74,8 +130,9 @@ absl::StatusOr<int> Dispatch(const Words& words, Session* session) {
 
 }  // namespace
 
-absl::StatusOr<std::string> HelpOf(const std::string& command) {
-  HPC_ASSIGN_OR_RETURN(const CommandInfo* info, Find(command));
+absl::StatusOr<std::string> HelpOf(const Words& command) {
+  if (command.size() == 1 && !Family(command[0]).empty()) return HelpOfFamily(command[0]);
+  HPC_ASSIGN_OR_RETURN(const CommandInfo* info, Find(command, 0));
   const std::unique_ptr<Command> made = info->make();
   Options options(info->name, info->summary);
   GlobalOptions global;
@@ -92,9 +149,7 @@ std::string Overview() {
   for (const CommandInfo& info : AllCommands()) {
     if (group != info.group) absl::StrAppend(&out, "\n", info.group, ":\n");
     group = info.group;
-    std::string name = info.name;
-    name.resize(12, ' ');
-    absl::StrAppend(&out, "  ", name, info.summary, "\n");
+    absl::StrAppend(&out, Line(info));
   }
   absl::StrAppend(&out,
                   "\n'hpcctl COMMAND --help' shows what a command takes. Try:\n"

@@ -15,8 +15,9 @@ int RunCommandLine(const std::vector<std::string>& words, Session* session);
 // All commands by group, as `hpcctl help` shows them.
 std::string Overview();
 
-// The help of one command, or a usage error that suggests the nearest.
-absl::StatusOr<std::string> HelpOf(const std::string& command);
+// The help of one command, or of those whose first word is the only one given; else a usage error
+// that suggests the nearest.
+absl::StatusOr<std::string> HelpOf(const std::vector<std::string>& command);
 
 }  // namespace hpc::client
 

@@ -45,6 +45,18 @@ absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::stri
                    " 'hpcctl help' lists all commands."));
 }
 
+absl::Status SecondWordMissing(absl::string_view first, const std::vector<std::string>& seconds) {
+  return UsageError(absl::StrCat("'", Full(first), "' needs a second word: ",
+                                 absl::StrJoin(seconds, ", "), ".", SeeHelp(first)));
+}
+
+absl::Status UnknownSecondWord(absl::string_view first, absl::string_view typed,
+                               const std::vector<std::string>& seconds) {
+  return UsageError(absl::StrCat("'", Full(first), "' is followed by one of ",
+                                 absl::StrJoin(seconds, ", "), ", not ", Quoted(typed), ".",
+                                 DidYouMean(typed, seconds), SeeHelp(first)));
+}
+
 absl::Status UnknownOption(absl::string_view command, absl::string_view typed,
                            const std::vector<std::string>& options) {
   const absl::string_view ours = OursForRunOption(typed);

@@ -19,6 +19,10 @@ bool IsUsageError(const absl::Status& status);
 namespace usage {
 
 absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::string>& commands);
+// Of a command of two words, as "token create": `first` is understood.
+absl::Status SecondWordMissing(absl::string_view first, const std::vector<std::string>& seconds);
+absl::Status UnknownSecondWord(absl::string_view first, absl::string_view typed,
+                               const std::vector<std::string>& seconds);
 absl::Status UnknownOption(absl::string_view command, absl::string_view typed,
                            const std::vector<std::string>& options);
 absl::Status ValueMissing(absl::string_view option, absl::string_view metavar);

@@ -10,21 +10,26 @@ namespace {
 class HelpCommand : public Command {
  public:
   void Declare(Options* options) override {
-    options->Argument("COMMAND", &command_, "the command to explain", /*required=*/false);
+    options->Argument("COMMAND", &first_, "the command to explain", /*required=*/false);
+    options->Argument("WORD", &second_, "its second word, where it has two", /*required=*/false);
     options->Example("hpcctl help run");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     std::string text = Overview();
-    if (!command_.empty()) {
-      HPC_ASSIGN_OR_RETURN(text, HelpOf(command_));
+    std::vector<std::string> command;
+    for (const std::string& word : {first_, second_}) {
+      if (!word.empty()) command.push_back(word);
+    }
+    if (!command.empty()) {
+      HPC_ASSIGN_OR_RETURN(text, HelpOf(command));
     }
     session->out().Write(text);
     return kExitOk;
   }
 
  private:
-  std::string command_;
+  std::string first_, second_;
 };
 
 }  // namespace
