@@ -11,9 +11,15 @@
 #include "common/status_macros.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
+#include "hpc/v1/trust.grpc.pb.h"
+#include "member/admission.h"
+#include "member/join.h"
 
 namespace hpc::client {
 namespace {
+
+// What a user may be kept waiting behind a command that is done.
+constexpr absl::Duration kRenewalTime = absl::Seconds(1);
 
 // Hands every message of a stream to `each`, then gives its final status.
 template <typename Message, typename Each>
@@ -30,21 +36,32 @@ struct Client::Stubs {
       : connection(std::move(c)),
         runs(v1::Runs::NewStub(connection->channel())),
         nodes(v1::Nodes::NewStub(connection->channel())),
-        cluster(v1::Cluster::NewStub(connection->channel())) {}
+        cluster(v1::Cluster::NewStub(connection->channel())),
+        trust(v1::Trust::NewStub(connection->channel())) {}
 
   std::unique_ptr<Connection> connection;
   std::unique_ptr<v1::Runs::Stub> runs;
   std::unique_ptr<v1::Nodes::Stub> nodes;
   std::unique_ptr<v1::Cluster::Stub> cluster;
+  std::unique_ptr<v1::Trust::Stub> trust;
 };
 
 Client::Client(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
 Client::~Client() = default;
 
-absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Endpoint& endpoint) {
-  HPC_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Connection::Open(endpoint));
-  return std::unique_ptr<Client>(new Client(std::make_unique<Stubs>(std::move(connection))));
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Way& way) {
+  std::vector<Tried> tried;
+  for (const Endpoint& endpoint : way.endpoints) {
+    auto connection = Connection::Open(endpoint, way.security());
+    if (connection.ok()) {
+      return std::unique_ptr<Client>(new Client(std::make_unique<Stubs>(*std::move(connection))));
+    }
+    tried.push_back({endpoint, connection.status()});
+  }
+  return UnreachableError(tried);
 }
+
+const Endpoint& Client::endpoint() const { return stubs_->connection->endpoint(); }
 
 void Client::OnAway(std::function<void()> notice) { stubs_->connection->OnAway(std::move(notice)); }
 
@@ -218,6 +235,84 @@ absl::StatusOr<v1::WhyResponse> Client::Why(const std::string& subject) {
     return stubs_->cluster->Why(context, request, &response);
   }));
   return response;
+}
+
+// ---------------------------------------------------------------------------------------- trust
+
+absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
+  v1::CreateTokenResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->CreateToken(context, request, &response);
+  }));
+  return response;
+}
+
+absl::StatusOr<v1::ListTokensResponse> Client::ListTokens() {
+  v1::ListTokensResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->ListTokens(context, {}, &response);
+  }));
+  return response;
+}
+
+absl::Status Client::RevokeToken(const std::string& id) {
+  v1::RevokeTokenRequest request;
+  request.set_id(id);
+  v1::RevokeTokenResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->RevokeToken(context, request, &response);
+  });
+}
+
+absl::StatusOr<v1::ListCertificatesResponse> Client::ListCertificates(bool all) {
+  v1::ListCertificatesRequest request;
+  request.set_all(all);
+  v1::ListCertificatesResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->ListCertificates(context, request, &response);
+  }));
+  return response;
+}
+
+absl::StatusOr<int> Client::RevokeCertificate(const std::string& subject,
+                                              const std::string& reason) {
+  v1::RevokeCertificateRequest request;
+  request.set_subject(subject);
+  request.set_reason(reason);
+  v1::RevokeCertificateResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->RevokeCertificate(context, request, &response);
+  }));
+  return response.certificates();
+}
+
+absl::StatusOr<v1::RotateAuthorityResponse> Client::RotateAuthority(absl::Duration keep_old) {
+  v1::RotateAuthorityRequest request;
+  request.set_keep_old_s(absl::ToInt64Seconds(keep_old));
+  v1::RotateAuthorityResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->trust->RotateAuthority(context, request, &response);
+  }));
+  return response;
+}
+
+absl::StatusOr<v1::WhoAmIResponse> Client::WhoAmI() {
+  v1::WhoAmIResponse response;
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once(
+      [&](grpc::ClientContext* context) { return stubs_->trust->WhoAmI(context, {}, &response); }));
+  return response;
+}
+
+std::optional<pki::Membership> Client::Renewed(const pki::Membership& membership, absl::Time now) {
+  const absl::StatusOr<pki::Holder> holder = pki::HolderOf(membership);
+  if (!holder.ok()) return std::nullopt;
+  if (!pki::DueForRenewal(*holder, now) &&
+      member::KnowsAll(membership, stubs_->connection->shown())) {
+    return std::nullopt;
+  }
+  auto renewed = member::Renew(membership, stubs_->connection->channel(), kRenewalTime);
+  if (!renewed.ok()) return std::nullopt;
+  return *std::move(renewed);
 }
 
 }  // namespace hpc::client

@@ -17,17 +17,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/discovery.h"
 #include "common/endpoint.h"
+#include "common/pki/membership.h"
 #include "hpc/v1/nodes.pb.h"
 #include "hpc/v1/runs.pb.h"
+#include "hpc/v1/trust.pb.h"
 
 namespace hpc::client {
 
 // Thread-safe.
 class Client {
  public:
-  static absl::StatusOr<std::unique_ptr<Client>> Connect(const Endpoint& endpoint);
+  // To the first of the endpoints that answers. UnreachableError: none does.
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const Way& way);
   ~Client();
+
+  const Endpoint& endpoint() const;
 
   // Called once at the beginning of each outage that a call waits out.
   void OnAway(std::function<void()> notice);
@@ -65,6 +71,19 @@ class Client {
   // For ever if the request says `follow`.
   absl::Status ListEvents(v1::ListEventsRequest request, Sink<v1::ListEventsResponse> sink);
   absl::StatusOr<v1::WhyResponse> Why(const std::string& subject);
+
+  absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
+  absl::StatusOr<v1::ListTokensResponse> ListTokens();
+  absl::Status RevokeToken(const std::string& id);
+  absl::StatusOr<v1::ListCertificatesResponse> ListCertificates(bool all);
+  // How many certificates it has revoked.
+  absl::StatusOr<int> RevokeCertificate(const std::string& subject, const std::string& reason);
+  absl::StatusOr<v1::RotateAuthorityResponse> RotateAuthority(absl::Duration keep_old);
+  absl::StatusOr<v1::WhoAmIResponse> WhoAmI();
+
+  // `membership`, which this client was connected with, renewed; nullopt: it is not due at `now`
+  // and the coordinator has shown no new authority, or it could not be done in a moment.
+  std::optional<pki::Membership> Renewed(const pki::Membership& membership, absl::Time now);
 
  private:
   struct Stubs;

@@ -245,7 +245,7 @@ class ClientApiTest : public ::testing::Test {
   }
 
   std::unique_ptr<Client> Connected() {
-    absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(endpoint_);
+    absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect({{endpoint_}, std::nullopt});
     EXPECT_OK(client);
     (*client)->OnAway([this] { ++outages_; });
     return *std::move(client);
@@ -505,10 +505,10 @@ TEST_F(ClientApiTest, LogsCanBeReadByRank) {
   EXPECT_EQ(Hpcctl({"logs", "1", "--stderr-only"}).out, "");
 }
 
-TEST_F(ClientApiTest, PlainTextOverTheNetworkMustBeAskedFor) {
+TEST_F(ClientApiTest, PlainTextMustBeAskedFor) {
   const Done done = Hpcctl({"--coordinator", "127.0.0.1:1", "nodes"});
   EXPECT_EQ(done.code, 2);
-  EXPECT_THAT(done.err, HasSubstr("--insecure"));
+  EXPECT_THAT(done.err, HasSubstr("hpcctl login TOKEN"));
   const Done asked = Hpcctl({"--coordinator", "127.0.0.1:1", "--insecure", "nodes"});
   EXPECT_EQ(asked.code, 120);
   EXPECT_THAT(asked.err, HasSubstr("warning: the connection to 127.0.0.1:1 is plain text"));
@@ -521,6 +521,20 @@ TEST_F(ClientApiTest, HelpNeedsNoCoordinator) {
   EXPECT_EQ(Hpcctl({"--version"}).out, Hpcctl({"version"}).out);
   EXPECT_THAT(Hpcctl({"lgos", "1"}).err, HasSubstr("Did you mean 'logs'?"));
   EXPECT_THAT(Hpcctl({"--jsno"}).err, Not(HasSubstr("coordinator")));
+}
+
+TEST_F(ClientApiTest, ACommandMayHaveTwoWords) {
+  Stop();
+  EXPECT_THAT(Hpcctl({"token", "create", "--help"}).out, HasSubstr("Usage: hpcctl token create"));
+  EXPECT_EQ(Hpcctl({"help", "token", "create"}).out, Hpcctl({"token", "create", "--help"}).out);
+  EXPECT_THAT(Hpcctl({"help", "token"}).out, HasSubstr("token revoke"));
+  EXPECT_EQ(Hpcctl({"help", "token"}).out, Hpcctl({"token", "--help"}).out);
+  const Done alone = Hpcctl({"token"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("needs a second word: create, list, revoke"));
+  EXPECT_THAT(Hpcctl({"token", "crate"}).err, HasSubstr("Did you mean 'create'?"));
+  EXPECT_THAT(Hpcctl({"tokn", "create"}).err, HasSubstr("Did you mean 'token'?"));
+  EXPECT_THAT(Hpcctl({"help", "token", "crate"}).err, HasSubstr("Did you mean 'create'?"));
 }
 
 }  // namespace

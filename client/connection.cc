@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/discovery.h"
 #include "common/status_macros.h"
+#include "member/channel.h"
 
 namespace hpc::client {
 namespace {
@@ -20,8 +21,6 @@ constexpr absl::Duration kLongestRetry = absl::Seconds(2);
 grpc::ChannelArguments ChannelArguments() {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(-1);  // a run may hold 10 MB of arguments
-  // The coordinator is in the same house: a proxy set for the web is not on the way to it.
-  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
@@ -48,31 +47,31 @@ bool IsAway(const grpc::Status& status) {
 
 }  // namespace
 
-Connection::Connection(const Endpoint& endpoint)
+Connection::Connection(const Endpoint& endpoint, const member::Security& security)
     : endpoint_(endpoint),
-      channel_(grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
-                                         ChannelArguments())),
+      channel_(member::MakeChannel(endpoint, security, ChannelArguments())),
       backoff_(kFirstRetry, kLongestRetry),
       random_(std::random_device()()) {}
 
 Connection::~Connection() = default;
 
-absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint) {
-  std::unique_ptr<Connection> connection(new Connection(endpoint));
-  HPC_RETURN_IF_ERROR(connection->WaitUntilReady());
+absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint,
+                                                             const member::Security& security) {
+  std::unique_ptr<Connection> connection(new Connection(endpoint, security));
+  if (!connection->WaitUntilReady()) return WhyUnreachable(endpoint, security);
   return connection;
 }
 
-absl::Status Connection::WaitUntilReady() {
+bool Connection::WaitUntilReady() {
   const auto deadline = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kConnectTime);
   for (auto state = channel_->GetState(true); state != GRPC_CHANNEL_READY;
        state = channel_->GetState(true)) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
         !channel_->WaitForStateChange(state, deadline)) {
-      return UnreachableError(endpoint_);
+      return false;
     }
   }
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status Connection::Begin(grpc::ClientContext* context) {
@@ -85,6 +84,12 @@ absl::Status Connection::Begin(grpc::ClientContext* context) {
 void Connection::End(grpc::ClientContext* context) {
   absl::MutexLock lock(&mutex_);
   active_.erase(std::find(active_.begin(), active_.end(), context));
+  if (shown_.empty()) shown_ = member::ShownOn(*context);
+}
+
+std::string Connection::shown() const {
+  absl::MutexLock lock(&mutex_);
+  return shown_;
 }
 
 bool Connection::interrupted() const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -15,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/backoff.h"
 #include "common/endpoint.h"
+#include "member/security.h"
 
 namespace grpc {
 class Channel;
@@ -27,11 +29,16 @@ namespace hpc::client {
 // Thread-safe.
 class Connection {
  public:
-  // Connects, for at most five seconds. Unavailable: see UnreachableError.
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint);
+  // Connects, for at most five seconds. Unavailable, Unauthenticated: see WhyUnreachable.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint,
+                                                          const member::Security& security);
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const Endpoint& endpoint() const { return endpoint_; }
+  // The certificates that the coordinator has shown, in PEM; "" before the first call is over, and
+  // without TLS.
+  std::string shown() const;
 
   // Makes one call.
   using Call = absl::FunctionRef<grpc::Status(grpc::ClientContext*)>;
@@ -50,8 +57,8 @@ class Connection {
   void Interrupt();
 
  private:
-  explicit Connection(const Endpoint& endpoint);
-  absl::Status WaitUntilReady();
+  Connection(const Endpoint& endpoint, const member::Security& security);
+  bool WaitUntilReady();
   // Cancelled once interrupted.
   absl::Status Begin(grpc::ClientContext* context);
   void End(grpc::ClientContext* context);
@@ -69,6 +76,7 @@ class Connection {
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::mt19937 random_ ABSL_GUARDED_BY(mutex_);
   std::vector<grpc::ClientContext*> active_ ABSL_GUARDED_BY(mutex_);
+  std::string shown_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hpc::client

@@ -5,11 +5,14 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "common/pki/probe.h"
+#include "common/status_macros.h"
 #include "common/unique_fd.h"
+#include "member/find_coordinator.h"
 
 namespace hpc::client {
 namespace {
@@ -17,6 +20,13 @@ namespace {
 constexpr absl::string_view kForms =
     "HPC_COORDINATOR=unix:PATH or HPC_COORDINATOR=ADDR:PORT (hpc-coordinator says them when it "
     "starts)";
+
+constexpr absl::string_view kLogIn =
+    "Have a token made on its machine (hpcctl token create --role user) and log in with it here: "
+    "'hpcctl login TOKEN'";
+constexpr absl::string_view kCheck =
+    ". Check that hpc-coordinator runs there, listens on that port and is not behind a firewall";
+constexpr absl::Duration kProbeTime = absl::Seconds(3);
 
 absl::StatusOr<Endpoint> Parse(absl::string_view source, const std::string& text) {
   absl::StatusOr<Endpoint> endpoint = ParseEndpoint(text);
@@ -58,37 +68,97 @@ std::string FoundAtSocket(const std::string& path) {
   }
 }
 
+std::string VariableOf(const Environment& environment, const char* name) {
+  const char* value = environment(name);
+  return value == nullptr ? "" : value;
+}
+
+absl::Status Unreadable(const absl::Status& membership) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "your membership cannot be read: ", membership.message(),
+      ". Remove its folder and log in again ('hpcctl login TOKEN'), or name a coordinator with ",
+      kForms));
+}
+
+absl::StatusOr<Way> NamedWay(absl::string_view source, const std::string& text, bool insecure,
+                             const Environment& environment) {
+  HPC_ASSIGN_OR_RETURN(const Endpoint endpoint, Parse(source, text));
+  if (endpoint.is_unix) return Way{{endpoint}, std::nullopt};
+  if (insecure || VariableOf(environment, "HPC_INSECURE") == "1") {
+    if (endpoint.IsLocal()) return Way{{endpoint}, std::nullopt};
+    return absl::InvalidArgumentError(
+        absl::StrCat("--insecure is for a coordinator on this machine, and ", endpoint.ToString(),
+                     " is not: anybody on the way could read and change what is said. ", kLogIn));
+  }
+  absl::StatusOr<pki::Membership> membership = pki::LoadMembership(IdentityFolder(environment));
+  if (membership.ok()) return Way{{endpoint}, *std::move(membership)};
+  if (!absl::IsNotFound(membership.status())) return Unreadable(membership.status());
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the coordinator at ", endpoint.ToString(), " answers members only, and you are none yet. ",
+      kLogIn,
+      endpoint.IsLocal() ? ". A coordinator started with --insecure is called so too" : ""));
+}
+
 }  // namespace
 
-absl::StatusOr<Endpoint> FindCoordinator(const std::string& named, const Environment& environment,
-                                         uid_t user) {
-  if (!named.empty()) return Parse("--coordinator", named);
-  const char* variable = environment("HPC_COORDINATOR");
-  if (variable != nullptr && *variable != '\0') return Parse("HPC_COORDINATOR", variable);
+std::string IdentityFolder(const Environment& environment) {
+  const std::string config = VariableOf(environment, "XDG_CONFIG_HOME");
+  if (!config.empty()) return config + "/hpc/identity";
+  return VariableOf(environment, "HOME") + "/.config/hpc/identity";
+}
+
+absl::StatusOr<Way> FindCoordinator(const Wishes& wishes, const Environment& environment) {
+  const std::string variable = VariableOf(environment, "HPC_COORDINATOR");
+  if (!wishes.coordinator.empty()) {
+    return NamedWay("--coordinator", wishes.coordinator, wishes.insecure, environment);
+  }
+  if (!variable.empty()) {
+    return NamedWay("HPC_COORDINATOR", variable, wishes.insecure, environment);
+  }
   std::vector<std::string> tried;
-  for (const std::string& path : CoordinatorSockets(user, environment)) {
+  for (const std::string& path : CoordinatorSockets(wishes.user, environment)) {
     const int error = TryUnix(path);
-    if (error == 0) return Endpoint{.is_unix = true, .path = path};
+    if (error == 0) return Way{{{.is_unix = true, .path = path}}, std::nullopt};
     tried.push_back(absl::StrCat(path, " (", InShort(error), ")"));
+  }
+  absl::StatusOr<pki::Membership> membership = pki::LoadMembership(IdentityFolder(environment));
+  if (membership.ok() && !membership->addresses.empty()) {
+    std::vector<Endpoint> addresses = membership->addresses;
+    return Way{std::move(addresses), *std::move(membership)};
+  }
+  if (!membership.ok() && !absl::IsNotFound(membership.status())) {
+    return Unreadable(membership.status());
   }
   return absl::UnavailableError(
       absl::StrCat("no coordinator answers: HPC_COORDINATOR is not set, and this was found at ",
                    absl::StrJoin(tried, ", "),
-                   ". Start hpc-coordinator on this machine, or name one with ", kForms));
+                   ". Start hpc-coordinator on this machine, log in to one with 'hpcctl login "
+                   "TOKEN', or name one with ",
+                   kForms));
 }
 
-absl::Status UnreachableError(const Endpoint& endpoint) {
-  const std::string tried =
-      absl::StrCat("the coordinator at ", endpoint.ToString(), " cannot be reached: ");
-  if (endpoint.is_unix) {
-    return absl::UnavailableError(absl::StrCat(tried, FoundAtSocket(endpoint.path),
-                                               ". If it is elsewhere, name it with ", kForms));
+absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security) {
+  if (endpoint.is_unix) return absl::UnavailableError(FoundAtSocket(endpoint.path));
+  absl::Status found = absl::UnavailableError("no connection");
+  if (security.is_tls()) {
+    const absl::Status why = member::WhyNoTls(
+        endpoint, security.authorities, absl::Now(),
+        [](const Endpoint& address) { return pki::FetchCertificates(address, kProbeTime); });
+    if (absl::IsUnauthenticated(why)) return why;
+    if (!why.ok()) found = absl::UnavailableError(why.message());
   }
-  return absl::UnavailableError(
-      absl::StrCat(tried,
-                   "no connection. Check that hpc-coordinator runs there, listens on that "
-                   "port and is not behind a firewall. If it is elsewhere, name it with ",
-                   kForms));
+  return absl::UnavailableError(absl::StrCat(found.message(), kCheck));
+}
+
+absl::Status UnreachableError(const std::vector<Tried>& tried) {
+  std::string text;
+  absl::StatusCode code = absl::StatusCode::kUnavailable;
+  for (const Tried& one : tried) {
+    if (absl::IsUnauthenticated(one.found)) code = one.found.code();
+    absl::StrAppend(&text, text.empty() ? "" : "\n", "the coordinator at ", one.endpoint.ToString(),
+                    " cannot be reached: ", one.found.message());
+  }
+  return absl::Status(code, absl::StrCat(text, ". If it is elsewhere, name it with ", kForms));
 }
 
 }  // namespace hpc::client

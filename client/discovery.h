@@ -4,24 +4,59 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/coordinator_paths.h"
 #include "common/endpoint.h"
+#include "common/pki/membership.h"
+#include "member/security.h"
 
 namespace hpc::client {
 
-// In this order: `named` (the command line's --coordinator), HPC_COORDINATOR, the first of
-// CoordinatorSockets of `user` that somebody listens at. InvalidArgument: one of the first two is
-// no address, and is named. Unavailable: neither is given and nobody listens; says where it looked,
-// what was found there and what to do.
-absl::StatusOr<Endpoint> FindCoordinator(const std::string& named, const Environment& environment,
-                                         uid_t user);
+// What the caller asked for.
+struct Wishes {
+  std::string coordinator;  // of the command line's --coordinator; "": none is named
+  bool insecure = false;
+  uid_t user = 0;
+};
 
-// Unavailable, with the address that was tried, what was found there and what to do.
-absl::Status UnreachableError(const Endpoint& endpoint);
+// Where the coordinator may be, and as whom it is called.
+struct Way {
+  std::vector<Endpoint> endpoints;            // to be tried in this order
+  std::optional<pki::Membership> membership;  // unset: without TLS
+
+  member::Security security() const {
+    return membership ? member::Security::Of(*membership) : member::Security::PlainText();
+  }
+};
+
+// Where hpcctl keeps its user's membership: hpc/identity in $XDG_CONFIG_HOME (else ~/.config).
+std::string IdentityFolder(const Environment& environment);
+
+// In this order: the coordinator that was asked for, or else is named by HPC_COORDINATOR; the first
+// of CoordinatorSockets that somebody listens at; the addresses of the membership. Over TCP the
+// membership is needed, unless plain text was asked for (as by HPC_INSECURE=1), which goes to
+// loopback addresses only. InvalidArgument: what was named is no address, or cannot be called like
+// this. Unavailable: nothing is named and nobody listens. FailedPrecondition: the membership cannot
+// be read. All say what was found and what to do.
+absl::StatusOr<Way> FindCoordinator(const Wishes& wishes, const Environment& environment);
+
+// An address where no coordinator answered, and what was found there, in words.
+struct Tried {
+  Endpoint endpoint;
+  absl::Status found;
+};
+
+// What is to be found at `endpoint` by who calls with `security`. May take a moment.
+// Unauthenticated: somebody who is not the coordinator; else Unavailable.
+absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security);
+
+// What was tried and found, and what to do; Unauthenticated where that was found, else Unavailable.
+absl::Status UnreachableError(const std::vector<Tried>& tried);
 
 }  // namespace hpc::client
 

@@ -121,7 +121,7 @@ TEST_F(JoinTest, ACallTellsWhichAuthoritiesTheCoordinatorShowed) {
       v1::Trust::NewStub(MakeChannel(coordinator.address(), Security::Of(membership)));
   grpc::ClientContext context;
   v1::WhoAmIResponse response;
-  stub->WhoAmI(&context, {}, &response);  // it says that it cannot
+  ASSERT_TRUE(stub->WhoAmI(&context, {}, &response).ok());
   const std::string shown = ShownOn(context);
   EXPECT_TRUE(KnowsAll(membership, shown));
   EXPECT_FALSE(KnowsAll(other.Admit(pki::Role::kUser, "anna"), shown));

@@ -162,6 +162,7 @@ int RunCommandLine(const Words& words, Session* session) {
   const absl::StatusOr<int> code = Dispatch(words, session);
   session->progress().Clear();
   session->out().Flush();
+  if (code.ok()) session->KeepMembership();
   if (!code.ok()) session->Notice(absl::string_view(code.status().message()));
   session->err().Flush();
   if (!session->out().status().ok()) {

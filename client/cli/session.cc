@@ -9,37 +9,42 @@
 #include "absl/time/time.h"
 #include "client/cli/usage_error.h"
 #include "common/status_macros.h"
+#include "member/admission.h"
 
 namespace hpc::client {
-namespace {
-
-absl::Status NotProtected(const Endpoint& endpoint) {
-  return UsageError(absl::StrCat(
-      "the connection to ", endpoint.ToString(),
-      " would be plain text, which anybody on the way can read and change. Use the coordinator's "
-      "socket on its own machine (HPC_COORDINATOR=unix:PATH), or accept it with --insecure or "
-      "HPC_INSECURE=1."));
-}
-
-}  // namespace
 
 absl::StatusOr<Client*> Session::Connect() {
   if (client_ != nullptr) return client_.get();
-  absl::StatusOr<Endpoint> endpoint = FindCoordinator(global_.coordinator, environment_, geteuid());
-  if (absl::IsInvalidArgument(endpoint.status())) {
-    return UsageError(absl::string_view(endpoint.status().message()));
+  absl::StatusOr<Way> way =
+      FindCoordinator({global_.coordinator, global_.insecure, geteuid()}, environment_);
+  if (absl::IsInvalidArgument(way.status())) {
+    return UsageError(absl::string_view(way.status().message()));
   }
-  HPC_RETURN_IF_ERROR(endpoint.status());
-  if (!endpoint->is_unix) {
-    const char* variable = environment_("HPC_INSECURE");
-    const bool accepted = variable != nullptr && absl::string_view(variable) == "1";
-    if (!accepted && !global_.insecure) return NotProtected(*endpoint);
-    Notice(absl::StrCat("warning: the connection to ", endpoint->ToString(),
-                        " is plain text: anybody on the way can read and change it"));
+  HPC_RETURN_IF_ERROR(way.status());
+  way_ = *std::move(way);
+  if (!way_.membership && !way_.endpoints[0].is_unix) {
+    Notice(absl::StrCat("warning: the connection to ", way_.endpoints[0].ToString(),
+                        " is plain text, and whoever uses this machine can pose as you"));
   }
-  HPC_ASSIGN_OR_RETURN(client_, Client::Connect(*endpoint));
+  HPC_ASSIGN_OR_RETURN(client_, Client::Connect(way_));
   client_->OnAway([this] { Notice("coordinator away, retrying"); });
   return client_.get();
+}
+
+void Session::KeepMembership() {
+  if (client_ == nullptr || !way_.membership) return;
+  pki::Membership& membership = *way_.membership;
+  const std::string folder = IdentityFolder(environment_);
+  std::vector<Endpoint> addresses =
+      member::AnsweredFirst(client_->endpoint(), membership.addresses);
+  const bool moved = addresses != membership.addresses;
+  membership.addresses = std::move(addresses);
+  // What cannot be saved now is tried again behind the next command.
+  if (const auto renewed = client_->Renewed(membership, absl::Now())) {
+    pki::SaveMembership(folder, *renewed).IgnoreError();
+  } else if (moved) {
+    pki::SaveAddresses(folder, membership.addresses).IgnoreError();
+  }
 }
 
 int64_t Session::NowUs(int64_t said) { return said != 0 ? said : absl::ToUnixMicros(absl::Now()); }

@@ -39,9 +39,12 @@ class Session {
   GlobalOptions& global() { return global_; }
   const Environment& environment() const { return environment_; }
 
-  // Connects on first use. A usage error for plain text over a network that was not asked for;
-  // that it was asked for is said on stderr.
+  // Connects on first use. What FindCoordinator takes for an invalid argument is a usage error;
+  // that plain text was asked for is said on stderr.
   absl::StatusOr<Client*> Connect();
+  // What is to be done behind a command that succeeded: remembers the address that answered, and
+  // renews the user's certificate if that is due.
+  void KeepMembership();
 
   // What ages are counted from: the coordinator's time if it says it, else ours.
   static int64_t NowUs(int64_t said);
@@ -58,6 +61,7 @@ class Session {
   OpenLine ranks_;
   Progress progress_;
   GlobalOptions global_;
+  Way way_;
   std::unique_ptr<Client> client_;
 };
 
