@@ -1,8 +1,10 @@
 #include "client/cli/caller.h"
 
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <climits>
 #include <cstdlib>
 
@@ -20,6 +22,14 @@ std::string LogicalWorkdir(const char* pwd) {
   }
   char buffer[PATH_MAX];
   return getcwd(buffer, sizeof(buffer)) == nullptr ? "" : buffer;
+}
+
+std::string AccountName() {
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found == nullptr ? "" : found->pw_name;
 }
 
 Caller ThisCaller() {

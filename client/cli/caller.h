@@ -13,6 +13,9 @@ namespace hpc::client {
 // name and the environment.
 Caller ThisCaller();
 
+// The name of the account that the process runs as; "" when the system has none for it.
+std::string AccountName();
+
 // The logical name of the current directory; "" when it does not exist any more.
 std::string LogicalWorkdir(const char* pwd);
 

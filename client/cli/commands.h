@@ -29,6 +29,16 @@ std::unique_ptr<Command> MakeLend();
 std::unique_ptr<Command> MakeSleep();
 std::unique_ptr<Command> MakeWake();
 
+std::unique_ptr<Command> MakeLogin();
+std::unique_ptr<Command> MakeWhoami();
+std::unique_ptr<Command> MakeTokenCreate();
+std::unique_ptr<Command> MakeTokenList();
+std::unique_ptr<Command> MakeTokenRevoke();
+std::unique_ptr<Command> MakeCertList();
+std::unique_ptr<Command> MakeCertRevoke();
+std::unique_ptr<Command> MakeClusterInit();
+std::unique_ptr<Command> MakeClusterRotate();
+
 std::unique_ptr<Command> MakeVersion();
 std::unique_ptr<Command> MakeHelp();
 

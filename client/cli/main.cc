@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/command_line.h"
+#include "common/pki/join_token.h"
 
 int main(int argc, char** argv) {
   using hpc::client::Output;
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
   Output err = Output::ForFd(STDERR_FILENO);
   hpc::client::Session session(&out, &err, [](const char* name) { return std::getenv(name); });
   const std::vector<std::string> words(argv + 1, argv + argc);
+  hpc::pki::HideTokens(argc, argv);
   const int code = hpc::client::RunCommandLine(words, &session);
   // All is written. Returning would wait for gRPC's threads to end, which serves nobody.
   _exit(code);

@@ -8,6 +8,7 @@ constexpr char kRunning[] = "Running";
 constexpr char kLooking[] = "Looking";
 constexpr char kAsking[] = "One run in detail";
 constexpr char kOwning[] = "PCs and their owners";
+constexpr char kTrusting[] = "Who belongs to the cluster";
 constexpr char kOther[] = "Other";
 
 }  // namespace
@@ -31,6 +32,18 @@ const std::vector<CommandInfo>& AllCommands() {
       {"lend", kOwning, "lend a PC to the cluster again", MakeLend},
       {"sleep", kOwning, "drain a PC and put it to sleep", MakeSleep},
       {"wake", kOwning, "wake a sleeping PC", MakeWake},
+      {"login", kTrusting, "become a member of a cluster from this machine, with a token",
+       MakeLogin},
+      {"whoami", kTrusting, "say as whom the coordinator knows you", MakeWhoami},
+      {"token create", kTrusting, "make a token that lets a PC or a person in", MakeTokenCreate},
+      {"token list", kTrusting, "list the tokens", MakeTokenList},
+      {"token revoke", kTrusting, "make a token void", MakeTokenRevoke},
+      {"cert list", kTrusting, "list the members' certificates", MakeCertList},
+      {"cert revoke", kTrusting, "shut a member out at once", MakeCertRevoke},
+      {"cluster init", kTrusting, "make a new cluster's authority, on its coordinator's machine",
+       MakeClusterInit},
+      {"cluster rotate-ca", kTrusting, "replace the cluster's authority by a new one",
+       MakeClusterRotate},
       {"version", kOther, "print the version", MakeVersion},
       {"help", kOther, "explain a command", MakeHelp},
   };

@@ -19,6 +19,8 @@ class EventsCommand : public Command {
     options->Flag("-f,--follow", &follow_, "go on with each new one, until Ctrl-C");
     options->Integer("--run", "RUN", &run_, 1, kMax, "only of this run");
     options->Text("--node", "NODE", &node_, "only of this node");
+    options->Flag("--security", &security_,
+                  "only who joined, was refused or shut out, and tokens (for admins)");
     options->Integer("-n,--newest", "N", &newest_, 1, kMax,
                      "begin with the newest N (default 100; 10 with -f)");
     options->Integer("--after", "ID", &after_, 0, kMax,
@@ -26,6 +28,7 @@ class EventsCommand : public Command {
     options->Flag("--json", &json_, "print JSON; with -f one object a line");
     options->Example("hpcctl events -f");
     options->Example("hpcctl events --run 12 --after 0");
+    options->Example("hpcctl events --security -f");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
@@ -33,6 +36,7 @@ class EventsCommand : public Command {
     request.set_follow(follow_);
     request.set_run(run_);
     request.set_node(node_);
+    request.set_security(security_);
     if (after_) {
       request.set_after(*after_);
     } else {
@@ -71,6 +75,7 @@ class EventsCommand : public Command {
   bool follow_ = false;
   int64_t run_ = 0;
   std::string node_;
+  bool security_ = false;
   std::optional<int64_t> newest_, after_;
   bool json_ = false;
 };
