@@ -84,7 +84,9 @@ start() {
 socket=$dir/hpc.sock
 hpcctl=$bin/hpcctl
 export HPC_COORDINATOR=unix:$socket
-"$hpcctl" cluster init --state-dir "$dir/coordinator" >"$dir/init.log"
+# Apart from a membership that its user may have elsewhere.
+XDG_CONFIG_HOME=$dir/config "$hpcctl" cluster init --state-dir "$dir/coordinator" \
+  >"$dir/init.log" 2>&1 || { cat "$dir/init.log" >&2; exit 1; }
 start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
   --listen 127.0.0.1:0 --socket "$socket"
 token=$("$hpcctl" token create --uses $nodes 2>>"$dir/init.log")

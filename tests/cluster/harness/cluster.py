@@ -46,7 +46,7 @@ class Cluster:
                 self.listen = f"{self.network.address('master')}:0"
             self.hpcctl("cluster", "init", "--state-dir", self.dir / "coordinator")
             self.start_coordinator()
-            self.token = self.make_token("--uses", nodes)
+            self.token = self.make_token("--uses", max(nodes, 1))
             for name in self.names:
                 self.start_worker(name)
         except BaseException:
@@ -91,8 +91,8 @@ class Cluster:
         if not (self.dir / name / "identity").exists():
             self.join(name)
         self.workers[name] = Process(
-            [BIN / "hpc-worker", "--state-dir", self.dir / name, "--address", address, "--cpu-slots", self.cpu_slots,
-             *self.worker_args, *args],
+            [BIN / "hpc-worker", "--state-dir", self.dir / name, "--address", address,
+             "--cpu-slots", self.cpu_slots, *self.worker_args, *args],
             self.dir / f"{name}.log", env={**self.env, **self.worker_env.get(name, {})}, ready=True,
             prefix=self.network.prefix(name, new_boot) if self.network else ())
         return self.workers[name]
