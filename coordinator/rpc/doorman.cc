@@ -18,6 +18,8 @@ namespace {
 
 constexpr RateLimit kTold = {.burst = 10, .each = absl::Seconds(6)};
 constexpr size_t kMaxVerified = 4096;
+constexpr char kJoinAgain[] =
+    ". To come in again, join with a new token (hpc-worker join TOKEN, hpcctl login TOKEN)";
 
 std::optional<gid_t> GroupId(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -68,7 +70,8 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   if (!caller.ok()) {
     NoteRefusal(DescribePeer(context.peer()),
                 absl::StrCat(method, ": ", caller.status().message()));
-    return caller;
+    return absl::Status(caller.status().code(),
+                        absl::StrCat(caller.status().message(), kJoinAgain));
   }
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
