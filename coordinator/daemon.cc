@@ -121,7 +121,9 @@ absl::Status RunDaemon(const Options& options) {
   HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
   const RealClock clock;
   const std::unique_ptr<WakeSender> wake_sender = MakeWakeSender(options);
-  Engine engine(ClusterOptionsOf(options), snapshot, &clock, store.get(), logs.get(),
+  HPC_ASSIGN_OR_RETURN(SecretVault secrets,
+                       SecretVault::Open(state.File("secrets"), LiveRuns(snapshot)));
+  Engine engine(ClusterOptionsOf(options), snapshot, &clock, store.get(), logs.get(), &secrets,
                 wake_sender.get());
   ServerOptions server_options;
   server_options.listen = options.listen;

@@ -84,6 +84,7 @@ struct RunProgram {
   std::vector<std::string> command;
   std::string workdir;                                   // absolute
   std::vector<std::pair<std::string, std::string>> env;  // set by the user; wins over ours
+  std::vector<std::string> unstored_env;  // names in env: their values are on no disk of ours
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;

@@ -179,6 +179,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   out.command = FromProto(spec.command());
   out.workdir = spec.workdir();
   out.env = FromProto(spec.env());
+  out.unstored_env = FromProto(spec.unstored_env());
   if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED) {
     out.legacy_local_rank = static_cast<LegacyLocalRank>(spec.legacy_local_rank());
   }

@@ -55,6 +55,12 @@ TEST(Runs, ASpecComesBackAsItWent) {
       << back.DebugString();
 }
 
+TEST(Runs, VariablesThatAreNotToBeStoredAreNamed) {
+  v1::SubmitRequest request;
+  request.mutable_spec()->add_unstored_env("HF_TOKEN");
+  EXPECT_THAT(ToRunProgram(request).unstored_env, ::testing::ElementsAre("HF_TOKEN"));
+}
+
 TEST(Runs, WhatIsLeftOutTakesItsDefault) {
   v1::RunSpec spec;
   spec.add_command("/usr/bin/python3");

@@ -66,7 +66,7 @@ absl::Status CheckWorkdir(const std::string& workdir) {
   return absl::OkStatus();
 }
 
-absl::Status CheckEnvironment(const KeyValues& env) {
+absl::Status CheckEnvironment(const KeyValues& env, const Texts& unstored) {
   HPC_RETURN_IF_ERROR(CheckCount("environment variables", env.size()));
   std::set<absl::string_view> names;
   size_t bytes = 0;
@@ -81,6 +81,12 @@ absl::Status CheckEnvironment(const KeyValues& env) {
       return Invalid(absl::StrCat("the environment variable ", name, " is given twice"));
     }
     bytes += name.size() + pair.value().size() + 2;
+  }
+  for (const std::string& name : unstored) {
+    if (!names.contains(name)) {
+      return Invalid(absl::StrCat("the environment variable ", absl::CEscape(name),
+                                  " is not to be stored, but has no value"));
+    }
   }
   return CheckLength("the environment", bytes, kMaxEnvironment);
 }
@@ -180,7 +186,7 @@ absl::Status CheckSubmit(const v1::SubmitRequest& request) {
   HPC_RETURN_IF_ERROR(CheckNodes("nodes in the node list", spec.node_list()));
   HPC_RETURN_IF_ERROR(CheckNodes("excluded nodes", spec.exclude()));
   HPC_RETURN_IF_ERROR(CheckWorkdir(spec.workdir()));
-  HPC_RETURN_IF_ERROR(CheckEnvironment(spec.env()));
+  HPC_RETURN_IF_ERROR(CheckEnvironment(spec.env(), spec.unstored_env()));
   HPC_RETURN_IF_ERROR(CheckCode(spec.code()));
   return CheckShortText("the submitting host", spec.submit_host(), kMaxName);
 }

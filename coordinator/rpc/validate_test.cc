@@ -82,6 +82,12 @@ TEST(CheckSubmit, AVariablesNameHasNoEqualsSign) {
   EXPECT_THAT(CheckSubmit(request), StatusIs(kInvalid, HasSubstr("contains '='")));
 }
 
+TEST(CheckSubmit, WhatIsNotToBeStoredHasAValue) {
+  v1::SubmitRequest request = Good();
+  request.mutable_spec()->add_unstored_env("HF_TOKEN");
+  EXPECT_THAT(CheckSubmit(request), StatusIs(kInvalid, HasSubstr("HF_TOKEN is not to be stored")));
+}
+
 TEST(CheckSubmit, NumbersStayInTheirRanges) {
   v1::SubmitRequest request = Good();
   request.mutable_spec()->set_min_nodes(-1);

@@ -9,8 +9,8 @@
 namespace hpc::coordinator {
 
 Engine::Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock,
-               Store* store, LogStore* logs, WakeSender* wake_sender)
-    : impl_(std::make_unique<Impl>(options, snapshot, clock, store, logs, wake_sender)) {}
+               Store* store, LogStore* logs, SecretVault* secrets, WakeSender* wake_sender)
+    : impl_(std::make_unique<Impl>(options, snapshot, clock, store, logs, secrets, wake_sender)) {}
 
 Engine::~Engine() = default;
 
@@ -57,8 +57,12 @@ void Engine::Submit(const RunRequest& request, const RunProgram& program,
   absl::StatusOr<RunId> run = impl_->cluster.Submit(impl_->clock->Get(), request, &impl_->effects);
   if (run.ok()) {
     if (!program.request_id.empty()) impl_->new_requests[program.request_id] = *run;
-    impl_->programs.Put(*run, std::make_shared<RunProgram>(program));
-    impl_->new_programs.emplace_back(*run, program);
+    RunProgram stored = program;
+    if (const absl::Status hidden = impl_->secrets->Hide(*run, &stored); !hidden.ok()) {
+      impl_->Fail(hidden);
+    }
+    impl_->programs.Put(*run, std::make_shared<RunProgram>(stored));
+    impl_->new_programs.emplace_back(*run, std::move(stored));
   }
   answer(std::move(run));
 }

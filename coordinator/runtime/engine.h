@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/runtime/secret_vault.h"
 #include "coordinator/store/log_store.h"
 #include "coordinator/store/store.h"
 
@@ -82,7 +83,7 @@ struct SecurityNote {
 class Engine {
  public:
   Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock, Store* store,
-         LogStore* logs, WakeSender* wake_sender);
+         LogStore* logs, SecretVault* secrets, WakeSender* wake_sender);
   ~Engine();
 
   // ---- clients. `done` is called by Flush once the outcome is durable.

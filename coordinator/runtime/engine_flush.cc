@@ -90,6 +90,7 @@ void Engine::Impl::NoteTouched(const Effects& done, Outgoing* out) {
       if (event->run != 0) out->touched.insert(event->run);
     } else if (const auto* run = std::get_if<RunRecord>(&change)) {
       out->touched.insert(run->id);
+      if (IsTerminal(run->state)) out->over.push_back(run->id);
     }
   }
 }
@@ -141,6 +142,7 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
     NodeLink* link = links.Find(receipt.node);
     if (link != nullptr) link->AckMetrics(receipt.offset);
   }
+  for (const RunId run : out->over) secrets->Drop(run);
   for (const NodeMessage& message : out->effects.messages) SendCommand(message);
   for (const WakeNode& wake : out->effects.wakes) {
     if (absl::Status status = wake_sender->Wake(wake); !status.ok()) {
@@ -159,13 +161,14 @@ void Engine::Impl::SendCommand(const NodeMessage& message) {
   if (link == nullptr) {
     LogDebug("node is not connected, message dropped", {{"node", message.node}});
   } else if (const auto* prepare = std::get_if<PrepareAttempt>(&message.command)) {
-    SendPrepare(link, *prepare);
+    SendPrepare(message.node, link, *prepare);
   } else {
     link->Send(message.command);
   }
 }
 
-void Engine::Impl::SendPrepare(NodeLink* link, const PrepareAttempt& prepare) {
+void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link,
+                               const PrepareAttempt& prepare) {
   const RunId id = prepare.ref.run;
   std::shared_ptr<const RunProgram> program = programs.Get(id);
   if (program == nullptr) {
@@ -175,7 +178,13 @@ void Engine::Impl::SendPrepare(NodeLink* link, const PrepareAttempt& prepare) {
     programs.Put(id, program);
   }
   const std::optional<RunRecord> run = cluster.FindRun(id);
-  if (run) link->SendPrepare(prepare, *run, *program);  // else it ended in this very batch
+  if (!run) return;  // it ended in this very batch
+  if (!HasHiddenValues(*program)) return link->SendPrepare(prepare, *run, *program);
+  RunProgram whole = *program;
+  if (const absl::Status status = secrets->Reveal(id, &whole); !status.ok()) {
+    return RefusePrepare(node, prepare.ref, status);
+  }
+  link->SendPrepare(prepare, *run, whole);
 }
 
 void Engine::Impl::PokeProgress(Now now) {

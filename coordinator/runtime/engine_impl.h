@@ -25,10 +25,11 @@ struct Engine::Impl {
   static constexpr MonoTime kLongAgo{-absl::InfiniteDuration()};
 
   Impl(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock_, Store* store_,
-       LogStore* logs_, WakeSender* wake_sender_)
+       LogStore* logs_, SecretVault* secrets_, WakeSender* wake_sender_)
       : clock(clock_),
         store(store_),
         logs(logs_),
+        secrets(secrets_),
         wake_sender(wake_sender_),
         log_intake(logs_),
         metric_intake(store_),
@@ -44,6 +45,7 @@ struct Engine::Impl {
     std::vector<LogReceipt> log_receipts;
     std::vector<MetricReceipt> metric_receipts;
     std::set<RunId> touched;
+    std::vector<RunId> over;
     bool events = false;
   };
 
@@ -60,6 +62,8 @@ struct Engine::Impl {
                       Take take);
   absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
   absl::Status SayWhereToGoOn(const NodeHello& hello);
+  // As if the node had found that it cannot run the attempt.
+  void RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why);
   Inventory WithOurHook(Inventory inventory) const;
   void Fail(const absl::Status& status);
 
@@ -74,12 +78,13 @@ struct Engine::Impl {
   MonoTime OutputDeadline() const;
   void Publish(Now now, Outgoing* out);
   void SendCommand(const NodeMessage& message);
-  void SendPrepare(NodeLink* link, const PrepareAttempt& prepare);
+  void SendPrepare(const std::string& node, NodeLink* link, const PrepareAttempt& prepare);
   void PokeProgress(Now now);
 
   const Clock* const clock;
   Store* const store;
   LogStore* const logs;
+  SecretVault* const secrets;
   WakeSender* const wake_sender;
 
   // Collected since the last Flush.

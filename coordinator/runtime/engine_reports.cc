@@ -38,6 +38,17 @@ absl::Status Engine::Impl::Report(const Session& session, AttemptRef ref, Call c
   return status;
 }
 
+void Engine::Impl::RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why) {
+  const std::optional<Session> session = links.SessionOf(node);
+  if (!session) return;
+  PreparedReport report;
+  report.ref = ref;
+  report.status = why;
+  const absl::Status told =
+      cluster.Prepared(clock->Get(), node, session->incarnation, report, &effects);
+  if (!told.ok()) LogDebug("a refusal came too late", {{"attempt", ref.ToString()}});
+}
+
 // A hook of the coordinator's own wakes nodes that know nothing of it.
 Inventory Engine::Impl::WithOurHook(Inventory inventory) const {
   inventory.can_wake_by_hook |= wake_sender->WakesAnyNode();

@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeProgram;
 using testing::OneNode;
+using ::testing::Pair;
 using testing::RecordingLink;
 using testing::RecordingWatcher;
 using ::testing::SizeIs;
@@ -513,11 +514,43 @@ TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
   EXPECT_EQ(records[1].data, "12345");
 }
 
+TEST_F(EngineTest, SecretsReachTheNodeButNotTheStore) {
+  rig_.Connect("pc1", &link_);
+  RunProgram program = MakeProgram();
+  program.env = {{"A", "1"}, {"HF_TOKEN", "hf_123"}};
+  rig_.engine->Submit(OneNode(), program, [](const absl::StatusOr<RunId>&) {});
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(link_.env, ElementsAre(Pair("A", "1"), Pair("HF_TOKEN", "hf_123")));
+  EXPECT_THAT(rig_.store->GetProgram(1)->env,
+              ElementsAre(Pair("A", "1"), Pair("HF_TOKEN", "(hidden)")));
+}
+
+TEST_F(EngineTest, ARunWhoseSecretIsLostIsRefusedAndSaysWhy) {
+  RunProgram program = MakeProgram();
+  program.env = {{"HF_TOKEN", "hf_123"}};
+  program.unstored_env = {"HF_TOKEN"};
+  const auto ignore = [](const absl::Status&) {};
+  rig_.Connect("pc1", &link_);
+  rig_.engine->Reclaim("pc1", {}, ignore);
+  rig_.engine->Submit(OneNode(), program, [](const absl::StatusOr<RunId>&) {});
+  EXPECT_OK(rig_.engine->Flush());
+  rig_.Restart();
+  RecordingLink link;
+  rig_.Connect("pc1", &link);
+  rig_.engine->Lend("pc1", "ada", ignore);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link.Find<PrepareAttempt>(), nullptr);
+  const RunRecord run = *rig_.store->GetRunRecord(1);
+  EXPECT_EQ(run.state, RunState::kFailed);
+  EXPECT_THAT(run.reason, HasSubstr("does not know the value of HF_TOKEN any more"));
+}
+
 TEST_F(EngineTest, WhatCannotBeStoredIsNotPromisedAndEndsTheDaemon) {
   rig_.Connect("pc1", &link_);
   FullStore full(rig_.store.get());
   Engine engine(ClusterOptions(), *full.Load(), &rig_.clock, &full, rig_.logs.get(),
-                &rig_.wake_sender);
+                rig_.secrets.get(), &rig_.wake_sender);
   engine.Submit(OneNode(), MakeProgram(),
                 [this](absl::StatusOr<RunId> run) { errors_.push_back(run.status()); });
   const auto is_full = StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no space left"));

@@ -26,6 +26,12 @@ NodeLink* NodeLinks::Find(const std::string& node) const {
   return found == entries_.end() ? nullptr : found->second.link;
 }
 
+std::optional<Session> NodeLinks::SessionOf(const std::string& node) const {
+  const auto found = entries_.find(node);
+  if (found == entries_.end()) return std::nullopt;
+  return Session{node, found->second.incarnation};
+}
+
 absl::Status NodeLinks::Check(const Session& session) const {
   const auto found = entries_.find(session.node);
   if (found != entries_.end() && found->second.incarnation == session.incarnation) {

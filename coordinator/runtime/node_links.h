@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_RUNTIME_NODE_LINKS_H_
 #define HPC_COORDINATOR_RUNTIME_NODE_LINKS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class NodeLinks {
 
   // Null if the node is not connected.
   NodeLink* Find(const std::string& node) const;
+  // Of the connected worker; nullopt likewise.
+  std::optional<Session> SessionOf(const std::string& node) const;
   // FailedPrecondition unless this is the connected session of its node.
   absl::Status Check(const Session& session) const;
 

@@ -12,7 +12,7 @@ namespace hpc::coordinator::testing {
 namespace {
 
 template <typename T>
-std::unique_ptr<T> OrDie(absl::StatusOr<std::unique_ptr<T>> value) {
+T OrDie(absl::StatusOr<T> value) {
   if (!value.ok()) {
     ADD_FAILURE() << value.status();
     abort();
@@ -42,8 +42,10 @@ void TestServer::Start() {
   logs_ = OrDie(LogStore::Open(dir_.File("logs"), LogStoreOptions()));
   const absl::StatusOr<Snapshot> snapshot = store_->Load();
   EXPECT_OK(snapshot);
+  secrets_ = std::make_unique<SecretVault>(
+      OrDie(SecretVault::Open(dir_.File("secrets"), LiveRuns(*snapshot))));
   engine_ = std::make_unique<Engine>(Patient(), *snapshot, &clock_, store_.get(), logs_.get(),
-                                     &wake_sender_);
+                                     secrets_.get(), &wake_sender_);
   ServerOptions options;
   if (secure_) {
     absl::StatusOr<pki::Keyring> keyring =

@@ -64,6 +64,7 @@ class TestServer {
   std::unique_ptr<Store> store_;
   std::unique_ptr<LogStore> logs_;
   std::unique_ptr<Trust> trust_;
+  std::unique_ptr<SecretVault> secrets_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Server> server_;
   std::thread thread_;

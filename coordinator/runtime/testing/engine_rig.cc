@@ -44,8 +44,11 @@ void EngineRig::Restart() {
   store.reset();
   store = *OpenSqliteStore(dir_.File("hpc.db"));
   logs = *LogStore::Open("/logs", LogStoreOptions(), &files);
-  engine = std::make_unique<Engine>(Patient(), *store->Load(), &clock, store.get(), logs.get(),
-                                    &wake_sender);
+  const Snapshot snapshot = *store->Load();
+  secrets =
+      std::make_unique<SecretVault>(*SecretVault::Open(dir_.File("secrets"), LiveRuns(snapshot)));
+  engine = std::make_unique<Engine>(Patient(), snapshot, &clock, store.get(), logs.get(),
+                                    secrets.get(), &wake_sender);
 }
 
 Session EngineRig::Connect(const std::string& node, RecordingLink* link) {

@@ -25,6 +25,7 @@ class RecordingLink final : public NodeLink {
     commands.push_back(prepare);
     run_name = run.request.name;
     program = what.command;
+    env = what.env;
   }
   void SendWelcome(const Welcome&) override { welcomed = true; }
   void AckLog(const LogStreamId& stream, int64_t offset) override { log_acks[stream] = offset; }
@@ -42,8 +43,9 @@ class RecordingLink final : public NodeLink {
 
   bool welcomed = false;
   std::vector<NodeCommand> commands;
-  std::string run_name;              // of the last prepare
-  std::vector<std::string> program;  // of the last prepare
+  std::string run_name;                                  // of the last prepare
+  std::vector<std::string> program;                      // of the last prepare
+  std::vector<std::pair<std::string, std::string>> env;  // of the last prepare
   std::map<LogStreamId, int64_t> log_acks;
   std::vector<MetricOffset> metric_acks;
   std::optional<absl::Status> closed;
@@ -92,6 +94,7 @@ class EngineRig {
   MemoryFiles files;  // of the logs
   std::unique_ptr<Store> store;
   std::unique_ptr<LogStore> logs;
+  std::unique_ptr<SecretVault> secrets;
   std::unique_ptr<Engine> engine;
 
  private:
