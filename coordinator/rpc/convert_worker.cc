@@ -216,6 +216,7 @@ v1::CoordinatorMessage ToProto(const PrepareAttempt& prepare, const RunRecord& r
   AddPairs(program.env, m->mutable_env());
   m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
   AddPairs(program.params, m->mutable_params());
+  m->set_user(run.request.user);
   return out;
 }
 

@@ -87,6 +87,7 @@ struct Prepare {
   KeyValues env;
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   KeyValues params;
+  std::string user;  // who submitted the run; "" where there are no identities
 };
 
 struct Start {

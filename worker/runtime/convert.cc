@@ -272,6 +272,7 @@ Prepare FromProto(const v1::Prepare& m) {
   out.env = Pairs(m.env());
   out.legacy_local_rank = FromProto(m.legacy_local_rank());
   out.params = Pairs(m.params());
+  out.user = m.user();
   return out;
 }
 

@@ -80,6 +80,7 @@ TEST(ConvertTest, OutputKeepsItsBytes) {
 TEST(ConvertTest, APreparationArrivesWhole) {
   v1::CoordinatorMessage message;
   v1::Prepare* in = message.mutable_prepare();
+  in->set_user("anna");
   in->mutable_ref()->set_run(12);
   in->mutable_ref()->set_number(2);
   in->add_devices(1);
@@ -98,6 +99,7 @@ TEST(ConvertTest, APreparationArrivesWhole) {
   env->set_value("1");
   in->set_legacy_local_rank(v1::LEGACY_LOCAL_RANK_UNDERSCORE);
   const Prepare out = std::get<Prepare>(*FromProto(message));
+  EXPECT_EQ(out.user, "anna");
   EXPECT_EQ(out.ref, (AttemptRef{12, 2}));
   EXPECT_EQ(out.devices, std::vector<int32_t>{1});
   EXPECT_EQ(out.peers[0].address, "10.0.0.1");
