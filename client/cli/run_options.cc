@@ -40,6 +40,8 @@ void DeclareProgram(Options* options, RunOptions* run) {
   options->OptionalChoice("--legacy-local-rank", &run->legacy_local_rank, LegacyLocalRankWords(),
                           "also give --local-rank=N, or --local_rank=N, as an argument");
   options->Texts("--env", "K=V|K", &run->env, "set a variable, or copy the one here; repeatable");
+  options->Texts("--env-secret", "K", &run->env_secret,
+                 "copy a variable from here without storing it anywhere; repeatable");
   options->Flag("--env-all", &run->env_all, "copy all variables of this shell");
   options->Text("--workdir", "DIR", &run->workdir,
                 "where to run, on every node (default: this directory)");

@@ -22,7 +22,8 @@ struct RunOptions {
   std::string name, experiment;
   std::vector<std::string> params;  // "key=value"
   std::vector<std::string> tags;
-  std::vector<std::string> env;  // "KEY=VALUE", or "KEY" to copy the caller's
+  std::vector<std::string> env;         // "KEY=VALUE", or "KEY" to copy the caller's
+  std::vector<std::string> env_secret;  // "KEY", the caller's, not to be stored
   bool env_all = false;
   int32_t priority = 0;
   int64_t after = 0;

@@ -139,6 +139,35 @@ void CopyEnvironment(const Caller& caller, v1::RunSpec* spec) {
   }
 }
 
+// Null: not set here.
+const std::pair<std::string, std::string>* FindVariable(const Caller& caller,
+                                                        const std::string& key) {
+  const auto found = std::find_if(caller.environment.begin(), caller.environment.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  return found == caller.environment.end() ? nullptr : &*found;
+}
+
+absl::Status SetSecrets(const RunOptions& run, const Caller& caller, v1::RunSpec* spec) {
+  for (const std::string& key : run.env_secret) {
+    if (const size_t equals = key.find('='); equals != std::string::npos) {
+      const std::string name = ToValidUtf8(key.substr(0, equals));
+      return UsageError(
+          absl::StrCat("--env-secret takes no value, which everybody on this PC could "
+                       "read in the list of processes: set ",
+                       name, " in this shell and say --env-secret ", name, "."));
+    }
+    const auto* found = FindVariable(caller, key);
+    if (found == nullptr) {
+      return UsageError(absl::StrCat("--env-secret ", ToValidUtf8(key),
+                                     " passes on a variable that is not set here: set it first."));
+    }
+    HPC_RETURN_IF_ERROR(AddVariable(found->first, found->second, spec));
+    const auto& given = spec->unstored_env();
+    if (std::find(given.begin(), given.end(), key) == given.end()) spec->add_unstored_env(key);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetEnvironment(const RunOptions& run, const Caller& caller, v1::RunSpec* spec) {
   if (run.env_all) CopyEnvironment(caller, spec);
   for (const std::string& given : run.env) {
@@ -147,9 +176,8 @@ absl::Status SetEnvironment(const RunOptions& run, const Caller& caller, v1::Run
       HPC_RETURN_IF_ERROR(AddVariable(given.substr(0, equals), given.substr(equals + 1), spec));
       continue;
     }
-    const auto found = std::find_if(caller.environment.begin(), caller.environment.end(),
-                                    [&](const auto& entry) { return entry.first == given; });
-    if (found == caller.environment.end()) {
+    const auto* found = FindVariable(caller, given);
+    if (found == nullptr) {
       return UsageError(absl::StrCat("--env ", ToValidUtf8(given),
                                      " copies a variable that is not set here: set it, or give "
                                      "its value as --env ",
@@ -157,7 +185,7 @@ absl::Status SetEnvironment(const RunOptions& run, const Caller& caller, v1::Run
     }
     HPC_RETURN_IF_ERROR(AddVariable(found->first, found->second, spec));
   }
-  return absl::OkStatus();
+  return SetSecrets(run, caller, spec);
 }
 
 absl::Status SetCommand(const RunOptions& run, v1::RunSpec* spec) {

@@ -128,6 +128,20 @@ TEST(RunSpecTest, VariablesAreSetOrCopied) {
   EXPECT_THAT(Env(*spec), ElementsAre("A=b=c", "LANG=C", "EMPTY="));
 }
 
+TEST(RunSpecTest, SecretsAreCopiedAndMarked) {
+  const auto spec = SpecOf({"--env", "A=b", "--env-secret", "LANG", "--", "x"});
+  ASSERT_OK(spec);
+  EXPECT_THAT(Env(*spec), ElementsAre("A=b", "LANG=C"));
+  EXPECT_THAT(spec->unstored_env(), ElementsAre("LANG"));
+}
+
+TEST(RunSpecTest, ASecretIsNotWrittenOnTheCommandLine) {
+  EXPECT_EQ(ErrorOf({"--env-secret", "HF_TOKEN=hf_123"}),
+            "--env-secret takes no value, which everybody on this PC could read in the list of "
+            "processes: set HF_TOKEN in this shell and say --env-secret HF_TOKEN.");
+  EXPECT_THAT(ErrorOf({"--env-secret", "HF_TOKEN"}), HasSubstr("set it first"));
+}
+
 TEST(RunSpecTest, AllVariablesAreCopiedButTheShellsOwnAndWhatIsNoText) {
   const auto spec = SpecOf({"--env-all", "--env", "LANG=de", "--", "x"});
   ASSERT_OK(spec);

@@ -138,6 +138,7 @@ const std::map<std::string, Store>& Fields() {
       {"tags", TextsInto(&RunOptions::tags)},
       {"env", PairsInto(&RunOptions::env)},
       {"env_all", StoreEnvAll},
+      {"env_secret", TextsInto(&RunOptions::env_secret)},
       {"priority", IntegerInto(&RunOptions::priority, -kMaxPriority, kMaxPriority)},
       {"after", IntegerInto(&RunOptions::after, 1, std::numeric_limits<int64_t>::max())},
       {"time_limit", DurationInto(&RunOptions::time_limit)},
