@@ -43,9 +43,23 @@ class TomlConfig : public CLI::Config {
                                       ") must be text, a number, true or false"));
   }
 
+  const CLI::Option* OptionOf(const std::string& name) const {
+    return app_->get_option_no_throw("--" + name);
+  }
+
+  static CLI::ConfigItem Pairs(const std::string& name, const toml::table& table) {
+    CLI::ConfigItem item;
+    item.name = name;
+    for (const auto& [key, value] : table) {
+      const std::string path = absl::StrCat(name, ".", std::string(key.str()));
+      item.inputs.push_back(absl::StrCat(std::string(key.str()), "=", Text(value, path)));
+    }
+    return item;
+  }
+
   // CLI11 lets the file win over the environment; people expect the reverse.
   bool SetByEnvironment(const std::string& name) const {
-    const CLI::Option* option = app_->get_option_no_throw("--" + name);
+    const CLI::Option* option = OptionOf(name);
     return option != nullptr && !option->get_envname().empty() &&
            getenv(option->get_envname().c_str()) != nullptr;
   }
@@ -54,7 +68,12 @@ class TomlConfig : public CLI::Config {
                std::vector<CLI::ConfigItem>* found) const {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
-      if (const toml::table* inner = node.as_table()) {
+      const toml::table* inner = node.as_table();
+      if (inner != nullptr && parents.empty() && OptionOf(name) != nullptr) {
+        if (!SetByEnvironment(name)) found->push_back(Pairs(name, *inner));
+        continue;
+      }
+      if (inner != nullptr) {
         std::vector<std::string> path = parents;
         path.push_back(name);
         Flatten(*inner, path, found);

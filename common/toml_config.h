@@ -1,5 +1,6 @@
 // Lets a CLI11 program take its options from a TOML file: keys are the long option names without
-// dashes, tables are sub-commands. Command line wins over environment over file.
+// dashes, tables are sub-commands, or, where an option has the table's name, one "key=value" of
+// that option for each key. Command line wins over environment over file.
 #ifndef HPC_COMMON_TOML_CONFIG_H_
 #define HPC_COMMON_TOML_CONFIG_H_
 

@@ -71,6 +71,12 @@ TEST_F(TomlConfigTest, TheEnvironmentWinsOverTheFile) {
   EXPECT_EQ(name_, "environment");
 }
 
+TEST_F(TomlConfigTest, ATableNamedAsAnOptionGivesItPairs) {
+  EXPECT_EQ(Parse("[peers]\na = \"one\"\n\"*\" = 2\n"), "");
+  EXPECT_THAT(peers_, ElementsAre("*=2", "a=one"));
+  EXPECT_THAT(Parse("[peers]\na = [\"one\"]\n"), HasSubstr("peers.a"));
+}
+
 TEST_F(TomlConfigTest, NamesAKeyThatIsNoOption) {
   EXPECT_THAT(Parse("nmae = \"pc1\"\n"), HasSubstr("nmae"));
 }
