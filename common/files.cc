@@ -69,7 +69,8 @@ absl::Status ErrnoStatus(int error, absl::string_view what) {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe under that name must not hold us up.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   std::string content;
   char buffer[1 << 16];

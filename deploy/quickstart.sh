@@ -7,6 +7,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$PWD/build/quickstart
+root=false
+if [ "$(id -u)" = 0 ]; then
+  # Ranks never run as root, but as the account hpc, which cannot look into root's home: everything
+  # that they use is put where it can.
+  root=true
+  umask 022
+  dir=/var/lib/hpcctl-quickstart
+  export HPC_VENV=${HPC_VENV:-/var/cache/hpcctl/venv}
+fi
 nodes=4
 keep=false
 case "${1:-}" in
@@ -61,6 +70,15 @@ venv=$(deploy/python-env.sh)
 
 rm -rf "$dir"
 mkdir -p "$dir"
+if $root; then
+  if ! id -u hpc >/dev/null 2>&1; then
+    echo "making the account hpc, which ranks run as" >&2
+    useradd --system --create-home --shell /usr/sbin/nologin hpc
+  fi
+  cp -r "$bin" "$bin/../share" examples "$dir"
+  bin=$dir/bin
+  cd "$dir"
+fi
 $keep || trap stop_cluster EXIT
 trap 'stop_cluster; exit 130' INT TERM
 
@@ -118,5 +136,11 @@ The cluster is up. To talk to it:
 Its state is in $dir; sqlite3 $dir/coordinator/hpc.db reads everything about every run.
 To stop it: deploy/quickstart.sh --stop
 END
+  if $root; then
+    cat <<END
+Ranks run as the account hpc: it has to be able to read the programs and data that you give them,
+so they cannot lie in root's home. ($PWD is such a place.)
+END
+  fi
 fi
 exit $code

@@ -19,6 +19,7 @@ namespace {
 // As typed, before it is understood.
 struct Typed {
   std::string coordinator, level = "info", reclaim_for, grace;
+  std::vector<std::string> accounts;
 };
 
 // The folder of this program's file.
@@ -64,6 +65,13 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
          "The hpc-supervisor program (default: beside this one)");
   option("--hpc-py", out->hpc_py_dir, "HPC_WORKER_HPC_PY",
          "Folder of hpc.py (default: ../share/hpcctl/python beside this program)");
+  app->add_option("--accounts", typed->accounts,
+                  "USER=ACCOUNT of this PC that the user's ranks run as, '*' for all others; in "
+                  "the file a table [accounts] (default, for a worker of root's: the account hpc)")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->envname("HPC_WORKER_ACCOUNTS")
+      ->group(group);
   option("--ready-fd", out->ready_fd, "HPC_WORKER_READY_FD",
          "Write 'ready name=... address=...' to this descriptor once connected");
   option("--log-level", typed->level, "HPC_WORKER_LOG_LEVEL",
@@ -122,6 +130,21 @@ absl::Status FinishOwner(const Typed& typed, CommandLine* out) {
   return CheckText("--reason", out->reason);
 }
 
+absl::Status SetAccounts(const Typed& typed, CommandLine* out) {
+  for (const std::string& pair : typed.accounts) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--accounts '", pair, "' is not USER=ACCOUNT, as in anna=anna or *=games"));
+    }
+    if (!out->accounts.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--accounts names '", pair.substr(0, equals), "' twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
   if (!typed.coordinator.empty()) {
     HPC_ASSIGN_OR_RETURN(out->coordinator, ParseEndpoint(typed.coordinator));
@@ -140,6 +163,7 @@ absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
 
 absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   HPC_RETURN_IF_ERROR(FinishCoordinator(typed, out));
+  HPC_RETURN_IF_ERROR(SetAccounts(typed, out));
   if (!out->address.empty()) {
     const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), out->address);
     if (!own.ok()) {

@@ -2,6 +2,7 @@
 #ifndef HPC_WORKER_COMMAND_LINE_H_
 #define HPC_WORKER_COMMAND_LINE_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct CommandLine {
   bool stop_ranks_on_exit = false;
   std::string supervisor;
   std::string hpc_py_dir;
+  std::map<std::string, std::string> accounts;  // user, or "*", to the account of their ranks
   LogLevel log_level = LogLevel::kInfo;
 
   // ---- join; also `name`

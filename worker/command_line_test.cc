@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using testing::StatusIs;
 using Command = CommandLine::Command;
 
@@ -43,6 +44,32 @@ TEST(CommandLineTest, ASocketPathThatTheKernelDoesNotTakeIsRefused) {
   const std::string coordinator = "unix:/" + std::string(107, 'x');
   EXPECT_THAT(Parse({"--coordinator", coordinator.c_str(), "--supervisor", "/bin/true"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("107")));
+}
+
+TEST(CommandLineTest, UsersHaveAccounts) {
+  const auto line = ParseDaemon({"--accounts", "anna=anna,*=games", "--accounts", "bob=b"});
+  ASSERT_OK(line);
+  EXPECT_THAT(line->accounts,
+              ElementsAre(Pair("*", "games"), Pair("anna", "anna"), Pair("bob", "b")));
+}
+
+TEST(CommandLineTest, AccountsAreATableOfTheFile) {
+  const std::string path = ::testing::TempDir() + "/worker-accounts.toml";
+  std::ofstream(path) << "name = \"pc9\"\n[accounts]\nanna = \"anna\"\n\"*\" = \"games\"\n";
+  const auto line = Parse({"--coordinator", "unix:/run/hpc.sock", "--supervisor", "/bin/true",
+                           "--config", path.c_str()});
+  ASSERT_OK(line);
+  EXPECT_EQ(line->name, "pc9");
+  EXPECT_THAT(line->accounts, ElementsAre(Pair("*", "games"), Pair("anna", "anna")));
+}
+
+TEST(CommandLineTest, AccountsThatMakeNoSenseAreRefused) {
+  for (const char* pair : {"anna", "=anna", "anna="}) {
+    EXPECT_THAT(ParseDaemon({"--accounts", pair}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not USER=ACCOUNT")));
+  }
+  EXPECT_THAT(ParseDaemon({"--accounts", "a=b", "--accounts", "a=c"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("names 'a' twice")));
 }
 
 TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {

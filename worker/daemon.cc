@@ -1,9 +1,12 @@
 #include "worker/daemon.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,12 +18,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/files.h"
 #include "common/log.h"
 #include "common/notify.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "common/version.h"
+#include "worker/os/account.h"
 #include "worker/os/device_probe.h"
 #include "worker/os/host_probe.h"
 #include "worker/os/power_command.h"
@@ -58,9 +63,38 @@ std::vector<std::string> OwnEnvironment() {
   return env;
 }
 
+// A worker that is not root's can give nobody else's rights to anybody.
+absl::StatusOr<Accounts> MakeAccounts(const CommandLine& command) {
+  if (geteuid() != 0) {
+    if (command.accounts.empty()) return Accounts();
+    return absl::FailedPreconditionError(
+        "only a worker that runs as root can run ranks as other accounts: leave out [accounts], or "
+        "start the worker as root");
+  }
+  return Accounts::Make(command.accounts);
+}
+
+// Attempts of other accounts are below the state directory: those get through, but see nothing
+// else.
+absl::Status OpenWay(const Accounts& accounts, const std::string& state_dir) {
+  if (accounts.All().empty()) return absl::OkStatus();
+  if (chmod(state_dir.c_str(), 0711) != 0) return ErrnoStatus(errno, "chmod " + state_dir);
+  for (const Account* account : accounts.All()) {
+    const FileRights rights(&account->ids);
+    if (faccessat(AT_FDCWD, state_dir.c_str(), X_OK, AT_EACCESS) == 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the account ", account->name,
+                     ", which ranks run as, cannot reach the state "
+                     "directory ",
+                     state_dir, ": choose one with --state-dir whose folders everybody may enter"));
+  }
+  return absl::OkStatus();
+}
+
 EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
-                          const std::string& node, Route* route) {
+                          const std::string& node, Route* route, Accounts accounts) {
   EngineOptions options;
+  options.accounts = std::move(accounts);
   options.node = node;
   options.incarnation = RandomNumber();
   options.state_dir = state_dir.path();
@@ -113,6 +147,8 @@ absl::Status RunDaemon(const CommandLine& command) {
   SetLogLevel(command.log_level);
   const UniqueFd signals = TakeSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
+  HPC_ASSIGN_OR_RETURN(Accounts accounts, MakeAccounts(command));
+  HPC_RETURN_IF_ERROR(OpenWay(accounts, state_dir.path()));
   const std::string identity = state_dir.File(kIdentityFolder);
   const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(identity);
   HPC_ASSIGN_OR_RETURN(const Way way, ChooseWay(command, membership));
@@ -131,7 +167,7 @@ absl::Status RunDaemon(const CommandLine& command) {
   std::optional<Enrolment> enrolment;
   if (route.security().is_tls()) enrolment.emplace(&loop, &route, identity, *membership);
   const auto link = MakeCoordinatorLink(&loop, &route);
-  Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route),
+  Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route, std::move(accounts)),
                 {host.get(), devices.get(), python.get(), &power}, link.get());
   engine.SetOnWelcome([&, ready_fd = command.ready_fd](const std::string& address) mutable {
     NotifyReadyFd(std::exchange(ready_fd, -1),

@@ -23,13 +23,14 @@ FileKind Look(const std::string& path) {
       {"/opt/bin/python3", FileKind::kNotExecutable},
       {"/work/data", FileKind::kDirectory},
       {"/usr/bin/data", FileKind::kDirectory},
+      {"/root/bin/python3", FileKind::kHidden},
   };
   const auto it = kFiles.find(path);
   return it == kFiles.end() ? FileKind::kMissing : it->second;
 }
 
 absl::StatusOr<std::string> Resolve(const std::string& command, const std::string& path) {
-  return ResolveCommand("pc2", command, "/work", path, &Look);
+  return ResolveCommand("pc2", "hpc", command, "/work", path, &Look);
 }
 
 TEST(CommandCheckTest, FindsAProgramInPath) {
@@ -66,6 +67,19 @@ TEST(CommandCheckTest, SaysWhyAFileCannotBeExecuted) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("is a folder")));
   EXPECT_THAT(Resolve("python3", "/opt/bin"),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("/opt/bin/python3")));
+}
+
+TEST(CommandCheckTest, SaysWhichAccountMayNot) {
+  EXPECT_THAT(Resolve("./train.py", ""), StatusIs(absl::StatusCode::kPermissionDenied,
+                                                  HasSubstr("not executable by the account hpc")));
+  EXPECT_THAT(Resolve("/root/bin/python3", ""),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       HasSubstr("may not be reached by the account hpc")));
+  EXPECT_THAT(Resolve("python3", "/bin:/root/bin"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("/root/bin may not be entered by the account hpc")));
+  EXPECT_EQ(*Resolve("python3", "/root/bin:/usr/bin"), "/usr/bin/python3");
+  EXPECT_EQ(ByAccount(""), "");
 }
 
 TEST(CommandCheckTest, AFolderInPathIsNoProgram) {

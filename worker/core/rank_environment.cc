@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/secret_name.h"
 
 namespace hpc::worker {
 namespace {
@@ -24,6 +25,17 @@ constexpr std::array kNeverInherited = {
 constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_", "PET_", "SLURM_",
                                                 "OMPI_COMM_WORLD_", "HPC_"};
 
+// Of the session that the worker was started in; of no use to another account.
+constexpr std::array kOfSession = {"MAIL", "XAUTHORITY", "DISPLAY", "WAYLAND_DISPLAY", "OLDPWD"};
+constexpr std::array kOfSessionPrefixes = {"XDG_", "DBUS_", "SSH_", "SUDO_", "GPG_", "KRB5"};
+
+bool OfSession(absl::string_view key) {
+  return std::any_of(kOfSession.begin(), kOfSession.end(),
+                     [&](const char* name) { return key == name; }) ||
+         std::any_of(kOfSessionPrefixes.begin(), kOfSessionPrefixes.end(),
+                     [&](const char* prefix) { return absl::StartsWith(key, prefix); });
+}
+
 bool NeverInherited(absl::string_view key) {
   return std::any_of(kNeverInherited.begin(), kNeverInherited.end(),
                      [&](const char* name) { return key == name; }) ||
@@ -34,12 +46,14 @@ bool NeverInherited(absl::string_view key) {
 // One rank's variables while they are put together.
 class Variables {
  public:
-  Variables(const std::vector<std::string>& own, const KeyValues& user) {
+  Variables(const std::vector<std::string>& own, const KeyValues& user, bool same_account) {
     for (const std::string& entry : own) {
       const size_t equals = entry.find('=');
       if (equals == std::string::npos || equals == 0) continue;
       std::string key = entry.substr(0, equals);
-      if (!NeverInherited(key)) all_[std::move(key)] = entry.substr(equals + 1);
+      if (NeverInherited(key)) continue;
+      if (same_account || !(OfSession(key) || LooksSecret(key)))
+        all_[std::move(key)] = entry.substr(equals + 1);
     }
     for (const auto& [key, value] : user) {
       all_[key] = value;
@@ -121,6 +135,13 @@ void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Vari
   out->Launcher("TORCHELASTIC_ERROR_FILE", ErrorFile(facts.attempt_dir, rank));
 }
 
+void AddAccount(const RankAccount& account, Variables* out) {
+  out->Launcher("HOME", account.home);
+  out->Launcher("USER", account.name);
+  out->Launcher("LOGNAME", account.name);
+  out->Launcher("SHELL", account.shell);
+}
+
 void AddDevices(const LocalFacts& facts, Variables* out) {
   if (!facts.has_gpus) return;
   out->Launcher("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -177,7 +198,8 @@ RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
   RankPrograms out;
   for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
     const int32_t rank = prepare.first_rank + local_rank;
-    Variables variables(facts.own_env, prepare.env);
+    Variables variables(facts.own_env, prepare.env, /*same_account=*/!facts.account);
+    if (facts.account) AddAccount(*facts.account, &variables);
     if (prepare.mode == LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);
     } else {

@@ -1,5 +1,7 @@
 // The environment and arguments of each rank. Pure.
 //
+// Ranks of another account than the worker's inherit from it neither its session nor its secrets.
+//
 // Three kinds of variables, so that what a user sets always wins:
 //   the user's       (--env) are taken as they are
 //   the launcher's   (RANK, MASTER_ADDR, HPC_RUN_ID ...) replace what the worker itself was started
@@ -9,6 +11,7 @@
 #ifndef HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
 #define HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,13 @@
 #include "worker/core/messages.h"
 
 namespace hpc::worker {
+
+// The account that ranks run as, where it is another than the worker's.
+struct RankAccount {
+  std::string name;
+  std::string home;
+  std::string shell;
+};
 
 // What a rank's environment needs to know of this PC.
 struct LocalFacts {
@@ -29,6 +39,7 @@ struct LocalFacts {
   std::string attempt_dir;    // of the rank's files
   std::string run_dir;        // stays over the run's attempts
   std::vector<std::string> own_env;  // "KEY=VALUE", of the worker
+  std::optional<RankAccount> account;
 };
 
 struct RankProgram {

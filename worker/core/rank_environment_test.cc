@@ -87,6 +87,33 @@ TEST(RankEnvironmentTest, NamesTheParametersWhereThereAreSome) {
               Contains("HPC_PARAMS_FILE=/var/lib/hpc-worker/attempts/42.3/params.json"));
 }
 
+TEST(RankEnvironmentTest, AnotherAccountIsAtHomeInItsOwn) {
+  LocalFacts facts = GpuNode();
+  facts.own_env = {"PATH=/usr/bin",       "HOME=/root",         "USER=root",
+                   "LANG=C.UTF-8",        "XDG_RUNTIME_DIR=/x", "SSH_AUTH_SOCK=/y",
+                   "AWS_SECRET_KEY=abcd", "SUDO_USER=anna"};
+  facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};
+  Prepare prepare = SecondNode();
+  prepare.env = {{"HF_TOKEN", "hf_123"}, {"SHELL", "/bin/bash"}};
+  const std::vector<std::string> env = Env(prepare, facts);
+  for (const char* expected : {"PATH=/usr/bin", "LANG=C.UTF-8", "HOME=/home/hpc", "USER=hpc",
+                               "LOGNAME=hpc", "SHELL=/bin/bash", "HF_TOKEN=hf_123"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+  for (const char* other :
+       {"XDG_RUNTIME_DIR=", "SSH_AUTH_SOCK=", "AWS_SECRET_KEY=", "SUDO_USER="}) {
+    EXPECT_THAT(env, Not(Contains(StartsWith(other))));
+  }
+}
+
+TEST(RankEnvironmentTest, TheWorkersOwnAccountKeepsItsSession) {
+  LocalFacts facts = GpuNode();
+  facts.own_env = {"HOME=/home/anna", "SSH_AUTH_SOCK=/y", "HF_TOKEN=hf_123"};
+  for (const std::string& kept : facts.own_env) {
+    EXPECT_THAT(Env(SecondNode(), facts), Contains(kept));
+  }
+}
+
 TEST(RankEnvironmentTest, ASingleRankKeepsAllItsThreads) {
   Prepare prepare = SecondNode();
   prepare.ranks = 1;

@@ -53,13 +53,14 @@ class CachingPythonProbe : public PythonProbe {
  public:
   explicit CachingPythonProbe(absl::Duration limit) : limit_(limit) {}
 
-  absl::StatusOr<PythonFacts> Probe(const std::string& program,
-                                    const std::vector<std::string>& env) override {
+  absl::StatusOr<PythonFacts> Probe(const std::string& program, const std::vector<std::string>& env,
+                                    const std::vector<std::string>& launcher) override {
     const std::string interpreter = FindPythonInterpreter(program, env);
     if (interpreter.empty()) return PythonFacts{};
-    const std::string key = absl::StrCat(interpreter, "\n", RelevantEnvironment(env));
+    const std::string key = absl::StrCat(interpreter, "\n", RelevantEnvironment(env), "\n",
+                                         absl::StrJoin(launcher, "\n"));
     if (auto known = Look(key)) return *std::move(known);
-    HPC_ASSIGN_OR_RETURN(PythonAnswer answer, Ask(interpreter, env));
+    HPC_ASSIGN_OR_RETURN(PythonAnswer answer, Ask(interpreter, env, launcher));
     answer.watched.push_back(interpreter);
     Entry entry = {.facts = answer.facts};
     for (const std::string& path : answer.watched) entry.stamps.push_back(StampOf(path));
@@ -87,12 +88,18 @@ class CachingPythonProbe : public PythonProbe {
   }
 
   absl::StatusOr<PythonAnswer> Ask(const std::string& interpreter,
-                                   const std::vector<std::string>& env) const {
-    HPC_ASSIGN_OR_RETURN(CommandResult result,
-                         RunCommand({.program = interpreter,
-                                     .argv = {interpreter, "-c", kPythonFactsScript},
-                                     .env = env,
-                                     .limit = limit_}));
+                                   const std::vector<std::string>& env,
+                                   const std::vector<std::string>& launcher) const {
+    Command command{.program = interpreter,
+                    .argv = {interpreter, "-c", kPythonFactsScript},
+                    .env = env,
+                    .limit = limit_};
+    if (!launcher.empty()) {
+      command.program = launcher[0];
+      command.argv.insert(command.argv.begin(), interpreter);
+      command.argv.insert(command.argv.begin(), launcher.begin(), launcher.end());
+    }
+    HPC_ASSIGN_OR_RETURN(CommandResult result, RunCommand(command));
     if (!result.ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat(interpreter, " cannot say what it has installed: ", result.HowItEnded(),

@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 constexpr absl::Duration kPatient = absl::Minutes(1);
 
 TEST(PythonProbe, SaysNothingOfWhatIsNoInterpreter) {
-  auto facts = MakePythonProbe()->Probe("/bin/true", {});
+  auto facts = MakePythonProbe()->Probe("/bin/true", {}, {});
   ASSERT_OK(facts);
   EXPECT_THAT(facts->facts, IsEmpty());
   EXPECT_FALSE(facts->has_torch);
@@ -35,7 +35,7 @@ TEST(PythonProbe, SaysNothingOfWhatIsNoInterpreter) {
 }
 
 TEST(PythonProbe, ReadsTheSystemsInterpreter) {
-  auto facts = MakePythonProbe(kPatient)->Probe("/usr/bin/python3", OwnEnvironment());
+  auto facts = MakePythonProbe(kPatient)->Probe("/usr/bin/python3", OwnEnvironment(), {});
   ASSERT_OK(facts);
   EXPECT_THAT(facts->facts, Contains(Pair("python", StartsWith("3."))));
 }
@@ -43,7 +43,7 @@ TEST(PythonProbe, ReadsTheSystemsInterpreter) {
 TEST(PythonProbe, ReadsARealTorch) {
   const char* python = getenv("HPC_TEST_PYTHON");
   if (python == nullptr) GTEST_SKIP() << "HPC_TEST_PYTHON names no interpreter with torch";
-  auto facts = MakePythonProbe(kPatient)->Probe(python, OwnEnvironment());
+  auto facts = MakePythonProbe(kPatient)->Probe(python, OwnEnvironment(), {});
   ASSERT_OK(facts);
   auto import = RunCommand({.program = python,
                             .argv = {python, "-c", "import torch; print(torch.__version__)"},
@@ -80,7 +80,7 @@ class FakeTorchTest : public ::testing::Test {
 
   PythonFacts Probe() { return Probe(*MakePythonProbe(kPatient)); }
   PythonFacts Probe(PythonProbe& probe) {
-    auto facts = probe.Probe("/usr/bin/python3", {"PYTHONPATH=" + site_, "PATH=/usr/bin"});
+    auto facts = probe.Probe("/usr/bin/python3", {"PYTHONPATH=" + site_, "PATH=/usr/bin"}, {});
     EXPECT_OK(facts);
     return *std::move(facts);
   }
@@ -152,23 +152,24 @@ class BrokenInterpreterTest : public ::testing::Test {
 };
 
 TEST_F(BrokenInterpreterTest, IsNamedWithItsLastWords) {
-  EXPECT_THAT(MakePythonProbe()->Probe(Interpreter("echo 'No module named encodings'; exit 1"), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("/broken/python3"), HasSubstr("exit code 1"),
-                             HasSubstr("No module named encodings"))));
+  EXPECT_THAT(
+      MakePythonProbe()->Probe(Interpreter("echo 'No module named encodings'; exit 1"), {}, {}),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("/broken/python3"), HasSubstr("exit code 1"),
+                     HasSubstr("No module named encodings"))));
 }
 
 TEST_F(BrokenInterpreterTest, ThatHangsIsGivenUp) {
-  EXPECT_THAT(
-      MakePythonProbe(absl::Milliseconds(20))->Probe(Interpreter("exec sleep 60"), {"PATH=/bin"}),
-      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("/broken/python3")));
+  EXPECT_THAT(MakePythonProbe(absl::Milliseconds(20))
+                  ->Probe(Interpreter("exec sleep 60"), {"PATH=/bin"}, {}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("/broken/python3")));
 }
 
 TEST_F(BrokenInterpreterTest, IsAskedAgainNextTime) {
   auto probe = MakePythonProbe();
-  EXPECT_THAT(probe->Probe(Interpreter("exit 1"), {}),
+  EXPECT_THAT(probe->Probe(Interpreter("exit 1"), {}, {}),
               StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
-  auto facts = probe->Probe(Interpreter("printf 'hpc-worker\\tfact\\tpython\\t9\\n'"), {});
+  auto facts = probe->Probe(Interpreter("printf 'hpc-worker\\tfact\\tpython\\t9\\n'"), {}, {});
   ASSERT_OK(facts);
   EXPECT_THAT(facts->facts, ElementsAre(Pair("python", "9")));
 }

@@ -107,9 +107,11 @@ class PythonProbe {
   virtual ~PythonProbe() = default;
   // `program`: resolved path of a command. Not a Python interpreter: OK with empty facts. Answers
   // are cached by path, size and modification time; the first one of an interpreter takes about 100
-  // ms. `env`: the environment it will run with.
+  // ms. `env`: the environment it will run with. `launcher`: program and arguments that it is run
+  // through, path and argv behind them; empty: none.
   virtual absl::StatusOr<PythonFacts> Probe(const std::string& program,
-                                            const std::vector<std::string>& env) = 0;
+                                            const std::vector<std::string>& env,
+                                            const std::vector<std::string>& launcher) = 0;
 };
 
 // Puts the machine to sleep, or off.

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "common/files.h"
 #include "common/log.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/rank_report.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/held_cgroup.h"
 
 namespace hpc::worker {
 namespace {
@@ -57,6 +57,11 @@ class JournalReader {
   std::map<int32_t, AdoptedAttempt::Rank> ranks_;
 };
 
+// A journal is no better than the account that its ranks run as.
+bool IsGone(const std::string& dir) {
+  return RecordedHeldCgroup(dir).empty() || KillLeftovers(dir).ok();
+}
+
 void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
   for (AdoptedAttempt::Rank& rank : attempt->ranks) {
     if (rank.exit) ExplainExit(dir, rank.rank, &*rank.exit);
@@ -81,18 +86,19 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     if (!ref || !file.ok() || file->ref != *ref) {
       LogWarning("a folder that is no attempt of ours is deleted",
                  {{"folder", dir}, {"problem", file.status().ToString()}});
-      if (const absl::Status removed = RemoveTree(dir); !removed.ok()) {
+      if (const absl::Status removed = RemoveAttemptDir(dir); !removed.ok()) {
         LogWarning("it cannot be deleted", {{"error", removed.ToString()}});
       }
       continue;
     }
     FoundAttempt& one = found.emplace_back();
     one.file = *std::move(file);
-    one.dir = dir;
+    one.dir = RanksDir(state_dir, *ref);
     // No journal: its supervisor did not live to begin one.
-    const auto journal = ReadJournal(dir).value_or(std::vector<SupervisorEvent>());
+    const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
-    AddLastWords(dir, &one.attempt);
+    if (one.attempt.returned) one.attempt.returned = IsGone(one.dir);
+    AddLastWords(one.dir, &one.attempt);
     for (const SupervisorEvent& event : journal) {
       if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);
     }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +17,48 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/core/rank_environment.h"
+#include "worker/os/account.h"
+#include "worker/supervisor/client.h"
 
 namespace hpc::worker {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kRanks[] = "/ranks";
+
+absl::Status GiveTo(const std::string& path, const AccountIds* account) {
+  if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(errno, "chown " + path);
+}
+
+// A folder that another account has to get through, whatever our umask.
+absl::Status MakePassage(const std::string& path, const AccountIds* account) {
+  HPC_RETURN_IF_ERROR(MakeDirs(path, 0700));
+  if (account == nullptr || chmod(path.c_str(), 0711) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, "chmod " + path);
+}
+
+absl::Status MakeFolders(const std::string& state_dir, const Prepare& prepare,
+                         const AccountIds* account) {
+  HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/attempts", account));
+  HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
+  HPC_RETURN_IF_ERROR(MakePassage(AttemptDir(state_dir, prepare.ref), account));
+  const std::string run_dir = RunDir(state_dir, prepare.ref.run);
+  HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
+  return GiveTo(run_dir, account);
+}
+
+absl::Status WriteParams(const std::string& path, const Prepare& prepare,
+                         const AccountIds* account) {
+  if (prepare.params.empty()) return absl::OkStatus();
+  json params = json::object();
+  for (const auto& [key, value] : prepare.params) params[key] = value;
+  HPC_RETURN_IF_ERROR(WriteQuickly(path, params.dump()));
+  return GiveTo(path, account);
+}
 
 }  // namespace
 
@@ -32,6 +70,10 @@ std::vector<int32_t> AttemptFile::RankNumbers() const {
 
 std::string AttemptDir(const std::string& state_dir, AttemptRef ref) {
   return absl::StrCat(state_dir, "/attempts/", ref.ToString());
+}
+
+std::string RanksDir(const std::string& state_dir, AttemptRef ref) {
+  return AttemptDir(state_dir, ref) + kRanks;
 }
 
 std::string RunDir(const std::string& state_dir, RunId run) {
@@ -48,21 +90,22 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
   return ref;
 }
 
-absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare) {
-  const std::string dir = AttemptDir(state_dir, prepare.ref);
-  HPC_RETURN_IF_ERROR(MakeDirs(dir, 0700));
-  HPC_RETURN_IF_ERROR(MakeDirs(RunDir(state_dir, prepare.ref.run), 0700));
+absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
+                              const AccountIds* account) {
+  HPC_RETURN_IF_ERROR(MakeFolders(state_dir, prepare, account));
   const json record = {{"run", prepare.ref.run},
                        {"number", prepare.ref.number},
                        {"devices", prepare.devices},
                        {"first_rank", prepare.first_rank},
                        {"ranks", prepare.ranks},
                        {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
-  HPC_RETURN_IF_ERROR(WriteQuickly(dir + "/attempt.json", record.dump()));
-  if (prepare.params.empty()) return absl::OkStatus();
-  json params = json::object();
-  for (const auto& [key, value] : prepare.params) params[key] = value;
-  return WriteQuickly(ParamsFile(dir), params.dump());
+  HPC_RETURN_IF_ERROR(
+      WriteQuickly(AttemptDir(state_dir, prepare.ref) + "/attempt.json", record.dump()));
+  const std::string ranks = RanksDir(state_dir, prepare.ref);
+  HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
+  HPC_RETURN_IF_ERROR(WriteParams(ParamsFile(ranks), prepare, account));
+  // Last: what we write into a folder of another account could lead elsewhere.
+  return GiveTo(ranks, account);
 }
 
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
@@ -85,8 +128,24 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
   }
 }
 
+absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
+  const std::string ranks = attempt_dir + kRanks;
+  struct stat info;
+  if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
+    HPC_RETURN_IF_ERROR(KillLeftovers(ranks));
+    const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
+    {
+      const FileRights rights(&owner);
+      // The folder itself stays: it is in one of ours.
+      (void)RemoveTree(ranks);
+    }
+    if (rmdir(ranks.c_str()) != 0) return ErrnoStatus(errno, "remove " + ranks);
+  }
+  return RemoveTree(attempt_dir);
+}
+
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
-  const absl::Status removed = RemoveTree(AttemptDir(state_dir, ref));
+  const absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref));
   rmdir(RunDir(state_dir, ref.run).c_str());
   return removed;
 }

@@ -1,10 +1,17 @@
 // Where a worker keeps its attempts, and what it must remember of each to find it again.
 //
-//   <state-dir>/attempts/12.2/    one attempt; worker/supervisor/spec.h says what is in it
+//   <state-dir>/attempts/12.2/    one attempt
 //     attempt.json                AttemptFile
-//     params.json                 the run's parameters         (HPC_PARAMS_FILE)
 //     store.json                  StoreRecord of the node of rank 0
-//   <state-dir>/runs/12/          stays over the run's attempts (HPC_RUN_DIR)
+//     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
+//     cgroup                      where its processes are held, if they are another account's
+//     ranks/                      of the account that the ranks run as;
+//                                 worker/supervisor/spec.h says what is in it
+//       params.json               the run's parameters         (HPC_PARAMS_FILE)
+//   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR)
+//
+// What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
+// Other accounts may pass through these folders, but not list them.
 #ifndef HPC_WORKER_RUNTIME_ATTEMPT_FILES_H_
 #define HPC_WORKER_RUNTIME_ATTEMPT_FILES_H_
 
@@ -18,6 +25,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "worker/core/messages.h"
+#include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
 
@@ -32,16 +40,23 @@ struct AttemptFile {
 };
 
 std::string AttemptDir(const std::string& state_dir, AttemptRef ref);
+std::string RanksDir(const std::string& state_dir, AttemptRef ref);
 std::string RunDir(const std::string& state_dir, RunId run);
 
 // "12.2". nullopt: not the name of an attempt.
 std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 
-// Makes the attempt's and the run's folder and writes what belongs into the former.
-absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare);
+// Makes the attempt's and the run's folders, for `account` to use (nullptr: the worker's own), and
+// writes what belongs into the former.
+absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
+                              const AccountIds* account);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
-// Deletes the attempt's folder, and the run's if it is empty.
+// Deletes the attempt's folder, and the run's if it is empty. What another account has put there
+// goes with that account's rights, so that no link of its leads elsewhere.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
+
+// Only the former.
+absl::Status RemoveAttemptDir(const std::string& attempt_dir);
 
 // Not synced: after a power failure no process is left either, and half a file is no file.
 absl::Status WriteQuickly(const std::string& path, const std::string& text);

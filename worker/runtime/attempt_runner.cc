@@ -8,7 +8,6 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/version.h"
-#include "worker/runtime/attempt_files.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/rank_exit.h"
 
@@ -35,11 +34,15 @@ absl::Duration AgeOf(int64_t at_ns) {
 }  // namespace
 
 AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
-    : context_(context), ref_(ref), dir_(AttemptDir(context->state_dir, ref)) {}
+    : context_(context),
+      ref_(ref),
+      dir_(RanksDir(context->state_dir, ref)),
+      record_dir_(AttemptDir(context->state_dir, ref)) {}
 
 AttemptRunner::~AttemptRunner() {
   *alive_ = false;
   if (retry_ != 0) context_->loop->Cancel(retry_);
+  context_->loop->Cancel(obedience_);
   for (auto& [rank, pending] : pending_) context_->loop->Cancel(pending.timer);
 }
 
@@ -48,6 +51,8 @@ PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
   PrepareContext context;
   context.state_dir = context_->state_dir;
   context.python = context_->python;
+  context.accounts = context_->accounts;
+  context.supervisor_program = context_->supervisor_program;
   LocalFacts& facts = context.facts;
   facts.node = context_->node;
   facts.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
@@ -67,6 +72,8 @@ PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
 void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inventory,
                             absl::Duration lease) {
   prepare_ = prepare;
+  first_rank_ = prepare.first_rank;
+  ranks_ = prepare.ranks;
   inventory_ = inventory;
   lease_ = lease;
   planning_ = true;
@@ -104,11 +111,11 @@ absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   if (store_.server == nullptr) return absl::OkStatus();
   store_.server->OnChange([this] { ReportRendezvous(); });
   store_record_ = {store_.address, store_.port, store_.allowed, prepare_.world_size, 0};
-  return WriteStoreRecord(dir_, *store_record_);
+  return WriteStoreRecord(record_dir_, *store_record_);
 }
 
 void AttemptRunner::ReopenStore() {
-  store_record_ = ReadStoreRecord(dir_);
+  store_record_ = ReadStoreRecord(record_dir_);
   if (!store_record_) return;
   auto server = worker::ReopenStore(context_->loop, *store_record_);
   if (!server.ok()) {
@@ -124,7 +131,7 @@ void AttemptRunner::ReopenStore() {
 void AttemptRunner::RecordArrivals(int32_t arrived) {
   if (arrived == store_record_->arrived) return;
   store_record_->arrived = arrived;
-  if (const absl::Status status = WriteStoreRecord(dir_, *store_record_); !status.ok()) {
+  if (const absl::Status status = WriteStoreRecord(record_dir_, *store_record_); !status.ok()) {
     LogWarning("arrivals at the rendezvous cannot be recorded", {{"error", status.ToString()}});
   }
 }
@@ -144,9 +151,9 @@ absl::Status AttemptRunner::Spawn(absl::Duration lease) {
                           .env = std::move(rank.env)});
   }
   plan_.ranks.ranks.clear();
-  HPC_ASSIGN_OR_RETURN(
-      supervisor_,
-      SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec, MakeCallbacks()));
+  HPC_ASSIGN_OR_RETURN(supervisor_,
+                       SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec,
+                                               plan_.account, MakeCallbacks()));
   return absl::OkStatus();
 }
 
@@ -173,7 +180,9 @@ void AttemptRunner::RollBack(const absl::Status& status) {
       });
 }
 
-void AttemptRunner::Adopt() {
+void AttemptRunner::Adopt(const AttemptFile& file) {
+  first_rank_ = file.first_rank;
+  ranks_ = file.ranks;
   auto attached = SupervisorClient::Attach(context_->loop, dir_, MakeCallbacks());
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
@@ -211,6 +220,7 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
   // Without a supervisor the plan, or what kills the left-overs, comes to its end by itself.
   if (supervisor_ == nullptr) return;
   const StopRanks command{absl::ToInt64Milliseconds(grace), reason};
+  ExpectEnd(grace);
   const absl::Status sent = supervisor_->Send(command);
   if (sent.ok() || absl::IsUnavailable(sent)) return;
   LogError("ranks cannot be stopped; trying again",
@@ -220,6 +230,21 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
                               [this, grace, reason] { Stop(grace, reason); });
 }
 
+// The ranks may have stopped their supervisor, which is of their own account.
+void AttemptRunner::ExpectEnd(absl::Duration grace) {
+  const MonoTime limit = context_->loop->clock().Get().mono + grace + context_->obedience;
+  if (obedience_ != 0 && limit >= obedience_limit_) return;
+  context_->loop->Cancel(obedience_);
+  obedience_limit_ = limit;
+  obedience_ = context_->loop->At(limit, [this] {
+    obedience_ = 0;
+    if (supervisor_ == nullptr) return;
+    LogWarning("a supervisor does not do as it was told and is killed",
+               {{"attempt", ref_.ToString()}});
+    supervisor_->Kill();
+  });
+}
+
 void AttemptRunner::ExtendLease() {
   if (supervisor_ == nullptr) return;
   // One that is lost is made up for by the next.
@@ -227,7 +252,15 @@ void AttemptRunner::ExtendLease() {
 }
 
 void AttemptRunner::OnEvent(const SupervisorEvent& event) {
-  std::visit([this](const auto& one) { On(one); }, event);
+  std::visit(
+      [this](const auto& one) {
+        if constexpr (requires { one.rank; }) {
+          // What the supervisor says is no better than the account that it runs as.
+          if (one.rank < first_rank_ || one.rank - first_rank_ >= ranks_) return;
+        }
+        On(one);
+      },
+      event);
 }
 
 void AttemptRunner::On(const SupervisorReady& event) {
@@ -265,7 +298,8 @@ void AttemptRunner::ReportExit(int32_t rank) {
   context_->loop->Cancel(pending.timer);
   ExplainExit(dir_, rank, &pending.exit);
   const absl::Duration ended = AgeOf(pending.at_ns);
-  const absl::Duration ran = absl::Nanoseconds(pending.at_ns - started_ns_[rank]);
+  const absl::Duration ran =
+      absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_ns_[rank]);
   context_->observer->OnRankExited(ref_, rank, pending.exit, {ended + ran, ended});
 }
 
@@ -291,6 +325,9 @@ void AttemptRunner::On(const AllGone& event) {
 }
 
 void AttemptRunner::On(const NotGone& event) {
+  // It is at work, and says so again before long.
+  context_->loop->Cancel(std::exchange(obedience_, 0));
+  ExpectEnd(absl::ZeroDuration());
   if (std::exchange(not_gone_logged_, true)) return;
   LogWarning("processes survive SIGKILL: their devices are not returned",
              {{"attempt", ref_.ToString()}, {"pids", absl::StrJoin(event.pids, ",")}});
@@ -319,6 +356,7 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
 }
 
 void AttemptRunner::Returned(const std::string& lost_reason) {
+  context_->loop->Cancel(std::exchange(obedience_, 0));
   ReportAllExits();
   store_ = {};
   context_->observer->OnReturned(ref_, lost_reason);

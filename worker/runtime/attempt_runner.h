@@ -13,6 +13,7 @@
 #include "common/ids.h"
 #include "worker/core/messages.h"
 #include "worker/os/seams.h"
+#include "worker/runtime/attempt_files.h"
 #include "worker/runtime/background.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/inventory.h"
@@ -49,6 +50,9 @@ struct RunnerContext {
   AttemptObserver* observer = nullptr;
   std::string node;
   std::string state_dir;
+  const Accounts* accounts = nullptr;
+  // How long a supervisor may take beyond the grace before it is ended itself.
+  absl::Duration obedience = absl::Seconds(10);
   std::string supervisor_program;
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
@@ -67,7 +71,7 @@ class AttemptRunner {
   void Prepare(const worker::Prepare& prepare, const Inventory& inventory, absl::Duration lease);
   // Finds the supervisor of an earlier worker again; what happened meanwhile is told as if it
   // happened now, with its true age.
-  void Adopt();
+  void Adopt(const AttemptFile& file);
 
   void Start(const worker::Start& start);
   void Stop(absl::Duration grace, const std::string& reason);
@@ -83,6 +87,7 @@ class AttemptRunner {
   void RecordArrivals(int32_t arrived);
   absl::Status Spawn(absl::Duration lease);
   SupervisorClient::Callbacks MakeCallbacks();
+  void ExpectEnd(absl::Duration grace);
   // Ends without ever having run anything. `status`: why, unless it was stopped.
   void RollBack(const absl::Status& status);
 
@@ -110,8 +115,11 @@ class AttemptRunner {
 
   const RunnerContext* const context_;
   const AttemptRef ref_;
-  const std::string dir_;
+  const std::string dir_;         // of the ranks
+  const std::string record_dir_;  // ours
   worker::Prepare prepare_;
+  int32_t first_rank_ = 0;
+  int32_t ranks_ = 0;
   Inventory inventory_;
   absl::Duration lease_;
   PreparePlan plan_;
@@ -124,6 +132,8 @@ class AttemptRunner {
   bool stopped_ = false;
   bool not_gone_logged_ = false;
   EventLoop::TimerId retry_ = 0;
+  EventLoop::TimerId obedience_ = 0;
+  MonoTime obedience_limit_;
   // Callbacks that outlive the runner look at this first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -57,7 +58,9 @@ absl::StatusOr<UniqueFd> ListenOnControlSocket(const std::string& state_dir) {
   unlink(path.c_str());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.ok()) return ErrnoStatus(errno, "socket");
-  if (bind(fd.get(), address.get(), sizeof address.address) != 0 || listen(fd.get(), 16) != 0) {
+  // Others may pass through the folder.
+  if (bind(fd.get(), address.get(), sizeof address.address) != 0 ||
+      chmod(path.c_str(), 0600) != 0 || listen(fd.get(), 16) != 0) {
     return ErrnoStatus(errno, "listen on " + path);
   }
   return fd;

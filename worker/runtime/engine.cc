@@ -62,6 +62,8 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .observer = this,
               .node = options.node,
               .state_dir = options.state_dir,
+              .accounts = &options_.accounts,
+              .obedience = options.obedience,
               .supervisor_program = options.supervisor_program,
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
@@ -85,7 +87,8 @@ absl::Status Engine::Start() {
   agent_ = std::make_unique<Agent>(options_.node, loop_->clock().Get(), owner, adopted);
   for (const FoundAttempt& one : found) {
     const AttemptRef ref = one.attempt.ref;
-    output_.Add(ref, one.dir, one.file.RankNumbers(), /*known=*/true);
+    output_.Add(ref, one.dir, AttemptDir(options_.state_dir, ref), one.file.RankNumbers(),
+                /*known=*/true);
     for (OutputGrown output : one.outputs) {
       // The journal's reader takes its writer for gone.
       output.ended = one.attempt.returned;
@@ -99,7 +102,7 @@ absl::Status Engine::Start() {
     }
     auto& runner = runners_[ref];
     runner = std::make_unique<AttemptRunner>(&context_, ref);
-    runner->Adopt();
+    runner->Adopt(one.file);
   }
   Tick();
   return absl::OkStatus();
@@ -225,8 +228,8 @@ void Engine::Do(const PrepareAttempt& effect) {
   AttemptFile file;
   file.first_rank = prepare.first_rank;
   file.ranks = prepare.ranks;
-  output_.Add(prepare.ref, AttemptDir(options_.state_dir, prepare.ref), file.RankNumbers(),
-              /*known=*/false);
+  output_.Add(prepare.ref, RanksDir(options_.state_dir, prepare.ref),
+              AttemptDir(options_.state_dir, prepare.ref), file.RankNumbers(), /*known=*/false);
   runner->Prepare(prepare, surroundings_.inventory(), agent_->connection().SupervisorLease());
 }
 

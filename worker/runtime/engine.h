@@ -30,7 +30,9 @@ struct EngineOptions {
   uint64_t incarnation = 0;
   std::string state_dir;
   Route* route = nullptr;
-  std::string address;  // "": the source address towards the coordinator
+  std::string address;                           // "": the source address towards the coordinator
+  Accounts accounts;                             // that ranks run as
+  absl::Duration obedience = absl::Seconds(10);  // as in RunnerContext
   std::string supervisor_program;
   std::string hpc_py_dir;            // "": not there
   std::vector<std::string> own_env;  // "KEY=VALUE", what ranks inherit

@@ -33,7 +33,7 @@ EngineRig::~EngineRig() {
   EventLoop loop(&clock_);
   for (const std::string& name : ListAttempts(dir_)) {
     bool gone = false;
-    auto client = SupervisorClient::Attach(&loop, dir_ + "/attempts/" + name,
+    auto client = SupervisorClient::Attach(&loop, dir_ + "/attempts/" + name + "/ranks",
                                            {[&](const SupervisorEvent& event) {
                                               gone = gone || std::holds_alternative<AllGone>(event);
                                             },

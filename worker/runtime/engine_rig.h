@@ -88,7 +88,8 @@ class FakeDevices : public DeviceProbe {
 
 class FakePython : public PythonProbe {
  public:
-  absl::StatusOr<PythonFacts> Probe(const std::string&, const std::vector<std::string>&) override {
+  absl::StatusOr<PythonFacts> Probe(const std::string&, const std::vector<std::string>&,
+                                    const std::vector<std::string>&) override {
     return facts;
   }
   PythonFacts facts;

@@ -265,7 +265,7 @@ TEST_F(EngineTest, AnotherWorkerProcessFindsWhatEndedMeanwhile) {
   ASSERT_OK(WriteFileAtomically(dir_ + "/go", ""));
   // The journal is complete when nothing answers any more.
   EventLoop loop(&clock_);
-  while (SupervisorClient::Attach(&loop, AttemptDir(dir_, kRef),
+  while (SupervisorClient::Attach(&loop, RanksDir(dir_, kRef),
                                   {[](const SupervisorEvent&) {}, [](const std::string&) {}})
              .ok()) {
     loop.RunOnce(absl::Milliseconds(10));

@@ -1,8 +1,6 @@
 #include "worker/runtime/log_shipper.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "worker/core/rank_environment.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 
@@ -49,10 +48,7 @@ void LogShipper::OnOutput(AttemptRef ref, int32_t rank, bool is_stderr, int64_t 
 void LogShipper::OnReturned(AttemptRef ref) {
   for (auto& [id, stream] : streams_) {
     if (id.ref != ref) continue;
-    struct stat info;
-    if (stat(stream.path.c_str(), &info) == 0) {
-      stream.size = std::max<int64_t>(stream.size, info.st_size);
-    }
+    stream.size = std::max(stream.size, ForeignFileSize(stream.path));
     stream.ended = true;
   }
 }
@@ -95,7 +91,7 @@ bool LogShipper::SendPiece(const StreamId& id, Stream* stream) {
     return false;
   }
   if (!stream->file.ok()) {
-    stream->file.Reset(open(stream->path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (auto file = OpenForeignFile(stream->path); file.ok()) stream->file = *std::move(file);
   }
   LogData data{id, stream->sent, {}};
   data.data.resize(static_cast<size_t>(std::min(kPieceBytes, stream->size - stream->sent)));

@@ -10,10 +10,12 @@
 
 namespace hpc::worker {
 
-void MetricShipper::Add(AttemptRef ref, const std::string& attempt_dir,
+void MetricShipper::Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
                         const std::vector<int32_t>& ranks, bool known) {
   for (int32_t rank : ranks) {
-    const auto [it, is_new] = files_.try_emplace({ref, rank}, MetricsFile(attempt_dir, rank));
+    const auto [it, is_new] =
+        files_.try_emplace({ref, rank}, MetricsFile(ranks_dir, rank),
+                           absl::StrCat(record_dir, "/metrics-", rank, ".base"));
     it->second.waiting = known;
   }
 }

@@ -26,9 +26,9 @@ class MetricShipper {
 
   explicit MetricShipper(std::function<void(WorkerMessage)> send) : send_(std::move(send)) {}
 
-  // As LogShipper::Add.
-  void Add(AttemptRef ref, const std::string& attempt_dir, const std::vector<int32_t>& ranks,
-           bool known);
+  // As LogShipper::Add. `record_dir`: where no rank can write.
+  void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
+           const std::vector<int32_t>& ranks, bool known);
   void Remove(AttemptRef ref);
 
   // No process is left: a last line without its end counts too.
@@ -52,7 +52,7 @@ class MetricShipper {
     int64_t sent_with = -1;  // end of the message that carried it; -1: none yet
   };
   struct File {
-    explicit File(const std::string& path) : reader(path) {}
+    File(const std::string& path, const std::string& base_file) : reader(path, base_file) {}
     MetricsReader reader;
     bool waiting = false;  // for the coordinator to say where to go on
     int64_t acked = 0;

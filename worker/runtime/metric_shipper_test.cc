@@ -24,7 +24,7 @@ class MetricShipperTest : public ::testing::Test {
  protected:
   MetricShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
 
-  void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), {0}, known); }
+  void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), dir_.path(), {0}, known); }
   void Pump() { shipper_.Pump(absl::FromUnixSeconds(100)); }
   std::vector<MetricPoint> Points() const {
     std::vector<MetricPoint> points;

@@ -1,6 +1,5 @@
 #include "worker/runtime/metrics_reader.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -20,20 +20,21 @@ constexpr size_t kMaxMarks = 1024;
 // By which a file that was written anew is known.
 constexpr size_t kTailBytes = 64;
 
-// What its offsets count from, where that is not its beginning.
-std::string BaseFile(const std::string& path) { return path + ".base"; }
-
-int64_t ReadBase(const std::string& path) {
+int64_t ReadBase(const std::string& base_file) {
   int64_t base = 0;
-  const auto text = ReadFile(BaseFile(path));
+  const auto text = ReadFile(base_file);
   return text.ok() && absl::SimpleAtoi(*text, &base) ? base : 0;
 }
 
 }  // namespace
 
-MetricsReader::MetricsReader(const std::string& path) : path_(path), base_(ReadBase(path)) {}
+MetricsReader::MetricsReader(const std::string& path, const std::string& base_file)
+    : path_(path), base_file_(base_file), base_(ReadBase(base_file)) {}
 
-void MetricsReader::Open() { file_.Reset(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); }
+void MetricsReader::Open() {
+  auto file = OpenForeignFile(path_);
+  file_ = file.ok() ? *std::move(file) : UniqueFd();
+}
 
 void MetricsReader::Look(absl::Time now) {
   now_ = now;
@@ -57,7 +58,7 @@ void MetricsReader::Look(absl::Time now) {
 
 bool MetricsReader::IsInPlace() const {
   struct stat mine, named;
-  if (fstat(file_.get(), &mine) != 0 || stat(path_.c_str(), &named) != 0) return true;
+  if (fstat(file_.get(), &mine) != 0 || lstat(path_.c_str(), &named) != 0) return true;
   return mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
@@ -69,8 +70,7 @@ void MetricsReader::BeginAnew(const std::string& remark) {
   skipping_ = false;
   tail_.clear();
   marks_.clear();
-  if (const absl::Status kept = WriteFileAtomically(BaseFile(path_), absl::StrCat(base_));
-      !kept.ok()) {
+  if (const absl::Status kept = WriteFileAtomically(base_file_, absl::StrCat(base_)); !kept.ok()) {
     LogWarning("where a metrics file begins cannot be kept", {{"error", kept.ToString()}});
   }
 }

@@ -17,8 +17,7 @@ namespace hpc::worker {
 
 // A file that is cut or written anew, or has another put in its place, is read from its beginning
 // (written anew with what it held before and more, it just goes on). Offsets count
-// all that was ever read, so they go on; beside the file is kept what they count from, for the next
-// worker.
+// all that was ever read, so they go on; what they count from is kept for the next worker.
 class MetricsReader {
  public:
   // A longer line is given without its text.
@@ -33,7 +32,8 @@ class MetricsReader {
     absl::Time written;  // or a moment before `now` of the Look after it
   };
 
-  explicit MetricsReader(const std::string& path);
+  // `base_file`: where it keeps what offsets count from, out of reach of whoever writes `path`.
+  MetricsReader(const std::string& path, const std::string& base_file);
 
   // Sees how far the file has grown, and when. What is written while nothing is read keeps its time
   // if this is called now and then.
@@ -67,6 +67,7 @@ class MetricsReader {
   std::string BytesBefore(int64_t position, size_t count) const;
 
   const std::string path_;
+  const std::string base_file_;
   UniqueFd file_;
   int64_t base_ = 0;       // offset of the file's first byte
   int64_t position_ = 0;   // in the file

@@ -37,7 +37,7 @@ class MetricsReaderTest : public ::testing::Test {
   testing::TempDir dir_;
   std::vector<absl::Time> written_;
   std::vector<int64_t> numbers_;
-  MetricsReader reader_{dir_.File(kFile)};
+  MetricsReader reader_{dir_.File(kFile), dir_.File("base")};
 };
 
 TEST_F(MetricsReaderTest, GivesCompleteLinesOnce) {
@@ -94,10 +94,22 @@ TEST_F(MetricsReaderTest, TheNextWorkerKnowsWhatOffsetsCountFrom) {
   dir_.Append(kFile, "3\n4\n5\n6\n7\n");
   Read(&reader_);
   EXPECT_EQ(reader_.offset(), 18);
-  MetricsReader next(dir_.File(kFile));
+  MetricsReader next(dir_.File(kFile), dir_.File("base"));
   EXPECT_EQ(next.Seek(14), 0);
   EXPECT_THAT(Read(&next), ElementsAre("6", "7"));
   EXPECT_THAT(numbers_, ElementsAre(0, 1, 0, 1, 2, 3, 4, 3, 4));
+}
+
+TEST_F(MetricsReaderTest, ALinkInItsPlaceLeadsNowhere) {
+  dir_.Append(kFile, "one\n");
+  EXPECT_THAT(Read(&reader_), ElementsAre("one"));
+  dir_.Append("secret", "of somebody else's\n");
+  std::filesystem::remove(dir_.File(kFile));
+  std::filesystem::create_symlink(dir_.File("secret"), dir_.File(kFile));
+  EXPECT_THAT(Read(&reader_), IsEmpty());
+  std::filesystem::remove(dir_.File(kFile));
+  dir_.Append(kFile, "two\n");
+  EXPECT_THAT(Read(&reader_), ElementsAre("two"));
 }
 
 TEST_F(MetricsReaderTest, GoingBackBehindACutTellsWhatIsGone) {
@@ -114,7 +126,7 @@ TEST_F(MetricsReaderTest, GoesOnInTheMiddleOfALineThatIsTooLong) {
   const std::string line(3 * MetricsReader::kPieceBytes, 'x');
   dir_.Append(kFile, line + "\nshort\n");
   EXPECT_THAT(Read(&reader_), ElementsAre("", "short"));
-  MetricsReader next(dir_.File(kFile));
+  MetricsReader next(dir_.File(kFile), dir_.File("base"));
   next.Seek(MetricsReader::kPieceBytes);
   EXPECT_THAT(Read(&next), ElementsAre("short"));
 }

@@ -12,10 +12,10 @@ Output::Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
 
 Output::~Output() { loop_->Cancel(timer_); }
 
-void Output::Add(AttemptRef ref, const std::string& attempt_dir, const std::vector<int32_t>& ranks,
-                 bool known) {
-  logs_.Add(ref, attempt_dir, ranks, known);
-  metrics_.Add(ref, attempt_dir, ranks, known);
+void Output::Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
+                 const std::vector<int32_t>& ranks, bool known) {
+  logs_.Add(ref, ranks_dir, ranks, known);
+  metrics_.Add(ref, ranks_dir, record_dir, ranks, known);
   live_[ref] = true;
   PollSoon();
 }

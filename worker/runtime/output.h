@@ -30,9 +30,9 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // As LogShipper::Add.
-  void Add(AttemptRef ref, const std::string& attempt_dir, const std::vector<int32_t>& ranks,
-           bool known);
+  // As MetricShipper::Add.
+  void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
+           const std::vector<int32_t>& ranks, bool known);
   // Before its first rank: nothing can have been written.
   void Remove(AttemptRef ref);
   void OnOutput(AttemptRef ref, const OutputGrown& output);

@@ -20,7 +20,7 @@ class OutputTest : public ::testing::Test {
             &loop_, [this](WorkerMessage m) { sent_.push_back(std::move(m)); },
             [this](AttemptRef ref) { dropped_.push_back(ref); }) {
     output_.OnConnected();
-    output_.Add(kRef, dir_.path(), {0}, /*known=*/false);
+    output_.Add(kRef, dir_.path(), dir_.path(), {0}, /*known=*/false);
   }
   void Advance(absl::Duration d) {
     clock_.Advance(d);

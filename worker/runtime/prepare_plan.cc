@@ -1,12 +1,14 @@
 #include "worker/runtime/prepare_plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -22,15 +24,24 @@ namespace {
 // Output, metrics and journals need some room.
 constexpr uint64_t kMinFreeBytes = 64 << 20;
 
+// With the calling thread's rights, which may not be the process's.
+bool MayExecute(const std::string& path) {
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
 FileKind LookAtFile(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) return FileKind::kMissing;
+  if (stat(path.c_str(), &info) != 0) {
+    return errno == EACCES ? FileKind::kHidden : FileKind::kMissing;
+  }
   if (S_ISDIR(info.st_mode)) return FileKind::kDirectory;
-  return access(path.c_str(), X_OK) == 0 ? FileKind::kExecutable : FileKind::kNotExecutable;
+  const bool executable = S_ISREG(info.st_mode) && MayExecute(path);
+  return executable ? FileKind::kExecutable : FileKind::kNotExecutable;
 }
 
 // A refusal like any other: only of the command itself is said whether it is missing or closed.
-absl::Status CheckWorkdir(const std::string& node, const std::string& workdir) {
+absl::Status CheckWorkdir(const std::string& node, const std::string& account,
+                          const std::string& workdir) {
   const auto refuse = [&](absl::string_view problem) {
     return absl::FailedPreconditionError(
         absl::StrCat("working directory ", workdir, " ", problem, " on ", node));
@@ -38,10 +49,12 @@ absl::Status CheckWorkdir(const std::string& node, const std::string& workdir) {
   struct stat info;
   if (stat(workdir.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return refuse("does not exist");
-    return refuse(absl::StrCat("cannot be reached (", strerror(errno), ")"));
+    const int error = errno;
+    return refuse(
+        absl::StrCat("cannot be reached", ByAccount(account), " (", strerror(error), ")"));
   }
   if (!S_ISDIR(info.st_mode)) return refuse("is not a directory");
-  if (access(workdir.c_str(), X_OK) != 0) return refuse("may not be entered");
+  if (!MayExecute(workdir)) return refuse("may not be entered" + ByAccount(account));
   return absl::OkStatus();
 }
 
@@ -61,27 +74,62 @@ size_t ExecLimit() {
   return limit > 0 ? static_cast<size_t>(limit) : 128 << 10;
 }
 
+// What an interpreter of the run's is started through, so that it does not run as we do.
+std::vector<std::string> Launcher(const PrepareContext& context, const Account* account) {
+  if (account == nullptr) return {};
+  return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
+}
+
+absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const Account* account,
+                         PreparePlan* plan) {
+  const FileRights rights(account == nullptr ? nullptr : &account->ids);
+  const std::string name = account == nullptr ? "" : account->name;
+  HPC_RETURN_IF_ERROR(CheckWorkdir(facts.node, name, prepare.workdir));
+  HPC_ASSIGN_OR_RETURN(
+      plan->program,
+      ResolveCommand(facts.node, name, prepare.command[0], prepare.workdir,
+                     GetVariable(plan->ranks.ranks.front().env, "PATH"), &LookAtFile));
+  return absl::OkStatus();
+}
+
+void AskPython(const Prepare& prepare, const PrepareContext& context, const Account* account,
+               PreparePlan* plan) {
+  auto python = context.python->Probe(plan->program, plan->ranks.ranks.front().env,
+                                      Launcher(context, account));
+  if (python.ok()) {
+    plan->python = *std::move(python);
+    return;
+  }
+  // It only describes; whether the program runs is for the program to show.
+  LogWarning("the run's Python could not be asked what it has installed",
+             {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
+}
+
+absl::StatusOr<const Account*> FindAccountOf(const Prepare& prepare,
+                                             const PrepareContext& context) {
+  auto account = context.accounts->Of(prepare.user);
+  if (account.ok()) return account;
+  return absl::FailedPreconditionError(
+      absl::StrCat(context.facts.node, ": ", account.status().message()));
+}
+
 absl::Status Fill(const Prepare& prepare, const PrepareContext& context, PreparePlan* plan) {
-  const LocalFacts& facts = context.facts;
-  HPC_RETURN_IF_ERROR(CheckWorkdir(facts.node, prepare.workdir));
+  LocalFacts facts = context.facts;
+  HPC_ASSIGN_OR_RETURN(const Account* account, FindAccountOf(prepare, context));
+  if (account != nullptr) {
+    plan->account = account->ids;
+    facts.account = RankAccount{account->name, account->home, account->shell};
+  }
   HPC_RETURN_IF_ERROR(CheckDisk(facts.node, context.state_dir));
   plan->ranks = MakeRankPrograms(prepare, facts);
   if (plan->ranks.ranks.empty() || prepare.command.empty()) {
     return absl::FailedPreconditionError(facts.node + ": there is nothing to run");
   }
+  HPC_RETURN_IF_ERROR(FindProgram(prepare, facts, account, plan));
   const RankProgram& first = plan->ranks.ranks.front();
-  HPC_ASSIGN_OR_RETURN(plan->program,
-                       ResolveCommand(facts.node, prepare.command[0], prepare.workdir,
-                                      GetVariable(first.env, "PATH"), &LookAtFile));
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
-  if (auto python = context.python->Probe(plan->program, first.env); python.ok()) {
-    plan->python = *std::move(python);
-  } else {
-    // It only describes; whether the program runs is for the program to show.
-    LogWarning("the run's Python could not be asked what it has installed",
-               {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
-  }
-  return MakeAttemptFiles(context.state_dir, prepare);
+  AskPython(prepare, context, account, plan);
+  return MakeAttemptFiles(context.state_dir, prepare, plan->account ? &*plan->account : nullptr);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #ifndef HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
 #define HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "worker/core/messages.h"
 #include "worker/core/rank_environment.h"
+#include "worker/os/account.h"
 #include "worker/os/seams.h"
 
 namespace hpc::worker {
@@ -17,16 +19,20 @@ struct PreparePlan {
   std::string program;  // resolved
   RankPrograms ranks;
   PythonFacts python;
+  std::optional<AccountIds> account;  // that the ranks run as; not set: the worker's own
 };
 
 struct PrepareContext {
   std::string state_dir;
   LocalFacts facts;
   PythonProbe* python = nullptr;
+  const Accounts* accounts = nullptr;
+  std::string supervisor_program;
 };
 
 // Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's
-// files. May block; nothing is left behind when it fails.
+// files, all with the rights of the account that the ranks will run as. May block; nothing is left
+// behind when it fails.
 PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context);
 
 }  // namespace hpc::worker

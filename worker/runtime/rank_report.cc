@@ -1,6 +1,5 @@
 #include "worker/runtime/rank_report.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
-#include "common/files.h"
-#include "common/unique_fd.h"
 #include "worker/core/rank_environment.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -64,17 +62,17 @@ std::string LastLines(absl::string_view text, int lines, size_t bytes) {
 }
 
 std::optional<RankReport> ReadErrorFile(const std::string& attempt_dir, int32_t rank) {
-  const auto text = ReadFile(ErrorFile(attempt_dir, rank), kMaxErrorFile);
+  const auto text = ReadForeignFile(ErrorFile(attempt_dir, rank), kMaxErrorFile);
   return text.ok() ? ParseErrorFile(*text) : std::nullopt;
 }
 
 std::string ReadStderrEnd(const std::string& attempt_dir, int32_t rank) {
-  const UniqueFd fd(open(OutputFile(attempt_dir, rank, true).c_str(), O_RDONLY | O_CLOEXEC));
+  const auto fd = OpenForeignFile(OutputFile(attempt_dir, rank, true));
   struct stat info;
-  if (!fd.ok() || fstat(fd.get(), &info) != 0) return "";
+  if (!fd.ok() || fstat(fd->get(), &info) != 0) return "";
   std::string tail(std::min<size_t>(kMaxTraceback, static_cast<size_t>(info.st_size)), '\0');
   const ssize_t n =
-      pread(fd.get(), tail.data(), tail.size(), info.st_size - static_cast<off_t>(tail.size()));
+      pread(fd->get(), tail.data(), tail.size(), info.st_size - static_cast<off_t>(tail.size()));
   tail.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
   return tail;
 }

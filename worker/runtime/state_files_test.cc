@@ -1,6 +1,8 @@
 // What the worker keeps in its state directory: attempts, the owner's wish, the store's port.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/status_matchers.h"
 #include "worker/runtime/adoption.h"
@@ -13,6 +15,7 @@ namespace hpc::worker {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -29,7 +32,7 @@ Prepare TwoRanks() {
 
 TEST(AttemptFilesTest, AreReadBackAsWritten) {
   const testing::TempDir dir;
-  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks()));
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
   EXPECT_THAT(ListAttempts(dir.path()), ElementsAre("12.2"));
   const auto file = ReadAttemptFile(AttemptDir(dir.path(), {12, 2}));
   ASSERT_OK(file);
@@ -41,11 +44,77 @@ TEST(AttemptFilesTest, AreReadBackAsWritten) {
 
 TEST(AttemptFilesTest, ARunsFolderStaysWhileSomethingIsInIt) {
   const testing::TempDir dir;
-  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks()));
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
   dir.Append("runs/12/checkpoint", "x");
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
   EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
   EXPECT_OK(ReadFile(dir.File("runs/12/checkpoint")));
+}
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
+}
+
+TEST(AttemptFilesTest, WithoutAnAccountAllIsTheWorkersAlone) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
+  for (const char* folder : {"attempts", "attempts/12.2", "attempts/12.2/ranks", "runs/12"}) {
+    EXPECT_EQ(ModeOf(dir.File(folder)), 0700u) << folder;
+  }
+}
+
+class AccountFilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+    Prepare prepare = TwoRanks();
+    prepare.params = {{"lr", "0.1"}};
+    ASSERT_EQ(chmod(dir_.path().c_str(), 0711), 0);
+    ASSERT_OK(MakeAttemptFiles(dir_.path(), prepare, &kNobody));
+  }
+  uint32_t OwnerOf(const std::string& name) const {
+    struct stat info {};
+    return lstat(dir_.File(name).c_str(), &info) == 0 ? info.st_uid : UINT32_MAX;
+  }
+
+  const AccountIds kNobody{65534, 65534, {65534}};
+  const testing::TempDir dir_;
+};
+
+TEST_F(AccountFilesTest, WhatRanksUseIsTheirAccountsAlone) {
+  for (const char* name : {"attempts/12.2/ranks", "attempts/12.2/ranks/params.json", "runs/12"}) {
+    EXPECT_EQ(OwnerOf(name), kNobody.uid) << name;
+    EXPECT_EQ(ModeOf(dir_.File(name)) & 077, 0u) << name;
+  }
+}
+
+TEST_F(AccountFilesTest, OthersPassThroughTheRestAndNoMore) {
+  for (const char* folder : {"attempts", "attempts/12.2", "runs"}) {
+    EXPECT_EQ(OwnerOf(folder), 0u) << folder;
+    EXPECT_EQ(ModeOf(dir_.File(folder)), 0711u) << folder;
+  }
+  EXPECT_EQ(ModeOf(dir_.File("attempts/12.2/attempt.json")), 0600u);
+}
+
+TEST_F(AccountFilesTest, NoLinkLeadsTheRemovalElsewhere) {
+  const testing::TempDir elsewhere;
+  elsewhere.Append("precious", "x");
+  ASSERT_EQ(chown(elsewhere.path().c_str(), 0, 0), 0);
+  const std::string ranks = dir_.File("attempts/12.2/ranks");
+  ASSERT_EQ(symlink(elsewhere.path().c_str(), (ranks + "/link").c_str()), 0);
+  ASSERT_OK(RemoveAttemptFiles(dir_.path(), {12, 2}));
+  EXPECT_THAT(ListAttempts(dir_.path()), IsEmpty());
+  EXPECT_OK(ReadFile(elsewhere.File("precious")));
+}
+
+TEST_F(AccountFilesTest, WhatTheAccountCannotRemoveStaysAndIsTold) {
+  const std::string file = dir_.File("attempts/12.2/ranks/a/roots");
+  ASSERT_OK(MakeDirs(dir_.File("attempts/12.2/ranks/a"), 0700));
+  dir_.Append("attempts/12.2/ranks/a/roots", "x");
+  EXPECT_THAT(RemoveAttemptFiles(dir_.path(), {12, 2}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ranks")));
+  EXPECT_OK(ReadFile(file));
 }
 
 TEST(AttemptFilesTest, DamageIsNoticed) {
@@ -139,6 +208,7 @@ class StorePortTest : public ::testing::Test {
     prepare.mode = mode;
     return prepare;
   }
+  absl::StatusOr<StorePort> Open(const Prepare& prepare) { return OpenStorePort(&loop_, prepare); }
   StoreRecord Record(const StorePort& store, int32_t arrived) const {
     return {store.address, store.port, store.allowed, 2, arrived};
   }
@@ -147,29 +217,28 @@ class StorePortTest : public ::testing::Test {
 };
 
 TEST_F(StorePortTest, TheWorkerServesTheStoreUnlessRankZeroDoes) {
-  EXPECT_NE(OpenStorePort(&loop_, OneNode(StoreHost::kAuto))->server, nullptr);
-  EXPECT_NE(OpenStorePort(&loop_, OneNode(StoreHost::kWorker))->server, nullptr);
-  EXPECT_EQ(OpenStorePort(&loop_, OneNode(StoreHost::kRank0))->server, nullptr);
-  EXPECT_EQ(OpenStorePort(&loop_, OneNode(StoreHost::kAuto, LaunchMode::kPerNode))->server,
-            nullptr);
+  EXPECT_NE(Open(OneNode(StoreHost::kAuto))->server, nullptr);
+  EXPECT_NE(Open(OneNode(StoreHost::kWorker))->server, nullptr);
+  EXPECT_EQ(Open(OneNode(StoreHost::kRank0))->server, nullptr);
+  EXPECT_EQ(Open(OneNode(StoreHost::kAuto, LaunchMode::kPerNode))->server, nullptr);
 }
 
 TEST_F(StorePortTest, HasAPortInEveryCase) {
-  EXPECT_GT(OpenStorePort(&loop_, OneNode(StoreHost::kAuto))->port, 0);
-  EXPECT_GT(OpenStorePort(&loop_, OneNode(StoreHost::kRank0))->port, 0);
+  EXPECT_GT(Open(OneNode(StoreHost::kAuto))->port, 0);
+  EXPECT_GT(Open(OneNode(StoreHost::kRank0))->port, 0);
 }
 
 TEST_F(StorePortTest, AnAddressOfAnotherPcIsUnavailable) {
   for (const StoreHost host : {StoreHost::kAuto, StoreHost::kRank0}) {
     Prepare prepare = OneNode(host);
     prepare.peers[0].address = "192.0.2.1";
-    EXPECT_THAT(OpenStorePort(&loop_, prepare),
+    EXPECT_THAT(Open(prepare),
                 StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("192.0.2.1")));
   }
 }
 
 TEST_F(StorePortTest, AnUnusedStoreIsServedAgainAtTheSamePort) {
-  StorePort store = *OpenStorePort(&loop_, OneNode(StoreHost::kAuto));
+  StorePort store = *Open(OneNode(StoreHost::kAuto));
   store.server.reset();
   const auto again = ReopenStore(&loop_, Record(store, 0));
   ASSERT_OK(again);

@@ -25,7 +25,8 @@ const Clock* TheClock() {
 
 std::string MakeRoot() {
   std::string path = ::testing::TempDir() + "hpc-supervisor-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) abort();
+  // Another account's ranks must reach what is theirs in it.
+  if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0711) != 0) abort();
   return path;
 }
 
@@ -63,7 +64,11 @@ SupervisorClient::Callbacks AttemptRig::Callbacks() {
 }
 
 void AttemptRig::Spawn() {
-  auto spawned = SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, Callbacks());
+  if (account) {
+    ASSERT_OK(MakeDirs(spec.dir, 0700));
+    ASSERT_EQ(chown(spec.dir.c_str(), account->uid, account->gid), 0);
+  }
+  auto spawned = SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, account, Callbacks());
   ASSERT_OK(spawned);
   client = *std::move(spawned);
 }

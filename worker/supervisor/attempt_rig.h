@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class AttemptRig {
   AttemptRig& operator=(const AttemptRig&) = delete;
 
   SupervisorSpec spec;
+  std::optional<AccountIds> account;  // that it runs as
 
   // The next rank runs this.
   void AddRank(std::vector<std::string> argv);

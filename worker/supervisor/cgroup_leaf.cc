@@ -114,12 +114,15 @@ std::string Cgroup2Mount() {
   return mounts.substr(at, mounts.find(' ', at) - at);
 }
 
-std::string OwnCgroup() {
-  const std::string groups = ReadSmallFile(AT_FDCWD, "/proc/self/cgroup").value_or("");
+std::string CgroupOf(int64_t pid) {
+  const std::string groups =
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/cgroup").value_or("");
   const size_t at = groups.rfind("0::");
   if (at == std::string::npos || (at > 0 && groups[at - 1] != '\n')) return "";
   return groups.substr(at + 3, groups.find('\n', at) - at - 3);
 }
+
+std::string OwnCgroup() { return CgroupOf(getpid()); }
 
 std::string OwnWritableCgroup() {
   const std::string mount = Cgroup2Mount(), own = OwnCgroup();

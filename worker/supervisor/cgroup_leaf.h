@@ -44,7 +44,8 @@ class CgroupLeaf {
 // Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere.
 std::string Cgroup2Mount();
 
-// The calling process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.
+// A process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.
+std::string CgroupOf(int64_t pid);
 std::string OwnCgroup();
 
 // The calling process's folder as a path, where it may make folders below and move processes there;

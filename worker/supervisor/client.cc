@@ -2,23 +2,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/foreign_file.h"
+#include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/scope.h"
 #include "worker/supervisor/spawn.h"
 
@@ -27,12 +33,14 @@ namespace {
 
 // Larger than any message a supervisor sends.
 constexpr size_t kMaxEventBytes = 16 << 10;
+constexpr size_t kMaxLog = 64 << 10;
 
 class SocketClient : public SupervisorClient {
  public:
-  SocketClient(EventLoop* loop, std::string dir, UniqueFd socket, Callbacks callbacks)
+  SocketClient(EventLoop* loop, std::string dir, int64_t pid, UniqueFd socket, Callbacks callbacks)
       : loop_(loop),
         dir_(std::move(dir)),
+        pid_(pid),
         socket_(std::move(socket)),
         callbacks_(std::make_shared<const Callbacks>(std::move(callbacks))) {
     loop_->Add(socket_.get(), EPOLLIN, [this](uint32_t) { OnReadable(); });
@@ -41,12 +49,19 @@ class SocketClient : public SupervisorClient {
 
   absl::Status Send(const SupervisorCommand& command) override;
 
-  void AskForScope(int64_t pid, const std::string& name) {
-    scope_ = ScopeRequest::Start(loop_, pid, ScopeUnitName(name, pid), [this](absl::Status) {
-      // Whether it still listens is told by its socket.
-      (void)Send(ScopeRefused{});
-    });
-    if (scope_ == nullptr) (void)Send(ScopeRefused{});
+  void Kill() override {
+    if (socket_.ok()) kill(static_cast<pid_t>(pid_), SIGKILL);
+  }
+
+  // `account`: whom it is to be lent to, if that is not ours.
+  void AskForScope(const std::string& name, const std::optional<AccountIds>& account) {
+    const std::string unit = ScopeUnitName(name, pid_);
+    scope_ =
+        ScopeRequest::Start(loop_, pid_, unit, [this, unit, account](const absl::Status& answer) {
+          if (!answer.ok()) return RefuseScope();
+          if (account) LendScope(unit, *account, /*tries=*/1000);
+        });
+    if (scope_ == nullptr) RefuseScope();
   }
 
  private:
@@ -56,8 +71,13 @@ class SocketClient : public SupervisorClient {
   bool Deliver(const SupervisorEvent& event);
   bool DeliverRestOfJournal();
   std::string LossReason() const;
+  // Whether it still listens is told by its socket.
+  void RefuseScope() { (void)Send(ScopeRefused{}); }
+  // Once systemd has made it, a moment after it said that it would.
+  void LendScope(const std::string& unit, const AccountIds& account, int tries);
   void Close() {
     scope_.reset();
+    loop_->Cancel(lend_timer_);
     if (!socket_.ok()) return;
     loop_->Remove(socket_.get());
     socket_.Reset();
@@ -65,10 +85,12 @@ class SocketClient : public SupervisorClient {
 
   EventLoop* loop_;
   std::string dir_;
+  int64_t pid_;
   UniqueFd socket_;
   // Shared so that a callback may destroy the client without destroying itself.
   std::shared_ptr<const Callbacks> callbacks_;
   std::unique_ptr<ScopeRequest> scope_;
+  EventLoop::TimerId lend_timer_ = 0;
   // How far the journal has been told, to go on from there should the supervisor be killed.
   size_t journal_events_seen_ = 0;
   std::map<std::pair<int32_t, bool>, OutputGrown> outputs_seen_;
@@ -90,6 +112,18 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
         absl::StrCat(what, ": ", bytes.size(), " bytes do not fit"));
   }
   return ErrnoStatus(error, what);
+}
+
+void SocketClient::LendScope(const std::string& unit, const AccountIds& account, int tries) {
+  const std::string path = Cgroup2Mount() + CgroupOf(pid_);
+  if (absl::EndsWith(path, "/" + unit)) {
+    absl::Status lent = RecordHeldCgroup(dir_, path);
+    if (lent.ok()) lent = LendCgroup(path, account);
+    if (!lent.ok()) RefuseScope();
+  } else if (tries > 0) {
+    lend_timer_ = loop_->At(loop_->clock().Get().mono + absl::Milliseconds(1),
+                            [this, unit, account, tries] { LendScope(unit, account, tries - 1); });
+  }
 }
 
 void SocketClient::OnReadable() {
@@ -142,7 +176,8 @@ bool SocketClient::DeliverRestOfJournal() {
 }
 
 std::string SocketClient::LossReason() const {
-  const std::string log = ReadFile(absl::StrCat(dir_, "/supervisor.log")).value_or("");
+  const std::string log =
+      ReadForeignFile(absl::StrCat(dir_, "/supervisor.log"), kMaxLog).value_or("");
   const std::vector<std::string> lines = absl::StrSplit(log, '\n', absl::SkipWhitespace());
   return absl::StrCat("the supervisor of ", dir_, " ended before its attempt did",
                       lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
@@ -165,24 +200,24 @@ void ReapWhenItEnds(EventLoop* loop, UniqueFd pidfd) {
   });
 }
 
-// Not atomically and not synced: nobody reads it but the supervisor about to be started.
-absl::Status WriteSpec(const SupervisorSpec& spec) {
-  HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
-  const std::string path = absl::StrCat(spec.dir, "/spec");
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("make ", path));
-  const std::string bytes = Encode(spec);
-  size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t n = write(fd.get(), bytes.data() + written, bytes.size() - written);
-    if (n < 0) {
-      const absl::Status status = ErrnoStatus(errno, absl::StrCat("write ", path));
-      unlink(path.c_str());
-      return status;
-    }
-    written += n;
-  }
-  return absl::OkStatus();
+// For a supervisor of another account than ours, where systemd does not run: the cgroup that it is
+// started in, or "".
+std::string PrepareHeldCgroup(const SupervisorSpec& spec, const AccountIds& account) {
+  const std::string parent = spec.cgroup_parent.empty() ? OwnWritableCgroup() : spec.cgroup_parent;
+  const std::string cgroup = MakeHeldCgroup(parent, spec.name, account);
+  if (cgroup.empty() || RecordHeldCgroup(spec.dir, cgroup).ok()) return cgroup;
+  if (auto leaf = CgroupLeaf::Open(cgroup)) leaf->Remove();
+  return "";
+}
+
+// Whoever listens at the other end, as the kernel knows it; 0 if it is of another account than the
+// attempt.
+int64_t PeerOf(int socket, const std::string& dir) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  struct stat info;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return 0;
+  return stat(dir.c_str(), &info) == 0 && peer.uid == info.st_uid ? peer.pid : 0;
 }
 
 // A path of any length fits when it starts at a descriptor of its folder.
@@ -206,22 +241,23 @@ absl::StatusOr<UniqueFd> ConnectTo(const std::string& dir) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
-    EventLoop* loop, const std::string& program, const SupervisorSpec& spec, Callbacks callbacks) {
+    EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
+    const std::optional<AccountIds>& account, Callbacks callbacks) {
+  HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
   SupervisorSpec complete = spec;
-  if (spec.cgroup_parent.empty()) {
-    complete.await_scope = ScopeRequest::Possible();
-    if (!complete.await_scope) complete.cgroup_parent = OwnWritableCgroup();
+  SpawnRequest request{.program = program, .dir = spec.dir, .spec = "", .account = account};
+  complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
+  if (!complete.await_scope && account) {
+    complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec, *account);
+  } else if (!complete.await_scope && spec.cgroup_parent.empty()) {
+    complete.cgroup_parent = OwnWritableCgroup();
   }
-  HPC_RETURN_IF_ERROR(WriteSpec(complete));
-  auto spawned = SpawnSupervisor(program, spec.dir);
-  if (!spawned.ok()) {
-    unlink(absl::StrCat(spec.dir, "/spec").c_str());
-    return spawned.status();
-  }
-  ReapWhenItEnds(loop, std::move(spawned->pidfd));
-  auto client = std::make_unique<SocketClient>(loop, spec.dir, std::move(spawned->socket),
-                                               std::move(callbacks));
-  if (complete.await_scope) client->AskForScope(spawned->pid, spec.name);
+  request.spec = Encode(complete);
+  HPC_ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(request));
+  ReapWhenItEnds(loop, std::move(spawned.pidfd));
+  auto client = std::make_unique<SocketClient>(loop, spec.dir, spawned.pid,
+                                               std::move(spawned.socket), std::move(callbacks));
+  if (complete.await_scope) client->AskForScope(spec.name, account);
   return client;
 }
 
@@ -229,7 +265,12 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Attach(Event
                                                                            const std::string& dir,
                                                                            Callbacks callbacks) {
   HPC_ASSIGN_OR_RETURN(UniqueFd socket, ConnectTo(dir));
-  return std::make_unique<SocketClient>(loop, dir, std::move(socket), std::move(callbacks));
+  const int64_t pid = PeerOf(socket.get(), dir);
+  if (pid == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("who listens at ", dir, "/supervisor.sock is not its supervisor"));
+  }
+  return std::make_unique<SocketClient>(loop, dir, pid, std::move(socket), std::move(callbacks));
 }
 
 }  // namespace hpc::worker

@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/runtime/event_loop.h"
+#include "worker/supervisor/privileges.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
@@ -25,12 +27,12 @@ class SupervisorClient {
     std::function<void(const std::string& reason)> on_lost;
   };
 
-  // Writes the spec into its dir (made if missing) and starts `program` by posix_spawn; does not
-  // wait for it. The ranks do not run before Send(StartRanks).
-  static absl::StatusOr<std::unique_ptr<SupervisorClient>> Spawn(EventLoop* loop,
-                                                                 const std::string& program,
-                                                                 const SupervisorSpec& spec,
-                                                                 Callbacks callbacks);
+  // Starts `program` by posix_spawn and does not wait for it. `account`: the one that it and its
+  // ranks run as, which spec.dir belongs to; not set: ours (spec.dir is made if missing). The ranks
+  // do not run before Send(StartRanks).
+  static absl::StatusOr<std::unique_ptr<SupervisorClient>> Spawn(
+      EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
+      const std::optional<AccountIds>& account, Callbacks callbacks);
 
   // Connects to the supervisor that serves `dir`; its journal is replayed first, so that on_event
   // sees all that has happened (OutputGrown as it stands now). NotFound: none answers there any
@@ -42,6 +44,10 @@ class SupervisorClient {
 
   // Unavailable: it is gone (on_lost has been or will be called).
   virtual absl::Status Send(const SupervisorCommand& command) = 0;
+
+  // Ends a supervisor that does not do as it is told; on_lost follows. Its ranks may have stopped
+  // it.
+  virtual void Kill() = 0;
 };
 
 // What the journal of an attempt dir tells: RankStarted, RankStartFailed, RankExited, StopBegan and

@@ -149,7 +149,7 @@ TEST(SupervisorClientTest, ASupervisorProgramThatIsNotThereIsNamed) {
   AttemptRig rig;
   rig.AddShell("exit 0");
   EXPECT_THAT(
-      SupervisorClient::Spawn(&rig.loop, "/no/such/hpc-supervisor", rig.spec, rig.Callbacks()),
+      SupervisorClient::Spawn(&rig.loop, "/no/such/hpc-supervisor", rig.spec, {}, rig.Callbacks()),
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/hpc-supervisor")));
   // And nothing is in the way of the next try.
   rig.Spawn();
@@ -161,8 +161,15 @@ TEST(SupervisorClientTest, TwoSupervisorsDoNotShareAnAttemptDir) {
   AttemptRig rig;
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
-  EXPECT_THAT(SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, rig.Callbacks()),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("spec")));
+  rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
+  std::string loss;
+  const auto second =
+      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {},
+                              {.on_event = [](const SupervisorEvent&) {},
+                               .on_lost = [&](const std::string& reason) { loss = reason; }});
+  ASSERT_OK(second);
+  rig.RunUntil("the second's end", [&] { return !loss.empty(); });
+  EXPECT_THAT(loss, HasSubstr("make journal: File exists"));
   rig.Send(StopRanks{});
   rig.RunUntilAllGone();
 }
@@ -176,7 +183,7 @@ TEST(SupervisorClientTest, ACallbackMayDestroyTheClient) {
     rig.DropClient();
   };
   rig.client =
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, callbacks).value();
+      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, callbacks).value();
   rig.Start();
   rig.RunUntil("the journal's end",
                [&] { return rig.FileOf("journal").find("gone") != std::string::npos; });

@@ -1,28 +1,24 @@
 #include "worker/supervisor/journal_reader.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "common/files.h"
 #include "common/status_macros.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 namespace {
 
-int64_t FileSize(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 ? info.st_size : 0;
-}
+// Far beyond any real one; whoever wrote it may have meant to fill our memory.
+constexpr size_t kMaxJournal = 16 << 20;
 
 // The two outputs of a rank as their files stand; whoever wrote them is gone.
 void AddOutputs(const std::string& dir, const std::vector<OutputGrown>& cuts, int32_t rank,
                 std::vector<SupervisorEvent>* events) {
   for (const bool is_stderr : {false, true}) {
     const std::string name = "/rank-" + std::to_string(rank) + (is_stderr ? ".err" : ".out");
-    OutputGrown output{.rank = rank, .is_stderr = is_stderr, .bytes = FileSize(dir + name)};
+    OutputGrown output{.rank = rank, .is_stderr = is_stderr, .bytes = ForeignFileSize(dir + name)};
     output.ended = true;
     for (const OutputGrown& cut : cuts) {
       if (cut.rank == rank && cut.is_stderr == is_stderr) output.cut_bytes = cut.cut_bytes;
@@ -38,7 +34,7 @@ bool Journal::AllGone() const {
 }
 
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir) {
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(dir + "/journal"));
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadForeignFile(dir + "/journal", kMaxJournal));
   Journal journal;
   size_t from = 0, to;
   while ((to = text.find('\n', from)) != std::string::npos) {

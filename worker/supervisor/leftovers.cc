@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -14,6 +15,7 @@
 #include "worker/runtime/boot_time.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/journal_reader.h"
 #include "worker/supervisor/small_file.h"
 
@@ -65,8 +67,10 @@ bool ReadStat(int64_t pid, ProcessStat* stat) {
 // environment that the worker gives every rank and that descendants inherit.
 class Traces {
  public:
-  Traces(const std::string& dir, const Journal& journal)
-      : variable_("HPC_METRICS_FILE=" + dir + "/") {
+  // `owner`: of the attempt dir. Nobody else's processes are touched: the journal is no better
+  // than that account.
+  Traces(const std::string& dir, uid_t owner, const Journal& journal)
+      : variable_("HPC_METRICS_FILE=" + dir + "/"), owner_(owner) {
     for (const SupervisorEvent& event : journal.events) {
       if (const auto* started = std::get_if<RankStarted>(&event)) {
         ranks_[started->pid] = started->at_ns;
@@ -82,7 +86,7 @@ class Traces {
     while (const dirent* entry = readdir(proc)) {
       const int64_t pid = atoll(entry->d_name);
       ProcessStat stat;
-      if (pid <= 1 || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
+      if (pid <= 1 || !Owns(entry->d_name) || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
       if (!InSession(stat) && !Carries(pid)) continue;
       found.push_back(pid);
       kill(static_cast<pid_t>(pid), SIGKILL);
@@ -95,6 +99,12 @@ class Traces {
   }
 
  private:
+  bool Ours() const { return owner_ == geteuid(); }
+  // Root's worker may kill anybody's, and a process that its own user started may have become root.
+  bool Owns(const std::string& pid) const {
+    struct stat info;
+    return Ours() || (stat(("/proc/" + pid).c_str(), &info) == 0 && info.st_uid == owner_);
+  }
   // A session's number cannot be given away while one of its processes lives, so an older process
   // under that number belongs to another's session.
   bool InSession(const ProcessStat& stat) const {
@@ -109,11 +119,12 @@ class Traces {
   }
 
   std::string variable_;
+  uid_t owner_;
   std::unordered_map<int64_t, int64_t> ranks_;  // pid to time of start
 };
 
-absl::Status KillByTraces(const std::string& dir, const Journal& journal) {
-  const Traces traces(dir, journal);
+absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& journal) {
+  const Traces traces(dir, owner, journal);
   const int64_t deadline = BootTimeNs() + kWaitMs * 1'000'000;
   for (auto left = traces.Kill(); !left.empty(); left = traces.Kill()) {
     if (BootTimeNs() > deadline) return NotReturned(dir, left);
@@ -125,14 +136,19 @@ absl::Status KillByTraces(const std::string& dir, const Journal& journal) {
 }  // namespace
 
 absl::Status KillLeftovers(const std::string& dir) {
+  // Ours to judge, whatever the journal says.
+  if (const std::string held = RecordedHeldCgroup(dir); !held.empty()) return KillCgroup(dir, held);
+  struct stat info;
+  if (stat(dir.c_str(), &info) != 0) return absl::OkStatus();
   const auto journal = ReadJournalFile(dir);
   // It ended before it could start anything.
   if (absl::IsNotFound(journal.status())) return absl::OkStatus();
   if (!journal.ok()) return journal.status();
   if (journal->AllGone() || !journal->header) return absl::OkStatus();
   if (journal->header->boot_id != BootId()) return absl::OkStatus();
-  if (!journal->header->cgroup.empty()) return KillCgroup(dir, journal->header->cgroup);
-  return KillByTraces(dir, *journal);
+  const std::string& cgroup = journal->header->cgroup;
+  if (!cgroup.empty() && info.st_uid == geteuid()) return KillCgroup(dir, cgroup);
+  return KillByTraces(dir, info.st_uid, *journal);
 }
 
 }  // namespace hpc::worker

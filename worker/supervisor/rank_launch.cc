@@ -12,6 +12,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "worker/supervisor/privileges.h"
+
 namespace hpc::worker {
 namespace {
 
@@ -60,6 +62,8 @@ void ResetSignals() {
 }
 
 void ResetOomScore() {
+  // What may not be traced may not write to its own files below /proc either.
+  AllowTracing();
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
   (void)!write(fd, "0", 1);

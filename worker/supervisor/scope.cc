@@ -77,17 +77,17 @@ bool ScopeRequest::Possible() {
 }
 
 std::unique_ptr<ScopeRequest> ScopeRequest::Start(EventLoop* loop, int64_t pid,
-                                                  const std::string& unit, OnRefused on_refused) {
+                                                  const std::string& unit, OnAnswer on_answer) {
   sd_bus* bus = nullptr;
   if ((geteuid() == 0 ? Bus().open_system : Bus().open_user)(&bus) < 0) return nullptr;
   // Not make_unique: the constructor is private.
-  std::unique_ptr<ScopeRequest> request(new ScopeRequest(loop, bus, std::move(on_refused)));
+  std::unique_ptr<ScopeRequest> request(new ScopeRequest(loop, bus, std::move(on_answer)));
   if (request->Call(pid, unit) < 0) return nullptr;
   return request;
 }
 
-ScopeRequest::ScopeRequest(EventLoop* loop, sd_bus* bus, OnRefused on_refused)
-    : loop_(loop), bus_(bus), on_refused_(std::move(on_refused)) {
+ScopeRequest::ScopeRequest(EventLoop* loop, sd_bus* bus, OnAnswer on_answer)
+    : loop_(loop), bus_(bus), on_answer_(std::move(on_answer)) {
   loop_->Add(Bus().get_fd(bus_), EpollEvents(Bus().get_events(bus_)),
              [this](uint32_t) { Process(); });
 }
@@ -132,7 +132,7 @@ void ScopeRequest::Process() {
     return;
   }
   Close();
-  if (!answer_->ok()) on_refused_(*answer_);
+  on_answer_(*answer_);
 }
 
 void ScopeRequest::Close() {

@@ -20,24 +20,24 @@ namespace hpc::worker {
 
 class ScopeRequest {
  public:
-  using OnRefused = std::function<void(absl::Status)>;
+  using OnAnswer = std::function<void(absl::Status)>;
 
   // Whether systemd runs here and libsystemd (loaded at run time, so that nothing depends on it)
   // can speak to it.
   static bool Possible();
 
   // StartTransientUnit for `pid` in hpc.slice, on the system's bus as root and else on the user's
-  // own. Does not wait: `on_refused` is called on the loop if systemd says no. That it said yes
-  // shows in the cgroup of `pid`. nullptr: no bus answers.
+  // own. Does not wait: `on_answer` is called on the loop. When systemd has done what it said yes
+  // to shows in the cgroup of `pid`. nullptr: no bus answers.
   static std::unique_ptr<ScopeRequest> Start(EventLoop* loop, int64_t pid, const std::string& unit,
-                                             OnRefused on_refused);
+                                             OnAnswer on_answer);
   // Gives up waiting for the answer.
   ~ScopeRequest();
   ScopeRequest(const ScopeRequest&) = delete;
   ScopeRequest& operator=(const ScopeRequest&) = delete;
 
  private:
-  ScopeRequest(EventLoop* loop, sd_bus* bus, OnRefused on_refused);
+  ScopeRequest(EventLoop* loop, sd_bus* bus, OnAnswer on_answer);
   int Call(int64_t pid, const std::string& unit);
   static int OnReply(sd_bus_message* reply, void* self, void* unused_error);
   // Reads and writes what the bus is ready for.
@@ -46,7 +46,7 @@ class ScopeRequest {
 
   EventLoop* loop_;
   sd_bus* bus_;
-  OnRefused on_refused_;
+  OnAnswer on_answer_;
   std::optional<absl::Status> answer_;
 };
 

@@ -10,11 +10,14 @@ namespace hpc::worker {
 
 std::optional<std::string> ReadSmallFile(int dir_fd, const std::string& name) {
   const UniqueFd fd(openat(dir_fd, name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.ok()) return std::nullopt;
+  return fd.ok() ? ReadAll(fd.get()) : std::nullopt;
+}
+
+std::optional<std::string> ReadAll(int fd) {
   std::string content;
   char buffer[16384];
   for (;;) {
-    const ssize_t n = read(fd.get(), buffer, sizeof buffer);
+    const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return std::nullopt;
     if (n == 0) return content;

@@ -13,6 +13,9 @@ namespace hpc::worker {
 // nullopt: errno says why.
 std::optional<std::string> ReadSmallFile(int dir_fd, const std::string& name);
 
+// The rest of an open file.
+std::optional<std::string> ReadAll(int fd);
+
 // One write to a file that exists already, as the kernel's control files want it.
 bool WriteControlFile(int dir_fd, const std::string& name, const std::string& content);
 

@@ -4,15 +4,19 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/status_macros.h"
 
 namespace hpc::worker {
 namespace {
@@ -22,11 +26,12 @@ constexpr int kSocketFd = 3;
 // posix_spawn's two settings objects, freed together.
 class SpawnSettings {
  public:
-  explicit SpawnSettings(int socket) {
+  // `spec` is none of the numbers 0 to 3.
+  SpawnSettings(int socket, int spec) {
     posix_spawn_file_actions_init(&actions);
     // The socket first: its number may be one of those that the others are about to take.
     posix_spawn_file_actions_adddup2(&actions, socket, kSocketFd);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, spec, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes);
@@ -49,10 +54,36 @@ class SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
+// In memory, because secrets of the run are in it.
+absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
+  const UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, "memfd_create for a supervisor");
+  size_t written = 0;
+  while (written < spec.size()) {
+    const ssize_t n = write(fd.get(), spec.data() + written, spec.size() - written);
+    if (n < 0) return ErrnoStatus(errno, "write the spec of a supervisor");
+    written += static_cast<size_t>(n);
+  }
+  if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind a spec");
+  // Above those that the supervisor's own descriptors get.
+  UniqueFd high(fcntl(fd.get(), F_DUPFD_CLOEXEC, kSocketFd + 1));
+  if (!high.ok()) return ErrnoStatus(errno, "duplicate a descriptor");
+  return high;
+}
+
+std::vector<std::string> Arguments(const SpawnRequest& request) {
+  std::vector<std::string> arguments = {request.program};
+  if (request.account) {
+    arguments.insert(arguments.end(), {"--as", ToText(*request.account)});
+  }
+  if (!request.cgroup.empty()) arguments.insert(arguments.end(), {"--cgroup", request.cgroup});
+  arguments.push_back(request.dir);
+  return arguments;
+}
+
 }  // namespace
 
-absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const std::string& program,
-                                                  const std::string& dir) {
+absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return ErrnoStatus(errno, "socketpair for a supervisor");
@@ -60,15 +91,18 @@ absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const std::string& program,
   SpawnedSupervisor spawned;
   spawned.socket.Reset(ends[0]);
   const UniqueFd theirs(ends[1]);
+  HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
 
-  const SpawnSettings settings(theirs.get());
-  char* const argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>(dir.c_str()),
-                        nullptr};
+  const SpawnSettings settings(theirs.get(), spec.get());
+  const std::vector<std::string> arguments = Arguments(request);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
   char* const env[] = {nullptr};
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, program.c_str(), &settings.actions, &settings.attributes, argv, env);
-  if (error != 0) return ErrnoStatus(error, absl::StrCat("start the supervisor ", program));
+  const int error = posix_spawn(&pid, request.program.c_str(), &settings.actions,
+                                &settings.attributes, argv.data(), env);
+  if (error != 0) return ErrnoStatus(error, absl::StrCat("start the supervisor ", request.program));
   spawned.pid = pid;
   spawned.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!spawned.pidfd.ok()) {

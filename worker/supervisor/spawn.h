@@ -2,12 +2,22 @@
 #ifndef HPC_WORKER_SUPERVISOR_SPAWN_H_
 #define HPC_WORKER_SUPERVISOR_SPAWN_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/unique_fd.h"
+#include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
+
+struct SpawnRequest {
+  std::string program;
+  std::string dir;
+  std::string spec;                   // encoded
+  std::optional<AccountIds> account;  // to become first; else it stays ours
+  std::string cgroup;                 // to enter before that; "": none
+};
 
 struct SpawnedSupervisor {
   int64_t pid = 0;
@@ -15,10 +25,9 @@ struct SpawnedSupervisor {
   UniqueFd pidfd;   // readable when the supervisor has ended and waits to be reaped
 };
 
-// In a session of its own, with default signals, an empty environment, and nothing of ours open.
-// NotFound, PermissionDenied: `program` cannot be run.
-absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const std::string& program,
-                                                  const std::string& dir);
+// In a session of its own, with default signals, an empty environment, the spec as its input, and
+// nothing of ours open. NotFound, PermissionDenied: the program cannot be run.
+absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request);
 
 }  // namespace hpc::worker
 

@@ -20,10 +20,9 @@ struct RankSpec {
   std::vector<std::string> env;  // complete, "KEY=VALUE"
 };
 
-// Written to `<attempt dir>/spec` before the supervisor is spawned.
+// The supervisor's standard input: a file in memory, since secrets of the run are in it.
 //
-//   <attempt dir>/             0700
-//     spec                     this
+//   <attempt dir>/             0700, of the account that the ranks run as
 //     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
 //     journal                  one line per event: survives the supervisor
 //     supervisor.log           what the supervisor itself had to say; none when all went well

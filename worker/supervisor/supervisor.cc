@@ -78,7 +78,9 @@ void Supervisor::ChooseContainment() {
 
 void Supervisor::SettleScope(int64_t now) {
   if (!containment_.UseScope(ScopeUnitName(spec_.name, getpid()))) {
-    if (errno == ESRCH && now < scope_deadline_ns_ && !scope_refused_) return;
+    // EACCES: it is ours, but the worker has not lent it to our account yet.
+    const bool soon = errno == ESRCH || errno == EACCES;
+    if (soon && now < scope_deadline_ns_ && !scope_refused_) return;
     if (scope_refused_) {
       Say("no scope: refused");
     } else {

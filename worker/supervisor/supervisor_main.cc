@@ -1,4 +1,8 @@
-// hpc-supervisor ATTEMPT_DIR: runs the ranks of one attempt as ATTEMPT_DIR/spec says.
+// hpc-supervisor [--as UID:GID:GROUPS] [--cgroup FOLDER] ATTEMPT_DIR < SPEC
+//   runs the ranks of one attempt.
+// hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
+//   becomes PROGRAM, as that account and without privileges, for what the worker wants to know of a
+//   run's interpreter. ARGV begins with its name for itself.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,14 +14,51 @@
 
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <string>
 
+#include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/privileges.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
 
 namespace {
 
+using hpc::worker::AccountIds;
+
 constexpr int kWorkerSocket = 3;
+
+struct CommandLine {
+  std::optional<AccountIds> account;
+  std::string cgroup;
+  std::string dir;
+  char** run = nullptr;  // program and argv
+};
+
+std::optional<CommandLine> Parse(int argc, char** argv) {
+  CommandLine line;
+  int at = 1;
+  for (; at + 1 < argc; at += 2) {
+    const std::string option = argv[at];
+    if (option == "--as") {
+      line.account = hpc::worker::ParseAccountIds(argv[at + 1]);
+      if (!line.account) return std::nullopt;
+    } else if (option == "--cgroup") {
+      line.cgroup = argv[at + 1];
+    } else {
+      break;
+    }
+  }
+  if (at + 2 < argc && std::string(argv[at]) == "--run") {
+    line.run = argv + at + 1;
+  } else if (at + 1 == argc) {
+    line.dir = argv[at];
+  } else {
+    return std::nullopt;
+  }
+  return line;
+}
 
 // The worker's socketpair, or none when a person starts us to see what happens.
 hpc::UniqueFd TakeWorkerSocket() {
@@ -28,18 +69,31 @@ hpc::UniqueFd TakeWorkerSocket() {
   return hpc::UniqueFd(kWorkerSocket);
 }
 
-}  // namespace
+bool Fail(const std::string& what) {
+  fprintf(stderr, "%s: %s\n", what.c_str(), strerror(errno));
+  return false;
+}
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: hpc-supervisor ATTEMPT_DIR\n");
-    return 2;
+// What needs the rights of whoever started us, and then without them.
+bool Demote(const CommandLine& line) {
+  if (!line.cgroup.empty()) {
+    const auto cgroup = hpc::worker::CgroupLeaf::Open(line.cgroup);
+    if (!cgroup || !cgroup->Enter()) return Fail("enter " + line.cgroup);
   }
-  umask(077);
-  if (chdir(argv[1]) != 0) {
-    fprintf(stderr, "cannot enter %s: %s\n", argv[1], strerror(errno));
-    return 1;
-  }
+  if (line.account && !hpc::worker::BecomeAccount(*line.account)) return Fail("become the account");
+  if (!hpc::worker::GiveUpPrivileges()) return Fail("give up privileges");
+  return true;
+}
+
+int Run(char** run) {
+  execv(run[0], run + 1);
+  Fail(run[0]);
+  return 127;
+}
+
+int Supervise(const std::string& dir) {
+  hpc::worker::ForbidTracing();
+  if (chdir(dir.c_str()) != 0) return Fail("enter " + dir), 1;
 #ifdef HPC_LOG_AT_ONCE
   hpc::worker::OpenLog();
 #endif
@@ -47,10 +101,11 @@ int main(int argc, char** argv) {
     hpc::worker::Say("terminated by an exception");
     abort();
   });
-  const auto bytes = hpc::worker::ReadSmallFile(AT_FDCWD, "spec");
-  if (!bytes) {
-    hpc::worker::SayErrno("read spec");
-    return 1;
+  const auto bytes = hpc::worker::ReadAll(STDIN_FILENO);
+  if (!bytes) return hpc::worker::SayErrno("read the spec"), 1;
+  const hpc::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.ok() || dup2(null.get(), STDIN_FILENO) < 0) {
+    return hpc::worker::SayErrno("open /dev/null"), 1;
   }
   auto spec = hpc::worker::DecodeSupervisorSpec(*bytes);
   if (!spec) {
@@ -60,5 +115,25 @@ int main(int argc, char** argv) {
   hpc::worker::Supervisor supervisor(std::move(*spec));
   if (!supervisor.Prepare(TakeWorkerSocket())) return 1;
   supervisor.Run();
+#ifdef HPC_LOG_AT_ONCE
+  // A sanitizer looks at its own process as a tracer does.
+  hpc::worker::AllowTracing();
+#endif
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto line = Parse(argc, argv);
+  if (!line) {
+    fprintf(stderr,
+            "usage: hpc-supervisor [--as UID:GID:GROUPS] [--cgroup FOLDER] ATTEMPT_DIR < SPEC\n"
+            "       hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...\n");
+    return 2;
+  }
+  umask(077);
+  syscall(SYS_close_range, kWorkerSocket + 1, ~0U, 0);
+  if (!Demote(*line)) return 1;
+  return line->run != nullptr ? Run(line->run) : Supervise(line->dir);
 }

@@ -6,22 +6,26 @@ import pathlib
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import unittest
 
+from . import account
 from .network import Network
 from .process import Process, eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BIN = pathlib.Path(os.environ.get("HPC_BIN", ROOT / "build/release/bin"))
 PYTHON = os.environ.get("HPC_TEST_PYTHON", "")
+PYTHONS = [PYTHON, os.environ.get("HPC_TEST_FRAMEWORKS_PYTHON", "")]
 
 
 class Cluster:
     """One coordinator and workers pc1, pc2 ... Everything is below one temporary folder."""
 
     def __init__(self, nodes=4, cpu_slots=1, network=False, coordinator_args=(), worker_args=(),
-                 env=None, worker_env=None):
+                 env=None, worker_env=None, accounts=None):
+        """`accounts`: as of `hpc-worker --accounts`, where we are root; else all are one."""
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="hpc-cluster-"))
         self.names = [f"pc{i}" for i in range(1, nodes + 1)]
         self.cpu_slots = cpu_slots
@@ -32,6 +36,13 @@ class Cluster:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("HPC_")}
         self.env.update({"HPC_COORDINATOR": f"unix:{self.socket}", "OMP_NUM_THREADS": "1",
                          "XDG_CONFIG_HOME": str(self.dir / "config")})
+        if account.needed():
+            account.open_way(ROOT, BIN, sys.prefix,
+                             *(pathlib.Path(python).parent.parent for python in PYTHONS if python))
+            self.env["HPC_WORKER_ACCOUNTS"] = accounts or f"*={account.NAME}"
+            # Ranks write into it.
+            shutil.chown(self.dir, account.NAME)
+            self.dir.chmod(0o755)
         if PYTHON:
             self.env["PATH"] = f"{pathlib.Path(PYTHON).parent}:{self.env['PATH']}"
         self.env.update(env or {})

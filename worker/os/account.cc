@@ -1,0 +1,143 @@
+#include "worker/os/account.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr size_t kMaxGroups = 65536;
+
+absl::StatusOr<std::vector<uint32_t>> GroupsOf(const std::string& name, gid_t gid) {
+  std::vector<gid_t> groups(64);
+  int count = static_cast<int>(groups.size());
+  while (getgrouplist(name.c_str(), gid, groups.data(), &count) < 0) {
+    if (groups.size() >= kMaxGroups) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the account '", name, "' is in too many groups"));
+    }
+    groups.resize(groups.size() * 2);
+    count = static_cast<int>(groups.size());
+  }
+  return std::vector<uint32_t>(groups.begin(), groups.begin() + count);
+}
+
+absl::Status HowToMakeTheDefault() {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "ranks never run as root, and this PC has no account '", Accounts::kDefault,
+      "' for them: make it with\n  useradd --system --create-home --shell /usr/sbin/nologin ",
+      Accounts::kDefault,
+      "\nor name other accounts under [accounts] in the worker's configuration, or run the worker "
+      "as a user instead of root"));
+}
+
+// The C library's setgroups would change all threads.
+void SetThreadGroups(const std::vector<uint32_t>& groups) {
+  if (syscall(SYS_setgroups, groups.size(), groups.data()) != 0) {
+    // Going on would mean to act with another account's rights than was asked for.
+    LogError("setgroups failed", {{"error", ErrnoStatus(errno, "setgroups").ToString()}});
+    abort();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Account> FindAccount(const std::string& name) {
+  std::vector<char> buffer(16 << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  int error;
+  while ((error = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
+         ERANGE) {
+    buffer.resize(buffer.size() * 2);
+  }
+  if (error != 0 && error != ENOENT) {
+    return ErrnoStatus(error, absl::StrCat("look up the account '", name, "'"));
+  }
+  if (found == nullptr) {
+    return absl::NotFoundError(absl::StrCat("this PC has no account '", name, "'"));
+  }
+  if (entry.pw_uid == 0 || entry.pw_gid == 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the account '", name, "' is root's (uid ",
+                                                      entry.pw_uid, ", gid ", entry.pw_gid,
+                                                      "), and ranks never run as root"));
+  }
+  Account account{name, {entry.pw_uid, entry.pw_gid, {}}, entry.pw_dir, entry.pw_shell};
+  HPC_ASSIGN_OR_RETURN(account.ids.groups, GroupsOf(name, entry.pw_gid));
+  return account;
+}
+
+absl::StatusOr<Accounts> Accounts::Make(const std::map<std::string, std::string>& mapping) {
+  Accounts accounts;
+  if (mapping.empty()) {
+    auto standard = FindAccount(kDefault);
+    if (absl::IsNotFound(standard.status())) return HowToMakeTheDefault();
+    if (!standard.ok()) return standard.status();
+    accounts.by_user_["*"] = *std::move(standard);
+  }
+  for (const auto& [user, name] : mapping) {
+    auto account = FindAccount(name);
+    if (!account.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("[accounts]: the ranks of ", user == "*" ? "all others" : user,
+                       " cannot run as '", name, "': ", account.status().message()));
+    }
+    accounts.by_user_[user] = *std::move(account);
+  }
+  return accounts;
+}
+
+absl::StatusOr<const Account*> Accounts::Of(const std::string& user) const {
+  if (by_user_.empty()) return nullptr;
+  auto found = by_user_.find(user);
+  if (found == by_user_.end()) found = by_user_.find("*");
+  if (found != by_user_.end()) return &found->second;
+  return absl::NotFoundError(absl::StrCat(
+      user.empty() ? "there is no account for runs without a user"
+                   : absl::StrCat("there is no account for runs of ", user),
+      ": name one under [accounts] in the worker's configuration, or '*' for all others"));
+}
+
+std::vector<const Account*> Accounts::All() const {
+  std::set<std::string> seen;
+  std::vector<const Account*> all;
+  for (const auto& [user, account] : by_user_) {
+    if (seen.insert(account.name).second) all.push_back(&account);
+  }
+  return all;
+}
+
+FileRights::FileRights(const AccountIds* account) {
+  if (account == nullptr) return;
+  changed_ = true;
+  own_groups_.resize(static_cast<size_t>(std::max(0, getgroups(0, nullptr))));
+  if (getgroups(static_cast<int>(own_groups_.size()), own_groups_.data()) < 0) abort();
+  SetThreadGroups(account->groups);
+  // These two say nothing of failure; asking again does. With the id the rights to pass over
+  // permissions go, and come back with root's.
+  setfsgid(account->gid);
+  setfsuid(account->uid);
+  if (setfsuid(static_cast<uid_t>(-1)) != static_cast<int>(account->uid)) abort();
+}
+
+FileRights::~FileRights() {
+  if (!changed_) return;
+  setfsuid(geteuid());
+  setfsgid(getegid());
+  SetThreadGroups(own_groups_);
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,229 @@
+// A supervisor that a worker of root's starts for another account. Needs root.
+#include <errno.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/status_matchers.h"
+#include "worker/supervisor/attempt_rig.h"
+#include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/foreign_file.h"
+#include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/journal_line.h"
+
+namespace hpc::worker {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// nobody, as any Linux knows it; no account of that number has to exist.
+const AccountIds kNobody{65534, 65534, {65534}};
+
+class AccountTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root starts processes of other accounts";
+    rig_.account = kNobody;
+  }
+
+  // Lines of /proc/<pid>/status.
+  static std::string StatusOf(int64_t pid, const std::string& field) {
+    const std::string text = ReadFile(absl::StrCat("/proc/", pid, "/status")).value_or("");
+    const size_t at = text.find("\n" + field + ":");
+    return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  }
+  void StartSleeper() {
+    rig_.AddShell("echo up; exec sleep 1000");
+    rig_.Spawn();
+    rig_.Start();
+    rig_.RunUntilOutput("rank-0.out", "up");
+  }
+
+  AttemptRig rig_;
+};
+
+TEST_F(AccountTest, RanksAreThatAccountAndNothingMore) {
+  rig_.AddShell(
+      "id -u; id -g; id -G; ulimit -c; umask; grep -E 'NoNewPrivs|CapBnd' /proc/self/status");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilAllGone();
+  EXPECT_EQ(rig_.FileOf("rank-0.out"),
+            "65534\n65534\n65534\n0\n0077\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\n");
+}
+
+TEST_F(AccountTest, SoIsTheSupervisor) {
+  StartSleeper();
+  const int64_t pid = rig_.supervisor_pid();
+  EXPECT_EQ(StatusOf(pid, "Uid"), "Uid:\t65534\t65534\t65534\t65534");
+  EXPECT_EQ(StatusOf(pid, "Gid"), "Gid:\t65534\t65534\t65534\t65534");
+  EXPECT_EQ(StatusOf(pid, "Groups"), "Groups:\t65534 ");
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+    EXPECT_EQ(StatusOf(pid, set), absl::StrCat(set, ":\t0000000000000000"));
+  }
+  EXPECT_EQ(StatusOf(pid, "NoNewPrivs"), "NoNewPrivs:\t1");
+}
+
+TEST_F(AccountTest, ItsRanksCannotLookIntoIt) {
+  rig_.AddShell("cat /proc/$PPID/maps /proc/$PPID/environ; ls /proc/$PPID/fd; cat /proc/$$/maps");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilAllGone();
+  EXPECT_THAT(rig_.FileOf("rank-0.out"), HasSubstr("[stack]"));  // of its own
+  const std::string said = rig_.FileOf("rank-0.err");
+  for (const char* file : {"maps", "environ", "fd"}) {
+    EXPECT_THAT(said, ::testing::ContainsRegex(absl::StrCat(file, "'?: Permission denied")));
+  }
+}
+
+TEST_F(AccountTest, ASetuidProgramGivesNoPrivileges) {
+  const std::string program = rig_.spec.workdir + "/id";
+  ASSERT_OK(WriteFileAtomically(program, ReadFile("/usr/bin/id").value_or("")));
+  ASSERT_EQ(chmod(program.c_str(), 04755), 0);
+  rig_.AddRank({program, "-u"});
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilAllGone();
+  EXPECT_EQ(rig_.FileOf("rank-0.out"), "65534\n");
+}
+
+TEST_F(AccountTest, EverythingInTheAttemptDirIsItsAlone) {
+  StartSleeper();
+  for (const char* name : {"", "/journal", "/supervisor.sock", "/rank-0.out"}) {
+    struct stat info;
+    ASSERT_EQ(stat((rig_.spec.dir + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_uid, kNobody.uid) << name;
+    EXPECT_EQ(info.st_mode & 077, 0u) << name;
+  }
+  EXPECT_NE(access((rig_.spec.dir + "/spec").c_str(), F_OK), 0);
+}
+
+TEST_F(AccountTest, AWorkerThatComesBackFindsIt) {
+  StartSleeper();
+  rig_.DropClient();
+  rig_.Attach();
+  rig_.Send(StopRanks{.grace_ms = 5000, .reason = "cancelled"});
+  rig_.RunUntilAllGone();
+}
+
+TEST_F(AccountTest, ASupervisorThatItsRanksHaveStoppedIsEnded) {
+  rig_.AddShell("echo $$; kill -STOP $PPID; exec sleep 1000");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntil("Ready", [&] { return rig_.Saw<SupervisorReady>(); });
+  rig_.RunUntil("the stop", [&] {
+    return StatusOf(rig_.supervisor_pid(), "State").find("stopped") != std::string::npos;
+  });
+  rig_.client->Kill();
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
+  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+}
+
+TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
+  TestCgroup parent;
+  if (parent.path().empty()) GTEST_SKIP() << parent.why_not();
+  rig_.spec.cgroup_parent = parent.path();
+  // As far out as it gets.
+  rig_.AddShell("(cd " + parent.path() +
+                "/hpc-12.2-of-* && echo 0 > cgroup.procs && echo moved; echo 0 > ../cgroup.procs;"
+                "setsid sleep 1000) & exec sleep 1000");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilOutput("rank-0.out", "moved");
+  rig_.RunUntilOutput("rank-0.err", "Permission denied");
+  EXPECT_EQ(rig_.All<SupervisorReady>()[0].containment, "cgroup");
+  const std::string held = RecordedHeldCgroup(rig_.spec.dir);
+  EXPECT_EQ(held.rfind(parent.path() + "/hpc-12.2-of-", 0), 0u) << held;
+  kill(static_cast<pid_t>(rig_.supervisor_pid()), SIGKILL);
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
+  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+  EXPECT_EQ(rmdir(parent.path().c_str()), 0) << "something is left in it";
+}
+
+TEST_F(AccountTest, AForgedJournalKillsNothingOfOthers) {
+  TestCgroup others;
+  if (others.path().empty()) GTEST_SKIP() << others.why_not();
+  auto leaf = CgroupLeaf::Make(others.path() + "/others");
+  ASSERT_TRUE(leaf.has_value());
+  const pid_t victim = fork();
+  if (victim == 0) {
+    setsid();
+    leaf->Enter();
+    execl("/bin/sleep", "sleep", "1000", nullptr);
+    _exit(127);
+  }
+  while (!leaf->Populated()) usleep(1000);
+  ASSERT_OK(MakeDirs(rig_.spec.dir, 0700));
+  const std::string header = JournalLine(
+      JournalHeader{.pid = 1,
+                    .containment = "cgroup",
+                    .boot_id = ReadFile("/proc/sys/kernel/random/boot_id").value().substr(0, 36),
+                    .cgroup = leaf->path()});
+  const std::string started = JournalLine(RankStarted{.rank = 0, .pid = victim, .at_ns = 1});
+  const std::string journal = rig_.spec.dir + "/journal";
+  ASSERT_OK(WriteFileAtomically(journal, header + "\n" + started + "\n"));
+  for (const std::string& path : {journal, rig_.spec.dir}) {
+    ASSERT_EQ(chown(path.c_str(), kNobody.uid, kNobody.gid), 0);
+  }
+  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+  EXPECT_EQ(waitpid(victim, nullptr, WNOHANG), 0) << "it was killed";
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+}
+
+class ForeignFileTest : public AccountTest {
+ protected:
+  void SetUp() override {
+    AccountTest::SetUp();
+    if (IsSkipped()) return;
+    folder_ = rig_.spec.workdir + "/theirs";
+    ASSERT_OK(MakeDirs(folder_, 0700));
+    ASSERT_EQ(chown(folder_.c_str(), kNobody.uid, kNobody.gid), 0);
+    secret_ = rig_.spec.workdir + "/secret";
+    ASSERT_OK(WriteFileAtomically(secret_, "root's"));
+  }
+  std::string folder_, secret_;
+};
+
+TEST_F(ForeignFileTest, APlainFileOfTheFoldersOwnerIsRead) {
+  const std::string path = folder_ + "/file";
+  ASSERT_OK(WriteFileAtomically(path, "theirs"));
+  EXPECT_FALSE(ReadForeignFile(path, 100).ok());
+  ASSERT_EQ(chown(path.c_str(), kNobody.uid, kNobody.gid), 0);
+  EXPECT_EQ(ReadForeignFile(path, 100).value(), "theirs");
+  EXPECT_EQ(ReadForeignFile(path, 2).value(), "th");
+  EXPECT_EQ(ForeignFileSize(path), 6);
+}
+
+TEST_F(ForeignFileTest, NoLinkLeadsToAFileOfRoots) {
+  const std::string link = folder_ + "/link", hard = folder_ + "/hard";
+  ASSERT_EQ(symlink(secret_.c_str(), link.c_str()), 0);
+  ASSERT_EQ(::link(secret_.c_str(), hard.c_str()), 0);
+  for (const std::string& path : {link, hard}) {
+    EXPECT_THAT(ReadForeignFile(path, 100).status(),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(path)));
+    EXPECT_EQ(ForeignFileSize(path), 0);
+  }
+}
+
+TEST_F(ForeignFileTest, APipeHoldsNobodyUp) {
+  const std::string path = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(ReadForeignFile(path, 100).status(),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not a plain file")));
+}
+
+TEST_F(ForeignFileTest, AMissingFileIsNotFound) {
+  EXPECT_THAT(ReadForeignFile(folder_ + "/none", 100).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+}
+
+}  // namespace
+}  // namespace hpc::worker

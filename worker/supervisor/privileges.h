@@ -1,0 +1,43 @@
+// What a supervisor may do, and as whom: less than whoever started it.
+#ifndef HPC_WORKER_SUPERVISOR_PRIVILEGES_H_
+#define HPC_WORKER_SUPERVISOR_PRIVILEGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hpc::worker {
+
+// An account as the kernel knows it.
+struct AccountIds {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups;  // supplementary ones
+
+  bool operator==(const AccountIds&) const = default;
+};
+
+// "1000:1000:27,44", for a command line.
+std::string ToText(const AccountIds& ids);
+// nullopt: not such a text, or root's, which nobody is to become.
+std::optional<AccountIds> ParseAccountIds(const std::string& text);
+
+// Becomes that account for good: no way leads back, also not for what is executed later. For root
+// in a process of one thread. False: errno says why; whoever goes on is neither nor.
+bool BecomeAccount(const AccountIds& ids);
+
+// The calling process and its descendants gain no privileges from what they execute (setuid
+// programs, file capabilities), have none left but what being root gives, and leave no core files
+// unless they ask for them. False: errno says why.
+bool GiveUpPrivileges();
+
+// Others of the same account may not trace the calling process, nor read its memory or environment.
+// Does not outlive an execve.
+void ForbidTracing();
+// Undoes that, for a child that is about to execve.
+void AllowTracing();
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_PRIVILEGES_H_
