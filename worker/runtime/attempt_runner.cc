@@ -1,5 +1,7 @@
 #include "worker/runtime/attempt_runner.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -105,12 +107,14 @@ void AttemptRunner::OnPlan(PreparePlan plan) {
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   if (prepare_.node_rank != 0) return absl::OkStatus();
-  HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(context_->loop, prepare_));
+  HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(context_->loop, prepare_,
+                                             plan_.account ? plan_.account->uid : geteuid()));
   prepared->store_addr = store_.address;
   prepared->store_port = store_.port;
   if (store_.server == nullptr) return absl::OkStatus();
   store_.server->OnChange([this] { ReportRendezvous(); });
-  store_record_ = {store_.address, store_.port, store_.allowed, prepare_.world_size, 0};
+  store_record_ = {store_.address, store_.port,         store_.allowed,
+                   store_.account, prepare_.world_size, 0};
   return WriteStoreRecord(record_dir_, *store_record_);
 }
 

@@ -208,9 +208,11 @@ class StorePortTest : public ::testing::Test {
     prepare.mode = mode;
     return prepare;
   }
-  absl::StatusOr<StorePort> Open(const Prepare& prepare) { return OpenStorePort(&loop_, prepare); }
+  absl::StatusOr<StorePort> Open(const Prepare& prepare) {
+    return OpenStorePort(&loop_, prepare, geteuid());
+  }
   StoreRecord Record(const StorePort& store, int32_t arrived) const {
-    return {store.address, store.port, store.allowed, 2, arrived};
+    return {store.address, store.port, store.allowed, store.account, 2, arrived};
   }
   RealClock clock_;
   EventLoop loop_{&clock_};
@@ -246,13 +248,13 @@ TEST_F(StorePortTest, AnUnusedStoreIsServedAgainAtTheSamePort) {
 }
 
 TEST_F(StorePortTest, RanksThatHaveMetNeedNoStore) {
-  const auto again = ReopenStore(&loop_, {"127.0.0.1", 1, {}, 2, 2});
+  const auto again = ReopenStore(&loop_, {"127.0.0.1", 1, {}, 0, 2, 2});
   ASSERT_OK(again);
   EXPECT_EQ(*again, nullptr);
 }
 
 TEST_F(StorePortTest, RanksThatWereMeetingCannotGoOn) {
-  EXPECT_THAT(ReopenStore(&loop_, {"127.0.0.1", 1, {}, 2, 1}),
+  EXPECT_THAT(ReopenStore(&loop_, {"127.0.0.1", 1, {}, 0, 2, 1}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        ::testing::HasSubstr("before all ranks had met")));
 }
@@ -260,12 +262,13 @@ TEST_F(StorePortTest, RanksThatWereMeetingCannotGoOn) {
 TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
   const testing::TempDir dir;
   EXPECT_FALSE(ReadStoreRecord(dir.path()));
-  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 4, 3}));
+  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 1001, 4, 3}));
   const auto read = ReadStoreRecord(dir.path());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->address, "10.0.0.1");
   EXPECT_EQ(read->port, 4321);
   EXPECT_THAT(read->allowed, ElementsAre("10.0.0.1", "10.0.0.2"));
+  EXPECT_EQ(read->account, 1001u);
   EXPECT_EQ(read->world_size, 4);
   EXPECT_EQ(read->arrived, 3);
 }

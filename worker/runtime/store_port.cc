@@ -45,11 +45,13 @@ absl::StatusOr<int> FindFreePort(const std::string& address) {
 
 absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop, const std::string& address,
                                                     int port,
-                                                    const std::vector<std::string>& allowed) {
+                                                    const std::vector<std::string>& allowed,
+                                                    uint32_t account) {
   StoreServerOptions options;
   options.address = address;
   options.port = port;
   options.allowed_addresses = allowed;
+  options.account = account;
   return StoreServer::Listen(loop, options);
 }
 
@@ -57,7 +59,7 @@ std::string Path(const std::string& attempt_dir) { return attempt_dir + "/store.
 
 }  // namespace
 
-absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare) {
+absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare, uint32_t account) {
   StorePort out;
   out.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
   // A launcher that runs as the command hosts a store of its own.
@@ -68,17 +70,16 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare)
   for (const Peer& peer : prepare.peers) out.allowed.push_back(peer.address);
   // From one loopback address to another the kernel names this one as the source.
   if (absl::StartsWith(out.address, "127.")) out.allowed.push_back("127.0.0.1");
-  HPC_ASSIGN_OR_RETURN(out.server, Listen(loop, out.address, 0, out.allowed));
+  HPC_ASSIGN_OR_RETURN(out.server, Listen(loop, out.address, 0, out.allowed, account));
   out.port = out.server->port();
+  out.account = account;
   return out;
 }
 
 absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record) {
-  const json object = {{"address", record.address},
-                       {"port", record.port},
-                       {"allowed", record.allowed},
-                       {"world_size", record.world_size},
-                       {"arrived", record.arrived}};
+  const json object = {{"address", record.address},       {"port", record.port},
+                       {"allowed", record.allowed},       {"account", record.account},
+                       {"world_size", record.world_size}, {"arrived", record.arrived}};
   return WriteQuickly(Path(attempt_dir), object.dump());
 }
 
@@ -91,6 +92,7 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
     record.address = object.at("address").get<std::string>();
     record.port = object.at("port").get<int>();
     record.allowed = object.at("allowed").get<std::vector<std::string>>();
+    record.account = object.at("account").get<uint32_t>();
     record.world_size = object.at("world_size").get<int32_t>();
     record.arrived = object.at("arrived").get<int32_t>();
     return record;
@@ -103,7 +105,8 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record) {
   if (record.arrived >= record.world_size) return nullptr;
-  if (record.arrived == 0) return Listen(loop, record.address, record.port, record.allowed);
+  if (record.arrived == 0)
+    return Listen(loop, record.address, record.port, record.allowed, record.account);
   return absl::FailedPreconditionError(
       "its rendezvous store was lost with the worker before all ranks had met");
 }

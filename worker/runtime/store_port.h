@@ -19,17 +19,20 @@ struct StorePort {
   std::string address;
   int port = 0;
   std::vector<std::string> allowed;     // addresses that may connect
+  uint32_t account = 0;                 // and whose programs, where they are of this PC
   std::unique_ptr<StoreServer> server;  // null: rank 0 hosts
 };
 
 // For the node of rank 0, before any rank starts. Unavailable: the address cannot be bound here.
-absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare);
+// `account`: the number of the one that the ranks run as.
+absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare, uint32_t account);
 
 // What is remembered of a store that this worker serves, since it dies with the worker.
 struct StoreRecord {
   std::string address;
   int port = 0;
   std::vector<std::string> allowed;
+  uint32_t account = 0;
   int32_t world_size = 0;
   int32_t arrived = 0;  // ranks that have reached it
 };

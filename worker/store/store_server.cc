@@ -20,6 +20,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/store/ip_address.h"
+#include "worker/store/peer_account.h"
 #include "worker/store/store_core.h"
 
 namespace hpc::worker {
@@ -42,7 +43,7 @@ constexpr int64_t kLoggedRefusals = 20;
 class Server : public StoreServer {
  public:
   Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
-         int max_connections);
+         std::optional<uint32_t> account, int max_connections);
   ~Server() override;
 
   int port() const override { return port_; }
@@ -77,6 +78,7 @@ class Server : public StoreServer {
   const UniqueFd listener_;
   const int port_;
   const std::set<std::string> allowed_;  // canonical; empty: any
+  const std::optional<uint32_t> account_;
   const int max_connections_;
 
   StoreCore core_;
@@ -91,11 +93,12 @@ class Server : public StoreServer {
 };
 
 Server::Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
-               int max_connections)
+               std::optional<uint32_t> account, int max_connections)
     : loop_(loop),
       listener_(std::move(listener)),
       port_(port),
       allowed_(std::move(allowed)),
+      account_(account),
       max_connections_(max_connections) {
   loop_->Add(listener_.get(), EPOLLIN, [this](uint32_t) { OnListener(); });
 }
@@ -143,6 +146,9 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   const std::string ip = peer.CanonicalIp();
   if (!allowed_.empty() && !allowed_.contains(ip)) {
     return Refuse(peer, "not an address of the attempt's nodes");
+  }
+  if (account_ && !store::MayBeOf(fd.get(), *account_)) {
+    return Refuse(peer, "it comes from another account of this PC than the attempt's");
   }
   if (static_cast<int>(connections_.size()) >= max_connections_) {
     return Refuse(peer, absl::StrCat("there are ", max_connections_, " connections already"));
@@ -297,7 +303,7 @@ absl::StatusOr<std::unique_ptr<StoreServer>> StoreServer::Listen(
     return SocketError(options, "cannot read the port back");
   }
   return std::make_unique<Server>(loop, std::move(listener), address.port(), std::move(allowed),
-                                  options.max_connections);
+                                  options.account, options.max_connections);
 }
 
 }  // namespace hpc::worker

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct StoreServerOptions {
   int port = 0;                                // 0: the kernel chooses
   std::vector<std::string> allowed_addresses;  // IP literals of the attempt's nodes; empty: any.
                                                // Others are closed at once and counted.
+  std::optional<uint32_t> account;  // whose programs of this PC may connect; not set: any
   int max_connections = 4096;
 };
 

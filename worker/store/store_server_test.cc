@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -193,6 +194,29 @@ TEST_F(StoreServerTest, AdmitsOnlyTheAllowedAddresses) {
   EXPECT_EQ(status.connections, 2);
   EXPECT_THAT(status.arrivals, ElementsAre(StoreStatus::Arrival{"127.0.0.2", 7},
                                            StoreStatus::Arrival{"127.0.0.3", 7}));
+}
+
+TEST_F(StoreServerTest, AdmitsOnlyTheAccountsProgramsOfThisPc) {
+  const auto ours = Listen({.account = geteuid()});
+  Client mine(*ours);
+  EXPECT_EQ(Ask(mine, Hello() + Add("n", 1)), I64(1));
+
+  const auto theirs = Listen({.account = geteuid() + 1});
+  Client other(*theirs);
+  EXPECT_EQ(Ask(other, Hello() + Add("n", 1)), "");
+  EXPECT_TRUE(other.closed());
+  EXPECT_EQ(theirs->Status().refused, 1);
+}
+
+TEST_F(StoreServerTest, HearsNothingFromWhoHasLeftBeforeItWasSeen) {
+  const auto server = Listen({.account = geteuid()});
+  Client gone(*server);
+  gone.Send(Hello() + Set("n", "forged"));
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  ASSERT_EQ(setsockopt(gone.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+  gone.Close();
+  Settle();
+  EXPECT_EQ(server->Status().refused, 1);
 }
 
 TEST_F(StoreServerTest, AdmitsNoMoreThanItsMaximum) {
