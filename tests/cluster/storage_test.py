@@ -56,10 +56,9 @@ class SmallDisk:
 class SmallDiskCluster(Cluster):
     """The coordinator's state directory is on a disk of its own."""
 
-    def start_coordinator(self):
-        if not hasattr(self, "disk"):
-            self.disk = SmallDisk(self.dir / "coordinator")
-        super().start_coordinator()
+    def make_authority(self):
+        self.disk = SmallDisk(self.dir / "coordinator")
+        super().make_authority()
 
     def close(self):
         super().close()

@@ -55,7 +55,7 @@ class Cluster:
             if network:
                 self.network = Network(["master"] + self.names)
                 self.listen = f"{self.network.address('master')}:0"
-            self.hpcctl("cluster", "init", "--state-dir", self.dir / "coordinator")
+            self.make_authority()
             self.start_coordinator()
             self.token = self.make_token("--uses", max(nodes, 1))
             for name in self.names:
@@ -71,6 +71,9 @@ class Cluster:
         self.close()
 
     # ---- daemons
+
+    def make_authority(self):
+        self.hpcctl("cluster", "init", "--state-dir", self.dir / "coordinator")
 
     def start_coordinator(self):
         self.coordinator = Process(
