@@ -115,6 +115,14 @@ absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarna
   return absl::OkStatus();
 }
 
+absl::Status Cluster::SleepFailed(Now now, const std::string& name, uint64_t incarnation,
+                                  const std::string& error, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  impl_->power.SleepFailed(turn, node, error);
+  return absl::OkStatus();
+}
+
 absl::Status Cluster::InventoryChanged(Now now, const std::string& name, uint64_t incarnation,
                                        const Inventory& inventory, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

@@ -180,6 +180,9 @@ class Cluster {
   // The node says it goes (sleep, shutdown): expected off, not a failure.
   absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation,
                        const std::string& reason, Effects* effects);
+  // The node was told to sleep, and could not.
+  absl::Status SleepFailed(Now now, const std::string& node, uint64_t incarnation,
+                           const std::string& error, Effects* effects);
   absl::Status InventoryChanged(Now now, const std::string& node, uint64_t incarnation,
                                 const Inventory& inventory, Effects* effects);
   // The owner used `hpc-worker reclaim|lend` on the PC itself.

@@ -271,7 +271,8 @@ struct NodeRecord {
   absl::Time reclaimed_until = absl::InfiniteFuture();
   std::string reclaim_reason;
   Power power = Power::kOn;
-  std::string reason;  // in words, for the state of its power; "" while it is on
+  std::string reason;  // in words, for the state of its power; while it is on: why it did not
+                       // go to sleep, or ""
   absl::Time first_seen;
   absl::Time last_seen;
 

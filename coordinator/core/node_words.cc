@@ -26,7 +26,7 @@ std::string NodeReason(const Node& node, Now now) {
     return absl::StrCat(node.lease.was_reset() ? "its worker is gone" : "its connection broke",
                         "; lost unless it is back within ", HumanDuration(left));
   }
-  if (!record.reclaimed) return "";
+  if (!record.reclaimed) return node.holdings.empty() ? record.reason : "";
   return absl::StrCat("its owner has taken it back", record.reclaim_reason.empty() ? "" : ": ",
                       record.reclaim_reason,
                       record.reclaimed_until == absl::InfiniteFuture()

@@ -149,8 +149,12 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   const absl::Duration took = turn.mono() - node->power_since;
   node->leave_alone = false;
   if (was == Power::kDraining) return;
-  // A gang may have waited for another node to wake while this one's connection was broken.
-  if (was == Power::kOn) return gangs_->NodeReady(turn, *node);
+  if (was == Power::kOn) {
+    // Its power command may be another one now.
+    if (!node->record.reason.empty()) Set(turn, node, Power::kOn);
+    // A gang may have waited for another node to wake while this one's connection was broken.
+    return gangs_->NodeReady(turn, *node);
+  }
   node->wake_when_off = false;
   if (was == Power::kWaking) {
     const std::string text =
@@ -162,9 +166,7 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     Set(turn, node, Power::kOn);
     turn.Event(event::kNodeAwake, About(node->name()), "came back by itself");
   } else if (was == Power::kFallingAsleep) {
-    Set(turn, node, Power::kOn);
-    turn.Event(event::kNodeSleepFailed, About(node->name()),
-               "was told to sleep, and is back without having slept", Severity::kWarning);
+    StayedOn(turn, node, "was told to sleep, and is back without having slept");
   } else {
     Set(turn, node, Power::kOn);
     turn.Event(event::kNodeAwake, About(node->name()), "is here again: it had not been off");
@@ -181,6 +183,20 @@ void PowerControl::Leaving(Turn& turn, Node* node, const std::string& reason) {
   if (node->record.power != Power::kOff) return;  // wanted again at once
   // A suspend that fails leaves the connection open and the node talking.
   state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
+}
+
+void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error) {
+  // Off or draining, it was told to go in another way since.
+  const Power power = node->record.power;
+  if (power != Power::kFallingAsleep && power != Power::kOn) return;
+  StayedOn(turn, node, absl::StrCat("could not be put to sleep: ", error));
+  gangs_->NodeReady(turn, *node);
+}
+
+void PowerControl::StayedOn(Turn& turn, Node* node, const std::string& why) {
+  Set(turn, node, Power::kOn, why);
+  node->wake_when_off = false;
+  turn.Event(event::kNodeSleepFailed, About(node->name()), why, Severity::kWarning);
 }
 
 bool PowerControl::Gone(Turn& turn, Node* node) {
@@ -221,12 +237,9 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
       [[fallthrough]];
     case Power::kOff:
       if (!still_here) return;
-      Set(turn, node, Power::kOn);
-      node->wake_when_off = false;
-      turn.Event(event::kNodeSleepFailed, About(node->name()),
-                 absl::StrCat("is still here ", HumanDuration(state_->options.sleep_timeout),
-                              " after it was to sleep"),
-                 Severity::kWarning);
+      StayedOn(turn, node,
+               absl::StrCat("is still here ", HumanDuration(state_->options.sleep_timeout),
+                            " after it was to sleep"));
       return gangs_->NodeReady(turn, *node);
     case Power::kOn:
     case Power::kDraining:

@@ -2,9 +2,9 @@
 //
 //   on             -> draining (asked to sleep), off (it said it is leaving)
 //   draining       -> falling asleep (nothing runs there any more), on (woken or lost meanwhile)
-//   falling asleep -> off (gone), on (still here after the time-out, or back without having slept)
-//   off            -> waking, on (back by itself)
-//   waking         -> on (proof: a hello), off (it did not come in time)
+//   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
+//   sleep) off            -> waking, on (back by itself) waking         -> on (proof: a hello), off
+//   (it did not come in time)
 #ifndef HPC_COORDINATOR_CORE_POWER_H_
 #define HPC_COORDINATOR_CORE_POWER_H_
 
@@ -30,6 +30,8 @@ class PowerControl {
   void Back(Turn& turn, Node* node, bool slept);
   // It said that it goes.
   void Leaving(Turn& turn, Node* node, const std::string& reason);
+  // It was told to sleep, and could not.
+  void SleepFailed(Turn& turn, Node* node, const std::string& error);
   // Its connection is gone, or its lease has run out. True if that was expected.
   bool Gone(Turn& turn, Node* node);
   // It has returned devices.
@@ -40,8 +42,10 @@ class PowerControl {
   void Restore(Turn& turn, Node* node);
 
  private:
-  // `reason`: for a state other than on.
+  // `reason`: for a state other than on, or why it did not go to sleep.
   void Set(Turn& turn, Node* node, Power power, std::string reason = "");
+  // It was to sleep, and is on.
+  void StayedOn(Turn& turn, Node* node, const std::string& why);
   void TurnOff(Turn& turn, Node* node, const std::string& why);
   void StartWaking(Turn& turn, Node* node, const std::string& why);
   void SendPacket(Turn& turn, Node* node);

@@ -156,6 +156,45 @@ TEST(SleepTest, HelloWithoutProofOfSleepMeansThatItDidNotSleep) {
               ElementsAre("node.sleep-failed was told to sleep, and is back without having slept"));
 }
 
+TEST(SleepTest, FailedPowerCommandIsToldAndIsTheNodesReasonUntilItIsAskedAgain) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  ASSERT_OK(c.Wake("pc1"));
+  c.TakeEvents();
+  ASSERT_OK(c.SleepFailed("pc1", "the power command \"suspend\" failed with code 1: no logind"));
+  const std::string why =
+      "could not be put to sleep: the power command \"suspend\" failed with code 1: no logind";
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  EXPECT_EQ(c.View("pc1").reason, why);
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.sleep-failed " + why));
+  c.Pass(absl::Minutes(2));
+  EXPECT_THAT(c.TakeEvents(), IsEmpty());
+  ASSERT_OK(c.Sleep("pc1"));
+  EXPECT_EQ(c.View("pc1").reason, "asked to sleep by anna");
+}
+
+TEST(SleepTest, WorkerThatConnectsAgainMayHaveAnotherPowerCommand) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  c.Disconnect("pc1", /*reset=*/true);
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  EXPECT_EQ(c.View("pc1").reason, "");
+}
+
+TEST(SleepTest, RunThatWaitedForTheNodeStartsWhenItsSleepFails) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  const RunId run = c.Submit(Nodes(1));
+  EXPECT_EQ(c.state(run), RunState::kQueued);
+  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  EXPECT_EQ(c.state(run), RunState::kStarting);
+  EXPECT_EQ(c.View("pc1").reason, "") << "that it is busy has another reason";
+}
+
 TEST(SleepTest, NodeThatIsNotConnectedCannotBePutToSleep) {
   ClusterTester c;
   c.Join({"pc1"});

@@ -74,6 +74,8 @@ absl::Status WorkerStream::OnReport(const WorkerMessage& message) {
                                      FromProto(message.owner_changed()));
     case WorkerMessage::kLeaving:
       return engine_->OnLeaving(session, CleanText(message.leaving().reason(), kMaxReason));
+    case WorkerMessage::kSleepFailed:
+      return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
     case WorkerMessage::kPrepared:
       return engine_->OnPrepared(session, FromProto(message.prepared()));
     case WorkerMessage::kStarted:

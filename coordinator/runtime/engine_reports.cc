@@ -118,6 +118,12 @@ absl::Status Engine::OnLeaving(const Session& session, const std::string& reason
   return impl_->cluster.Leaving(now, session.node, session.incarnation, reason, &impl_->effects);
 }
 
+absl::Status Engine::OnSleepFailed(const Session& session, const std::string& error) {
+  const Now now = impl_->clock->Get();
+  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
+  return impl_->cluster.SleepFailed(now, session.node, session.incarnation, error, &impl_->effects);
+}
+
 absl::Status Engine::OnInventory(const Session& session, const Inventory& inventory) {
   const Now now = impl_->clock->Get();
   HPC_RETURN_IF_ERROR(impl_->Alive(session, now));

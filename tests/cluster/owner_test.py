@@ -78,6 +78,23 @@ class ReclaimTest(ClusterTest):
         self.cluster.wait_state(run, "running")
 
 
+class SleepFailureTest(ClusterTest):
+    options = {"nodes": 1,
+               "worker_args": ["--power-command", "echo 'no logind here' >&2; exit 3"]}
+
+    def test_a_pc_that_cannot_sleep_says_why(self):
+        self.cluster.hpcctl("sleep", "pc1")
+        eventually(lambda: self.cluster.events()[-1]["kind"] == "node.sleep-failed", "it is told")
+        event = self.cluster.events()[-1]
+        self.assertEqual(event["severity"], "warning")
+        self.assertIn("no logind here", event["text"])
+        self.assertEqual([e["kind"] for e in self.cluster.events()],
+                         ["node.joined", "node.sleep", "node.sleep-failed"])
+        self.assertEqual(self.cluster.node("pc1")["state"], "idle")
+        self.assertIn("no logind here", self.cluster.node("pc1")["reason"])
+        self.assertIn("no logind here", self.cluster.hpcctl("why", "pc1").stdout)
+
+
 LISTEN = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -176,7 +176,7 @@ void Agent::StopAll(absl::Duration grace, const std::string& reason, Effects* ef
 void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
   if (live_attempts() > 0) {
     effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
-    return;
+    return OnSleepFailed("ranks still run there", effects);
   }
   effects->push_back(Sleep{command.reason});
 }
@@ -224,24 +224,21 @@ void Agent::CheckPcFree(Now now, Effects* effects) {
 void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
   resumed_ = true;
   connection_.OnSlept(slept);
-  Reconnect(now, "the machine slept for " + HumanDuration(slept), effects);
+  const std::string reason = "the machine slept for " + HumanDuration(slept);
+  effects->push_back(CloseLink{reason});
+  effects->push_back(Note{false, "connecting anew: " + reason});
+  connection_.Restart(now.mono);
+  OnLinkGone();
 }
 
-void Agent::OnSleepFailed(Now now, Effects* effects) {
-  // A new hello tells the coordinator that the node is still on.
-  Reconnect(now, "the power command failed", effects);
+void Agent::OnSleepFailed(const std::string& error, Effects* effects) {
+  effects->push_back(Say{SleepFailed{error}});
+  DropUnsayable(effects);
 }
 
 void Agent::OnFallingAsleep(const std::string& reason, Effects* effects) {
   effects->push_back(Say{Leaving{reason}});
   DropUnsayable(effects);
-}
-
-void Agent::Reconnect(Now now, const std::string& reason, Effects* effects) {
-  effects->push_back(CloseLink{reason});
-  effects->push_back(Note{false, "connecting anew: " + reason});
-  connection_.Restart(now.mono);
-  OnLinkGone();
 }
 
 void Agent::Leave(Now now, const std::string& reason, bool stop_ranks, Effects* effects) {

@@ -53,7 +53,8 @@ class Agent {
   // ---- power
   // The machine was suspended for `slept` and is awake again.
   void OnResumed(Now now, absl::Duration slept, Effects* effects);
-  void OnSleepFailed(Now now, Effects* effects);
+  // It was told to sleep, and stays on.
+  void OnSleepFailed(const std::string& error, Effects* effects);
   // The power command was accepted; the machine will be gone in a moment.
   void OnFallingAsleep(const std::string& reason, Effects* effects);
 
@@ -82,7 +83,6 @@ class Agent {
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const Prepare& prepare) const;
   void StopAll(absl::Duration grace, const std::string& reason, Effects* effects);
-  void Reconnect(Now now, const std::string& reason, Effects* effects);
   void OnLinkGone();
   void SayOwner(Now now, absl::Duration grace, Effects* effects);
   void StopIfCutOff(Now now, Effects* effects);

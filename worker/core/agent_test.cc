@@ -299,7 +299,10 @@ TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
 TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Connect();
   Run();
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), IsEmpty());
+  const Effects refused = Hear(GoToSleep{"asked"});
+  EXPECT_THAT(All<Sleep>(refused), IsEmpty());
+  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "ranks still run there");
   Return();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
   Effects effects;
@@ -320,12 +323,13 @@ TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
   EXPECT_FALSE(All<OpenLink>(Wait(absl::Seconds(1)))[0].hello.resumed);
 }
 
-TEST_F(AgentTest, AFailedPowerCommandIsShownByANewHello) {
+TEST_F(AgentTest, AFailedPowerCommandIsSaidOnTheConnectionThatStays) {
   Connect();
   Effects effects;
-  agent_.OnSleepFailed(now(), &effects);
-  EXPECT_THAT(All<CloseLink>(effects), SizeIs(1));
-  EXPECT_FALSE(All<OpenLink>(Tick())[0].hello.resumed);
+  agent_.OnSleepFailed("no logind here", &effects);
+  ASSERT_THAT(Said<SleepFailed>(effects), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(effects)[0].error, "no logind here");
+  EXPECT_THAT(All<CloseLink>(effects), IsEmpty());
 }
 
 TEST_F(AgentTest, LeavingWithoutRanksIsSaid) {

@@ -168,6 +168,10 @@ struct Leaving {
   std::string reason;
 };
 
+struct SleepFailed {
+  std::string error;
+};
+
 struct Prepared {
   AttemptRef ref;
   absl::Status status;
@@ -235,7 +239,7 @@ struct MetricData {
 };
 
 using WorkerMessage =
-    std::variant<OwnerChanged, Leaving, Prepared, Started, RankEnded, AttemptReturned,
+    std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded, AttemptReturned,
                  EnvironmentReport, RendezvousReport, LogData, LogEnd, MetricData>;
 
 }  // namespace hpc::worker

@@ -130,6 +130,10 @@ void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
   one->set_grace_ms(absl::ToInt64Milliseconds(m.grace));
 }
 
+void Fill(const SleepFailed& m, v1::WorkerMessage* out) {
+  out->mutable_sleep_failed()->set_error(ToValidUtf8(m.error));
+}
+
 void Fill(const Leaving& m, v1::WorkerMessage* out) {
   out->mutable_leaving()->set_reason(ToValidUtf8(m.reason));
 }

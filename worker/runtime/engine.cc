@@ -336,7 +336,7 @@ void Engine::Do(const Sleep& effect) {
         const absl::Duration slept = surroundings_.TakeSuspended();
         Decide([&](Now now, Effects* effects) {
           if (!accepted.ok()) {
-            agent_->OnSleepFailed(now, effects);
+            agent_->OnSleepFailed(std::string(accepted.message()), effects);
           } else if (slept > absl::ZeroDuration()) {
             agent_->OnResumed(now, slept, effects);
           } else {

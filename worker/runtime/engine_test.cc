@@ -304,10 +304,12 @@ TEST_F(EngineTest, GoesToSleepWhenToldTo) {
   EXPECT_EQ(power_.sleeps, 1);
 }
 
-TEST_F(EngineTest, AFailedSleepIsShownByANewHello) {
-  power_.answer = absl::FailedPreconditionError("no");
+TEST_F(EngineTest, AFailedSleepIsSaidWithItsReason) {
+  power_.answer = absl::FailedPreconditionError("no logind here");
   link_->Say(GoToSleep{"nothing to do"});
-  RunUntil([&] { return link_->hellos.size() == 2; });
+  RunUntil([&] { return !link_->Heard<SleepFailed>().empty(); });
+  EXPECT_EQ(link_->Heard<SleepFailed>()[0].error, "no logind here");
+  EXPECT_THAT(link_->hellos, SizeIs(1));
   EXPECT_THAT(link_->Heard<Leaving>(), IsEmpty());
 }
 

@@ -209,6 +209,12 @@ absl::Status ClusterTester::Leaving(const std::string& name, const std::string& 
   return status;
 }
 
+absl::Status ClusterTester::SleepFailed(const std::string& name, const std::string& error) {
+  absl::Status status = cluster_->SleepFailed(now(), name, incarnations_[name], error, &effects_);
+  Settle();
+  return status;
+}
+
 absl::Status ClusterTester::InventoryChanged(const std::string& name, const Inventory& inventory) {
   absl::Status status =
       cluster_->InventoryChanged(now(), name, incarnations_[name], inventory, &effects_);

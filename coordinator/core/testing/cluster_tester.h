@@ -44,6 +44,7 @@ class ClusterTester {
   void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
   void Disconnect(const std::string& node, bool reset);
   absl::Status Leaving(const std::string& node, const std::string& reason);
+  absl::Status SleepFailed(const std::string& node, const std::string& error);
   absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
   absl::Status OwnerChanged(const std::string& node, bool reclaimed);
   absl::Status Rendezvous(const std::string& node, const RendezvousReport& report);

@@ -302,6 +302,10 @@ void RandomWorld::Deliver(Pc* pc) {
           EndAll(pc, &it->second);
           pc->held.erase(c.ref);
         } else if constexpr (std::is_same_v<T, GoToSleep>) {
+          if (Pick(5) == 0) {
+            (void)cluster_->SleepFailed(clock_.Get(), pc->name, pc->incarnation, "no", &effects_);
+            return;
+          }
           Break(pc, Pick(2) == 0);
           pc->asleep = Pick(4) > 0;
         } else if constexpr (!std::is_same_v<T, SetOwner>) {
