@@ -109,11 +109,18 @@ start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
   --listen 127.0.0.1:0 --socket "$socket"
 token=$("$hpcctl" token create --uses $nodes 2>>"$dir/init.log")
 
+# All these PCs are this machine, which `hpcctl sleep` must not suspend: it says so instead.
+cat >"$dir/no-sleep" <<'END'
+echo "this PC is a stand-in on the machine of all the others, which is not suspended" >&2
+exit 1
+END
+
 # The ranks find `python` where their worker does.
 export PATH=$venv/bin:$PATH
 for i in $(seq $nodes); do
   "$bin/hpc-worker" join "$token" --name "pc$i" --state-dir "$dir/pc$i" >>"$dir/init.log"
-  start "pc$i" "$bin/hpc-worker" --state-dir "$dir/pc$i" --address "127.0.0.1$i" --stop-ranks-on-exit
+  start "pc$i" "$bin/hpc-worker" --state-dir "$dir/pc$i" --address "127.0.0.1$i" --stop-ranks-on-exit \
+    --power-command "sh '$dir/no-sleep'"
 done
 
 echo "\$ hpcctl nodes"
