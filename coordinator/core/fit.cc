@@ -139,7 +139,9 @@ std::string WhyThese(const std::vector<NodeSpace>& nodes, const FitWishes& wishe
     absl::StrAppend(&why, names.size() == 1 ? ": the only node that is free"
                                             : ": the only nodes that are free");
   } else {
-    absl::StrAppend(&why, ": the fullest with room, of ", choices, " that are free");
+    absl::StrAppend(&why, ": ", names.size(), " of ", choices,
+                    " free nodes; those with the fewest free devices are taken first, so that "
+                    "larger runs find room");
   }
   if (!asleep.empty()) absl::StrAppend(&why, "; ", JoinWords(asleep), " must be woken first");
   return why;

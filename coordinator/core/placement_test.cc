@@ -223,7 +223,9 @@ TEST_F(PlacementTest, FullestNodeWithRoomIsTakenSoThatLargeGangsKeepRoom) {
   Use(1, {0, 1});
   Queue(Request(1, 1, 2));
   EXPECT_THAT(Starts(), ElementsAre("1: pc2[2,3]"));
-  EXPECT_EQ(Reason(0), "pc2: the fullest with room, of 2 that are free");
+  EXPECT_EQ(Reason(0),
+            "pc2: 1 of 2 free nodes; those with the fewest free devices are taken first, so that "
+            "larger runs find room");
 }
 
 TEST_F(PlacementTest, NodesThatAreOnArePreferred) {
