@@ -18,7 +18,9 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr int64_t kEventsThatExplain = 50;
+// Read, and at most told: a gang of many ranks has many events of which few explain anything.
+constexpr int64_t kEventsRead = 500;
+constexpr size_t kEventsTold = 20;
 
 }  // namespace
 
@@ -88,34 +90,38 @@ absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyEither(const std::string& su
   return WhyNode(subject);
 }
 
+absl::Status ClusterHandlers::AddEvents(EventFilter filter, v1::WhyResponse* out) {
+  filter.newest = true;
+  filter.limit = kEventsRead;
+  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> read, engine_->store().ListEvents(filter));
+  const std::vector<EventRecord> once = TellOnce(read);
+  const std::vector<EventRecord> told = Shorten(once, kEventsTold);
+  for (const EventRecord& event : told) *out->add_events() = ToProto(event);
+  out->set_left_out(static_cast<int64_t>(once.size() - told.size()));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
   HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
-  EventFilter filter;
-  filter.run = run;
-  filter.newest = true;
-  filter.limit = kEventsThatExplain;
-  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> events, engine_->store().ListEvents(filter));
   v1::WhyResponse out;
   out.set_subject(absl::StrCat("run ", run));
   out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
                          engine_->cluster().RendezvousState(engine_->now(), run)));
-  for (const EventRecord& event : TellOnce(out.now(), events)) *out.add_events() = ToProto(event);
+  EventFilter filter;
+  filter.run = run;
+  HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
   return out;
 }
 
 absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name) {
   for (const Cluster::NodeView& node : engine_->cluster().Nodes(engine_->now())) {
     if (node.record.name != name) continue;
-    EventFilter filter;
-    filter.node = name;
-    filter.newest = true;
-    filter.limit = kEventsThatExplain;
-    HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> events,
-                         engine_->store().ListEvents(filter));
     v1::WhyResponse out;
     out.set_subject(absl::StrCat("node ", name));
     out.set_now(ExplainNode(node));
-    for (const EventRecord& event : TellOnce(out.now(), events)) *out.add_events() = ToProto(event);
+    EventFilter filter;
+    filter.node = name;
+    HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
     return out;
   }
   const std::string nearest = Nearest(name, engine_->cluster().NodeNames());

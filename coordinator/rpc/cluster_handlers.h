@@ -28,6 +28,8 @@ class ClusterHandlers {
   absl::StatusOr<v1::WhyResponse> WhyRun(RunId run);
   absl::StatusOr<v1::WhyResponse> WhyNode(const std::string& name);
   absl::StatusOr<v1::WhyResponse> WhyEither(const std::string& subject);
+  // Those that `filter` lets through and that explain something.
+  absl::Status AddEvents(EventFilter filter, v1::WhyResponse* out);
 
   Engine* const engine_;
   const std::string state_dir_;

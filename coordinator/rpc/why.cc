@@ -1,11 +1,15 @@
 #include "coordinator/rpc/why.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "coordinator/core/event_kinds.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -15,9 +19,11 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
   const std::string nodes = row.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.nodes));
   switch (row.record.state) {
     case RunState::kQueued:
-      return wait.queue_position > 0
-                 ? absl::StrCat("queued, number ", wait.queue_position, " in the queue")
-                 : "not in the queue yet";
+      if (wait.queue_position == 0) return "not in the queue yet";
+      // Of a run behind others the reason says its place.
+      return absl::StrContains(wait.text, " in the queue")
+                 ? "queued"
+                 : absl::StrCat("queued, number ", wait.queue_position, " in the queue");
     case RunState::kStarting:
       return absl::StrCat("being started", nodes);
     case RunState::kRunning:
@@ -55,30 +61,40 @@ std::string Sentence(const EventRecord& event) {
 }  // namespace
 
 std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
-  std::string out = Doing(row, wait);
+  const std::string doing = Doing(row, wait);
   const std::string reason = Reason(row, wait, rendezvous);
-  if (!reason.empty()) absl::StrAppend(&out, ": ", reason);
-  return out;
+  if (reason.empty()) return doing;
+  // "cancelled by anna", "reached its time limit of 2 h"
+  return absl::StartsWith(reason, doing) ? reason : absl::StrCat(doing, ": ", reason);
 }
 
-std::vector<EventRecord> TellOnce(const std::string& now, const std::vector<EventRecord>& events) {
+std::vector<EventRecord> TellOnce(const std::vector<EventRecord>& events) {
   std::vector<EventRecord> told;
-  for (auto event = events.rbegin(); event != events.rend(); ++event) {
-    const std::string sentence = Sentence(*event);
-    const auto said_by = [&](const EventRecord& later) {
-      return later.run == event->run && later.attempt == event->attempt &&
-             absl::StrContains(Sentence(later), sentence);
-    };
+  std::set<std::tuple<RunId, int32_t, std::string>> said;
+  for (const EventRecord& event : events) {
     // What has no attempt happens to a node again and again.
-    const bool newest = event->attempt == 0 ? event == events.rbegin()
-                                            : event->attempt == events.back().attempt &&
-                                                  event->run == events.back().run;
-    if (newest && absl::StrContains(now, sentence)) continue;
-    if (event->attempt != 0 && std::any_of(told.begin(), told.end(), said_by)) continue;
-    told.push_back(*event);
+    if (event.attempt != 0 && !said.emplace(event.run, event.attempt, Sentence(event)).second) {
+      continue;
+    }
+    told.push_back(event);
   }
-  std::reverse(told.begin(), told.end());
   return told;
+}
+
+std::vector<EventRecord> Shorten(std::vector<EventRecord> events, size_t most) {
+  if (events.size() <= most) return events;
+  std::set<AttemptRef> failed;
+  events.erase(std::remove_if(events.begin(), events.end(),
+                              [&](const EventRecord& event) {
+                                if (event.kind == event::kRankExited) return true;
+                                return event.kind == event::kRankFailed &&
+                                       !failed.insert({event.run, event.attempt}).second;
+                              }),
+               events.end());
+  if (events.size() > most) {
+    events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(most));
+  }
+  return events;
 }
 
 std::string ExplainNode(const Cluster::NodeView& node) {

@@ -15,9 +15,13 @@ namespace hpc::coordinator {
 std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string& rendezvous);
 std::string ExplainNode(const Cluster::NodeView& node);
 
-// Each fact once: the events, oldest first, without those of an attempt whose words a later one of
-// it has too, and without those of the newest attempt, or the last event, whose words `now` has.
-std::vector<EventRecord> TellOnce(const std::string& now, const std::vector<EventRecord>& events);
+// Each fact once, when it was first known: the events, oldest first, without those of an attempt
+// whose words an earlier one of it has too.
+std::vector<EventRecord> TellOnce(const std::vector<EventRecord>& events);
+
+// At most `most` of them, oldest first. Of more, first the ends of ranks are left out but for the
+// first failure of each attempt, then the oldest.
+std::vector<EventRecord> Shorten(std::vector<EventRecord> events, size_t most);
 
 }  // namespace hpc::coordinator
 

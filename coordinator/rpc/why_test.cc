@@ -25,6 +25,18 @@ TEST(ExplainRun, AQueuedRunSaysItsPlaceAndWhatItWaitsFor) {
             "queued, number 3 in the queue: needs 4 nodes, 2 are free");
 }
 
+TEST(ExplainRun, AQueuedRunBehindOthersSaysItsPlaceOnce) {
+  EXPECT_EQ(ExplainRun(Row(RunState::kQueued, ""), {"2nd in the queue, behind run 7", 2}, ""),
+            "queued: 2nd in the queue, behind run 7");
+}
+
+TEST(ExplainRun, AReasonThatSaysTheStateIsEnough) {
+  EXPECT_EQ(ExplainRun(Row(RunState::kTimedOut, "reached its time limit of 3 s"), {}, ""),
+            "reached its time limit of 3 s");
+  EXPECT_EQ(ExplainRun(Row(RunState::kCancelled, "cancelled by anna"), {}, ""),
+            "cancelled by anna");
+}
+
 TEST(ExplainRun, ARunThatWaitsForAnotherIsNotInTheQueue) {
   EXPECT_EQ(ExplainRun(Row(RunState::kQueued, ""), {"waits for run 11", 0}, ""),
             "not in the queue yet: waits for run 11");
@@ -54,35 +66,31 @@ EventRecord Event(int32_t attempt, const std::string& text, int32_t rank = -1) {
   return event;
 }
 
-std::vector<std::string> Texts(const std::string& now, std::vector<EventRecord> events) {
+std::vector<std::string> Texts(const std::vector<EventRecord>& events) {
   std::vector<std::string> texts;
-  for (const EventRecord& event : TellOnce(now, std::move(events))) texts.push_back(event.text);
+  for (const EventRecord& event : events) texts.push_back(event.text);
   return texts;
 }
 
-TEST(TellOnce, AFailureIsToldByTheEventThatSaysMostAboutIt) {
-  EXPECT_THAT(
-      Texts(
-          "running on pc1 and pc2",
-          {Event(1, "exited with code 7: bad", 1),
-           Event(1, "rank 1 on pc2 exited with code 7: bad"), Event(1, "was killed by SIGTERM", 0),
-           Event(1, "rank 1 on pc2 exited with code 7: bad; restart 1 of 1"),
-           Event(2, "pc1 and pc2: as in the attempt before")}),
-      ElementsAre("was killed by SIGTERM", "rank 1 on pc2 exited with code 7: bad; restart 1 of 1",
-                  "pc1 and pc2: as in the attempt before"));
+TEST(TellOnce, AFailureIsToldWhereItHappenedAndNotAgain) {
+  const std::string bad = "rank 1 on pc2 exited with code 7: bad";
+  EXPECT_THAT(Texts(TellOnce({Event(0, "asks for 2 nodes"), Event(1, "exited with code 7: bad", 1),
+                              Event(1, bad), Event(1, "was killed by SIGTERM", 0), Event(1, bad)})),
+              ElementsAre("asks for 2 nodes", "exited with code 7: bad", "was killed by SIGTERM"));
 }
 
-TEST(TellOnce, WhatTheAnswerItselfSaysIsNotRepeatedButAnEarlierAttemptsFailureIs) {
+TEST(TellOnce, AnAttemptsEndIsToldWithWhatFollowsFromIt) {
   const std::string bad = "rank 1 on pc2 exited with code 7: bad";
-  EXPECT_THAT(Texts("failed with exit code 7: " + bad,
-                    {Event(0, "asks for 2 nodes"), Event(1, "exited with code 7: bad", 1),
-                     Event(1, bad), Event(2, "exited with code 7: bad", 1), Event(2, bad)}),
-              ElementsAre("asks for 2 nodes", bad));
+  EXPECT_THAT(
+      Texts(TellOnce({Event(1, "exited with code 7: bad", 1), Event(1, bad),
+                      Event(1, bad + "; restart 1 of 1"), Event(2, "exited with code 7: bad", 1),
+                      Event(2, bad)})),
+      ElementsAre("exited with code 7: bad", bad + "; restart 1 of 1", "exited with code 7: bad"));
 }
 
 TEST(TellOnce, RanksThatEndAlikeAreToldEach) {
   EXPECT_THAT(
-      Texts("cancelled", {Event(1, "exited with code 0", 0), Event(1, "exited with code 0", 1)}),
+      Texts(TellOnce({Event(1, "exited with code 0", 0), Event(1, "exited with code 0", 1)})),
       ElementsAre("exited with code 0", "exited with code 0"));
 }
 
@@ -90,10 +98,31 @@ TEST(TellOnce, WhatHappenedToANodeTwiceIsToldTwice) {
   EventRecord lent;
   lent.node = "pc1";
   lent.text = "lent";
-  EventRecord sleep = lent;
-  sleep.text = "asked to sleep by anna";
-  EXPECT_THAT(Texts("off: asked to sleep by anna", {lent, sleep, lent, sleep}),
-              ElementsAre("lent", "asked to sleep by anna", "lent"));
+  EXPECT_THAT(Texts(TellOnce({lent, lent})), ElementsAre("lent", "lent"));
+}
+
+EventRecord End(const char* kind, int32_t attempt, int32_t rank, const std::string& text) {
+  EventRecord event = Event(attempt, text, rank);
+  event.kind = kind;
+  return event;
+}
+
+TEST(Shorten, OfManyRanksTheOneThatFailedFirstIsTold) {
+  const std::vector<EventRecord> events = {
+      Event(1, "placed"),
+      End("rank.exited", 1, 0, "exited with code 0"),
+      End("rank.failed", 1, 2, "exited with code 3"),
+      End("rank.failed", 1, 1, "lost its peer"),
+      End("rank.exited", 1, 3, "ended by SIGTERM, after it was told to end"),
+      End("rank.failed", 2, 1, "exited with code 4")};
+  EXPECT_EQ(Texts(Shorten(events, 6)), Texts(events));
+  EXPECT_THAT(Texts(Shorten(events, 5)),
+              ElementsAre("placed", "exited with code 3", "exited with code 4"));
+}
+
+TEST(Shorten, OfMuchElseTheNewestAreTold) {
+  EXPECT_THAT(Texts(Shorten({Event(0, "a"), Event(0, "b"), Event(0, "c")}, 2)),
+              ElementsAre("b", "c"));
 }
 
 TEST(ExplainNode, SaysItsStateReasonAndWhatRunsThere) {

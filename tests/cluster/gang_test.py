@@ -45,6 +45,9 @@ class GangTest(ClusterTest):
         self.assertLess(time.monotonic() - start, 10, "the other ranks were not stopped")
         self.assertIn("rank 2", done.stderr)
         self.assertIn("no such file: data.bin", done.stderr)
+        run = self.cluster.json("runs")[0]["id"]
+        exits = [e for e in self.cluster.json("why", run)["events"] if e["rank"] is not None]
+        self.assertEqual((exits[0]["rank"], exits[0]["kind"]), (2, "rank.failed"))
 
     def test_a_signal_is_128_plus_its_number(self):
         script = self.cluster.script("segv.sh", "#!/bin/sh\n[ $RANK = 1 ] && kill -SEGV $$\nsleep 60\n")
@@ -76,6 +79,7 @@ class GangTest(ClusterTest):
         self.assertLess(time.monotonic() - start, 3)
         run = self.cluster.json("runs")[0]["id"]
         self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run=? AND pid>0", run), [])
+        self.assertIn("cannot run it", self.cluster.hpcctl("why", run).stdout.split("\n\n")[1])
 
     def test_a_file_that_is_not_executable_is_named(self):
         path = self.cluster.dir / "plain.txt"
@@ -102,6 +106,10 @@ class GangTest(ClusterTest):
         done = self.cluster.hpcctl("run", "--time-limit", "1s", "--stop-grace", "1s", "--", "sleep",
                                    60, check=False)
         self.assertEqual(done.returncode, 124, done.stderr)
+        why = self.cluster.hpcctl("why", self.cluster.json("runs")[0]["id"]).stdout
+        headline, events = why.split("\n\n")
+        for part in (headline, events):
+            self.assertEqual(part.count("reached its time limit"), 1, why)
 
     def test_descendants_die_with_their_rank(self):
         marker = self.cluster.dir / "grandchild"

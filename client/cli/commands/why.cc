@@ -15,6 +15,9 @@ std::string Answer(const v1::WhyResponse& why, const ListingForm& form) {
     std::string out = absl::StrCat(named ? "" : why.subject() + ": ", OneLine(why.now()), "\n");
     if (!why.events().empty()) out += "\n";
     for (const v1::Event& event : why.events()) out += EventLine(event, form);
+    if (why.left_out() > 0) {
+      absl::StrAppend(&out, why.left_out(), " more: hpcctl events --", why.subject(), "\n");
+    }
     return out;
   }
   JsonWriter json;
@@ -30,6 +33,8 @@ std::string Answer(const v1::WhyResponse& why, const ListingForm& form) {
     json.Raw(EventJson(event));
   }
   json.EndArray();
+  json.Key("left_out");
+  json.Integer(why.left_out());
   json.EndObject();
   return json.Take() + "\n";
 }
