@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/listing.h"
+#include "client/run_state.h"
 
 namespace hpc::client {
 namespace {
@@ -15,6 +16,8 @@ constexpr absl::Duration kLongStop = absl::Seconds(2);
 }  // namespace
 
 std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
+  if (!over_before_) over_before_ = IsOver(update.run().state());
+  if (*over_before_) return "";
   const std::string run = absl::StrCat("run ", update.run().id());
   const std::string text = OneLine(update.event_text());
   if (update.event_kind() == "run.requeued") {
@@ -28,7 +31,8 @@ std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
     const std::string before = ended_.empty() ? run + ": " : std::exchange(ended_, "") + "; ";
     return absl::StrCat(before, "attempt ", update.event_attempt(), " starts on ", text);
   }
-  if (update.event_kind() == "run.waiting") {
+  // An event may be told late, when nothing is waited for any more.
+  if (update.event_kind() == "run.waiting" && update.run().state() == v1::RUN_STATE_QUEUED) {
     if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
     if (waits_) return absl::StrCat(run, " waits: ", text);
   }

@@ -60,6 +60,26 @@ TEST(MovesTest, WhatARunWaitsForIsToldWhereNoProgressLineShowsIt) {
             "run 7 waits: needs 2 nodes");
 }
 
+TEST(MovesTest, NothingIsToldOfARunThatWasOverBefore) {
+  Moves moves(/*waits=*/true);
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_FAILED, "run.waiting", 0, "needs 2 nodes")), "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_FAILED, "run.requeued", 1, "pc2 was lost")), "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_FAILED, "run.placed", 2, "pc1")), "");
+}
+
+TEST(MovesTest, WhatARunHasWaitedForIsNotToldWhenItHasStarted) {
+  EXPECT_EQ(Moves(/*waits=*/true)
+                .Tell(kNow, Update(v1::RUN_STATE_RUNNING, "run.waiting", 0, "needs 2 nodes")),
+            "");
+}
+
+TEST(MovesTest, ARunThatEndsWhileItIsFollowedIsToldAllTheWay) {
+  Moves moves(/*waits=*/false);
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_RUNNING, "", 0, "")), "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_SUCCEEDED, "run.requeued", 1, "pc2 was lost")),
+            "run 7: attempt 1 ended: pc2 was lost");
+}
+
 TEST(MovesTest, AnEndThatTakesLongIsToldOnceWhereNoProgressLineShowsIt) {
   v1::RunUpdate stopping = Update(v1::RUN_STATE_STOPPING, "", 0, "");
   stopping.set_progress("waits for the devices of pc2, which is lost");

@@ -250,6 +250,7 @@ class MoveTest(unittest.TestCase):
         eventually(lambda: "run 2 waits: needs 2 nodes" in client.output(), "it says so")
         self.cluster.hpcctl("cancel", 1)
         self.assertEqual(client.wait(30), 0, client.output())
+        self.assertEqual(self.cluster.hpcctl("wait", 2).stderr, "", "that is long ago")
 
 
 if __name__ == "__main__":
