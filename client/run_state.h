@@ -2,6 +2,8 @@
 #ifndef HPC_CLIENT_RUN_STATE_H_
 #define HPC_CLIENT_RUN_STATE_H_
 
+#include <algorithm>
+
 #include "hpc/v1/run.pb.h"
 
 namespace hpc::client {
@@ -10,6 +12,12 @@ namespace hpc::client {
 inline bool IsOver(v1::RunState state) {
   return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
          state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
+}
+
+// At least one rank was started, so that there may be output.
+inline bool AnyRankRan(const v1::RunDetail& detail) {
+  return std::any_of(detail.ranks().begin(), detail.ranks().end(),
+                     [](const v1::Rank& rank) { return rank.pid() != 0; });
 }
 
 }  // namespace hpc::client

@@ -5,6 +5,7 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/listing.h"
 #include "client/cli/words.h"
+#include "client/run_state.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -24,8 +25,16 @@ absl::StatusOr<int> Follower::FollowToEnd(Client* client) {
   }));
   if (output_) output_->Finish();
   session_->progress().Clear();
-  ReportOutcome(session_, run_);
+  if (run_.state() == v1::RUN_STATE_SUCCEEDED) return kExitOk;
+  ReportOutcome(session_, run_, HasRun(client));
   return ExitCodeOf(run_);
+}
+
+bool Follower::HasRun(Client* client) const {
+  if (run_.started_at_us() != 0) return true;
+  // Of a gang that never ran as a whole, a rank may have.
+  const absl::StatusOr<v1::RunDetail> detail = client->GetRun(id_);
+  return detail.ok() && AnyRankRan(*detail);
 }
 
 void Follower::OnState(const v1::RunUpdate& update) {
@@ -47,12 +56,11 @@ void Follower::ShowProgress(const v1::RunUpdate& update) {
       absl::StrCat("run ", id_, " ", Word(run_.state()), words.empty() ? "" : ": ", words));
 }
 
-void ReportOutcome(Session* session, const v1::Run& run) {
-  if (run.state() == v1::RUN_STATE_SUCCEEDED) return;
+void ReportOutcome(Session* session, const v1::Run& run, bool ran) {
   std::string text = absl::StrCat("run ", run.id(), " ", Word(run.state()));
   if (!run.reason().empty()) absl::StrAppend(&text, ": ", OneLine(run.reason()));
   absl::StrAppend(&text, "\n  hpcctl why ", run.id(), "    the decisions that led there",
-                  "\n  hpcctl logs ", run.id(), "   its output");
+                  ran ? absl::StrCat("\n  hpcctl logs ", run.id(), "   its output") : "");
   session->Notice(text);
 }
 

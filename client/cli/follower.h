@@ -21,6 +21,7 @@ class Follower {
   absl::StatusOr<int> FollowToEnd(Client* client);
 
  private:
+  bool HasRun(Client* client) const;
   void OnState(const v1::RunUpdate& update);
   void ShowProgress(const v1::RunUpdate& update);
 
@@ -31,8 +32,9 @@ class Follower {
   v1::Run run_;  // as last heard
 };
 
-// On stderr: how a run ended that did not succeed, and the commands that say more.
-void ReportOutcome(Session* session, const v1::Run& run);
+// On stderr: how a run ended that did not succeed, and the commands that say more. `ran`: it may
+// have output.
+void ReportOutcome(Session* session, const v1::Run& run, bool ran);
 
 }  // namespace hpc::client
 

@@ -79,6 +79,8 @@ class GangTest(ClusterTest):
         self.assertLess(time.monotonic() - start, 3)
         run = self.cluster.json("runs")[0]["id"]
         self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run=? AND pid>0", run), [])
+        self.assertNotIn("hpcctl logs", done.stderr)
+        self.assertIn("none of its ranks has run", self.cluster.hpcctl("logs", run).stderr)
         self.assertIn("cannot run it", self.cluster.hpcctl("why", run).stdout.split("\n\n")[1])
 
     def test_a_file_that_is_not_executable_is_named(self):

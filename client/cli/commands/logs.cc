@@ -2,10 +2,12 @@
 #include <limits>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/rank_output.h"
 #include "client/cli/usage_error.h"
+#include "client/run_state.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -36,10 +38,21 @@ class LogsCommand : public Command {
     RankOutput output(session, run_, LabellingAsked());
     HPC_RETURN_IF_ERROR(follow_ ? Follow(client, &output) : Read(client, &output));
     output.Finish();
+    if (!any_) HPC_RETURN_IF_ERROR(SayNone(session, client));
     return kExitOk;
   }
 
  private:
+  // Why nothing was printed.
+  absl::Status SayNone(Session* session, Client* client) const {
+    HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
+    const bool some = rank_ || attempt_ || stdout_only_ || stderr_only_;
+    std::string text = absl::StrCat("run ", run_, " has no output", some ? " of that kind" : "");
+    if (!AnyRankRan(detail)) absl::StrAppend(&text, ": none of its ranks has run");
+    session->Notice(absl::StrCat(text, IsOver(detail.run().state()) ? "" : " yet"));
+    return absl::OkStatus();
+  }
+
   Labelling LabellingAsked() const {
     if (label_) return Labelling::kAlways;
     if (rank_) return Labelling::kRaw;
@@ -52,12 +65,18 @@ class LogsCommand : public Command {
            !(piece.is_stderr() ? stdout_only_ : stderr_only_);
   }
 
+  void Write(const v1::LogPiece& piece, RankOutput* output) {
+    if (!Wanted(piece)) return;
+    any_ = true;
+    output->Write(piece);
+  }
+
   absl::Status Follow(Client* client, RankOutput* output) {
     v1::FollowRequest request;
     request.set_run(run_);
     request.set_with_output(true);
     return client->Follow(request, [&](const v1::FollowResponse& response) {
-      if (response.has_output() && Wanted(response.output())) output->Write(response.output());
+      if (response.has_output()) Write(response.output(), output);
     });
   }
 
@@ -66,15 +85,14 @@ class LogsCommand : public Command {
     request.set_run(run_);
     if (rank_) request.set_rank(*rank_);
     if (attempt_) request.set_attempt(*attempt_);
-    return client->ReadLog(request, [&](const v1::LogPiece& piece) {
-      if (Wanted(piece)) output->Write(piece);
-    });
+    return client->ReadLog(request, [&](const v1::LogPiece& piece) { Write(piece, output); });
   }
 
   int64_t run_ = 0;
   bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
        no_label_ = false;
   std::optional<int32_t> rank_, attempt_;
+  bool any_ = false;  // something was printed
 };
 
 }  // namespace

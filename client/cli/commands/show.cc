@@ -29,7 +29,11 @@ class ShowCommand : public Command {
       return kExitOk;
     }
     if (env_ && !json_) {
-      session->out().Write(EnvironmentStory(detail));
+      const std::string story = EnvironmentStory(detail);
+      session->out().Write(story);
+      if (story.empty()) {
+        session->Notice(absl::StrCat("run ", run_, " has none: no node has prepared its ranks"));
+      }
       return kExitOk;
     }
     session->out().Write(
