@@ -14,6 +14,11 @@ inline bool IsOver(v1::RunState state) {
          state == v1::RUN_STATE_CANCELLED || state == v1::RUN_STATE_TIMED_OUT;
 }
 
+// An attempt of it is under way and runs, or it is over: it has a time that it took.
+inline bool HasRunTime(v1::RunState state) {
+  return state == v1::RUN_STATE_RUNNING || state == v1::RUN_STATE_STOPPING || IsOver(state);
+}
+
 // At least one rank was started, so that there may be output.
 inline bool AnyRankRan(const v1::RunDetail& detail) {
   return std::any_of(detail.ranks().begin(), detail.ranks().end(),

@@ -13,6 +13,7 @@
 #include "client/cli/run_tables.h"
 #include "client/cli/times.h"
 #include "client/cli/words.h"
+#include "client/run_state.h"
 #include "common/text.h"
 
 namespace hpc::client {
@@ -44,7 +45,7 @@ void AddState(const v1::RunDetail& detail, int64_t now_us, Record* record) {
   record->Time("submitted_at", "Submitted", run.submitted_at_us());
   record->Time("started_at", "Started", run.started_at_us());
   record->Time("ended_at", "Ended", run.ended_at_us());
-  if (run.started_at_us() != 0) {
+  if (run.started_at_us() != 0 && HasRunTime(run.state())) {
     record->Note("Took", Took(run.started_at_us(), run.ended_at_us(), now_us));
   }
   record->Integer("failures", "Failures", run.failures());

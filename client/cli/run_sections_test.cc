@@ -115,6 +115,15 @@ TEST(RunSectionsTest, EmptySectionsAreLeftOut) {
   }
 }
 
+TEST(RunSectionsTest, ARunThatWaitsAgainTakesNoTime) {
+  v1::RunDetail detail;
+  detail.mutable_run()->set_state(v1::RUN_STATE_QUEUED);
+  detail.mutable_run()->set_started_at_us(kNow - 8'000'000);
+  EXPECT_THAT(RunStory(detail, {.now_us = kNow}), Not(HasSubstr("Took")));
+  detail.mutable_run()->set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_THAT(RunStory(detail, {.now_us = kNow}), HasSubstr("Took       8 s\n"));
+}
+
 TEST(RunSectionsTest, VariablesAreListedWhenAskedFor) {
   EXPECT_THAT(RunStory(Failed(), {.now_us = kNow}), Not(HasSubstr("GLOO_SOCKET_IFNAME")));
   EXPECT_EQ(EnvironmentStory(Failed()),

@@ -31,6 +31,7 @@ class ReclaimTest(ClusterTest):
         self.assertEqual(self.cluster.node("pc2")["state"], "reclaimed")
         self.assertIn("game night", self.cluster.hpcctl("why", "pc2").stdout)
         self.assertTrue(any(e["kind"] == "node.returned" for e in self.cluster.events()))
+        self.assertIsNone(self.cluster.json("runs")[0]["took_us"], "it waits")
         shown = self.cluster.json("show", run)
         self.assertEqual(shown["attempts"][0]["outcome"], "reclaimed")
         self.assertEqual(shown["run"]["failures"], 0)

@@ -7,6 +7,7 @@
 #include "client/cli/listing.h"
 #include "client/cli/usage_error.h"
 #include "client/cli/words.h"
+#include "client/run_state.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -48,7 +49,7 @@ void AddRow(const v1::Run& run, Listing* listing) {
       .Items(run.nodes())
       .Integer(run.priority())
       .Time(run.submitted_at_us())
-      .Span(run.started_at_us(), run.ended_at_us())
+      .Span(HasRunTime(run.state()) ? run.started_at_us() : 0, run.ended_at_us())
       .Time(run.started_at_us())
       .Time(run.ended_at_us())
       .Integer(run.attempts())
@@ -68,6 +69,7 @@ void AddRow(const v1::Run& run, Listing* listing) {
 class RunsCommand : public Command {
  public:
   void Declare(Options* options) override {
+    options->Details("TOOK counts from the first start; a run that waits has none.");
     options->List("--state", "S,T", &states_,
                   "only in these states: queued, starting, running, stopping, succeeded, failed, "
                   "cancelled, timed-out");
