@@ -54,7 +54,10 @@ void LogShipper::OnReturned(AttemptRef ref) {
 }
 
 void LogShipper::OnConnected() {
-  for (auto& [id, stream] : streams_) stream.waiting = true;
+  for (auto& [id, stream] : streams_) {
+    stream.waiting = true;
+    stream.held_until = MonoTime::Infinite();
+  }
 }
 
 void LogShipper::OnAck(const LogAck& ack) {
@@ -71,17 +74,36 @@ void LogShipper::OnAck(const LogAck& ack) {
   in_flight_ += stream.sent - stream.acked;
 }
 
-void LogShipper::Pump() {
+void LogShipper::Pump(MonoTime now) {
   for (bool sent = true; sent && in_flight_ < kWindowBytes;) {
     sent = false;
     for (auto& [id, stream] : streams_) {
       if (in_flight_ >= kWindowBytes) break;
-      sent = SendPiece(id, &stream) || sent;
+      sent = SendPiece(now, id, &stream) || sent;
     }
   }
 }
 
-bool LogShipper::SendPiece(const StreamId& id, Stream* stream) {
+MonoTime LogShipper::NextDeadline(MonoTime now) const {
+  MonoTime next = MonoTime::Infinite();
+  for (const auto& [id, stream] : streams_) {
+    // What is due and not sent waits for something else: the window.
+    if (stream.held_until > now) next = std::min(next, stream.held_until);
+  }
+  return next;
+}
+
+size_t LogShipper::Sendable(MonoTime now, absl::string_view data, Stream* stream) {
+  const bool is_all = stream->sent + static_cast<int64_t>(data.size()) >= stream->size;
+  if (stream->ended && is_all) return data.size();
+  const size_t end = data.rfind('\n');
+  if (end != absl::string_view::npos) return end + 1;
+  if (static_cast<int64_t>(data.size()) >= kPieceBytes) return data.size();
+  if (stream->held_until == MonoTime::Infinite()) stream->held_until = now + kLinePatience;
+  return now < stream->held_until ? 0 : data.size();
+}
+
+bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
   if (stream->waiting || stream->end_said) return false;
   if (stream->sent >= stream->size) {
     if (!stream->ended) return false;
@@ -93,9 +115,8 @@ bool LogShipper::SendPiece(const StreamId& id, Stream* stream) {
   if (!stream->file.ok()) {
     if (auto file = OpenForeignFile(stream->path); file.ok()) stream->file = *std::move(file);
   }
-  LogData data{id, stream->sent, {}};
-  data.data.resize(static_cast<size_t>(std::min(kPieceBytes, stream->size - stream->sent)));
-  const ssize_t n = pread(stream->file.get(), data.data.data(), data.data.size(), stream->sent);
+  // More than was announced may be there: the end of the line.
+  const ssize_t n = pread(stream->file.get(), buffer_.data(), buffer_.size(), stream->sent);
   if (n <= 0) {
     LogWarning("output cannot be read back; the rest of it is lost",
                {{"file", stream->path},
@@ -105,10 +126,14 @@ bool LogShipper::SendPiece(const StreamId& id, Stream* stream) {
     stream->ended = true;
     return true;
   }
-  data.data.resize(static_cast<size_t>(n));
-  stream->sent += n;
-  in_flight_ += n;
-  send_(std::move(data));
+  stream->size = std::max<int64_t>(stream->size, stream->sent + n);
+  const size_t ready =
+      Sendable(now, absl::string_view(buffer_.data(), static_cast<size_t>(n)), stream);
+  if (ready == 0) return false;
+  send_(LogData{id, stream->sent, std::string(buffer_.data(), ready)});
+  stream->held_until = MonoTime::Infinite();
+  stream->sent += static_cast<int64_t>(ready);
+  in_flight_ += static_cast<int64_t>(ready);
   return true;
 }
 

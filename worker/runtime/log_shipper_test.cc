@@ -24,6 +24,7 @@ class LogShipperTest : public ::testing::Test {
     written_ += static_cast<int64_t>(text.size());
     shipper_.OnOutput(kRef, 0, false, written_, 0, false);
   }
+  void Pump() { shipper_.Pump(now_); }
   std::vector<LogData> Data() const {
     std::vector<LogData> data;
     for (const WorkerMessage& m : sent_) {
@@ -43,40 +44,117 @@ class LogShipperTest : public ::testing::Test {
   std::vector<WorkerMessage> sent_;
   LogShipper shipper_;
   int64_t written_ = 0;
+  MonoTime now_;
 };
 
 TEST_F(LogShipperTest, SendsWhatIsThereOnce) {
   Add();
   Write("one\n");
-  shipper_.Pump();
-  shipper_.Pump();
+  Pump();
+  Pump();
   ASSERT_THAT(Data(), SizeIs(1));
   EXPECT_EQ(Data()[0].stream, kOut);
   EXPECT_EQ(Data()[0].offset, 0);
   EXPECT_EQ(Data()[0].data, "one\n");
   Write("two\n");
-  shipper_.Pump();
+  Pump();
   EXPECT_EQ(Data()[1].offset, 4);
   EXPECT_EQ(Data()[1].data, "two\n");
 }
 
 TEST_F(LogShipperTest, CutsIntoPieces) {
   Add();
-  Write(std::string(LogShipper::kPieceBytes + 1, 'x'));
-  shipper_.Pump();
+  Write(std::string(LogShipper::kPieceBytes, 'x') + "\n");
+  Pump();
   ASSERT_THAT(Data(), SizeIs(2));
   EXPECT_EQ(Data()[0].data.size(), static_cast<size_t>(LogShipper::kPieceBytes));
   EXPECT_EQ(Data()[1].data.size(), 1u);
 }
 
+TEST_F(LogShipperTest, ALineIsSentWhole) {
+  Add();
+  Write("cwd");
+  Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  Write(" /tmp\nnext");
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].data, "cwd /tmp\n");
+}
+
+TEST_F(LogShipperTest, ALineWhoseEndIsThereIsNotPassedByTheOtherStream) {
+  Add();
+  Write("before");
+  Pump();
+  dir_.Append("rank-0.out", "\n");  // and not announced yet
+  dir_.Append("rank-0.err", "Traceback\n");
+  shipper_.OnOutput(kRef, 0, true, 10, 0, false);
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(2));
+  EXPECT_EQ(Data()[0].data, "before\n");
+  EXPECT_EQ(Data()[1].data, "Traceback\n");
+}
+
+TEST_F(LogShipperTest, AnUnfinishedLineIsSentAfterAMoment) {
+  Add();
+  Write("Password: ");
+  Pump();
+  EXPECT_EQ(shipper_.NextDeadline(now_), now_ + LogShipper::kLinePatience);
+  now_ = now_ + LogShipper::kLinePatience - absl::Milliseconds(1);
+  Write("please");
+  Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  now_ = now_ + absl::Milliseconds(1);
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].data, "Password: please");
+  EXPECT_EQ(shipper_.NextDeadline(now_), MonoTime::Infinite());
+}
+
+TEST_F(LogShipperTest, NobodyIsWokenForALineThatWaitsForTheWindow) {
+  Add();
+  Write("hel");
+  Pump();
+  dir_.Append("rank-0.err", std::string(LogShipper::kWindowBytes, 'x'));
+  shipper_.OnOutput(kRef, 0, true, LogShipper::kWindowBytes, 0, false);
+  Pump();
+  now_ = now_ + LogShipper::kLinePatience;
+  sent_.clear();
+  Pump();
+  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_EQ(shipper_.NextDeadline(now_), MonoTime::Infinite());
+}
+
+TEST_F(LogShipperTest, AStreamsEndDoesNotWaitForALinesEnd) {
+  Add();
+  Write("no newline");
+  Pump();
+  shipper_.OnOutput(kRef, 0, false, 10, 0, true);
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].data, "no newline");
+  EXPECT_THAT(Ends(), SizeIs(1));
+}
+
+TEST_F(LogShipperTest, AfterAReconnectALineIsHeldAnew) {
+  Add();
+  Write("one\ntw");
+  Pump();
+  shipper_.OnConnected();
+  EXPECT_EQ(shipper_.NextDeadline(now_), MonoTime::Infinite());
+  shipper_.OnAck({kOut, 4});
+  Pump();
+  EXPECT_EQ(shipper_.NextDeadline(now_), now_ + LogShipper::kLinePatience);
+}
+
 TEST_F(LogShipperTest, WaitsWhenTheWindowIsFull) {
   Add();
   Write(std::string(LogShipper::kWindowBytes + 5 * LogShipper::kPieceBytes, 'x'));
-  shipper_.Pump();
+  Pump();
   ASSERT_THAT(Data(), SizeIs(LogShipper::kWindowBytes / LogShipper::kPieceBytes));
   shipper_.OnAck({kOut, 2 * LogShipper::kPieceBytes});
   sent_.clear();
-  shipper_.Pump();
+  Pump();
   EXPECT_THAT(Data(), SizeIs(2));
 }
 
@@ -85,7 +163,7 @@ TEST_F(LogShipperTest, OneLoudStreamDoesNotSilenceTheOthers) {
   Write(std::string(2 * LogShipper::kWindowBytes, 'x'));
   dir_.Append("rank-0.err", "help\n");
   shipper_.OnOutput(kRef, 0, true, 5, 0, false);
-  shipper_.Pump();
+  Pump();
   bool heard = false;
   for (const LogData& data : Data()) heard = heard || data.stream.is_stderr;
   EXPECT_TRUE(heard);
@@ -95,8 +173,8 @@ TEST_F(LogShipperTest, SaysTheEndOnceBehindTheLastByte) {
   Add();
   Write("one\n");
   shipper_.OnOutput(kRef, 0, false, 4, 7, true);
-  shipper_.Pump();
-  shipper_.Pump();
+  Pump();
+  Pump();
   ASSERT_THAT(Ends(), SizeIs(1));
   EXPECT_EQ(Ends()[0].stream, kOut);
   EXPECT_EQ(Ends()[0].cut_bytes, 7);
@@ -106,10 +184,10 @@ TEST_F(LogShipperTest, SaysTheEndOnceBehindTheLastByte) {
 TEST_F(LogShipperTest, WhatTheCoordinatorMayKnowWaitsForItsWord) {
   Add(/*known=*/true);
   Write("one\ntwo\n");
-  shipper_.Pump();
+  Pump();
   EXPECT_THAT(sent_, IsEmpty());
   shipper_.OnAck({kOut, 4});
-  shipper_.Pump();
+  Pump();
   ASSERT_THAT(Data(), SizeIs(1));
   EXPECT_EQ(Data()[0].offset, 4);
   EXPECT_EQ(Data()[0].data, "two\n");
@@ -119,13 +197,13 @@ TEST_F(LogShipperTest, AfterAReconnectGoesOnWhereItIsTold) {
   Add();
   Write("one\ntwo\n");
   shipper_.OnOutput(kRef, 0, false, 8, 0, true);
-  shipper_.Pump();
+  Pump();
   sent_.clear();
   shipper_.OnConnected();
-  shipper_.Pump();
+  Pump();
   EXPECT_THAT(sent_, IsEmpty());
   shipper_.OnAck({kOut, 0});
-  shipper_.Pump();
+  Pump();
   EXPECT_EQ(Data()[0].data, "one\ntwo\n");
   EXPECT_THAT(Ends(), SizeIs(1));
 }
@@ -134,7 +212,7 @@ TEST_F(LogShipperTest, IsDoneWhenAllIsAcknowledged) {
   Add();
   Write("one\n");
   shipper_.OnReturned(kRef);
-  shipper_.Pump();
+  Pump();
   EXPECT_FALSE(shipper_.Done(kRef));
   shipper_.OnAck({kOut, 3});
   EXPECT_FALSE(shipper_.Done(kRef));
@@ -147,19 +225,19 @@ TEST_F(LogShipperTest, WhatWasNotAnnouncedIsFoundWhenAllHaveGone) {
   Add();
   dir_.Append("rank-0.out", "never announced");
   shipper_.OnReturned(kRef);
-  shipper_.Pump();
+  Pump();
   EXPECT_EQ(Data()[0].data, "never announced");
 }
 
 TEST_F(LogShipperTest, WhatIsRemovedFreesTheWindow) {
   Add();
   Write(std::string(LogShipper::kWindowBytes, 'x'));
-  shipper_.Pump();
+  Pump();
   shipper_.Remove(kRef);
   sent_.clear();
   shipper_.Add({13, 1}, dir_.path(), {0}, false);
   shipper_.OnOutput({13, 1}, 0, false, 10, 0, false);
-  shipper_.Pump();
+  Pump();
   EXPECT_THAT(Data(), SizeIs(1));
 }
 
@@ -167,7 +245,7 @@ TEST_F(LogShipperTest, AFileThatVanishedEndsItsStream) {
   Add();
   shipper_.OnOutput(kRef, 0, false, 10, 0, false);
   shipper_.OnOutput(kRef, 0, true, 0, 0, true);
-  shipper_.Pump();
+  Pump();
   EXPECT_THAT(Data(), IsEmpty());
   EXPECT_THAT(Ends(), SizeIs(2));
 }

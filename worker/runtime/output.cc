@@ -10,7 +10,10 @@ Output::Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
                std::function<void(AttemptRef)> on_droppable)
     : loop_(loop), logs_(send), metrics_(send), on_droppable_(std::move(on_droppable)) {}
 
-Output::~Output() { loop_->Cancel(timer_); }
+Output::~Output() {
+  loop_->Cancel(timer_);
+  loop_->Cancel(line_timer_);
+}
 
 void Output::Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
                  const std::vector<int32_t>& ranks, bool known) {
@@ -82,8 +85,16 @@ void Output::PumpMetrics(absl::Time now) {
 }
 
 void Output::Pump() {
-  if (connected_) logs_.Pump();
+  if (connected_) PumpLogs(loop_->clock().Get().mono);
   DropDone();
+}
+
+void Output::PumpLogs(MonoTime now) {
+  logs_.Pump(now);
+  loop_->Cancel(line_timer_);
+  const MonoTime due = logs_.NextDeadline(now);
+  // The round that it begins sends the line.
+  line_timer_ = due == MonoTime::Infinite() ? 0 : loop_->At(due, [] {});
 }
 
 void Output::DropDone() {

@@ -56,6 +56,7 @@ class Output {
   void PollSoon();
   void Poll();
   void PumpMetrics(absl::Time now);
+  void PumpLogs(MonoTime now);
   void DropDone();
 
   EventLoop* const loop_;
@@ -66,6 +67,7 @@ class Output {
   std::map<AttemptRef, Drop> drops_;
   bool connected_ = false;
   EventLoop::TimerId timer_ = 0;
+  EventLoop::TimerId line_timer_ = 0;  // for a line that is held back
 };
 
 }  // namespace hpc::worker

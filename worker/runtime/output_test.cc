@@ -69,6 +69,14 @@ TEST_F(OutputTest, LooksForMetricsFourTimesASecond) {
   EXPECT_EQ(Count(true), 1);
 }
 
+TEST_F(OutputTest, APromptIsSeenWithoutTheEndOfItsLine) {
+  WriteOutput("Password: ");
+  Advance(absl::ZeroDuration());
+  EXPECT_EQ(Count(false), 0);
+  Advance(LogShipper::kLinePatience);
+  EXPECT_EQ(Count(false), 1);
+}
+
 TEST_F(OutputTest, SendsNothingWhileDisconnected) {
   output_.OnDisconnected();
   WriteOutput("one\n");
