@@ -34,8 +34,10 @@ std::string LineLabeller::Add(const StreamId& stream, absl::string_view label,
       continue;
     }
     const bool is_return = data[0] == '\r';
-    end_line();
     data.remove_prefix(1);
+    // Many progress bars begin with it: nothing has ended there.
+    if (is_return && partial.text.empty()) continue;
+    end_line();
     if (is_return && data.empty()) partial.after_return = true;
     if (is_return && !data.empty() && data[0] == '\n') data.remove_prefix(1);
   }

@@ -24,9 +24,10 @@ struct StreamId {
 class LineLabeller {
  public:
   // The complete lines that `data` ends or holds, each behind `label`; an unfinished one is kept.
-  // A line ends with "\n", "\r\n" or "\r" (a progress bar's next state becomes the next line) and
-  // is written with "\n". A line of more than 64 KiB is written in several. With an empty label
-  // nothing is added or changed: the bytes only wait for the end of their line.
+  // A line ends with "\n", "\r\n" or "\r" (a progress bar's next state becomes the next line; a
+  // "\r" alone is no line) and is written with "\n". A line of more than 64 KiB is written in
+  // several. With an empty label nothing is added or changed: the bytes only wait for the end of
+  // their line.
   std::string Add(const StreamId& stream, absl::string_view label, absl::string_view data);
 
   // What is unfinished, one stream after another: `write` gets each, as a whole line if labelled.

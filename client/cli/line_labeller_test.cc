@@ -46,6 +46,13 @@ TEST(LineLabellerTest, AProgressBarMovesOnLineByLine) {
   EXPECT_EQ(lines.Add(kErr0, "[0] ", " 10%\r 20%\r"), "[0]  10%\n[0]  20%\n");
 }
 
+TEST(LineLabellerTest, AProgressBarThatBeginsWithAReturnHasNoEmptyLine) {
+  LineLabeller lines;
+  EXPECT_EQ(lines.Add(kErr0, "[0] ", "\r 10%"), "");
+  EXPECT_EQ(lines.Add(kErr0, "[0] ", "\r 20%\r"), "[0]  10%\n[0]  20%\n");
+  EXPECT_EQ(lines.Add(kErr0, "[0] ", "\r\r 30%\n"), "[0]  30%\n");
+}
+
 TEST(LineLabellerTest, AnEndlessLineIsWrittenInPieces) {
   LineLabeller lines;
   const std::string out = lines.Add(kOut0, ">", std::string((64 << 10) + 5, 'x'));
