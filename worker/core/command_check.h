@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,21 @@ namespace hpc::worker {
 
 // kHidden: a folder on the way to it may not be entered.
 enum class FileKind { kMissing, kHidden, kDirectory, kNotExecutable, kExecutable };
-using FileLook = std::function<FileKind(const std::string& path)>;
+struct FileFacts {
+  FileKind kind = FileKind::kMissing;
+  // Of an executable, its first kHeadBytes; unset if they cannot be read.
+  std::optional<std::string> head;
+};
+// As much of a file as the kernel looks at to find its interpreter.
+constexpr size_t kHeadBytes = 256;
+using FileLook = std::function<FileFacts(const std::string& path)>;
 
 // The file that execve is given for `command`: itself (below `workdir` if relative) when it has a
 // slash, else the first match in `path` (colons apart; an empty entry is `workdir`).
-// NotFound: no such file. PermissionDenied: not executable, hidden, or a folder. The messages begin
-// with the node and name what was asked and where it was looked for, and `account`, which the
-// command is to run as, unless it is "".
+// NotFound: no such file. PermissionDenied: not executable, hidden, a folder, or a text that the
+// kernel cannot execute: without a "#!" line, or with one that it cannot follow. The messages begin
+// with the node, name what was asked and `account`, which the command is to run as, unless it is
+// "", and say what to do.
 absl::StatusOr<std::string> ResolveCommand(const std::string& node, const std::string& account,
                                            const std::string& command, const std::string& workdir,
                                            const std::string& path, const FileLook& look);

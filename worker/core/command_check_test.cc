@@ -14,19 +14,36 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-FileKind Look(const std::string& path) {
-  static const std::map<std::string, FileKind> kFiles = {
-      {"/usr/bin/python3", FileKind::kExecutable},
-      {"/work/train.sh", FileKind::kExecutable},
-      {"/work/./train.sh", FileKind::kExecutable},
-      {"/work/./train.py", FileKind::kNotExecutable},
-      {"/opt/bin/python3", FileKind::kNotExecutable},
-      {"/work/data", FileKind::kDirectory},
-      {"/usr/bin/data", FileKind::kDirectory},
-      {"/root/bin/python3", FileKind::kHidden},
+const std::string kProgram(
+    "\x7f"
+    "ELF\x02\x01\0",
+    7);
+
+FileFacts Look(const std::string& path) {
+  static const std::map<std::string, FileFacts> kFiles = {
+      {"/usr/bin/python3", {FileKind::kExecutable, kProgram}},
+      {"/bin/sh", {FileKind::kExecutable, std::nullopt}},  // may not be read
+      {"/work/train.sh", {FileKind::kExecutable, "#!/bin/sh\necho\n"}},
+      {"/work/../work/train.sh", {FileKind::kExecutable, "#!/bin/sh\necho\n"}},
+      {"/work/spaced.py", {FileKind::kExecutable, "#! \t/usr/bin/python3 -u\n"}},
+      {"/work/relative.py", {FileKind::kExecutable, "#!./own-python"}},
+      {"/work/own-python", {FileKind::kExecutable, kProgram}},
+      {"/work/bare.py", {FileKind::kExecutable, "import torch\n"}},
+      {"/work/bare.sh", {FileKind::kExecutable, "echo\n"}},
+      {"/work/empty", {FileKind::kExecutable, ""}},
+      {"/work/nobody", {FileKind::kExecutable, "#!\n"}},
+      {"/work/windows.sh", {FileKind::kExecutable, "#!/bin/sh\r\necho\r\n"}},
+      {"/work/windows.py", {FileKind::kExecutable, "#!/usr/bin/env python3\r\nprint()\r\n"}},
+      {"/work/lost.py", {FileKind::kExecutable, "#!/opt/gone/python\n"}},
+      {"/work/odd.py", {FileKind::kExecutable, "#!/opt/bin/python3\n"}},
+      {"/work/train.py", {FileKind::kNotExecutable, {}}},
+      {"/opt/bin/python3", {FileKind::kNotExecutable, {}}},
+      {"/work/data", {FileKind::kDirectory, {}}},
+      {"/usr/bin/data", {FileKind::kDirectory, {}}},
+      {"/root/bin/python3", {FileKind::kHidden, {}}},
   };
   const auto it = kFiles.find(path);
-  return it == kFiles.end() ? FileKind::kMissing : it->second;
+  return it == kFiles.end() ? FileFacts{} : it->second;
 }
 
 absl::StatusOr<std::string> Resolve(const std::string& command, const std::string& path) {
@@ -42,8 +59,9 @@ TEST(CommandCheckTest, SkipsWhatCannotBeExecutedLikeAShellDoes) {
 }
 
 TEST(CommandCheckTest, ANameWithASlashIsRelativeToTheWorkingDirectory) {
-  EXPECT_EQ(*Resolve("./train.sh", ""), "/work/./train.sh");
-  EXPECT_EQ(*Resolve("/work/train.sh", ""), "/work/train.sh");
+  EXPECT_EQ(*Resolve("./train.sh", ""), "/work/train.sh");
+  EXPECT_EQ(*Resolve("../work//train.sh", ""), "/work/../work/train.sh");
+  EXPECT_EQ(*Resolve("/work/./train.sh", ""), "/work/train.sh");
 }
 
 TEST(CommandCheckTest, AnEmptyEntryOfPathIsTheWorkingDirectory) {
@@ -52,17 +70,16 @@ TEST(CommandCheckTest, AnEmptyEntryOfPathIsTheWorkingDirectory) {
 
 TEST(CommandCheckTest, NamesTheNodeTheCommandAndWhereItLooked) {
   EXPECT_THAT(Resolve("pyhton", "/bin:/usr/bin"),
-              StatusIs(absl::StatusCode::kNotFound,
-                       "pc2: command 'pyhton' was not found in PATH /bin:/usr/bin"));
-  EXPECT_THAT(Resolve("./missing", ""), StatusIs(absl::StatusCode::kNotFound,
-                                                 "pc2: command '/work/./missing' does not exist"));
+              StatusIs(absl::StatusCode::kNotFound, "pc2: command 'pyhton' was not found in PATH"));
+  EXPECT_THAT(Resolve("./missing", ""),
+              StatusIs(absl::StatusCode::kNotFound, "pc2: command '/work/missing' does not exist"));
   EXPECT_THAT(Resolve("", "/bin"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("empty")));
 }
 
 TEST(CommandCheckTest, SaysWhyAFileCannotBeExecuted) {
   EXPECT_THAT(Resolve("./train.py", ""),
               StatusIs(absl::StatusCode::kPermissionDenied,
-                       AllOf(HasSubstr("/work/./train.py"), HasSubstr("not executable"))));
+                       AllOf(HasSubstr("/work/train.py"), HasSubstr("not executable"))));
   EXPECT_THAT(Resolve("/work/data", ""),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("is a folder")));
   EXPECT_THAT(Resolve("python3", "/opt/bin"),
@@ -80,6 +97,53 @@ TEST(CommandCheckTest, SaysWhichAccountMayNot) {
                        HasSubstr("/root/bin may not be entered by the account hpc")));
   EXPECT_EQ(*Resolve("python3", "/root/bin:/usr/bin"), "/usr/bin/python3");
   EXPECT_EQ(ByAccount(""), "");
+}
+
+TEST(CommandCheckTest, FollowsTheInterpreterThatAScriptNames) {
+  EXPECT_OK(Resolve("./spaced.py", ""));
+  EXPECT_OK(Resolve("./relative.py", ""));
+}
+
+TEST(CommandCheckTest, SaysWhyTheKernelWouldNotExecuteAText) {
+  const std::vector<std::pair<const char*, const char*>> refused = {
+      {"bare.py",
+       "pc2: '/work/bare.py' has no #! line that names its interpreter: put python in front"},
+      {"bare.sh", "put bash in front"},
+      {"empty", "has no #! line"},
+      {"nobody", "names no interpreter in its #! line: put its interpreter in front"},
+      {"windows.sh",
+       "has Windows line ends, so that '/bin/sh\\r' of its #! line is not found: "
+       "sed -i 's/\\r$//' it"},
+      {"windows.py", "'/usr/bin/env python3\\r' of its #! line"},
+      {"lost.py",
+       "wants the interpreter '/opt/gone/python', which does not exist there: name "
+       "another in its #! line, or put python in front"},
+      {"odd.py", "'/opt/bin/python3', which is not executable"},
+  };
+  for (const auto& [file, words] : refused) {
+    EXPECT_THAT(Resolve(std::string("./") + file, ""),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(words)));
+  }
+  EXPECT_THAT(Resolve("bare.py", "/work"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("/work/bare.py")));
+}
+
+TEST(CommandCheckTest, SaysHowAScriptOfTheWorkingDirectoryIsNamed) {
+  EXPECT_THAT(Resolve("train.py", "/bin"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       "pc2: command 'train.py' was not found in PATH: it is in the working "
+                       "directory: python train.py or ./train.py"));
+  EXPECT_THAT(Resolve("train.sh", "/bin"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory: ./train.sh")));
+}
+
+TEST(CommandCheckTest, AWholeCommandLineInQuotesIsNoCommand) {
+  EXPECT_THAT(Resolve("python3 train.py", "/usr/bin"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("was not found in PATH: leave out the quotes around it (hpcctl "
+                                 "run -- python3 train.py)")));
+  EXPECT_THAT(Resolve("./train.sh --lr 1", ""),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("leave out the quotes")));
 }
 
 TEST(CommandCheckTest, AFolderInPathIsNoProgram) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/text.h"
+#include "common/unique_fd.h"
 #include "worker/core/command_check.h"
 #include "worker/runtime/attempt_files.h"
 
@@ -29,14 +31,19 @@ bool MayExecute(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
 }
 
-FileKind LookAtFile(const std::string& path) {
+FileFacts LookAtFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
-    return errno == EACCES ? FileKind::kHidden : FileKind::kMissing;
+    return {errno == EACCES ? FileKind::kHidden : FileKind::kMissing, {}};
   }
-  if (S_ISDIR(info.st_mode)) return FileKind::kDirectory;
-  const bool executable = S_ISREG(info.st_mode) && MayExecute(path);
-  return executable ? FileKind::kExecutable : FileKind::kNotExecutable;
+  if (S_ISDIR(info.st_mode)) return {FileKind::kDirectory, {}};
+  if (!S_ISREG(info.st_mode) || !MayExecute(path)) return {FileKind::kNotExecutable, {}};
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string head(kHeadBytes, '\0');
+  const ssize_t n = fd.ok() ? read(fd.get(), head.data(), head.size()) : -1;
+  if (n < 0) return {FileKind::kExecutable, {}};
+  head.resize(static_cast<size_t>(n));
+  return {FileKind::kExecutable, std::move(head)};
 }
 
 // A refusal like any other: only of the command itself is said whether it is missing or closed.
