@@ -16,10 +16,8 @@ std::string Value(const Environment& environment, const char* name) {
 }
 
 std::string StateDirOf(uid_t user, const Environment& environment) {
-  const std::string home = Value(environment, "HOME");
-  std::string base = Value(environment, "XDG_STATE_HOME");
-  if (base.empty() && !home.empty()) base = absl::StrCat(home, "/.local/state");
-  return user == kRoot || base.empty() ? kSystemStateDir : absl::StrCat(base, "/hpc/coordinator");
+  const std::string own = UserStateDir("coordinator", environment);
+  return user == kRoot || own.empty() ? kSystemStateDir : own;
 }
 
 std::string SocketBelow(const std::string& runtime_dir) {

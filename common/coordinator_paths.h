@@ -5,14 +5,12 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
-namespace hpc {
+#include "common/user_state.h"
 
-// Reads one environment variable; nullptr when it is not set.
-using Environment = std::function<const char*(const char* name)>;
+namespace hpc {
 
 struct CoordinatorPaths {
   std::string state_dir, socket;

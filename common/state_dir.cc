@@ -88,7 +88,7 @@ absl::Status Unusable(const std::string& path, const absl::Status& status) {
       status.code(),
       absl::StrCat("state directory ", path, " cannot be used (", status.message(), "): ",
                    full ? "free space on its file system"
-                        : "check its owner, mode and mount, or give another directory"));
+                        : "check its owner, mode and mount, or give another with --state-dir"));
 }
 
 }  // namespace

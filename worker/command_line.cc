@@ -198,14 +198,15 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
 
 }  // namespace
 
-absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
+                                             const std::vector<std::string>& state_dirs) {
   CommandLine out;
   Typed typed;
   CLI::App app("Offers this PC to an hpcctl cluster, and gives it back to its owner.",
                "hpc-worker");
   app.set_version_flag("--version", Version());
   app.add_option("--state-dir", out.state_dir,
-                 "Where the worker keeps its files (default: /var/lib/hpc-worker)")
+                 absl::StrCat("Where the worker keeps its files (default: ", state_dirs[0], ")"))
       ->envname("HPC_WORKER_STATE_DIR");
   AddDaemonOptions(&app, &out, &typed);
   AddJoin(&app, &out);
@@ -218,9 +219,13 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
     return absl::CancelledError(absl::StrCat("hpc-worker ", Version()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return absl::CancelledError(chosen.empty() ? app.help() : chosen[0]->help());
+    return absl::CancelledError(chosen.empty() ? app.help() : chosen[0]->help(app.get_name()));
   } catch (const CLI::ParseError& error) {
     return Explain(error, argc, argv);
+  }
+  if (out.state_dir.empty()) {
+    out.state_dir = state_dirs[0];
+    out.more_state_dirs.assign(state_dirs.begin() + 1, state_dirs.end());
   }
   HPC_RETURN_IF_ERROR(out.command == CommandLine::Command::kDaemon ? FinishDaemon(typed, &out)
                                                                    : FinishOwner(typed, &out));

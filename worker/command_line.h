@@ -17,7 +17,7 @@ namespace hpc::worker {
 struct CommandLine {
   enum class Command { kDaemon, kJoin, kReclaim, kLend, kStatus };
   Command command = Command::kDaemon;
-  std::string state_dir = "/var/lib/hpc-worker";
+  std::string state_dir;
 
   // ---- the daemon
   std::optional<Endpoint> coordinator;  // unset: where the membership says
@@ -39,15 +39,18 @@ struct CommandLine {
   std::string token;
 
   // ---- the owner's commands
+  std::vector<std::string> more_state_dirs;   // where they look for a worker next
   std::optional<absl::Duration> reclaim_for;  // unset: until lent
   std::optional<absl::Duration> grace;
   std::string reason;
   bool json = false;
 };
 
+// `state_dirs`: the state directory where none is said, and where else the owner's commands look.
 // InvalidArgument: says what was meant or what to do. Cancelled: help or version was asked for and
 // is the message.
-absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
+                                             const std::vector<std::string>& state_dirs);
 
 }  // namespace hpc::worker
 

@@ -15,13 +15,15 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 using testing::StatusIs;
 using Command = CommandLine::Command;
 
 absl::StatusOr<CommandLine> Parse(std::vector<const char*> words) {
   words.insert(words.begin(), "hpc-worker");
-  return ParseCommandLine(static_cast<int>(words.size()), words.data());
+  return ParseCommandLine(static_cast<int>(words.size()), words.data(),
+                          {"/home/ada/.local/state/hpc/worker", "/var/lib/hpc-worker"});
 }
 
 // A daemon's command line that is complete but for `more`.
@@ -173,13 +175,24 @@ TEST(CommandLineTest, OwnersCommandsNeedNoCoordinator) {
 TEST(CommandLineTest, TheStateDirectoryMayStandBehindTheCommand) {
   EXPECT_EQ(Parse({"lend", "--state-dir", "/x"})->state_dir, "/x");
   EXPECT_EQ(Parse({"--state-dir", "/x", "lend"})->state_dir, "/x");
+  EXPECT_THAT(Parse({"--state-dir", "/x", "lend"})->more_state_dirs, IsEmpty());
+}
+
+TEST(CommandLineTest, WithoutAStateDirectoryItIsTheUsersAndItsOwnerAsksRootsAsWell) {
+  EXPECT_EQ(ParseDaemon({})->state_dir, "/home/ada/.local/state/hpc/worker");
+  EXPECT_EQ(Parse({"lend"})->state_dir, "/home/ada/.local/state/hpc/worker");
+  EXPECT_THAT(Parse({"lend"})->more_state_dirs, ElementsAre("/var/lib/hpc-worker"));
+  EXPECT_THAT(Parse({"--help"}), StatusIs(absl::StatusCode::kCancelled,
+                                          HasSubstr("default: /home/ada/.local/state/hpc/worker")));
 }
 
 TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
   EXPECT_THAT(Parse({"--help"}), StatusIs(absl::StatusCode::kCancelled,
                                           AllOf(HasSubstr("--coordinator"), HasSubstr("reclaim"))));
-  EXPECT_THAT(Parse({"reclaim", "--help"}),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("--grace")));
+  EXPECT_THAT(
+      Parse({"reclaim", "--help"}),
+      StatusIs(absl::StatusCode::kCancelled,
+               AllOf(HasSubstr("Usage: hpc-worker reclaim [OPTIONS]"), HasSubstr("--grace"))));
   EXPECT_THAT(Parse({"--version"}),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("hpc-worker ")));
 }

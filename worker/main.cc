@@ -1,5 +1,8 @@
 // hpc-worker: the daemon of a PC, how the PC joins a cluster, and its owner's commands to it.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "common/clock.h"
@@ -8,10 +11,12 @@
 #include "worker/daemon.h"
 #include "worker/join_command.h"
 #include "worker/owner_command.h"
+#include "worker/state_dirs.h"
 
 int main(int argc, char** argv) {
   using hpc::worker::CommandLine;
-  const auto command = hpc::worker::ParseCommandLine(argc, argv);
+  const auto command =
+      hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {
     std::printf("%s\n", std::string(command.status().message()).c_str());
     return 0;

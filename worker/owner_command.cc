@@ -72,6 +72,18 @@ std::string Describe(const json& answer) {
   return out;
 }
 
+// Of the first worker that runs; the error is of the likeliest place.
+absl::StatusOr<std::string> Ask(const CommandLine& command) {
+  const std::string request = MakeRequest(command);
+  const absl::StatusOr<std::string> first = AskWorker(command.state_dir, request);
+  if (!absl::IsNotFound(first.status())) return first;
+  for (const std::string& state_dir : command.more_state_dirs) {
+    const absl::StatusOr<std::string> answer = AskWorker(state_dir, request);
+    if (!absl::IsNotFound(answer.status())) return answer;
+  }
+  return first;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> DescribeAnswer(absl::string_view answer) {
@@ -88,8 +100,7 @@ absl::StatusOr<std::string> DescribeAnswer(absl::string_view answer) {
 }
 
 absl::StatusOr<std::string> RunOwnerCommand(const CommandLine& command) {
-  HPC_ASSIGN_OR_RETURN(const std::string answer,
-                       AskWorker(command.state_dir, MakeRequest(command)));
+  HPC_ASSIGN_OR_RETURN(const std::string answer, Ask(command));
   if (command.json) return answer + "\n";
   return DescribeAnswer(answer);
 }

@@ -1,0 +1,21 @@
+// Where a worker keeps its state unless told otherwise, and where the PC's owner looks for it: one
+// rule for both. Pure.
+#ifndef HPC_WORKER_STATE_DIRS_H_
+#define HPC_WORKER_STATE_DIRS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/user_state.h"
+
+namespace hpc::worker {
+
+// Where `user` finds a worker, the likeliest first: the user's own in UserStateDir, then root's in
+// /var/lib/hpc-worker. The first is where a worker that `user` starts keeps its state.
+std::vector<std::string> DefaultStateDirs(uid_t user, const Environment& environment);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_STATE_DIRS_H_
