@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/failure_hint.h"
 #include "client/cli/listing.h"
 #include "client/cli/words.h"
 #include "client/run_state.h"
@@ -59,6 +60,8 @@ void Follower::ShowProgress(const v1::RunUpdate& update) {
 void ReportOutcome(Session* session, const v1::Run& run, bool ran) {
   std::string text = absl::StrCat("run ", run.id(), " ", Word(run.state()));
   if (!run.reason().empty()) absl::StrAppend(&text, ": ", OneLine(run.reason()));
+  const std::string hint = FailureHint(run, session->environment());
+  if (!hint.empty()) absl::StrAppend(&text, "\n  ", hint);
   absl::StrAppend(&text, "\n  hpcctl why ", run.id(), "    the decisions that led there",
                   ran ? absl::StrCat("\n  hpcctl logs ", run.id(), "   its output") : "");
   session->Notice(text);

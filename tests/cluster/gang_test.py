@@ -90,6 +90,26 @@ class GangTest(ClusterTest):
         self.assertEqual(done.returncode, 126, done.stderr)
         self.assertIn(str(path), done.stderr)
 
+    def test_a_script_that_cannot_be_executed_starts_nothing_and_is_named(self):
+        for text, says in (("print(1)\n", "no #! line"),
+                           ("#!/bin/sh\r\necho\r\n", "Windows line ends"),
+                           ("#!/opt/gone/python\n", "'/opt/gone/python', which does not exist")):
+            script = self.cluster.script("script.py", text)
+            done = self.cluster.hpcctl("run", "--", "./script.py", check=False)
+            self.assertEqual(done.returncode, 126, done.stderr)
+            self.assertIn(f"'{script}'", done.stderr)
+            self.assertIn(says, done.stderr)
+
+    def test_a_failure_that_an_option_mends_names_the_option(self):
+        script = self.cluster.script("old.py", (
+            "import argparse\n"
+            "parser = argparse.ArgumentParser()\n"
+            "parser.add_argument('--local_rank', required=True)\n"
+            "parser.parse_args()\n"))
+        done = self.cluster.hpcctl("run", "--", "python3", script, check=False)
+        self.assertIn("--legacy-local-rank=underscore", done.stderr)
+        self.cluster.hpcctl("run", "--legacy-local-rank=underscore", "--", "python3", script)
+
     def test_a_working_directory_that_is_missing_is_named(self):
         done = self.cluster.hpcctl("run", "--workdir", "/nowhere/at/all", "--", "true", check=False)
         self.assertNotEqual(done.returncode, 0)
