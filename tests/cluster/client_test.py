@@ -229,10 +229,11 @@ class MoveTest(unittest.TestCase):
         self.cluster.hpcctl("reclaim", "pc2", "--reason", "gaming")
         self.assertEqual(client.wait(30), 0, client.output())
         lines = [l for l in client.output().splitlines() if l.startswith("hpcctl:")]
-        self.assertEqual(len(lines), 1, client.output())
+        self.assertEqual(len(lines), 2, client.output())
+        self.assertEqual(lines[0], "hpcctl: run 1")
         for words in ("run 1: attempt 1 ended: pc2 was reclaimed", "gaming",
                       "attempt 2 starts on pc1 and pc3"):
-            self.assertIn(words, lines[0])
+            self.assertIn(words, lines[1])
 
     def test_our_own_lines_begin_where_a_ranks_line_ends(self):
         client = self.cluster.start("run", "--nodelist", "pc1,pc2", "--", "sh", "-c",

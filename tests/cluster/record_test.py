@@ -6,6 +6,7 @@ import time
 import unittest
 
 from harness.cluster import BIN, ClusterTest
+from harness.process import eventually
 
 
 class RecordTest(ClusterTest):
@@ -162,7 +163,23 @@ class RecordTest(ClusterTest):
             [str(BIN / "hpcctl"), "run", "--no-label", "--", "python3", str(script)],
             capture_output=True, env=self.cluster.env, timeout=60, cwd=self.cluster.dir)
         self.assertEqual(done.stdout, bytes(range(256)) * 4000)
-        self.assertEqual(done.stderr, b"to stderr\n")
+        self.assertRegex(done.stderr, rb"^hpcctl: run \d+\nto stderr\n$")
+
+    def test_a_line_that_is_written_in_parts_is_shown_whole(self):
+        script = self.cluster.script("parts.py", (
+            "import os\n"
+            "print('cwd', os.getcwd(), 'attempt', os.environ['HPC_ATTEMPT'])\n"
+            "raise SystemExit(os.environ['HPC_ATTEMPT'] == '1')\n"))
+        client = self.cluster.start("run", "--max-restarts", 1, "--", "python3", script)
+        self.assertEqual(client.wait(30), 0)
+        lines = client.output().splitlines()
+        for attempt in (1, 2):
+            self.assertIn(f"cwd {self.cluster.dir} attempt {attempt}", lines)
+
+    def test_a_prompt_is_shown_before_its_line_ends(self):
+        client = self.cluster.start("run", "--", "sh", "-c", "printf 'ready? '; sleep 600")
+        eventually(lambda: "ready? " in client.output(), "the prompt is shown", 10)
+        client.terminate()
 
     def test_logs_can_be_read_again_by_rank(self):
         self.cluster.hpcctl("run", "-N", 2, "--", "sh", "-c", "echo out $RANK; echo err $RANK >&2")

@@ -52,6 +52,8 @@ class RunCommand : public Command {
     if (absl::IsCancelled(id.status())) return LeftWhileSubmitting(session);
     HPC_RETURN_IF_ERROR(id.status());
     interrupts.SetRun(*id);
+    // Also after a success somebody may want to look at it again.
+    session->Notice(absl::StrCat("run ", *id));
     Follower follower(session, *id, LabellingAsked());
     const absl::StatusOr<int> code_of_run = follower.FollowToEnd(client);
     if (absl::IsCancelled(code_of_run.status())) return Left(session, *id, interrupts.asked());
