@@ -10,11 +10,13 @@ does nothing and the others return what a program alone on one machine would see
 
 import json
 import os
+import sys
 import time
 
 __all__ = ["log", "params", "rank", "world_size", "run_id"]
 
 _params = None
+_warned = set()  # keys of log()
 
 
 def _open():
@@ -43,21 +45,39 @@ def _number(value):
     return float(value)
 
 
+def _warn(key, why):
+    """Once per key, on stderr."""
+    if key in _warned:
+        return
+    _warned.add(key)
+    try:
+        sys.stderr.write(f"hpc.log: '{key}' is not recorded: {why:.200}\n")
+    except (AttributeError, OSError, ValueError):  # there is no stderr any more
+        pass
+
+
 def log(step=None, **values):
     """Records one value per keyword, of this step if one is given, at this moment.
 
     Values are numbers, or what has one (a tensor, a numpy scalar); NaN and infinities are values.
+    Anything else is left out, with one warning per key: a metric is no reason to end a training.
     May be called from any thread and any forked child.
     """
     if _descriptor < 0:
         return
     record = {"time": time.time()}
     if step is not None:
-        record["step"] = int(step)
+        values["step"] = step
     for key, value in values.items():
         if key == "time":
-            raise ValueError("'time' is the name of the moment of a record, not of a metric")
-        record[key] = _number(value)
+            _warn(key, "it is the name of the moment of a record")
+            continue
+        try:
+            record[key] = int(value) if key == "step" else _number(value)
+        except Exception as error:  # whatever a foreign type's conversion may raise
+            _warn(key, f"no number can be made of a {type(value).__name__} ({error})")
+    if len(record) == 1:
+        return
     try:
         os.write(_descriptor, (json.dumps(record) + "\n").encode())
     except OSError:
