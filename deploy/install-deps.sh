@@ -12,10 +12,11 @@ build=(
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libgtest-dev libgmock-dev
   python3 python3-venv
+  sqlite3 zstd  # to read what was recorded
 )
 test=(
   clang-14 clang-format-14 libclang-rt-14-dev
-  iproute2 openssl procps sqlite3 python3-dev
+  iproute2 openssl procps python3-dev
 )
 
 packages=("${build[@]}")

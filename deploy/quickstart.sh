@@ -64,10 +64,12 @@ if running; then
 fi
 
 deploy/install-deps.sh build
-[ -x build/release/bin/hpcctl ] || echo "building hpcctl (some minutes)" >&2
+[ -x build/release/bin/hpcctl ] ||
+  echo "building hpcctl (some minutes; tail -f $PWD/build/release.log shows how far it is)" >&2
 bin=$(deploy/build.sh release hpc-coordinator hpc-worker hpc-supervisor hpcctl)
 venv=$(deploy/python-env.sh)
 
+[ ! -e "$dir" ] || echo "deleting what an earlier quickstart has left in $dir" >&2
 rm -rf "$dir"
 mkdir -p "$dir"
 if $root; then
@@ -140,8 +142,10 @@ The cluster is up. To talk to it:
   export HPC_COORDINATOR=unix:$socket
   export PATH=$bin:\$PATH
   hpcctl nodes
-Its state is in $dir; sqlite3 $dir/coordinator/hpc.db reads everything about every run.
-To stop it: deploy/quickstart.sh --stop
+  hpc-worker status --state-dir $dir/pc1
+Its state is in $dir; sqlite3 -readonly $dir/coordinator/hpc.db reads everything about every run.
+To stop it: deploy/quickstart.sh --stop. The next quickstart begins anew and deletes that folder: to keep
+what was recorded, copy it first.
 END
   if $root; then
     cat <<END
