@@ -225,6 +225,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   }
   if (out.state_dir.empty()) {
     out.state_dir = state_dirs[0];
+    out.usual_state_dir = true;
     out.more_state_dirs.assign(state_dirs.begin() + 1, state_dirs.end());
   }
   HPC_RETURN_IF_ERROR(out.command == CommandLine::Command::kDaemon ? FinishDaemon(typed, &out)

@@ -18,6 +18,7 @@ struct CommandLine {
   enum class Command { kDaemon, kJoin, kReclaim, kLend, kStatus };
   Command command = Command::kDaemon;
   std::string state_dir;
+  bool usual_state_dir = false;  // none was named
 
   // ---- the daemon
   std::optional<Endpoint> coordinator;  // unset: where the membership says

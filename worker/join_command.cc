@@ -13,10 +13,8 @@
 namespace hpc::worker {
 namespace {
 
-bool IsDefault(const std::string& state_dir) { return state_dir == CommandLine().state_dir; }
-
-std::string HowToStart(const std::string& state_dir) {
-  if (!IsDefault(state_dir)) return absl::StrCat("hpc-worker --state-dir ", state_dir);
+std::string HowToStart(const CommandLine& command) {
+  if (!command.usual_state_dir) return "hpc-worker --state-dir " + command.state_dir;
   for (const char* unit :
        {"/etc/systemd/system/hpc-worker.service", "/usr/lib/systemd/system/hpc-worker.service"}) {
     if (access(unit, F_OK) == 0) return "systemctl enable --now hpc-worker";
@@ -24,10 +22,10 @@ std::string HowToStart(const std::string& state_dir) {
   return "hpc-worker";
 }
 
-absl::Status WithWayOut(const absl::Status& status, const std::string& state_dir) {
+absl::Status WithWayOut(const absl::Status& status, const CommandLine& command) {
   if (!absl::IsPermissionDenied(status)) return status;
   return absl::PermissionDeniedError(absl::StrCat(
-      status.message(), IsDefault(state_dir)
+      status.message(), command.usual_state_dir
                             ? ". Run it as root (sudo), or keep the worker's files elsewhere with "
                               "--state-dir"
                             : ""));
@@ -42,7 +40,7 @@ absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Tim
   HPC_RETURN_IF_ERROR(
       member::CheckNotMember(absl::StrCat(command.state_dir, "/", kIdentityFolder), token));
   const absl::StatusOr<StateDir> state_dir = StateDir::Open(command.state_dir, "worker");
-  if (!state_dir.ok()) return WithWayOut(state_dir.status(), command.state_dir);
+  if (!state_dir.ok()) return WithWayOut(state_dir.status(), command);
   HPC_ASSIGN_OR_RETURN(const member::Joined joined,
                        member::Join(token, command.name.empty() ? HostName() : command.name,
                                     state_dir->File(kIdentityFolder), now));
@@ -51,8 +49,8 @@ absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Tim
     absl::StrAppend(&said, "passed over ", passed_over, "\n");
   }
   return absl::StrCat(said, joined.holder.identity.name, " is a member of the cluster at ",
-                      joined.coordinator.ToString(),
-                      "; start its worker: ", HowToStart(command.state_dir), "\n");
+                      joined.coordinator.ToString(), "; start its worker: ", HowToStart(command),
+                      "\n");
 }
 
 }  // namespace hpc::worker

@@ -19,7 +19,7 @@ absl::Status NotAMember(const CommandLine& command) {
   return absl::FailedPreconditionError(absl::StrCat(
       "this PC is not a member of a cluster: make a token on the coordinator's machine (hpcctl "
       "token create) and run 'hpc-worker join TOKEN",
-      command.state_dir == CommandLine().state_dir ? "" : " --state-dir " + command.state_dir,
+      command.usual_state_dir ? "" : " --state-dir " + command.state_dir,
       "' here"));
 }
 
