@@ -13,6 +13,11 @@
 namespace hpc::coordinator {
 namespace {
 
+// Far more than any PC can run with profit, and little enough that neither a supervisor's
+// descriptors nor the coordinator's rounds run short.
+constexpr int32_t kMaxRanksPerNode = 1024;
+constexpr int64_t kMaxRanks = 65'536;  // of a run
+
 template <typename... Args>
 absl::Status Invalid(const Args&... args) {
   return absl::InvalidArgumentError(absl::StrCat(args...));
@@ -26,6 +31,16 @@ absl::Status CheckNumbers(const RunRequest& request) {
   }
   if (request.ranks_per_node < 0) {
     return Invalid("--ranks-per-node ", request.ranks_per_node, ": must not be negative");
+  }
+  if (request.ranks_per_node > kMaxRanksPerNode) {
+    return Invalid("--ranks-per-node ", request.ranks_per_node, ": a node may have at most ",
+                   kMaxRanksPerNode, " ranks");
+  }
+  const int64_t ranks = int64_t{request.max_nodes} * std::max(1, request.ranks_per_node);
+  if (ranks > kMaxRanks) {
+    return Invalid(request.max_nodes, " nodes with --ranks-per-node ",
+                   std::max(1, request.ranks_per_node), " are ", ranks,
+                   " ranks: a run may have at most ", kMaxRanks);
   }
   if (request.gpus_per_node.value_or(0) < 0) {
     return Invalid("--gpus-per-node ", *request.gpus_per_node, ": must not be negative");

@@ -8,9 +8,10 @@
 
 namespace hpc::coordinator {
 
-// InvalidArgument: contradictory. NotFound: names a node that does not exist (says the nearest).
-// FailedPrecondition: more nodes or GPUs than exist, busy, off and reclaimed ones included (says
-// what exists). A cluster that no node has joined yet may still get whatever is asked for.
+// InvalidArgument: contradictory, or more ranks than a node or a run may have. NotFound: names a
+// node that does not exist (says the nearest). FailedPrecondition: more nodes or GPUs than exist,
+// busy, off and reclaimed ones included (says what exists). A cluster that no node has joined yet
+// may still get whatever is asked for.
 absl::Status CheckRequest(const RunRequest& request, const NodeTable& nodes);
 
 }  // namespace hpc::coordinator

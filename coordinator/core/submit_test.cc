@@ -40,6 +40,26 @@ TEST(SubmitTest, ContradictionsAreRefused) {
   EXPECT_THAT(c.TrySubmit(request), StatusIs(kInvalid, HasSubstr("must not be negative")));
 }
 
+TEST(SubmitTest, MoreRanksThanAnyNodeOrRunMayHaveAreRefused) {
+  ClusterTester c;
+  RunRequest request = Nodes(1);
+  request.ranks_per_node = 1024;
+  EXPECT_OK(c.TrySubmit(request));
+  request.ranks_per_node = 1025;
+  EXPECT_THAT(c.TrySubmit(request),
+              StatusIs(kInvalid, "--ranks-per-node 1025: a node may have at most 1024 ranks"));
+  request = Nodes(1, 64);
+  request.ranks_per_node = 1024;
+  EXPECT_OK(c.TrySubmit(request));
+  request = Nodes(1, 65);
+  request.ranks_per_node = 1024;
+  EXPECT_THAT(c.TrySubmit(request),
+              StatusIs(kInvalid,
+                       "65 nodes with --ranks-per-node 1024 are 66560 ranks: a run may "
+                       "have at most 65536"));
+  EXPECT_THAT(c.TrySubmit(Nodes(1, 65'537)), StatusIs(kInvalid, HasSubstr("at most 65536")));
+}
+
 TEST(SubmitTest, WhatIsRefusedChangesNothing) {
   ClusterTester c;
   c.Join({"pc1"});
