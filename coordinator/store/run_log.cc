@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
@@ -117,6 +118,13 @@ void RunLog::MakeLive() {
   AppendExtents(extents, pending_output_end_, &pending_);
 }
 
+// A stream that the next flush has to look at: a run may have very many, and few change at once.
+RunLog::Stream& RunLog::Change(const LogStreamId& id) {
+  auto& entry = *streams_.try_emplace(id).first;
+  if (!std::exchange(entry.second.changed, true)) changed_.push_back(&entry);
+  return entry.second;
+}
+
 absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
                                        absl::string_view data, absl::Time now) {
   HPC_RETURN_IF_ERROR(broken_);
@@ -127,8 +135,7 @@ absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
   if (offset + static_cast<int64_t>(data.size()) <= length) return length;
   if (offset < length) data.remove_prefix(static_cast<size_t>(length - offset));
 
-  dirty_ = true;
-  Stream& stream = streams_[id];
+  Stream& stream = Change(id);
   StreamExtent& extent = stream.extent;
   extent.cut += std::max(int64_t{0}, offset - length);
   extent.length = std::max(offset, length);
@@ -150,9 +157,8 @@ absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
 }
 
 void RunLog::EndStream(const LogStreamId& id, int64_t cut_bytes) {
-  Stream& stream = streams_[id];
+  Stream& stream = Change(id);
   stream.ended = true;
-  dirty_ = true;
   stream_records_.push_back({.ref = id.ref,
                              .rank = id.rank,
                              .is_stderr = id.is_stderr,
@@ -163,7 +169,8 @@ void RunLog::EndStream(const LogStreamId& id, int64_t cut_bytes) {
 // Adds to the log how much of its streams was cut, where that is due.
 void RunLog::RecordCuts() {
   StreamExtents due;
-  for (auto& [id, stream] : streams_) {
+  for (auto* changed : changed_) {
+    auto& [id, stream] = *changed;
     const int64_t news = stream.extent.cut - stream.recorded_cut;
     if (news > 0 &&
         (stream.ended || stream.recorded_cut == 0 || news >= CutStep(stream.recorded_cut))) {
@@ -218,13 +225,17 @@ absl::Status RunLog::Flush(WriteBatch* batch) {
   if (HasLive()) RecordCuts();
   HPC_RETURN_IF_ERROR(WritePending());
   SealFull();
-  for (auto& [id, stream] : streams_) stream.durable_length = stream.extent.length;
+  for (auto* changed : changed_) {
+    Stream& stream = changed->second;
+    stream.durable_length = stream.extent.length;
+    stream.changed = false;
+  }
+  changed_.clear();
   for (const auto& [position, record] : segment_records_) batch->log_segments.push_back(record);
   batch->log_streams.insert(batch->log_streams.end(), stream_records_.begin(),
                             stream_records_.end());
   segment_records_.clear();
   stream_records_.clear();
-  dirty_ = false;
   return absl::OkStatus();
 }
 

@@ -50,7 +50,7 @@ class RunLog {
   void EndStream(const LogStreamId& stream, int64_t cut_bytes);
   absl::Status Flush(WriteBatch* batch);
   absl::Status Seal(WriteBatch* batch);
-  bool dirty() const { return dirty_; }
+  bool dirty() const { return !changed_.empty(); }
 
   std::vector<std::pair<LogStreamId, int64_t>> Lengths(AttemptRef ref) const;
   absl::StatusOr<std::vector<LogRecord>> Read(int64_t position, int64_t max_bytes,
@@ -63,6 +63,7 @@ class RunLog {
     int64_t durable_length = 0;
     int64_t recorded_cut = 0;  // the part of extent.cut that the log itself tells of
     bool ended = false;
+    bool changed = false;  // in changed_
   };
 
   RunLog(const std::string& dir, RunId run, const LogStoreOptions& options, LogFiles* files)
@@ -70,6 +71,7 @@ class RunLog {
 
   absl::Status Recover();
   absl::StatusOr<bool> RecoverFrom(Segment* newest);
+  Stream& Change(const LogStreamId& id);
   bool HasLive() const { return !segments_.empty() && !segments_.back().sealed; }
   // Position behind everything appended.
   int64_t End() const { return durable_end_ + static_cast<int64_t>(pending_.size()); }
@@ -96,13 +98,13 @@ class RunLog {
   std::vector<Segment> segments_;
   size_t seal_next_ = 0;  // segments before this one are sealed, or could not be
   std::map<LogStreamId, Stream> streams_;
+  std::vector<std::pair<const LogStreamId, Stream>*> changed_;  // of streams_, since the last flush
   int64_t output_end_ = 0;  // position behind the last durable output
 
   std::string pending_;             // what follows durable_end_
   int64_t durable_end_ = 0;         // position behind all that is durable
   int64_t pending_output_end_ = 0;  // what output_end_ will be when all of pending_ is durable
-  bool dirty_ = false;
-  absl::Status broken_;  // why nothing further can be promised
+  absl::Status broken_;             // why nothing further can be promised
 
   // For the next batch.
   std::map<int64_t, LogSegmentRecord> segment_records_;
