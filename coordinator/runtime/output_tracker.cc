@@ -34,8 +34,10 @@ absl::Status OutputTracker::Load(MonoTime now, RunId run) {
   // worker that comes back.
   for (const AttemptRecord& attempt : detail.attempts) {
     if (attempt.state != AttemptState::kEnded) continue;
-    for (auto& [number, rank] : runs_[run].attempts[attempt.ref.number].ranks) {
+    Attempt& over = runs_[run].attempts[attempt.ref.number];
+    for (auto& [number, rank] : over.ranks) {
       rank.metrics_ended = true;
+      NoteEnded(&over, number);
     }
   }
   if (IsTerminal(detail.record.state)) End(run, now);
@@ -67,7 +69,18 @@ void OutputTracker::Add(const PlacementRecord& placement) {
 void OutputTracker::Add(const RankRecord& rank) {
   const bool started = rank.pid != 0 || rank.exit || rank.started_at != absl::InfinitePast();
   if (!started) return;
-  runs_[rank.ref.run].attempts[rank.ref.number].ranks[rank.rank].node = rank.node;
+  Touch(&runs_[rank.ref.run].attempts[rank.ref.number], rank.rank).node = rank.node;
+}
+
+OutputTracker::Rank& OutputTracker::Touch(Attempt* attempt, int32_t number) {
+  const auto [rank, is_new] = attempt->ranks.try_emplace(number);
+  if (is_new) attempt->open.insert(number);
+  return rank->second;
+}
+
+void OutputTracker::NoteEnded(Attempt* attempt, int32_t number) {
+  const Rank& rank = attempt->ranks.at(number);
+  if (rank.stdout_ended && rank.stderr_ended && rank.metrics_ended) attempt->open.erase(number);
 }
 
 const OutputTracker::Attempt* OutputTracker::Find(AttemptRef ref) const {
@@ -96,11 +109,8 @@ absl::Status OutputTracker::CheckRank(MonoTime now, const std::string& node, Att
       absl::StrCat("rank ", rank, " of attempt ", ref.ToString(), " does not run on node ", node));
 }
 
-OutputTracker::Rank* OutputTracker::FindRank(AttemptRef ref, int32_t rank) {
-  const auto run = runs_.find(ref.run);
-  if (run == runs_.end()) return nullptr;
-  const auto attempt = run->second.attempts.find(ref.number);
-  return attempt == run->second.attempts.end() ? nullptr : &attempt->second.ranks[rank];
+OutputTracker::Attempt* OutputTracker::Find(AttemptRef ref) {
+  return const_cast<Attempt*>(std::as_const(*this).Find(ref));
 }
 
 void OutputTracker::Heard(MonoTime now, RunId run) {
@@ -111,22 +121,26 @@ void OutputTracker::Heard(MonoTime now, RunId run) {
 }
 
 void OutputTracker::StreamEnded(const LogStreamId& stream) {
-  Rank* rank = FindRank(stream.ref, stream.rank);
-  if (rank != nullptr) (stream.is_stderr ? rank->stderr_ended : rank->stdout_ended) = true;
+  Attempt* attempt = Find(stream.ref);
+  if (attempt == nullptr) return;
+  Rank& rank = Touch(attempt, stream.rank);
+  (stream.is_stderr ? rank.stderr_ended : rank.stdout_ended) = true;
+  NoteEnded(attempt, stream.rank);
 }
 
 bool OutputTracker::MetricsEnded(AttemptRef ref, int32_t number) {
-  Rank* rank = FindRank(ref, number);
-  return rank != nullptr && !std::exchange(rank->metrics_ended, true);
+  Attempt* attempt = Find(ref);
+  if (attempt == nullptr || std::exchange(Touch(attempt, number).metrics_ended, true)) return false;
+  NoteEnded(attempt, number);
+  return true;
 }
 
 bool OutputTracker::Finished(const Run& run, absl::Duration quiet_for,
                              const std::function<bool(const std::string&)>& connected) {
   if (quiet_for >= kPatience) return true;
   for (const auto& [number, attempt] : run.attempts) {
-    for (const auto& [index, rank] : attempt.ranks) {
-      if (rank.stdout_ended && rank.stderr_ended && rank.metrics_ended) continue;
-      if (quiet_for < kPatienceWithAbsent || connected(rank.node)) return false;
+    for (const int32_t rank : attempt.open) {
+      if (quiet_for < kPatienceWithAbsent || connected(attempt.ranks.at(rank).node)) return false;
     }
   }
   return true;

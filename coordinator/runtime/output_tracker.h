@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,7 @@ class OutputTracker {
   struct Attempt {
     std::map<std::string, Placement> nodes;
     std::map<int32_t, Rank> ranks;  // that have been started
+    std::set<int32_t> open;         // those of them of which something has not ended
   };
   struct Run {
     std::map<int32_t, Attempt> attempts;
@@ -80,8 +82,9 @@ class OutputTracker {
   absl::Status Load(MonoTime now, RunId run);
   void End(RunId run, MonoTime now);
   const Attempt* Find(AttemptRef ref) const;
-  // Null for an attempt that is not tracked.
-  Rank* FindRank(AttemptRef ref, int32_t rank);
+  Attempt* Find(AttemptRef ref);
+  static Rank& Touch(Attempt* attempt, int32_t rank);
+  static void NoteEnded(Attempt* attempt, int32_t rank);
   static bool Finished(const Run& run, absl::Duration quiet_for,
                        const std::function<bool(const std::string&)>& connected);
 

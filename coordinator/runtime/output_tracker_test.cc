@@ -77,6 +77,21 @@ TEST_F(OutputTrackerTest, ARunIsCompleteWhenItIsOverAndAllStreamsHaveEnded) {
   EXPECT_TRUE(tracker_.Complete(1));
 }
 
+// With a look at each rank for each end this takes minutes.
+TEST_F(OutputTrackerTest, AskingCostsWhatIsOpenNotWhatTheRunHas) {
+  constexpr int32_t kRanks = 20'000;
+  PlacementRecord placed = Placed("pc1", 0);
+  placed.ranks = kRanks;
+  Apply(placed);
+  for (int32_t rank = 0; rank < kRanks; ++rank) Apply(Started("pc1", rank));
+  Apply(Ended());
+  for (int32_t rank = 0; rank < kRanks; ++rank) {
+    ASSERT_THAT(Take(), IsEmpty());
+    EndStreams(rank);
+  }
+  EXPECT_THAT(Take(), ElementsAre(1));
+}
+
 TEST_F(OutputTrackerTest, OneOpenStreamIsWaitedForUntilPatienceEnds) {
   StartTwo();
   EndStreams(0);
