@@ -22,6 +22,7 @@ struct Member {
   bool start_sent = false;
   bool started = false;
   bool lost = false;                      // its node is; devices stay taken until `fence`
+  bool disowned = false;                  // lost, but its worker is here and does not know of it
   MonoTime fence = MonoTime::Infinite();  // by then the worker has stopped its ranks by itself
   std::string store_addr;
   int32_t store_port = 0;

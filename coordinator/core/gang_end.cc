@@ -89,7 +89,7 @@ void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& e
 
 void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason) {
   Attempt& attempt = *run->attempt;
-  if (member->placement.returned) return;
+  if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
   GiveBack(turn, run, member);
   if (attempt.stopping()) {
@@ -110,6 +110,25 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lo
   const AttemptOutcome outcome =
       member->start_sent ? AttemptOutcome::kNodeLost : AttemptOutcome::kStartFailed;
   Stop(turn, run, {outcome, why, run->request().stop_grace});
+}
+
+void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
+  const std::string& node = member->placement.node;
+  const std::string why = "its worker no longer has the attempt";
+  // Without the word to start no rank can be there, and what has ended is not there any more.
+  if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
+    return Returned(turn, run, member, why);
+  }
+  member->disowned = true;
+  if (!std::exchange(member->lost, true)) {
+    member->fence = turn.mono() + state_->options.stop_after_disconnect;
+    ArmFence(run);
+  }
+  Stop(turn, run,
+       {AttemptOutcome::kNodeLost,
+        absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
+                     HumanDuration(member->fence - turn.mono()), " at the latest"),
+        run->request().stop_grace});
 }
 
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,
@@ -153,9 +172,11 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
   for (Member& m : attempt.members) {
     if (!m.lost || m.placement.returned || turn.mono() < m.fence) continue;
     turn.Event(event::kAttemptFenced, About(attempt.ref(), m.placement.node),
-               absl::StrCat(m.placement.node, " has not been heard for ",
+               absl::StrCat(m.placement.node,
+                            m.disowned ? " has not known of it for " : " has not been heard for ",
                             HumanDuration(state_->options.stop_after_disconnect),
-                            ": its worker has stopped its ranks by now"),
+                            m.disowned ? ": its ranks have stopped by themselves by now"
+                                       : ": its worker has stopped its ranks by now"),
                Severity::kWarning);
     GiveBack(turn, run, &m);
   }

@@ -72,7 +72,7 @@ void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
 void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
   const Attempt& attempt = *run.attempt;
   const Node* node = state_->nodes.Find(member.placement.node);
-  if (!node->connected) return;  // told when it is back
+  if (!node->connected || member.disowned) return;  // told when it is back, with the attempt
   const absl::Duration passed = turn.mono() - attempt.stopping_since;
   const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
   turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});

@@ -61,6 +61,10 @@ class Gangs {
                  RankAges ago);
   // The node holds nothing of the attempt any more. `lost_reason`: its supervisor or store died.
   void Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason);
+  // The node's worker is back, on the boot that it had, and does not know the attempt. That is no
+  // proof that nothing of it runs there: the devices stay taken until the fence, whatever the
+  // worker says of an attempt that it does not know.
+  void Disowned(Turn& turn, Run* run, Member* member);
   // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed): what it had may still run there
   // until `fence`.
   void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,

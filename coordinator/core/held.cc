@@ -25,6 +25,7 @@ class Reconciler {
       turn_.Tell(node_.name(), ForgetAttempt{held.ref});
       return;
     }
+    MemberOf(*run)->disowned = false;
     if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
     // Each of these may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->started) {
@@ -53,8 +54,10 @@ class Reconciler {
 
   // The worker does not have what it should have.
   void Missing(Run* run, bool rebooted) {
-    gangs_->Returned(turn_, run, MemberOf(*run),
-                     rebooted ? "the PC has restarted" : "its worker no longer has the attempt");
+    Member* member = MemberOf(*run);
+    if (!rebooted) return gangs_->Disowned(turn_, run, member);
+    member->disowned = false;
+    gangs_->Returned(turn_, run, member, "the PC has restarted");
   }
 
   // Live attempts that this node has been told of and has not returned.

@@ -259,10 +259,73 @@ TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
 TEST_F(LivenessTest, AttemptThatTheWorkerNoLongerHasIsLostThere) {
   c.Disconnect("pc2", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc2", {})));
-  EXPECT_EQ(c.record(run).reason, "pc2: its worker no longer has the attempt");
+  EXPECT_EQ(c.record(run).reason,
+            "pc2: its worker no longer has the attempt; its ranks may still run there, and stop by "
+            "themselves in 5 min at the latest");
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+}
+
+TEST_F(LivenessTest, WhatAWorkerHasForgottenMayStillRunSoTheNextAttemptWaitsForTheFence) {
+  c.Disconnect("pc2", /*reset=*/true);
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc1: stop 1.1"))) << "pc2 has nothing";
   ASSERT_OK(c.Returned(run, "pc1"));
-  EXPECT_EQ(c.record(run).attempts, 2) << "pc2 has said that it holds nothing: no fence";
+  ASSERT_OK(c.Returned(run, "pc2")) << "of an attempt it does not know: proves nothing";
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_THAT(c.Wait(run), HasSubstr("waits for the devices of pc2, whose worker no longer has the "
+                                     "attempt; its ranks stop by themselves in 5 min at"));
+  const RunId other = c.Submit(Nodes(1));
+  EXPECT_THAT(c.nodes_of(other), ElementsAre(::testing::Not("pc2")));
+  c.Pass(absl::Minutes(5) - absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.TakeEvents("attempt.fenced"),
+              ElementsAre("attempt.fenced pc2 has not known of it for 5 min: its ranks have "
+                          "stopped by themselves by now"));
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
+TEST_F(LivenessTest, WhatALostNodeHasForgottenKeepsItsFence) {
+  c.Pass(absl::Seconds(10), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  c.Pass(absl::Minutes(5) - absl::Seconds(11));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
+TEST_F(LivenessTest, WhatAWorkerHasForgottenIsFreeWhenItHadEnded) {
+  ASSERT_OK(c.Exit(run, 1, 0));
+  c.Disconnect("pc2", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.state(run), RunState::kSucceeded);
+}
+
+TEST_F(LivenessTest, WhatAWorkerFindsAgainIsTakenOver) {
+  c.Disconnect("pc2", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc2: stop 1.1 within 30 s: pc2: its")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
+TEST_F(LivenessTest, RestartOfThePcProvesThatWhatItsWorkerHadForgottenIsGone) {
+  c.Disconnect("pc2", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc2", {})));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  NodeHello hello = Back("pc2", {});
+  hello.boot_id = "boot-2";
+  hello.incarnation = 3;
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.record(run).attempts, 2);
 }
 
 TEST_F(LivenessTest, RestartOfThePcIsNamedAsTheReason) {

@@ -156,7 +156,9 @@ TEST(RestartTest, CancelThatWasAskedForIsKept) {
   ASSERT_OK(before.Cancel(1));
 
   ClusterTester c({}, before.Durable());
-  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  HeldAttempt held = Held({1, 1}, 0);
+  held.returned = true;
+  ASSERT_OK(c.Hello(Holding("pc1", {held})));
   EXPECT_EQ(c.state(1), RunState::kCancelled);
   EXPECT_EQ(c.record(1).reason, "cancelled by anna");
 }

@@ -115,7 +115,9 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
     if (m.placement.returned) continue;
     if (m.lost) {
       waits.push_back(absl::StrCat(
-          m.placement.node, ", which is lost and stops its ranks in ",
+          m.placement.node,
+          m.disowned ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
+                     : ", which is lost and stops its ranks in ",
           HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
     } else {
       waits.push_back(m.placement.node);
