@@ -116,9 +116,10 @@ absl::Status RunDaemon(const Options& options) {
   HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(state.File("hpc.db")));
+  HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
+  HPC_RETURN_IF_ERROR(CheckLogsAreOf(state.File("logs"), snapshot.last_run));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<LogStore> logs,
                        LogStore::Open(state.File("logs"), LogStoreOptions()));
-  HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
   const RealClock clock;
   const std::unique_ptr<WakeSender> wake_sender = MakeWakeSender(options);
   HPC_ASSIGN_OR_RETURN(SecretVault secrets,

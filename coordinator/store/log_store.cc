@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/store/run_log.h"
@@ -113,6 +114,23 @@ class FileLogStore : public LogStore {
 };
 
 }  // namespace
+
+absl::Status CheckLogsAreOf(const std::string& dir, RunId last_run, LogFiles* files) {
+  HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, files->List(dir));
+  RunId newest = 0;
+  for (const std::string& name : names) {
+    RunId run = 0;
+    if (absl::SimpleAtoi(name, &run)) newest = std::max(newest, run);
+  }
+  if (newest <= last_run) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(dir, " has output of run ", newest, ", but hpc.db beside it ",
+                   last_run == 0 ? "is missing or new: it knows no run"
+                                 : absl::StrCat("is older: the last run it knows is ", last_run),
+                   ". Restore the hpc.db that belongs to these logs, or move ",
+                   last_run == 0 ? "logs away to begin anew"
+                                 : absl::StrCat("the folders above ", last_run, " out of it")));
+}
 
 absl::StatusOr<std::unique_ptr<LogStore>> LogStore::Open(const std::string& dir,
                                                          const LogStoreOptions& options,

@@ -53,6 +53,12 @@ struct LogStoreOptions {
   int64_t run_limit_bytes = int64_t{1} << 30;  // stored bytes per run; the rest is counted and cut
 };
 
+// FailedPrecondition: `dir` holds logs of runs above `last_run`, the newest that the database
+// beside it knows: it is not the database that those were written with. Their numbers would be
+// given to new runs, which would show the old output and drop their own as stored already.
+absl::Status CheckLogsAreOf(const std::string& dir, RunId last_run,
+                            LogFiles* files = PosixLogFiles());
+
 class LogStore {
  public:
   // `dir` is made if missing.

@@ -439,6 +439,24 @@ TEST_F(LogStoreTest, FollowsManyRunsAtOnce) {
   EXPECT_EQ(Text(kOut), "onetwo");
 }
 
+TEST_F(LogStoreTest, LogsOfRunsThatTheDatabaseDoesNotKnowAreNamed) {
+  EXPECT_OK(CheckLogsAreOf(dir_.path() + "/none", 0));
+  EXPECT_OK(CheckLogsAreOf(dir_.path(), 0));
+  Append({.ref = {9, 1}}, 0, "nine");
+  Append({.ref = {12, 1}}, 0, "twelve");
+  Flush();
+  EXPECT_OK(CheckLogsAreOf(dir_.path(), 12));
+  EXPECT_THAT(
+      CheckLogsAreOf(dir_.path(), 0),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               dir_.path() + " has output of run 12, but hpc.db beside it is missing or new: it "
+                             "knows no run. Restore the hpc.db that belongs to these logs, or move "
+                             "logs away to begin anew"));
+  EXPECT_THAT(CheckLogsAreOf(dir_.path(), 10),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("is older: the last run it knows is 10. Restore")));
+}
+
 // With a look at each stream in every flush this takes minutes.
 TEST_F(LogStoreTest, AFlushCostsWhatHasChangedNotWhatTheRunHas) {
   constexpr int32_t kRanks = 50'000;

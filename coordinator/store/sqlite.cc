@@ -249,6 +249,18 @@ absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   return status;
 }
 
+absl::Status Connection::CheckInPlace() const {
+  int moved = 0;
+  if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+      moved == 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      path_,
+      ": was deleted or replaced while it is in use: what is written now would be lost; restore it "
+      "from a backup and start again"));
+}
+
 absl::Status Connection::ErrorStatus(int rc) const {
   // The extended code tells more, unless the call failed before it reached the database.
   const int extended = sqlite3_extended_errcode(db_);

@@ -123,6 +123,9 @@ class Connection {
   // rolled back.
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
 
+  // FailedPrecondition: the file at path() is gone, or another than the one that is open.
+  absl::Status CheckInPlace() const;
+
   // Status of the newest error of this connection, SQLite's result code being `rc`.
   absl::Status ErrorStatus(int rc) const;
 

@@ -66,6 +66,7 @@ class SqliteStore : public Store {
   absl::StatusOr<TrustSnapshot> LoadTrust() override { return QueryTrust(db_.get()); }
 
   absl::Status Commit(const WriteBatch& batch) override {
+    HPC_RETURN_IF_ERROR(db_->CheckInPlace());
     return db_->InTransaction([&] { return writer_.Write(batch); });
   }
 

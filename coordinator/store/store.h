@@ -165,7 +165,8 @@ class Store {
   virtual absl::StatusOr<TrustSnapshot> LoadTrust() = 0;
 
   // ResourceExhausted: disk full. Unavailable: locked by another process for too long. DataLoss:
-  // damaged. After an error nothing of the batch is stored.
+  // damaged. FailedPrecondition: the file was deleted or replaced. After an error nothing of the
+  // batch is stored.
   virtual absl::Status Commit(const WriteBatch& batch) = 0;
 
   // Reads see all that Commit has returned for. NotFound: no such run.

@@ -152,6 +152,20 @@ TEST_F(StoreTroubleTest, ADatabaseLockedByAnotherIsUnavailableAndLosesNothing) {
   EXPECT_OK(store->Commit({.changes = {MakeRun(1)}}));
 }
 
+TEST_F(StoreTroubleTest, NothingIsWrittenIntoADatabaseThatWasDeletedOrReplaced) {
+  const std::unique_ptr<Store> store = MustOpen();
+  WriteBatch batch;
+  batch.changes = {MakeEvent(1)};
+  ASSERT_OK(store->Commit(batch));
+  std::filesystem::rename(Path(), dir_.File("away"));
+  batch.changes = {MakeEvent(2)};
+  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("was deleted or replaced while it is in use"));
+  EXPECT_THAT(store->Commit(batch), refused);
+  std::filesystem::copy_file(dir_.File("away"), Path());
+  EXPECT_THAT(store->Commit(batch), refused);
+}
+
 TEST_F(StoreTroubleTest, RefusesWhatIsNoDatabaseAndLeavesItAsItIs) {
   const std::string text(10'000, 'x');
   ASSERT_OK(WriteFileAtomically(Path(), text));

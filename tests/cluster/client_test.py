@@ -112,6 +112,23 @@ class DaemonStartTest(unittest.TestCase):
         self.assertIn("hpc.db", out)
         self.assertEqual(database.read_bytes(), b"garbage" * 1000)
 
+    def test_logs_without_their_database_are_refused(self):
+        self.cluster.hpcctl("run", "--", "echo", "old")
+        self.cluster.coordinator.terminate()
+        state = self.cluster.dir / "coordinator"
+        for file in state.glob("hpc.db*"):
+            file.unlink()
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", state, "--listen", "127.0.0.1:0")
+        self.assertIn(f"{state}/logs has output of run 1, but hpc.db beside it is missing", out)
+
+    def test_a_database_that_is_deleted_meanwhile_stops_the_coordinator(self):
+        (self.cluster.dir / "coordinator" / "hpc.db").unlink()
+        done = self.cluster.hpcctl("submit", "-", stdin='{"command": ["true"]}\n', check=False)
+        self.assertNotIn('"id"', done.stdout)
+        self.assertNotEqual(self.cluster.coordinator.wait(10), 0)
+        self.assertIn("was deleted or replaced while it is in use",
+                      self.cluster.coordinator.output())
+
     def test_a_coordinator_without_keys_says_how_they_are_made(self):
         out = self.fails(BIN / "hpc-coordinator", "--state-dir", self.cluster.dir / "plain",
                          "--listen", "127.0.0.1:0")
