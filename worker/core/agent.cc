@@ -310,7 +310,7 @@ void Agent::TickYield(Now now, Effects* effects) {
       effects->push_back(Note{false, "the owner's time is up: the PC is lent again"});
       break;
     case Yield::Due::kOverdue:
-      effects->push_back(Note{true, "the PC is not free yet: a rank survives SIGKILL"});
+      effects->push_back(Note{true, "the PC is not free yet: what runs there has not ended"});
       break;
   }
   if (owner_heard_at_ <= now.mono) {

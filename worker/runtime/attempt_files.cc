@@ -151,7 +151,10 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
 }
 
 absl::Status WriteQuickly(const std::string& path, const std::string& text) {
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // Ranks of our own account may have put a pipe or a link there.
+  constexpr int kHoldsNobodyUp = O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
+  const UniqueFd fd(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | kHoldsNobodyUp, 0600));
   if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
   const ssize_t n = write(fd.get(), text.data(), text.size());
   if (n < 0) return ErrnoStatus(errno, "write " + path);

@@ -118,6 +118,19 @@ TEST_F(EngineTest, APythonTracebackComesFromTheErrorFile) {
   EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.traceback, "Trace");
 }
 
+TEST_F(EngineTest, APipeInThePlaceOfAFileHoldsNobodyUp) {
+  RunAttempt(ShellAttempt(kRef, R"(cd $(dirname $HPC_METRICS_FILE); mkfifo $HPC_METRICS_FILE;)"
+                                R"( mkfifo $TORCHELASTIC_ERROR_FILE rank-0.err supervisor.log;)"
+                                R"( cd ..; rm store.json; mkfifo store.json cgroup metrics-0.base;)"
+                                R"( echo words >&2; exit 3)"));
+  WaitReturned(kRef);
+  EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.exit_code, 3);
+  KillWorker();
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  EXPECT_EQ(link_->hellos[0].attempts.at(0).ranks.at(0).exit->exit_code, 3);
+}
+
 TEST_F(EngineTest, AStopEndsTheRanks) {
   RunAttempt(ShellAttempt(kRef, "sleep 1000"));
   link_->Say(Stop{kRef, absl::Seconds(10), "cancelled"});
@@ -296,6 +309,20 @@ TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
   KillWorker();
   StartWorker();
   EXPECT_TRUE(engine_->agent().yield().reclaimed());
+}
+
+TEST_F(EngineTest, TheOwnerGetsThePcFromASupervisorThatItsRanksHaveStopped) {
+  KillWorker();
+  options_.obedience = absl::Milliseconds(100);
+  StartWorker();
+  Connect();
+  RunAttempt(ShellAttempt(kRef, "kill -STOP $PPID; sleep 1000"));
+  YieldRequest request;
+  request.grace = absl::ZeroDuration();
+  bool free = false;
+  engine_->Reclaim(request, [&](absl::Duration) { free = true; });
+  RunUntil([&] { return free; });
+  EXPECT_THAT(link_->Heard<AttemptReturned>().at(0).lost_reason, HasSubstr("ended before"));
 }
 
 TEST_F(EngineTest, GoesToSleepWhenToldTo) {

@@ -22,7 +22,7 @@ constexpr size_t kTailBytes = 64;
 
 int64_t ReadBase(const std::string& base_file) {
   int64_t base = 0;
-  const auto text = ReadFile(base_file);
+  const auto text = ReadForeignFile(base_file, 32);
   return text.ok() && absl::SimpleAtoi(*text, &base) ? base : 0;
 }
 

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/small_file.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -51,7 +52,7 @@ absl::Status RecordHeldCgroup(const std::string& dir, const std::string& cgroup)
 }
 
 std::string RecordedHeldCgroup(const std::string& dir) {
-  return ReadSmallFile(AT_FDCWD, RecordOf(dir)).value_or("");
+  return ReadForeignFile(RecordOf(dir), PATH_MAX).value_or("");
 }
 
 }  // namespace hpc::worker

@@ -35,7 +35,8 @@ bool OutputStream::Open() {
 bool OutputStream::OpenFile() {
   if (!file_.ok()) {
     const std::string name = "rank-" + std::to_string(rank_) + (is_stderr_ ? ".err" : ".out");
-    file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    // Whatever is there already a rank has put there; waiting at its pipe would be its end of us.
+    file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
   return file_.ok();
 }

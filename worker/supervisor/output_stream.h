@@ -25,8 +25,9 @@ class OutputStream {
 
   // Moves what is in the pipe (no more than a few pipefuls, so that others get their turn) to the
   // file "rank-0.out" or "rank-0.err" in the current folder, which is made with its first byte.
-  // What is beyond the limit or what the disk refuses is counted and dropped, so that the rank
-  // never waits for the disk's owner. Returns the bytes taken out of the pipe.
+  // What is beyond the limit, what the disk refuses, and all of it where something has that name
+  // already, is counted and dropped, so that the rank never waits for the disk's owner. Returns the
+  // bytes taken out of the pipe.
   int64_t Pump();
   // Nobody is left who could write: takes what there is and ends.
   void Finish();

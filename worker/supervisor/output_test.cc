@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 
@@ -99,6 +100,20 @@ TEST(OutputTest, NothingOfAFloodIsLost) {
   EXPECT_EQ(rig.LastOutput(0).cut_bytes, 0);
   const int64_t took_ns = rig.ExitOf(0).at_ns - rig.All<RankStarted>()[0].at_ns;
   std::printf("%.0f MB/s to the file\n", static_cast<double>(kBytes) * 1e3 / took_ns);
+}
+
+TEST(OutputTest, WhatARankPutsInItsPlaceHoldsNobodyUp) {
+  AttemptRig rig;
+  rig.AddShell(
+      "cd $(dirname $HPC_METRICS_FILE) && mkfifo rank-0.out && ln -s /dev/full rank-0.err; "
+      "echo out; echo err >&2; exit 4");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilAllGone();
+  EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 4);
+  EXPECT_EQ(rig.LastOutput(0).bytes, 0);
+  EXPECT_EQ(rig.LastOutput(0).cut_bytes, 4);
+  EXPECT_EQ(rig.LastOutput(0, true).cut_bytes, 4);
 }
 
 TEST(OutputTest, GrowthIsToldAtMostEvery20Milliseconds) {

@@ -11,7 +11,10 @@ void OpenLog() {
   static bool opened = false;
   if (opened) return;
   opened = true;
-  const int fd = open("supervisor.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  // Not held up by what a rank may have put there.
+  constexpr int kFlags =
+      O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const int fd = open("supervisor.log", kFlags, 0600);
   if (fd < 0) return;
   dup2(fd, STDERR_FILENO);
   close(fd);
