@@ -9,6 +9,7 @@
 #include "worker/runtime/rank_report.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -58,13 +59,26 @@ class JournalReader {
 };
 
 // A journal is no better than the account that its ranks run as.
-bool IsGone(const std::string& dir) {
-  return RecordedHeldCgroup(dir).empty() || KillLeftovers(dir).ok();
+bool IsGone(AttemptRef ref, const std::string& dir) {
+  return RecordedHeldCgroup(dir).empty() || KillLeftovers(ref.ToString(), dir, {}).ok();
 }
 
 void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
   for (AdoptedAttempt::Rank& rank : attempt->ranks) {
     if (rank.exit) ExplainExit(dir, rank.rank, &*rank.exit);
+  }
+}
+
+// Attempts whose folder was lost, so that their devices would be given to others.
+void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
+  for (const Stray& stray : FindStrays(state_dir + "/attempts/", "/ranks")) {
+    const auto ref = ParseAttemptName(stray.attempt);
+    const bool known = std::any_of(found.begin(), found.end(),
+                                   [&](const FoundAttempt& one) { return one.attempt.ref == ref; });
+    if (!ref || known) continue;
+    const absl::Status killed = KillStray(stray);
+    LogWarning("an attempt without a folder was still running and is killed",
+               {{"attempt", stray.attempt}, {"outcome", killed.ToString()}});
   }
 }
 
@@ -97,12 +111,13 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     // No journal: its supervisor did not live to begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
-    if (one.attempt.returned) one.attempt.returned = IsGone(one.dir);
+    if (one.attempt.returned) one.attempt.returned = IsGone(*ref, one.dir);
     AddLastWords(one.dir, &one.attempt);
     for (const SupervisorEvent& event : journal) {
       if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);
     }
   }
+  KillStrays(state_dir, found);
   return found;
 }
 

@@ -20,7 +20,8 @@ struct FoundAttempt {
 };
 
 // Reads every attempt dir below the state directory. One that cannot be understood (the machine
-// lost power while it was made) is deleted, with a warning.
+// lost power while it was made) is deleted, with a warning; what still runs of those whose dir is
+// not there is killed.
 std::vector<FoundAttempt> FindAttempts(const std::string& state_dir);
 
 // What a journal says, at CLOCK_BOOTTIME `now_ns`.

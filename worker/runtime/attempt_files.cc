@@ -132,7 +132,7 @@ absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
   const std::string ranks = attempt_dir + kRanks;
   struct stat info;
   if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
-    HPC_RETURN_IF_ERROR(KillLeftovers(ranks));
+    HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
     const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
     {
       const FileRights rights(&owner);

@@ -273,7 +273,7 @@ void AttemptRunner::On(const SupervisorReady& event) {
 }
 
 void AttemptRunner::On(const RankStarted& event) {
-  started_ns_[event.rank] = event.at_ns;
+  started_[event.rank] = event;
   context_->observer->OnRankStarted(ref_, event.rank, event.pid, AgeOf(event.at_ns));
 }
 
@@ -303,7 +303,7 @@ void AttemptRunner::ReportExit(int32_t rank) {
   ExplainExit(dir_, rank, &pending.exit);
   const absl::Duration ended = AgeOf(pending.at_ns);
   const absl::Duration ran =
-      absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_ns_[rank]);
+      absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_[rank].at_ns);
   context_->observer->OnRankExited(ref_, rank, pending.exit, {ended + ran, ended});
 }
 
@@ -345,8 +345,10 @@ void AttemptRunner::OnLost(const std::string& reason) {
 
 void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
   retry_ = 0;
+  std::vector<RankStarted> seen;
+  for (const auto& [rank, started] : started_) seen.push_back(started);
   context_->system->Ask<absl::Status>(
-      [dir = dir_] { return KillLeftovers(dir); },
+      [ref = ref_, dir = dir_, seen] { return KillLeftovers(ref.ToString(), dir, seen); },
       [this, alive = alive_, reason](const absl::Status& killed) {
         if (!*alive) return;
         if (killed.ok()) return Returned(reason);

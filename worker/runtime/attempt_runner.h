@@ -126,7 +126,7 @@ class AttemptRunner {
   StorePort store_;
   std::optional<StoreRecord> store_record_;
   std::unique_ptr<SupervisorClient> supervisor_;
-  std::map<int32_t, int64_t> started_ns_;  // CLOCK_BOOTTIME, by rank
+  std::map<int32_t, RankStarted> started_;  // by rank
   std::map<int32_t, PendingExit> pending_;
   bool planning_ = false;
   bool stopped_ = false;

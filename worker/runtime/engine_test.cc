@@ -11,6 +11,7 @@
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/engine_rig.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -296,6 +297,26 @@ TEST_F(EngineTest, AnotherWorkerProcessFindsWhatEndedMeanwhile) {
   EXPECT_EQ(OutputOf(kRef, 0, true), "words\n");
 }
 
+TEST_F(EngineTest, AnAttemptWhoseFolderIsLostIsKilledBeforeTheHello) {
+  RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
+  const auto pid = static_cast<pid_t>(link_->Heard<Started>()[0].ranks[0].pid);
+  KillWorker();
+  ASSERT_OK(RemoveTree(AttemptDir(dir_, kRef)));
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
+  // Nobody's child any more: init, or whoever does its work here, reaps it.
+  RunUntil([&] { return kill(pid, 0) != 0; });
+}
+
+TEST_F(EngineTest, AnAttemptOfAnotherWorkerIsLeftAlone) {
+  RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
+  const auto pid = static_cast<pid_t>(link_->Heard<Started>()[0].ranks[0].pid);
+  EXPECT_THAT(FindStrays(dir_ + "/attempts/", "/ranks"), SizeIs(1));
+  EXPECT_THAT(FindStrays(dir_ + "x/attempts/", "/ranks"), IsEmpty());
+  EXPECT_EQ(kill(pid, 0), 0);
+}
+
 TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
   RunAttempt(ShellAttempt(kRef, "sleep 1000"));
   std::optional<absl::Duration> took;
@@ -316,7 +337,9 @@ TEST_F(EngineTest, TheOwnerGetsThePcFromASupervisorThatItsRanksHaveStopped) {
   options_.obedience = absl::Milliseconds(100);
   StartWorker();
   Connect();
-  RunAttempt(ShellAttempt(kRef, "kill -STOP $PPID; sleep 1000"));
+  RunAttempt(ShellAttempt(kRef, "echo $PPID; exec sleep 1000"));
+  RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
+  kill(static_cast<pid_t>(std::stoi(OutputOf(kRef, 0, false))), SIGSTOP);
   YieldRequest request;
   request.grace = absl::ZeroDuration();
   bool free = false;

@@ -123,7 +123,7 @@ TEST_F(AccountTest, ASupervisorThatItsRanksHaveStoppedIsEnded) {
   });
   rig_.client->Kill();
   rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
-  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+  EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
 }
 
 TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
@@ -132,7 +132,7 @@ TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
   rig_.spec.cgroup_parent = parent.path();
   // As far out as it gets.
   rig_.AddShell("(cd " + parent.path() +
-                "/hpc-12.2-of-* && echo 0 > cgroup.procs && echo moved; echo 0 > ../cgroup.procs;"
+                "/hpc-12.2-*-of-* && echo 0 > cgroup.procs && echo moved; echo 0 > ../cgroup.procs;"
                 "setsid sleep 1000) & exec sleep 1000");
   rig_.Spawn();
   rig_.Start();
@@ -140,10 +140,10 @@ TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
   rig_.RunUntilOutput("rank-0.err", "Permission denied");
   EXPECT_EQ(rig_.All<SupervisorReady>()[0].containment, "cgroup");
   const std::string held = RecordedHeldCgroup(rig_.spec.dir);
-  EXPECT_EQ(held.rfind(parent.path() + "/hpc-12.2-of-", 0), 0u) << held;
+  EXPECT_EQ(held.rfind(parent.path() + "/hpc-12.2-", 0), 0u) << held;
   kill(static_cast<pid_t>(rig_.supervisor_pid()), SIGKILL);
   rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
-  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+  EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
   EXPECT_EQ(rmdir(parent.path().c_str()), 0) << "something is left in it";
 }
 
@@ -172,7 +172,7 @@ TEST_F(AccountTest, AForgedJournalKillsNothingOfOthers) {
   for (const std::string& path : {journal, rig_.spec.dir}) {
     ASSERT_EQ(chown(path.c_str(), kNobody.uid, kNobody.gid), 0);
   }
-  EXPECT_OK(KillLeftovers(rig_.spec.dir));
+  EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
   EXPECT_EQ(waitpid(victim, nullptr, WNOHANG), 0) << "it was killed";
   kill(victim, SIGKILL);
   waitpid(victim, nullptr, 0);

@@ -43,7 +43,7 @@ AttemptRig::~AttemptRig() {
   client.reset();
   if (!Saw<AllGone>() && supervisor_pid() > 0) {
     kill(static_cast<pid_t>(supervisor_pid()), SIGKILL);
-    (void)KillLeftovers(spec.dir);
+    (void)KillLeftovers(spec.name, spec.dir, {});
   }
   (void)RemoveTree(root_);
 }

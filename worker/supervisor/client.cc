@@ -23,6 +23,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/scope.h"
@@ -55,7 +56,7 @@ class SocketClient : public SupervisorClient {
 
   // `account`: whom it is to be lent to, if that is not ours.
   void AskForScope(const std::string& name, const std::optional<AccountIds>& account) {
-    const std::string unit = ScopeUnitName(name, pid_);
+    const std::string unit = ScopeUnitName(name, dir_, pid_);
     scope_ =
         ScopeRequest::Start(loop_, pid_, unit, [this, unit, account](const absl::Status& answer) {
           if (!answer.ok()) return RefuseScope();
@@ -204,7 +205,7 @@ void ReapWhenItEnds(EventLoop* loop, UniqueFd pidfd) {
 // started in, or "".
 std::string PrepareHeldCgroup(const SupervisorSpec& spec, const AccountIds& account) {
   const std::string parent = spec.cgroup_parent.empty() ? OwnWritableCgroup() : spec.cgroup_parent;
-  const std::string cgroup = MakeHeldCgroup(parent, spec.name, account);
+  const std::string cgroup = MakeHeldCgroup(parent, spec.name, spec.dir, account);
   if (cgroup.empty() || RecordHeldCgroup(spec.dir, cgroup).ok()) return cgroup;
   if (auto leaf = CgroupLeaf::Open(cgroup)) leaf->Remove();
   return "";

@@ -54,12 +54,13 @@ class SupervisorClient {
 // AllGone in order, and OutputGrown from the files as they are. A torn last line is ignored.
 absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir);
 
-// After a supervisor was found dead without AllGone: kills what is left of its attempt. May take
-// half a second. OK: nothing is left; proved where a cgroup or scope held it. Else its ranks, which
-// die with the supervisor, their sessions and all that carries their environment are gone, and
-// nobody can find more. DeadlineExceeded: something survives SIGKILL, so its device is not
-// returned; ask again.
-absl::Status KillLeftovers(const std::string& dir);
+// After a supervisor was found dead without AllGone: kills what is left of its attempt, which may
+// have lost its files. `seen`: ranks that the caller saw start. May take half a second. OK: nothing
+// is left; proved where a cgroup or scope held it. Else its ranks, which die with the supervisor,
+// their sessions and all that carries their environment are gone, and nobody can find more.
+// DeadlineExceeded: something survives SIGKILL, so its device is not returned; ask again.
+absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
+                           const std::vector<RankStarted>& seen);
 
 }  // namespace hpc::worker
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "common/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/attempt_rig.h"
@@ -140,7 +141,7 @@ TEST_P(ContainmentTest, RanksDieWithASupervisorThatIsKilled) {
   kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_FALSE(rig.Saw<AllGone>());
-  EXPECT_OK(KillLeftovers(rig.spec.dir));
+  EXPECT_OK(KillLeftovers(rig.spec.name, rig.spec.dir, {}));
   EXPECT_FALSE(evil.Lives(rank));
   // Without a cgroup a hopper may not be seen.
   if (kind() != "subreaper") {
@@ -219,7 +220,42 @@ TEST(KillLeftoversTest, WithoutACgroupDescendantsAreKnownByTheirEnvironment) {
   const auto child = static_cast<pid_t>(std::stoi(rig.FileOf("rank-0.out")));
   kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
-  EXPECT_OK(KillLeftovers(rig.spec.dir));
+  EXPECT_OK(KillLeftovers(rig.spec.name, rig.spec.dir, {}));
+  rig.RunUntil("init to reap it", [&] { return kill(child, 0) != 0; });
+}
+
+TEST(KillLeftoversTest, WithoutItsFilesACgroupIsKnownByItsName) {
+  const TestCgroup parent;
+  if (parent.path().empty()) GTEST_SKIP() << parent.why_not();
+  AttemptRig rig;
+  rig.spec.cgroup_parent = parent.path();
+  rig.AddShell("env -i setsid sleep 1000 & echo $!; exec sleep 1000");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilOutput("rank-0.out", "\n");
+  const auto child = static_cast<pid_t>(std::stoi(rig.FileOf("rank-0.out")));
+  ASSERT_OK(RemoveTree(rig.spec.dir));
+  kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
+  rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
+  EXPECT_OK(KillLeftovers("12.2", rig.spec.dir + "x", {}));
+  EXPECT_EQ(kill(child, 0), 0);
+  EXPECT_OK(KillLeftovers("12.2", rig.spec.dir, {}));
+  rig.RunUntil("init to reap it", [&] { return kill(child, 0) != 0; });
+}
+
+TEST(KillLeftoversTest, WithoutItsFilesTheRanksThatWereSeenAreKnown) {
+  AttemptRig rig;
+  rig.spec.cgroup_parent = "/no/such/folder";
+  rig.AddShell("env -i sleep 1000 & echo $!; exec sleep 1000");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilOutput("rank-0.out", "\n");
+  rig.RunUntil("the start", [&] { return rig.Saw<RankStarted>(); });
+  const auto child = static_cast<pid_t>(std::stoi(rig.FileOf("rank-0.out")));
+  ASSERT_OK(RemoveTree(rig.spec.dir));
+  kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
+  rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
+  EXPECT_OK(KillLeftovers("12.2", rig.spec.dir, rig.All<RankStarted>()));
   rig.RunUntil("init to reap it", [&] { return kill(child, 0) != 0; });
 }
 
@@ -229,11 +265,11 @@ TEST(KillLeftoversTest, NothingIsLeftOfAnAttemptThatEnded) {
   rig.Spawn();
   rig.Start();
   rig.RunUntilAllGone();
-  EXPECT_OK(KillLeftovers(rig.spec.dir));
+  EXPECT_OK(KillLeftovers(rig.spec.name, rig.spec.dir, {}));
 }
 
 TEST(KillLeftoversTest, NothingIsLeftOfAnAttemptThatNeverBegan) {
-  EXPECT_OK(KillLeftovers("/no/such/dir"));
+  EXPECT_OK(KillLeftovers("12.2", "/no/such/dir", {}));
 }
 
 }  // namespace

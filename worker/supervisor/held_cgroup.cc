@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
@@ -20,10 +21,10 @@ std::string RecordOf(const std::string& dir) {
 }  // namespace
 
 std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const AccountIds& account) {
+                           const std::string& dir, const AccountIds& account) {
   if (parent.empty()) return "";
-  // With our pid: several workers of one machine may share the parent.
-  auto cgroup = CgroupLeaf::Make(absl::StrCat(parent, "/hpc-", name, "-of-", getpid()));
+  auto cgroup = CgroupLeaf::Make(
+      absl::StrCat(parent, "/", AttemptCgroupName(name, dir, absl::StrCat("of-", getpid()))));
   if (!cgroup) return "";
   if (LendCgroup(cgroup->path(), account).ok()) return cgroup->path();
   cgroup->Remove();

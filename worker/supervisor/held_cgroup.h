@@ -12,7 +12,7 @@ namespace hpc::worker {
 
 // Makes an empty one for attempt `name` below `parent` and lends it. "": it cannot be had.
 std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const AccountIds& account);
+                           const std::string& dir, const AccountIds& account);
 
 // Lets `account` make folders in `cgroup` and move processes among them, but none out of it.
 absl::Status LendCgroup(const std::string& cgroup, const AccountIds& account);

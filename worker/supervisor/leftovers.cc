@@ -12,12 +12,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/status_macros.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/journal_reader.h"
 #include "worker/supervisor/small_file.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -69,8 +71,10 @@ class Traces {
  public:
   // `owner`: of the attempt dir. Nobody else's processes are touched: the journal is no better
   // than that account.
-  Traces(const std::string& dir, uid_t owner, const Journal& journal)
+  Traces(const std::string& dir, uid_t owner, const Journal& journal,
+         const std::vector<RankStarted>& seen)
       : variable_("HPC_METRICS_FILE=" + dir + "/"), owner_(owner) {
+    for (const RankStarted& started : seen) ranks_[started.pid] = started.at_ns;
     for (const SupervisorEvent& event : journal.events) {
       if (const auto* started = std::get_if<RankStarted>(&event)) {
         ranks_[started->pid] = started->at_ns;
@@ -123,8 +127,9 @@ class Traces {
   std::unordered_map<int64_t, int64_t> ranks_;  // pid to time of start
 };
 
-absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& journal) {
-  const Traces traces(dir, owner, journal);
+absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& journal,
+                          const std::vector<RankStarted>& seen) {
+  const Traces traces(dir, owner, journal, seen);
   const int64_t deadline = BootTimeNs() + kWaitMs * 1'000'000;
   for (auto left = traces.Kill(); !left.empty(); left = traces.Kill()) {
     if (BootTimeNs() > deadline) return NotReturned(dir, left);
@@ -135,20 +140,23 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
 
 }  // namespace
 
-absl::Status KillLeftovers(const std::string& dir) {
+absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
+                           const std::vector<RankStarted>& seen) {
   // Ours to judge, whatever the journal says.
   if (const std::string held = RecordedHeldCgroup(dir); !held.empty()) return KillCgroup(dir, held);
+  const std::vector<std::string> cgroups = CgroupsOf(attempt, dir);
+  for (const std::string& cgroup : cgroups) HPC_RETURN_IF_ERROR(KillCgroup(dir, cgroup));
+  if (!cgroups.empty()) return absl::OkStatus();
+  // Its ranks may have removed the journal, or put something else there.
+  const Journal journal = ReadJournalFile(dir).value_or(Journal());
+  if (journal.AllGone()) return absl::OkStatus();
+  if (journal.header && journal.header->boot_id != BootId()) return absl::OkStatus();
   struct stat info;
-  if (stat(dir.c_str(), &info) != 0) return absl::OkStatus();
-  const auto journal = ReadJournalFile(dir);
-  // It ended before it could start anything.
-  if (absl::IsNotFound(journal.status())) return absl::OkStatus();
-  if (!journal.ok()) return journal.status();
-  if (journal->AllGone() || !journal->header) return absl::OkStatus();
-  if (journal->header->boot_id != BootId()) return absl::OkStatus();
-  const std::string& cgroup = journal->header->cgroup;
-  if (!cgroup.empty() && info.st_uid == geteuid()) return KillCgroup(dir, cgroup);
-  return KillByTraces(dir, info.st_uid, *journal);
+  const uid_t owner = stat(dir.c_str(), &info) == 0 ? info.st_uid : geteuid();
+  if (journal.header && !journal.header->cgroup.empty() && owner == geteuid()) {
+    return KillCgroup(dir, journal.header->cgroup);
+  }
+  return KillByTraces(dir, owner, journal, seen);
 }
 
 }  // namespace hpc::worker

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "worker/runtime/event_loop.h"
-#include "worker/supervisor/scope_name.h"
 
 struct sd_bus;
 struct sd_bus_message;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "worker/runtime/boot_time.h"
+#include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/say.h"
-#include "worker/supervisor/scope_name.h"
 #include "worker/supervisor/small_file.h"
 
 namespace hpc::worker {
@@ -62,8 +62,7 @@ bool Supervisor::Prepare(UniqueFd worker_socket) {
 
 void Supervisor::ChooseContainment() {
   if (!spec_.cgroup_parent.empty()) {
-    // With our pid: several workers of one machine may share the parent.
-    const std::string name = "hpc-" + spec_.name + "-" + std::to_string(getpid());
+    const std::string name = AttemptCgroupName(spec_.name, spec_.dir, std::to_string(getpid()));
     if (!containment_.UseCgroup(spec_.cgroup_parent, name)) {
       SayErrno("no cgroup " + spec_.cgroup_parent + "/" + name);
     }
@@ -77,7 +76,7 @@ void Supervisor::ChooseContainment() {
 }
 
 void Supervisor::SettleScope(int64_t now) {
-  if (!containment_.UseScope(ScopeUnitName(spec_.name, getpid()))) {
+  if (!containment_.UseScope(ScopeUnitName(spec_.name, spec_.dir, getpid()))) {
     // EACCES: it is ours, but the worker has not lent it to our account yet.
     const bool soon = errno == ESRCH || errno == EACCES;
     if (soon && now < scope_deadline_ns_ && !scope_refused_) return;
