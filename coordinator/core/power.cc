@@ -189,12 +189,14 @@ void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error)
   // Off or draining, it was told to go in another way since.
   const Power power = node->record.power;
   if (power != Power::kFallingAsleep && power != Power::kOn) return;
-  StayedOn(turn, node, absl::StrCat("could not be put to sleep: ", error));
+  const std::string why = absl::StrCat("could not be put to sleep: ", error);
+  StayedOn(turn, node, why, why);
   gangs_->NodeReady(turn, *node);
 }
 
-void PowerControl::StayedOn(Turn& turn, Node* node, const std::string& why) {
-  Set(turn, node, Power::kOn, why);
+void PowerControl::StayedOn(Turn& turn, Node* node, const std::string& why,
+                            const std::string& reason) {
+  Set(turn, node, Power::kOn, reason);
   node->wake_when_off = false;
   turn.Event(event::kNodeSleepFailed, About(node->name()), why, Severity::kWarning);
 }

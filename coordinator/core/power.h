@@ -42,10 +42,10 @@ class PowerControl {
   void Restore(Turn& turn, Node* node);
 
  private:
-  // `reason`: for a state other than on, or why it did not go to sleep.
+  // `reason`: for a state other than on, or why it cannot sleep.
   void Set(Turn& turn, Node* node, Power power, std::string reason = "");
-  // It was to sleep, and is on.
-  void StayedOn(Turn& turn, Node* node, const std::string& why);
+  // It was to sleep, and is on. `reason`: as in Set.
+  void StayedOn(Turn& turn, Node* node, const std::string& why, const std::string& reason = "");
   void TurnOff(Turn& turn, Node* node, const std::string& why);
   void StartWaking(Turn& turn, Node* node, const std::string& why);
   void SendPacket(Turn& turn, Node* node);
