@@ -1,5 +1,7 @@
 #include "worker/state_dirs.h"
 
+#include <utility>
+
 namespace hpc::worker {
 namespace {
 
