@@ -19,8 +19,7 @@ absl::Status NotAMember(const CommandLine& command) {
   return absl::FailedPreconditionError(absl::StrCat(
       "this PC is not a member of a cluster: make a token on the coordinator's machine (hpcctl "
       "token create) and run 'hpc-worker join TOKEN",
-      command.usual_state_dir ? "" : " --state-dir " + command.state_dir,
-      "' here"));
+      command.usual_state_dir ? "" : " --state-dir " + command.state_dir, "' here"));
 }
 
 absl::StatusOr<Way> AsMember(const CommandLine& command, const pki::Membership& membership) {
