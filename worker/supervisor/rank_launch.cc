@@ -79,6 +79,7 @@ void ResetOomScore() {
   }
   // What is ours is close-on-exec already; this is for what whoever started us left open.
   syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
+  setrlimit(RLIMIT_NOFILE, &plan.open_files);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
   ResetSignals();

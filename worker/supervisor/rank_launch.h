@@ -2,6 +2,7 @@
 #ifndef HPC_WORKER_SUPERVISOR_RANK_LAUNCH_H_
 #define HPC_WORKER_SUPERVISOR_RANK_LAUNCH_H_
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -21,6 +22,7 @@ struct LaunchPlan {
   int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1;
   const CgroupLeaf* leaf = nullptr;  // to be born into; nullptr: none
   bool reset_oom_score = false;      // a daemon's protection is not for ranks
+  rlimit open_files{};               // of the rank: not the larger one that we need ourselves
 };
 
 struct LaunchedRank {

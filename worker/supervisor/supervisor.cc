@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ Supervisor::Supervisor(SupervisorSpec spec)
 
 bool Supervisor::Prepare(UniqueFd worker_socket) {
   if (!poller_.ok()) return SayErrno("epoll");
+  if (!RaiseOpenFiles()) return SayErrno("limit of open files");
   signals_ = CatchSignals();
   if (!signals_.ok()) return SayErrno("signalfd");
   poller_.Add(signals_.get(), [this] { OnSignals(); });
@@ -58,6 +60,14 @@ bool Supervisor::Prepare(UniqueFd worker_socket) {
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   ChooseContainment();
   return true;
+}
+
+// A rank needs six descriptors of ours; the usual limit is made for programs that use select().
+bool Supervisor::RaiseOpenFiles() {
+  if (getrlimit(RLIMIT_NOFILE, &open_files_) != 0) return false;
+  rlimit raised = open_files_;
+  raised.rlim_cur = raised.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
 void Supervisor::ChooseContainment() {

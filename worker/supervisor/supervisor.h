@@ -55,6 +55,7 @@ class Supervisor {
   };
 
   // In supervisor.cc: preparing, commands, time.
+  bool RaiseOpenFiles();
   void ChooseContainment();
   void SettleScope(int64_t now);
   void BecomeReady();
@@ -91,6 +92,7 @@ class Supervisor {
   UniqueFd null_;
   std::vector<Rank> ranks_;
   bool reset_oom_score_ = false;
+  rlimit open_files_{};  // as it was before we raised it
 
   StartRanks start_;  // as it came
   bool start_wanted_ = false;

@@ -40,7 +40,8 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
           .stdout_fd = outputs_.stdout_of(rank).write_fd(),
           .stderr_fd = outputs_.stderr_of(rank).write_fd(),
           .leaf = containment_.leaf(),
-          .reset_oom_score = reset_oom_score_};
+          .reset_oom_score = reset_oom_score_,
+          .open_files = open_files_};
 }
 
 void Supervisor::StartOne(size_t i) {

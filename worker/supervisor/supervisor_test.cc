@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "common/status_matchers.h"
@@ -136,6 +137,24 @@ TEST(SupervisorTest, ARankStartsWithNothingOfOurs) {
   EXPECT_EQ(rig.FileOf("rank-1.out"), "0000000000000000\n0000000000000000\n");
   EXPECT_EQ(rig.FileOf("rank-2.out"), "leader\n");
   EXPECT_EQ(rig.FileOf("rank-3.out"), rig.spec.workdir + "\n/dev/null\n");
+}
+
+TEST(SupervisorTest, TheUsualLimitOfOpenFilesHoldsForRanksNotForTheirSupervisor) {
+  constexpr int kRanks = 40;
+  AttemptRig rig;
+  for (int i = 0; i < kRanks; ++i) rig.AddShell("ulimit -S -n");
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  rig.Spawn();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  rig.Start();
+  rig.RunUntilAllGone();
+  for (int i = 0; i < kRanks; ++i) {
+    EXPECT_EQ(rig.FileOf("rank-" + std::to_string(i) + ".out"), "64\n");
+  }
 }
 
 TEST(SupervisorTest, AStopAsksFirst) {
