@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
@@ -97,6 +98,10 @@ Store PairsInto(std::vector<std::string> RunOptions::*member) {
   return [member](const std::string& name, const Json& value, RunOptions* run) {
     if (!value.is_object()) return Wrong(name, "an object of plain values", value);
     for (const auto& [key, item] : value.items()) {
+      if (key.find('=') != std::string::npos) {
+        return UsageError(
+            absl::StrCat("'", name, "' has the name '", ToValidUtf8(key), "', which contains '='"));
+      }
       if (item.is_structured() || item.is_null()) {
         return Wrong(absl::StrCat(name, ".", key), "a plain value", item);
       }
@@ -149,6 +154,37 @@ const std::map<std::string, Store>& Fields() {
   return *fields;
 }
 
+// No field nests deeper than 2. Printing and freeing a value take stack for each level.
+constexpr int kMaxDepth = 16;
+
+// What the parser itself would let pass.
+class LineCheck {
+ public:
+  // As nlohmann's parser calls it; false: the value is left out.
+  bool operator()(int depth, Json::parse_event_t event, const Json& value) {
+    const bool opens =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth > kMaxDepth) {
+      error_ = UsageError(absl::StrCat("arrays and objects nest more than ", kMaxDepth, " deep"));
+    }
+    if (!error_.ok()) return false;
+    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys_.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const std::string key = value.get<std::string>();
+      if (!keys_.back().insert(key).second) {
+        error_ = UsageError(absl::StrCat("'", ToValidUtf8(key), "' is given twice"));
+      }
+    }
+    return true;
+  }
+  const absl::Status& error() const { return error_; }
+
+ private:
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+  absl::Status error_;
+};
+
 }  // namespace
 
 std::vector<std::string> SubmitFields() {
@@ -158,7 +194,9 @@ std::vector<std::string> SubmitFields() {
 }
 
 absl::StatusOr<RunOptions> ParseSubmitLine(const std::string& line) {
-  const Json parsed = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  LineCheck check;
+  const Json parsed = Json::parse(line, std::ref(check), /*allow_exceptions=*/false);
+  HPC_RETURN_IF_ERROR(check.error());
   if (!parsed.is_object()) {
     return UsageError(
         "not a JSON object; a line is as {\"command\": [\"python\", \"train.py\"], \"nodes\": 2}");

@@ -58,6 +58,24 @@ TEST(SubmitLineTest, WhatIsNoObjectIsExplained) {
   }
 }
 
+TEST(SubmitLineTest, WhatNestsTooDeepIsRefusedHoweverDeep) {
+  const std::string open(300'000, '['), close(300'000, ']');
+  EXPECT_THAT(ErrorOf(open), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf(open + close), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf("{\"command\": " + open + close + "}"), HasSubstr("nest more than 16 deep"));
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(ErrorOf(objects), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf(R"({"name": [[[[]]]]})"), HasSubstr("'name' takes a text, not [[[[]]]]"));
+}
+
+TEST(SubmitLineTest, ANameIsGivenOnceAndHasNoEqualsSign) {
+  EXPECT_EQ(ErrorOf(R"({"name": "a", "name": "b"})"), "'name' is given twice");
+  EXPECT_EQ(ErrorOf(R"({"env": {"A": "1", "A": "2"}})"), "'A' is given twice");
+  EXPECT_OK(ParseSubmitLine(R"({"env": {"A": "1"}, "params": {"A": "2"}})"));
+  EXPECT_EQ(ErrorOf(R"({"env": {"A=B": "1"}})"), "'env' has the name 'A=B', which contains '='");
+}
+
 TEST(SubmitLineTest, AWrongTypeIsNamedWithWhatTheFieldTakes) {
   EXPECT_EQ(ErrorOf(R"({"command": "python train.py"})"),
             "'command' takes an array of texts, not \"python train.py\"");

@@ -1,4 +1,6 @@
 // hpcctl submit: many runs from one stream.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -102,7 +104,12 @@ class Lines {
       return usage::BadValue("FILE",
                              ErrnoStatus(errno, absl::StrCat("cannot open ", name)).message());
     }
-    return std::make_shared<Lines>(file);
+    auto lines = std::make_shared<Lines>(file);
+    struct stat info;
+    if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
+      return usage::BadValue("FILE", absl::StrCat(name, " is a folder, not a file of JSON lines"));
+    }
+    return lines;
   }
   explicit Lines(std::FILE* file) : file_(file) {}
   ~Lines() { std::free(buffer_); }
