@@ -83,7 +83,7 @@ bool AsksForHelp(const Words& words) {
 
 void DeclareGlobal(Options* options, GlobalOptions* global) {
   options->Group("Options of every command");
-  options->Text("--coordinator", "ADDR", &global->coordinator,
+  options->Word("--coordinator", "ADDR", &global->coordinator,
                 "unix:PATH or ADDR:PORT (default: HPC_COORDINATOR)");
   options->Flag("--insecure", &global->insecure,
                 "speak plain text to a coordinator on this machine's loopback");

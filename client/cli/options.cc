@@ -49,6 +49,16 @@ void Options::Text(absl::string_view names, absl::string_view metavar, std::stri
       });
 }
 
+void Options::Word(absl::string_view names, absl::string_view metavar, std::string* target,
+                   absl::string_view help) {
+  Add(names, metavar, Takes::kValue, help,
+      [target](absl::string_view option, absl::string_view value) {
+        if (value.empty()) return usage::BadValue(option, "it is empty");
+        *target = std::string(value);
+        return CheckValue(option, value);
+      });
+}
+
 void Options::Texts(absl::string_view names, absl::string_view metavar,
                     std::vector<std::string>* target, absl::string_view help) {
   Add(names, metavar, Takes::kValue, help, [target](absl::string_view, absl::string_view value) {

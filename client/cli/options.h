@@ -33,6 +33,9 @@ class Options {
   // last, except for lists, which grow. Text must be valid UTF-8, but for Texts, where the caller
   // names what is wrong better. Targets keep their value when the option is not given.
   void Flag(absl::string_view names, bool* target, absl::string_view help);
+  // Text that is not empty.
+  void Word(absl::string_view names, absl::string_view metavar, std::string* target,
+            absl::string_view help);
   void Text(absl::string_view names, absl::string_view metavar, std::string* target,
             absl::string_view help);
   void Texts(absl::string_view names, absl::string_view metavar, std::vector<std::string>* target,

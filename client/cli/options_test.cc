@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 // A command with an option of each kind.
 struct Parsed {
   bool flag = false;
-  std::string text;
+  std::string text, word;
   std::vector<std::string> texts, list, program;
   std::optional<int32_t> number;
   std::optional<absl::Duration> time;
@@ -30,6 +30,7 @@ absl::StatusOr<Parsed> Parse(const std::vector<std::string>& words) {
   Options options("try", "try it");
   options.Flag("--flag", &p.flag, "a flag");
   options.Text("-t,--text", "T", &p.text, "a text");
+  options.Word("--word", "W", &p.word, "a text that is not empty");
   options.Texts("--add", "X", &p.texts, "texts");
   options.List("--list", "A,B", &p.list, "a list");
   options.Integer("--number", "N", &p.number, -5, 100, "a number");
@@ -53,6 +54,13 @@ std::string ErrorOf(std::vector<std::string> words) {
   const absl::Status status = Parse(words).status();
   EXPECT_TRUE(IsUsageError(status)) << status;
   return std::string(status.message());
+}
+
+TEST(OptionsTest, AWordIsNotEmpty) {
+  EXPECT_EQ(Parse({"--word", "w", "1", "--", "true"})->word, "w");
+  EXPECT_THAT(Parse({"--word", "", "1", "--", "true"}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--word")));
+  EXPECT_FALSE(Parse({"--word=", "1", "--", "true"}).ok());
 }
 
 TEST(OptionsTest, UnderstandsEveryWayToGiveAValue) {
