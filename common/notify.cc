@@ -1,5 +1,6 @@
 #include "common/notify.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,12 @@ void NotifySystemd(absl::string_view state) {
   // Nobody listening is systemd's business, not ours.
   (void)!sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL,
                 reinterpret_cast<const sockaddr*>(&address), length);
+}
+
+absl::Status CheckReadyFd(int fd) {
+  if (fd == -1 || fcntl(fd, F_GETFD) != -1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--ready-fd ", fd, ": no such descriptor is open; whoever starts this opens it"));
 }
 
 void NotifyReadyFd(int fd, absl::string_view line) {

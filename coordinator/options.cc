@@ -1,8 +1,10 @@
 #include "coordinator/options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "common/notify.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/toml_config.h"
@@ -104,9 +106,15 @@ absl::StatusOr<absl::Duration> ParseSpan(const char* option, const std::string& 
   return span;
 }
 
+// Paths are told to others, who are in other folders. "" stays so.
+std::string Absolute(const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  return std::filesystem::absolute(path).lexically_normal();
+}
+
 absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaults) {
   Options options;
-  options.state_dir = texts.state_dir;
+  options.state_dir = Absolute(texts.state_dir);
   if (!texts.listen.empty()) {
     HPC_ASSIGN_OR_RETURN(options.listen, ParseEndpoint(texts.listen));
     if (options.listen->is_unix) {
@@ -125,12 +133,13 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
   options.admin_group = texts.admin_group;
   options.authority_key = texts.authority_key;
   options.passphrase_file = texts.passphrase_file;
-  options.socket = texts.socket;
+  options.socket = Absolute(texts.socket);
   if (options.socket.empty()) {
     options.socket =
-        texts.state_dir == defaults.state_dir ? defaults.socket : SocketIn(texts.state_dir);
+        texts.state_dir == defaults.state_dir ? defaults.socket : SocketIn(options.state_dir);
   }
   options.ready_fd = texts.ready_fd;
+  HPC_RETURN_IF_ERROR(CheckReadyFd(options.ready_fd));
   HPC_ASSIGN_OR_RETURN(options.lease,
                        ParseSpan("--lease", texts.lease, absl::Milliseconds(500), "0.5s"));
   HPC_ASSIGN_OR_RETURN(

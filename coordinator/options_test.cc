@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "common/files.h"
@@ -28,6 +29,19 @@ TEST(Options, WithoutAnyTheDefaultsHold) {
 TEST(Options, AnotherStateDirectoryHoldsTheSocketToo) {
   EXPECT_EQ(Parse({"--state-dir", "/srv/hpc"}).options.socket, "/srv/hpc/coordinator.sock");
   EXPECT_EQ(Parse({"--state-dir", "/srv/hpc", "--socket", "/s"}).options.socket, "/s");
+}
+
+TEST(Options, PathsAreMadeAbsoluteForTheyAreToldToOthers) {
+  const std::string here = std::filesystem::current_path();
+  const Options options = Parse({"--state-dir", "./o/c"}).options;
+  EXPECT_EQ(options.state_dir, here + "/o/c");
+  EXPECT_EQ(options.socket, here + "/o/c/coordinator.sock");
+  EXPECT_EQ(Parse({"--socket", "s"}).options.socket, here + "/s");
+}
+
+TEST(Options, ADescriptorThatIsNotOpenIsRefused) {
+  EXPECT_THAT(Parse({"--ready-fd", "99999"}).answer->text, HasSubstr("--ready-fd 99999: no such"));
+  EXPECT_FALSE(Parse({"--ready-fd", "1"}).answer.has_value());
 }
 
 TEST(Options, PlainTextIsForLoopbackAddressesOnly) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/notify.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/toml_config.h"
@@ -223,6 +224,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   } catch (const CLI::ParseError& error) {
     return Explain(error, argc, argv);
   }
+  HPC_RETURN_IF_ERROR(CheckReadyFd(out.ready_fd));
   if (out.state_dir.empty()) {
     out.state_dir = state_dirs[0];
     out.usual_state_dir = true;
