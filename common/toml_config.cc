@@ -25,29 +25,32 @@ class TomlConfig : public CLI::Config {
       const toml::table table = toml::parse(input);
       Flatten(table, {}, &found);
     } catch (const toml::parse_error& error) {
-      throw CLI::FileError(
-          absl::StrCat("the configuration file is not TOML: ", std::string(error.description()),
-                       " (line ", error.source().begin.line, ")"));
+      throw CLI::FileError(absl::StrCat(Where(error.source()),
+                                        ": this is not TOML: ", std::string(error.description())));
     }
     return found;
   }
 
  private:
-  static std::string Text(const toml::node& node, const std::string& key) {
+  // "/etc/hpc.toml, line 3".
+  std::string Where(const toml::source_region& source) const {
+    return absl::StrCat(app_->get_config_ptr()->as<std::string>(), ", line ", source.begin.line);
+  }
+
+  std::string Text(const toml::node& node, const std::string& key) const {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* number = node.as_integer()) return absl::StrCat(number->get());
     if (const auto* number = node.as_floating_point()) return absl::StrCat(number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-    throw CLI::FileError(absl::StrCat("the configuration file's key '", key, "' (line ",
-                                      node.source().begin.line,
-                                      ") must be text, a number, true or false"));
+    throw CLI::FileError(absl::StrCat(Where(node.source()), ": the key '", key,
+                                      "' must be text, a number, true or false"));
   }
 
   const CLI::Option* OptionOf(const std::string& name) const {
     return app_->get_option_no_throw("--" + name);
   }
 
-  static CLI::ConfigItem Pairs(const std::string& name, const toml::table& table) {
+  CLI::ConfigItem Pairs(const std::string& name, const toml::table& table) const {
     CLI::ConfigItem item;
     item.name = name;
     for (const auto& [key, value] : table) {
@@ -72,6 +75,11 @@ class TomlConfig : public CLI::Config {
       if (inner != nullptr && parents.empty() && OptionOf(name) != nullptr) {
         if (!SetByEnvironment(name)) found->push_back(Pairs(name, *inner));
         continue;
+      }
+      // CLI11 names neither the file nor the line.
+      if (parents.empty() && inner == nullptr && OptionOf(name) == nullptr) {
+        throw CLI::FileError(
+            absl::StrCat(Where(node.source()), ": there is no option '", name, "'"));
       }
       if (inner != nullptr) {
         std::vector<std::string> path = parents;
