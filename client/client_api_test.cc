@@ -444,7 +444,7 @@ TEST_F(ClientApiTest, ASingleRankIsPassedOnByteForByte) {
   const Done done = Hpcctl({"run", "--", "true"});
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.out, bytes);
-  EXPECT_EQ(done.err, "");
+  EXPECT_EQ(done.err, "hpcctl: run 1\n");
 }
 
 TEST_F(ClientApiTest, DetachedRunsPrintTheirNumber) {

@@ -77,7 +77,9 @@ TEST(MovesTest, ARunThatEndsWhileItIsFollowedIsToldAllTheWay) {
   Moves moves(/*waits=*/false);
   EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_RUNNING, "", 0, "")), "");
   EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_SUCCEEDED, "run.requeued", 1, "pc2 was lost")),
-            "run 7: attempt 1 ended: pc2 was lost");
+            "");
+  EXPECT_EQ(moves.Tell(kNow, Update(v1::RUN_STATE_SUCCEEDED, "run.placed", 2, "pc1")),
+            "run 7: attempt 1 ended: pc2 was lost; attempt 2 starts on pc1");
 }
 
 TEST(MovesTest, AnEndThatTakesLongIsToldOnceWhereNoProgressLineShowsIt) {

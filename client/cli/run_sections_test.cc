@@ -121,7 +121,7 @@ TEST(RunSectionsTest, ARunThatWaitsAgainTakesNoTime) {
   detail.mutable_run()->set_started_at_us(kNow - 8'000'000);
   EXPECT_THAT(RunStory(detail, {.now_us = kNow}), Not(HasSubstr("Took")));
   detail.mutable_run()->set_state(v1::RUN_STATE_RUNNING);
-  EXPECT_THAT(RunStory(detail, {.now_us = kNow}), HasSubstr("Took       8 s\n"));
+  EXPECT_THAT(RunStory(detail, {.now_us = kNow}), HasSubstr("Took          8 s\n"));
 }
 
 TEST(RunSectionsTest, VariablesAreListedWhenAskedFor) {
