@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -82,19 +83,21 @@ std::vector<EventRecord> TellOnce(const std::vector<EventRecord>& events) {
 }
 
 std::vector<EventRecord> Shorten(std::vector<EventRecord> events, size_t most) {
-  if (events.size() <= most) return events;
   std::set<AttemptRef> failed;
-  events.erase(std::remove_if(events.begin(), events.end(),
-                              [&](const EventRecord& event) {
-                                if (event.kind == event::kRankExited) return true;
-                                return event.kind == event::kRankFailed &&
-                                       !failed.insert({event.run, event.attempt}).second;
-                              }),
-               events.end());
-  if (events.size() > most) {
-    events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(most));
+  std::vector<EventRecord> kept;
+  size_t excess = events.size() - std::min(events.size(), most);
+  for (EventRecord& event : events) {
+    const bool first_failure =
+        event.kind == event::kRankFailed && failed.insert({event.run, event.attempt}).second;
+    const bool rank_ended = event.kind == event::kRankFailed || event.kind == event::kRankExited;
+    if (excess > 0 && rank_ended && !first_failure) {
+      --excess;
+    } else {
+      kept.push_back(std::move(event));
+    }
   }
-  return events;
+  kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(excess));
+  return kept;
 }
 
 std::string ExplainNode(const Cluster::NodeView& node) {

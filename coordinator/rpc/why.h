@@ -19,8 +19,8 @@ std::string ExplainNode(const Cluster::NodeView& node);
 // whose words an earlier one of it has too.
 std::vector<EventRecord> TellOnce(const std::vector<EventRecord>& events);
 
-// At most `most` of them, oldest first. Of more, first the ends of ranks are left out but for the
-// first failure of each attempt, then the oldest.
+// At most `most` of them, oldest first. Of more, the oldest are left out: first of the ends of
+// ranks but for the first failure of each attempt, then of all.
 std::vector<EventRecord> Shorten(std::vector<EventRecord> events, size_t most);
 
 }  // namespace hpc::coordinator
