@@ -1,14 +1,16 @@
 #include "common/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -38,6 +40,49 @@ absl::Status SyncFolder(const std::string& path) {
   if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
   return absl::OkStatus();
+}
+
+std::vector<std::string> EntriesOf(int folder) {
+  std::vector<std::string> names;
+  DIR* entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (entries == nullptr) return names;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  closedir(entries);
+  return names;
+}
+
+// 0 or errno. Folders below `folder` are moved into `top`, under names that are free there.
+int RemoveAllBut(int folder, int top, int64_t* next_name) {
+  for (const std::string& name : EntriesOf(folder)) {
+    if (unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) continue;
+    if (errno != EISDIR) return errno;
+    if (unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0) continue;
+    if (errno != ENOTEMPTY && errno != EEXIST) return errno;
+    while (renameat(folder, name.c_str(), top, absl::StrCat((*next_name)++).c_str()) != 0) {
+      if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) return errno;
+    }
+  }
+  return 0;
+}
+
+// 0 or errno. However deep a tree is, two folders of it are open at a time and no path grows.
+int EmptyFolder(int top) {
+  int64_t next_name = 0;
+  for (auto names = EntriesOf(top); !names.empty(); names = EntriesOf(top)) {
+    for (const std::string& name : names) {
+      if (unlinkat(top, name.c_str(), 0) == 0 || errno == ENOENT) continue;
+      if (errno != EISDIR) return errno;
+      const UniqueFd folder(
+          openat(top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!folder.ok()) return errno;
+      if (const int error = RemoveAllBut(folder.get(), top, &next_name); error != 0) return error;
+      if (unlinkat(top, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return errno;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -121,13 +166,16 @@ absl::Status MakeDirs(const std::string& path, int mode) {
 }
 
 absl::Status RemoveTree(const std::string& path) {
-  const auto remove_one = [](const char* file, const struct stat*, int, struct FTW*) {
-    return remove(file) == 0 || errno == ENOENT ? 0 : -1;
-  };
-  if (nftw(path.c_str(), remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
-    return ErrnoStatus(errno, absl::StrCat("remove ", path));
+  const UniqueFd top(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  int error = errno;
+  if (top.ok()) {
+    error = EmptyFolder(top.get());
+    if (error == 0 && rmdir(path.c_str()) != 0) error = errno;
+  } else if (error == ENOTDIR || error == ELOOP) {
+    error = unlink(path.c_str()) == 0 ? 0 : errno;
   }
-  return absl::OkStatus();
+  return error == 0 || error == ENOENT ? absl::OkStatus()
+                                       : ErrnoStatus(error, absl::StrCat("remove ", path));
 }
 
 }  // namespace hpc

@@ -1,12 +1,14 @@
 #include "common/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 
 namespace hpc {
 namespace {
@@ -64,6 +66,27 @@ TEST_F(FilesTest, RemovingATreeDoesNotFollowLinks) {
   EXPECT_OK(RemoveTree(Path("gone")));
   EXPECT_OK(RemoveTree(Path("gone")));
   EXPECT_EQ(*ReadFile(Path("keep/f")), "x");
+}
+
+TEST_F(FilesTest, RemovesATreeThatIsDeeperThanAnyPath) {
+  ASSERT_OK(MakeDirs(Path("tree/0/1")));
+  ASSERT_OK(WriteFileAtomically(Path("tree/0/1/2"), ""));
+  UniqueFd folder(open(Path("tree").c_str(), O_RDONLY | O_DIRECTORY));
+  const std::string name(200, 'd');
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(mkdirat(folder.get(), name.c_str(), 0700), 0);
+    UniqueFd below(openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY));
+    ASSERT_EQ(mkdirat(below.get(), "0", 0700), 0);
+    folder = std::move(below);
+  }
+  EXPECT_OK(RemoveTree(Path("tree")));
+  EXPECT_NE(access(Path("tree").c_str(), F_OK), 0);
+}
+
+TEST_F(FilesTest, RemovesWhatIsNoTreeToo) {
+  ASSERT_OK(WriteFileAtomically(Path("f"), ""));
+  EXPECT_OK(RemoveTree(Path("f")));
+  EXPECT_NE(access(Path("f").c_str(), F_OK), 0);
 }
 
 TEST(ErrnoStatusTest, SaysWhatFailedAndWhy) {
