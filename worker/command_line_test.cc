@@ -86,7 +86,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--cpu-slots",
                            "3",
                            "--ready-fd",
-                           "5",
+                           "2",
                            "--power-command",
                            "true",
                            "--wake-hook-known",
@@ -108,7 +108,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_EQ(line->name, "pc7");
   EXPECT_EQ(line->address, "127.0.0.7");
   EXPECT_EQ(line->cpu_slots, 3);
-  EXPECT_EQ(line->ready_fd, 5);
+  EXPECT_EQ(line->ready_fd, 2);
   EXPECT_EQ(line->power_command, "true");
   EXPECT_TRUE(line->wake_hook_known);
   EXPECT_THAT(line->owners, ElementsAre("anna", "bert"));

@@ -89,7 +89,7 @@ class SleepFailureTest(ClusterTest):
         event = self.cluster.events()[-1]
         self.assertEqual(event["severity"], "warning")
         self.assertIn("no logind here", event["text"])
-        self.assertEqual([e["kind"] for e in self.cluster.events()],
+        self.assertEqual([e["kind"] for e in self.cluster.events("--node", "pc1")],
                          ["node.joined", "node.sleep", "node.sleep-failed"])
         self.assertEqual(self.cluster.node("pc1")["state"], "idle")
         self.assertIn("no logind here", self.cluster.node("pc1")["reason"])
