@@ -36,8 +36,8 @@ class FindCoordinatorTest : public ::testing::Test {
     });
   }
 
-  const Cluster ours_;
-  const Cluster other_;
+  const Cluster ours_{};
+  const Cluster other_{};
   const pki::JoinToken token_ = {
       .role = pki::Role::kWorker,
       .secret = "0123456789012345",
