@@ -123,9 +123,11 @@ class DaemonStartTest(unittest.TestCase):
 
     def test_a_database_that_is_deleted_meanwhile_stops_the_coordinator(self):
         (self.cluster.dir / "coordinator" / "hpc.db").unlink()
-        done = self.cluster.hpcctl("submit", "-", stdin='{"command": ["true"]}\n', check=False)
-        self.assertNotIn('"id"', done.stdout)
+        client = self.cluster.start("run", "--detach", "--", "true")
         self.assertNotEqual(self.cluster.coordinator.wait(10), 0)
+        # Whether it was still told why or goes on trying: it was given no number.
+        client.kill()
+        self.assertNotRegex(client.output(), r"(?m)^\d+$")
         self.assertIn("was deleted or replaced while it is in use",
                       self.cluster.coordinator.output())
 
