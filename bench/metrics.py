@@ -73,6 +73,7 @@ def main():
         alone = subprocess.run([sys.executable, script, *words], env=env, check=True,
                                capture_output=True, text=True)
         with Cluster(nodes=args.ranks) as cluster:
+            script = cluster.script("steps.py", STEPS)  # where the ranks' account can read it
             run = cluster.submit("-N", args.ranks, "--", sys.executable, script, *words)
             cluster.wait_state(run, "succeeded", timeout=60 + 4 * args.seconds)
             lines = cluster.hpcctl("logs", run).stdout.splitlines()
