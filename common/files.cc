@@ -113,20 +113,24 @@ absl::Status ErrnoStatus(int error, absl::string_view what) {
   }
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  // A pipe under that name must not hold us up.
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+absl::StatusOr<std::string> ReadOpenFile(int fd, absl::string_view path, size_t max_bytes) {
   std::string content;
   char buffer[1 << 16];
   while (content.size() < max_bytes) {
-    const ssize_t n = read(fd.get(), buffer, std::min(sizeof buffer, max_bytes - content.size()));
+    const ssize_t n = read(fd, buffer, std::min(sizeof buffer, max_bytes - content.size()));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
     if (n == 0) break;
     content.append(buffer, static_cast<size_t>(n));
   }
   return content;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  // A pipe under that name must not hold us up.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  return ReadOpenFile(fd.get(), path, max_bytes);
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, int mode) {

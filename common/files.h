@@ -18,6 +18,9 @@ absl::Status ErrnoStatus(int error, absl::string_view what);
 // At most `max_bytes` are read. NotFound: no such file.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes = 64 << 20);
 
+// The same from a descriptor's position on; `path` is for the error.
+absl::StatusOr<std::string> ReadOpenFile(int fd, absl::string_view path, size_t max_bytes);
+
 // Replaces the file whole or not at all: temporary file, fsync, rename, fsync of the folder.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  int mode = 0600);

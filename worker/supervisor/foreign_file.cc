@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
@@ -33,16 +31,7 @@ absl::StatusOr<UniqueFd> OpenForeignFile(const std::string& path) {
 
 absl::StatusOr<std::string> ReadForeignFile(const std::string& path, size_t max_bytes) {
   HPC_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForeignFile(path));
-  std::string content;
-  char buffer[1 << 16];
-  while (content.size() < max_bytes) {
-    const ssize_t n = read(fd.get(), buffer, std::min(sizeof buffer, max_bytes - content.size()));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
-    if (n == 0) break;
-    content.append(buffer, static_cast<size_t>(n));
-  }
-  return content;
+  return ReadOpenFile(fd.get(), path, max_bytes);
 }
 
 int64_t ForeignFileSize(const std::string& path) {
