@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
@@ -54,8 +53,7 @@ absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const S
                                                  Store* store) {
   pki::KeyringPlace place{state.File(pki::kKeyringFolder), options.authority_key, ""};
   if (!options.passphrase_file.empty()) {
-    HPC_ASSIGN_OR_RETURN(const std::string line, ReadFile(options.passphrase_file));
-    place.passphrase = std::string(absl::StripTrailingAsciiWhitespace(line));
+    HPC_ASSIGN_OR_RETURN(place.passphrase, pki::ReadPassphrase(options.passphrase_file));
   }
   absl::StatusOr<pki::Keyring> keyring = pki::Keyring::Load(place, RealClock().Get().wall);
   if (absl::IsNotFound(keyring.status())) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -43,6 +44,15 @@ std::string ToPem(const std::vector<Certificate>& certificates) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> ReadPassphrase(const std::string& path) {
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 4096));
+  const absl::string_view passphrase = absl::StripTrailingAsciiWhitespace(text);
+  if (!passphrase.empty()) return std::string(passphrase);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--passphrase-file ", path,
+      " is empty: write the passphrase into it, or leave the option out for a key without one"));
+}
 
 std::string Keyring::Path(absl::string_view name) const {
   return absl::StrCat(place_.folder, "/", name);

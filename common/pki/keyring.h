@@ -35,6 +35,10 @@ struct KeyringPlace {
   std::string passphrase;     // of the private key; "": it is not encrypted
 };
 
+// The passphrase in a file, without the line's end. InvalidArgument: the file is empty. Else what
+// the file system said.
+absl::StatusOr<std::string> ReadPassphrase(const std::string& path);
+
 class Keyring {
  public:
   // Makes a new cluster with an authority of its own. AlreadyExists: there is one, which is left as

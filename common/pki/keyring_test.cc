@@ -77,6 +77,16 @@ TEST_F(KeyringTest, KeepsItsKeyElsewhereAndBehindAPassphraseWhereAsked) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ca.key")));
 }
 
+TEST_F(KeyringTest, APassphraseIsALineAndNotNothing) {
+  ASSERT_OK(MakeDirs(root_));
+  const std::string file = root_ + "/pass";
+  ASSERT_OK(WriteFileAtomically(file, "two words\n"));
+  EXPECT_EQ(*ReadPassphrase(file), "two words");
+  ASSERT_OK(WriteFileAtomically(file, " \n"));
+  EXPECT_THAT(ReadPassphrase(file),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(file + " is empty")));
+}
+
 TEST_F(KeyringTest, NamesTheFileThatIsDamaged) {
   ASSERT_OK(Keyring::Create(place_, kNow));
   const std::string path = place_.folder + "/authority.key";

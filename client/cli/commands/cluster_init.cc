@@ -1,15 +1,12 @@
 // hpcctl cluster init: make a new cluster's authority, on its coordinator's machine.
 #include <unistd.h>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/caller.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/usage_error.h"
 #include "common/coordinator_paths.h"
-#include "common/files.h"
 #include "common/pki/founder.h"
 #include "common/pki/keyring.h"
 #include "common/pki/membership.h"
@@ -19,14 +16,6 @@
 
 namespace hpc::client {
 namespace {
-
-absl::StatusOr<std::string> ReadPassphrase(const std::string& path) {
-  if (path.empty()) return std::string();
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 4096));
-  const std::string passphrase(absl::StripTrailingAsciiWhitespace(text));
-  if (!passphrase.empty()) return passphrase;
-  return UsageError(absl::StrCat("--passphrase-file ", path, " is empty."));
-}
 
 // Who makes the cluster is its first admin; "admin" where the account's name is no user's.
 std::string FounderName() {
@@ -59,7 +48,9 @@ class ClusterInitCommand : public Command {
     const std::string standard =
         DefaultCoordinatorPaths(geteuid(), session->environment()).state_dir;
     if (state_dir_.empty()) state_dir_ = standard;
-    HPC_ASSIGN_OR_RETURN(place_.passphrase, ReadPassphrase(passphrase_file_));
+    if (!passphrase_file_.empty()) {
+      HPC_ASSIGN_OR_RETURN(place_.passphrase, pki::ReadPassphrase(passphrase_file_));
+    }
     HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(state_dir_, "coordinator"));
     place_.folder = state_dir.File(pki::kKeyringFolder);
     HPC_ASSIGN_OR_RETURN(const pki::Keyring keyring, pki::Keyring::Create(place_, absl::Now()));
