@@ -63,6 +63,7 @@ class Listing {
   void EndRow();
 
   bool empty() const { return rows_ == 0; }
+  bool json() const { return form_.json; }
   // What is finished already, to be written while more rows come; "" for a table, whose widths are
   // not known yet.
   std::string Take() { return form_.json ? json_.Take() : ""; }

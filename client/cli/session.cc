@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/listing.h"
 #include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 #include "member/admission.h"
@@ -48,6 +49,11 @@ void Session::KeepMembership() {
 }
 
 int64_t Session::NowUs(int64_t said) { return said != 0 ? said : absl::ToUnixMicros(absl::Now()); }
+
+void Session::Print(Listing* listing, absl::string_view if_empty) {
+  if (listing->empty() && !listing->json()) return Notice(if_empty);
+  out_->Write(listing->Finish());
+}
 
 void Session::Notice(absl::string_view text) {
   out_->Flush();

@@ -17,6 +17,8 @@
 namespace hpc::client {
 
 // Options that every command has.
+class Listing;
+
 struct GlobalOptions {
   std::string coordinator;
   bool insecure = false;
@@ -48,6 +50,9 @@ class Session {
 
   // What ages are counted from: the coordinator's time if it says it, else ours.
   static int64_t NowUs(int64_t said);
+
+  // The rest of a listing; in the place of a table without rows `if_empty` as a notice.
+  void Print(Listing* listing, absl::string_view if_empty);
 
   // "hpcctl: <text>" on stderr, past the progress line, on a line of its own. Thread-safe.
   void Notice(absl::string_view text);

@@ -33,11 +33,7 @@ class CertListCommand : public Command {
                      {"serial", "SERIAL"}},
                     FormFor(session->out(), json_, Session::NowUs(0)));
     for (const v1::CertificateInfo& one : response.certificates()) AddRow(one, &listing);
-    if (listing.empty() && !json_) {
-      session->Notice("no certificates. 'hpcctl token create' lets the first member in");
-      return kExitOk;
-    }
-    session->out().Write(listing.Finish());
+    session->Print(&listing, "no certificates. 'hpcctl token create' lets the first member in");
     return kExitOk;
   }
 

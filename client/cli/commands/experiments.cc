@@ -29,11 +29,7 @@ class ExperimentsCommand : public Command {
           .Time(experiment.last_run_at_us())
           .EndRow();
     }
-    if (listing.empty() && !json_) {
-      session->Notice("no experiments. 'hpcctl run --experiment NAME -- COMMAND' makes one");
-      return kExitOk;
-    }
-    session->out().Write(listing.Finish());
+    session->Print(&listing, "no experiments. 'hpcctl run --experiment NAME -- COMMAND' makes one");
     return kExitOk;
   }
 

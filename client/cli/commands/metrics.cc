@@ -45,15 +45,12 @@ class MetricsCommand : public Command {
       }
       session->out().Write(listing.Take());
     }));
-    if (listing.empty() && !json_) {
-      session->Notice(key_.empty() ? absl::StrCat("run ", run_,
-                                                  " has measured nothing. A program reports with ",
-                                                  "hpc.log(step=..., loss=...) of hpc.py")
-                                   : absl::StrCat("run ", run_, " has not measured '", key_,
-                                                  "'; 'hpcctl show ", run_, "' lists what it has"));
-      return kExitOk;
-    }
-    session->out().Write(listing.Finish());
+    session->Print(
+        &listing, key_.empty()
+                      ? absl::StrCat("run ", run_, " has measured nothing. A program reports with ",
+                                     "hpc.log(step=..., loss=...) of hpc.py")
+                      : absl::StrCat("run ", run_, " has not measured '", key_, "'; 'hpcctl show ",
+                                     run_, "' lists what it has"));
     return kExitOk;
   }
 

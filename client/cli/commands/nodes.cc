@@ -159,11 +159,7 @@ class NodesCommand : public Command {
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
     Listing listing(Columns(), FormFor(session->out(), json_, Session::NowUs(response.now_us())));
     for (const v1::Node& node : response.nodes()) AddRow(node, &listing);
-    if (listing.empty() && !json_) {
-      session->Notice("no nodes. Start hpc-worker on a PC and it will appear here");
-      return kExitOk;
-    }
-    session->out().Write(listing.Finish());
+    session->Print(&listing, "no nodes. Start hpc-worker on a PC and it will appear here");
     return kExitOk;
   }
 

@@ -95,14 +95,10 @@ class RunsCommand : public Command {
       session->out().Write(listing->Take());
     }));
     if (!listing) listing.emplace(Columns(), FormFor(session->out(), json_, 0));
-    if (listing->empty() && !json_) {
-      const bool filtered = request.states_size() > 0 || request.has_experiment() ||
-                            request.has_tag() || request.before() > 0;
-      session->Notice(filtered ? "no run is of that kind; 'hpcctl runs' lists all"
-                               : "no runs. 'hpcctl run -- COMMAND' starts one");
-      return kExitOk;
-    }
-    session->out().Write(listing->Finish());
+    const bool filtered = request.states_size() > 0 || request.has_experiment() ||
+                          request.has_tag() || request.before() > 0;
+    session->Print(&*listing, filtered ? "no run is of that kind; 'hpcctl runs' lists all"
+                                       : "no runs. 'hpcctl run -- COMMAND' starts one");
     return kExitOk;
   }
 

@@ -38,11 +38,7 @@ class TokenListCommand : public Command {
           .Text(token.created_by())
           .EndRow();
     }
-    if (listing.empty() && !json_) {
-      session->Notice("no tokens. 'hpcctl token create' makes one");
-      return kExitOk;
-    }
-    session->out().Write(listing.Finish());
+    session->Print(&listing, "no tokens. 'hpcctl token create' makes one");
     return kExitOk;
   }
 
