@@ -6,6 +6,7 @@
 #include "client/cli/caller.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/usage_error.h"
 #include "common/coordinator_paths.h"
 #include "common/pki/founder.h"
 #include "common/pki/keyring.h"
@@ -49,7 +50,9 @@ class ClusterInitCommand : public Command {
         DefaultCoordinatorPaths(geteuid(), session->environment()).state_dir;
     if (state_dir_.empty()) state_dir_ = standard;
     if (!passphrase_file_.empty()) {
-      HPC_ASSIGN_OR_RETURN(place_.passphrase, pki::ReadPassphrase(passphrase_file_));
+      const absl::StatusOr<std::string> passphrase = pki::ReadPassphrase(passphrase_file_);
+      if (!passphrase.ok()) return UsageError(absl::string_view(passphrase.status().message()));
+      place_.passphrase = *passphrase;
     }
     HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(state_dir_, "coordinator"));
     place_.folder = state_dir.File(pki::kKeyringFolder);
