@@ -52,8 +52,9 @@ struct Attempt {
   // Of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;
-  MonoTime blocked_since{};  // ranks wait for the key of that report
-  int32_t late_told = 0;     // how often it was said that ranks wait for others
+  std::string store_lost_with;  // the node whose worker served it and died
+  MonoTime blocked_since{};     // ranks wait for the key of that report
+  int32_t late_told = 0;        // how often it was said that ranks wait for others
 
   AttemptRef ref() const { return record.ref; }
   bool stopping() const { return record.state == AttemptState::kStopping; }

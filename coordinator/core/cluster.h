@@ -72,6 +72,7 @@ struct HeldAttempt {
   };
   std::vector<Rank> ranks;
   std::string lost_reason;  // its supervisor died: why, in words
+  bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
 };
 
 struct NodeHello {

@@ -76,8 +76,15 @@ void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& e
       FirstFailure{at, rank.rank, ShellCode(exit),
                    absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(exit))};
   if (!attempt.stopping()) {
+    // A rank that needs the store once more fails for want of it, and says so as it likes.
+    const bool ours = !attempt.store_lost_with.empty();
+    const std::string why =
+        ours ? absl::StrCat("its rendezvous store was lost with the worker of ",
+                            attempt.store_lost_with, ", and then ", attempt.failure->text)
+             : attempt.failure->text;
     return Stop(turn, run,
-                {AttemptOutcome::kProgramFailed, attempt.failure->text, run->request().stop_grace});
+                {ours ? AttemptOutcome::kNodeLost : AttemptOutcome::kProgramFailed, why,
+                 run->request().stop_grace});
   }
   if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return;
   // Reports cross: this one came later but happened earlier, so it is the cause.

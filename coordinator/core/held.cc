@@ -27,6 +27,7 @@ class Reconciler {
     }
     MemberOf(*run)->disowned = false;
     if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
+    if (held.store_lost) run->attempt->store_lost_with = node_.name();
     // Each of these may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->started) {
       std::vector<Cluster::StartedRank> ranks;

@@ -256,6 +256,25 @@ TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
               Contains("pc1: stop 1.1 within 30 s: rank 1 on pc2 was killed by SIGSEGV"));
 }
 
+TEST_F(LivenessTest, FailureWithoutTheStoreThatAWorkerLostIsNotTheProgramsFault) {
+  c.Disconnect("pc1", /*reset=*/true);
+  HeldAttempt held = Held({run, 1}, 0);
+  held.store_lost = true;
+  ASSERT_OK(c.Hello(Back("pc1", {held})));
+  EXPECT_EQ(c.state(run), RunState::kRunning) << "its ranks have met";
+  RankExit exit;
+  exit.exit_code = 1;
+  exit.message = "Broken pipe";
+  ASSERT_OK(c.Exit(run, 1, exit));
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  EXPECT_EQ(c.record(run).reason,
+            "its rendezvous store was lost with the worker of pc1, and then rank 1 on pc2 exited "
+            "with code 1: Broken pipe");
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
 TEST_F(LivenessTest, AttemptThatTheWorkerNoLongerHasIsLostThere) {
   c.Disconnect("pc2", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc2", {})));

@@ -34,6 +34,7 @@ HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
     r.ago = {FromMicros(rank.started_ago_us()), FromMicros(rank.ended_ago_us())};
   }
   out.lost_reason = Words(held.lost_reason());
+  out.store_lost = held.store_lost();
   return out;
 }
 

@@ -18,7 +18,8 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
                                : Phase::kPrepared),
       start_asked_(adopted.started),
       start_said_(adopted.started),
-      lost_reason_(adopted.lost_reason) {
+      lost_reason_(adopted.lost_reason),
+      store_lost_(adopted.store_lost) {
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended};
   }
@@ -151,6 +152,7 @@ HeldAttempt Attempt::Held(MonoTime now) const {
   held.started = start_asked_;
   held.returned = !live();
   held.lost_reason = lost_reason_;
+  held.store_lost = store_lost_;
   for (const auto& [number, rank] : ranks_) {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }

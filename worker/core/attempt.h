@@ -37,6 +37,7 @@ struct AdoptedAttempt {
   std::vector<Rank> ranks;  // all of this node
   bool returned = false;
   std::string lost_reason;
+  bool store_lost = false;  // its ranks have met, but cannot once more
 };
 
 class Attempt {
@@ -104,6 +105,7 @@ class Attempt {
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
   std::string lost_reason_;
+  bool store_lost_ = false;
 };
 
 // "preparing", "running" ...

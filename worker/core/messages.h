@@ -146,6 +146,7 @@ struct HeldAttempt {
   bool returned = false;
   std::vector<HeldRank> ranks;
   std::string lost_reason;
+  bool store_lost = false;
 };
 
 struct Hello {

@@ -7,6 +7,7 @@
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/rank_report.h"
+#include "worker/runtime/store_port.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/strays.h"
@@ -112,6 +113,8 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
     if (one.attempt.returned) one.attempt.returned = IsGone(*ref, one.dir);
+    const auto store = ReadStoreRecord(dir);
+    one.attempt.store_lost = store && WasUsedByAll(*store);
     AddLastWords(one.dir, &one.attempt);
     for (const SupervisorEvent& event : journal) {
       if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);

@@ -64,6 +64,7 @@ void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
   out->set_returned(held.returned);
   for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
   out->set_lost_reason(ToValidUtf8(held.lost_reason));
+  out->set_store_lost(held.store_lost);
 }
 
 v1::DeviceKind ToProto(DeviceKind kind) {

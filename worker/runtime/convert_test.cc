@@ -19,7 +19,8 @@ TEST(ConvertTest, AHelloTellsEverything) {
                      .started = true,
                      .ranks = {{3, 100, std::nullopt, {absl::Seconds(5), {}}},
                                {4, 101, exit, {absl::Seconds(5), absl::Microseconds(7)}}},
-                     .lost_reason = "why"}};
+                     .lost_reason = "why",
+                     .store_lost = true}};
   Inventory inventory;
   inventory.host.boot_id = "boot";
   inventory.told.owners = {"anna"};
@@ -36,6 +37,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
   EXPECT_EQ(out.inventory().owners(0), "anna");
   EXPECT_EQ(out.inventory().devices(0).kind(), v1::DEVICE_KIND_GPU);
   EXPECT_EQ(out.attempts(0).ranks(0).started_ago_us(), 5'000'000);
+  EXPECT_TRUE(out.attempts(0).store_lost());
   EXPECT_FALSE(out.attempts(0).ranks(0).has_exit());
   EXPECT_EQ(out.attempts(0).ranks(1).exit().signal(), 9);
   EXPECT_FALSE(out.attempts(0).ranks(1).exit().has_exit_code());

@@ -11,6 +11,7 @@
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/engine_rig.h"
+#include "worker/runtime/store_port.h"
 #include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
@@ -295,6 +296,19 @@ TEST_F(EngineTest, AnotherWorkerProcessFindsWhatEndedMeanwhile) {
   link_->Say(LogAck{{kRef, 0, true}, 0});
   RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
   EXPECT_EQ(OutputOf(kRef, 0, true), "words\n");
+}
+
+TEST_F(EngineTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {
+  RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
+  KillWorker();
+  auto store = ReadStoreRecord(AttemptDir(dir_, kRef));
+  ASSERT_TRUE(store);
+  store->arrived = store->world_size;
+  ASSERT_OK(WriteStoreRecord(AttemptDir(dir_, kRef), *store));
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  EXPECT_TRUE(link_->hellos[0].attempts.at(0).store_lost);
+  EXPECT_FALSE(link_->hellos[0].attempts.at(0).returned);
 }
 
 TEST_F(EngineTest, AnAttemptWhoseFolderIsLostIsKilledBeforeTheHello) {

@@ -102,9 +102,11 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
   }
 }
 
+bool WasUsedByAll(const StoreRecord& record) { return record.arrived >= record.world_size; }
+
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record) {
-  if (record.arrived >= record.world_size) return nullptr;
+  if (WasUsedByAll(record)) return nullptr;
   if (record.arrived == 0)
     return Listen(loop, record.address, record.port, record.allowed, record.account);
   return absl::FailedPreconditionError(

@@ -40,8 +40,12 @@ absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord&
 // nullopt: this worker serves none for that attempt.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);
 
+// Whether it dies with the worker without ending its attempt: all ranks have met, and only one that
+// makes another group would miss it.
+bool WasUsedByAll(const StoreRecord& record);
+
 // After a restart of the worker. No rank had reached the store: serves it again, at the same port.
-// All had: null, they have met and go on without it. Else FailedPrecondition: what the first ones
+// WasUsedByAll: null, they go on without it. Else FailedPrecondition: what the first ones
 // said is gone, and the others would wait for it.
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record);
