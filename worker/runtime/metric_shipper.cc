@@ -1,6 +1,7 @@
 #include "worker/runtime/metric_shipper.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
@@ -78,12 +79,19 @@ void MetricShipper::Pump(absl::Time now) {
 bool MetricShipper::SendPiece(const Key& key, absl::Time now, File* file) {
   MetricData data{key.first, key.second, 0, {}, {}, false};
   const int64_t begin = file->reader.offset();
-  const bool more = file->reader.Read(file->ended, [&](const MetricsReader::Line& line) {
+  const bool full = begin >= kMaxFileBytes;
+  if (full && !std::exchange(file->full, true)) {
+    Complain(key,
+             absl::StrCat("its metrics file is longer than ", kMaxFileBytes >> 20,
+                          " MiB: the rest of it is not read"),
+             file);
+  }
+  const bool more = !full && file->reader.Read(file->ended, [&](const MetricsReader::Line& line) {
     TakeLine(line, now, key, file, &data.points);
   });
   TakeRemark(key, file);
   data.end_offset = file->reader.offset();
-  data.ended = file->ended && !more;
+  data.ended = full || (file->ended && !more);
   if (data.end_offset == begin && !data.ended) return more;
   for (Remark& remark : file->remarks) {
     if (remark.sent_with >= 0) continue;

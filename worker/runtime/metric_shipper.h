@@ -23,6 +23,8 @@ class MetricShipper {
  public:
   // Of one file, sent and not yet acknowledged.
   static constexpr int64_t kWindowBytes = 1 << 20;
+  // The coordinator keeps no more than that of a whole run; beyond it a file is not read.
+  static constexpr int64_t kMaxFileBytes = 1 << 30;
 
   explicit MetricShipper(std::function<void(WorkerMessage)> send) : send_(std::move(send)) {}
 
@@ -61,6 +63,7 @@ class MetricShipper {
     int64_t breaks = 0;  // how often it was cut or replaced
     std::vector<Remark> remarks;
     bool ended = false;
+    bool full = false;  // as much was read as ever is
     bool drained = false;
   };
   using Key = std::pair<AttemptRef, int32_t>;

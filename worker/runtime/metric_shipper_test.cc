@@ -50,6 +50,22 @@ class MetricShipperTest : public ::testing::Test {
   MetricShipper shipper_;
 };
 
+TEST_F(MetricShipperTest, AFileWithoutEndIsNotReadForEver) {
+  dir_.Append(kFile, "{\"loss\":1}\n");
+  std::filesystem::resize_file(dir_.path() + "/" + kFile, int64_t{50} << 30);
+  Add();
+  shipper_.OnReturned(kRef);
+  while (!Ended()) {
+    Pump();
+    shipper_.OnAck({kRef, 0, EndOffset()});
+    if (!Ended()) sent_.erase(sent_.begin() + 1, sent_.end());
+    ASSERT_LE(EndOffset(), MetricShipper::kMaxFileBytes + MetricShipper::kWindowBytes);
+  }
+  EXPECT_THAT(Points(), SizeIs(1));
+  EXPECT_THAT(Remarks(), Contains(HasSubstr("longer than 1024 MiB")));
+  EXPECT_TRUE(shipper_.Done(kRef));
+}
+
 TEST_F(MetricShipperTest, SendsCompleteLinesOnce) {
   Add();
   Pump();
