@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 
 #include "absl/strings/str_cat.h"
+#include "worker/core/rank_environment.h"
 #include "worker/runtime/python_traceback.h"
 #include "worker/runtime/rank_report.h"
+#include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -53,6 +55,11 @@ void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
   const auto report = EndsAsOfAnException(*exit) ? FindTraceback(said) : std::nullopt;
   exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
   if (report) exit->traceback = report->traceback;
+  const int64_t size = ForeignFileSize(ErrorFile(attempt_dir, rank));
+  if (exit->message.empty() && size > static_cast<int64_t>(kMaxErrorFile)) {
+    exit->message = absl::StrCat("its error file has ", size, " bytes, more than the ",
+                                 kMaxErrorFile, " that are read");
+  }
 }
 
 }  // namespace hpc::worker

@@ -17,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxErrorFile = 1 << 20;
 constexpr size_t kMaxTraceback = 4 * kMaxWords;
 
 std::string Text(const json& object, const char* key) {

@@ -21,6 +21,9 @@ std::optional<RankReport> ParseErrorFile(absl::string_view text);
 // The last lines of a text, at most `lines` and `bytes`, without blank ones at its end.
 std::string LastLines(absl::string_view text, int lines, size_t bytes);
 
+// Longer error files are not read.
+inline constexpr size_t kMaxErrorFile = 1 << 20;
+
 // The rank's error file; nullopt if it wrote none.
 std::optional<RankReport> ReadErrorFile(const std::string& attempt_dir, int32_t rank);
 

@@ -86,6 +86,18 @@ TEST_F(RankExitTest, TheErrorFileIsPreferredToStderr) {
   EXPECT_EQ(exit.message, "the reason");
 }
 
+TEST_F(RankExitTest, AnErrorFileThatIsTooLongIsNamedWhereNothingElseIsSaid) {
+  dir_.Append("error-0.json", R"({"message": ")" + std::string(1 << 20, 'x') + "\"}");
+  RankExit exit;
+  exit.exit_code = 1;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "its error file has 1048590 bytes, more than the 1048576 that are read");
+  dir_.Append("rank-0.err", "stderr\n");
+  exit.message.clear();
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "stderr");
+}
+
 TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
   dir_.Append("rank-0.err",
               "warming up\nTraceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
