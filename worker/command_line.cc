@@ -186,13 +186,17 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   }
   const std::filesystem::path dir = ProgramDir();
   if (out->supervisor.empty()) out->supervisor = dir / "hpc-supervisor";
-  if (access(out->supervisor.c_str(), X_OK) != 0) {
+  if (access(out->supervisor.c_str(), X_OK) != 0 ||
+      std::filesystem::is_directory(out->supervisor)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the supervisor '", out->supervisor, "' cannot be executed; name it with --supervisor"));
   }
   if (out->hpc_py_dir.empty()) {
     const std::filesystem::path standard = (dir / "../share/hpcctl/python").lexically_normal();
     if (std::filesystem::exists(standard / "hpc.py")) out->hpc_py_dir = standard;
+  } else if (!std::filesystem::exists(out->hpc_py_dir + "/hpc.py")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--hpc-py '", out->hpc_py_dir, "': there is no hpc.py in it"));
   }
   return absl::OkStatus();
 }

@@ -75,6 +75,8 @@ TEST(CommandLineTest, AccountsThatMakeNoSenseAreRefused) {
 }
 
 TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
+  const std::string hpc_py = ::testing::TempDir();
+  std::ofstream(hpc_py + "/hpc.py") << "";
   const auto line = Parse({"--coordinator",
                            "10.0.0.1:7077",
                            "--state-dir",
@@ -97,7 +99,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--supervisor",
                            "/bin/true",
                            "--hpc-py",
-                           "/usr/share/py",
+                           hpc_py.c_str(),
                            "--stop-ranks-on-exit",
                            "--log-level",
                            "debug"});
@@ -113,7 +115,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_TRUE(line->wake_hook_known);
   EXPECT_THAT(line->owners, ElementsAre("anna", "bert"));
   EXPECT_TRUE(line->stop_ranks_on_exit);
-  EXPECT_EQ(line->hpc_py_dir, "/usr/share/py");
+  EXPECT_EQ(line->hpc_py_dir, hpc_py);
   EXPECT_EQ(line->log_level, LogLevel::kDebug);
 }
 
@@ -147,6 +149,9 @@ TEST(CommandLineTest, NamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> bad = {
       {{"join"}, "TOKEN is required"},
       {{"--coordinator", "unix:/x", "--supervisor", "/no/such"}, "'/no/such' cannot be executed"},
+      {{"--coordinator", "unix:/x", "--supervisor", "/bin"}, "'/bin' cannot be executed"},
+      {{"--coordinator", "unix:/x", "--supervisor", "/bin/true", "--hpc-py", "/nope"},
+       "--hpc-py '/nope': there is no hpc.py in it"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "0"}, "--cpu-slots 0"},
       {{"--coordinator", "unix:/x", "--cpu-slots", "many"}, "many"},
       {{"--coordinator", "unix:/x", "--supervisor", "/bin/true", "--owner", "a b"}, "--owner: "},
