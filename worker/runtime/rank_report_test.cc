@@ -91,7 +91,7 @@ TEST_F(RankExitTest, AnErrorFileThatIsTooLongIsNamedWhereNothingElseIsSaid) {
   RankExit exit;
   exit.exit_code = 1;
   ExplainExit(dir_.path(), 0, &exit);
-  EXPECT_EQ(exit.message, "its error file has 1048590 bytes, more than the 1048576 that are read");
+  EXPECT_EQ(exit.message, "its error file has 1048591 bytes, more than the 1048576 that are read");
   dir_.Append("rank-0.err", "stderr\n");
   exit.message.clear();
   ExplainExit(dir_.path(), 0, &exit);
