@@ -90,7 +90,7 @@ absl::StatusOr<Way> NamedWay(absl::string_view source, const std::string& text, 
         absl::StrCat("--insecure is for a coordinator on this machine, and ", endpoint.ToString(),
                      " is not: anybody on the way could read and change what is said. ", kLogIn));
   }
-  absl::StatusOr<pki::Membership> membership = pki::LoadMembership(IdentityFolder(environment));
+  absl::StatusOr<pki::Membership> membership = pki::ReadMembership(IdentityFolder(environment));
   if (membership.ok()) return Way{{endpoint}, *std::move(membership)};
   if (!absl::IsNotFound(membership.status())) return Unreadable(membership.status());
   return absl::InvalidArgumentError(absl::StrCat(
@@ -121,7 +121,7 @@ absl::StatusOr<Way> FindCoordinator(const Wishes& wishes, const Environment& env
     if (error == 0) return Way{{{.is_unix = true, .path = path}}, std::nullopt};
     tried.push_back(absl::StrCat(path, " (", InShort(error), ")"));
   }
-  absl::StatusOr<pki::Membership> membership = pki::LoadMembership(IdentityFolder(environment));
+  absl::StatusOr<pki::Membership> membership = pki::ReadMembership(IdentityFolder(environment));
   if (membership.ok() && !membership->addresses.empty()) {
     std::vector<Endpoint> addresses = membership->addresses;
     return Way{std::move(addresses), *std::move(membership)};
@@ -135,6 +135,11 @@ absl::StatusOr<Way> FindCoordinator(const Wishes& wishes, const Environment& env
                    ". Start hpc-coordinator on this machine, log in to one with 'hpcctl login "
                    "TOKEN', or name one with ",
                    kForms));
+}
+
+absl::Status CheckMembership(const Environment& environment) {
+  const absl::Status found = pki::LoadMembership(IdentityFolder(environment)).status();
+  return found.ok() ? found : Unreadable(found);
 }
 
 absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security) {

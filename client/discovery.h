@@ -45,6 +45,10 @@ std::string IdentityFolder(const Environment& environment);
 // be read. All say what was found and what to do.
 absl::StatusOr<Way> FindCoordinator(const Wishes& wishes, const Environment& environment);
 
+// Looks into the membership's keys, which FindCoordinator does not, as that takes milliseconds.
+// FailedPrecondition: they cannot be used, and what to do.
+absl::Status CheckMembership(const Environment& environment);
+
 // An address where no coordinator answered, and what was found there, in words.
 struct Tried {
   Endpoint endpoint;

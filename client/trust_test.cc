@@ -109,6 +109,15 @@ TEST_F(TrustTest, AnotherCoordinatorIsRefusedInWords) {
                             HasSubstr("intercepting"), Not(HasSubstr("Ssl"))));
 }
 
+TEST_F(TrustTest, AKeyThatTlsCannotUseIsNamed) {
+  pki::Membership anna = coordinator_.Admit(pki::Role::kUser, "anna");
+  anna.key_pem[28] ^= 1;  // the tag of its outermost value
+  Save(anna);
+  const Done me = Whoami();
+  EXPECT_NE(me.code, 0);
+  EXPECT_THAT(me.err, AllOf(HasSubstr("identity.pem"), HasSubstr("hpcctl login TOKEN")));
+}
+
 TEST_F(TrustTest, ATokenIsAloneOnStdout) {
   Save(coordinator_.Admit(pki::Role::kAdmin, "anna"));
   variables_["HPC_COORDINATOR"] = coordinator_.address().ToString();

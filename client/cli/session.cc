@@ -27,7 +27,9 @@ absl::StatusOr<Client*> Session::Connect() {
     Notice(absl::StrCat("warning: the connection to ", way_.endpoints[0].ToString(),
                         " is plain text, and whoever uses this machine can pose as you"));
   }
-  HPC_ASSIGN_OR_RETURN(client_, Client::Connect(way_));
+  absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(way_);
+  if (!client.ok() && way_.membership) HPC_RETURN_IF_ERROR(CheckMembership(environment_));
+  HPC_ASSIGN_OR_RETURN(client_, std::move(client));
   client_->OnAway([this] { Notice("coordinator away, retrying"); });
   return client_.get();
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "common/pki/pem.h"
 #include "common/pki/private_key.h"
 #include "common/status_macros.h"
 
@@ -36,22 +37,41 @@ absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<Membership> LoadMembership(const std::string& folder) {
+absl::StatusOr<Membership> ReadMembership(const std::string& folder) {
   Membership membership;
   const std::string identity_path = PathOf(folder, kIdentityFile);
   HPC_ASSIGN_OR_RETURN(const std::string identity, ReadFile(identity_path, kMaxFile));
-  const absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(identity, "");
-  if (!key.ok()) return InFile(identity_path, key.status());
-  const absl::StatusOr<Certificate> certificate = Certificate::FromPem(identity);
-  if (!certificate.ok()) return InFile(identity_path, certificate.status());
-  HPC_ASSIGN_OR_RETURN(membership.key_pem, key->ToPem(""));
-  membership.certificate_pem = certificate->ToPem();
+  const auto keys = PemBlocks(identity, kKeyLabel);
+  const auto certificates = PemBlocks(identity, kCertificateLabel);
+  if (keys.empty() || certificates.empty()) {
+    return InFile(identity_path,
+                  absl::InvalidArgumentError("not a private key and its certificate in PEM"));
+  }
+  membership.key_pem = std::string(keys[0]);
+  membership.certificate_pem = std::string(certificates[0]);
 
   const std::string authorities_path = PathOf(folder, kAuthoritiesFile);
   HPC_ASSIGN_OR_RETURN(membership.authorities_pem, ReadFile(authorities_path, kMaxFile));
-  const auto authorities = CertificatesFromPem(membership.authorities_pem);
-  if (!authorities.ok()) return InFile(authorities_path, authorities.status());
+  if (PemBlocks(membership.authorities_pem, kCertificateLabel).empty()) {
+    return InFile(authorities_path, absl::InvalidArgumentError("not certificates in PEM"));
+  }
   HPC_ASSIGN_OR_RETURN(membership.addresses, LoadAddresses(PathOf(folder, kAddressesFile)));
+  return membership;
+}
+
+absl::StatusOr<Membership> LoadMembership(const std::string& folder) {
+  HPC_ASSIGN_OR_RETURN(Membership membership, ReadMembership(folder));
+  const std::string identity_path = PathOf(folder, kIdentityFile);
+  const auto key = PrivateKey::FromPem(membership.key_pem, "");
+  if (!key.ok()) return InFile(identity_path, key.status());
+  const auto certificate = Certificate::FromPem(membership.certificate_pem);
+  if (!certificate.ok()) return InFile(identity_path, certificate.status());
+  if (!certificate->IsOf(*key)) {
+    return InFile(identity_path,
+                  absl::InvalidArgumentError("the certificate is for another private key"));
+  }
+  const auto authorities = CertificatesFromPem(membership.authorities_pem);
+  if (!authorities.ok()) return InFile(PathOf(folder, kAuthoritiesFile), authorities.status());
   return membership;
 }
 

@@ -27,6 +27,10 @@ struct Membership {
 // what it should be. PermissionDenied: it belongs to somebody else.
 absl::StatusOr<Membership> LoadMembership(const std::string& folder);
 
+// As LoadMembership, but takes keys and certificates as they are: to look into them costs OpenSSL
+// milliseconds, and TLS does it again.
+absl::StatusOr<Membership> ReadMembership(const std::string& folder);
+
 // Makes the folder (0700). The identity comes last: a membership exists whole or not at all.
 absl::Status SaveMembership(const std::string& folder, const Membership& membership);
 

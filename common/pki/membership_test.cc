@@ -70,7 +70,22 @@ TEST_F(MembershipTest, NamesTheFileThatIsDamaged) {
     ASSERT_OK(WriteFileAtomically(folder_ + "/" + name, "!! ::"));
     EXPECT_THAT(LoadMembership(folder_),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
+    EXPECT_FALSE(ReadMembership(folder_).ok()) << name;
   }
+}
+
+TEST_F(MembershipTest, IsReadWithoutALookIntoItsKey) {
+  Membership damaged = Make();
+  const Membership other = Make();
+  damaged.key_pem[28] ^= 1;  // the tag of its outermost value
+  ASSERT_OK(SaveMembership(folder_, damaged));
+  EXPECT_OK(ReadMembership(folder_));
+  EXPECT_THAT(LoadMembership(folder_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("identity.pem")));
+  damaged.key_pem = other.key_pem;
+  ASSERT_OK(SaveMembership(folder_, damaged));
+  EXPECT_THAT(LoadMembership(folder_), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                HasSubstr("is for another private key")));
 }
 
 TEST_F(MembershipTest, IsDueForRenewalWhenAThirdOfItsTimeIsLeft) {

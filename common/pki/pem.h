@@ -1,0 +1,20 @@
+// Text in PEM (RFC 7468), cut into its blocks. What is inside of them is for OpenSSL.
+#ifndef HPC_COMMON_PKI_PEM_H_
+#define HPC_COMMON_PKI_PEM_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace hpc::pki {
+
+constexpr absl::string_view kKeyLabel = "PRIVATE KEY";
+constexpr absl::string_view kCertificateLabel = "CERTIFICATE";
+
+// The blocks with this label in their order, each from its BEGIN to the end of its END line. One
+// that does not end is left out.
+std::vector<absl::string_view> PemBlocks(absl::string_view text, absl::string_view label);
+
+}  // namespace hpc::pki
+
+#endif  // HPC_COMMON_PKI_PEM_H_
