@@ -97,7 +97,9 @@ Methods::Methods(Engine* engine, Trust* trust, const MethodOptions& options)
       runs_(engine),
       nodes_(engine, &usage_),
       cluster_(engine, options.state_dir),
-      trust_(engine, trust, options.addresses),
+      joins_(engine, trust),
+      tokens_(engine, trust, options.addresses),
+      certificates_(engine, trust),
       services_(std::make_unique<Services>()) {}
 
 Methods::~Methods() = default;
@@ -143,24 +145,25 @@ void Methods::Accept(CallHost* host) {
   table.Unary("hpc.v1.Cluster/Why", cluster, &RawCluster::RequestWhy, &cluster_,
               &ClusterHandlers::Why);
 
-  trust_.Serve(host);
+  joins_.Serve(host);
+  certificates_.Serve(host);
   RawTrust* const trust = &services_->trust;
-  table.Unary("hpc.v1.Trust/Join", trust, &RawTrust::RequestJoin, &trust_, &TrustHandlers::Join);
-  table.Unary("hpc.v1.Trust/Renew", trust, &RawTrust::RequestRenew, &trust_, &TrustHandlers::Renew);
-  table.Unary("hpc.v1.Trust/CreateToken", trust, &RawTrust::RequestCreateToken, &trust_,
-              &TrustHandlers::CreateToken);
-  table.Unary("hpc.v1.Trust/ListTokens", trust, &RawTrust::RequestListTokens, &trust_,
-              &TrustHandlers::ListTokens);
-  table.Unary("hpc.v1.Trust/RevokeToken", trust, &RawTrust::RequestRevokeToken, &trust_,
-              &TrustHandlers::RevokeToken);
-  table.Unary("hpc.v1.Trust/ListCertificates", trust, &RawTrust::RequestListCertificates, &trust_,
-              &TrustHandlers::ListCertificates);
-  table.Unary("hpc.v1.Trust/RevokeCertificate", trust, &RawTrust::RequestRevokeCertificate, &trust_,
-              &TrustHandlers::RevokeCertificate);
-  table.Unary("hpc.v1.Trust/RotateAuthority", trust, &RawTrust::RequestRotateAuthority, &trust_,
-              &TrustHandlers::RotateAuthority);
-  table.Unary("hpc.v1.Trust/WhoAmI", trust, &RawTrust::RequestWhoAmI, &trust_,
-              &TrustHandlers::WhoAmI);
+  table.Unary("hpc.v1.Trust/Join", trust, &RawTrust::RequestJoin, &joins_, &JoinHandlers::Join);
+  table.Unary("hpc.v1.Trust/Renew", trust, &RawTrust::RequestRenew, &joins_, &JoinHandlers::Renew);
+  table.Unary("hpc.v1.Trust/CreateToken", trust, &RawTrust::RequestCreateToken, &tokens_,
+              &TokenHandlers::CreateToken);
+  table.Unary("hpc.v1.Trust/ListTokens", trust, &RawTrust::RequestListTokens, &tokens_,
+              &TokenHandlers::ListTokens);
+  table.Unary("hpc.v1.Trust/RevokeToken", trust, &RawTrust::RequestRevokeToken, &tokens_,
+              &TokenHandlers::RevokeToken);
+  table.Unary("hpc.v1.Trust/ListCertificates", trust, &RawTrust::RequestListCertificates,
+              &certificates_, &CertificateHandlers::ListCertificates);
+  table.Unary("hpc.v1.Trust/RevokeCertificate", trust, &RawTrust::RequestRevokeCertificate,
+              &certificates_, &CertificateHandlers::RevokeCertificate);
+  table.Unary("hpc.v1.Trust/RotateAuthority", trust, &RawTrust::RequestRotateAuthority,
+              &certificates_, &CertificateHandlers::RotateAuthority);
+  table.Unary("hpc.v1.Trust/WhoAmI", trust, &RawTrust::RequestWhoAmI, &certificates_,
+              &CertificateHandlers::WhoAmI);
 
   table.Bidi("hpc.v1.Worker/Connect", &services_->worker, &RawWorker::RequestConnect,
              [this] { return new WorkerStream(engine_, &usage_); });

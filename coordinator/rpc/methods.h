@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "coordinator/rpc/call_host.h"
+#include "coordinator/rpc/certificate_handlers.h"
 #include "coordinator/rpc/cluster_handlers.h"
+#include "coordinator/rpc/join_handlers.h"
 #include "coordinator/rpc/node_usage.h"
 #include "coordinator/rpc/nodes_handlers.h"
 #include "coordinator/rpc/runs_handlers.h"
-#include "coordinator/rpc/trust_handlers.h"
+#include "coordinator/rpc/token_handlers.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/trust.h"
 
@@ -26,7 +28,7 @@ struct MethodOptions {
 
 class Methods {
  public:
-  // `trust` may be null: then everything of TrustHandlers that needs an authority is refused.
+  // `trust` may be null: then everything that needs an authority is refused.
   Methods(Engine* engine, Trust* trust, const MethodOptions& options);
   ~Methods();
 
@@ -43,7 +45,9 @@ class Methods {
   RunsHandlers runs_;
   NodesHandlers nodes_;
   ClusterHandlers cluster_;
-  TrustHandlers trust_;
+  JoinHandlers joins_;
+  TokenHandlers tokens_;
+  CertificateHandlers certificates_;
   const std::unique_ptr<Services> services_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "common/pki/keyring.h"
 #include "coordinator/trust/roster.h"
 
@@ -16,6 +17,9 @@ struct Trust {
   pki::Keyring keyring;
   Roster roster;
 };
+
+// FailedPrecondition, and what to do, where the coordinator has no authority: `trust` is null.
+absl::Status NeedTrust(const Trust* trust);
 
 }  // namespace hpc::coordinator
 

@@ -1,0 +1,126 @@
+#include "coordinator/rpc/certificate_handlers.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/event_kinds.h"
+#include "coordinator/rpc/convert_common.h"
+#include "coordinator/rpc/doorman.h"
+#include "coordinator/rpc/limits.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr absl::Duration kKeepOldAuthority = absl::Hours(24 * 30);
+
+v1::CertificateInfo ToProto(const CertificateRecord& certificate) {
+  v1::CertificateInfo out;
+  out.set_serial(certificate.serial);
+  out.set_role(std::string(pki::RoleName(certificate.role)));
+  out.set_name(certificate.name);
+  out.set_issued_at_us(ToMicros(certificate.issued_at));
+  out.set_expires_at_us(ToMicros(certificate.expires_at));
+  out.set_issued_to(certificate.issued_to);
+  if (certificate.revoked()) out.set_revoked_at_us(ToMicros(certificate.revoked_at));
+  out.set_revoked_by(certificate.revoked_by);
+  out.set_reason(certificate.reason);
+  return out;
+}
+
+}  // namespace
+
+void CertificateHandlers::ListCertificates(const Caller&,
+                                           const v1::ListCertificatesRequest& request,
+                                           Reply<v1::ListCertificatesResponse> reply) {
+  if (absl::Status status = NeedTrust(trust_); !status.ok()) return reply(status);
+  const absl::Time now = engine_->now().wall;
+  v1::ListCertificatesResponse response;
+  for (const CertificateRecord& certificate : trust_->roster.Certificates()) {
+    const bool valid = !certificate.revoked() && certificate.expires_at > now;
+    if (valid || request.all()) *response.add_certificates() = ToProto(certificate);
+  }
+  reply(response);
+}
+
+void CertificateHandlers::RevokeCertificate(const Caller& caller,
+                                            const v1::RevokeCertificateRequest& request,
+                                            Reply<v1::RevokeCertificateResponse> reply) {
+  if (absl::Status status = NeedTrust(trust_); !status.ok()) return reply(status);
+  if (absl::Status status = CheckText("the reason", request.reason()); !status.ok()) {
+    return reply(status);
+  }
+  const absl::StatusOr<std::vector<CertificateRecord>> revoked =
+      trust_->roster.Revoke(engine_->now().wall, request.subject(), WhoIs(caller),
+                            CleanText(request.reason(), kMaxReason));
+  if (!revoked.ok()) return reply(revoked.status());
+  std::vector<TrustRecord> records(revoked->begin(), revoked->end());
+  std::vector<std::string> serials;
+  for (const CertificateRecord& one : *revoked) serials.push_back(one.serial);
+  const std::string member =
+      absl::StrCat(pki::RoleName(revoked->front().role), " ", revoked->front().name);
+  const SecurityNote note{
+      event::kSecurityRevoked,
+      absl::StrCat(WhoIs(caller), " revoked ",
+                   Count(static_cast<int64_t>(serials.size()), "certificate"), " of ", member,
+                   request.reason().empty() ? "" : ": ", request.reason()),
+      Severity::kWarning};
+  engine_->RecordTrust(
+      std::move(records), note, [this, serials, member, reply](const absl::Status& status) {
+        if (!status.ok()) return reply(status);
+        host_->open.StopOf(serials, absl::UnauthenticatedError(absl::StrCat(
+                                        "the certificate of ", member, " was revoked")));
+        v1::RevokeCertificateResponse response;
+        response.set_certificates(static_cast<int32_t>(serials.size()));
+        reply(response);
+      });
+}
+
+void CertificateHandlers::RotateAuthority(const Caller& caller,
+                                          const v1::RotateAuthorityRequest& request,
+                                          Reply<v1::RotateAuthorityResponse> reply) {
+  if (absl::Status status = NeedTrust(trust_); !status.ok()) return reply(status);
+  const absl::Time now = engine_->now().wall;
+  const absl::Duration keep =
+      request.keep_old_s() == 0 ? kKeepOldAuthority : absl::Seconds(request.keep_old_s());
+  if (keep < absl::ZeroDuration() || keep > pki::kAuthorityLifetime) {
+    return reply(absl::InvalidArgumentError("the old authority is kept for 1 s to 20 years"));
+  }
+  const absl::Time until = now + keep;
+  absl::Status rotated = trust_->keyring.Rotate(now, until);
+  if (rotated.ok()) rotated = trust_->keyring.IssueCoordinator(now, pki::kCoordinatorLifetime);
+  if (!rotated.ok()) return reply(rotated);
+  host_->doorman->ForgetVerified();
+  std::vector<TrustRecord> records;
+  for (TokenRecord& token : trust_->roster.RevokeAllTokens(now)) records.emplace_back(token);
+  v1::RotateAuthorityResponse response;
+  response.set_old_trusted_until_us(ToMicros(until));
+  engine_->RecordTrust(
+      std::move(records),
+      {event::kSecurityRotated,
+       absl::StrCat(WhoIs(caller), " made a new authority; the old one is trusted ", "until ",
+                    HumanTime(until)),
+       Severity::kWarning},
+      [reply, response](const absl::Status& status) {
+        if (!status.ok()) return reply(status);
+        reply(response);
+      });
+}
+
+void CertificateHandlers::WhoAmI(const Caller& caller, const v1::WhoAmIRequest&,
+                                 Reply<v1::WhoAmIResponse> reply) {
+  v1::WhoAmIResponse response;
+  response.set_role(std::string(StandingName(caller.standing)));
+  response.set_name(caller.user);
+  if (!caller.serial.empty()) {
+    response.set_by("certificate");
+    response.set_expires_at_us(ToMicros(caller.expires_at));
+  } else {
+    response.set_by(caller.standing == Standing::kAnyone ? "nothing (insecure)" : "unix socket");
+  }
+  reply(response);
+}
+
+}  // namespace hpc::coordinator
