@@ -42,12 +42,13 @@ TEST(SupervisorClientTest, AWorkerThatComesBackIsToldEverything) {
   rig.events.clear();
   rig.Attach();
   EXPECT_THAT(rig.events, IsEmpty());  // not from within Attach
-  rig.RunUntil("the exit", [&] { return rig.Saw<RankExited>() && rig.Saw<OutputGrown>(); });
+  rig.RunUntil("the exit and the end of its output", [&] {
+    return rig.Saw<RankExited>() && rig.Saw<OutputGrown>() && rig.LastOutput(0).ended;
+  });
   EXPECT_TRUE(std::holds_alternative<SupervisorReady>(rig.events.front()));
   EXPECT_THAT(rig.All<RankStarted>(), SizeIs(2));
   EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 4);
   EXPECT_EQ(rig.LastOutput(0).bytes, 6);
-  EXPECT_TRUE(rig.LastOutput(0).ended);
   rig.Send(StopRanks{.grace_ms = 5000, .reason = "cancelled"});
   rig.RunUntilAllGone();
   EXPECT_EQ(WTERMSIG(rig.ExitOf(1).wait_status), SIGTERM);
