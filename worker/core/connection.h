@@ -68,7 +68,8 @@ class Connection {
   MonoTime last_contact_;
   Welcome welcome_;
   std::string problem_;
-  Backoff quick_{absl::Milliseconds(100), absl::Seconds(5)};
+  // Short enough that all PCs are back within five seconds of a restart of the coordinator.
+  Backoff quick_{absl::Milliseconds(100), absl::Seconds(3)};
   Backoff slow_{absl::Seconds(2), absl::Seconds(30)};
 };
 

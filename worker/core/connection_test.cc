@@ -48,11 +48,11 @@ TEST(ConnectionTest, LateHeartbeatsAreNotMadeUpFor) {
   EXPECT_EQ(connection.NextDeadline(), At(102));
 }
 
-TEST(ConnectionTest, BacksOffFromATenthOfASecondToFiveSeconds) {
+TEST(ConnectionTest, BacksOffFromATenthOfASecondToThreeSeconds) {
   Connection connection(At(0));
   double now = 0;
   double wait = 0;
-  for (double expected : {0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0}) {
+  for (double expected : {0.1, 0.2, 0.4, 0.8, 1.6, 3.0, 3.0}) {
     ASSERT_EQ(connection.Tick(At(now)), Action::kOpen);
     connection.OnClosed(At(now), absl::UnavailableError("connection refused"), 1.0);
     wait = absl::ToDoubleSeconds(connection.NextDeadline() - At(now));

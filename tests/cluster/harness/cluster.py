@@ -101,7 +101,7 @@ class Cluster:
     def start_worker(self, name, args=(), new_boot=False):
         """`new_boot`: as if the PC had been booted since (in a network namespace only)."""
         index = self.names.index(name) + 1
-        address = self.network.address(name) if self.network else f"127.0.0.1{index}"
+        address = self.network.address(name) if self.network else f"127.0.{index // 200}.{10 + index % 200}"
         if not (self.dir / name / "identity").exists():
             self.join(name)
         self.workers[name] = Process(
