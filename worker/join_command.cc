@@ -1,7 +1,5 @@
 #include "worker/join_command.h"
 
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
@@ -13,13 +11,15 @@
 namespace hpc::worker {
 namespace {
 
-std::string HowToStart(const CommandLine& command) {
-  if (!command.usual_state_dir) return "hpc-worker --state-dir " + command.state_dir;
-  for (const char* unit :
-       {"/etc/systemd/system/hpc-worker.service", "/usr/lib/systemd/system/hpc-worker.service"}) {
-    if (access(unit, F_OK) == 0) return "systemctl enable --now hpc-worker";
+// The worker is started, or its user told how to.
+std::string Start(const CommandLine& command, const std::function<absl::Status()>& start_unit) {
+  if (!command.usual_state_dir) {
+    return absl::StrCat("; start its worker: hpc-worker --state-dir ", command.state_dir);
   }
-  return "hpc-worker";
+  const absl::Status started = start_unit();
+  if (started.ok()) return ", and its worker runs: hpc-worker status";
+  if (absl::IsNotFound(started)) return "; start its worker: hpc-worker";
+  return absl::StrCat("; its worker was not started: ", started.message());
 }
 
 absl::Status WithWayOut(const absl::Status& status, const CommandLine& command) {
@@ -31,26 +31,31 @@ absl::Status WithWayOut(const absl::Status& status, const CommandLine& command) 
                             : ""));
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Time now) {
-  HPC_ASSIGN_OR_RETURN(const pki::JoinToken token,
-                       member::ReadToken(command.token, member::Door::kWorker));
+// Only while it lasts is the state directory ours: a worker that is started then needs it.
+absl::StatusOr<member::Joined> Join(const CommandLine& command, const pki::JoinToken& token,
+                                    absl::Time now) {
   // Before the lock: who is a member already most likely runs a worker, which is not the problem.
   HPC_RETURN_IF_ERROR(
       member::CheckNotMember(absl::StrCat(command.state_dir, "/", kIdentityFolder), token));
   const absl::StatusOr<StateDir> state_dir = StateDir::Open(command.state_dir, "worker");
   if (!state_dir.ok()) return WithWayOut(state_dir.status(), command);
-  HPC_ASSIGN_OR_RETURN(const member::Joined joined,
-                       member::Join(token, command.name.empty() ? HostName() : command.name,
-                                    state_dir->File(kIdentityFolder), now));
+  return member::Join(token, command.name.empty() ? HostName() : command.name,
+                      state_dir->File(kIdentityFolder), now);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Time now,
+                                           const std::function<absl::Status()>& start_unit) {
+  HPC_ASSIGN_OR_RETURN(const pki::JoinToken token,
+                       member::ReadToken(command.token, member::Door::kWorker));
+  HPC_ASSIGN_OR_RETURN(const member::Joined joined, Join(command, token, now));
   std::string said;
   for (const std::string& passed_over : joined.passed_over) {
     absl::StrAppend(&said, "passed over ", passed_over, "\n");
   }
   return absl::StrCat(said, joined.holder.identity.name, " is a member of the cluster at ",
-                      joined.coordinator.ToString(), "; start its worker: ", HowToStart(command),
-                      "\n");
+                      joined.coordinator.ToString(), Start(command, start_unit), "\n");
 }
 
 }  // namespace hpc::worker

@@ -29,10 +29,18 @@ class JoinCommandTest : public ::testing::Test {
     command.name = "pc1";
     return command;
   }
-  absl::StatusOr<std::string> Run() { return RunJoinCommand(command_, absl::Now()); }
+  absl::StatusOr<std::string> Run() {
+    return RunJoinCommand(command_, absl::Now(), [this] {
+      ++starts_;
+      // As the unit's worker would.
+      return unit_.ok() ? StateDir::Open(command_.state_dir, "worker").status() : unit_;
+    });
+  }
 
   member::TestCoordinator coordinator_;
   CommandLine command_ = InTestDir();
+  absl::Status unit_ = absl::NotFoundError("no unit");
+  int starts_ = 0;
 };
 
 TEST_F(JoinCommandTest, ThePcIsAMemberAndIsToldHowToStart) {
@@ -45,6 +53,32 @@ TEST_F(JoinCommandTest, ThePcIsAMemberAndIsToldHowToStart) {
   ASSERT_OK(way);
   EXPECT_EQ(way->node, "pc1");
   EXPECT_EQ(way->addresses[0].ToString(), coordinator_.address().ToString());
+}
+
+TEST_F(JoinCommandTest, AnInstalledWorkerIsStarted) {
+  command_.usual_state_dir = true;
+  unit_ = absl::OkStatus();
+  const auto said = Run();
+  ASSERT_OK(said);
+  EXPECT_THAT(*said, HasSubstr("pc1 is a member"));
+  EXPECT_THAT(*said, HasSubstr("and its worker runs: hpc-worker status\n"));
+}
+
+TEST_F(JoinCommandTest, OneThatIsNotInstalledIsToBeStarted) {
+  command_.usual_state_dir = true;
+  EXPECT_THAT(*Run(), HasSubstr("; start its worker: hpc-worker\n"));
+}
+
+TEST_F(JoinCommandTest, AMemberWhoseWorkerDoesNotStartIsOneNevertheless) {
+  command_.usual_state_dir = true;
+  unit_ = absl::FailedPreconditionError("exit code 1");
+  EXPECT_THAT(*Run(), AllOf(HasSubstr("pc1 is a member"),
+                            HasSubstr("its worker was not started: exit code 1")));
+}
+
+TEST_F(JoinCommandTest, AWorkerElsewhereIsNotTheUnits) {
+  ASSERT_OK(Run());
+  EXPECT_EQ(starts_, 0);
 }
 
 TEST_F(JoinCommandTest, AMemberIsToldSoEvenWhileItsWorkerRuns) {

@@ -12,6 +12,7 @@
 #include "worker/join_command.h"
 #include "worker/owner_command.h"
 #include "worker/state_dirs.h"
+#include "worker/worker_unit.h"
 
 int main(int argc, char** argv) {
   using hpc::worker::CommandLine;
@@ -27,7 +28,8 @@ int main(int argc, char** argv) {
     status = hpc::worker::RunDaemon(*command);
   } else if (status.ok()) {
     const auto text = command->command == CommandLine::Command::kJoin
-                          ? hpc::worker::RunJoinCommand(*command, hpc::RealClock().Get().wall)
+                          ? hpc::worker::RunJoinCommand(*command, hpc::RealClock().Get().wall,
+                                                        &hpc::worker::StartWorkerUnit)
                           : hpc::worker::RunOwnerCommand(*command);
     if (text.ok()) std::fputs(text->c_str(), stdout);
     status = text.status();

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Builds hpcctl and installs it on this machine, below /usr/local, with its systemd units:
+#   sudo deploy/install.sh coordinator    on the master: makes the cluster and starts its coordinator
+#   sudo deploy/install.sh worker         on a PC: its worker starts with 'hpc-worker join TOKEN'
+#   sudo deploy/install.sh client         hpcctl alone
+# Several roles may be named. Run again, it upgrades: ranks go on while their worker is restarted.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '2,6s/^# \{0,1\}//p' "$0"; }
+roles=" $* "
+[ $# -gt 0 ] || { usage >&2; exit 2; }
+for role in "$@"; do
+  case "$role" in
+    coordinator | worker | client) ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "install.sh: unknown role '$role' (coordinator, worker, client)" >&2; exit 2 ;;
+  esac
+done
+if [ "$(id -u)" != 0 ]; then
+  echo "install.sh: installing below /usr/local needs root: sudo deploy/install.sh $*" >&2
+  exit 1
+fi
+has() { [[ $roles == *" $1 "* ]]; }
+
+deploy/install-deps.sh build
+programs=(hpcctl)
+if has coordinator; then programs+=(hpc-coordinator); fi
+if has worker; then programs+=(hpc-worker hpc-supervisor); fi
+bin=$(deploy/build.sh release "${programs[@]}")
+for program in "${programs[@]}"; do
+  install -D "$bin/$program" "/usr/local/bin/$program"
+done
+if has worker; then
+  install -D -m 644 "$bin/../share/hpcctl/python/hpc.py" /usr/local/share/hpcctl/python/hpc.py
+  # Ranks never run as root: without an entry in [accounts] they are this one.
+  id -u hpc >/dev/null 2>&1 || useradd --system --create-home --shell /usr/sbin/nologin hpc
+fi
+
+units=()
+if has coordinator; then units+=(hpc-coordinator); fi
+if has worker; then units+=(hpc-worker); fi
+for unit in "${units[@]}"; do
+  install -D -m 644 "deploy/systemd/$unit.service" "/etc/systemd/system/$unit.service"
+done
+if has coordinator && [ ! -e /var/lib/hpc/coordinator/keys ]; then
+  hpcctl cluster init
+fi
+if [ ${#units[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+  systemctl enable "${units[@]}"
+  systemctl restart "${units[@]}"
+elif [ ${#units[@]} -gt 0 ]; then
+  echo "systemd does not run here: start ${units[*]} by hand"
+fi
+if has coordinator; then echo "let a PC in: hpcctl token create, and on that PC hpc-worker join TOKEN"; fi
+if has worker && [ ! -e /var/lib/hpc-worker/identity ]; then
+  echo "make this PC a member: hpc-worker join TOKEN (the line that 'hpcctl token create' prints)"
+fi

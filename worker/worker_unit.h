@@ -1,0 +1,16 @@
+// The systemd unit that an installed worker runs as.
+#ifndef HPC_WORKER_WORKER_UNIT_H_
+#define HPC_WORKER_WORKER_UNIT_H_
+
+#include "absl/status/status.h"
+
+namespace hpc::worker {
+
+// Starts the unit, now and with the machine, and waits until its worker runs. NotFound:
+// there is none, systemd does not run here, or we are not root. FailedPrecondition: it did not
+// start; says why.
+absl::Status StartWorkerUnit();
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_WORKER_UNIT_H_
