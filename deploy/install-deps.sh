@@ -16,7 +16,7 @@ build=(
 )
 test=(
   clang-14 clang-format-14 libclang-rt-14-dev
-  curl iproute2 openssl procps python3-dev
+  curl dbus iproute2 openssl procps python3-dev systemd-container
 )
 
 packages=("${build[@]}")
