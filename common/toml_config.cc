@@ -1,13 +1,29 @@
 #include "common/toml_config.h"
 
 #include <stdlib.h>
-#include <toml++/toml.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+
+namespace hpc {
+namespace {
+
+struct Unexpected {
+  const char* expectation;
+};
+
+[[noreturn]] void Expected(const char* expectation) { throw Unexpected{expectation}; }
+
+}  // namespace
+}  // namespace hpc
+
+// toml++ 3.3 takes some errors in a file for impossible, as in "[ = ": without its assertions it
+// would go on regardless.
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? void() : hpc::Expected(#expr))
+#include <toml++/toml.h>
 
 namespace hpc {
 namespace {
@@ -27,14 +43,17 @@ class TomlConfig : public CLI::Config {
     } catch (const toml::parse_error& error) {
       throw CLI::FileError(absl::StrCat(Where(error.source()),
                                         ": this is not TOML: ", std::string(error.description())));
+    } catch (const Unexpected& error) {
+      throw CLI::FileError(absl::StrCat(File(), ": this is not TOML (", error.expectation, ")"));
     }
     return found;
   }
 
  private:
+  std::string File() const { return app_->get_config_ptr()->as<std::string>(); }
   // "/etc/hpc.toml, line 3".
   std::string Where(const toml::source_region& source) const {
-    return absl::StrCat(app_->get_config_ptr()->as<std::string>(), ", line ", source.begin.line);
+    return absl::StrCat(File(), ", line ", source.begin.line);
   }
 
   std::string Text(const toml::node& node, const std::string& key) const {
@@ -48,6 +67,11 @@ class TomlConfig : public CLI::Config {
 
   const CLI::Option* OptionOf(const std::string& name) const {
     return app_->get_option_no_throw("--" + name);
+  }
+
+  bool IsSubcommand(const std::string& name) const {
+    return !app_->get_subcommands([&](const CLI::App* one) { return one->get_name() == name; })
+                .empty();
   }
 
   CLI::ConfigItem Pairs(const std::string& name, const toml::table& table) const {
@@ -77,7 +101,8 @@ class TomlConfig : public CLI::Config {
         continue;
       }
       // CLI11 names neither the file nor the line.
-      if (parents.empty() && inner == nullptr && OptionOf(name) == nullptr) {
+      const bool known = inner == nullptr ? OptionOf(name) != nullptr : IsSubcommand(name);
+      if (parents.empty() && !known) {
         throw CLI::FileError(
             absl::StrCat(Where(node.source()), ": there is no option '", name, "'"));
       }

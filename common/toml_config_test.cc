@@ -79,6 +79,9 @@ TEST_F(TomlConfigTest, ATableNamedAsAnOptionGivesItPairs) {
 
 TEST_F(TomlConfigTest, NamesAKeyThatIsNoOption) {
   EXPECT_EQ(Parse("\nnmae = \"pc1\"\n"), dir_ + "/config.toml, line 2: there is no option 'nmae'");
+  EXPECT_THAT(Parse("[ = 1\n"), HasSubstr(dir_ + "/config.toml: this is not TOML"));
+  EXPECT_EQ(Parse("\n\n[pots]\nport = 1\n"),
+            dir_ + "/config.toml, line 3: there is no option 'pots'");
 }
 
 TEST_F(TomlConfigTest, NamesTheLineThatIsNotToml) {
