@@ -19,9 +19,6 @@ mount -t overlay overlay -o lowerdir=/,upperdir="$0/upper",workdir="$0/work" "$0
 exec systemd-nspawn --quiet --register=no --keep-unit --console=pipe --private-network \
   --directory="$0/root" --boot
 """
-# What this machine would start too has no business there.
-MASKED = ("console-getty.service", "getty.target", "apt-daily.timer", "apt-daily-upgrade.timer",
-          "systemd-networkd.service", "systemd-resolved.service", "ssh.service")
 
 
 class BootedPc:
@@ -57,9 +54,8 @@ class BootedPc:
             (self.dir / name).mkdir()
         units = self.dir / "upper/etc/systemd/system"
         units.mkdir(parents=True)
-        for unit in MASKED:
-            (units / unit).symlink_to("/dev/null")
-        (units / "default.target").symlink_to("/lib/systemd/system/multi-user.target")
+        # Without the services of this machine.
+        (units / "default.target").symlink_to("/lib/systemd/system/basic.target")
         # A machine id is a machine's own.
         (self.dir / "upper/etc/machine-id").touch()
         self.log = open(self.dir / "boot.log", "wb")
