@@ -36,7 +36,7 @@ std::string AccountOf(uid_t uid) {
   return found != nullptr ? found->pw_name : absl::StrCat("uid ", uid);
 }
 
-std::vector<gid_t> GroupsOf(int fd, gid_t primary) {
+std::vector<gid_t> SupplementaryGroupsOf(int fd, gid_t primary) {
   std::vector<gid_t> groups(64);
   socklen_t size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
   int rc = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
@@ -45,7 +45,7 @@ std::vector<gid_t> GroupsOf(int fd, gid_t primary) {
     rc = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
   }
   groups.resize(rc == 0 ? size / sizeof(gid_t) : 0);
-  groups.push_back(primary);
+  groups.erase(std::remove(groups.begin(), groups.end(), primary), groups.end());
   return groups;
 }
 
@@ -69,7 +69,7 @@ absl::StatusOr<UniqueFd> PeerBook::Enter(UniqueFd connection) {
     return ErrnoStatus(errno, "ask who has connected");
   }
   PeerCredentials peer{credentials.uid, AccountOf(credentials.uid),
-                       GroupsOf(connection.get(), credentials.gid)};
+                       SupplementaryGroupsOf(connection.get(), credentials.gid)};
   const std::lock_guard lock(mutex_);
   HPC_ASSIGN_OR_RETURN(UniqueFd fd, MoveIntoRange(std::move(connection)));
   peers_[fd.get()] = std::move(peer);

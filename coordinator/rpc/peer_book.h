@@ -22,8 +22,10 @@ namespace hpc::coordinator {
 
 struct PeerCredentials {
   uid_t uid = 0;
-  std::string account;        // "uid 1234" where it has no name
-  std::vector<gid_t> groups;  // all of them
+  std::string account;  // "uid 1234" where it has no name
+  // Those that it was made a member of: not its own, primary one. The account hpc of the ranks has
+  // a group of its name, as admins do, and is not an admin by that.
+  std::vector<gid_t> groups;
 };
 
 class PeerBook {
