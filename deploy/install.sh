@@ -31,10 +31,12 @@ bin=$(deploy/build.sh release "${programs[@]}")
 for program in "${programs[@]}"; do
   install -D "$bin/$program" "/usr/local/bin/$program"
 done
+# Who is made a member of it is an admin at the coordinator's socket, as root is.
+getent group hpc >/dev/null || groupadd --system hpc
 if has worker; then
   install -D -m 644 "$bin/../share/hpcctl/python/hpc.py" /usr/local/share/hpcctl/python/hpc.py
   # Ranks never run as root: without an entry in [accounts] they are this one.
-  id -u hpc >/dev/null 2>&1 || useradd --system --create-home --shell /usr/sbin/nologin hpc
+  id -u hpc >/dev/null 2>&1 || useradd --system --create-home --gid hpc --shell /usr/sbin/nologin hpc
 fi
 
 units=()
@@ -53,7 +55,7 @@ if [ ${#units[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
 elif [ ${#units[@]} -gt 0 ]; then
   echo "systemd does not run here: start ${units[*]} by hand"
 fi
-if has coordinator; then echo "let a PC in: hpcctl token create, and on that PC hpc-worker join TOKEN"; fi
+if has coordinator; then echo "let a PC in: sudo hpcctl token create, and on that PC sudo hpc-worker join TOKEN"; fi
 if has worker && [ ! -e /var/lib/hpc-worker/identity ]; then
-  echo "make this PC a member: hpc-worker join TOKEN (the line that 'hpcctl token create' prints)"
+  echo "make this PC a member: sudo hpc-worker join TOKEN (the line that 'hpcctl token create' prints)"
 fi

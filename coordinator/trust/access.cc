@@ -91,8 +91,13 @@ absl::Status Refusal(absl::string_view method, Standing standing) {
                      " needs a certificate of this cluster, and the connection showed none:"
                      " join first (hpc-worker join TOKEN, hpcctl login TOKEN)"));
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("a ", StandingName(standing), " may not call ", method));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "a ", StandingName(standing), " may not call ", method,
+      standing == Standing::kUser
+          ? ": that is for admins. On the coordinator's machine root (sudo) and the members of its "
+            "admin group are (hpc, if not told otherwise), elsewhere whoever logged in with a "
+            "token of 'hpcctl token create --role admin'"
+          : ""));
 }
 
 }  // namespace hpc::coordinator

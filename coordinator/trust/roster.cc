@@ -123,10 +123,17 @@ absl::Status Roster::CheckName(absl::Time now, const TokenRecord& token, const s
   HPC_RETURN_IF_ERROR(CheckNodeName(name));
   if (!token.name.empty()) {
     if (token.name == name) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat("the token ", token.id, " is for ", token.name, ", not for ", name));
+    return absl::PermissionDeniedError(absl::StrCat("the token ", token.id, " is for ", token.name,
+                                                    ", not for ", name, ": give --name ",
+                                                    token.name, " with it"));
   }
-  if (ValidOf(now, token.role, name).empty()) return absl::OkStatus();
+  if (ValidOf(now, token.role, name).empty()) {
+    if (!WasRevoked(token.role, name)) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat(
+        name, " was revoked (hpcctl cert list --all), and only a token that is made for the name ",
+        "lets it in again: hpcctl token create --role ", pki::RoleName(token.role), " --name ",
+        name));
+  }
   if (token.role == Role::kWorker) {
     return absl::AlreadyExistsError(absl::StrCat(
         "a PC named ", name, " is a member already. Give this one another name, or, if it takes ",
@@ -186,6 +193,14 @@ absl::Status Roster::CheckNotRevoked(const std::string& serial) const {
       "the certificate of ", pki::RoleName(certificate.role), " ", certificate.name,
       " was revoked at ", HumanTime(certificate.revoked_at), " by ", certificate.revoked_by,
       certificate.reason.empty() ? "" : ": ", certificate.reason));
+}
+
+bool Roster::WasRevoked(Role role, const std::string& name) const {
+  return std::any_of(certificates_.begin(), certificates_.end(), [&](const auto& entry) {
+    const CertificateRecord& certificate = entry.second;
+    return certificate.name == name && SameNamespace(certificate.role, role) &&
+           certificate.revoked();
+  });
 }
 
 std::vector<CertificateRecord*> Roster::ValidOf(absl::Time now, Role role,

@@ -72,6 +72,7 @@ class Roster {
   std::vector<CertificateRecord> Certificates() const;  // newest first
 
  private:
+  bool WasRevoked(pki::Role role, const std::string& name) const;
   std::vector<CertificateRecord*> ValidOf(absl::Time now, pki::Role role, const std::string& name);
   absl::Status CheckName(absl::Time now, const TokenRecord& token, const std::string& name);
 

@@ -132,10 +132,20 @@ TEST_F(RosterTest, LetsAPersonInOnAnotherComputerWithATokenOfTheirName) {
   EXPECT_OK(roster_.CheckNotRevoked("a"));
 }
 
-TEST_F(RosterTest, GivesANameAgainOnceItsCertificatesAreGone) {
+TEST_F(RosterTest, GivesARevokedNameAgainOnlyForATokenThatIsMadeForIt) {
+  roster_.Add(Issued("a", Role::kUser, "anna"));
+  ASSERT_OK(roster_.Revoke(kNow, "anna", "admin", ""));
+  Token({.role = Role::kUser, .uses = 2});
+  EXPECT_THAT(Redeem(Role::kUser, "anna"),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(HasSubstr("anna was revoked"), HasSubstr("--role user --name anna"))));
+  EXPECT_OK(Redeem(Role::kUser, "bert"));
+}
+
+TEST_F(RosterTest, LetsARevokedMemberInAgainWithATokenOfTheirName) {
   roster_.Add(Issued("a", Role::kWorker, "pc1"));
   ASSERT_OK(roster_.Revoke(kNow, "pc1", "admin", ""));
-  Token({});
+  Token({.name = "pc1"});
   EXPECT_OK(Redeem(Role::kWorker, "pc1"));
 }
 
