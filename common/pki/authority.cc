@@ -47,10 +47,10 @@ absl::Status SetName(X509_NAME* name, const std::string& text) {
   return set == 1 ? absl::OkStatus() : Failed(text);
 }
 
-// What an authority's certificate says, whoever signs it. `below`: authorities that may follow it.
-absl::Status AddAuthorityExtensions(X509* x509, X509* issuer, int below) {
-  HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_basic_constraints,
-                                   absl::StrCat("critical,CA:TRUE,pathlen:", below)));
+// What an authority's certificate says, whoever signs it. How many authorities may follow it is not
+// limited: each rotation adds one, and members are none.
+absl::Status AddAuthorityExtensions(X509* x509, X509* issuer) {
+  HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_basic_constraints, "critical,CA:TRUE"));
   HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_key_usage, "critical,keyCertSign"));
   HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_subject_key_identifier, "hash"));
   return AddExtension(x509, issuer, NID_authority_key_identifier, "keyid");
@@ -85,7 +85,7 @@ absl::StatusOr<Authority> Authority::Create(const std::string& cluster, absl::Ti
   X509_NAME* const name = X509_get_subject_name(named.get());
   HPC_ASSIGN_OR_RETURN(X509Ptr x509, Begin(name, key.get(), now, kAuthorityLifetime));
   if (X509_set_subject_name(x509.get(), name) != 1) return Failed("subject");
-  HPC_RETURN_IF_ERROR(AddAuthorityExtensions(x509.get(), x509.get(), /*below=*/1));
+  HPC_RETURN_IF_ERROR(AddAuthorityExtensions(x509.get(), x509.get()));
   HPC_ASSIGN_OR_RETURN(Certificate certificate, Signed(std::move(x509), key));
   return Authority(std::move(certificate), std::move(key));
 }
@@ -126,7 +126,7 @@ absl::StatusOr<Certificate> Authority::CrossSign(const Authority& other, absl::T
   if (X509_set_subject_name(x509.get(), X509_get_subject_name(other.certificate_.get())) != 1) {
     return Failed("subject");
   }
-  HPC_RETURN_IF_ERROR(AddAuthorityExtensions(x509.get(), issuer, /*below=*/0));
+  HPC_RETURN_IF_ERROR(AddAuthorityExtensions(x509.get(), issuer));
   return Signed(std::move(x509), key_);
 }
 

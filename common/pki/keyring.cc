@@ -180,6 +180,9 @@ absl::Status Keyring::Rotate(absl::Time now, absl::Time old_until) {
   HPC_ASSIGN_OR_RETURN(Certificate bridge, authority_.CrossSign(next, now));
   std::vector<Certificate> bridges = {std::move(bridge)};
   bridges.insert(bridges.end(), bridges_.begin(), bridges_.end());
+  // One leads on from each former authority.
+  bridges.erase(bridges.begin() + static_cast<ptrdiff_t>(std::min(bridges.size(), former.size())),
+                bridges.end());
 
   std::string trusted;
   for (const Former& one : former) {

@@ -129,6 +129,19 @@ TEST_F(KeyringTest, AfterARotationTrustsBothAuthoritiesForTheTimeThatWasAsked) {
   EXPECT_OK(Verify(shown.front(), shown, again->Trusted(kNow + kDay), Use::kServer, kNow));
 }
 
+TEST_F(KeyringTest, SeveralRotationsLockOutNobodyWithinTheTimeThatWasAsked) {
+  auto keyring = Keyring::Create(place_, kNow);
+  const std::vector<Certificate> first_trust = keyring->Trusted(kNow);
+  const Certificate first_member = Member(*keyring);
+  for (int i = 1; i <= 4; ++i) {
+    ASSERT_OK(keyring->Rotate(kNow + absl::Seconds(i), kNow + kDay));
+    ASSERT_OK(keyring->IssueCoordinator(kNow, kDay));
+    const auto shown = Shown(*keyring);
+    EXPECT_OK(Verify(shown.front(), shown, first_trust, Use::kServer, kNow)) << i;
+    EXPECT_OK(Verify(first_member, {}, keyring->Trusted(kNow), Use::kClient, kNow)) << i;
+  }
+}
+
 TEST_F(KeyringTest, ForgetsAnAuthorityWhoseTimeIsOver) {
   auto keyring = Keyring::Create(place_, kNow);
   ASSERT_OK(keyring->Rotate(kNow, kNow + kDay));

@@ -15,6 +15,8 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kKeepOldAuthority = absl::Hours(24 * 30);
+// A connected worker looks every ten minutes whether it is to be renewed.
+constexpr absl::Duration kShortestKeep = absl::Minutes(30);
 
 v1::CertificateInfo ToProto(const CertificateRecord& certificate) {
   v1::CertificateInfo out;
@@ -85,8 +87,12 @@ void CertificateHandlers::RotateAuthority(const Caller& caller,
   const absl::Time now = engine_->now().wall;
   const absl::Duration keep =
       request.keep_old_s() == 0 ? kKeepOldAuthority : absl::Seconds(request.keep_old_s());
-  if (keep < absl::ZeroDuration() || keep > pki::kAuthorityLifetime) {
-    return reply(absl::InvalidArgumentError("the old authority is kept for 1 s to 20 years"));
+  if (keep < kShortestKeep || keep > pki::kAuthorityLifetime) {
+    return reply(absl::InvalidArgumentError(absl::StrCat(
+        "the old authority can be trusted for another 30 minutes to 20 years, not for ",
+        HumanDuration(keep),
+        ": connected workers need the time to renew their certificates, and "
+        "members that are away are locked out when it is over")));
   }
   const absl::Time until = now + keep;
   absl::Status rotated = trust_->keyring.Rotate(now, until);
