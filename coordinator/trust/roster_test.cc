@@ -196,8 +196,9 @@ TEST_F(RosterTest, ForgetsNothingOverARestart) {
   Roster again(TrustSnapshot{roster_.Tokens(), roster_.Certificates()});
   EXPECT_EQ(again.Tokens(), roster_.Tokens());
   EXPECT_FALSE(again.CheckNotRevoked(again.Certificates()[0].serial).ok());
-  EXPECT_OK(again.Redeem(kNow, kSecret, Role::kWorker, "pc1"));
-  EXPECT_FALSE(again.Redeem(kNow, kSecret, Role::kWorker, "pc2").ok());
+  EXPECT_FALSE(again.Redeem(kNow, kSecret, Role::kWorker, "pc1").ok());
+  EXPECT_OK(again.Redeem(kNow, kSecret, Role::kWorker, "pc2"));
+  EXPECT_FALSE(again.Redeem(kNow, kSecret, Role::kWorker, "pc3").ok());
 }
 
 TEST_F(RosterTest, VoidsEveryTokenWhenTheAuthorityChanges) {
