@@ -8,7 +8,8 @@ The data are the 1,797 real 8x8 images that come with scikit-learn. Every rank t
 share of them with its own copy of the net; DistributedDataParallel averages the gradients, so that
 all copies stay equal. It runs on CPUs (gloo) and on GPUs (nccl) alike.
 
-With --checkpoint-dir (or HPC_CHECKPOINT_DIR) it goes on where an earlier start left off.
+After each epoch it writes a checkpoint into --checkpoint-dir (HPC_CHECKPOINT_DIR, which hpcctl
+sets), and a later start goes on from there, with as many ranks as it then has.
 """
 
 import argparse
@@ -85,25 +86,30 @@ def save_checkpoint(folder, state):
     """Replaces the checkpoint whole or not at all, whatever dies in between."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "digits.pt")
-    with open(path + ".tmp", "wb") as file:
+    part = f"{path}.{dist.get_rank()}"  # where PCs share the folder each has a part of its own
+    with open(part, "wb") as file:
         torch.save(state, file)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(path + ".tmp", path)
+    os.replace(part, path)
     folder_fd = os.open(folder, os.O_RDONLY)
     os.fsync(folder_fd)  # makes the new name itself durable
     os.close(folder_fd)
 
 
 def load_checkpoint(folder):
-    """The state rank 0 finds, given to every rank: their own disks may hold another one or none."""
+    """The newest one that any rank finds, given to all: PCs may hold different ones, or none."""
+    path = os.path.join(folder, "digits.pt")
     state = None
-    if dist.get_rank() == 0:
-        path = os.path.join(folder, "digits.pt")
-        if os.path.exists(path):
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    box = [state]
-    dist.broadcast_object_list(box, src=0)
+    if os.path.exists(path):
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    steps = [0] * dist.get_world_size()
+    dist.all_gather_object(steps, state["step"] if state else 0)
+    if max(steps) == 0:
+        return None
+    owner = steps.index(max(steps))
+    box = [state if dist.get_rank() == owner else None]
+    dist.broadcast_object_list(box, src=owner)
     return box[0]
 
 
@@ -127,14 +133,14 @@ def main():
     net = make_net().to(device)
     optimizer = torch.optim.Adam(net.parameters(), lr=args.lr)
 
-    first_epoch = 1
+    first_epoch, step = 1, 0
     checkpoint = load_checkpoint(args.checkpoint_dir) if args.checkpoint_dir else None
     if checkpoint:
         net.load_state_dict(checkpoint["net"])
         optimizer.load_state_dict(checkpoint["optimizer"])
-        first_epoch = checkpoint["epoch"] + 1
+        first_epoch, step = checkpoint["epoch"] + 1, checkpoint["step"]
     if rank == 0:
-        how = f"resuming after epoch {checkpoint['epoch']}" if checkpoint else "starting"
+        how = f"resuming at step {step}, epoch {first_epoch}," if checkpoint else "starting"
         print(f"{how} with {world_size} ranks on {device.type}, {len(train_set)} images", flush=True)
 
     model = DistributedDataParallel(net)
@@ -142,12 +148,15 @@ def main():
         start = time.monotonic()
         sampler.set_epoch(epoch)  # another order each time, the same for the same epoch
         loss = train_epoch(model, loader, optimizer, device)
+        step += len(loader)
         print(f"epoch {epoch}/{args.epochs} loss {loss:.3f} ({time.monotonic() - start:.2f} s)",
               flush=True)
         if hpc:
-            hpc.log(step=epoch, loss=loss)
-        if args.checkpoint_dir and rank == 0:
-            save_checkpoint(args.checkpoint_dir, {"epoch": epoch, "net": net.state_dict(),
+            hpc.log(step=step, loss=loss)
+        # One rank of each PC: none knows which of them will be there next time.
+        if args.checkpoint_dir and int(os.environ["LOCAL_RANK"]) == 0:
+            save_checkpoint(args.checkpoint_dir, {"epoch": epoch, "step": step,
+                                                  "net": net.state_dict(),
                                                   "optimizer": optimizer.state_dict()})
 
     # All ranks have the same net, hence the same answer. A collective here, just before the end,
@@ -156,7 +165,7 @@ def main():
     if rank == 0:
         print(f"accuracy {accuracy:.4f} on {len(test_set)} test images", flush=True)
         if hpc:
-            hpc.log(step=args.epochs, accuracy=accuracy)
+            hpc.log(step=step, accuracy=accuracy)
     dist.destroy_process_group()
     if accuracy <= args.min_accuracy:
         raise SystemExit(f"accuracy {accuracy:.4f} is not better than {args.min_accuracy}")

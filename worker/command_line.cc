@@ -62,6 +62,10 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
       ->group(group);
   flag("--stop-ranks-on-exit", out->stop_ranks_on_exit, "HPC_WORKER_STOP_RANKS_ON_EXIT",
        "End the ranks when the worker is stopped, instead of leaving them to the next worker");
+  option(
+      "--keep-run-dirs", out->keep_run_dirs, "HPC_WORKER_KEEP_RUN_DIRS",
+      "Days, of those that the worker sees, that a run's folder with its checkpoints stays after "
+      "its last attempt here; 0: for ever (default: 30)");
   option("--supervisor", out->supervisor, "HPC_WORKER_SUPERVISOR",
          "The hpc-supervisor program (default: beside this one)");
   option("--hpc-py", out->hpc_py_dir, "HPC_WORKER_HPC_PY",
@@ -179,6 +183,10 @@ absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   if (out->cpu_slots < 1 || out->cpu_slots > 4096) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cpu-slots ", out->cpu_slots, " is not between 1 and 4096"));
+  }
+  if (out->keep_run_dirs < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--keep-run-dirs ", out->keep_run_dirs,
+                                                   ": days must not be negative (0: for ever)"));
   }
   if (!ParseLogLevel(typed.level, &out->log_level)) {
     return absl::InvalidArgumentError(

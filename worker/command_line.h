@@ -31,6 +31,7 @@ struct CommandLine {
   bool wake_hook_known = false;
   std::vector<std::string> owners;  // users of the cluster who may reclaim and lend the PC
   bool stop_ranks_on_exit = false;
+  int keep_run_dirs = 30;  // days; 0: for ever
   std::string supervisor;
   std::string hpc_py_dir;
   std::map<std::string, std::string> accounts;  // user, or "*", to the account of their ranks

@@ -55,6 +55,13 @@ TEST(CommandLineTest, UsersHaveAccounts) {
               ElementsAre(Pair("*", "games"), Pair("anna", "anna"), Pair("bob", "b")));
 }
 
+TEST(CommandLineTest, RunsFoldersAreKeptForDays) {
+  EXPECT_EQ(ParseDaemon({})->keep_run_dirs, 30);
+  EXPECT_EQ(ParseDaemon({"--keep-run-dirs", "0"})->keep_run_dirs, 0);
+  EXPECT_THAT(ParseDaemon({"--keep-run-dirs", "-1"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--keep-run-dirs -1")));
+}
+
 TEST(CommandLineTest, AccountsAreATableOfTheFile) {
   const std::string path = ::testing::TempDir() + "/worker-accounts.toml";
   std::ofstream(path) << "name = \"pc9\"\n[accounts]\nanna = \"anna\"\n\"*\" = \"games\"\n";

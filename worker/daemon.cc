@@ -105,6 +105,7 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
   options.own_env = OwnEnvironment();
   options.told = {command.wake_hook_known, command.owners};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
+  options.keep_run_dirs = command.keep_run_dirs;
   return options;
 }
 

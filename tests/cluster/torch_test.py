@@ -1,5 +1,8 @@
 """Real torch ranks on several PCs."""
 
+import os
+import re
+import signal
 import unittest
 
 from harness.cluster import PYTHON, ROOT, ClusterTest
@@ -57,6 +60,40 @@ class TorchTest(ClusterTest):
         run = self.cluster.json("runs")[0]
         self.assertEqual(run["state"], "succeeded")
         self.assertTrue(self.cluster.json("metrics", run["id"]))
+
+    def test_the_example_goes_on_where_a_rank_was_killed(self):
+        run = self.cluster.submit("-N", 3, "--max-restarts", 1, "--stop-grace", "1s", "--",
+                                  "python", ROOT / "examples/ddp_digits.py", "--epochs", 40)
+        folder = self.cluster.dir / "pc2" / "runs" / str(run) / "checkpoints"
+        eventually((folder / "digits.pt").exists, "pc2 has a checkpoint", 90)
+        # As a PC that is new in the gang: what the others have is given to it.
+        ranks = self.cluster.json("show", run)["ranks"]
+        os.kill(next(r["pid"] for r in ranks if r["rank"] == 1), signal.SIGKILL)
+        self.cluster.wait_state(run, "starting", "queued", timeout=60)
+        self.cluster.wait_state(run, "succeeded", timeout=150)
+        output = self.cluster.hpcctl("logs", run).stdout
+        resumed = re.search(r"resuming at step (\d+), epoch (\d+), with 3 ranks", output)
+        self.assertTrue(resumed, output)
+        step, epoch = map(int, resumed.groups())
+        self.assertGreater(step, 0)
+        self.assertEqual(step, (epoch - 1) * 15)  # of 1,437 images, 3 ranks with 32 each
+        self.assertIn("epoch 40/40", output)
+        self.assertEqual(output.count("starting with 3 ranks"), 1)
+        # What came of it stays.
+        self.assertTrue((folder / "digits.pt").exists())
+        self.assertEqual([path.name for path in folder.iterdir()], ["digits.pt"])
+
+    def test_the_example_goes_on_from_the_newest_checkpoint_with_fewer_ranks(self):
+        shared = self.cluster.dir / "shared"
+        shared.mkdir()
+        shared.chmod(0o777)
+        folders = f"{shared}/$HPC_NODE"  # a disk of each PC
+        train = f"exec python {ROOT}/examples/ddp_digits.py --checkpoint-dir {folders} --epochs "
+        self.cluster.hpcctl("run", "-N", 3, "--", "sh", "-c", train + "3 --min-accuracy 0",
+                            timeout=150)
+        (shared / "pc1" / "digits.pt").unlink()
+        done = self.cluster.hpcctl("run", "-N", 2, "--", "sh", "-c", train + "8", timeout=150)
+        self.assertIn("resuming at step 45, epoch 4, with 2 ranks", done.stdout)
 
 
 if __name__ == "__main__":

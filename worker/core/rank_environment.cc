@@ -128,6 +128,7 @@ void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Vari
   out->Launcher("HPC_NODE", facts.node);
   out->Launcher("HPC_RESTART_COUNT", prepare.restart_count);
   out->Launcher("HPC_RUN_DIR", facts.run_dir);
+  out->Launcher("HPC_CHECKPOINT_DIR", CheckpointDir(facts.run_dir));
   out->Launcher("HPC_METRICS_FILE", MetricsFile(facts.attempt_dir, rank));
   if (!prepare.params.empty()) out->Launcher("HPC_PARAMS_FILE", ParamsFile(facts.attempt_dir));
   if (!facts.hpc_py_dir.empty()) out->Prepend("PYTHONPATH", facts.hpc_py_dir);
@@ -250,6 +251,8 @@ std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_std
 }
 
 std::string ParamsFile(const std::string& attempt_dir) { return attempt_dir + "/params.json"; }
+
+std::string CheckpointDir(const std::string& run_dir) { return run_dir + "/checkpoints"; }
 
 std::string GetVariable(const std::vector<std::string>& env, absl::string_view key) {
   for (const std::string& entry : env) {

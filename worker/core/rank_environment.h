@@ -66,6 +66,9 @@ std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);
 std::string ParamsFile(const std::string& attempt_dir);
 
+// Where the ranks keep what they go on from, unless the user says where.
+std::string CheckpointDir(const std::string& run_dir);
+
 // The value of `key` in a list of "KEY=VALUE"; "" if it is not there.
 std::string GetVariable(const std::vector<std::string>& env, absl::string_view key);
 

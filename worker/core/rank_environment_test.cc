@@ -73,11 +73,18 @@ TEST(RankEnvironmentTest, GivesOurOwnVariables) {
   for (const char* expected :
        {"HPC_RUN_ID=42", "HPC_ATTEMPT=3", "HPC_RUN_NAME=train", "HPC_EXPERIMENT=digits",
         "HPC_NODE=pc2", "HPC_RESTART_COUNT=2", "HPC_RUN_DIR=/var/lib/hpc-worker/runs/42",
+        "HPC_CHECKPOINT_DIR=/var/lib/hpc-worker/runs/42/checkpoints",
         "HPC_METRICS_FILE=/var/lib/hpc-worker/attempts/42.3/metrics-2.jsonl",
         "PYTHONPATH=/usr/share/hpcctl/python"}) {
     EXPECT_THAT(env, Contains(expected));
   }
   EXPECT_THAT(env, Not(Contains(StartsWith("HPC_PARAMS_FILE="))));
+}
+
+TEST(RankEnvironmentTest, CheckpointsAreWhereTheUserSays) {
+  Prepare prepare = SecondNode();
+  prepare.env = {{"HPC_CHECKPOINT_DIR", "/srv/share/run-a"}};
+  EXPECT_THAT(Env(prepare, GpuNode()), Contains("HPC_CHECKPOINT_DIR=/srv/share/run-a"));
 }
 
 TEST(RankEnvironmentTest, NamesTheParametersWhereThereAreSome) {

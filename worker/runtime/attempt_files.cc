@@ -41,14 +41,27 @@ absl::Status MakePassage(const std::string& path, const AccountIds* account) {
   return ErrnoStatus(errno, "chmod " + path);
 }
 
+bool ChoosesCheckpointDir(const Prepare& prepare) {
+  return std::any_of(prepare.env.begin(), prepare.env.end(),
+                     [](const auto& entry) { return entry.first == "HPC_CHECKPOINT_DIR"; });
+}
+
+absl::Status MakeRunDir(const std::string& run_dir, const Prepare& prepare,
+                        const AccountIds* account) {
+  HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
+  HPC_RETURN_IF_ERROR(GiveTo(run_dir, account));
+  if (ChoosesCheckpointDir(prepare)) return absl::OkStatus();
+  // An earlier attempt may have put anything there: with its account's rights it leads nowhere.
+  const FileRights rights(account);
+  return MakeDirs(CheckpointDir(run_dir), 0700);
+}
+
 absl::Status MakeFolders(const std::string& state_dir, const Prepare& prepare,
                          const AccountIds* account) {
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/attempts", account));
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
   HPC_RETURN_IF_ERROR(MakePassage(AttemptDir(state_dir, prepare.ref), account));
-  const std::string run_dir = RunDir(state_dir, prepare.ref.run);
-  HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
-  return GiveTo(run_dir, account);
+  return MakeRunDir(RunDir(state_dir, prepare.ref.run), prepare, account);
 }
 
 absl::Status WriteParams(const std::string& path, const Prepare& prepare,
@@ -128,25 +141,33 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
   }
 }
 
+absl::Status RemoveForeignDir(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0 || info.st_uid == geteuid()) return RemoveTree(path);
+  {
+    const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
+    const FileRights rights(&owner);
+    // The folder itself stays: it is in one of ours.
+    (void)RemoveTree(path);
+  }
+  return rmdir(path.c_str()) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "remove " + path);
+}
+
 absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
   const std::string ranks = attempt_dir + kRanks;
   struct stat info;
   if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
     HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
-    const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
-    {
-      const FileRights rights(&owner);
-      // The folder itself stays: it is in one of ours.
-      (void)RemoveTree(ranks);
-    }
-    if (rmdir(ranks.c_str()) != 0) return ErrnoStatus(errno, "remove " + ranks);
+    HPC_RETURN_IF_ERROR(RemoveForeignDir(ranks));
   }
   return RemoveTree(attempt_dir);
 }
 
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
   const absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref));
-  rmdir(RunDir(state_dir, ref.run).c_str());
+  const std::string run_dir = RunDir(state_dir, ref.run);
+  rmdir(CheckpointDir(run_dir).c_str());
+  rmdir(run_dir.c_str());
   return removed;
 }
 

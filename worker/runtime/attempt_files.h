@@ -8,7 +8,10 @@
 //     ranks/                      of the account that the ranks run as;
 //                                 worker/supervisor/spec.h says what is in it
 //       params.json               the run's parameters         (HPC_PARAMS_FILE)
-//   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR)
+//   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
+//   is
+//                                 empty or run_dirs.h says that it is too old
+//     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
 //
 // What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
 // Other accounts may pass through these folders, but not list them.
@@ -57,6 +60,9 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
 
 // Only the former.
 absl::Status RemoveAttemptDir(const std::string& attempt_dir);
+
+// A folder in one of ours that may be another account's, with that account's rights.
+absl::Status RemoveForeignDir(const std::string& path);
 
 // Not synced: after a power failure no process is left either, and half a file is no file.
 absl::Status WriteQuickly(const std::string& path, const std::string& text);

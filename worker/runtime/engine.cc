@@ -12,12 +12,15 @@
 #include "worker/runtime/adoption.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/owner_file.h"
+#include "worker/runtime/run_dirs.h"
 
 namespace hpc::worker {
 namespace {
 
 // How long an exit waits for its last words to be delivered.
 constexpr absl::Duration kGoodbye = absl::Seconds(1);
+
+constexpr absl::Duration kSweepEvery = absl::Hours(1);
 
 bool HasRdmaDevice() {
   std::error_code ignored;
@@ -104,6 +107,7 @@ absl::Status Engine::Start() {
     runner = std::make_unique<AttemptRunner>(&context_, ref);
     runner->Adopt(one.file);
   }
+  SweepRunDirs();
   Tick();
   return absl::OkStatus();
 }
@@ -260,6 +264,14 @@ void Engine::DeleteFiles(AttemptRef ref) {
         }
       },
       [this, ref] { agent_->OnDropped(ref); });
+}
+
+void Engine::SweepRunDirs() {
+  const absl::CivilDay today = absl::ToCivilDay(loop_->clock().Get().wall, absl::UTCTimeZone());
+  disk_.Run([state_dir = options_.state_dir, keep = options_.keep_run_dirs,
+             today] { RemoveOldRunDirs(state_dir, today, keep); },
+            [] {});
+  loop_->At(loop_->clock().Get().mono + kSweepEvery, [this] { SweepRunDirs(); });
 }
 
 void Engine::OnPrepared(const Prepared& prepared) {

@@ -38,6 +38,7 @@ struct EngineOptions {
   std::vector<std::string> own_env;  // "KEY=VALUE", what ranks inherit
   AsTold told;
   bool stop_ranks_on_exit = false;
+  int32_t keep_run_dirs = 30;  // days; 0: for ever
 };
 
 struct Machine {
@@ -110,6 +111,8 @@ class Engine : public AttemptObserver {
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
   void DeleteFiles(AttemptRef ref);
+  // Once an hour: what runs have left here too long ago.
+  void SweepRunDirs();
   void AnswerOwner();
   void ExitWhenReady();
 

@@ -51,6 +51,32 @@ TEST(AttemptFilesTest, ARunsFolderStaysWhileSomethingIsInIt) {
   EXPECT_OK(ReadFile(dir.File("runs/12/checkpoint")));
 }
 
+TEST(AttemptFilesTest, ACheckpointIsThereForTheNextAttempt) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
+  dir.Append("runs/12/checkpoints/step-10", "x");
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
+  Prepare next = TwoRanks();
+  next.ref = {12, 3};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr));
+  EXPECT_OK(ReadFile(dir.File("runs/12/checkpoints/step-10")));
+}
+
+TEST(AttemptFilesTest, ARunThatLeavesNothingHasNoFolder) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
+  EXPECT_NE(access(dir.File("runs/12").c_str(), F_OK), 0);
+}
+
+TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {
+  const testing::TempDir dir;
+  Prepare prepare = TwoRanks();
+  prepare.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), prepare, nullptr));
+  EXPECT_NE(access(dir.File("runs/12/checkpoints").c_str(), F_OK), 0);
+}
+
 mode_t ModeOf(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
@@ -59,7 +85,8 @@ mode_t ModeOf(const std::string& path) {
 TEST(AttemptFilesTest, WithoutAnAccountAllIsTheWorkersAlone) {
   const testing::TempDir dir;
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
-  for (const char* folder : {"attempts", "attempts/12.2", "attempts/12.2/ranks", "runs/12"}) {
+  for (const char* folder :
+       {"attempts", "attempts/12.2", "attempts/12.2/ranks", "runs/12", "runs/12/checkpoints"}) {
     EXPECT_EQ(ModeOf(dir.File(folder)), 0700u) << folder;
   }
 }
@@ -83,7 +110,8 @@ class AccountFilesTest : public ::testing::Test {
 };
 
 TEST_F(AccountFilesTest, WhatRanksUseIsTheirAccountsAlone) {
-  for (const char* name : {"attempts/12.2/ranks", "attempts/12.2/ranks/params.json", "runs/12"}) {
+  for (const char* name : {"attempts/12.2/ranks", "attempts/12.2/ranks/params.json", "runs/12",
+                           "runs/12/checkpoints"}) {
     EXPECT_EQ(OwnerOf(name), kNobody.uid) << name;
     EXPECT_EQ(ModeOf(dir_.File(name)) & 077, 0u) << name;
   }
@@ -106,6 +134,17 @@ TEST_F(AccountFilesTest, NoLinkLeadsTheRemovalElsewhere) {
   ASSERT_OK(RemoveAttemptFiles(dir_.path(), {12, 2}));
   EXPECT_THAT(ListAttempts(dir_.path()), IsEmpty());
   EXPECT_OK(ReadFile(elsewhere.File("precious")));
+}
+
+TEST_F(AccountFilesTest, NoLinkInTheRunsFolderGivesAnythingAway) {
+  const testing::TempDir elsewhere;
+  const std::string checkpoints = dir_.File("runs/12/checkpoints");
+  ASSERT_EQ(rmdir(checkpoints.c_str()), 0);
+  ASSERT_EQ(symlink(elsewhere.File("new").c_str(), checkpoints.c_str()), 0);
+  Prepare next = TwoRanks();
+  next.ref = {12, 3};
+  EXPECT_FALSE(MakeAttemptFiles(dir_.path(), next, &kNobody).ok());
+  EXPECT_NE(access(elsewhere.File("new").c_str(), F_OK), 0);
 }
 
 TEST_F(AccountFilesTest, WhatTheAccountCannotRemoveStaysAndIsTold) {
