@@ -27,6 +27,8 @@ void DeclareScheduling(Options* options, RunOptions* run) {
                     "end it after so long, counted from its start");
   options->Integer("--max-restarts", "K", &run->max_restarts, 0, kMaxCount,
                    "start it again after so many failures (default 0)");
+  options->Texts("--retry-exit", "CODE", &run->retry_exits,
+                 "start it again after this exit code, at no cost; as 75; repeatable");
   options->Duration("--stop-grace", "30s", &run->stop_grace,
                     "from asking it to end to ending it (default 30s)");
 }

@@ -29,6 +29,7 @@ struct RunOptions {
   int64_t after = 0;
   std::optional<absl::Duration> time_limit, stop_grace;
   int32_t max_restarts = 0;
+  std::vector<std::string> retry_exits;  // numbers
   std::string workdir;
   std::vector<std::string> command;
 };

@@ -49,6 +49,10 @@ void AddState(const v1::RunDetail& detail, int64_t now_us, Record* record) {
     record->Note("Took", Took(run.started_at_us(), run.ended_at_us(), now_us));
   }
   record->Integer("failures", "Failures", run.failures());
+  record->Integer("losses", "", run.losses());
+  if (run.losses() > 0) record->Note("Losses", absl::StrCat(run.losses()));
+  record->Integer("retries", "", run.retries());
+  if (run.retries() > 0) record->Note("Retries", absl::StrCat(run.retries()));
   record->Bool("cancel_requested", "", run.cancel_requested());
 }
 
@@ -79,6 +83,14 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   if (spec.after_run() != 0) record->Integer("after", "After run", spec.after_run());
   record->Duration("time_limit_ms", "Time limit", spec.time_limit_ms());
   record->Integer("max_restarts", "Max restarts", spec.max_restarts());
+  JsonWriter codes;
+  codes.BeginArray();
+  for (const int32_t code : spec.retry_exits()) codes.Integer(code);
+  codes.EndArray();
+  record->Raw("retry_exits", codes.text());
+  if (!spec.retry_exits().empty()) {
+    record->Note("Retry exits", absl::StrJoin(spec.retry_exits(), ", "));
+  }
   record->Duration("stop_grace_ms", "Stop grace", spec.stop_grace_ms());
   record->Text("submit_host", "Submitted on", spec.submit_host());
   record->Raw("params", PairsJson(spec.params()));

@@ -29,6 +29,9 @@ v1::RunDetail Failed() {
   d.mutable_run()->set_reason("rank 1 on pc2 exited with code 3");
   d.mutable_run()->set_exit_code(3);
   d.mutable_run()->set_failures(1);
+  d.mutable_run()->set_losses(2);
+  d.mutable_spec()->add_retry_exits(75);
+  d.mutable_spec()->add_retry_exits(76);
   for (const char* word : {"python", "train.py", "it's"}) d.mutable_spec()->add_command(word);
   d.mutable_spec()->set_min_nodes(2);
   d.mutable_spec()->set_max_nodes(4);
@@ -83,6 +86,8 @@ TEST(RunSectionsTest, PeopleReadTheWholeStory) {
         "State         failed\n",
         "rank 1 on pc2 exited with code 3",
         "Exit code     3\n",
+        "Losses        2\n",
+        "Retry exits   75, 76\n",
         "Command       python train.py 'it'\\''s'\n",
         "2:4",
         "2 h\n",

@@ -229,6 +229,20 @@ void SetModes(const RunOptions& run, v1::RunSpec* spec) {
                                   : v1::LEGACY_LOCAL_RANK_NONE);
 }
 
+absl::Status SetRetryExits(const RunOptions& run, v1::RunSpec* spec) {
+  for (const std::string& text : run.retry_exits) {
+    int32_t code = 0;
+    if (!absl::SimpleAtoi(text, &code) || code < 1 || code > 255) {
+      return UsageError(absl::StrCat("--retry-exit '", ToValidUtf8(text),
+                                     "' is not an exit code that asks for another try: give one "
+                                     "from 1 to 255, as 75 (128 + n stands for signal n)."));
+    }
+    const auto& known = spec->retry_exits();
+    if (std::find(known.begin(), known.end(), code) == known.end()) spec->add_retry_exits(code);
+  }
+  return absl::OkStatus();
+}
+
 void SetLimits(const RunOptions& run, v1::RunSpec* spec) {
   const auto milliseconds = [](absl::Duration d) {
     return std::max<int64_t>(1, absl::ToInt64Milliseconds(d));
@@ -253,6 +267,7 @@ absl::StatusOr<v1::RunSpec> BuildSpec(const RunOptions& run, const Caller& calle
   HPC_RETURN_IF_ERROR(SetEnvironment(run, caller, &spec));
   HPC_RETURN_IF_ERROR(SetCommand(run, &spec));
   HPC_RETURN_IF_ERROR(SetWorkdir(run, caller, &spec));
+  HPC_RETURN_IF_ERROR(SetRetryExits(run, &spec));
   SetModes(run, &spec);
   SetLimits(run, &spec);
   spec.set_submit_host(ToValidUtf8(caller.host));

@@ -91,6 +91,10 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
                             "2h",
                             "--max-restarts",
                             "3",
+                            "--retry-exit",
+                            "75",
+                            "--retry-exit=137",
+                            "--retry-exit=75",
                             "--stop-grace",
                             "500ms",
                             "--workdir",
@@ -117,6 +121,7 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
   EXPECT_EQ(spec->after_run(), 11);
   EXPECT_EQ(spec->time_limit_ms(), 7'200'000);
   EXPECT_EQ(spec->max_restarts(), 3);
+  EXPECT_THAT(spec->retry_exits(), ElementsAre(75, 137));
   EXPECT_EQ(spec->stop_grace_ms(), 500);
   EXPECT_EQ(spec->workdir(), "/home/ada/work/sub");
   EXPECT_EQ(spec->legacy_local_rank(), v1::LEGACY_LOCAL_RANK_UNDERSCORE);
@@ -155,6 +160,12 @@ TEST(RunSpecTest, NumbersOfNodesThatMakeNoSenseAreRefused) {
   for (const char* nodes : {"", "0", "many", "-1", "0:2", ":", "2:", "1:2:3", "99999999999"}) {
     EXPECT_THAT(ErrorOf({"--nodes", nodes}), HasSubstr(nodes));
     EXPECT_THAT(ErrorOf({"--nodes", nodes}), HasSubstr("(-N 4) or a range"));
+  }
+}
+
+TEST(RunSpecTest, ExitCodesThatAreNoneAreRefused) {
+  for (const char* code : {"", "0", "256", "-1", "SIGKILL", "75x"}) {
+    EXPECT_THAT(ErrorOf({"--retry-exit", code}), HasSubstr("from 1 to 255"));
   }
 }
 

@@ -57,6 +57,18 @@ Store TextsInto(std::vector<std::string> RunOptions::*member) {
   };
 }
 
+// An array of whole numbers, which the run's checks take as they take typed ones.
+Store IntegersInto(std::vector<std::string> RunOptions::*member) {
+  return [member](const std::string& name, const Json& value, RunOptions* run) {
+    const auto is_integer = [](const Json& item) { return item.is_number_integer(); };
+    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_integer)) {
+      return Wrong(name, "an array of whole numbers", value);
+    }
+    for (const Json& item : value) (run->*member).push_back(item.dump());
+    return absl::OkStatus();
+  };
+}
+
 template <typename T>
 Store IntegerInto(T RunOptions::*member, int64_t min, int64_t max) {
   return [member, min, max](const std::string& name, const Json& value, RunOptions* run) {
@@ -149,6 +161,7 @@ const std::map<std::string, Store>& Fields() {
       {"time_limit", DurationInto(&RunOptions::time_limit)},
       {"stop_grace", DurationInto(&RunOptions::stop_grace)},
       {"max_restarts", IntegerInto(&RunOptions::max_restarts, 0, kMaxCount)},
+      {"retry_exits", IntegersInto(&RunOptions::retry_exits)},
       {"workdir", TextInto(&RunOptions::workdir)},
   };
   return *fields;

@@ -24,7 +24,7 @@ TEST(SubmitLineTest, EveryFieldIsRead) {
     "legacy_local_rank": "dash", "name": "n", "experiment": "e",
     "params": {"lr": 0.5, "deep": true, "note": "a b"}, "tags": ["t"], "env": {"A": "1"},
     "env_all": true, "priority": -3, "after": 9000000000, "time_limit": "2h", "stop_grace": 5,
-    "max_restarts": 1, "workdir": "/srv"})");
+    "max_restarts": 1, "retry_exits": [75, 76], "workdir": "/srv"})");
   ASSERT_OK(run);
   EXPECT_THAT(run->command, ElementsAre("python", "train.py"));
   EXPECT_EQ(run->nodes, "2:4");
@@ -43,6 +43,7 @@ TEST(SubmitLineTest, EveryFieldIsRead) {
   EXPECT_EQ(run->time_limit, absl::Hours(2));
   EXPECT_EQ(run->stop_grace, absl::Seconds(5));
   EXPECT_EQ(run->max_restarts, 1);
+  EXPECT_THAT(run->retry_exits, ElementsAre("75", "76"));
   EXPECT_EQ(run->workdir, "/srv");
 }
 

@@ -60,6 +60,7 @@ struct RunRequest {
   RunId after = 0;                                       // start only after this run's success
   absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, from all ranks started
   int32_t max_restarts = 0;                              // budget for the program's own failures
+  std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing
 
   LaunchMode mode = LaunchMode::kTorchrun;
   StoreHost store_host = StoreHost::kAuto;
@@ -114,6 +115,7 @@ struct RunRecord {
   int32_t attempts = 0;   // number of the newest attempt; 0 before the first
   int32_t failures = 0;   // attempts that the program itself failed
   int32_t losses = 0;     // attempts in a row that a lost node or a failed start ended
+  int32_t retries = 0;    // attempts in a row that ended with one of retry_exits
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
   absl::Time submitted_at;

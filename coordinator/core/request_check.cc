@@ -51,6 +51,11 @@ absl::Status CheckNumbers(const RunRequest& request) {
   if (request.max_restarts < 0) {
     return Invalid("--max-restarts ", request.max_restarts, ": must not be negative");
   }
+  for (int32_t code : request.retry_exits) {
+    if (code < 1 || code > 255) {
+      return Invalid("--retry-exit ", code, ": an exit code that is not success is 1 to 255");
+    }
+  }
   if (request.stop_grace < absl::ZeroDuration()) {
     return Invalid("a grace of ", HumanDuration(request.stop_grace), ": must not be negative");
   }

@@ -90,6 +90,7 @@ void RunLedger::Enqueue(Run* run) {
 void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
   run->record.failures = verdict.failures;
   run->record.losses = verdict.losses;
+  run->record.retries = verdict.retries;
   if (verdict.state != RunState::kQueued) {
     return End(turn, run, verdict.state, verdict.reason, verdict.exit_code);
   }

@@ -30,6 +30,21 @@ Verdict Again(Verdict verdict, absl::Duration delay, const std::string& who_pays
   return verdict;
 }
 
+bool AsksForRestart(const RunRequest& request, int32_t exit_code) {
+  const std::vector<int32_t>& codes = request.retry_exits;
+  return std::find(codes.begin(), codes.end(), exit_code) != codes.end();
+}
+
+// Without a limit but that of time: the program knows what it waits for.
+Verdict AfterRetryExit(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
+  if (ending.ran_for >= kRowEndsAfter) verdict.retries = 0;
+  ++verdict.retries;
+  const absl::Duration delay = BackOff(options.restart_backoff, verdict.retries);
+  return Again(std::move(verdict), delay,
+               absl::StrCat("code ", ending.exit_code,
+                            " asks for a restart (--retry-exit), which costs nothing"));
+}
+
 Verdict AfterFailure(Verdict verdict, const RunRecord& run, const Ending& ending,
                      const ClusterOptions& options) {
   ++verdict.failures;
@@ -45,7 +60,7 @@ Verdict AfterFailure(Verdict verdict, const RunRecord& run, const Ending& ending
 }
 
 Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
-  if (ending.ran_for >= kLossesForgottenAfter) verdict.losses = 0;
+  if (ending.ran_for >= kRowEndsAfter) verdict.losses = 0;
   if (ending.free_of_charge) return Again(verdict, absl::ZeroDuration(), "costs nothing");
   ++verdict.losses;
   if (verdict.losses > options.infrastructure_retries) {
@@ -70,6 +85,7 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
   verdict.reason = ending.reason;
   verdict.failures = run.failures;
   verdict.losses = run.losses;
+  verdict.retries = run.retries;
   if (ending.outcome == AttemptOutcome::kSucceeded) {
     return Over(std::move(verdict), RunState::kSucceeded, 0);
   }
@@ -82,6 +98,9 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
     case AttemptOutcome::kRefused:
       return Over(std::move(verdict), RunState::kFailed, ending.exit_code);
     case AttemptOutcome::kProgramFailed:
+      if (AsksForRestart(run.request, ending.exit_code)) {
+        return AfterRetryExit(std::move(verdict), ending, options);
+      }
       return AfterFailure(std::move(verdict), run, ending, options);
     case AttemptOutcome::kReclaimed:
       return Again(std::move(verdict), absl::ZeroDuration(), "costs no restart");

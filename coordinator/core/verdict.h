@@ -26,12 +26,13 @@ struct Verdict {
   int32_t exit_code = 0;
   int32_t failures = 0;  // of the run from now on
   int32_t losses = 0;
+  int32_t retries = 0;
   absl::Duration delay;  // before it is tried again
 };
 
-// An attempt that ran this long pays back what infrastructure had taken from the run's budget, so
-// that a training of weeks is not ended by a dozen reboots.
-constexpr absl::Duration kLossesForgottenAfter = absl::Minutes(1);
+// An attempt that ran this long ends a row of losses, and one of restarts that the program asked
+// for: a training of weeks is not ended by a dozen reboots, nor delayed by what was hours ago.
+constexpr absl::Duration kRowEndsAfter = absl::Minutes(1);
 
 Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options);
 

@@ -35,6 +35,39 @@ TEST_F(VerdictTest, ProgramsOwnFailuresUseUpTheRestarts) {
   EXPECT_EQ(verdict.reason, "it ended; no restart is left of 2");
 }
 
+TEST_F(VerdictTest, AnExitThatAsksForARestartCostsNothing) {
+  run.request.retry_exits = {75, 3};
+  run.failures = 0;
+  Verdict verdict = After(AttemptOutcome::kProgramFailed);
+  EXPECT_EQ(verdict.state, RunState::kQueued);
+  EXPECT_EQ(verdict.failures, 0);
+  EXPECT_EQ(verdict.retries, 1);
+  EXPECT_EQ(verdict.reason,
+            "it ended; code 3 asks for a restart (--retry-exit), which costs nothing");
+  run.request.retry_exits = {75};
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).state, RunState::kFailed);
+}
+
+TEST_F(VerdictTest, RestartsThatAreAskedForInARowTakeLongerAndLonger) {
+  run.request.retry_exits = {3};
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).delay, absl::Seconds(1));
+  run.retries = 3;
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).delay, absl::Seconds(8));
+  run.retries = 1000;
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).delay, absl::Minutes(1));
+  const Verdict rested = After(AttemptOutcome::kProgramFailed, absl::Minutes(1));
+  EXPECT_EQ(rested.delay, absl::Seconds(1));
+  EXPECT_EQ(rested.retries, 1);
+}
+
+TEST_F(VerdictTest, WhatTheProgramAsksForIsNoExcuseForACancelOrALoss) {
+  run.request.retry_exits = {3};
+  EXPECT_EQ(After(AttemptOutcome::kNodeLost).losses, 1);
+  EXPECT_EQ(After(AttemptOutcome::kNodeLost).retries, 0);
+  run.cancel_requested = true;
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).state, RunState::kCancelled);
+}
+
 TEST_F(VerdictTest, BackOffIsAtMostAMinute) {
   run.request.max_restarts = 1000;
   run.failures = 500;

@@ -146,6 +146,8 @@ v1::Run RecordToProto(const RunRecord& record) {
   out.set_started_at_us(ToMicros(record.started_at));
   out.set_ended_at_us(ToMicros(record.ended_at));
   out.set_cancel_requested(record.cancel_requested);
+  out.set_losses(record.losses);
+  out.set_retries(record.retries);
   return out;
 }
 
@@ -165,6 +167,7 @@ RunRequest ToRunRequest(const v1::RunSpec& spec) {
   out.after = spec.after_run();
   if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
   out.max_restarts = spec.max_restarts();
+  out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
   if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
   if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
     out.store_host = static_cast<StoreHost>(spec.store_host());
@@ -212,6 +215,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
     out.set_time_limit_ms(absl::ToInt64Milliseconds(request.time_limit));
   }
   out.set_max_restarts(request.max_restarts);
+  AddInts(request.retry_exits, out.mutable_retry_exits());
   out.set_stop_grace_ms(absl::ToInt64Milliseconds(request.stop_grace));
   for (const std::string& argument : program.command) out.add_command(argument);
   out.set_workdir(program.workdir);

@@ -37,6 +37,7 @@ v1::RunSpec FullSpec() {
   spec.set_time_limit_ms(7'200'000);
   spec.set_max_restarts(2);
   spec.set_stop_grace_ms(1500);
+  spec.add_retry_exits(75);
   spec.add_command("python");
   spec.add_command("train.py");
   spec.set_workdir("/home/ada");

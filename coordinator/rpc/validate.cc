@@ -143,6 +143,7 @@ absl::Status CheckNumbers(const v1::RunSpec& spec) {
   HPC_RETURN_IF_ERROR(
       CheckRange("the time limit in milliseconds", spec.time_limit_ms(), 0, 10 * kYearMs));
   HPC_RETURN_IF_ERROR(CheckRange("the grace in milliseconds", spec.stop_grace_ms(), 0, kYearMs));
+  HPC_RETURN_IF_ERROR(CheckCount("exit codes that ask for a restart", spec.retry_exits_size()));
   return CheckRange("the number of restarts", spec.max_restarts(), 0, INT32_MAX);
 }
 

@@ -100,6 +100,22 @@ TEST_F(MigrationsTest, AnotherApplicationsDatabaseIsRefused) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of another application")));
 }
 
+TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
+  const std::vector<std::string>& all = SchemaMigrations();
+  ASSERT_OK(Migrate(db_.get(), {all.begin(), all.begin() + 2}));
+  ASSERT_OK(db_->Execute(R"(
+    INSERT INTO experiments VALUES ('default', 0);
+    INSERT INTO runs VALUES (1, 'digits', 'default', '', 'queued', 'waits', 1, 0, 2, 0, 0, 1000000,
+      NULL, NULL, 1, 4, 0, NULL, '[]', '[]', 0, NULL, NULL, 3, 'torchrun', 'auto', 30000000);
+  )"));
+  ASSERT_OK(Migrate(db_.get(), all));
+  std::string run;
+  ASSERT_OK(db_->Sql("SELECT losses || '|' || max_restarts || '|' || retry_exits || '|' || retries "
+                     "FROM runs")
+                .Query([&](Row& row) { run = row.Text(); }));
+  EXPECT_EQ(run, "2|3|[]|0");
+}
+
 // What people and scripts read beside the tables.
 TEST_F(MigrationsTest, TheViewsCanBeRead) {
   ASSERT_OK(Migrate(db_.get(), SchemaMigrations()));
@@ -107,7 +123,7 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0,
       1000000, 2000000, 4500000, 1, 1, 0, NULL, '[]', '[]', 0, NULL, NULL, 0, 'torchrun', 'auto',
-      30000000);
+      30000000, '[]', 0);
     INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
       0, '{}', '');
     INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),

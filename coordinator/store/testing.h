@@ -63,6 +63,7 @@ inline RunRecord FullRun(RunId id) {
                  .after = 0,
                  .time_limit = absl::Hours(2),
                  .max_restarts = 5,
+                 .retry_exits = {75, 137},
                  .mode = LaunchMode::kPerNode,
                  .store_host = StoreHost::kRank0,
                  .stop_grace = absl::Milliseconds(1500)};
@@ -70,6 +71,7 @@ inline RunRecord FullRun(RunId id) {
   run.attempts = 2;
   run.failures = 1;
   run.losses = 3;
+  run.retries = 4;
   run.exit_code = 143;
   run.cancel_requested = true;
   run.started_at = At(100);

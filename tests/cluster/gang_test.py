@@ -142,6 +142,19 @@ class GangTest(ClusterTest):
         pid = int(marker.read_text())
         eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the grandchild is gone")
 
+    def test_an_exit_that_asks_for_a_restart_costs_none(self):
+        script = self.cluster.script("busy.sh", "#!/bin/sh\n"
+            'case "$HPC_RESTART_COUNT" in 0) exit 75;; 1) exit 3;; esac\n')
+        self.cluster.hpcctl("run", "--retry-exit", 75, "--max-restarts", 1, "--", script)
+        run = self.cluster.json("runs")[0]["id"]
+        shown = self.cluster.json("show", run)
+        self.assertEqual((shown["run"]["attempts"], shown["run"]["failures"],
+                          shown["run"]["retries"]), (3, 1, 1))
+        self.assertIn("code 75 asks for a restart", self.cluster.hpcctl("why", run).stdout)
+        # What the program did not ask for ends it as ever.
+        done = self.cluster.hpcctl("run", "--retry-exit", 76, "--", script, check=False)
+        self.assertEqual(done.returncode, 75)
+
     def test_restarts_until_the_budget_is_used(self):
         counter = self.cluster.dir / "restarts"
         script = self.cluster.script("flaky.sh", "#!/bin/sh\n"
