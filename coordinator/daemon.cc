@@ -32,6 +32,8 @@ ClusterOptions ClusterOptionsOf(const Options& options) {
   ClusterOptions cluster;
   cluster.lease = options.lease;
   cluster.reconnect_grace = options.reconnect_grace;
+  cluster.last_call = options.last_call;
+  cluster.grow_steady = options.grow_steady;
   cluster.runs_per_user = options.runs_per_user;
   cluster.heartbeat_interval = options.lease / 3;
   return cluster;

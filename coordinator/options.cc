@@ -36,6 +36,8 @@ struct Texts {
   int ready_fd = -1;
   std::string lease = "6s";
   std::string reconnect_grace = "3s";
+  std::string last_call = "2s";
+  std::string grow_steady = "30s";
   int32_t runs_per_user = Options().runs_per_user;
   std::string log_level = "info";
   std::string wake_hook;
@@ -76,6 +78,15 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                   "node counts as lost, if the lease does not end before; its ranks run on "
                   "meanwhile")
       ->envname("HPC_COORDINATOR_RECONNECT_GRACE")
+      ->capture_default_str();
+  app->add_option("--last-call", texts->last_call,
+                  "How long a run that could start with fewer nodes than it wants waits for more")
+      ->envname("HPC_COORDINATOR_LAST_CALL")
+      ->capture_default_str();
+  app->add_option("--grow-steady", texts->grow_steady,
+                  "How long a node must have been there, and a gang must have run, before the gang "
+                  "is started again to grow onto it")
+      ->envname("HPC_COORDINATOR_GROW_STEADY")
       ->capture_default_str();
   app->add_option("--runs-per-user", texts->runs_per_user,
                   "How many runs that are not over one user may have")
@@ -145,6 +156,10 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
   HPC_ASSIGN_OR_RETURN(
       options.reconnect_grace,
       ParseSpan("--reconnect-grace", texts.reconnect_grace, absl::Milliseconds(100), "0.1s"));
+  HPC_ASSIGN_OR_RETURN(options.last_call,
+                       ParseSpan("--last-call", texts.last_call, absl::Milliseconds(1), "1ms"));
+  HPC_ASSIGN_OR_RETURN(options.grow_steady,
+                       ParseSpan("--grow-steady", texts.grow_steady, absl::Milliseconds(1), "1ms"));
   options.runs_per_user = texts.runs_per_user;
   if (!ParseLogLevel(texts.log_level, &options.log_level)) {
     return absl::InvalidArgumentError(

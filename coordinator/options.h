@@ -25,6 +25,8 @@ struct Options {
   absl::Duration lease = absl::Seconds(6);
   int32_t runs_per_user = 20'000;
   absl::Duration reconnect_grace = absl::Seconds(3);
+  absl::Duration last_call = absl::Seconds(2);
+  absl::Duration grow_steady = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   std::string wake_hook;  // "": magic packets
 };

@@ -74,6 +74,9 @@ TEST(Options, ALeaseMustBeADurationWithinReason) {
 }
 
 TEST(Options, TheReconnectGraceMayBeShort) {
+  EXPECT_EQ(Parse({"--last-call", "10s"}).options.last_call, absl::Seconds(10));
+  EXPECT_EQ(Parse({"--grow-steady", "2m"}).options.grow_steady, absl::Minutes(2));
+  EXPECT_THAT(Parse({"--grow-steady", "1h"}).answer->text, HasSubstr("--grow-steady 1h"));
   EXPECT_EQ(Parse({}).options.reconnect_grace, absl::Seconds(3));
   EXPECT_EQ(Parse({"--reconnect-grace", "0.1s"}).options.reconnect_grace, absl::Milliseconds(100));
   EXPECT_THAT(Parse({"--reconnect-grace", "soon"}).answer->text,

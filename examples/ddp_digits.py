@@ -158,6 +158,8 @@ def main():
             save_checkpoint(args.checkpoint_dir, {"epoch": epoch, "step": step,
                                                   "net": net.state_dict(),
                                                   "optimizer": optimizer.state_dict()})
+            if hpc and rank == 0:
+                hpc.checkpoint_saved(step)  # now is a good moment to go on with more PCs
 
     # All ranks have the same net, hence the same answer. A collective here, just before the end,
     # would be a risk: gloo's thread may still hold its tensor when Python exits, and then aborts.

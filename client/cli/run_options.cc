@@ -9,6 +9,9 @@ void DeclarePlacement(Options* options, RunOptions* run) {
   options->Group("Where it runs");
   options->Text("-N,--nodes", "N|MIN:MAX", &run->nodes,
                 "how many nodes, or the fewest and the most (default 1)");
+  options->Choice("--grow", &run->grow, GrowWords(),
+                  "when a gang that has fewer than MAX is started again on more nodes: when it has "
+                  "saved a checkpoint (default), never, or as soon as they stay");
   options->Integer("--ranks-per-node", "R", &run->ranks_per_node, 1, kMaxCount,
                    "processes on each node (default: one for each of its GPUs)");
   options->Integer("--gpus-per-node", "G", &run->gpus_per_node, 0, kMaxCount,
@@ -58,6 +61,11 @@ const std::vector<std::string>& ModeWords() {
 
 const std::vector<std::string>& StoreWords() {
   static const auto* words = new std::vector<std::string>{"auto", "worker", "rank0"};
+  return *words;
+}
+
+const std::vector<std::string>& GrowWords() {
+  static const auto* words = new std::vector<std::string>{"checkpoint", "never", "now"};
   return *words;
 }
 

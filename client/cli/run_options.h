@@ -18,7 +18,7 @@ struct RunOptions {
   int32_t ranks_per_node = 0;
   std::optional<int32_t> gpus_per_node;
   std::vector<std::string> node_list, exclude;
-  std::string mode, store, legacy_local_rank;
+  std::string mode, store, legacy_local_rank, grow;
   std::string name, experiment;
   std::vector<std::string> params;  // "key=value"
   std::vector<std::string> tags;
@@ -37,6 +37,7 @@ struct RunOptions {
 // The values that options with a fixed set of words may take.
 const std::vector<std::string>& ModeWords();
 const std::vector<std::string>& StoreWords();
+const std::vector<std::string>& GrowWords();
 const std::vector<std::string>& LegacyLocalRankWords();
 inline constexpr int32_t kMaxPriority = 1000;
 inline constexpr int32_t kMaxCount = 1'000'000;

@@ -67,6 +67,7 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   record->Note("Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
   record->Integer("min_nodes", "", spec.min_nodes());
   record->Integer("max_nodes", "", spec.max_nodes());
+  record->Text("grow", spec.max_nodes() > spec.min_nodes() ? "Grows" : "", Word(spec.grow()));
   record->Integer("ranks_per_node", "", spec.ranks_per_node());
   if (spec.ranks_per_node() > 0) {
     record->Note("Ranks per node", absl::StrCat(spec.ranks_per_node()));

@@ -90,6 +90,7 @@ TEST(RunSectionsTest, PeopleReadTheWholeStory) {
         "Retry exits   75, 76\n",
         "Command       python train.py 'it'\\''s'\n",
         "2:4",
+        "Grows         checkpoint\n",
         "2 h\n",
         "lr=0.1",
         "c0ffee",

@@ -219,6 +219,9 @@ absl::Status SetWorkdir(const RunOptions& run, const Caller& caller, v1::RunSpec
 }
 
 void SetModes(const RunOptions& run, v1::RunSpec* spec) {
+  spec->set_grow(run.grow == "never" ? v1::GROW_MODE_NEVER
+                 : run.grow == "now" ? v1::GROW_MODE_NOW
+                                     : v1::GROW_MODE_CHECKPOINT);
   spec->set_mode(run.mode == "per-node" ? v1::LAUNCH_MODE_PER_NODE : v1::LAUNCH_MODE_TORCHRUN);
   spec->set_store_host(run.store == "worker"  ? v1::STORE_HOST_WORKER
                        : run.store == "rank0" ? v1::STORE_HOST_RANK0

@@ -51,6 +51,7 @@ TEST(RunSpecTest, DefaultsAreOneNodeAndTheCallersDirectory) {
   EXPECT_EQ(spec->ranks_per_node(), 0);
   EXPECT_EQ(spec->mode(), v1::LAUNCH_MODE_TORCHRUN);
   EXPECT_EQ(spec->store_host(), v1::STORE_HOST_AUTO);
+  EXPECT_EQ(spec->grow(), v1::GROW_MODE_CHECKPOINT);
   EXPECT_EQ(spec->legacy_local_rank(), v1::LEGACY_LOCAL_RANK_NONE);
   EXPECT_EQ(spec->time_limit_ms(), 0);
   EXPECT_EQ(spec->stop_grace_ms(), 30'000);
@@ -62,6 +63,8 @@ TEST(RunSpecTest, DefaultsAreOneNodeAndTheCallersDirectory) {
 
 TEST(RunSpecTest, EveryOptionReachesTheSpec) {
   const auto spec = SpecOf({"-N2:4",
+                            "--grow",
+                            "now",
                             "--ranks-per-node",
                             "2",
                             "--gpus-per-node=0",
@@ -112,6 +115,7 @@ TEST(RunSpecTest, EveryOptionReachesTheSpec) {
   EXPECT_THAT(spec->exclude(), ElementsAre("pc9"));
   EXPECT_EQ(spec->mode(), v1::LAUNCH_MODE_PER_NODE);
   EXPECT_EQ(spec->store_host(), v1::STORE_HOST_RANK0);
+  EXPECT_EQ(spec->grow(), v1::GROW_MODE_NOW);
   EXPECT_EQ(spec->name(), "first");
   EXPECT_EQ(spec->experiment(), "lr");
   EXPECT_EQ(spec->params(1).key(), "note");

@@ -147,6 +147,7 @@ const std::map<std::string, Store>& Fields() {
       {"nodelist", TextsInto(&RunOptions::node_list)},
       {"exclude", TextsInto(&RunOptions::exclude)},
       {"mode", ChoiceInto(&RunOptions::mode, ModeWords())},
+      {"grow", ChoiceInto(&RunOptions::grow, GrowWords())},
       {"store", ChoiceInto(&RunOptions::store, StoreWords())},
       {"legacy_local_rank", ChoiceInto(&RunOptions::legacy_local_rank, LegacyLocalRankWords())},
       {"name", TextInto(&RunOptions::name)},

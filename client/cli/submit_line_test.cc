@@ -20,7 +20,8 @@ std::string ErrorOf(const std::string& line) {
 TEST(SubmitLineTest, EveryFieldIsRead) {
   const auto run = ParseSubmitLine(R"({
     "command": ["python", "train.py"], "nodes": "2:4", "ranks_per_node": 2, "gpus_per_node": 0,
-    "nodelist": ["pc1"], "exclude": ["pc2"], "mode": "per-node", "store": "worker",
+    "nodelist": ["pc1"], "exclude": ["pc2"], "mode": "per-node", "grow": "never",
+    "store": "worker",
     "legacy_local_rank": "dash", "name": "n", "experiment": "e",
     "params": {"lr": 0.5, "deep": true, "note": "a b"}, "tags": ["t"], "env": {"A": "1"},
     "env_all": true, "priority": -3, "after": 9000000000, "time_limit": "2h", "stop_grace": 5,
@@ -33,6 +34,7 @@ TEST(SubmitLineTest, EveryFieldIsRead) {
   EXPECT_THAT(run->node_list, ElementsAre("pc1"));
   EXPECT_THAT(run->exclude, ElementsAre("pc2"));
   EXPECT_EQ(run->mode, "per-node");
+  EXPECT_EQ(run->grow, "never");
   EXPECT_EQ(run->store, "worker");
   EXPECT_EQ(run->legacy_local_rank, "dash");
   EXPECT_THAT(run->params, ElementsAre("deep=true", "lr=0.5", "note=a b"));

@@ -32,6 +32,11 @@ std::string Word(v1::LaunchMode mode) {
   return mode == v1::LAUNCH_MODE_PER_NODE ? "per-node" : "torchrun";
 }
 
+std::string Word(v1::GrowMode grow) {
+  if (grow == v1::GROW_MODE_NEVER) return "never";
+  return grow == v1::GROW_MODE_NOW ? "now" : "checkpoint";
+}
+
 std::string Word(v1::StoreHost host) {
   if (host == v1::STORE_HOST_WORKER) return "worker";
   return host == v1::STORE_HOST_RANK0 ? "rank0" : "auto";

@@ -16,7 +16,8 @@ namespace hpc::client {
 
 // "queued", "running", ...; "unknown" for what a newer coordinator may say.
 std::string Word(v1::RunState state);
-std::string Word(v1::LaunchMode mode);       // "torchrun", "per-node"
+std::string Word(v1::LaunchMode mode);  // "torchrun", "per-node"
+std::string Word(v1::GrowMode grow);
 std::string Word(v1::StoreHost host);        // "auto", "worker", "rank0"
 std::string Word(v1::LegacyLocalRank form);  // "none", "dash", "underscore"
 std::string Word(v1::DeviceKind kind);       // "gpu", "cpu-slot"

@@ -55,6 +55,9 @@ struct Attempt {
   std::string store_lost_with;  // the node whose worker served it and died
   MonoTime blocked_since{};     // ranks wait for the key of that report
   int32_t late_told = 0;        // how often it was said that ranks wait for others
+  // Growth: what it waits for, in words that hold until `growth_at`, and which nodes were told of.
+  std::string growth, growth_told;
+  MonoTime growth_at = MonoTime::Infinite();
 
   AttemptRef ref() const { return record.ref; }
   bool stopping() const { return record.state == AttemptState::kStopping; }

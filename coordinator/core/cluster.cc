@@ -201,6 +201,13 @@ void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int3
   turn.Event(event::kRankMetrics, about, remark, Severity::kWarning);
 }
 
+void Cluster::CheckpointSaved(Now now, AttemptRef ref, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  Run* run = impl_->state.runs.Find(ref.run);
+  if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return;
+  impl_->grower.LookAt(turn, run, /*at_checkpoint=*/true);
+}
+
 absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                                  const RendezvousReport& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

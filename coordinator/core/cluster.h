@@ -36,9 +36,13 @@ struct ClusterOptions {
   // devices of a lost node count as taken.
   absl::Duration stop_after_disconnect = absl::Minutes(5);
   absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most a minute
-  int32_t infrastructure_retries = 10;                // lost nodes and failed starts per run
-  int32_t backfill_depth = 1000;                      // queued runs looked at behind the first
-  int32_t runs_per_user = 20'000;                     // that are not over
+  // How long a run that could start waits for more nodes, up to its most.
+  absl::Duration last_call = absl::Seconds(2);
+  // How long a node must have been there, and a gang must have run, before the gang grows onto it.
+  absl::Duration grow_steady = absl::Seconds(30);
+  int32_t infrastructure_retries = 10;  // lost nodes and failed starts per run
+  int32_t backfill_depth = 1000;        // queued runs looked at behind the first
+  int32_t runs_per_user = 20'000;       // that are not over
 };
 
 // What survives a restart of the coordinator. Finished runs are not in it.
@@ -214,6 +218,9 @@ class Cluster {
   // that the rank was that node's is the caller's to know.
   void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
                    const std::string& remark, Effects* effects);
+  // A rank says that a checkpoint is whole: what a restart now would lose is nothing. Without a
+  // meaning if the attempt does not run any more.
+  void CheckpointSaved(Now now, AttemptRef ref, Effects* effects);
 
   // ---- time
 

@@ -17,7 +17,9 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       owners(&state, &gangs),
       connections(&state, &gangs, &power, &owners),
       scheduler(&state, &gangs, &power),
+      grower(&state, &gangs, &scheduler),
       restored_at(now.mono) {
+  state.since = now.mono;
   Load(snapshot, now, &state);
 }
 
@@ -42,7 +44,10 @@ void Cluster::Impl::Resume(Turn& turn) {
 void Cluster::Impl::Tick(Turn& turn, Now now) {
   while (const std::optional<TimerKey> key = state.timers.PopDue(now.mono)) Ring(turn, *key);
   HandOnReturnedDevices(turn);
+  const bool changed = state.capacity_changed;
   scheduler.Schedule(turn, now);
+  // The queue first: what it leaves is for those that run.
+  if (changed) grower.LookAtAll(turn);
 }
 
 void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
@@ -63,6 +68,11 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       return RendezvousLate(turn, &state, state.runs.Find(key.subject));
     case Alarm::kFence:
       return gangs.FencePassed(turn, state.runs.Find(key.subject));
+    case Alarm::kLastCall:
+      state.capacity_changed = true;
+      return;
+    case Alarm::kGrow:
+      return grower.LookAt(turn, state.runs.Find(key.subject), /*at_checkpoint=*/false);
     case Alarm::kRetry:
       return ledger.RetryNow(state.runs.Find(key.subject));
   }

@@ -5,6 +5,7 @@
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/connections.h"
 #include "coordinator/core/gangs.h"
+#include "coordinator/core/grower.h"
 #include "coordinator/core/live_attempt.h"
 #include "coordinator/core/power.h"
 #include "coordinator/core/reclaim.h"
@@ -39,6 +40,7 @@ class Cluster::Impl {
   Owners owners;
   Connections connections;
   Scheduler scheduler;
+  Grower grower;
 
   // A restarted coordinator goes on with the first call that may have effects.
   bool resumed = false;

@@ -21,6 +21,25 @@ MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, 
   return std::max(since + (request.time_limit + request.stop_grace), now.mono);
 }
 
+// What runs grow onto, while their ranks end: nobody's yet, but not free.
+void TakeKept(State& state, ClusterView* view) {
+  auto& growing = state.growing;
+  growing.erase(std::remove_if(growing.begin(), growing.end(),
+                               [&](RunId id) {
+                                 const Run* run = state.runs.Find(id);
+                                 return run == nullptr || run->kept.empty();
+                               }),
+                growing.end());
+  for (RunId id : growing) {
+    for (const Run::Kept& kept : state.runs.Find(id)->kept) {
+      const auto at = std::find_if(view->nodes.begin(), view->nodes.end(),
+                                   [&](const Node* node) { return node->name() == kept.node; });
+      if (at == view->nodes.end()) continue;
+      Take(&view->input.nodes[static_cast<size_t>(at - view->nodes.begin())], kept.devices);
+    }
+  }
+}
+
 }  // namespace
 
 ClusterView ViewOf(State& state, Now now) {
@@ -46,6 +65,7 @@ ClusterView ViewOf(State& state, Now now) {
     view.input.nodes.push_back(std::move(space));
     view.nodes.push_back(node);
   }
+  TakeKept(state, &view);
   return view;
 }
 

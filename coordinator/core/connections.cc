@@ -61,6 +61,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   node->seen = true;
   node->connected = true;
   node->lost = false;
+  node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
@@ -150,6 +151,7 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
 
 void Connections::Lost(Turn& turn, Node* node) {
   node->lost = true;
+  node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);

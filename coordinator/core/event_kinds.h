@@ -13,6 +13,7 @@ inline constexpr char kRunStarted[] = "run.started";      // every rank runs
 inline constexpr char kRunConnected[] = "run.connected";  // every rank has reached the rendezvous
 inline constexpr char kRunRendezvousLate[] =
     "run.rendezvous-late";  // ranks wait for others for long, and for which
+inline constexpr char kRunMayGrow[] = "run.may-grow";     // more nodes are there; what it waits for
 inline constexpr char kRunStopping[] = "run.stopping";    // its ranks were told to end, and why
 inline constexpr char kRunRequeued[] = "run.requeued";    // will be tried again, and who pays
 inline constexpr char kRunSucceeded[] = "run.succeeded";  // over: every rank exited 0

@@ -201,6 +201,7 @@ void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
   holdings.erase(std::remove_if(holdings.begin(), holdings.end(),
                                 [&](const Holding& h) { return h.ref == ref; }),
                  holdings.end());
+  node->free_since = turn.mono();
   state_->devices_returned.push_back(node);
   state_->capacity_changed = true;
 }
@@ -231,6 +232,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());
   state_->timers.Stop(Alarm::kRendezvous, run->id());
+  state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();
   ending.outcome = record.outcome;
   ending.reason = record.reason;

@@ -87,6 +87,8 @@ void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const st
   }
   attempt.record.state = all_on ? AttemptState::kPreparing : AttemptState::kWaking;
   run->leave_asleep.clear();
+  run->last_call.reset();
+  state_->timers.Stop(Alarm::kLastCall, run->id());
   state_->runs.SetState(run, RunState::kStarting);
   run->record.reason = all_on ? "its nodes prepare it" : "its nodes are being woken";
   turn.Save(run->record);
@@ -227,6 +229,8 @@ void Gangs::Started(Turn& turn, Run* run, Member* member,
                    ", ", HumanDuration(turn.mono() - attempt.began), " after it was placed"));
   Watch(run);
   WatchRendezvous(turn, state_, run);
+  // Nodes may have come while it was being started.
+  state_->timers.Set(Alarm::kGrow, run->id(), turn.mono());
 }
 
 }  // namespace hpc::coordinator

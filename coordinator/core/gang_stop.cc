@@ -13,6 +13,10 @@ constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 // How long devices may stay taken after every rank has exited, before what lingers is stopped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 
+bool Wanted(AttemptOutcome outcome) {
+  return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;
+}
+
 // The nodes for which `done` does not hold yet.
 std::string Missing(const Attempt& attempt, bool Member::*done) {
   std::vector<std::string> names;
@@ -65,7 +69,7 @@ void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
   turn.Save(attempt.record);
   turn.Save(run->record);
   turn.Event(event::kRunStopping, About(attempt.ref()), order.reason,
-             order.outcome == AttemptOutcome::kSucceeded ? Severity::kInfo : Severity::kWarning);
+             Wanted(order.outcome) ? Severity::kInfo : Severity::kWarning);
   Watch(run);
 }
 

@@ -78,6 +78,8 @@ const char* Name(AttemptOutcome outcome) {
       return "node-lost";
     case AttemptOutcome::kStartFailed:
       return "start-failed";
+    case AttemptOutcome::kGrown:
+      return "grown";
   }
   return "unknown";
 }

@@ -42,6 +42,13 @@ enum class StoreHost {
 // How old scripts of torch.distributed.launch are told their local rank.
 enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
 
+// When a run that has fewer nodes than it may have is started again on more.
+enum class GrowMode {
+  kNever = 1,       // only when it is started again anyway
+  kCheckpoint = 2,  // when it says that a checkpoint is whole
+  kNow = 3,         // as soon as the nodes are steady
+};
+
 // The part of a submission that the core decides on. What to execute (command, environment,
 // directory, parameters) is a RunProgram, which the core never needs.
 struct RunRequest {
@@ -51,6 +58,7 @@ struct RunRequest {
 
   int32_t min_nodes = 1;
   int32_t max_nodes = 1;
+  GrowMode grow = GrowMode::kCheckpoint;
   int32_t ranks_per_node = 0;            // 0: one per device of the node that it uses
   std::optional<int32_t> gpus_per_node;  // unset: every GPU of a node; one CPU slot where none
   std::vector<std::string> node_list;    // empty: any; else only these
@@ -148,6 +156,7 @@ enum class AttemptOutcome {
   kReclaimed = 6,    // an owner took a PC back; costs nothing
   kNodeLost = 7,     // a node vanished or its supervisor died; infrastructure budget
   kStartFailed = 8,  // a node did not answer or wake in time; infrastructure budget
+  kGrown = 9,        // stopped to go on with more nodes; costs nothing
 };
 const char* Name(AttemptOutcome outcome);
 

@@ -23,6 +23,11 @@ bool Node::Wakeable() const {
   return off && CanWake() && !leave_alone && !record.reclaimed;
 }
 
+void Node::WentAway(MonoTime now) {
+  const bool rested = now - back_since >= absl::Hours(1);
+  departures = rested ? 1 : departures + 1;
+}
+
 std::vector<int32_t> Node::FreeDevices() const {
   std::vector<int32_t> free;
   for (const Device& device : record.inventory.devices) {

@@ -45,6 +45,13 @@ struct Node {
   bool leave_alone = false;    // it did not wake lately
   std::string wake_reason;
 
+  // For gangs that would grow onto it.
+  MonoTime back_since{};   // it came, woke or was lent
+  MonoTime free_since{};   // a device of it was given back
+  int32_t departures = 0;  // that it was lost or reclaimed, without an hour's rest between
+  void CameBack(MonoTime now) { back_since = now; }
+  void WentAway(MonoTime now);
+
   // Reclaim.
   bool returning = false;  // reclaimed, and something still runs there
   MonoTime reclaim_asked{};

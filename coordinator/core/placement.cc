@@ -27,7 +27,9 @@ class Planner {
       if (result_.holder != 0 && nothing_free_) break;
       if (KnownImpossible(candidate)) continue;
       std::optional<Fit> fit = Try(candidate);
-      if (fit.has_value()) {
+      if (fit.has_value() && MayGather(candidate, *fit)) {
+        Gather(candidate, *fit);
+      } else if (fit.has_value()) {
         Accept(candidate, std::move(*fit));
       } else if (result_.holder != 0 || !TryToHold(candidate)) {
         impossible_.push_back(&candidate);
@@ -63,6 +65,31 @@ class Planner {
     return Choose(request, nodes, Eligible(request, input_.nodes), candidate.wishes);
   }
 
+  // A gang that has to wake nodes waits long enough without that.
+  bool MayGather(const Candidate& candidate, const Fit& fit) const {
+    return candidate.last_call > absl::ZeroDuration() &&
+           static_cast<int32_t>(fit.shares.size()) < candidate.request->max_nodes &&
+           std::all_of(fit.shares.begin(), fit.shares.end(),
+                       [&](const NodeShare& share) { return input_.nodes[share.node].awake; });
+  }
+
+  void Gather(const Candidate& candidate, const Fit& fit) {
+    TakeShares(candidate, fit);
+    result_.gathering.push_back(candidate.run);
+  }
+
+  void TakeShares(const Candidate& candidate, const Fit& fit) {
+    const MonoTime until = EndOf(*candidate.request);
+    for (const NodeShare& share : fit.shares) {
+      Take(&input_.nodes[share.node], share.devices);
+      input_.taken.push_back({share.node, share.devices, until});
+    }
+    nothing_free_ = NothingFree();
+    if (result_.holder == 0) return;
+    std::optional<Reservation> held = Reserve(input_, *holder_);
+    if (held.has_value()) Hold(std::move(*held));
+  }
+
   bool TryToHold(const Candidate& candidate) {
     std::optional<Reservation> held = Reserve(input_, candidate);
     if (!held.has_value()) return false;
@@ -80,7 +107,6 @@ class Planner {
   }
 
   void Accept(const Candidate& candidate, Fit fit) {
-    const MonoTime until = EndOf(*candidate.request);
     if (result_.holder != 0) {
       absl::StrAppend(&fit.reason, "; passes run ", result_.holder, ", which needs ",
                       NodeCountWords(*holder_->request), ": ",
@@ -89,15 +115,8 @@ class Planner {
                                          HumanDuration(held_.start - input_.now))
                           : std::string("it does not need these devices"));
     }
-    for (const NodeShare& share : fit.shares) {
-      Take(&input_.nodes[share.node], share.devices);
-      input_.taken.push_back({share.node, share.devices, until});
-    }
-    nothing_free_ = NothingFree();
+    TakeShares(candidate, fit);
     result_.placed.push_back({candidate.run, std::move(fit)});
-    if (result_.holder == 0) return;
-    std::optional<Reservation> held = Reserve(input_, *holder_);
-    if (held.has_value()) Hold(std::move(*held));
   }
 
   PlacementInput input_;

@@ -8,6 +8,9 @@
 // without a time limit it is unknown: then only devices that it could not use are given away. A run
 // that would not fit even if everything running ended (its nodes are lost, or with their owners for
 // an unknown time) holds no place, since nothing that starts now is what it waits for.
+//
+// A run that may have more nodes than are free does not start at once: for the time of its last
+// call others may come, and nobody else gets what it could start with.
 #ifndef HPC_COORDINATOR_CORE_PLACEMENT_H_
 #define HPC_COORDINATOR_CORE_PLACEMENT_H_
 
@@ -46,6 +49,7 @@ struct Candidate {
   RunId run = 0;
   const RunRequest* request = nullptr;
   FitWishes wishes;
+  absl::Duration last_call = absl::ZeroDuration();  // how long it may wait for more nodes
 };
 
 struct Placed {
@@ -55,6 +59,7 @@ struct Placed {
 
 struct PlacementResult {
   std::vector<Placed> placed;
+  std::vector<RunId> gathering;  // could start, and wait for more nodes
   // The run that holds its place, if one does.
   RunId holder = 0;
   std::optional<MonoTime> holder_start;  // estimated

@@ -25,6 +25,7 @@ void PowerControl::Set(Turn& turn, Node* node, Power power, std::string reason) 
   node->record.power = power;
   node->record.reason = std::move(reason);
   node->power_since = turn.mono();
+  if (power == Power::kOn) node->CameBack(turn.mono());
   turn.Save(node->record);
   state_->timers.Stop(Alarm::kPower, node->number);
   state_->capacity_changed = true;

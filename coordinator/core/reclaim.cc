@@ -34,6 +34,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool
   ArmLend(turn, node);
   if (!by_node) TellNode(turn, *node);
   if (again) return;
+  node->WentAway(turn.mono());
   node->returning = true;
   node->reclaim_asked = turn.mono();
   state_->capacity_changed = true;
@@ -67,6 +68,7 @@ void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) 
   record.reclaimed_until = absl::InfiniteFuture();
   record.reclaim_reason.clear();
   node->returning = false;
+  node->CameBack(turn.mono());
   turn.Save(record);
   turn.Event(event::kNodeLent, About(node->name()),
              who.empty() ? "lent" : absl::StrCat("lent by ", who));

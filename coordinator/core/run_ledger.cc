@@ -91,6 +91,8 @@ void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
   run->record.failures = verdict.failures;
   run->record.losses = verdict.losses;
   run->record.retries = verdict.retries;
+  const bool grows = !run->kept.empty();
+  run->kept.clear();
   if (verdict.state != RunState::kQueued) {
     return End(turn, run, verdict.state, verdict.reason, verdict.exit_code);
   }
@@ -102,7 +104,7 @@ void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
     absl::StrAppend(&text, "; starts again in ", HumanDuration(verdict.delay));
   }
   turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}), text,
-             Severity::kWarning);
+             grows ? Severity::kInfo : Severity::kWarning);
   if (verdict.delay == absl::ZeroDuration()) return Enqueue(run);
   run->retry_at = turn.mono() + verdict.delay;
   state_->timers.Set(Alarm::kRetry, run->id(), run->retry_at);
@@ -132,7 +134,8 @@ void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
     state_->queue.Erase(*ending.run);
     state_->capacity_changed = true;  // it may have held its place before others
   }
-  for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous}) {
+  for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous,
+                      Alarm::kLastCall, Alarm::kGrow}) {
     state_->timers.Stop(alarm, record.id);
   }
   state_->runs.SetState(ending.run, ending.state);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ struct Run {
   std::vector<std::string> last_nodes;    // of the attempt before, by node rank
   std::vector<std::string> leave_asleep;  // nodes it had to leave because they go to sleep
   std::string cancel_reason;
-  MonoTime retry_at{};  // in back-off until then
+  MonoTime retry_at{};                // in back-off until then
+  std::optional<MonoTime> last_call;  // could start, and waits for more nodes until then
+  // Devices that it grows onto, while the attempt before is being stopped.
+  struct Kept {
+    std::string node;
+    std::vector<int32_t> devices;
+  };
+  std::vector<Kept> kept;
 
   RunId id() const { return record.id; }
   const RunRequest& request() const { return record.request; }

@@ -21,11 +21,26 @@ std::vector<Run*> Scheduler::ToLookAt() {
   Run* holder = state_->runs.Find(holder_);
   const bool overtakes =
       holder != nullptr && !fresh.empty() && RunQueue::Before(*fresh.front(), *holder);
-  if (state_->capacity_changed || overtakes) {
+  const bool beside = !gathering_.empty() && !fresh.empty();  // what those have is not free
+  if (state_->capacity_changed || overtakes || beside) {
     return state_->queue.First(static_cast<size_t>(state_->options.backfill_depth) + 1);
   }
   if (holder != nullptr && !fresh.empty()) fresh.insert(fresh.begin(), holder);
   return fresh;
+}
+
+// A first attempt may wait for more nodes. A later one goes on with what is left, and grows when it
+// can, unless the coordinator itself has just started and the nodes are coming back one by one.
+absl::Duration Scheduler::LastCall(const Run& run, MonoTime now) const {
+  if (run.request().max_nodes == run.request().min_nodes) return absl::ZeroDuration();
+  const absl::Duration whole = state_->options.last_call;
+  if (run.record.attempts > 0) return state_->since + whole - now;
+  return run.last_call.has_value() ? *run.last_call - now : whole;
+}
+
+void Scheduler::Gather(Run* run, MonoTime now) {
+  if (!run->last_call.has_value()) run->last_call = now + LastCall(*run, now);
+  state_->timers.Set(Alarm::kLastCall, run->id(), *run->last_call);
 }
 
 void Scheduler::Schedule(Turn& turn, Now now) {
@@ -37,10 +52,14 @@ void Scheduler::Schedule(Turn& turn, Now now) {
   if (!runs.empty()) {
     std::vector<Candidate> candidates;
     candidates.reserve(runs.size());
-    for (const Run* run : runs) candidates.push_back({run->id(), &run->request(), WishesOf(*run)});
+    for (const Run* run : runs) {
+      candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now.mono)});
+    }
     ClusterView view = ViewOf(*state_, now);
     const PlacementResult result = Place(std::move(view.input), candidates);
     holder_ = result.holder;
+    gathering_ = result.gathering;
+    for (RunId id : gathering_) Gather(state_->runs.Find(id), now.mono);
     for (const Placed& placed : result.placed) {
       Start(turn, state_->runs.Find(placed.run), placed, view.nodes);
     }

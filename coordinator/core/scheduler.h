@@ -23,15 +23,21 @@ class Scheduler {
 
   // The run that held its place when the queue was last looked at; 0: none.
   RunId holder() const { return holder_; }
+  // A run that waits for devices that others could take: that one, or one in its last call. 0:
+  // none.
+  RunId waits() const { return holder_ != 0 || gathering_.empty() ? holder_ : gathering_.front(); }
 
  private:
   std::vector<Run*> ToLookAt();
+  absl::Duration LastCall(const Run& run, MonoTime now) const;
+  void Gather(Run* run, MonoTime now);
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
 
   State* state_;
   Gangs* gangs_;
   PowerControl* power_;
   RunId holder_ = 0;
+  std::vector<RunId> gathering_;  // in their last call
 };
 
 }  // namespace hpc::coordinator

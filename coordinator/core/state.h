@@ -29,6 +29,9 @@ struct State {
   std::vector<RunId> newly_queued;      // since the last look at the queue
   std::vector<Node*> devices_returned;  // nodes that were given devices back
 
+  std::vector<RunId> growing;  // runs that are being stopped to grow; some of them may be over
+
+  MonoTime since{};  // when the coordinator started
   int64_t stale_refused = 0;
 };
 

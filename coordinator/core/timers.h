@@ -22,6 +22,8 @@ enum class Alarm {
   kFence = 6,       // of a run: a lost node of its attempt has ended its ranks by now
   kRetry = 7,       // of a run: its back-off is over
   kRendezvous = 8,  // of a run: its ranks may have waited for others for long
+  kLastCall = 9,    // of a run: it waits for more nodes no longer
+  kGrow = 10,       // of a run: it may be time for it to grow
 };
 
 struct TimerKey {

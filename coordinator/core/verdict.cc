@@ -104,6 +104,8 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
       return AfterFailure(std::move(verdict), run, ending, options);
     case AttemptOutcome::kReclaimed:
       return Again(std::move(verdict), absl::ZeroDuration(), "costs no restart");
+    case AttemptOutcome::kGrown:
+      return Again(std::move(verdict), absl::ZeroDuration(), "costs nothing");
     case AttemptOutcome::kNone:
     case AttemptOutcome::kSucceeded:
     case AttemptOutcome::kNodeLost:

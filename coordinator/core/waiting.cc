@@ -41,6 +41,7 @@ std::string Some(std::vector<std::string> names) {
 }
 
 std::string UsedBy(const Node& node) {
+  if (node.holdings.empty()) return absl::StrCat(node.name(), " is kept for a run that grows");
   std::vector<std::string> runs;
   for (const Holding& holding : node.holdings) {
     runs.push_back(absl::StrCat("run ", holding.ref.run));
@@ -93,6 +94,11 @@ std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, 
   const std::string lacks = detail ? Lacks(state, now, run) : "";
   if (!behind) {
     if (!lacks.empty()) return lacks;
+    if (run.last_call.has_value() && now.mono < *run.last_call) {
+      return absl::StrCat("could start with fewer, and waits ",
+                          HumanDuration(*run.last_call - now.mono), " for more: wants ",
+                          NeedWords(run.request()));
+    }
     return position == 1 ? "is about to start" : Ordinal(position) + " in the queue";
   }
   std::string text = absl::StrCat(Ordinal(position), " in the queue, behind run ", holder->id(),
@@ -127,6 +133,11 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
                       attempt.record.reason);
 }
 
+std::string RunningWords(const Attempt& attempt, MonoTime now) {
+  std::string words = WaitsForRanks(attempt, now);
+  return words.empty() ? attempt.growth : words;
+}
+
 std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
   switch (attempt.record.state) {
     case AttemptState::kWaking: {
@@ -142,7 +153,7 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
     case AttemptState::kStarting:
       return "waits for the ranks of " + NodesThat(attempt, &Member::started);
     case AttemptState::kRunning:
-      return WaitsForRanks(attempt, now.mono);
+      return RunningWords(attempt, now.mono);
     case AttemptState::kStopping:
       return StoppingWords(attempt, now);
     case AttemptState::kEnded:

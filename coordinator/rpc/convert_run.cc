@@ -168,6 +168,7 @@ RunRequest ToRunRequest(const v1::RunSpec& spec) {
   if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
   out.max_restarts = spec.max_restarts();
   out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
+  if (spec.grow() != v1::GROW_MODE_UNSPECIFIED) out.grow = static_cast<GrowMode>(spec.grow());
   if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
   if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
     out.store_host = static_cast<StoreHost>(spec.store_host());
@@ -206,6 +207,7 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   if (request.gpus_per_node) out.set_gpus_per_node(*request.gpus_per_node);
   for (const std::string& node : request.node_list) out.add_node_list(node);
   for (const std::string& node : request.exclude) out.add_exclude(node);
+  out.set_grow(static_cast<v1::GrowMode>(request.grow));
   out.set_mode(static_cast<v1::LaunchMode>(request.mode));
   out.set_store_host(static_cast<v1::StoreHost>(request.store_host));
   out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));

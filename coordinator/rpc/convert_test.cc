@@ -38,6 +38,7 @@ v1::RunSpec FullSpec() {
   spec.set_max_restarts(2);
   spec.set_stop_grace_ms(1500);
   spec.add_retry_exits(75);
+  spec.set_grow(v1::GROW_MODE_NOW);
   spec.add_command("python");
   spec.add_command("train.py");
   spec.set_workdir("/home/ada");
@@ -74,6 +75,7 @@ TEST(Runs, WhatIsLeftOutTakesItsDefault) {
   EXPECT_EQ(request.time_limit, absl::InfiniteDuration());
   EXPECT_EQ(request.stop_grace, absl::Seconds(30));
   EXPECT_EQ(request.mode, LaunchMode::kTorchrun);
+  EXPECT_EQ(request.grow, GrowMode::kCheckpoint);
   EXPECT_EQ(request.store_host, StoreHost::kAuto);
 }
 

@@ -151,6 +151,9 @@ absl::Status CheckEnums(const v1::RunSpec& spec) {
   if (!v1::LaunchMode_IsValid(spec.mode())) {
     return Invalid(absl::StrCat("the launch mode ", static_cast<int>(spec.mode()), " is unknown"));
   }
+  if (!v1::GrowMode_IsValid(spec.grow())) {
+    return Invalid(absl::StrCat("the way to grow ", static_cast<int>(spec.grow()), " is unknown"));
+  }
   if (!v1::StoreHost_IsValid(spec.store_host())) {
     return Invalid(
         absl::StrCat("the store host ", static_cast<int>(spec.store_host()), " is unknown"));

@@ -1,5 +1,6 @@
 // Output, metrics and facts of ranks. They may come after their attempt has been replaced: the node
 // only must have been part of it.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -48,6 +49,21 @@ absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
   });
 }
 
+namespace {
+
+// A point of the key that hpc.checkpoint_saved() writes, and one that has not come before.
+absl::StatusOr<bool> TellsOfCheckpoint(const MetricReport& report, MetricIntake* intake) {
+  const bool tells =
+      std::any_of(report.points.begin(), report.points.end(),
+                  [](const MetricPoint& point) { return point.key == "checkpoint_saved"; });
+  if (!tells) return false;
+  HPC_ASSIGN_OR_RETURN(const auto known, intake->Offsets(report.offset.ref));
+  const auto before = known.find(report.offset.rank);
+  return before == known.end() || before->second < report.offset.offset;
+}
+
+}  // namespace
+
 absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
   const AttemptRef ref = report.offset.ref;
   const int32_t rank = report.offset.rank;
@@ -59,11 +75,13 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
       impl_->cluster.RankMetrics(now, session.node, ref, rank, remark, &impl_->effects);
     }
     MetricIntake& intake = impl_->metric_intake;
+    HPC_ASSIGN_OR_RETURN(const bool saved, TellsOfCheckpoint(report, &intake));
     HPC_ASSIGN_OR_RETURN(const bool cut, intake.Add(session.node, report.offset,
                                                     std::move(report.points), report.ended));
     if (cut) {
       impl_->cluster.RankMetrics(now, session.node, ref, rank, intake.CutWords(), &impl_->effects);
     }
+    if (saved) impl_->cluster.CheckpointSaved(now, ref, &impl_->effects);
     return absl::OkStatus();
   });
 }

@@ -111,9 +111,9 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
   ASSERT_OK(Migrate(db_.get(), all));
   std::string run;
   ASSERT_OK(db_->Sql("SELECT losses || '|' || max_restarts || '|' || retry_exits || '|' || retries "
-                     "FROM runs")
+                     "|| '|' || grow FROM runs")
                 .Query([&](Row& row) { run = row.Text(); }));
-  EXPECT_EQ(run, "2|3|[]|0");
+  EXPECT_EQ(run, "2|3|[]|0|checkpoint");
 }
 
 // What people and scripts read beside the tables.
@@ -123,7 +123,7 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0,
       1000000, 2000000, 4500000, 1, 1, 0, NULL, '[]', '[]', 0, NULL, NULL, 0, 'torchrun', 'auto',
-      30000000, '[]', 0);
+      30000000, '[]', 0, 'now');
     INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
       0, '{}', '');
     INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),

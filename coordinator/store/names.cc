@@ -43,6 +43,7 @@ struct Words<AttemptOutcome> {
       {AttemptOutcome::kReclaimed, "reclaimed"},
       {AttemptOutcome::kNodeLost, "node-lost"},
       {AttemptOutcome::kStartFailed, "start-failed"},
+      {AttemptOutcome::kGrown, "grown"},
   };
 };
 
@@ -51,6 +52,15 @@ struct Words<LaunchMode> {
   static constexpr Word<LaunchMode> kAll[] = {
       {LaunchMode::kTorchrun, "torchrun"},
       {LaunchMode::kPerNode, "per-node"},
+  };
+};
+
+template <>
+struct Words<GrowMode> {
+  static constexpr Word<GrowMode> kAll[] = {
+      {GrowMode::kNever, "never"},
+      {GrowMode::kCheckpoint, "checkpoint"},
+      {GrowMode::kNow, "now"},
   };
 };
 
@@ -126,6 +136,7 @@ HPC_INSTANTIATE_WORDS(RunState);
 HPC_INSTANTIATE_WORDS(AttemptState);
 HPC_INSTANTIATE_WORDS(AttemptOutcome);
 HPC_INSTANTIATE_WORDS(LaunchMode);
+HPC_INSTANTIATE_WORDS(GrowMode);
 HPC_INSTANTIATE_WORDS(StoreHost);
 HPC_INSTANTIATE_WORDS(LegacyLocalRank);
 HPC_INSTANTIATE_WORDS(Power);

@@ -9,7 +9,7 @@ constexpr Table kRuns = {
     "name, experiment, user, state, reason, attempts, failures, losses, exit_code, "
     "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
     "ranks_per_node, gpus_per_node, node_list, exclude, priority, after_run, time_limit, "
-    "max_restarts, mode, store_host, stop_grace, retry_exits, retries"};
+    "max_restarts, mode, store_host, stop_grace, retry_exits, retries, grow"};
 
 absl::string_view ExperimentOf(const RunRecord& run) {
   return run.request.experiment.empty() ? "default" : absl::string_view(run.request.experiment);
@@ -45,7 +45,8 @@ void Bind(const RunRecord& run, Statement& to) {
       .Text(ToWord(request.store_host))
       .Duration(request.stop_grace)
       .Text(ToJson(request.retry_exits))
-      .Int(run.retries);
+      .Int(run.retries)
+      .Text(ToWord(request.grow));
 }
 
 RunRecord ReadRun(Row& row) {
@@ -80,6 +81,7 @@ RunRecord ReadRun(Row& row) {
   request.stop_grace = row.Duration(absl::InfiniteDuration());
   request.retry_exits = ReadJson(row, IntsFromJson);
   run.retries = row.Int32();
+  request.grow = ReadWord<GrowMode>(row);
   return run;
 }
 

@@ -55,6 +55,7 @@ inline RunRecord FullRun(RunId id) {
                  .user = "ada",
                  .min_nodes = 2,
                  .max_nodes = 4,
+                 .grow = GrowMode::kNow,
                  .ranks_per_node = 3,
                  .gpus_per_node = 0,
                  .node_list = {"pc1", "pc2"},

@@ -3,6 +3,7 @@
     import hpc
     lr = hpc.params().get("lr", 0.1)
     hpc.log(step=10, loss=0.25, accuracy=0.9)
+    hpc.checkpoint_saved(step=10)
 
 One file, standard library only. A program that is run without hpcctl works the same: log() then
 does nothing and the others return what a program alone on one machine would see.
@@ -13,7 +14,7 @@ import os
 import sys
 import time
 
-__all__ = ["log", "params", "rank", "world_size", "run_id"]
+__all__ = ["log", "checkpoint_saved", "params", "rank", "world_size", "run_id"]
 
 _params = None
 _warned = set()  # keys of log()
@@ -82,6 +83,16 @@ def log(step=None, **values):
         os.write(_descriptor, (json.dumps(record) + "\n").encode())
     except OSError:
         pass
+
+
+def checkpoint_saved(step=None):
+    """Says that a checkpoint is whole: a restart now would lose nothing.
+
+    A run of -N 2:4 that has fewer than four nodes is then started again on more, if more are there
+    (hpcctl run --grow). Call it where the last write has been made, on one rank: if every rank saves
+    a part, after a barrier. It is recorded as the metric checkpoint_saved.
+    """
+    log(step=step, checkpoint_saved=1)
 
 
 def _value(text):

@@ -40,6 +40,11 @@ class HpcTest(unittest.TestCase):
         self.assertLessEqual(before, line["time"])
         self.assertLessEqual(line["time"], time.time())
 
+    def test_a_checkpoint_is_told_of(self):
+        self.load(HPC_METRICS_FILE=self.metrics).checkpoint_saved(step=7)
+        self.assertEqual((self.lines()[0]["checkpoint_saved"], self.lines()[0]["step"]), (1, 7))
+        self.load().checkpoint_saved()  # alone, to nobody
+
     def test_a_step_is_not_needed(self):
         self.load(HPC_METRICS_FILE=self.metrics).log(loss=0.5)
         self.assertNotIn("step", self.lines()[0])

@@ -197,6 +197,11 @@ void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silen
   }
 }
 
+void ClusterTester::CheckpointSaved(AttemptRef ref) {
+  cluster_->CheckpointSaved(now(), ref, &effects_);
+  Settle();
+}
+
 void ClusterTester::Disconnect(const std::string& name, bool reset) {
   cluster_->Disconnected(now(), name, incarnations_[name], reset, &effects_);
   incarnations_.erase(name);

@@ -49,6 +49,8 @@ class ClusterTester {
   absl::Status OwnerChanged(const std::string& node, bool reclaimed);
   absl::Status Rendezvous(const std::string& node, const RendezvousReport& report);
 
+  void CheckpointSaved(AttemptRef ref);
+
   // Reports of a node about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
   absl::Status Prepared(const PreparedReport& report, const std::string& node);
