@@ -186,6 +186,31 @@ TEST_F(GrowTest, ANodeThatComesAndGoesMustStayLongerEachTime) {
     c_.Pass(absl::Seconds(10));
   }
   EXPECT_EQ(attempt(), 1);
+  c_.Join({"pc3"});
+  EXPECT_EQ(c_.Wait(run_), "may grow from 2 to 3 nodes with pc3, if pc3 stays, in 4 min");
+  c_.Pass(8 * kSteady);
+  EXPECT_EQ(c_.state(run_), RunState::kStopping);
+}
+
+TEST_F(GrowTest, ANodeThatComesAndGoesHoldsUpNoOthers) {
+  RunRequest request = Nodes(2, 4);
+  request.grow = GrowMode::kNow;
+  c_.Join({"pc1", "pc2", "pc3"});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_OK(c_.Reclaim("pc3"));
+    ASSERT_OK(c_.Lend("pc3"));
+  }
+  ASSERT_OK(c_.Reclaim("pc3"));
+  run_ = c_.Submit(request);
+  c_.Pass(absl::Seconds(3));
+  c_.Run(run_);
+  c_.Pass(absl::Minutes(1));
+  ASSERT_OK(c_.Lend("pc3"));
+  c_.Join({"pc4"});
+  c_.Pass(kSteady);
+  Obey();
+  // A gang that is started again takes whoever is there.
+  EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3", "pc4"));
 }
 
 TEST_F(GrowTest, AnHoursRestForgivesThat) {

@@ -46,7 +46,10 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   input.waiting = scheduler_->waits();
   input.at_checkpoint = at_checkpoint;
   std::vector<Node*> nodes;
-  const std::optional<Fit> larger = Larger(turn, *run, &nodes);
+  // Nodes that come and go need long to be steady, and hold up no others.
+  const MonoTime soon = turn.mono() + state_->options.grow_steady;
+  std::optional<Fit> larger = Larger(turn, *run, soon, &nodes);
+  if (!larger.has_value()) larger = Larger(turn, *run, MonoTime::Infinite(), &nodes);
   if (larger.has_value()) {
     for (const NodeShare& share : larger->shares) {
       const Node& node = *nodes[share.node];
@@ -69,7 +72,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   attempt.growth_at = decision.again;
 }
 
-std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, std::vector<Node*>* nodes) const {
+std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
+                                  std::vector<Node*>* nodes) const {
   const Attempt& attempt = *run.attempt;
   ClusterView view = ViewOf(*state_, turn.now());
   for (size_t i = 0; i < view.nodes.size(); ++i) {
@@ -77,8 +81,8 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, std::vector<Node*>
     NodeSpace& space = view.input.nodes[i];
     if (const Member* member = attempt.FindMember(node.name())) {
       GiveBack(&space, member->placement.devices);
-    } else if (!space.awake || SteadyAt(node) > turn.mono() + state_->options.grow_steady) {
-      space.usable = false;  // neither woken to grow, nor waited for
+    } else if (!space.awake || SteadyAt(node) > by) {
+      space.usable = false;  // nobody is woken to grow
     }
   }
   const std::vector<std::string> members = attempt.NodeNames();

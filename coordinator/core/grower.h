@@ -24,8 +24,10 @@ class Grower {
   void LookAt(Turn& turn, Run* run, bool at_checkpoint);
 
  private:
-  // The larger gang that the run would get if it were started again; none if not a larger one.
-  std::optional<Fit> Larger(Turn& turn, const Run& run, std::vector<Node*>* nodes) const;
+  // The larger gang that the run would get if it were started again, of nodes that are steady by
+  // then; none if not a larger one.
+  std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
+                            std::vector<Node*>* nodes) const;
   MonoTime SteadyAt(const Node& node) const;
   void Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,
             const std::string& why);
