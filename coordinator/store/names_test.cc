@@ -33,8 +33,9 @@ void ExpectNames(E first, E last) {
 TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
-  ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kStartFailed);
+  ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
   ExpectWords(LaunchMode::kTorchrun, LaunchMode::kPerNode);
+  ExpectWords(GrowMode::kNever, GrowMode::kNow);
   ExpectWords(StoreHost::kAuto, StoreHost::kRank0);
   ExpectWords(LegacyLocalRank::kNone, LegacyLocalRank::kUnderscore);
   ExpectWords(Power::kOn, Power::kWaking);
@@ -45,7 +46,7 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
 TEST(NamesTest, StatesHaveTheWordsThatClientsSee) {
   ExpectNames(RunState::kQueued, RunState::kTimedOut);
   ExpectNames(AttemptState::kWaking, AttemptState::kEnded);
-  ExpectNames(AttemptOutcome::kSucceeded, AttemptOutcome::kStartFailed);
+  ExpectNames(AttemptOutcome::kSucceeded, AttemptOutcome::kGrown);
   ExpectNames(Power::kOn, Power::kWaking);
 }
 

@@ -24,13 +24,17 @@ class ElasticTest(ClusterTest):
         self.dir.chmod(0o777)
         self.script = self.cluster.script("train.sh", TRAIN.format(dir=self.dir))
 
-    def nodes_of(self, run):
-        return self.cluster.json("show", run)["run"]["nodes"]
+    def submit(self, *args):
+        run = self.cluster.submit(*args, "--stop-grace", "1s", "--", self.script)
+        self.addCleanup(self.cluster.hpcctl, "cancel", run)
+        return run
 
     def running_on(self, run, *nodes):
         def holds():
-            shown = self.cluster.json("show", run)["run"]
-            return shown["state"] == "running" and sorted(shown["nodes"]) == sorted(nodes)
+            shown = self.cluster.json("show", run)
+            newest = len(shown["attempts"])
+            on = [p["node"] for p in shown["placements"] if p["attempt"] == newest]
+            return shown["run"]["state"] == "running" and sorted(on) == sorted(nodes)
         return eventually(holds, f"run {run} is on {nodes}")
 
     def outcomes(self, run):
@@ -41,8 +45,7 @@ class ElasticTest(ClusterTest):
         self.cluster.wait_state(run, "succeeded")
 
     def test_shrinks_when_a_pc_is_reclaimed_and_grows_when_it_is_back(self):
-        run = self.cluster.submit("-N", "2:3", "--grow", "now", "--stop-grace", "1s", "--",
-                                  self.script)
+        run = self.submit("-N", "2:3", "--grow", "now")
         self.running_on(run, "pc1", "pc2", "pc3")
         self.cluster.hpcctl("reclaim", "pc2")
         self.running_on(run, "pc1", "pc3")
@@ -60,7 +63,7 @@ class ElasticTest(ClusterTest):
 
     def test_grows_at_a_checkpoint_and_not_before(self):
         self.cluster.hpcctl("reclaim", "pc3")
-        run = self.cluster.submit("-N", "2:3", "--stop-grace", "1s", "--", self.script)
+        run = self.submit("-N", "2:3")
         self.running_on(run, "pc1", "pc2")
         self.cluster.hpcctl("lend", "pc3")
         eventually(lambda: "at the next checkpoint that it tells of" in
@@ -76,8 +79,7 @@ class ElasticTest(ClusterTest):
 
     def test_never_grows_only_when_it_starts_again_anyway(self):
         self.cluster.hpcctl("reclaim", "pc3")
-        run = self.cluster.submit("-N", "1:3", "--grow", "never", "--stop-grace", "1s", "--",
-                                  self.script)
+        run = self.submit("-N", "1:3", "--grow", "never")
         self.running_on(run, "pc1", "pc2")
         self.cluster.hpcctl("lend", "pc3")
         (self.dir / "saving").touch()

@@ -148,7 +148,7 @@ class GangTest(ClusterTest):
         self.cluster.hpcctl("run", "--retry-exit", 75, "--max-restarts", 1, "--", script)
         run = self.cluster.json("runs")[0]["id"]
         shown = self.cluster.json("show", run)
-        self.assertEqual((shown["run"]["attempts"], shown["run"]["failures"],
+        self.assertEqual((len(shown["attempts"]), shown["run"]["failures"],
                           shown["run"]["retries"]), (3, 1, 1))
         self.assertIn("code 75 asks for a restart", self.cluster.hpcctl("why", run).stdout)
         # What the program did not ask for ends it as ever.
