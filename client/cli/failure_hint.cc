@@ -31,6 +31,14 @@ std::string LocalRankHint(absl::string_view reason) {
   return "";
 }
 
+std::string AbortHint(absl::string_view reason) {
+  const bool at_exit = absl::StrContains(reason, "SIGABRT") &&
+                       absl::StrContains(reason, "terminate called without an active exception");
+  if (!at_exit) return "";
+  return "scripts end so when their work is done and threads of torch.distributed are left: let it "
+         "end with dist.barrier() and dist.destroy_process_group()";
+}
+
 std::string VirtualEnvironment(const Environment& environment) {
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const char* folder = environment(name);
@@ -62,7 +70,8 @@ std::string InterpreterHint(const v1::Run& run, const Environment& environment) 
 
 std::string FailureHint(const v1::Run& run, const Environment& environment) {
   if (run.state() != v1::RUN_STATE_FAILED) return "";
-  const std::string hint = LocalRankHint(run.reason());
+  std::string hint = LocalRankHint(run.reason());
+  if (hint.empty()) hint = AbortHint(run.reason());
   return hint.empty() ? InterpreterHint(run, environment) : hint;
 }
 

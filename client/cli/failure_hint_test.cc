@@ -46,6 +46,14 @@ TEST(FailureHintTest, NamesTheOptionForTheSpellingOfTheLocalRank) {
   }
 }
 
+TEST(FailureHintTest, AnAbortOnTheWayOutIsExplained) {
+  EXPECT_THAT(Hint(Failed("python",
+                          "was killed by SIGABRT: terminate called without an active "
+                          "exception")),
+              HasSubstr("dist.destroy_process_group()"));
+  EXPECT_EQ(Hint(Failed("python", "was killed by SIGABRT: free(): invalid pointer")), "");
+}
+
 TEST(FailureHintTest, NamesTheCallersVirtualEnvironmentWhereAModuleIsMissing) {
   const v1::Run run = Failed("python", "ModuleNotFoundError: No module named 'torch'");
   EXPECT_THAT(Hint(run, {{"VIRTUAL_ENV", "/home/ada/venv"}}),

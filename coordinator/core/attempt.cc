@@ -4,7 +4,17 @@
 #include <cassert>
 #include <utility>
 
+#include "common/text.h"
+
 namespace hpc::coordinator {
+
+std::string Member::Doing(int32_t rank) const {
+  std::vector<std::string> words;
+  for (const RankDoing& one : doing) {
+    if (one.rank == rank) words.push_back(one.text);
+  }
+  return JoinWords(words);
+}
 
 bool Attempt::AllReturned() const {
   return std::all_of(members.begin(), members.end(),

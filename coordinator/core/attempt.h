@@ -27,6 +27,10 @@ struct Member {
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
+  std::vector<RankDoing> doing;  // with its last heartbeat
+
+  // What its rank does, or with -1 the processes of it that survive SIGKILL; "": not known.
+  std::string Doing(int32_t rank) const;
 };
 
 // The earliest failure of a rank so far.

@@ -193,6 +193,20 @@ absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t
   return absl::OkStatus();
 }
 
+void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doing) {
+  const Node* node = impl_->state.nodes.Find(name);
+  if (node == nullptr) return;
+  for (const Holding& holding : node->holdings) {
+    Run* run = impl_->state.runs.Find(holding.ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != holding.ref) continue;
+    Member* member = run->attempt->FindMember(name);
+    member->doing.clear();
+    for (const RankDoing& one : doing) {
+      if (one.ref == holding.ref) member->doing.push_back(one);
+    }
+  }
+}
+
 void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
                           const std::string& remark, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

@@ -129,6 +129,14 @@ struct RendezvousReport {
   int32_t waiting = 0;            // connections that wait for it
 };
 
+// What a process does, in words, as its node last said. Rank -1: one that survives SIGKILL, and
+// keeps its device.
+struct RankDoing {
+  AttemptRef ref;
+  int32_t rank = 0;
+  std::string text;
+};
+
 // What is being waited for, for `why`, progress lines and listings.
 struct RunWait {
   std::string text;            // "needs 4 nodes, 2 are free: pc3 is used by run 7, pc4 is asleep"
@@ -214,6 +222,8 @@ class Cluster {
                                AttemptRef ref, const std::string& lost_reason, Effects* effects);
   absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                           const RendezvousReport& report, Effects* effects);
+  // Soft, with heartbeats: replaces what was known of the node's ranks.
+  void RanksDo(const std::string& node, const std::vector<RankDoing>& doing);
   // Something that its user should know of what a rank logs, as an event. The attempt may be over;
   // that the rank was that node's is the caller's to know.
   void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,

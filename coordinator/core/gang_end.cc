@@ -15,6 +15,16 @@ bool SucceededByItself(const RankExit& exit) {
 
 std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
 
+// Some programs abort on their way out, when threads of a library meet the end of the interpreter.
+// Where others had finished, that is what it looks like.
+std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
+  constexpr int32_t kAborted = 128 + 6;  // SIGABRT
+  if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
+  return absl::StrCat(" (when ", attempt.ranks_done, " of ",
+                      Count(attempt.record.world_size, "rank"),
+                      " had exited 0: perhaps on its way out, with its work done)");
+}
+
 bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
     return rank.node != node || rank.exit.has_value();
@@ -72,9 +82,9 @@ void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& e
   Attempt& attempt = *run->attempt;
   const MonoTime at = turn.mono() - ended_ago;
   if (attempt.failure.has_value() && attempt.failure->at <= at) return;
-  attempt.failure =
-      FirstFailure{at, rank.rank, ShellCode(exit),
-                   absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(exit))};
+  attempt.failure = FirstFailure{at, rank.rank, ShellCode(exit),
+                                 absl::StrCat("rank ", rank.rank, " on ", rank.node, " ",
+                                              ExitWords(exit), AfterItsWork(attempt, exit))};
   if (!attempt.stopping()) {
     // A rank that needs the store once more fails for want of it, and says so as it likes.
     const bool ours = !attempt.store_lost_with.empty();

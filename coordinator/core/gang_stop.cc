@@ -28,15 +28,21 @@ std::string Missing(const Attempt& attempt, bool Member::*done) {
 
 void ReportUnreturned(Turn& turn, const Attempt& attempt) {
   std::vector<std::string> names;
+  std::string survivors;
   for (const Member& m : attempt.members) {
-    if (!m.placement.returned && !m.lost) names.push_back(m.placement.node);
+    if (m.placement.returned || m.lost) continue;
+    names.push_back(m.placement.node);
+    const std::string doing = m.Doing(-1);
+    if (!doing.empty()) {
+      absl::StrAppend(&survivors, "; SIGKILL did not end all on ", m.placement.node, ": ", doing);
+    }
   }
   if (names.empty()) return;
   turn.Event(
       event::kAttemptUnreturned, About(attempt.ref()),
       absl::StrCat(JoinWords(names), names.size() == 1 ? " has" : " have", " not returned devices ",
                    HumanDuration(turn.mono() - attempt.stopping_since),
-                   " after the ranks were told to end"),
+                   " after the ranks were told to end", survivors),
       Severity::kWarning);
 }
 

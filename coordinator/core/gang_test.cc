@@ -385,6 +385,35 @@ TEST_F(RunningGangTest, DevicesThatDoNotComeBackAreReportedAndStayTaken) {
   EXPECT_EQ(c.Wait(run), "waits for the devices of pc2: cancelled by anna");
 }
 
+TEST_F(RunningGangTest, WhatSurvivesSigkillIsNamedAndItsDeviceStaysTaken) {
+  ASSERT_OK(c.Cancel(run));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.cluster().RanksDo(
+      "pc2", {{c.ref(run), -1, "python3 (4711) is in uninterruptible sleep in nvidia_close"}});
+  c.Pass(absl::Seconds(40));
+  EXPECT_THAT(c.TakeEvents("attempt"),
+              ElementsAre("attempt.unreturned pc2 has not returned devices 40 s after the ranks "
+                          "were told to end; SIGKILL did not end all on pc2: python3 (4711) is "
+                          "in uninterruptible sleep in nvidia_close"));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_THAT(c.Wait(run), HasSubstr("nvidia_close"));
+  EXPECT_EQ(c.NodeState("pc2"), "busy");
+}
+
+TEST_F(RunningGangTest, AnAbortAfterOthersHadFinishedIsShownAsWhatItIs) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  RankExit aborted;
+  aborted.signal = 6;
+  aborted.message = "terminate called without an active exception";
+  ASSERT_OK(c.Exit(run, 1, aborted));
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).failures, 1) << "it is a failure like any other";
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kProgramFailed);
+  EXPECT_EQ(c.attempt(run).reason,
+            "rank 1 on pc2 was killed by SIGABRT: terminate called without an active exception "
+            "(when 1 of 2 ranks had exited 0: perhaps on its way out, with its work done)");
+}
+
 TEST_F(RunningGangTest, RanksThatTheirWorkerEndedByItselfAreNoFailureOfTheProgram) {
   RankExit exit;
   exit.signal = 15;

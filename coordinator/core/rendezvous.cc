@@ -53,6 +53,18 @@ std::string Placed(const Attempt& attempt, int32_t rank) {
   return absl::StrCat(rank, " on ", attempt.ranks[static_cast<size_t>(rank)].node);
 }
 
+// What those that have not come do instead, as far as it is known: "; rank 2: python3 sleeps".
+std::string InsteadWords(const Attempt& attempt, const std::vector<int32_t>& missing) {
+  constexpr size_t kTold = 3;
+  std::string words;
+  for (size_t i = 0; i < std::min(missing.size(), kTold); ++i) {
+    const Member* member = attempt.FindMember(attempt.ranks[static_cast<size_t>(missing[i])].node);
+    const std::string doing = member == nullptr ? "" : member->Doing(missing[i]);
+    if (!doing.empty()) absl::StrAppend(&words, "; rank ", missing[i], ": ", doing);
+  }
+  return words;
+}
+
 // The rank that publishes a key of Gloo's, its address: "/default_pg/0//cpu//0/<rank>".
 std::optional<int32_t> Publisher(const Attempt& attempt, const std::string& key) {
   if (!absl::StrContains(key, "//cpu//")) return std::nullopt;
@@ -139,7 +151,7 @@ std::string WaitsForRanks(const Attempt& attempt, MonoTime now) {
   return absl::StrCat(
       RankList(gathering.missing, placed), gathering.missing.size() == 1 ? " has" : " have",
       " not reached the rendezvous", how_long, "; ", RankList(gathering.here, number),
-      gathering.here.size() == 1 ? " waits" : " wait");
+      gathering.here.size() == 1 ? " waits" : " wait", InsteadWords(attempt, gathering.missing));
 }
 
 std::string RendezvousWords(const Attempt& attempt, MonoTime now) {

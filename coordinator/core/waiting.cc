@@ -125,6 +125,9 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
           m.disowned ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
                      : ", which is lost and stops its ranks in ",
           HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
+    } else if (const std::string doing = m.Doing(-1); !doing.empty()) {
+      waits.push_back(
+          absl::StrCat(m.placement.node, " (SIGKILL did not end all there: ", doing, ")"));
     } else {
       waits.push_back(m.placement.node);
     }

@@ -117,6 +117,11 @@ TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
   EXPECT_EQ(c.Wait(run),
             "rank 2 on pc3 has not reached the rendezvous for 2 s; ranks 0, 1 and 3 wait");
   EXPECT_EQ(State(), c.Wait(run));
+  c.cluster().RanksDo("pc3", {{{run, 1}, 2, "python3 (1002) sleeps in hrtimer_nanosleep"},
+                              {{run, 7}, 2, "of another attempt"}});
+  EXPECT_EQ(c.Wait(run),
+            "rank 2 on pc3 has not reached the rendezvous for 2 s; ranks 0, 1 and 3 wait; rank 2: "
+            "python3 (1002) sleeps in hrtimer_nanosleep");
   EXPECT_THAT(c.TakeEvents(), ElementsAre());
   Arrive({2});
   Arrive({});

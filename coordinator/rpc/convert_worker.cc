@@ -146,6 +146,14 @@ std::vector<Cluster::StartedRank> FromProto(const v1::Started& started) {
   return out;
 }
 
+std::vector<RankDoing> FromProto(const v1::Heartbeat& heartbeat) {
+  std::vector<RankDoing> out;
+  for (const v1::RankDoing& one : heartbeat.doing()) {
+    out.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
+  }
+  return out;
+}
+
 RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
   RendezvousReport out;
   out.ref = FromProto(rendezvous.ref());

@@ -20,6 +20,7 @@ ReclaimRequest FromProto(const v1::OwnerChanged& change);
 PreparedReport FromProto(const v1::Prepared& prepared);
 EnvironmentRecord FromProto(const v1::Environment& environment);
 std::vector<Cluster::StartedRank> FromProto(const v1::Started& started);
+std::vector<RankDoing> FromProto(const v1::Heartbeat& heartbeat);
 RendezvousReport FromProto(const v1::Rendezvous& rendezvous);
 LogStreamId FromProto(const v1::LogData& data);
 LogStreamId FromProto(const v1::LogEnd& end);

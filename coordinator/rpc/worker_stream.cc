@@ -66,7 +66,7 @@ absl::Status WorkerStream::OnReport(const WorkerMessage& message) {
   switch (message.message_case()) {
     case WorkerMessage::kHeartbeat:
       usage_->Update(session.node, message.heartbeat());
-      return engine_->OnHeartbeat(session);
+      return engine_->OnHeartbeat(session, FromProto(message.heartbeat()));
     case WorkerMessage::kInventory:
       return engine_->OnInventory(session, FromProto(message.inventory()));
     case WorkerMessage::kOwnerChanged:

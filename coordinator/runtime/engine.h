@@ -111,7 +111,7 @@ class Engine {
   // ---- nodes. On failure the caller closes the stream with that status. A report about an attempt
   // that was replaced is no failure: the node is told to forget that attempt.
   absl::Status OnHello(const NodeHello& hello, NodeLink* link);
-  absl::Status OnHeartbeat(const Session& session);
+  absl::Status OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing);
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
   absl::Status OnLeaving(const Session& session, const std::string& reason);

@@ -101,8 +101,10 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
   return absl::OkStatus();
 }
 
-absl::Status Engine::OnHeartbeat(const Session& session) {
-  return impl_->Alive(session, impl_->clock->Get());
+absl::Status Engine::OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing) {
+  HPC_RETURN_IF_ERROR(impl_->Alive(session, impl_->clock->Get()));
+  impl_->cluster.RanksDo(session.node, doing);
+  return absl::OkStatus();
 }
 
 void Engine::OnDisconnect(const Session& session, bool reset) {

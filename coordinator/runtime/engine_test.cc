@@ -111,10 +111,10 @@ TEST_F(EngineTest, ANewerConnectionOfTheSameWorkerClosesTheOlder) {
 }
 
 TEST_F(EngineTest, ASessionThatIsNotConnectedIsRefused) {
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 7}), StatusIs(kPrecondition, HasSubstr("pc1")));
+  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 7}, {}), StatusIs(kPrecondition, HasSubstr("pc1")));
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnHeartbeat(session));
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 8}), StatusIs(kPrecondition, _));
+  EXPECT_OK(rig_.engine->OnHeartbeat(session, {}));
+  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 8}, {}), StatusIs(kPrecondition, _));
 }
 
 TEST_F(EngineTest, AReportOfAReplacedAttemptIsAnsweredWithForget) {

@@ -25,7 +25,7 @@ dist.destroy_process_group()
 
 @unittest.skipUnless(PYTHON, "HPC_TEST_PYTHON names no Python with torch")
 class TorchTest(ClusterTest):
-    options = {"nodes": 3, "network": True}
+    options = {"nodes": 3, "network": True, "coordinator_args": ("--grow-steady", "1s")}
 
     def test_a_gang_on_three_pcs_meets_and_reduces(self):
         script = self.cluster.script("reduce.py", ALL_REDUCE)
@@ -50,6 +50,10 @@ class TorchTest(ClusterTest):
         eventually(lambda: any("rank 2 on pc3 has not reached the rendezvous" in e["text"] and
                                e["kind"] == "run.rendezvous-late" for e in self.cluster.events()),
                    "an event names rank 2", 60)
+        # And what it does instead.
+        eventually(lambda: re.search(r"rank 2: python\S* \(\d+\) sleeps",
+                                     self.cluster.hpcctl("why", run).stdout),
+                   "why says what rank 2 does", 60)
         self.cluster.hpcctl("cancel", run)
         self.cluster.wait_state(run, "cancelled", timeout=60)
 
@@ -82,6 +86,19 @@ class TorchTest(ClusterTest):
         # What came of it stays.
         self.assertTrue((folder / "digits.pt").exists())
         self.assertEqual([path.name for path in folder.iterdir()], ["digits.pt"])
+
+    def test_the_example_grows_at_a_checkpoint_onto_a_pc_that_is_back(self):
+        self.cluster.hpcctl("reclaim", "pc3")
+        run = self.cluster.submit("-N", "2:3", "--stop-grace", "1s", "--", "python",
+                                  ROOT / "examples/ddp_digits.py", "--epochs", 40)
+        eventually(lambda: self.cluster.json("metrics", run), "it trains", 90)
+        self.cluster.hpcctl("lend", "pc3")
+        self.cluster.wait_state(run, "succeeded", timeout=150)
+        output = self.cluster.hpcctl("logs", run).stdout
+        self.assertIn("starting with 2 ranks", output)
+        self.assertRegex(output, r"resuming at step \d+, epoch \d+, with 3 ranks")
+        self.assertEqual([a["outcome"] for a in self.cluster.json("show", run)["attempts"]],
+                         ["grown", "succeeded"])
 
     def test_the_example_goes_on_from_the_newest_checkpoint_with_fewer_ranks(self):
         shared = self.cluster.dir / "shared"

@@ -205,6 +205,13 @@ struct EnvironmentReport {
   KeyValues added;
 };
 
+// With a heartbeat. Rank -1: a process that survives SIGKILL.
+struct RankDoing {
+  AttemptRef ref;
+  int32_t rank = 0;
+  std::string text;
+};
+
 struct RendezvousReport {
   AttemptRef ref;
   std::vector<std::pair<std::string, int64_t>> arrivals;  // address and pid

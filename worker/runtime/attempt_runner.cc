@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "worker/os/process_words.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/rank_exit.h"
 
@@ -282,6 +283,7 @@ void AttemptRunner::On(const RankStartFailed& event) {
 }
 
 void AttemptRunner::On(const RankExited& event) {
+  ended_.insert(event.rank);
   const auto [it, inserted] = pending_.try_emplace(event.rank);
   if (!inserted) return;
   PendingExit& pending = it->second;
@@ -328,7 +330,19 @@ void AttemptRunner::On(const AllGone& event) {
   Returned("");
 }
 
+void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
+  const auto add = [&](int32_t rank, int64_t pid) {
+    std::string words = doing->size() < most ? ProcessWords(pid) : "";
+    if (!words.empty()) doing->push_back({ref_, rank, std::move(words)});
+  };
+  for (const int64_t pid : survivors_) add(-1, pid);
+  for (const auto& [rank, started] : started_) {
+    if (ended_.count(rank) == 0) add(rank, started.pid);
+  }
+}
+
 void AttemptRunner::On(const NotGone& event) {
+  survivors_ = event.pids;
   // It is at work, and says so again before long.
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ExpectEnd(absl::ZeroDuration());

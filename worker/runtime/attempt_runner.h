@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -78,6 +79,9 @@ class AttemptRunner {
   void ExtendLease();
   // Tells the observer once more who has reached the rendezvous store, if it is served here.
   void ReportRendezvous();
+  // What each rank that runs is doing, and each process that cannot be ended, until there are
+  // `most`.
+  void AddDoing(size_t most, std::vector<RankDoing>* doing) const;
 
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
@@ -128,6 +132,8 @@ class AttemptRunner {
   std::unique_ptr<SupervisorClient> supervisor_;
   std::map<int32_t, RankStarted> started_;  // by rank
   std::map<int32_t, PendingExit> pending_;
+  std::set<int32_t> ended_;         // ranks
+  std::vector<int64_t> survivors_;  // processes that have survived SIGKILL so far
   bool planning_ = false;
   bool stopped_ = false;
   bool not_gone_logged_ = false;

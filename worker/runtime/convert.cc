@@ -308,9 +308,16 @@ v1::WorkerMessage ToProto(const WorkerMessage& message) {
   return out;
 }
 
-v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage) {
+v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
+                                   const std::vector<RankDoing>& doing) {
   v1::WorkerMessage message;
   v1::Heartbeat* out = message.mutable_heartbeat();
+  for (const RankDoing& one : doing) {
+    v1::RankDoing* rank = out->add_doing();
+    Fill(one.ref, rank->mutable_ref());
+    rank->set_rank(one.rank);
+    rank->set_text(one.text);
+  }
   for (const DeviceUsage& device : usage) {
     v1::DeviceUsage* one = out->add_usage();
     one->set_index(device.index);

@@ -16,7 +16,8 @@ namespace hpc::worker {
 v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
                                const Inventory& inventory);
 v1::WorkerMessage ToProto(const WorkerMessage& message);
-v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage);
+v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
+                                   const std::vector<RankDoing>& doing);
 v1::WorkerMessage InventoryToProto(const Inventory& inventory);
 
 // nullopt: a message that this version does not know.

@@ -264,8 +264,9 @@ class CoordinatorLink : public Link {
     if (stream_ != nullptr) stream_->Send(ToProto(message), bulk);
   }
 
-  void SendHeartbeat(const std::vector<DeviceUsage>& usage) override {
-    if (stream_ != nullptr) stream_->Send(HeartbeatToProto(usage), false);
+  void SendHeartbeat(const std::vector<DeviceUsage>& usage,
+                     const std::vector<RankDoing>& doing) override {
+    if (stream_ != nullptr) stream_->Send(HeartbeatToProto(usage, doing), false);
   }
 
   void SendInventory(const Inventory& inventory) override {

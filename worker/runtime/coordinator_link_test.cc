@@ -125,7 +125,7 @@ TEST_F(CoordinatorLinkTest, OutputWaitsForEverythingElse) {
   Link(coordinator.endpoint());
   Open();
   for (int i = 0; i < 10; ++i) link_->Send(LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')});
-  link_->SendHeartbeat({});
+  link_->SendHeartbeat({}, {});
   RunUntil([&] { return coordinator.heard().size() == 12; });
   EXPECT_TRUE(coordinator.heard()[1].has_heartbeat());
 }

@@ -20,6 +20,9 @@ namespace {
 // How long an exit waits for its last words to be delivered.
 constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
+// With a heartbeat: enough for any gang of a PC, and little enough to cost nothing.
+constexpr size_t kRanksLookedAt = 64;
+
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
 
 bool HasRdmaDevice() {
@@ -187,7 +190,9 @@ void Engine::Do(const SayHeartbeat&) {
   surroundings_.Heartbeat(loop_->clock().Get().mono, [this] {
     if (agent_->connection().connected()) link_->SendInventory(surroundings_.inventory());
   });
-  link_->SendHeartbeat(surroundings_.TakeUsage());
+  std::vector<RankDoing> doing;
+  for (const auto& [ref, runner] : runners_) runner->AddDoing(kRanksLookedAt, &doing);
+  link_->SendHeartbeat(surroundings_.TakeUsage(), doing);
 }
 
 void Engine::OnMessage(const CoordinatorMessage& message) {

@@ -32,7 +32,11 @@ class FakeLink : public Link {
   void Send(const WorkerMessage& message) override {
     if (open) said.push_back(message);
   }
-  void SendHeartbeat(const std::vector<DeviceUsage>&) override { ++heartbeats; }
+  void SendHeartbeat(const std::vector<DeviceUsage>&,
+                     const std::vector<RankDoing>& ranks) override {
+    ++heartbeats;
+    doing = ranks;
+  }
   void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
   void Finish() override { finished = true; }
   void Close() override { open = false; }
@@ -55,6 +59,7 @@ class FakeLink : public Link {
   bool open = false;
   bool finished = false;
   int heartbeats = 0;
+  std::vector<RankDoing> doing;  // of the last one
   std::vector<Identity> identities;
   std::vector<Hello> hellos;
   std::vector<Inventory> inventories;
