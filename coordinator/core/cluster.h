@@ -45,10 +45,19 @@ struct ClusterOptions {
   int32_t runs_per_user = 20'000;       // that are not over
 };
 
+// That what is durable was restored from a backup: what was given out after it is not known.
+struct Restored {
+  absl::Time at = absl::InfinitePast();  // never
+  RunId known_run = 0;                   // the newest run of the backup
+  // Attempts of these runs up to this number may have been given out.
+  int32_t taken_attempt = 0;
+};
+
 // What survives a restart of the coordinator. Finished runs are not in it.
 struct Snapshot {
-  RunId last_run = 0;
+  RunId last_run = 0;  // numbers up to this one are taken
   EventId last_event = 0;
+  Restored restored;
   std::vector<RunRecord> runs;              // all that are not terminal
   std::vector<AttemptRecord> attempts;      // of those runs, all that have not ended
   std::vector<PlacementRecord> placements;  // of those attempts

@@ -73,6 +73,9 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       return;
     case Alarm::kGrow:
       return grower.LookAt(turn, state.runs.Find(key.subject), /*at_checkpoint=*/false);
+    case Alarm::kHold:
+      state.capacity_changed = true;
+      return;
     case Alarm::kRetry:
       return ledger.RetryNow(state.runs.Find(key.subject));
   }

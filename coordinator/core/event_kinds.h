@@ -49,12 +49,16 @@ inline constexpr char kNodeWake[] = "node.wake";                 // is being wok
 inline constexpr char kNodeAwake[] = "node.awake";               // was off, and is back
 inline constexpr char kNodeWakeFailed[] = "node.wake-failed";    // did not come back in time
 
+// ---- the cluster
+inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; of when
+
 // ---- security; told to admins only
 inline constexpr char kSecurityRefused[] = "security.refused";  // who, from where, what, why
 inline constexpr char kSecurityToken[] = "security.token";      // made or revoked
 inline constexpr char kSecurityJoined[] = "security.joined";    // a member got a certificate
 inline constexpr char kSecurityRevoked[] = "security.revoked";  // a member lost its certificates
 inline constexpr char kSecurityRotated[] = "security.rotated";  // there is a new authority
+inline constexpr char kSecurityBackup[] = "security.backup";    // somebody has taken one
 
 }  // namespace hpc::coordinator::event
 

@@ -76,7 +76,8 @@ std::unique_ptr<Attempt> MakeAttempt(const Turn& turn, AttemptRef ref,
 }  // namespace
 
 void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason) {
-  const AttemptRef ref{run->id(), ++run->record.attempts};
+  run->record.attempts = std::max(run->record.attempts, run->taken_attempt) + 1;
+  const AttemptRef ref{run->id(), run->record.attempts};
   run->attempt = MakeAttempt(turn, ref, seats);
   Attempt& attempt = *run->attempt;
   attempt.record.placement_reason = reason;

@@ -223,5 +223,63 @@ TEST(RestartTest, TickIsDueAtOnce) {
   EXPECT_EQ(cluster.NextDeadline(), clock.Get().mono + absl::Seconds(11)) << "a lease, and more";
 }
 
+// ------------------------------------------------------------------ after a backup was restored
+
+// A backup in which run 1 runs on pc1 and pc2 and run 2 waits, restored `ago`.
+Snapshot RestoredGang(const ClusterTester& c, absl::Duration ago) {
+  Snapshot snapshot = RunningGang();
+  snapshot.restored = {.at = c.now().wall - ago, .known_run = 2, .taken_attempt = 1000};
+  snapshot.last_run = 100'000;
+  return snapshot;
+}
+
+ClusterTester AfterRestore(absl::Duration ago) {
+  return ClusterTester({}, RestoredGang(ClusterTester(), ago));
+}
+
+TEST(RestoredTest, WhatRunsRunsOnAndNumbersThatMayBeTakenAreNotUsed) {
+  ClusterTester c = AfterRestore(absl::Seconds(1));
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
+  EXPECT_EQ(c.state(1), RunState::kRunning);
+  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+  EXPECT_EQ(c.Submit(Nodes(1)), 100'001);
+  c.Finish(1);
+  EXPECT_EQ(c.state(1), RunState::kSucceeded);
+}
+
+TEST(RestoredTest, AnAttemptThatTheBackupDoesNotKnowIsStoppedAndItsNumberNotUsed) {
+  ClusterTester c = AfterRestore(absl::Minutes(10));
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 2}, 0)})));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc1: stop 1.2 within 30 s: this attempt is over", "pc1: forget 1.2"));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({77, 1}, 0)})));
+  EXPECT_THAT(c.TakeMessages(),
+              ElementsAre("pc2: stop 77.1 within 30 s: this attempt is over", "pc2: forget 77.1"));
+  c.Pass(absl::Minutes(6));
+  EXPECT_EQ(c.record(1).attempts, 1001);
+}
+
+TEST(RestoredTest, RunsOfTheBackupWaitUntilUnknownRanksHaveStoppedThemselves) {
+  ClusterTester c = AfterRestore(absl::Minutes(1));
+  c.Join({"pc3"});
+  EXPECT_THAT(c.Wait(2), HasSubstr("a backup was restored"));
+  EXPECT_THAT(c.Wait(2), HasSubstr("waits 4 min"));
+  const RunId later = c.Submit(Nodes(1));
+  EXPECT_EQ(c.state(later), RunState::kStarting) << "no other attempt of it can be anywhere";
+  c.Finish(later);
+  c.Pass(absl::Minutes(4) - absl::Seconds(1));
+  EXPECT_EQ(c.state(2), RunState::kQueued);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.state(2), RunState::kStarting);
+}
+
+TEST(RestoredTest, AClockThatWasSetBackMakesNobodyWaitForLonger) {
+  ClusterTester c = AfterRestore(-absl::Hours(24 * 365));
+  c.Join({"pc3"});
+  c.Pass(absl::Minutes(5));
+  EXPECT_EQ(c.state(2), RunState::kStarting);
+}
+
 }  // namespace
 }  // namespace hpc::coordinator::testing

@@ -75,6 +75,17 @@ void RestoreHoldings(const Attempt& attempt, State* state) {
   }
 }
 
+// A worker that was told of such an attempt stops its ranks so long after it has lost the
+// coordinator that was before.
+void HoldAfterBackup(const Restored& restored, Now now, State* state) {
+  const absl::Duration whole = state->options.stop_after_disconnect;
+  const absl::Duration left = std::min(restored.at + whole - now.wall, whole);
+  if (left <= absl::ZeroDuration()) return;
+  state->held_run = restored.known_run;
+  state->held_until = now.mono + left;
+  state->timers.Set(Alarm::kHold, 0, state->held_until);
+}
+
 }  // namespace
 
 void Load(const Snapshot& snapshot, Now now, State* state) {
@@ -83,7 +94,13 @@ void Load(const Snapshot& snapshot, Now now, State* state) {
   for (const PlacementRecord& p : snapshot.placements) placements[p.ref].push_back(p);
   for (const RankRecord& r : snapshot.ranks) ranks[r.ref].push_back(r);
   for (const NodeRecord& node : snapshot.nodes) state->nodes.Add(node);
-  for (const RunRecord& run : snapshot.runs) state->runs.Add(run);
+  for (const RunRecord& record : snapshot.runs) {
+    Run* run = state->runs.Add(record);
+    if (run->id() <= snapshot.restored.known_run) {
+      run->taken_attempt = snapshot.restored.taken_attempt;
+    }
+  }
+  HoldAfterBackup(snapshot.restored, now, state);
   for (const AttemptRecord& record : snapshot.attempts) {
     Run* run = state->runs.Find(record.ref.run);
     if (run == nullptr || record.state == AttemptState::kEnded) continue;

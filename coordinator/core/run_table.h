@@ -31,6 +31,8 @@ struct Run {
     std::vector<int32_t> devices;
   };
   std::vector<Kept> kept;
+  // Attempts up to this number may have been given out by a coordinator whose state was lost.
+  int32_t taken_attempt = 0;
 
   RunId id() const { return record.id; }
   const RunRequest& request() const { return record.request; }

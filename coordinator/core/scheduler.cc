@@ -53,6 +53,7 @@ void Scheduler::Schedule(Turn& turn, Now now) {
     std::vector<Candidate> candidates;
     candidates.reserve(runs.size());
     for (const Run* run : runs) {
+      if (state_->Held(*run, now.mono)) continue;
       candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now.mono)});
     }
     ClusterView view = ViewOf(*state_, now);

@@ -33,6 +33,12 @@ struct State {
 
   MonoTime since{};  // when the coordinator started
   int64_t stale_refused = 0;
+
+  // After a backup was restored: runs up to this one may have attempts that it does not know, whose
+  // ranks have stopped by themselves by then. Until then none of these runs is started.
+  RunId held_run = 0;
+  MonoTime held_until{};
+  bool Held(const Run& run, MonoTime now) const { return run.id() <= held_run && now < held_until; }
 };
 
 }  // namespace hpc::coordinator

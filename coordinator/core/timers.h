@@ -24,6 +24,7 @@ enum class Alarm {
   kRendezvous = 8,  // of a run: its ranks may have waited for others for long
   kLastCall = 9,    // of a run: it waits for more nodes no longer
   kGrow = 10,       // of a run: it may be time for it to grow
+  kHold = 11,       // of no subject: what may run unknown to a restored backup has ended by now
 };
 
 struct TimerKey {

@@ -170,6 +170,13 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
 RunWait WaitOf(State& state, Now now, const Run& run, RunId holder) {
   if (run.attempt != nullptr) return {AttemptWords(state, *run.attempt, now), 0};
   const int32_t position = state.queue.Position(run);
+  if (position > 0 && state.Held(run, now.mono)) {
+    return {absl::StrCat("a backup was restored, and a PC may still run an attempt of it that was "
+                         "made after that backup: waits ",
+                         HumanDuration(state.held_until - now.mono),
+                         ", after which such ranks have stopped by themselves"),
+            position};
+  }
   if (position > 0) return {QueuedWords(state, now, run, holder, position), position};
   const Run* after = state.runs.Find(run.request().after);
   if (after != nullptr) {

@@ -34,6 +34,22 @@ absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
   return id;
 }
 
+// The newest restore; of no use any more is what an earlier one has told. Also that numbers which
+// may be taken are not given out.
+absl::Status LoadRestored(Connection* db, Snapshot* snapshot) {
+  return db
+      ->Sql(
+          "SELECT at, known_run, taken_attempt, taken_run, taken_event FROM restores "
+          "ORDER BY at DESC LIMIT 1")
+      .Query([&](Row& row) {
+        snapshot->restored.at = row.Time(absl::InfinitePast());
+        snapshot->restored.known_run = row.Int();
+        snapshot->restored.taken_attempt = row.Int32();
+        snapshot->last_run = std::max(snapshot->last_run, row.Int());
+        snapshot->last_event = std::max(snapshot->last_event, row.Int());
+      });
+}
+
 // All records of a table that belong to the live attempts of live runs.
 template <typename Record>
 absl::Status CollectLive(Connection* db, const Table& table, const char* join, Record (*read)(Row&),
@@ -86,6 +102,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(Connection* db) {
   Snapshot snapshot;
   HPC_ASSIGN_OR_RETURN(snapshot.last_run, MaxId(db, "runs"));
   HPC_ASSIGN_OR_RETURN(snapshot.last_event, MaxId(db, "events"));
+  HPC_RETURN_IF_ERROR(LoadRestored(db, &snapshot));
   HPC_RETURN_IF_ERROR(
       Collect(db, SelectSql(kRuns, absl::StrCat("WHERE state IN ", kLiveStates, " ORDER BY id")),
               {}, ReadRun, &snapshot.runs));
