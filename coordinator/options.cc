@@ -23,7 +23,8 @@ constexpr char kFooter[] =
     "file (--config; state-dir = \"/srv/hpc\"). The command line wins over the environment, the\n"
     "environment over the file.\n"
     "\nExample:\n"
-    "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077\n";
+    "  hpc-coordinator --state-dir /srv/hpc --listen 192.168.1.10:7077\n"
+    "  hpc-coordinator restore cluster.hpc --state-dir /srv/hpc\n";
 
 struct Texts {
   std::string state_dir;
@@ -41,6 +42,7 @@ struct Texts {
   int32_t runs_per_user = Options().runs_per_user;
   std::string log_level = "info";
   std::string wake_hook;
+  std::string restore_from;
 };
 
 void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
@@ -100,6 +102,10 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                   "Shell command that wakes a PC, in place of Wake-on-LAN packets; it finds "
                   "HPC_NODE and HPC_MACS in its environment")
       ->envname("HPC_COORDINATOR_WAKE_HOOK");
+  CLI::App* restore = app->add_subcommand(
+      "restore", "Make the state directory from a file of 'hpcctl backup', and end");
+  restore->add_option("FILE", texts->restore_from, "The backup")->required();
+  restore->fallthrough();
   app->set_version_flag("--version", absl::StrCat("hpc-coordinator ", Version()));
 }
 
@@ -166,6 +172,7 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
         absl::StrCat("--log-level ", texts.log_level, ": it is debug, info, warning or error"));
   }
   options.wake_hook = texts.wake_hook;
+  options.restore_from = Absolute(texts.restore_from);
   return options;
 }
 

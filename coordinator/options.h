@@ -28,7 +28,8 @@ struct Options {
   absl::Duration last_call = absl::Seconds(2);
   absl::Duration grow_steady = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
-  std::string wake_hook;  // "": magic packets
+  std::string wake_hook;     // "": magic packets
+  std::string restore_from;  // a backup, to make the state directory from; "": run
 };
 
 // What to do instead of running: text was asked for (--help, --version), or the usage is wrong.

@@ -52,6 +52,14 @@ TEST(Options, PlainTextIsForLoopbackAddressesOnly) {
   EXPECT_FALSE(Parse({"--listen", "127.0.0.2:7078", "--insecure"}).answer.has_value());
 }
 
+TEST(Options, ARestoreNamesItsFileAndItsStateDirectoryOnEitherSide) {
+  EXPECT_EQ(Parse({"restore", "/b.hpc"}).options.restore_from, "/b.hpc");
+  EXPECT_EQ(Parse({"restore", "/b.hpc"}).options.state_dir, "/default/state");
+  EXPECT_EQ(Parse({"restore", "/b.hpc", "--state-dir", "/srv"}).options.state_dir, "/srv");
+  EXPECT_EQ(Parse({"--state-dir", "/srv", "restore", "/b.hpc"}).options.state_dir, "/srv");
+  EXPECT_THAT(Parse({"restore"}).answer->text, HasSubstr("FILE is required"));
+}
+
 TEST(Options, ListensWhereToldTo) {
   const ParsedOptions parsed = Parse({"--listen", "10.0.0.1:7078"});
   ASSERT_FALSE(parsed.answer.has_value());

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 
@@ -26,6 +27,8 @@ absl::Status MakeStatus(int extended_rc, int os_error, absl::string_view path,
     case SQLITE_LOCKED:
       return absl::UnavailableError(absl::StrCat(path, ": locked by another process (", detail,
                                                  "): end the one that writes to it"));
+    case SQLITE_INTERRUPT:
+      return absl::AbortedError(absl::StrCat(path, ": interrupted"));
     case SQLITE_CORRUPT:
       return absl::DataLossError(absl::StrCat(path, ": damaged (", detail, "): ", kDamagedAdvice));
     case SQLITE_NOTADB:
@@ -105,6 +108,16 @@ absl::Duration Row::Duration(absl::Duration if_null) {
   return absl::Microseconds(Int());
 }
 
+std::string Row::Blob() {
+  const int column = next_++;
+  const void* const bytes = sqlite3_column_blob(stmt_, column);
+  if (bytes == nullptr) return "";
+  return std::string(static_cast<const char*>(bytes),
+                     static_cast<size_t>(sqlite3_column_bytes(stmt_, column)));
+}
+
+int Row::columns() const { return sqlite3_column_count(stmt_); }
+
 bool Row::NextIsNull() const { return sqlite3_column_type(stmt_, next_) == SQLITE_NULL; }
 
 void Row::Reject(absl::string_view why) {
@@ -156,6 +169,12 @@ Statement& Statement::Time(absl::Time value) {
 Statement& Statement::Duration(absl::Duration value) {
   if (value == absl::InfiniteDuration()) return Null();
   return Int(absl::ToInt64Microseconds(value));
+}
+
+Statement& Statement::Blob(absl::string_view bytes) {
+  const char* data = bytes.empty() ? "" : bytes.data();
+  Check(sqlite3_bind_blob64(stmt_, next_++, data, bytes.size(), SQLITE_TRANSIENT));
+  return *this;
 }
 
 Statement& Statement::Null() {
@@ -218,6 +237,20 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   return connection;
 }
 
+absl::StatusOr<std::unique_ptr<Connection>> Connection::OpenToRead(const std::string& path) {
+  sqlite3* db = nullptr;
+  const std::string uri =
+      absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
+                   "?immutable=1");
+  const int flags =
+      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int rc = sqlite3_open_v2(uri.c_str(), &db, flags, nullptr);
+  if (db == nullptr) return absl::ResourceExhaustedError(absl::StrCat(path, ": out of memory"));
+  std::unique_ptr<Connection> connection(new Connection(db, path));
+  if (rc != SQLITE_OK) return connection->ErrorStatus(rc);
+  return connection;
+}
+
 Connection::~Connection() {
   statements_.clear();
   sqlite3_close(db_);
@@ -248,6 +281,8 @@ absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Sql("ROLLBACK").Run().IgnoreError();
   return status;
 }
+
+void Connection::Interrupt() { sqlite3_interrupt(db_); }
 
 absl::Status Connection::CheckInPlace() const {
   int moved = 0;

@@ -7,10 +7,10 @@
 //
 // Nothing here is safe for use by two threads at once.
 //
-// Codes: ResourceExhausted (disk full, out of memory), Unavailable (locked by another process for
-// longer than the busy timeout), DataLoss (damaged, or no database), PermissionDenied (cannot be
-// written), what ErrnoStatus makes of an operating system's error, else Internal. Each message
-// begins with the file's path and says what to do.
+// Codes: Aborted (interrupted), ResourceExhausted (disk full, out of memory), Unavailable (locked
+// by another process for longer than the busy timeout), DataLoss (damaged, or no database),
+// PermissionDenied (cannot be written), what ErrnoStatus makes of an operating system's error, else
+// Internal. Each message begins with the file's path and says what to do.
 #ifndef HPC_COORDINATOR_STORE_SQLITE_H_
 #define HPC_COORDINATOR_STORE_SQLITE_H_
 
@@ -50,7 +50,9 @@ class Row {
   std::string Text();  // NULL is ""
   absl::Time Time(absl::Time if_null);
   absl::Duration Duration(absl::Duration if_null);
+  std::string Blob();
   bool NextIsNull() const;
+  int columns() const;
 
   // What was read cannot be what was written: makes the query fail with DataLoss.
   void Reject(absl::string_view why);
@@ -79,6 +81,7 @@ class Statement {
   Statement& TextOrNull(absl::string_view value);  // "" becomes NULL
   Statement& Time(absl::Time value);               // microseconds; infinite becomes NULL
   Statement& Duration(absl::Duration value);       // microseconds; infinite becomes NULL
+  Statement& Blob(absl::string_view bytes);
   Statement& Null();
 
   absl::Status Run();
@@ -105,6 +108,8 @@ class Connection {
   // Opens or creates the file. Changes no setting and reads nothing yet.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
                                                           absl::Duration busy_timeout);
+  // Opens a file that exists and that nobody changes, for reading; makes none beside it.
+  static absl::StatusOr<std::unique_ptr<Connection>> OpenToRead(const std::string& path);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -125,6 +130,9 @@ class Connection {
 
   // FailedPrecondition: the file at path() is gone, or another than the one that is open.
   absl::Status CheckInPlace() const;
+
+  // Ends what is being run, with Aborted. The only method that may be called from another thread.
+  void Interrupt();
 
   // Status of the newest error of this connection, SQLite's result code being `rc`.
   absl::Status ErrorStatus(int rc) const;
