@@ -30,6 +30,7 @@
 #include "coordinator/rpc/methods.h"
 #include "coordinator/rpc/own_addresses.h"
 #include "coordinator/rpc/peer_book.h"
+#include "coordinator/rpc/posted.h"
 #include "coordinator/rpc/tag.h"
 
 namespace hpc::coordinator {
@@ -86,24 +87,6 @@ std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const pki::Keyring& keyr
   return tls::TlsServerCredentials(options);
 }
 
-// Work that another thread has for the loop's; deletes itself when it is done.
-class Posted final : public Tag {
- public:
-  static void To(grpc::CompletionQueue* queue, std::function<void()> work) {
-    auto* const posted = new Posted(std::move(work));
-    posted->alarm_.Set(queue, gpr_now(GPR_CLOCK_MONOTONIC), posted);
-  }
-  void Complete(bool ok) override {
-    if (ok) work_();
-    delete this;
-  }
-
- private:
-  explicit Posted(std::function<void()> work) : work_(std::move(work)) {}
-  std::function<void()> work_;
-  grpc::Alarm alarm_;
-};
-
 }  // namespace
 
 class Server::Impl {
@@ -143,7 +126,8 @@ class Server::Impl {
   std::unique_ptr<grpc::Server> server_;
   AcceptLoop doors_;
   std::string address_;
-  absl::Time renew_at_ = absl::InfiniteFuture();  // the coordinator's certificate
+  absl::Time issued_at_ = absl::InfinitePast();  // the coordinator's certificate
+  absl::Time renew_at_ = absl::InfiniteFuture();
   bool stopping_ = false;
 
   std::mutex stop_mutex_;
@@ -155,7 +139,7 @@ class Server::Impl {
 void Server::Impl::RequestStop() {
   const std::lock_guard lock(stop_mutex_);
   if (!std::exchange(can_stop_, false)) return;
-  alarm_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), &stop_tag_);
+  alarm_.Set(queue_.get(), Posted::When(absl::ZeroDuration()), &stop_tag_);
 }
 
 absl::Status Server::Impl::Start() {
@@ -198,6 +182,7 @@ absl::Status Server::Impl::Start() {
 absl::Status Server::Impl::KeepCertificate() {
   if (options_.trust == nullptr) return absl::OkStatus();
   const absl::Time now = engine_->now().wall;
+  issued_at_ = now;
   renew_at_ = now + pki::kCoordinatorLifetime / 2;
   return options_.trust->keyring.IssueCoordinator(now, pki::kCoordinatorLifetime);
 }
@@ -251,7 +236,9 @@ absl::Status Server::Impl::Run(const std::function<void()>& on_progress, absl::D
   absl::Status status = engine_->Flush();
   while (status.ok() && !stopping_) {
     TakeEvents(std::min(max_idle, engine_->NextDeadline() - engine_->now().mono));
-    if (engine_->now().wall >= renew_at_) {
+    // One that was issued while the clock was ahead is not valid yet once it is right again.
+    const absl::Time wall = engine_->now().wall;
+    if (wall >= renew_at_ || wall < issued_at_) {
       if (absl::Status renewed = KeepCertificate(); !renewed.ok()) {
         LogError("cannot renew the coordinator's certificate", {{"error", renewed.message()}});
       }
