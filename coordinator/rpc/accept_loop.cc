@@ -1,10 +1,12 @@
 #include "coordinator/rpc/accept_loop.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,6 +29,17 @@ constexpr RateLimit kConnections = {.burst = 200, .each = absl::Milliseconds(10)
 constexpr RateLimit kToldRefusals = {.burst = 10, .each = absl::Seconds(6)};
 // TLS alert: fatal, protocol_version.
 constexpr std::array<unsigned char, 7> kVersionAlert = {0x15, 3, 3, 0, 2, 2, 70};
+
+// Connections leave so many descriptors to the files that the coordinator writes: without those it
+// would have to stop.
+constexpr rlim_t kDescriptorsKept = 64;
+
+int DescriptorsForConnections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return INT_MAX;
+  const rlim_t kept = std::min(kDescriptorsKept, limit.rlim_cur / 2);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - kept, INT_MAX));
+}
 
 // "" for a Unix socket.
 std::string AddressOf(const sockaddr_storage& peer) {
@@ -65,6 +78,7 @@ void AcceptLoop::Stop() {
 void AcceptLoop::Add(Door door) { doors_.push_back(std::move(door)); }
 
 void AcceptLoop::Start() {
+  descriptors_ = DescriptorsForConnections();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -106,13 +120,25 @@ void AcceptLoop::Accept(const Door& door) {
     if (!fd.ok()) {
       if (errno == EMFILE || errno == ENFILE) {
         // The caller stays in the queue; without a pause this would spin.
-        LogError("no descriptors are left for a connection");
+        if (refusals_.Allow("", now)) LogError("no descriptors are left for a connection");
         poll(nullptr, 0, 100);
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return;
     }
     const std::string address = AddressOf(peer);
+    // The kernel gives out the lowest number that is free.
+    if (fd.get() >= descriptors_) {
+      if (refusals_.Allow(address, now)) {
+        LogWarning(
+            "a connection was refused: too many are open",
+            {{"from", address.empty() ? "this machine" : address}, {"descriptors", descriptors_}});
+        door.on_refusal(address, absl::StrCat("too many connections are open: the limit of open "
+                                              "files (LimitNOFILE) leaves ",
+                                              descriptors_, " descriptors to them"));
+      }
+      continue;
+    }
     if (!IsLoopback(address) && !connections_.Allow(address, now)) {
       if (refusals_.Allow(address, now)) door.on_refusal(address, "too many connections");
       continue;

@@ -58,6 +58,7 @@ class AcceptLoop {
 
   std::vector<Door> doors_;
   std::list<Caller> waiting_;
+  int descriptors_ = 0;      // connections get those below this one
   RateLimiter connections_;  // per address
   RateLimiter refusals_;     // told, per address
   UniqueFd stop_;            // readable once the loop must end
