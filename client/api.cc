@@ -237,6 +237,20 @@ absl::StatusOr<v1::WhyResponse> Client::Why(const std::string& subject) {
   return response;
 }
 
+absl::Status Client::Backup(const v1::BackupRequest& request,
+                            absl::FunctionRef<absl::Status(const v1::BackupPiece&)> sink) {
+  absl::Status refused;
+  const absl::Status status = stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return ReadAll(stubs_->cluster->Backup(context, request).get(),
+                   [&](const v1::BackupPiece& piece) {
+                     if (!refused.ok()) return;
+                     refused = sink(piece);
+                     if (!refused.ok()) context->TryCancel();
+                   });
+  });
+  return refused.ok() ? status : refused;
+}
+
 // ---------------------------------------------------------------------------------------- trust
 
 absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {

@@ -71,6 +71,9 @@ class Client {
   // For ever if the request says `follow`.
   absl::Status ListEvents(v1::ListEventsRequest request, Sink<v1::ListEventsResponse> sink);
   absl::StatusOr<v1::WhyResponse> Why(const std::string& subject);
+  // An error of `sink` ends the call, and is returned.
+  absl::Status Backup(const v1::BackupRequest& request,
+                      absl::FunctionRef<absl::Status(const v1::BackupPiece&)> sink);
 
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
   absl::StatusOr<v1::ListTokensResponse> ListTokens();

@@ -1,6 +1,7 @@
 #include "coordinator/daemon.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -21,6 +22,7 @@
 #include "coordinator/runtime/wake_hook.h"
 #include "coordinator/runtime/wake_on_lan.h"
 #include "coordinator/stop_signal.h"
+#include "coordinator/store/backup_maker.h"
 #include "coordinator/store/log_store.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/watchdog.h"
@@ -114,6 +116,7 @@ absl::Status RunDaemon(const Options& options) {
   SetLogLevel(options.log_level);
   BlockStopSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
+  unlink(UnfinishedBackup(state.path()).c_str());  // of a process that was killed
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(state.File("hpc.db")));
   HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());

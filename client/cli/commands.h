@@ -38,6 +38,7 @@ std::unique_ptr<Command> MakeCertList();
 std::unique_ptr<Command> MakeCertRevoke();
 std::unique_ptr<Command> MakeClusterInit();
 std::unique_ptr<Command> MakeClusterRotate();
+std::unique_ptr<Command> MakeBackup();
 
 std::unique_ptr<Command> MakeVersion();
 std::unique_ptr<Command> MakeHelp();

@@ -44,6 +44,7 @@ const std::vector<CommandInfo>& AllCommands() {
        MakeClusterInit},
       {"cluster rotate-ca", kTrusting, "replace the cluster's authority by a new one",
        MakeClusterRotate},
+      {"backup", kTrusting, "write all that the coordinator knows into a file", MakeBackup},
       {"version", kOther, "print the version", MakeVersion},
       {"help", kOther, "explain a command", MakeHelp},
   };

@@ -8,6 +8,8 @@
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "coordinator/core/event_kinds.h"
+#include "coordinator/rpc/backup_source.h"
 #include "coordinator/rpc/convert_common.h"
 #include "coordinator/rpc/convert_node.h"
 #include "coordinator/rpc/limits.h"
@@ -72,6 +74,20 @@ SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& calle
                                   : caller.own_only  ? SecurityEvents::kWithout
                                                      : SecurityEvents::kWithAll;
   return std::make_unique<EventsSource>(engine_, request, security);
+}
+
+SourceOr<v1::BackupPiece> ClusterHandlers::Backup(const Caller& caller,
+                                                  const v1::BackupRequest& request) {
+  if (!backup_.expired()) {
+    return absl::FailedPreconditionError("another backup is being made: try again when it is done");
+  }
+  HPC_ASSIGN_OR_RETURN(std::shared_ptr<BackupJob> job,
+                       BackupJob::Start(state_dir_, !request.without_logs(), engine_->now().wall));
+  backup_ = job;
+  engine_->NoteSecurity({event::kSecurityBackup,
+                         absl::StrCat(WhoIs(caller), " takes a backup, which holds the keys"),
+                         Severity::kInfo});
+  return std::make_unique<BackupSource>(std::move(job), host_->queue);
 }
 
 void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,

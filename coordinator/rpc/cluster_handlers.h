@@ -1,12 +1,15 @@
-// The service Cluster: status, events, and why.
+// The service Cluster: status, events, why, and backups.
 #ifndef HPC_COORDINATOR_RPC_CLUSTER_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_CLUSTER_HANDLERS_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/time/time.h"
+#include "coordinator/rpc/call_host.h"
 #include "coordinator/rpc/stream_call.h"
 #include "coordinator/rpc/unary_call.h"
+#include "coordinator/runtime/backup_job.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/nodes.pb.h"
 
@@ -17,11 +20,15 @@ class ClusterHandlers {
   ClusterHandlers(Engine* engine, std::string state_dir)
       : engine_(engine), state_dir_(std::move(state_dir)), started_at_(engine->now().wall) {}
 
+  // Before any call.
+  void Serve(CallHost* host) { host_ = host; }
+
   void GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
                  Reply<v1::GetStatusResponse> reply);
   void Why(const Caller& caller, const v1::WhyRequest& request, Reply<v1::WhyResponse> reply);
   SourceOr<v1::ListEventsResponse> ListEvents(const Caller& caller,
                                               const v1::ListEventsRequest& request);
+  SourceOr<v1::BackupPiece> Backup(const Caller& caller, const v1::BackupRequest& request);
 
  private:
   absl::StatusOr<v1::GetStatusResponse> Status();
@@ -34,6 +41,8 @@ class ClusterHandlers {
   Engine* const engine_;
   const std::string state_dir_;
   const absl::Time started_at_;
+  CallHost* host_ = nullptr;
+  std::weak_ptr<BackupJob> backup_;  // the one that is being made
 };
 
 }  // namespace hpc::coordinator

@@ -24,8 +24,8 @@ using N = v1::Nodes;
 using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<
     N::WithRawMethod_Lend<N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::Service>>>>>;
 using C = v1::Cluster;
-using RawCluster =
-    C::WithRawMethod_GetStatus<C::WithRawMethod_ListEvents<C::WithRawMethod_Why<C::Service>>>;
+using RawCluster = C::WithRawMethod_GetStatus<
+    C::WithRawMethod_ListEvents<C::WithRawMethod_Why<C::WithRawMethod_Backup<C::Service>>>>;
 using T = v1::Trust;
 using RawTrust = T::WithRawMethod_Join<T::WithRawMethod_Renew<
     T::WithRawMethod_CreateToken<T::WithRawMethod_ListTokens<T::WithRawMethod_RevokeToken<
@@ -144,6 +144,9 @@ void Methods::Accept(CallHost* host) {
                &ClusterHandlers::ListEvents);
   table.Unary("hpc.v1.Cluster/Why", cluster, &RawCluster::RequestWhy, &cluster_,
               &ClusterHandlers::Why);
+  cluster_.Serve(host);
+  table.Stream("hpc.v1.Cluster/Backup", cluster, &RawCluster::RequestBackup, &cluster_,
+               &ClusterHandlers::Backup);
 
   joins_.Serve(host);
   certificates_.Serve(host);

@@ -32,6 +32,7 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Cluster/GetStatus",      kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // of security: admins only
     {"hpc.v1.Cluster/Why",            kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Cluster/Backup",         kNo,   kNo,  kNo,  kAll},
     {"hpc.v1.Trust/Join",             kAll,  kAll, kAll, kAll},
     {"hpc.v1.Trust/Renew",            kNo,   kOwn, kOwn, kOwn},
     {"hpc.v1.Trust/WhoAmI",           kNo,   kAll, kAll, kAll},

@@ -39,8 +39,8 @@ TEST(AccessTest, LetsUsersEndWhatIsTheirs) {
 }
 
 TEST(AccessTest, GivesTheKeysToAdminsOnly) {
-  for (const char* method : {"hpc.v1.Trust/CreateToken", "hpc.v1.Trust/RevokeCertificate",
-                             "hpc.v1.Trust/RotateAuthority"}) {
+  for (const char* method : {"hpc.v1.Cluster/Backup", "hpc.v1.Trust/CreateToken",
+                             "hpc.v1.Trust/RevokeCertificate", "hpc.v1.Trust/RotateAuthority"}) {
     EXPECT_EQ(GrantOf(method, Standing::kUser), Grant::kNo) << method;
     EXPECT_EQ(GrantOf(method, Standing::kAdmin), Grant::kAll) << method;
   }
