@@ -231,23 +231,26 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
   const bool still_here = node->connected && turn.mono() < node->lease.deadline();
   switch (node->record.power) {
     case Power::kWaking:
-      if (turn.mono() - node->power_since >= state_->options.wake_timeout) {
-        return WakeFailed(turn, node);
+      if (turn.mono() - node->power_since < state_->options.wake_timeout) {
+        return SendPacket(turn, node);
       }
-      return SendPacket(turn, node);
+      // It may have been wanted again before it was gone, and never went.
+      if (!still_here) return WakeFailed(turn, node);
+      break;
     case Power::kFallingAsleep:
       if (!still_here) return TurnOff(turn, node, "has gone to sleep");
-      [[fallthrough]];
+      break;
     case Power::kOff:
       if (!still_here) return;
-      StayedOn(turn, node,
-               absl::StrCat("is still here ", HumanDuration(state_->options.sleep_timeout),
-                            " after it was to sleep"));
-      return gangs_->NodeReady(turn, *node);
+      break;
     case Power::kOn:
     case Power::kDraining:
       return;
   }
+  StayedOn(turn, node,
+           absl::StrCat("is still here ", HumanDuration(turn.mono() - node->power_since),
+                        " after it was to sleep"));
+  gangs_->NodeReady(turn, *node);
 }
 
 void PowerControl::Restore(Turn& turn, Node* node) {

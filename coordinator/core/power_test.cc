@@ -145,6 +145,19 @@ TEST(SleepTest, NodeThatStaysIsOnAgainAndItIsSaid) {
               ElementsAre("node.sleep-failed is still here 1 min after it was to sleep"));
 }
 
+TEST(SleepTest, NodeThatStaysWhileItIsWantedAgainIsOnWhenItShouldHaveWoken) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  const RunId run = c.Submit(Nodes(1));
+  EXPECT_EQ(c.NodeState("pc1"), "waking");
+  c.TakeMessages();
+  c.Pass(absl::Minutes(3));
+  EXPECT_EQ(c.NodeState("pc1"), "busy");
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc1: prepare 1.1")));
+  EXPECT_EQ(c.record(run).attempts, 1);
+}
+
 TEST(SleepTest, HelloWithoutProofOfSleepMeansThatItDidNotSleep) {
   ClusterTester c;
   c.Join({"pc1"});
