@@ -320,11 +320,21 @@ void Agent::TickYield(Now now, Effects* effects) {
   }
 }
 
+void Agent::StopAllIfReclaimed(Effects* effects) {
+  if (!yield_.reclaimed()) return;
+  for (auto& [ref, attempt] : attempts_) {
+    if (!attempt.live() || attempt.stopping()) continue;
+    attempt.OnStop(std::min(kOwnGrace, attempt.stop_grace()),
+                   node_ + " was taken back by its owner", effects);
+  }
+}
+
 void Agent::Tick(Now now, Effects* effects) {
   TickConnection(now, effects);
   ExtendLeasesIfDue(now, effects);
   StopIfCutOff(now, effects);
   TickYield(now, effects);
+  StopAllIfReclaimed(effects);
   if (leaving_ && !leaving_said_ && live_attempts() == 0) {
     leaving_said_ = true;
     effects->push_back(Say{Leaving{leave_reason_}});

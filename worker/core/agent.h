@@ -88,6 +88,8 @@ class Agent {
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);
   void TickYield(Now now, Effects* effects);
+  // What an earlier worker process was still to stop when it died.
+  void StopAllIfReclaimed(Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
   void ExtendLeasesIfDue(Now now, Effects* effects);
   Hello MakeHello(Now now);

@@ -258,6 +258,23 @@ TEST_F(AgentTest, ATakenPcRefusesWork) {
 TEST_F(AgentTest, TellsTheCoordinatorOfTheOwnersWish) {
   Connect();
   const Effects effects = Reclaim(absl::Hours(2));
+TEST_F(AgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped) {
+  OwnerState owner;
+  owner.reclaimed = true;
+  AdoptedAttempt running;
+  running.ref = kRef;
+  running.started = true;
+  running.ranks = {{0, 100, std::nullopt, {}}};
+  Agent next("pc1", now(), owner, {running});
+  Effects effects;
+  next.Tick(now(), &effects);
+  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(10));
+  effects.clear();
+  next.Tick(now(), &effects);
+  EXPECT_THAT(All<StopAttempt>(effects), IsEmpty()) << "once";
+}
+
   ASSERT_THAT(Said<OwnerChanged>(effects), SizeIs(1));
   EXPECT_EQ(Said<OwnerChanged>(effects)[0].duration, absl::Hours(2));
   Effects lent;
