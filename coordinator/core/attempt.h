@@ -23,7 +23,7 @@ struct Member {
   bool started = false;
   bool lost = false;                      // its node is; devices stay taken until `fence`
   bool disowned = false;                  // lost, but its worker is here and does not know of it
-  MonoTime fence = MonoTime::Infinite();  // by then the worker has stopped its ranks by itself
+  MonoTime fence = MonoTime::Infinite();  // by then the worker has ended its ranks by itself
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;

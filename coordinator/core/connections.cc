@@ -112,8 +112,7 @@ void Connections::Leaving(Turn& turn, Node* node, const std::string& reason) {
   power_->Leaving(turn, node, reason);
   gangs_->NodeGone(
       turn, *node, AttemptOutcome::kReclaimed,
-      absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason),
-      Fence(*node));
+      absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
 }
 
 void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
@@ -155,7 +154,7 @@ void Connections::Lost(Turn& turn, Node* node) {
   const std::string why = WhyLost(turn, *node);
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
-  gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why, Fence(*node));
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why);
 }
 
 void Connections::Restore(Turn& turn, Node* node) {
@@ -163,8 +162,7 @@ void Connections::Restore(Turn& turn, Node* node) {
   if (node->record.power == Power::kOn) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " is off"),
-                   Fence(*node));
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " is off"));
 }
 
 }  // namespace hpc::coordinator

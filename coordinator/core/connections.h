@@ -37,9 +37,6 @@ class Connections {
   void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
   void Lost(Turn& turn, Node* node);
   std::string WhyLost(const Turn& turn, const Node& node) const;
-  MonoTime Fence(const Node& node) const {
-    return node.lease.heard() + state_->options.stop_after_disconnect;
-  }
 
   State* state_;
   Gangs* gangs_;

@@ -9,6 +9,9 @@
 namespace hpc::coordinator {
 namespace {
 
+// What the kernel may need behind SIGKILL.
+constexpr absl::Duration kKillTime = absl::Seconds(2);
+
 bool SucceededByItself(const RankExit& exit) {
   return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
 }
@@ -138,7 +141,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   }
   member->disowned = true;
   if (!std::exchange(member->lost, true)) {
-    member->fence = turn.mono() + state_->options.stop_after_disconnect;
+    member->fence = turn.mono() + FenceTime(*run);
     ArmFence(run);
   }
   Stop(turn, run,
@@ -148,8 +151,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
         run->request().stop_grace});
 }
 
-void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,
-                     MonoTime fence) {
+void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
   for (Run* run : RunsOn(node)) {
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node.name());
@@ -158,7 +160,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     if (!member->start_sent) {
       GiveBack(turn, run, member);
     } else {
-      member->fence = fence;
+      member->fence = node.lease.heard() + FenceTime(*run);
       ArmFence(run);
     }
     // Ranks elsewhere fail when they miss a peer, and say so before the silence is long enough.
@@ -176,6 +178,11 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
   }
 }
 
+// It begins to end them after stop_after_disconnect; they have their grace then.
+absl::Duration Gangs::FenceTime(const Run& run) const {
+  return state_->options.stop_after_disconnect + run.request().stop_grace + kKillTime;
+}
+
 void Gangs::ArmFence(Run* run) {
   MonoTime next = MonoTime::Infinite();
   for (const Member& m : run->attempt->members) {
@@ -191,7 +198,7 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
     turn.Event(event::kAttemptFenced, About(attempt.ref(), m.placement.node),
                absl::StrCat(m.placement.node,
                             m.disowned ? " has not known of it for " : " has not been heard for ",
-                            HumanDuration(state_->options.stop_after_disconnect),
+                            HumanDuration(FenceTime(*run)),
                             m.disowned ? ": its ranks have stopped by themselves by now"
                                        : ": its worker has stopped its ranks by now"),
                Severity::kWarning);

@@ -66,9 +66,8 @@ class Gangs {
   // worker says of an attempt that it does not know.
   void Disowned(Turn& turn, Run* run, Member* member);
   // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed): what it had may still run there
-  // until `fence`.
-  void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why,
-                MonoTime fence);
+  // until its fence.
+  void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
 
   // ---- time
   // What the attempt is doing has taken too long.
@@ -85,6 +84,8 @@ class Gangs {
             absl::Duration ended_ago);
   // Leaves a stopping attempt at most `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
+  // How long after it was last heard a node may still have ranks of the run.
+  absl::Duration FenceTime(const Run& run) const;
   void ArmFence(Run* run);
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);

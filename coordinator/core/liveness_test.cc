@@ -15,6 +15,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// stop_after_disconnect, the grace of the runs here, and what SIGKILL takes.
+constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
+
 HeldAttempt Held(AttemptRef ref, int rank) {
   HeldAttempt held;
   held.ref = ref;
@@ -121,9 +124,9 @@ TEST_F(LivenessTest, NextAttemptWaitsUntilTheLostNodeHasStoppedItsRanksByItself)
   ASSERT_OK(c.Returned(run, "pc1"));
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_EQ(c.Wait(run),
-            "waits for the devices of pc2, which is lost and stops its ranks in 4 min 54 s at the "
+            "waits for the devices of pc2, which is lost and stops its ranks in 5 min 26 s at the "
             "latest: nothing heard from pc2 for 6 s");
-  c.Pass(absl::Minutes(5) - absl::Seconds(7), {"pc2"});
+  c.Pass(kFence - absl::Seconds(7), {"pc2"});
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(1), {"pc2"});
   EXPECT_EQ(c.record(run).attempts, 2);
@@ -280,7 +283,7 @@ TEST_F(LivenessTest, AttemptThatTheWorkerNoLongerHasIsLostThere) {
   ASSERT_OK(c.Hello(Back("pc2", {})));
   EXPECT_EQ(c.record(run).reason,
             "pc2: its worker no longer has the attempt; its ranks may still run there, and stop by "
-            "themselves in 5 min at the latest");
+            "themselves in 5 min 32 s at the latest");
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
 }
 
@@ -293,14 +296,14 @@ TEST_F(LivenessTest, WhatAWorkerHasForgottenMayStillRunSoTheNextAttemptWaitsForT
   ASSERT_OK(c.Returned(run, "pc2")) << "of an attempt it does not know: proves nothing";
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_THAT(c.Wait(run), HasSubstr("waits for the devices of pc2, whose worker no longer has the "
-                                     "attempt; its ranks stop by themselves in 5 min at"));
+                                     "attempt; its ranks stop by themselves in 5 min 32"));
   const RunId other = c.Submit(Nodes(1));
   EXPECT_THAT(c.nodes_of(other), ElementsAre(::testing::Not("pc2")));
-  c.Pass(absl::Minutes(5) - absl::Seconds(1));
+  c.Pass(kFence - absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(1));
   EXPECT_THAT(c.TakeEvents("attempt.fenced"),
-              ElementsAre("attempt.fenced pc2 has not known of it for 5 min: its ranks have "
+              ElementsAre("attempt.fenced pc2 has not known of it for 5 min 32 s: its ranks have "
                           "stopped by themselves by now"));
   EXPECT_EQ(c.record(run).attempts, 2);
 }
@@ -309,7 +312,7 @@ TEST_F(LivenessTest, WhatALostNodeHasForgottenKeepsItsFence) {
   c.Pass(absl::Seconds(10), {"pc2"});
   ASSERT_OK(c.Returned(run, "pc1"));
   ASSERT_OK(c.Hello(Back("pc2", {})));
-  c.Pass(absl::Minutes(5) - absl::Seconds(11));
+  c.Pass(kFence - absl::Seconds(11));
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 2);
@@ -452,11 +455,25 @@ TEST(LeavingTest, NodeThatLeavesWithRanksIsFenced) {
   c.Run(run);
   ASSERT_OK(c.Leaving("pc1", "suspend"));
   c.Disconnect("pc1", /*reset=*/false);
-  c.Pass(absl::Minutes(5) - absl::Seconds(1));
+  c.Pass(kFence - absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 2);
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+}
+
+TEST(FenceTest, CountsTheGraceThatTheWorkerGivesItsRanks) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  RunRequest request = Nodes(1);
+  request.stop_grace = absl::Minutes(2);
+  const RunId run = c.Submit(request);
+  c.Run(run);
+  c.Disconnect("pc1", /*reset=*/false);
+  c.Pass(absl::Minutes(7) + absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 2);
 }
 
 TEST(LeavingTest, NodeThatSaysSoAndStaysIsOnAgain) {

@@ -13,6 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+// stop_after_disconnect, the grace of the runs here, and what SIGKILL takes.
+constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
+
 HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
   HeldAttempt held;
   held.ref = ref;
@@ -67,7 +70,7 @@ TEST(RestartTest, NodeThatDoesNotComeBackIsLostAndFenced) {
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.record(1).reason, "pc2 did not come back after the coordinator's restart");
   ASSERT_OK(c.Returned(1, "pc1"));
-  c.Pass(absl::Minutes(5) - absl::Seconds(12));
+  c.Pass(kFence - absl::Seconds(12));
   EXPECT_EQ(c.state(1), RunState::kStopping);
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.state(1), RunState::kQueued);
