@@ -13,6 +13,9 @@ namespace {
 // How long a restarted coordinator waits for nodes beyond a lease: they connect again with jitter.
 constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
 
+// An alarm that rings later than this does so because the coordinator stood still.
+constexpr absl::Duration kStandstill = absl::Seconds(2);
+
 std::string DevicesWords(const Inventory& inventory) {
   const NodeSpace space = EmptySpace("", inventory);
   return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
@@ -129,6 +132,11 @@ void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inve
 void Connections::OnTimer(Turn& turn, Node* node) {
   if (node->lost) return;
   if (turn.mono() < node->lease.deadline()) {
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  if (turn.mono() >= node->lease.deadline() + kStandstill) {
+    // What it said meanwhile is still to be read, and it took that for heard.
+    node->lease.Grant(turn.mono(), state_->options.lease);
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   node->connected = false;

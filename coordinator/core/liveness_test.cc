@@ -462,6 +462,21 @@ TEST(LeavingTest, NodeThatLeavesWithRanksIsFenced) {
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
 }
 
+TEST(StandstillTest, CoordinatorThatStoodStillItselfGivesNodesAnotherLease) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  c.StandStill(absl::Seconds(20));
+  EXPECT_EQ(c.NodeState("pc1"), "busy");
+  c.Pass(absl::Seconds(6), {"pc1"});
+  EXPECT_EQ(c.NodeState("pc1"), "lost") << "nothing came after all";
+  c.Pass(kFence - absl::Seconds(7), {"pc1"});
+  EXPECT_EQ(c.record(run).attempts, 1) << "it may have been heard for as long as we were away";
+  c.Pass(absl::Seconds(1), {"pc1"});
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
 TEST(FenceTest, CountsTheGraceThatTheWorkerGivesItsRanks) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -184,6 +184,11 @@ absl::Status ClusterTester::Wake(const std::string& name) {
   return status;
 }
 
+void ClusterTester::StandStill(absl::Duration d) {
+  clock_.Advance(d);
+  Settle();
+}
+
 void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silent) {
   while (d > absl::ZeroDuration()) {
     const absl::Duration step = std::min(d, absl::Seconds(1));

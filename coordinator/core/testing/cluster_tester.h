@@ -42,6 +42,8 @@ class ClusterTester {
   absl::Status Wake(const std::string& node);
   // Time passes, with a heartbeat of every connected node but `silent` at least each second.
   void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
+  // Time passes, and the coordinator does nothing.
+  void StandStill(absl::Duration d);
   void Disconnect(const std::string& node, bool reset);
   absl::Status Leaving(const std::string& node, const std::string& reason);
   absl::Status SleepFailed(const std::string& node, const std::string& error);
