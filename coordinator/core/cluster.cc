@@ -141,6 +141,7 @@ absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t in
   } else {
     impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
   }
+  impl_->owners.Answer(turn, *node);
   return absl::OkStatus();
 }
 

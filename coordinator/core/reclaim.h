@@ -15,12 +15,14 @@ class Owners {
  public:
   Owners(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
 
-  // `by_node`: the wish was made on the PC itself, which need not be told.
+  // `by_node`: the wish was made on the PC itself, which is not told to follow it.
   void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool by_node);
   void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
 
   // Takes over what changed on the PC while it was away; else tells it how things stand.
   void Greet(Turn& turn, Node* node, const NodeHello& hello);
+  // The wish of the PC itself is durable now: it is told what holds.
+  void Answer(Turn& turn, const Node& node) { TellNode(turn, node); }
   // It has returned devices.
   void DevicesReturned(Turn& turn, Node* node);
 

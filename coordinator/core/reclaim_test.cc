@@ -96,14 +96,14 @@ TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
   EXPECT_EQ(c.state(run), RunState::kCancelled);
 }
 
-TEST_F(ReclaimTest, OwnerAtThePcItselfNeedsNotBeToldWhatHeDid) {
+TEST_F(ReclaimTest, OwnerAtThePcItselfIsAnsweredOnceItIsDurable) {
   ASSERT_OK(c.OwnerChanged("pc2", true));
   EXPECT_EQ(c.NodeState("pc2"), "returning");
   const std::string why = "pc2 was reclaimed by its owner, until lent";
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 10 s: " + why,
-                                            "pc2: stop 1.1 within 10 s: " + why));
+                                            "pc2: stop 1.1 within 10 s: " + why, "pc2: reclaimed"));
   ASSERT_OK(c.OwnerChanged("pc2", false));
-  EXPECT_THAT(c.TakeMessages(), IsEmpty());
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: lent"));
   EXPECT_FALSE(c.node("pc2").reclaimed);
 }
 

@@ -64,17 +64,12 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
 
 void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects) {
   connection_.OnClosed(now.mono, why, jitter);
-  OnLinkGone();
+  next_lease_ = MonoTime::Infinite();
   // A coordinator may be away for days: the same words again would help nobody.
   if (leaving_ || connection_.problem() == noted_problem_) return;
   noted_problem_ = connection_.problem();
   effects->push_back(Note{true, absl::StrCat("not connected to the coordinator: ", noted_problem_,
                                              "; trying again until it answers")});
-}
-
-void Agent::OnLinkGone() {
-  next_lease_ = MonoTime::Infinite();
-  owner_heard_at_ = MonoTime::Infinite();
 }
 
 absl::Status Agent::Refusal(const Prepare& prepare) const {
@@ -127,6 +122,13 @@ void Agent::OnForget(const Forget& forget, Effects* effects) {
 }
 
 void Agent::OnSetOwner(Now now, const SetOwner& owner, Effects* effects) {
+  if (yield_.state().unsent) {
+    // Else it was said before the coordinator heard of what has changed here: its answer follows.
+    if (owner.reclaimed != yield_.reclaimed()) return;
+    yield_.MarkSent();
+    effects->push_back(SaveOwner{yield_.state()});
+    return;
+  }
   if (owner.reclaimed) {
     YieldRequest request;
     request.trigger = YieldTrigger::kCoordinator;
@@ -159,12 +161,10 @@ void Agent::Lend(Now now, Effects* effects) {
   DropUnsayable(effects);
 }
 
-// Nothing acknowledges it: it counts as heard once the connection has outlived the time in which
-// a break would have shown.
+// Answered by a SetOwner, or asked again by the next hello.
 void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
   const OwnerState& state = yield_.state();
   effects->push_back(Say{OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
-  if (connection_.connected()) owner_heard_at_ = now.mono + Connection::kDetection;
 }
 
 void Agent::StopAll(absl::Duration grace, const std::string& reason, Effects* effects) {
@@ -228,7 +228,7 @@ void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
   effects->push_back(CloseLink{reason});
   effects->push_back(Note{false, "connecting anew: " + reason});
   connection_.Restart(now.mono);
-  OnLinkGone();
+  next_lease_ = MonoTime::Infinite();
 }
 
 void Agent::OnSleepFailed(const std::string& error, Effects* effects) {
@@ -313,11 +313,6 @@ void Agent::TickYield(Now now, Effects* effects) {
       effects->push_back(Note{true, "the PC is not free yet: what runs there has not ended"});
       break;
   }
-  if (owner_heard_at_ <= now.mono) {
-    owner_heard_at_ = MonoTime::Infinite();
-    yield_.MarkSent();
-    effects->push_back(SaveOwner{yield_.state()});
-  }
 }
 
 void Agent::StopAllIfReclaimed(Effects* effects) {
@@ -343,7 +338,7 @@ void Agent::Tick(Now now, Effects* effects) {
 }
 
 MonoTime Agent::NextDeadline() const {
-  MonoTime next = std::min(yield_.NextDeadline(), owner_heard_at_);
+  MonoTime next = yield_.NextDeadline();
   if (!leaving_ || connection_.connected()) next = std::min(next, connection_.NextDeadline());
   if (!cut_off_acted_ && live_attempts() > 0) {
     next = std::min(next, connection_.SilenceLimit());

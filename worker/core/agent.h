@@ -83,7 +83,6 @@ class Agent {
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const Prepare& prepare) const;
   void StopAll(absl::Duration grace, const std::string& reason, Effects* effects);
-  void OnLinkGone();
   void SayOwner(Now now, absl::Duration grace, Effects* effects);
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);
@@ -108,8 +107,6 @@ class Agent {
   bool cut_off_acted_ = false;
   std::string noted_problem_;
   OwnerState owner_in_hello_;
-  // When an OwnerChanged that was said may count as heard.
-  MonoTime owner_heard_at_ = MonoTime::Infinite();
   MonoTime next_lease_ = MonoTime::Infinite();
 };
 

@@ -291,10 +291,14 @@ TEST_F(AgentTest, AWishThatMayHaveBeenLostWithTheLinkIsSaidAgain) {
   EXPECT_TRUE(All<OpenLink>(opened)[0].hello.owner_changed);
 }
 
-TEST_F(AgentTest, AWishThatWasHeardIsNotSaidAgain) {
+TEST_F(AgentTest, AWishThatWasAnsweredIsNotSaidAgain) {
   Connect();
   Reclaim();
-  EXPECT_THAT(All<SaveOwner>(Wait(absl::Seconds(12))), SizeIs(1));
+  EXPECT_THAT(All<SaveOwner>(Wait(absl::Seconds(12))), IsEmpty()) << "time proves nothing";
+  const Effects answered = Hear(SetOwner{true, std::nullopt, ""});
+  ASSERT_THAT(All<SaveOwner>(answered), SizeIs(1));
+  EXPECT_FALSE(All<SaveOwner>(answered)[0].state.unsent);
+  EXPECT_EQ(All<SaveOwner>(answered)[0].state.reason, "a game");
   LoseLink();
   const Effects opened = Wait(absl::Seconds(1));
   EXPECT_FALSE(All<OpenLink>(opened)[0].hello.owner_changed);
@@ -323,6 +327,16 @@ TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Return();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
   Effects effects;
+TEST_F(AgentTest, WhatTheCoordinatorSaidBeforeItHeardOfTheOwnersWishDoesNotUndoIt) {
+  Connect();
+  Reclaim();
+  Hear(SetOwner{});
+  EXPECT_TRUE(agent_.yield().reclaimed());
+  Hear(SetOwner{true, std::nullopt, ""});
+  Hear(SetOwner{});
+  EXPECT_FALSE(agent_.yield().reclaimed()) << "said after it had heard of it";
+}
+
   agent_.OnFallingAsleep("asked", &effects);
   EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
 }
