@@ -223,11 +223,11 @@ void Agent::CheckPcFree(Now now, Effects* effects) {
 
 void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
   resumed_ = true;
-  connection_.OnSlept(slept);
   const std::string reason = "the machine slept for " + HumanDuration(slept);
   effects->push_back(CloseLink{reason});
   effects->push_back(Note{false, "connecting anew: " + reason});
   connection_.Restart(now.mono);
+  connection_.OnSlept(slept);
   next_lease_ = MonoTime::Infinite();
 }
 
@@ -266,6 +266,10 @@ int32_t Agent::live_attempts() const {
 
 void Agent::ExtendLeasesIfDue(Now now, Effects* effects) {
   if (!connection_.connected() || now.mono < next_lease_) return;
+  if (!connection_.Proven(now.mono)) {
+    next_lease_ = now.mono + Connection::kDetection;
+    return;
+  }
   next_lease_ = now.mono + std::min(kLongestLeaseInterval, connection_.SupervisorLease() / 10);
   if (live_attempts() > 0) effects->push_back(ExtendLeases{});
 }

@@ -81,6 +81,15 @@ class AgentTest : public ::testing::Test {
     clock_.Advance(d);
     return Tick();
   }
+  // With a look once a second, as a process does that nothing holds up.
+  Effects Stay(absl::Duration d) {
+    Effects all;
+    for (; d > absl::ZeroDuration(); d -= absl::Seconds(1)) {
+      const Effects some = Wait(absl::Seconds(1));
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
 
   FakeClock clock_;
   Agent agent_;
@@ -191,9 +200,10 @@ TEST_F(AgentTest, WhatHappensBetweenHelloAndWelcomeIsSaidBehindTheHello) {
 TEST_F(AgentTest, KeepsSupervisorsAliveWhileConnected) {
   Connect();
   Run();
-  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(29))), SizeIs(1));
-  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(28))), IsEmpty());
-  EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(1))), SizeIs(1));
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(28))), IsEmpty()) << "the welcome did";
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(28))), IsEmpty());
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));
   LoseLink();
   EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(100))), IsEmpty());
 }
@@ -206,7 +216,7 @@ TEST_F(AgentTest, AnIdleNodeHasNoDeadlineButItsHeartbeat) {
 TEST_F(AgentTest, CutOffTooLongItStopsItsRanksOnce) {
   Connect();
   Run();
-  Wait(absl::Seconds(60));
+  Stay(absl::Seconds(60));
   LoseLink();
   // The last 12 seconds of the connection may not have reached the coordinator.
   EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(287))), IsEmpty());
@@ -248,16 +258,6 @@ TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
   EXPECT_FALSE(All<SaveOwner>(welcomed)[0].state.unsent);
 }
 
-TEST_F(AgentTest, ATakenPcRefusesWork) {
-  Connect();
-  Reclaim();
-  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
-              testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("owner")));
-}
-
-TEST_F(AgentTest, TellsTheCoordinatorOfTheOwnersWish) {
-  Connect();
-  const Effects effects = Reclaim(absl::Hours(2));
 TEST_F(AgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped) {
   OwnerState owner;
   owner.reclaimed = true;
@@ -275,6 +275,16 @@ TEST_F(AgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped) {
   EXPECT_THAT(All<StopAttempt>(effects), IsEmpty()) << "once";
 }
 
+TEST_F(AgentTest, ATakenPcRefusesWork) {
+  Connect();
+  Reclaim();
+  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
+              testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("owner")));
+}
+
+TEST_F(AgentTest, TellsTheCoordinatorOfTheOwnersWish) {
+  Connect();
+  const Effects effects = Reclaim(absl::Hours(2));
   ASSERT_THAT(Said<OwnerChanged>(effects), SizeIs(1));
   EXPECT_EQ(Said<OwnerChanged>(effects)[0].duration, absl::Hours(2));
   Effects lent;
@@ -317,16 +327,6 @@ TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
   EXPECT_FALSE(agent_.yield().reclaimed());
 }
 
-TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
-  Connect();
-  Run();
-  const Effects refused = Hear(GoToSleep{"asked"});
-  EXPECT_THAT(All<Sleep>(refused), IsEmpty());
-  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
-  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "ranks still run there");
-  Return();
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
-  Effects effects;
 TEST_F(AgentTest, WhatTheCoordinatorSaidBeforeItHeardOfTheOwnersWishDoesNotUndoIt) {
   Connect();
   Reclaim();
@@ -337,6 +337,16 @@ TEST_F(AgentTest, WhatTheCoordinatorSaidBeforeItHeardOfTheOwnersWishDoesNotUndoI
   EXPECT_FALSE(agent_.yield().reclaimed()) << "said after it had heard of it";
 }
 
+TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
+  Connect();
+  Run();
+  const Effects refused = Hear(GoToSleep{"asked"});
+  EXPECT_THAT(All<Sleep>(refused), IsEmpty());
+  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "ranks still run there");
+  Return();
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  Effects effects;
   agent_.OnFallingAsleep("asked", &effects);
   EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
 }
@@ -352,6 +362,23 @@ TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
   Hear(Welcome{});
   LoseLink();
   EXPECT_FALSE(All<OpenLink>(Wait(absl::Seconds(1)))[0].hello.resumed);
+}
+
+TEST_F(AgentTest, TimeAsleepCountsAsTimeWithoutContact) {
+  Connect();
+  Run();
+  Effects effects;
+  agent_.OnResumed(now(), absl::Hours(8), &effects);
+  EXPECT_THAT(All<StopAttempt>(Tick()), SizeIs(1));
+}
+
+TEST_F(AgentTest, KeepsNoSupervisorAliveWhileItsConnectionIsUnproven) {
+  Connect();
+  Run();
+  clock_.Advance(absl::Minutes(4));  // stopped, and continued
+  EXPECT_THAT(All<ExtendLeases>(Tick()), IsEmpty());
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(11))), IsEmpty());
+  EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));
 }
 
 TEST_F(AgentTest, AFailedPowerCommandIsSaidOnTheConnectionThatStays) {

@@ -5,6 +5,9 @@
 namespace hpc::worker {
 namespace {
 
+// A heartbeat that is later than this was not said because the process stood still.
+constexpr absl::Duration kStandstill = absl::Seconds(1);
+
 bool RepeatingHelpsLittle(const absl::Status& why) {
   switch (why.code()) {
     case absl::StatusCode::kAlreadyExists:
@@ -32,6 +35,7 @@ Connection::Action Connection::Tick(MonoTime now) {
       return now < give_up_at_ ? Action::kNone : Action::kGiveUp;
     case State::kConnected:
       if (now < next_heartbeat_) return Action::kNone;
+      NoticeStandstill(now);
       next_heartbeat_ = now + welcome_.heartbeat_interval;
       return Action::kHeartbeat;
   }
@@ -55,13 +59,25 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   welcome_ = welcome;
   problem_.clear();
   last_contact_ = now;
+  steady_since_ = now - kDetection;  // it has just been answered
   next_heartbeat_ = now + welcome.heartbeat_interval;
   quick_.Reset();
   slow_.Reset();
 }
 
+void Connection::NoticeStandstill(MonoTime now) {
+  if (now < next_heartbeat_ + kStandstill) return;
+  if (Proven(next_heartbeat_)) CountContact(next_heartbeat_);
+  steady_since_ = now;
+}
+
+void Connection::OnLost(MonoTime now) {
+  NoticeStandstill(now);
+  if (Proven(now)) CountContact(now);
+}
+
 void Connection::OnClosed(MonoTime now, const absl::Status& why, double jitter) {
-  if (state_ == State::kConnected) last_contact_ = std::max(last_contact_, now - kDetection);
+  if (connected()) OnLost(now);
   state_ = State::kWaiting;
   problem_ = std::string(why.message());
   Backoff& backoff = RepeatingHelpsLittle(why) ? slow_ : quick_;
@@ -69,7 +85,7 @@ void Connection::OnClosed(MonoTime now, const absl::Status& why, double jitter) 
 }
 
 void Connection::Restart(MonoTime now) {
-  if (state_ == State::kConnected) last_contact_ = std::max(last_contact_, now - kDetection);
+  if (connected()) OnLost(now);
   state_ = State::kWaiting;
   next_try_ = now;
 }

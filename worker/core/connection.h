@@ -5,6 +5,7 @@
 #ifndef HPC_WORKER_CORE_CONNECTION_H_
 #define HPC_WORKER_CORE_CONNECTION_H_
 
+#include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
@@ -42,6 +43,9 @@ class Connection {
   // Drops what is there and connects again at once. The caller closes the link.
   void Restart(MonoTime now);
 
+  // The connection has worked for as long as it takes to notice that it does not.
+  bool Proven(MonoTime now) const { return connected() && now - kDetection >= steady_since_; }
+
   // The machine was suspended for `slept`, which the monotonic clock did not count.
   void OnSlept(absl::Duration slept) { last_contact_ = last_contact_ - slept; }
 
@@ -61,11 +65,18 @@ class Connection {
   absl::Duration SupervisorLease() const;
 
  private:
+  // While this process stands still its connection may break unnoticed.
+  void NoticeStandstill(MonoTime now);
+  void OnLost(MonoTime now);
+  // It worked until then, unless it was broken already and nobody had noticed.
+  void CountContact(MonoTime until) { last_contact_ = std::max(last_contact_, until - kDetection); }
+
   State state_ = State::kWaiting;
   MonoTime next_try_;
   MonoTime give_up_at_ = MonoTime::Infinite();
   MonoTime next_heartbeat_ = MonoTime::Infinite();
   MonoTime last_contact_;
+  MonoTime steady_since_{};  // when it stood still last
   Welcome welcome_;
   std::string problem_;
   // Short enough that all PCs are back within five seconds of a restart of the coordinator.

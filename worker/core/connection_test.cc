@@ -18,6 +18,11 @@ Connection Connected(double at) {
   return connection;
 }
 
+// As a process does that nothing holds up.
+void Beat(Connection* connection, int from, int until) {
+  for (int at = from + 2; at <= until; at += 2) connection->Tick(At(at));
+}
+
 TEST(ConnectionTest, OpensAtOnceAndOnlyOnce) {
   Connection connection(At(5));
   EXPECT_EQ(connection.NextDeadline(), At(5));
@@ -46,6 +51,25 @@ TEST(ConnectionTest, LateHeartbeatsAreNotMadeUpFor) {
   Connection connection = Connected(0);
   EXPECT_EQ(connection.Tick(At(100)), Action::kHeartbeat);
   EXPECT_EQ(connection.NextDeadline(), At(102));
+}
+
+TEST(ConnectionTest, WhileItStoodStillItHadNoContactThatItKnowsOf) {
+  Connection connection = Connected(0);
+  Beat(&connection, 0, 100);
+  connection.Tick(At(200));  // stopped, and continued
+  EXPECT_FALSE(connection.Proven(At(200)));
+  connection.OnClosed(At(211), absl::UnavailableError("timed out"), 1.0);
+  EXPECT_EQ(connection.SilentFor(At(211)), absl::Seconds(211 - (102 - 12)));
+}
+
+TEST(ConnectionTest, AConnectionThatOutlivesAStandstillIsProvenAgain) {
+  Connection connection = Connected(0);
+  EXPECT_TRUE(connection.Proven(At(0))) << "it was answered";
+  connection.Tick(At(100));
+  Beat(&connection, 100, 112);
+  EXPECT_TRUE(connection.Proven(At(112)));
+  connection.OnClosed(At(113), absl::UnavailableError("timed out"), 1.0);
+  EXPECT_EQ(connection.SilentFor(At(113)), absl::Seconds(12));
 }
 
 TEST(ConnectionTest, BacksOffFromATenthOfASecondToThreeSeconds) {
@@ -105,6 +129,7 @@ TEST(ConnectionTest, IsNeverSilentWhileConnected) {
 
 TEST(ConnectionTest, SilenceBeganBeforeTheBreakWasNoticed) {
   Connection connection = Connected(0);
+  Beat(&connection, 0, 100);
   connection.OnClosed(At(100), absl::UnavailableError("timed out"), 1.0);
   EXPECT_EQ(connection.SilentFor(At(100)), Connection::kDetection);
   EXPECT_EQ(connection.SilenceLimit(), At(100 - 12 + 300));
@@ -118,6 +143,7 @@ TEST(ConnectionTest, SilenceDoesNotBeginBeforeTheWelcome) {
 
 TEST(ConnectionTest, FailedTriesDoNotCountAsContact) {
   Connection connection = Connected(0);
+  Beat(&connection, 0, 100);
   connection.OnClosed(At(100), absl::UnavailableError("reset"), 1.0);
   connection.Tick(At(101));
   connection.OnClosed(At(101), absl::UnavailableError("refused"), 1.0);
@@ -126,6 +152,7 @@ TEST(ConnectionTest, FailedTriesDoNotCountAsContact) {
 
 TEST(ConnectionTest, TimeAsleepCountsAsSilence) {
   Connection connection = Connected(0);
+  Beat(&connection, 0, 100);
   connection.OnClosed(At(100), absl::UnavailableError("reset"), 1.0);
   connection.OnSlept(absl::Seconds(250));
   EXPECT_EQ(connection.SilenceLimit(), At(100 - 12 + 300 - 250));
