@@ -1,0 +1,202 @@
+#include "tests/sim/supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace hpc::sim {
+
+namespace wo = hpc::worker;
+
+Supervisor::Supervisor(Context* context, Census* census, Gate* gate, std::string node,
+                       const wo::Prepare& prepare, absl::Duration lease)
+    : context_(context),
+      census_(census),
+      gate_(gate),
+      node_(std::move(node)),
+      prepare_(prepare),
+      lease_(lease),
+      lease_over_(context->now() + lease) {
+  for (int32_t i = 0; i < prepare.ranks; ++i) ranks_[prepare.first_rank + i].program = Draw();
+}
+
+// By the name of its run, which says what kind of program it is.
+Program Supervisor::Draw() {
+  Random& random = context_->random;
+  const std::string& kind = prepare_.run_name;
+  Program p;
+  p.runs = random.Between(absl::Seconds(1), absl::Seconds(20));
+  if (absl::StartsWith(kind, "long")) p.runs = random.Between(absl::Seconds(30), absl::Minutes(4));
+  if (absl::StartsWith(kind, "hang")) p.runs = absl::InfiniteDuration();
+  if (absl::StartsWith(kind, "stubborn")) {
+    p.runs = random.Between(absl::Seconds(30), absl::Minutes(4));
+    p.ignores_term = true;
+  }
+  if (absl::StartsWith(kind, "polite")) p.code_after_term = 0;  // as Lightning's do
+  if (absl::StartsWith(kind, "flaky") && random.Chance(0.2)) p.exit_code = 1 + random.Below(100);
+  p.cannot_start = random.Chance(0.005);
+  p.sticks = random.Chance(0.005);
+  if (context_->healing) p = {random.Between({}, absl::Seconds(5)), 0, false, 143, false, false};
+  return p;
+}
+
+// Its PC may stand still then.
+void Supervisor::Later(absl::Duration d, std::function<void()> what) {
+  context_->agenda.AfterFor(shared_from_this(), d, [this, what = std::move(what)] {
+    gate_->Run([weak = weak_from_this(), what] {
+      if (weak.lock() != nullptr) what();
+    });
+  });
+}
+
+void Supervisor::Record(decltype(JournalEntry::event) event) {
+  journal_.push_back({context_->now(), std::move(event)});
+  if (listener_) listener_(journal_.back());
+}
+
+// ------------------------------------------------------------------------------------- commands
+
+void Supervisor::Start(const wo::Start& start) {
+  if (phase_ != Phase::kReady) return;
+  context_->trace.Note("    ", node_, ": starts the ranks of ", prepare_.ref.ToString());
+  phase_ = Phase::kRunning;
+  const std::string master = absl::StrCat(start.master_addr, ":", start.master_port);
+  for (auto& [number, rank] : ranks_) StartOne(number, master);
+}
+
+void Supervisor::StartOne(int32_t number, const std::string& master) {
+  Rank& rank = ranks_[number];
+  if (rank.program.cannot_start) {
+    rank.ended = true;
+    census_->CannotStart(prepare_.ref, number);
+    Record(RankExited{number, {127, std::nullopt, false, "cannot start", ""}});
+    return CheckAllEnded();
+  }
+  rank.started = true;
+  rank.pid = 1000 + number;
+  census_->Begins({node_, prepare_.ref, number, prepare_.devices, prepare_.world_size, master,
+                   prepare_.stop_grace});
+  Record(RankStarted{number, rank.pid});
+  const Program& program = rank.program;
+  if (program.runs == absl::InfiniteDuration()) return;
+  Later(program.runs, [this, number, code = program.exit_code] {
+    End(number, {code, std::nullopt, false, "", ""});
+  });
+}
+
+void Supervisor::Stop(absl::Duration grace, const std::string& reason) {
+  if (context_->Bugged(Bug::kSlowYield)) grace = prepare_.stop_grace;
+  const MonoTime over = context_->now() + grace;
+  if (phase_ >= Phase::kStopping) {
+    if (phase_ != Phase::kStopping || over >= stop_over_) return;
+  } else {
+    if (context_->Bugged(Bug::kIgnoreStop, 0.1)) return;
+    context_->trace.Note("    ", node_, ": stops ", prepare_.ref.ToString(), " within ",
+                         absl::FormatDuration(grace), ": ", reason);
+    stopping_ = true;
+    Record(StopBegan{reason});
+    if (phase_ != Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
+    phase_ = Phase::kStopping;
+    for (const auto& [number, rank] : ranks_) {
+      if (rank.ended || rank.program.ignores_term) continue;
+      const int32_t code = rank.program.code_after_term;
+      wo::RankExit exit{code, std::nullopt, false, "", ""};
+      if (code == 143) exit = {std::nullopt, 15, false, "", ""};
+      Later(context_->random.Between({}, absl::Milliseconds(500)),
+            [this, number = number, exit] { End(number, exit); });
+    }
+  }
+  stop_over_ = over;
+  Later(grace, [this] {
+    if (phase_ == Phase::kStopping && context_->now() >= stop_over_) BeginKill();
+  });
+}
+
+void Supervisor::ExtendLease() {
+  lease_over_ = context_->now() + lease_;
+  WatchLease();
+}
+
+void Supervisor::WatchLease() {
+  if (std::exchange(watching_, true)) return;
+  Later(lease_over_ - context_->now(), [this] {
+    watching_ = false;
+    if (phase_ >= Phase::kStopping) return;
+    if (context_->now() < lease_over_) return WatchLease();
+    if (context_->Bugged(Bug::kNoFencing) || context_->Bugged(Bug::kNoSupervisorLease)) return;
+    Stop(prepare_.stop_grace, "lease");
+  });
+}
+
+// -------------------------------------------------------------------------------------- endings
+
+void Supervisor::End(int32_t number, wo::RankExit exit) {
+  Rank& rank = ranks_[number];
+  if (rank.ended || phase_ == Phase::kGone) return;
+  rank.ended = true;
+  exit.after_stop = stopping_;
+  census_->Ends(prepare_.ref, number, exit);
+  Record(RankExited{number, exit});
+  CheckAllEnded();
+}
+
+void Supervisor::CheckAllEnded() {
+  const bool all = std::all_of(ranks_.begin(), ranks_.end(),
+                               [](const auto& entry) { return entry.second.ended; });
+  if (!all || phase_ == Phase::kGone) return;
+  // What ranks have left behind is killed, which takes a moment.
+  if (phase_ != Phase::kKilling) return BeginKill();
+  phase_ = Phase::kGone;
+  context_->trace.Note("    ", node_, ": nothing is left of ", prepare_.ref.ToString());
+  Record(AllGone{});
+}
+
+void Supervisor::BeginKill() {
+  phase_ = Phase::kKilling;
+  Later(context_->random.Between({}, absl::Milliseconds(20)), [this] {
+    for (auto& [number, rank] : ranks_) KillOne(number);
+    CheckAllEnded();
+  });
+}
+
+void Supervisor::KillOne(int32_t number) {
+  Rank& rank = ranks_[number];
+  if (rank.ended) return;
+  if (!rank.started) {
+    rank.ended = true;
+    return;
+  }
+  if (!rank.program.sticks || context_->healing) {
+    return End(number, {std::nullopt, 9, false, "", ""});
+  }
+  context_->trace.Note("    ", node_, ": rank ", number, " of ", prepare_.ref.ToString(),
+                       " survives SIGKILL");
+  census_->Stuck(prepare_.ref, number);
+  Later(absl::Seconds(20), [this, number] { End(number, {std::nullopt, 9, false, "", ""}); });
+}
+
+void Supervisor::Kill() {
+  if (phase_ == Phase::kGone) return;
+  for (auto& [number, rank] : ranks_) {
+    if (rank.started && !rank.ended) census_->Ends(prepare_.ref, number, std::nullopt);
+    rank.ended = true;
+  }
+  phase_ = Phase::kGone;
+  listener_ = nullptr;
+}
+
+void Supervisor::LoseTail(size_t entries) {
+  journal_.resize(journal_.size() - std::min(entries, journal_.size()));
+}
+
+void Supervisor::FinishSoon() {
+  for (auto& [number, rank] : ranks_) {
+    if (!rank.started || rank.ended) continue;
+    Later(context_->random.Between({}, absl::Seconds(5)), [this, number = number] {
+      if (!stopping_) End(number, {0, std::nullopt, false, "", ""});
+    });
+  }
+}
+
+}  // namespace hpc::sim

@@ -1,0 +1,71 @@
+// A whole cluster in one thread: a coordinator, its disk, PCs, their owners, users, and accidents.
+#ifndef HPC_TESTS_SIM_WORLD_H_
+#define HPC_TESTS_SIM_WORLD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/clients.h"
+#include "tests/sim/coordinator.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/owner.h"
+#include "tests/sim/pc.h"
+#include "tests/sim/watch.h"
+
+namespace hpc::sim {
+
+struct Result {
+  std::string invariant;  // "": all held
+  std::string text;
+  std::vector<std::string> trace;
+  bool ok() const { return invariant.empty(); }
+};
+
+class World {
+ public:
+  World(const Options& options, bool traced);
+  Result Run();
+
+ private:
+  // ---- the coordinator's process
+  void StartCoordinator();
+  void CoordinatorDied();
+  // ---- accidents (accidents.cc)
+  void BeginAccidents();
+  void Repeat(const char* rate, void (World::*accident)());
+  Pc& AnyPc();
+  void Cut();
+  void ResetLink();
+  void Blip();
+  void WorkerCrash();
+  void WorkerFreeze();
+  void WorkerUpgrade();
+  void SupervisorCrash();
+  void PowerLoss();
+  void Suspend();
+  void CoordinatorCrash();
+  void CoordinatorFreeze();
+  void DiskFull();
+  // ---- time
+  void Look();
+  void RunUntil(MonoTime at);
+  void Heal();
+  bool AllOver() const;
+  void Settle();
+  void CheckOver();
+
+  Context context_;
+  Census census_;
+  Disk disk_;
+  std::vector<std::unique_ptr<Pc>> pcs_;
+  std::vector<std::unique_ptr<Owner>> owners_;
+  std::shared_ptr<Coordinator> coordinator_;
+  bool coordinator_frozen_ = false;
+  Clients clients_;
+  Watch watch_;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_WORLD_H_
