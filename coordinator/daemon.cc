@@ -17,6 +17,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "coordinator/core/event_kinds.h"
+#include "coordinator/rpc/descriptors.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/runtime/wake_hook.h"
@@ -115,6 +116,7 @@ void SayReady(const Options& options, const Server& server) {
 absl::Status RunDaemon(const Options& options) {
   SetLogLevel(options.log_level);
   BlockStopSignals();
+  RaiseDescriptorLimit();
   HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
   unlink(UnfinishedBackup(state.path()).c_str());  // of a process that was killed
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));

@@ -1,12 +1,9 @@
 #include "coordinator/rpc/accept_loop.h"
 
-#include <arpa/inet.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,10 +11,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "coordinator/rpc/client_hello.h"
+#include "coordinator/rpc/remote_address.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -30,39 +27,12 @@ constexpr RateLimit kToldRefusals = {.burst = 10, .each = absl::Seconds(6)};
 // TLS alert: fatal, protocol_version.
 constexpr std::array<unsigned char, 7> kVersionAlert = {0x15, 3, 3, 0, 2, 2, 70};
 
-// Connections leave so many descriptors to the files that the coordinator writes: without those it
-// would have to stop.
-constexpr rlim_t kDescriptorsKept = 64;
-
-int DescriptorsForConnections() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return INT_MAX;
-  const rlim_t kept = std::min(kDescriptorsKept, limit.rlim_cur / 2);
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur - kept, INT_MAX));
-}
-
-// "" for a Unix socket.
-std::string AddressOf(const sockaddr_storage& peer) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (peer.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(peer).sin_addr, text.data(),
-              text.size());
-  } else if (peer.ss_family == AF_INET6) {
-    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr, text.data(),
-              text.size());
-  }
-  return text.data();
-}
-
-bool IsLoopback(const std::string& address) {
-  return address.empty() || address == "::1" || absl::StartsWith(address, "127.") ||
-         absl::StartsWith(address, "::ffff:127.");
-}
-
 }  // namespace
 
-AcceptLoop::AcceptLoop()
-    : connections_(kConnections),
+AcceptLoop::AcceptLoop(const DescriptorPlan& plan, GuestBook* guests)
+    : plan_(plan),
+      guests_(guests),
+      connections_(kConnections),
       refusals_(kToldRefusals),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -78,7 +48,6 @@ void AcceptLoop::Stop() {
 void AcceptLoop::Add(Door door) { doors_.push_back(std::move(door)); }
 
 void AcceptLoop::Start() {
-  descriptors_ = DescriptorsForConnections();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -91,6 +60,7 @@ void AcceptLoop::Run() {
     poll(polled.data(), polled.size(), NextTimeout(clock.Get().mono));
     if (polled[0].revents != 0) return;
     const MonoTime now = clock.Get().mono;
+    Tell(guests_->EndOverdue(now), now);
     auto ready = polled.begin() + 1 + static_cast<ptrdiff_t>(doors_.size());
     for (auto caller = waiting_.begin(); caller != waiting_.end(); ++ready) {
       const bool done = (ready->revents != 0 || caller->deadline <= now) && Judge(&*caller, now);
@@ -103,11 +73,20 @@ void AcceptLoop::Run() {
 }
 
 int AcceptLoop::NextTimeout(MonoTime now) const {
-  if (waiting_.empty()) return -1;
+  MonoTime next = guests_->NextDeadline();
   // They wait in the order in which they came.
-  return static_cast<int>(
-             std::max<int64_t>(0, absl::ToInt64Milliseconds(waiting_.front().deadline - now))) +
-         1;
+  if (!waiting_.empty()) next = std::min(next, waiting_.front().deadline);
+  if (next == MonoTime::Infinite()) return -1;
+  return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(next - now))) + 1;
+}
+
+void AcceptLoop::Tell(const std::vector<GuestBook::Leave>& left, MonoTime now) {
+  for (const GuestBook::Leave& leave : left) {
+    if (!refusals_.Allow(leave.address, now)) continue;
+    for (const Door& door : doors_) {
+      if (!door.local) door.on_refusal(leave.address, leave.reason);
+    }
+  }
 }
 
 void AcceptLoop::Accept(const Door& door) {
@@ -126,16 +105,19 @@ void AcceptLoop::Accept(const Door& door) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return;
     }
+    if (door.local) {
+      door.on_connection(door.listener.get(), std::move(fd));
+      continue;
+    }
     const std::string address = AddressOf(peer);
     // The kernel gives out the lowest number that is free.
-    if (fd.get() >= descriptors_) {
+    if (fd.get() >= plan_.tcp_end) {
       if (refusals_.Allow(address, now)) {
-        LogWarning(
-            "a connection was refused: too many are open",
-            {{"from", address.empty() ? "this machine" : address}, {"descriptors", descriptors_}});
+        LogWarning("a connection was refused: too many are open",
+                   {{"from", address}, {"descriptors", plan_.tcp_end}});
         door.on_refusal(address, absl::StrCat("too many connections are open: the limit of open "
                                               "files (LimitNOFILE) leaves ",
-                                              descriptors_, " descriptors to them"));
+                                              plan_.tcp_end, " descriptors to them"));
       }
       continue;
     }
@@ -143,10 +125,9 @@ void AcceptLoop::Accept(const Door& door) {
       if (refusals_.Allow(address, now)) door.on_refusal(address, "too many connections");
       continue;
     }
-    if (!address.empty()) {
-      const int on = 1;
-      setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    }
+    Tell(guests_->Enter(fd.get(), peer, now), now);
+    const int on = 1;
+    setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (!door.tls) {
       door.on_connection(door.listener.get(), std::move(fd));
       continue;

@@ -13,13 +13,16 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
+#include "coordinator/rpc/descriptors.h"
+#include "coordinator/rpc/guest_book.h"
 #include "coordinator/trust/rate_limiter.h"
 
 namespace hpc::coordinator {
 
 // One door. The functions are called on the loop's thread.
 struct Door {
-  UniqueFd listener;  // non-blocking
+  UniqueFd listener;   // non-blocking
+  bool local = false;  // a Unix socket: nothing is judged here
   // Whether callers must open with a ClientHello of TLS 1.3.
   bool tls = false;
   // A connection that was let in; non-blocking.
@@ -30,7 +33,8 @@ struct Door {
 
 class AcceptLoop {
  public:
-  AcceptLoop();
+  // `guests` hears of every connection over TCP; those that it sends away are refused.
+  AcceptLoop(const DescriptorPlan& plan, GuestBook* guests);
   ~AcceptLoop() { Stop(); }
   AcceptLoop(const AcceptLoop&) = delete;
   AcceptLoop& operator=(const AcceptLoop&) = delete;
@@ -52,13 +56,15 @@ class AcceptLoop {
 
   void Run();
   void Accept(const Door& door);
+  void Tell(const std::vector<GuestBook::Leave>& left, MonoTime now);
   // Whether the caller has been let in or sent away.
   bool Judge(Caller* caller, MonoTime now);
   int NextTimeout(MonoTime now) const;
 
+  const DescriptorPlan plan_;
+  GuestBook* const guests_;
   std::vector<Door> doors_;
   std::list<Caller> waiting_;
-  int descriptors_ = 0;      // connections get those below this one
   RateLimiter connections_;  // per address
   RateLimiter refusals_;     // told, per address
   UniqueFd stop_;            // readable once the loop must end

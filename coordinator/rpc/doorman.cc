@@ -57,11 +57,12 @@ Standing StandingOf(pki::Role role) {
 
 }  // namespace
 
-Doorman::Doorman(Engine* engine, const Trust* trust, const PeerBook* peers,
+Doorman::Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
                  const std::string& admin_group)
     : engine_(engine),
       trust_(trust),
       peers_(peers),
+      guests_(guests),
       admin_gid_(GroupId(admin_group)),
       told_(kTold) {}
 
@@ -73,6 +74,7 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
     return absl::Status(caller.status().code(),
                         absl::StrCat(caller.status().message(), kJoinAgain));
   }
+  if (caller->standing != Standing::kNobody) guests_->Vouch(context.peer());
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
     const absl::Status refusal = Refusal(method, caller->standing);

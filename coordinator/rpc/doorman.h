@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/guest_book.h"
 #include "coordinator/rpc/peer_book.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/rate_limiter.h"
@@ -24,11 +25,12 @@ class Doorman {
   // `trust` may be null: then there is no TLS, and whoever comes by TCP is anyone. `admin_group`: a
   // Unix group whose members are admins on the Unix socket, besides root and the coordinator's own
   // account; "": none.
-  Doorman(Engine* engine, const Trust* trust, const PeerBook* peers,
+  Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
           const std::string& admin_group);
 
   // The caller of `method` ("hpc.v1.Runs/Submit"). Unauthenticated: no certificate, or one that is
   // not accepted, and why. PermissionDenied: it may not call this. A refusal becomes an event.
+  // Whose certificate is accepted is no guest any more.
   absl::StatusOr<Caller> Admit(const char* method, const grpc::ServerContext& context);
 
   // The authorities have changed.
@@ -56,6 +58,7 @@ class Doorman {
   Engine* const engine_;
   const Trust* const trust_;
   const PeerBook* const peers_;
+  GuestBook* const guests_;
   std::optional<gid_t> admin_gid_;
   absl::flat_hash_map<std::string, Verified> verified_;  // by PEM
   absl::Time verified_until_;  // when those that were trusted for it may have changed

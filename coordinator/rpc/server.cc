@@ -24,7 +24,9 @@
 #include "common/status_macros.h"
 #include "coordinator/rpc/accept_loop.h"
 #include "coordinator/rpc/call_host.h"
+#include "coordinator/rpc/descriptors.h"
 #include "coordinator/rpc/doorman.h"
+#include "coordinator/rpc/guest_book.h"
 #include "coordinator/rpc/limits.h"
 #include "coordinator/rpc/listen.h"
 #include "coordinator/rpc/methods.h"
@@ -94,7 +96,10 @@ class Server::Impl {
   Impl(const ServerOptions& options, Engine* engine)
       : options_(options),
         engine_(engine),
-        doorman_(engine, options.trust, &peers_, options.admin_group),
+        plan_(PlanDescriptors(DescriptorLimit())),
+        guests_(GuestLimitsOf(plan_)),
+        doorman_(engine, options.trust, &peers_, &guests_, options.admin_group),
+        doors_(plan_, &guests_),
         stop_tag_(this, &Impl::OnStopRequested) {}
   ~Impl() { ShutDown(); }
 
@@ -117,7 +122,9 @@ class Server::Impl {
 
   const ServerOptions options_;
   Engine* const engine_;
+  const DescriptorPlan plan_;
   PeerBook peers_;
+  GuestBook guests_;
   Doorman doorman_;
   std::unique_ptr<Methods> methods_;
   CallHost host_;
@@ -206,6 +213,7 @@ Door Server::Impl::TcpDoor(UniqueFd listener) {
 Door Server::Impl::UnixDoor(UniqueFd listener) {
   Door door;
   door.listener = std::move(listener);
+  door.local = true;
   door.on_connection = [this](int, UniqueFd connection) {
     absl::StatusOr<UniqueFd> entered = peers_.Enter(std::move(connection));
     if (!entered.ok()) {
