@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pwd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,13 +19,8 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr int kRange = 16384;
-
-int DescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
-}
+// A person has a few; a script that follows its runs one by one has some hundred.
+constexpr int kMostPerAccount = 256;
 
 std::string AccountOf(uid_t uid) {
   std::array<char, 4096> buffer{};
@@ -51,15 +45,60 @@ std::vector<gid_t> SupplementaryGroupsOf(int fd, gid_t primary) {
 
 }  // namespace
 
-PeerBook::PeerBook()
-    : first_(std::max(0, DescriptorLimit() - kRange)), last_(DescriptorLimit()), next_(first_) {}
+PeerLimits PeerLimitsOf(const DescriptorPlan& plan) {
+  const int range = plan.local_end - plan.tcp_end;
+  return {.first = plan.tcp_end,
+          .last = plan.local_end,
+          .per_account = std::clamp(range / 4, 1, kMostPerAccount),
+          .without_limit = {0, geteuid()},
+          .all_accounts = range - range / 4};
+}
+
+UniqueFd PeerBook::MoveTo(int first, const UniqueFd& connection) const {
+  UniqueFd moved(fcntl(connection.get(), F_DUPFD_CLOEXEC, first));
+  return moved.get() < limits_.last ? std::move(moved) : UniqueFd();
+}
 
 absl::StatusOr<UniqueFd> PeerBook::MoveIntoRange(UniqueFd connection) {
-  int moved = fcntl(connection.get(), F_DUPFD_CLOEXEC, next_);
-  if (moved < 0 && next_ != first_) moved = fcntl(connection.get(), F_DUPFD_CLOEXEC, first_);
-  if (moved < 0) return ErrnoStatus(errno, "keep a connection");
-  next_ = moved + 1 < last_ ? moved + 1 : first_;
-  return UniqueFd(moved);
+  UniqueFd moved = MoveTo(next_, connection);
+  if (!moved.ok()) moved = MoveTo(limits_.first, connection);
+  if (!moved.ok()) {
+    return absl::ResourceExhaustedError(
+        "the limit of open files (LimitNOFILE) leaves no more connections to the Unix socket");
+  }
+  next_ = moved.get() + 1 < limits_.last ? moved.get() + 1 : limits_.first;
+  return moved;
+}
+
+void PeerBook::DropClosed(uid_t uid) {
+  std::erase_if(open_[uid], [this](int fd) { return !peers_.at(fd).connection.IsOpen(); });
+}
+
+size_t PeerBook::Limited() const {
+  size_t count = 0;
+  for (const auto& [uid, fds] : open_) {
+    if (!limits_.without_limit.contains(uid)) count += fds.size();
+  }
+  return count;
+}
+
+absl::Status PeerBook::CheckRoom(const PeerCredentials& who) {
+  const uid_t uid = who.uid;
+  if (limits_.without_limit.contains(uid)) return absl::OkStatus();
+  const auto limit = static_cast<size_t>(limits_.per_account);
+  if (open_[uid].size() >= limit) DropClosed(uid);
+  if (open_[uid].size() >= limit) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the account ", who.account, " has ", limit,
+                     " connections to the Unix socket open, as many as one may have"));
+  }
+  const auto in_all = static_cast<size_t>(limits_.all_accounts);
+  if (Limited() < in_all) return absl::OkStatus();
+  for (auto& [account, fds] : open_) DropClosed(account);
+  if (Limited() < in_all) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the account ", who.account, " cannot connect to the Unix socket: all ", in_all,
+                   " connections that are not kept for root are taken"));
 }
 
 absl::StatusOr<UniqueFd> PeerBook::Enter(UniqueFd connection) {
@@ -68,11 +107,17 @@ absl::StatusOr<UniqueFd> PeerBook::Enter(UniqueFd connection) {
   if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
     return ErrnoStatus(errno, "ask who has connected");
   }
-  PeerCredentials peer{credentials.uid, AccountOf(credentials.uid),
-                       SupplementaryGroupsOf(connection.get(), credentials.gid)};
+  PeerCredentials who{credentials.uid, AccountOf(credentials.uid),
+                      SupplementaryGroupsOf(connection.get(), credentials.gid)};
   const std::lock_guard lock(mutex_);
+  HPC_RETURN_IF_ERROR(CheckRoom(who));
   HPC_ASSIGN_OR_RETURN(UniqueFd fd, MoveIntoRange(std::move(connection)));
-  peers_[fd.get()] = std::move(peer);
+  if (const auto before = peers_.find(fd.get()); before != peers_.end()) {
+    open_[before->second.credentials.uid].erase(fd.get());
+    peers_.erase(before);
+  }
+  open_[credentials.uid].insert(fd.get());
+  peers_.emplace(fd.get(), Peer{std::move(who), OpenSocket(fd.get())});
   return fd;
 }
 
@@ -84,7 +129,7 @@ std::optional<PeerCredentials> PeerBook::Find(absl::string_view grpc_peer) const
   const std::lock_guard lock(mutex_);
   const auto found = peers_.find(fd);
   if (found == peers_.end()) return std::nullopt;
-  return found->second;
+  return found->second.credentials;
 }
 
 }  // namespace hpc::coordinator

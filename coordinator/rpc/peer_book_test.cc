@@ -14,6 +14,10 @@
 namespace hpc::coordinator {
 namespace {
 
+using ::hpc::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
 struct Pair {
   UniqueFd ours, theirs;
 };
@@ -83,6 +87,63 @@ TEST(PeerBookTest, DoesNotUseADescriptorAgainSoon) {
     EXPECT_NE(fd->get(), before);
     before = fd->get();
   }
+}
+
+// A range of eight numbers, of which accounts like ours get six, and one of them four.
+PeerLimits Strict() {
+  return {.first = 500, .last = 508, .per_account = 4, .without_limit = {}, .all_accounts = 6};
+}
+
+TEST(PeerBookTest, LetsAnAccountHaveSoManyConnectionsAndNoMore) {
+  PeerBook book(Strict());
+  std::vector<UniqueFd> open;
+  for (int i = 0; i < 4; ++i) {
+    auto fd = book.Enter(Connect().ours);
+    ASSERT_OK(fd);
+    open.push_back(*std::move(fd));
+  }
+  EXPECT_THAT(book.Enter(Connect().ours),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("account"), HasSubstr("has 4 connections"))));
+  open.pop_back();
+  EXPECT_OK(book.Enter(Connect().ours));
+}
+
+TEST(PeerBookTest, KeepsRoomForThoseWithoutALimit) {
+  PeerLimits limits = Strict();
+  limits.per_account = 100;
+  PeerBook book(limits);
+  std::vector<UniqueFd> open;
+  for (int i = 0; i < 6; ++i) {
+    auto fd = book.Enter(Connect().ours);
+    ASSERT_OK(fd);
+    open.push_back(*std::move(fd));
+  }
+  EXPECT_THAT(book.Enter(Connect().ours),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("kept for root")));
+}
+
+TEST(PeerBookTest, GivesNoDescriptorOutsideOfItsRange) {
+  PeerLimits limits = Strict();
+  limits.without_limit = {geteuid()};
+  PeerBook book(limits);
+  std::vector<UniqueFd> open;
+  for (int i = 0; i < 8; ++i) {
+    auto fd = book.Enter(Connect().ours);
+    ASSERT_OK(fd);
+    EXPECT_GE(fd->get(), 500);
+    EXPECT_LT(fd->get(), 508);
+    open.push_back(*std::move(fd));
+  }
+  EXPECT_THAT(book.Enter(Connect().ours),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("LimitNOFILE")));
+}
+
+TEST(PeerBookTest, LimitsNeitherRootNorItsOwnAccount) {
+  const PeerLimits limits = PeerLimitsOf({.tcp_end = 704, .local_end = 960});
+  EXPECT_EQ(limits.without_limit, (std::set<uid_t>{0, geteuid()}));
+  EXPECT_EQ(limits.per_account, 64);
+  EXPECT_EQ(limits.all_accounts, 192);
 }
 
 }  // namespace

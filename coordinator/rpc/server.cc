@@ -42,6 +42,8 @@ namespace {
 constexpr int kEventsPerRound = 1000;
 constexpr int kKeepaliveMs = 60'000;
 constexpr unsigned kReloadSeconds = 1;
+// At the Unix socket, by reason, which names the account.
+constexpr RateLimit kToldRefusals = {.burst = 5, .each = absl::Seconds(12)};
 
 gpr_timespec InFuture(absl::Duration wait) {
   if (wait == absl::InfiniteDuration()) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
@@ -97,9 +99,11 @@ class Server::Impl {
       : options_(options),
         engine_(engine),
         plan_(PlanDescriptors(DescriptorLimit())),
+        peers_(PeerLimitsOf(plan_)),
         guests_(GuestLimitsOf(plan_)),
         doorman_(engine, options.trust, &peers_, &guests_, options.admin_group),
         doors_(plan_, &guests_),
+        local_refusals_(kToldRefusals),
         stop_tag_(this, &Impl::OnStopRequested) {}
   ~Impl() { ShutDown(); }
 
@@ -132,6 +136,7 @@ class Server::Impl {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
   std::unique_ptr<grpc::Server> server_;
   AcceptLoop doors_;
+  RateLimiter local_refusals_;  // told; of the accept loop's thread
   std::string address_;
   absl::Time issued_at_ = absl::InfinitePast();  // the coordinator's certificate
   absl::Time renew_at_ = absl::InfiniteFuture();
@@ -214,15 +219,16 @@ Door Server::Impl::UnixDoor(UniqueFd listener) {
   Door door;
   door.listener = std::move(listener);
   door.local = true;
-  door.on_connection = [this](int, UniqueFd connection) {
+  door.on_refusal = [this](const std::string&, const std::string& reason) {
+    if (!local_refusals_.Allow(reason, RealClock().Get().mono)) return;
+    LogWarning("a local connection is refused", {{"error", reason}});
+    Posted::To(queue_.get(), [this, reason] { doorman_.NoteRefusal("this machine", reason); });
+  };
+  door.on_connection = [this, refuse = door.on_refusal](int, UniqueFd connection) {
     absl::StatusOr<UniqueFd> entered = peers_.Enter(std::move(connection));
-    if (!entered.ok()) {
-      LogWarning("a local connection is refused", {{"error", entered.status().message()}});
-      return;
-    }
+    if (!entered.ok()) return refuse("", std::string(entered.status().message()));
     grpc::AddInsecureChannelFromFd(server_.get(), entered->Release());
   };
-  door.on_refusal = [](const std::string&, const std::string&) {};
   return door;
 }
 

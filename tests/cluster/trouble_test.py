@@ -1,6 +1,7 @@
 """What happens around the coordinator: a clock that jumps, no descriptors, a database that another
 program locks or damages, a rank that never stops printing."""
 
+import os
 import pathlib
 import shutil
 import socket
@@ -8,6 +9,7 @@ import sqlite3
 import ssl
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -128,6 +130,24 @@ class ClockTest(unittest.TestCase):
         self.jumps(-YEAR)
 
 
+# Opens connections to the Unix socket as another account, and keeps them.
+HOLD = """
+import os, socket, sys, time
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+held, refused = [], 0
+for _ in range(int(sys.argv[2])):
+    try:
+        one = socket.socket(socket.AF_UNIX)
+        one.connect(sys.argv[1])
+        one.sendall(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n" + bytes(3) + b"\\x04" + bytes(5))
+        held.append(one)
+    except OSError:
+        refused += 1
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
 class DescriptorsTest(unittest.TestCase):
     """A coordinator that may have few descriptors, of which others want as many as they can get."""
 
@@ -179,6 +199,21 @@ class DescriptorsTest(unittest.TestCase):
                 self.call(c, 2 * limit)
                 self.still_serves(c, run, go)
                 self.assertIn("nobody has shown a member's certificate", self.refusals(c))
+
+    def test_another_local_account_does_not_lock_root_out(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be another account")
+        c = self.cluster(256, 256)
+        go = c.dir / "go"
+        run = c.wait_for(go)
+        holder = subprocess.Popen([sys.executable, "-c", HOLD, c.socket, "500"], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(holder.stdout.readline(), "held\n")
+            self.still_serves(c, run, go)
+            self.assertIn("the account nobody has 16 connections", self.refusals(c))
+        finally:
+            holder.communicate("")
 
     def test_the_coordinator_takes_as_many_as_it_is_allowed(self):
         c = self.cluster(64, 1000)
