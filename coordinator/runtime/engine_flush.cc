@@ -75,7 +75,12 @@ absl::Status Engine::Impl::SealComplete(Now now, WriteBatch* batch, Outgoing* ou
   if (logs_full_since) return absl::OkStatus();  // the output is here, and cannot be stored
   const auto connected = [this](const std::string& node) { return links.Find(node) != nullptr; };
   for (const RunId run : output.TakeComplete(now.mono, connected)) {
-    HPC_RETURN_IF_ERROR(logs->Seal(run, batch));
+    const absl::Status sealed = logs->Seal(run, batch);
+    if (absl::IsResourceExhausted(sealed)) {
+      LogWarning("a log stays uncompressed", {{"run", run}, {"reason", sealed.message()}});
+    } else {
+      HPC_RETURN_IF_ERROR(sealed);
+    }
     metric_intake.Forget(run);
     programs.Erase(run);
     out->touched.insert(run);

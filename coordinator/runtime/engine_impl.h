@@ -66,6 +66,7 @@ struct Engine::Impl {
   void RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why);
   Inventory WithOurHook(Inventory inventory) const;
   void Fail(const absl::Status& status);
+  void FailUnlessItPasses(const absl::Status& status);
 
   // ---- flushing
   absl::Status FillBatch(Now now, WriteBatch* batch, Outgoing* out);

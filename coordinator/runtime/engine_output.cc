@@ -34,7 +34,7 @@ absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, in
   return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
     const absl::Status status =
         impl_->log_intake.Data(session.node, stream, offset, data, now.wall);
-    if (!status.ok() && !absl::IsOutOfRange(status)) impl_->Fail(status);
+    if (!absl::IsOutOfRange(status)) impl_->FailUnlessItPasses(status);
     return status;
   });
 }
@@ -43,7 +43,7 @@ absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
                               int64_t cut_bytes) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
     const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes);
-    if (!status.ok()) impl_->Fail(status);
+    impl_->FailUnlessItPasses(status);
     if (status.ok()) impl_->output.StreamEnded(stream);
     return status;
   });

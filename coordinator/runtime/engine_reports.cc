@@ -19,6 +19,12 @@ void Engine::Impl::Fail(const absl::Status& status) {
   if (health.ok()) health = status;
 }
 
+// Without a descriptor or memory for a run's log nothing of it was taken: the worker that sent it
+// has to connect again, which makes it send it again.
+void Engine::Impl::FailUnlessItPasses(const absl::Status& status) {
+  if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
+}
+
 // Turns the refusal of a stale report into an order to forget the attempt.
 absl::Status Engine::Impl::Forget(const Session& session, AttemptRef ref,
                                   const absl::Status& status) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "coordinator/runtime/output_tracker.h"
 #include "coordinator/runtime/testing/engine_rig.h"
 
 namespace hpc::coordinator {
@@ -451,6 +452,34 @@ TEST_F(FullDiskTest, OutputIsNotAcknowledgedUntilThereIsSpaceAndAllElseGoesOn) {
   EXPECT_OK(FlushFor(absl::Seconds(1)));
   EXPECT_EQ(link_.log_acks[out_], 3);
   EXPECT_EQ(rig_.logs->Read(ref_.run, 0, 100)->front().data, "one");
+}
+
+TEST_F(EngineTest, WithoutDescriptorsOutputIsSentAgainAndTheDaemonGoesOn) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const LogStreamId out{ref, 0, false};
+  const auto too_many =
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("Too many open files"));
+  rig_.files.no_descriptors = true;
+  EXPECT_THAT(rig_.engine->OnLog(session, out, 0, "one"), too_many);
+  EXPECT_THAT(rig_.engine->OnLogEnd(session, out, 0), too_many);
+  EXPECT_OK(rig_.engine->Flush());
+  rig_.files.no_descriptors = false;
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[out], 3);
+}
+
+TEST_F(EngineTest, WithoutDescriptorsALogStaysAsItIsWhenItsRunIsOver) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  rig_.Finish(session, ref);
+  rig_.files.no_descriptors = true;
+  rig_.clock.Advance(OutputTracker::kPatience);
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(rig_.engine->OutputComplete(ref.run));
+  EXPECT_OK(rig_.engine->Flush());
 }
 
 TEST_F(FullDiskTest, TheDaemonStopsBeforeWorkersDropWhatIsNotAcknowledged) {

@@ -35,6 +35,7 @@ class MemoryFiles final : public LogFiles {
   int64_t crash_at = kNever;
   int64_t full_from = kNever;
   int64_t full_until = kNever;
+  bool no_descriptors = false;  // no folder can be opened
 
   int64_t operations() const { return operations_; }
   bool crashed() const { return operations_ > crash_at; }
@@ -69,6 +70,9 @@ class MemoryFiles final : public LogFiles {
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override {
+    if (no_descriptors) {
+      return absl::ResourceExhaustedError(absl::StrCat("open ", dir, ": Too many open files"));
+    }
     std::vector<std::string> names;
     for (const auto& [path, file] : files_) {
       if (Parent(path) == dir) names.push_back(path.substr(dir.size() + 1));
