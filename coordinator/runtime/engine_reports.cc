@@ -94,12 +94,17 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
                  {{"attempt", held.ref.ToString()}, {"reason", stored.status().message()}});
       continue;
     }
+    const MonoTime now = clock->Get().mono;
+    // What others have sent is no business of this node's.
+    const auto its_own = [&](int32_t rank) {
+      return offsets.contains(rank) && output.CheckRank(now, hello.node, held.ref, rank).ok();
+    };
     for (const auto& [stream, length] : *stored) {
-      if (lengths.contains(stream)) lengths[stream] = length;
+      if (its_own(stream.rank)) lengths[stream] = length;
     }
     HPC_ASSIGN_OR_RETURN(const auto known, metric_intake.Offsets(held.ref));
     for (const auto& [rank, offset] : known) {
-      if (offsets.contains(rank)) offsets[rank] = offset;
+      if (its_own(rank)) offsets[rank] = offset;
     }
     for (const auto& [stream, length] : lengths) link->AckLog(stream, length);
     for (const auto& [rank, offset] : offsets) link->AckMetrics({held.ref, rank, offset});

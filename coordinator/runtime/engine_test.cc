@@ -242,6 +242,24 @@ TEST_F(EngineTest, AWorkerThatReconnectsAfterARestartIsToldWhereToGoOn) {
   EXPECT_THAT(again.metric_acks, ElementsAre(MetricOffset{ref, 0, 40}));
 }
 
+TEST_F(EngineTest, AWorkerIsNotToldHowMuchAnotherOneHasSent) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}}));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+
+  RecordingLink curious;
+  NodeHello hello = testing::HelloOf("pc2");
+  hello.attempts = {{.ref = ref, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
+  EXPECT_OK(rig_.engine->OnHello(hello, &curious));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(curious.log_acks, (std::map<LogStreamId, int64_t>{{out, 0}, {err, 0}}));
+  EXPECT_THAT(curious.metric_acks, ElementsAre(MetricOffset{ref, 0, 0}));
+}
+
 TEST_F(EngineTest, ARunIsCompleteOnceItsStreamsHaveEnded) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
