@@ -69,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const S
         "address)"));
   }
   HPC_RETURN_IF_ERROR(keyring.status());
+  if (const absl::Status secret = keyring->CheckKeyIsSecret(); !secret.ok()) {
+    LogWarning("INSECURE: others than its owner may read the authority's key",
+               {{"key", secret.message()}, {"do", "chmod 600, then hpcctl cluster rotate-ca"}});
+  }
   HPC_ASSIGN_OR_RETURN(TrustSnapshot snapshot, store->LoadTrust());
   return std::make_unique<Trust>(*std::move(keyring), std::move(snapshot));
 }

@@ -6,8 +6,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/files.h"
@@ -93,7 +95,7 @@ absl::Status Keyring::SaveAuthority() const {
 
 absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now) {
   const std::string folder = absl::StrCat(place.folder, "/");
-  HPC_RETURN_IF_ERROR(ReadFile(folder + kAuthorityFile).status());
+  HPC_ASSIGN_OR_RETURN(const std::string copy, ReadFile(folder + kAuthorityFile));
   HPC_ASSIGN_OR_RETURN(std::string cluster, ReadFile(folder + kClusterFile));
   const std::string key_path =
       place.authority_key.empty() ? folder + kAuthorityKeyFile : place.authority_key;
@@ -108,7 +110,32 @@ absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now)
   if (!authority.ok()) return InFile(key_path, authority.status());
   Keyring keyring(place, std::move(cluster), std::move(*authority));
   HPC_RETURN_IF_ERROR(keyring.LoadFormer(now));
+  HPC_RETURN_IF_ERROR(keyring.CheckIsOurs(copy));
   return keyring;
+}
+
+// After a rotation that was interrupted the copy is the former authority's still.
+absl::Status Keyring::CheckIsOurs(const std::string& copy) const {
+  const std::string copy_path = Path(kAuthorityFile);
+  const absl::StatusOr<Certificate> expected = Certificate::FromPem(copy);
+  if (!expected.ok()) return InFile(copy_path, expected.status());
+  const std::string expected_pem = expected->ToPem();
+  if (expected_pem == authority_.certificate().ToPem()) return absl::OkStatus();
+  const absl::StatusOr<std::string> trusted = ReadFile(Path(kTrustedFile));
+  if (trusted.ok() && absl::StrContains(*trusted, expected_pem)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      AuthorityKeyPath(),
+      " is not the key of this cluster: it belongs to another certificate than ", copy_path,
+      ". Put back the key that ", copy_path,
+      " was made with, from a backup or where --authority-key has it; nothing was changed"));
+}
+
+absl::Status Keyring::CheckKeyIsSecret() const {
+  struct stat info {};
+  const std::string path = AuthorityKeyPath();
+  if (stat(path.c_str(), &info) != 0 || (info.st_mode & 0077) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(path, " has mode ", absl::StrFormat("%04o", info.st_mode & 07777)));
 }
 
 absl::Status Keyring::LoadFormer(absl::Time now) {

@@ -46,8 +46,12 @@ class Keyring {
   static absl::StatusOr<Keyring> Create(const KeyringPlace& place, absl::Time now);
 
   // NotFound: no authority has been made here. InvalidArgument names the file that is damaged, or
-  // says that the passphrase is wrong.
+  // says that the passphrase is wrong. FailedPrecondition: the key is away, or it is another
+  // cluster's or an older one of this.
   static absl::StatusOr<Keyring> Load(const KeyringPlace& place, absl::Time now);
+
+  // PermissionDenied names the authority's key and its mode: others than its owner may read it.
+  absl::Status CheckKeyIsSecret() const;
 
   const std::string& cluster() const { return cluster_; }
 
@@ -83,6 +87,7 @@ class Keyring {
       : place_(std::move(place)), cluster_(std::move(cluster)), authority_(std::move(authority)) {}
 
   absl::Status LoadFormer(absl::Time now);
+  absl::Status CheckIsOurs(const std::string& copy) const;
   absl::Status SaveAuthority() const;
   std::string Path(absl::string_view name) const;
   std::string AuthorityKeyPath() const;

@@ -11,6 +11,7 @@ namespace hpc::pki {
 namespace {
 
 using ::hpc::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
@@ -96,6 +97,43 @@ TEST_F(KeyringTest, NamesTheFileThatIsDamaged) {
     EXPECT_THAT(Keyring::Load(place_, kNow),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("authority.key")));
   }
+}
+
+TEST_F(KeyringTest, RefusesTheKeyOfAnotherClusterAndAnOlderOneOfItsOwn) {
+  const KeyringPlace other{root_ + "/other", "", ""};
+  ASSERT_OK(Keyring::Create(other, kNow));
+  auto keyring = Keyring::Create(place_, kNow);
+  const std::string path = place_.folder + "/authority.key";
+  const std::string before = *ReadFile(path);
+  const auto is_refused = StatusIs(
+      absl::StatusCode::kFailedPrecondition,
+      AllOf(HasSubstr("authority.key is not the key of this cluster"), HasSubstr("backup")));
+  ASSERT_OK(WriteFileAtomically(path, *ReadFile(other.folder + "/authority.key"), 0600));
+  EXPECT_THAT(Keyring::Load(place_, kNow), is_refused);
+
+  ASSERT_OK(keyring->Rotate(kNow, kNow + kDay));
+  ASSERT_OK(WriteFileAtomically(path, before, 0600));
+  EXPECT_THAT(Keyring::Load(place_, kNow), is_refused);
+}
+
+TEST_F(KeyringTest, IsLoadedAfterARotationThatWasInterrupted) {
+  auto keyring = Keyring::Create(place_, kNow);
+  const std::string copy = *ReadFile(place_.folder + "/authority.pem");
+  ASSERT_OK(keyring->Rotate(kNow, kNow + kDay));
+  ASSERT_OK(WriteFileAtomically(place_.folder + "/authority.pem", copy, 0644));
+  for (const absl::Time now : {kNow, kNow + 2 * kDay}) {
+    const auto read = Keyring::Load(place_, now);
+    ASSERT_OK(read);
+    EXPECT_EQ(read->AuthorityHash(), keyring->AuthorityHash());
+  }
+}
+
+TEST_F(KeyringTest, TellsWhenOthersMayReadTheKey) {
+  const auto keyring = Keyring::Create(place_, kNow);
+  EXPECT_OK(keyring->CheckKeyIsSecret());
+  ASSERT_EQ(chmod((place_.folder + "/authority.key").c_str(), 0644), 0);
+  EXPECT_THAT(keyring->CheckKeyIsSecret(), StatusIs(absl::StatusCode::kPermissionDenied,
+                                                    HasSubstr("authority.key has mode 0644")));
 }
 
 TEST_F(KeyringTest, IssuesACoordinatorThatATokenHolderRecognises) {

@@ -95,6 +95,21 @@ class DaemonStartTest(unittest.TestCase):
                          "--listen", self.cluster.listen, "--insecure")
         self.assertIn(self.cluster.listen, out)
 
+    def test_only_the_key_of_its_own_cluster_is_taken_and_one_that_others_may_read_is_told(self):
+        c = self.cluster
+        c.coordinator.terminate()
+        c.hpcctl("cluster", "init", "--state-dir", c.dir / "other")
+        key = c.dir / "coordinator/keys/authority.key"
+        own = key.read_bytes()
+        key.write_bytes((c.dir / "other/keys/authority.key").read_bytes())
+        out = self.fails(BIN / "hpc-coordinator", "--state-dir", c.dir / "coordinator",
+                         "--socket", c.socket, "--listen", c.listen)
+        self.assertIn("authority.key is not the key of this cluster", out)
+        key.write_bytes(own)
+        key.chmod(0o644)
+        c.start_coordinator()
+        self.assertIn("authority.key has mode 0644", c.coordinator.output())
+
     def test_a_foreign_directory_is_left_alone(self):
         foreign = self.cluster.dir / "thesis"
         foreign.mkdir()
