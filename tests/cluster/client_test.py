@@ -62,6 +62,18 @@ class BadInputTest(ClusterTest):
         done = self.cluster.hpcctl("submit", "-", stdin=lines, check=False)
         self.assertIn("error", done.stdout)
 
+    def test_a_line_that_is_too_long_is_named_and_does_not_stop_the_others(self):
+        good = json.dumps({"command": ["true"]}) + "\n"
+        done = self.cluster.hpcctl("submit", "-", stdin=good + "x" * (40 << 20) + "\n" + good,
+                                   check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        first, second, third = map(json.loads, done.stdout.splitlines())
+        self.assertIn("id", first)
+        self.assertEqual(second["line"], 2)
+        self.assertIn(f"line 2 has {40 << 20} bytes, of which {32 << 20} are allowed",
+                      second["error"])
+        self.assertIn("id", third)
+
     def test_an_unreachable_coordinator_is_named(self):
         done = self.cluster.hpcctl("nodes", check=False,
                                    env={"HPC_COORDINATOR": "unix:/nowhere/hpc.sock"})

@@ -112,27 +112,35 @@ class Lines {
     return lines;
   }
   explicit Lines(std::FILE* file) : file_(file) {}
-  ~Lines() { std::free(buffer_); }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
 
-  // False at the end. Empty lines count, but are not given.
-  bool Next(std::string* line) {
+  // nullopt at the end. Empty lines count, but are not given. InvalidArgument: the line is longer
+  // than any run can be; the next call goes on behind it.
+  std::optional<absl::StatusOr<std::string>> Next() {
     while (true) {
-      const ssize_t length = getline(&buffer_, &capacity_, file_.get());
-      if (length < 0) return false;
+      std::string line;
+      size_t length = 0;
+      int c = 0;
+      while ((c = getc_unlocked(file_.get())) != EOF && c != '\n') {
+        if (++length <= kMaxLine) line.push_back(static_cast<char>(c));
+      }
+      if (c == EOF && length == 0) return std::nullopt;
       ++number_;
-      *line = std::string(
-          absl::StripAsciiWhitespace(absl::string_view(buffer_, static_cast<size_t>(length))));
-      if (!line->empty()) return true;
+      if (length > kMaxLine) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("line ", number_, " has ", length, " bytes, of which ", kMaxLine,
+                         " are allowed: put what is long into a file that the program reads"));
+      }
+      absl::StripAsciiWhitespace(&line);
+      if (!line.empty()) return line;
     }
   }
   int64_t number() const { return number_; }
 
  private:
+  // A run has 10 MB of arguments at most, and JSON may need several bytes for one.
+  static constexpr size_t kMaxLine = 32 << 20;
+
   std::unique_ptr<std::FILE, CloseFile> file_;
-  char* buffer_ = nullptr;
-  size_t capacity_ = 0;
   int64_t number_ = 0;
 };
 
@@ -163,8 +171,8 @@ class SubmitCommand : public Command {
     code.clear_diff();
     auto answers = std::make_shared<Answers>(&session->out());
     const auto next = [lines, caller, code, answers]() -> std::optional<v1::RunSpec> {
-      for (std::string line; lines->Next(&line);) {
-        absl::StatusOr<v1::RunSpec> spec = SpecOf(line, *caller);
+      while (const auto line = lines->Next()) {
+        absl::StatusOr<v1::RunSpec> spec = SpecOf(*line, *caller);
         if (spec.ok()) {
           *spec->mutable_code() = code;
           answers->Expect(lines->number());
@@ -180,8 +188,10 @@ class SubmitCommand : public Command {
   }
 
  private:
-  static absl::StatusOr<v1::RunSpec> SpecOf(const std::string& line, const Caller& caller) {
-    HPC_ASSIGN_OR_RETURN(const RunOptions run, ParseSubmitLine(line));
+  static absl::StatusOr<v1::RunSpec> SpecOf(const absl::StatusOr<std::string>& line,
+                                            const Caller& caller) {
+    HPC_RETURN_IF_ERROR(line.status());
+    HPC_ASSIGN_OR_RETURN(const RunOptions run, ParseSubmitLine(*line));
     return BuildSpec(run, caller);
   }
 
