@@ -54,21 +54,12 @@ hpc_dep(protobuf ${HPC_PROTOBUF} Threads::Threads)
 
 if(HPC_STATIC)
   hpc_find_all(HPC_GRPC grpc++ grpc gpr address_sorting upb re2 cares z ssl crypto)
-  hpc_find_all(HPC_GRPC_REFLECTION grpc++_reflection)
   hpc_group(HPC_GRPC_GROUP ${HPC_GRPC} ${HPC_PROTOBUF} ${HPC_ABSL_ARCHIVES})
-  string(REPLACE "-Wl" "" HPC_GRPC_GROUP_TAIL ${HPC_GRPC_GROUP})
   hpc_dep(grpc ${HPC_GRPC_GROUP} Threads::Threads ${CMAKE_DL_LIBS})
-  # The archive registers itself from a static initialiser, which nothing refers to by name. It brings
-  # the group that it needs along, since CMake may have placed that one before it.
-  hpc_dep(grpc_reflection
-    "-Wl,--whole-archive,${HPC_GRPC_REFLECTION},--no-whole-archive${HPC_GRPC_GROUP_TAIL}"
-    hpc_dep_grpc)
   add_link_options(-static-libstdc++ -static-libgcc)
 else()
   hpc_find_all(HPC_GRPC grpc++ grpc gpr)
-  hpc_find_all(HPC_GRPC_REFLECTION grpc++_reflection)
   hpc_dep(grpc ${HPC_GRPC} hpc_dep_protobuf hpc_dep_absl Threads::Threads)
-  hpc_dep(grpc_reflection -Wl,--no-as-needed ${HPC_GRPC_REFLECTION} -Wl,--as-needed hpc_dep_grpc)
 endif()
 
 hpc_find_all(HPC_OPENSSL ssl crypto)

@@ -1,4 +1,5 @@
-# hpc_proto(name PROTOS a.proto ...): messages of proto/hpc/v1 as library `name`
+# hpc_proto(name PROTOS a.proto ...): messages of proto/hpc/v1 as library `name`; a name with a folder
+# is below proto
 # hpc_proto_grpc(name PROTOS a.proto ... DEPS ...): the service stubs, in a library of their own, so
 # that only what really speaks gRPC pays for compiling its headers.
 # Generated code is compiled at -O1: it is most of the build time and none of the run time.
@@ -8,8 +9,11 @@ file(MAKE_DIRECTORY ${HPC_PROTO_OUT})
 function(hpc_proto_rule out_srcs suffix)
   set(srcs)
   foreach(proto ${ARGN})
+    if(NOT proto MATCHES "/")
+      set(proto hpc/v1/${proto})
+    endif()
     string(REPLACE ".proto" "" base ${proto})
-    set(src ${HPC_PROTO_OUT}/hpc/v1/${base}.${suffix}.cc)
+    set(src ${HPC_PROTO_OUT}/${base}.${suffix}.cc)
     if(suffix STREQUAL "pb")
       set(cmd ${HPC_PROTOC} -I${CMAKE_SOURCE_DIR}/proto --cpp_out=${HPC_PROTO_OUT})
     else()
@@ -17,9 +21,9 @@ function(hpc_proto_rule out_srcs suffix)
         --plugin=protoc-gen-grpc=${HPC_GRPC_PLUGIN})
     endif()
     add_custom_command(
-      OUTPUT ${src} ${HPC_PROTO_OUT}/hpc/v1/${base}.${suffix}.h
-      COMMAND ${cmd} hpc/v1/${proto}
-      DEPENDS ${CMAKE_SOURCE_DIR}/proto/hpc/v1/${proto}
+      OUTPUT ${src} ${HPC_PROTO_OUT}/${base}.${suffix}.h
+      COMMAND ${cmd} ${proto}
+      DEPENDS ${CMAKE_SOURCE_DIR}/proto/${proto}
       VERBATIM)
     list(APPEND srcs ${src})
   endforeach()

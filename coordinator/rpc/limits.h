@@ -8,6 +8,7 @@
 namespace hpc::coordinator {
 
 inline constexpr int kMaxMessage = 16 << 20;          // of any message received
+inline constexpr int kMaxStreams = 2000;              // calls of one connection at a time
 inline constexpr size_t kMaxCommand = 10'000'000;     // program and arguments in all
 inline constexpr size_t kMaxEnvironment = 2'000'000;  // names and values in all
 inline constexpr size_t kMaxName = 200;               // run, experiment, tag, key

@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "coordinator/rpc/bidi_call.h"
+#include "coordinator/rpc/reflection_stream.h"
 #include "coordinator/rpc/stream_call.h"
 #include "coordinator/rpc/submit_stream.h"
 #include "coordinator/rpc/unary_call.h"
 #include "coordinator/rpc/worker_stream.h"
+#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
 #include "hpc/v1/trust.grpc.pb.h"
@@ -31,6 +33,8 @@ using RawTrust = T::WithRawMethod_Join<T::WithRawMethod_Renew<
     T::WithRawMethod_CreateToken<T::WithRawMethod_ListTokens<T::WithRawMethod_RevokeToken<
         T::WithRawMethod_ListCertificates<T::WithRawMethod_RevokeCertificate<
             T::WithRawMethod_RotateAuthority<T::WithRawMethod_WhoAmI<T::Service>>>>>>>>>;
+using F = grpc::reflection::v1alpha::ServerReflection;
+using RawReflection = F::WithRawMethod_ServerReflectionInfo<F::Service>;
 using RawWorker = v1::Worker::WithRawMethod_Connect<v1::Worker::Service>;
 
 // The rows of the table. `request` is the generated method that asks for the next call.
@@ -90,6 +94,7 @@ struct Methods::Services {
   RawCluster cluster;
   RawTrust trust;
   RawWorker worker;
+  RawReflection reflection;
 };
 
 Methods::Methods(Engine* engine, Trust* trust, const MethodOptions& options)
@@ -110,6 +115,7 @@ void Methods::Register(grpc::ServerBuilder* builder) {
   builder->RegisterService(&services_->cluster);
   builder->RegisterService(&services_->trust);
   builder->RegisterService(&services_->worker);
+  builder->RegisterService(&services_->reflection);
 }
 
 void Methods::Accept(CallHost* host) {
@@ -170,6 +176,9 @@ void Methods::Accept(CallHost* host) {
 
   table.Bidi("hpc.v1.Worker/Connect", &services_->worker, &RawWorker::RequestConnect,
              [this] { return new WorkerStream(engine_, &usage_); });
+  table.Bidi("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+             &services_->reflection, &RawReflection::RequestServerReflectionInfo,
+             [] { return new ReflectionStream(); });
 }
 
 }  // namespace hpc::coordinator

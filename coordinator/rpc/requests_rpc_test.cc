@@ -323,6 +323,23 @@ TEST(Methods, ServerReflectionListsTheServices) {
   }
 }
 
+TEST(Methods, ServerReflectionTellsWhatMessagesLookLike) {
+  TestServer server;
+  const auto ask = [&server](const std::string& request) {
+    return RawCall(server.channel(),
+                   "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", request)
+        .bytes;
+  };
+  // file_containing_symbol, and what it imports with it.
+  EXPECT_THAT(ask("\x22\x12hpc.v1.Runs.Submit"),
+              AllOf(HasSubstr("hpc/v1/runs.proto"), HasSubstr("hpc/v1/run.proto"),
+                    HasSubstr("SubmitRequest")));
+  // file_by_filename.
+  EXPECT_THAT(ask("\x1a\x11hpc/v1/runs.proto"), HasSubstr("SubmitRequest"));
+  EXPECT_THAT(ask("\x1a\x0b/etc/passwd"), HasSubstr("there is no such thing here"));
+  EXPECT_THAT(ask(""), HasSubstr("there is no such thing here"));
+}
+
 TEST(Stop, FollowersAreToldThatTheCoordinatorStops) {
   TestServer server;
   FakeWorker pc1(server, "pc1");

@@ -2,7 +2,6 @@
 
 #include <grpc/support/log.h>
 #include <grpcpp/alarm.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/server.h>
@@ -63,7 +62,6 @@ void InitGrpc() {
     // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
     // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
     setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });
 }
 
@@ -72,13 +70,9 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
   builder->SetMaxReceiveMessageSize(kMaxMessage);
   builder->SetMaxSendMessageSize(-1);
-  // Threads of gRPC's own serve nothing but reflection.
-  builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder->SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder->SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  builder->SetSyncServerOption(grpc::ServerBuilder::CQ_TIMEOUT_MSEC, 3'600'000);
 }
 
 // Certificates are asked for and not judged here: the doorman does, and can say what is wrong.

@@ -115,10 +115,10 @@ TEST(AccessTableTest, HasARowForEveryCallThatTheProtocolHas) {
   std::set<std::string> rows;
   for (const AccessRow& row : AccessTable()) rows.insert(row.method);
   std::set<std::string> methods;
-  for (const char* service : {"Runs", "Nodes", "Cluster", "Trust", "Worker"}) {
+  for (const char* service : {"hpc.v1.Runs", "hpc.v1.Nodes", "hpc.v1.Cluster", "hpc.v1.Trust",
+                              "hpc.v1.Worker", "grpc.reflection.v1alpha.ServerReflection"}) {
     const auto* const descriptor =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-            absl::StrCat("hpc.v1.", service));
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service);
     ASSERT_NE(descriptor, nullptr) << service;
     for (int i = 0; i < descriptor->method_count(); ++i) {
       methods.insert(absl::StrCat(descriptor->full_name(), "/", descriptor->method(i)->name()));

@@ -43,6 +43,8 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Trust/RevokeCertificate",kNo,   kNo,  kNo,  kAll},
     {"hpc.v1.Trust/RotateAuthority",  kNo,   kNo,  kNo,  kAll},
     {"hpc.v1.Worker/Connect",         kNo,   kOwn, kNo,  kAll},
+    {"grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                                      kNo,   kAll, kAll, kAll},
 };
 // clang-format on
 
