@@ -166,8 +166,11 @@ class TwoUsersTest(unittest.TestCase):
     def test_ranks_are_their_accounts_and_nothing_more(self):
         for run in self.runs:
             entry = pwd.getpwnam(run.user)
+            uid, real = str(entry.pw_uid), "65533"
+            self.assertEqual(run.status("Uid").split(), [uid] * 4)
+            # Its ranks must not end it.
+            self.assertEqual(run.status("Uid", run.supervisor).split(), [real, uid, real, uid])
             for pid in (run.pid, run.supervisor):
-                self.assertEqual(run.status("Uid", pid).split(), [str(entry.pw_uid)] * 4)
                 self.assertEqual(run.status("Gid", pid).split(), [str(entry.pw_gid)] * 4)
                 self.assertEqual(run.status("NoNewPrivs", pid), "1")
                 for capabilities in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
@@ -188,6 +191,7 @@ class TwoUsersTest(unittest.TestCase):
         for run in self.runs:
             files = [f"/proc/{run.supervisor}/{name}"
                      for name in ("environ", "maps", "mem", "fd", "cwd")]
+            files.append(f"kill {run.supervisor}")
             for reader in self.users:
                 self.assertEqual(probe(reader, files), [])
 
@@ -196,9 +200,11 @@ class TwoUsersTest(unittest.TestCase):
         worker = self.cluster.workers["pc1"].pid
         things = [str(path)
                   for path in [*tree(master), pc, *pc.iterdir(), *tree(pc / "identity")]]
-        things += [str(path) for run in self.runs for path in [run.dir, *run.dir.glob("*.*")]]
+        things += [str(path) for run in self.runs
+                   for path in [run.dir, *run.dir.iterdir()] if path.name != "ranks"]
         things += [f"kill {worker}", f"/proc/{worker}/environ", f"/proc/{worker}/maps"]
-        self.assertIn(str(self.runs[0].dir / "attempt.json"), things)
+        for name in ("attempt.json", "journal", "supervisor.sock"):
+            self.assertIn(str(self.runs[0].dir / name), things)
         for reader in self.users:
             self.assertEqual(probe(reader, things), [])
 

@@ -70,6 +70,11 @@ absl::StatusOr<Account> FindAccount(const std::string& name) {
   if (found == nullptr) {
     return absl::NotFoundError(absl::StrCat("this PC has no account '", name, "'"));
   }
+  if (entry.pw_uid == kSupervisorUid) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the account '", name, "' has the uid ", kSupervisorUid,
+                     ", which supervisors need for themselves: give it another one"));
+  }
   if (entry.pw_uid == 0 || entry.pw_gid == 0) {
     return absl::FailedPreconditionError(absl::StrCat("the account '", name, "' is root's (uid ",
                                                       entry.pw_uid, ", gid ", entry.pw_gid,

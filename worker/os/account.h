@@ -22,7 +22,8 @@ struct Account {
   std::string shell;
 };
 
-// NotFound: this PC knows no such account. FailedPrecondition: it is root's, or of root's group.
+// NotFound: this PC knows no such account. FailedPrecondition: it is root's, or of root's group, or
+// has the number of supervisors.
 absl::StatusOr<Account> FindAccount(const std::string& name);
 
 // Which account the ranks of which user run as.

@@ -9,7 +9,6 @@
 #include "worker/runtime/rank_report.h"
 #include "worker/runtime/store_port.h"
 #include "worker/supervisor/client.h"
-#include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
@@ -59,11 +58,6 @@ class JournalReader {
   std::map<int32_t, AdoptedAttempt::Rank> ranks_;
 };
 
-// A journal is no better than the account that its ranks run as.
-bool IsGone(AttemptRef ref, const std::string& dir) {
-  return RecordedHeldCgroup(dir).empty() || KillLeftovers(ref.ToString(), dir, {}).ok();
-}
-
 void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
   for (AdoptedAttempt::Rank& rank : attempt->ranks) {
     if (rank.exit) ExplainExit(dir, rank.rank, &*rank.exit);
@@ -112,7 +106,9 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     // No journal: its supervisor did not live to begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
-    if (one.attempt.returned) one.attempt.returned = IsGone(*ref, one.dir);
+    if (one.attempt.returned) {
+      one.attempt.returned = KillLeftovers(ref->ToString(), one.dir, {}).ok();
+    }
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && WasUsedByAll(*store);
     AddLastWords(one.dir, &one.attempt);

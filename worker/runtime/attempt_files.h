@@ -5,6 +5,7 @@
 //     store.json                  StoreRecord of the node of rank 0
 //     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
 //     cgroup                      where its processes are held, if they are another account's
+//     journal, supervisor.sock    the supervisor's; worker/supervisor/spec.h
 //     ranks/                      of the account that the ranks run as;
 //                                 worker/supervisor/spec.h says what is in it
 //       params.json               the run's parameters         (HPC_PARAMS_FILE)

@@ -235,7 +235,7 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
                               [this, grace, reason] { Stop(grace, reason); });
 }
 
-// The ranks may have stopped their supervisor, which is of their own account.
+// The ranks can stop their supervisor if all of us are of one account.
 void AttemptRunner::ExpectEnd(absl::Duration grace) {
   const MonoTime limit = context_->loop->clock().Get().mono + grace + context_->obedience;
   if (obedience_ != 0 && limit >= obedience_limit_) return;
@@ -327,7 +327,8 @@ void AttemptRunner::On(const AllGone& event) {
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
-  Returned("");
+  // Its word is not enough where we can see for ourselves.
+  KillLeftoversUntilGone("");
 }
 
 void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {

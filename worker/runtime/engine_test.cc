@@ -7,11 +7,13 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/engine_rig.h"
 #include "worker/runtime/store_port.h"
+#include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
@@ -254,6 +256,20 @@ TEST_F(EngineTest, AConnectionThatBreaksLosesNothing) {
   RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
   EXPECT_EQ(link_->Heard<LogData>().back().offset, 2);
   EXPECT_EQ(OutputOf(kRef, 0, false), "one\ntwo\n");
+}
+
+TEST_F(EngineTest, AnEndThatARankMadeUpReturnsNothingThatLives) {
+  if (OwnWritableCgroup().empty()) GTEST_SKIP() << "without a cgroup of its own nothing is proved";
+  // Ranks of the worker's own account can do all this.
+  RunAttempt(
+      ShellAttempt(kRef,
+                   "env -i setsid sleep 1000 & echo $! > child; cd $HPC_RUN_DIR/../../attempts;"
+                   "for journal in */journal */ranks/journal; do "
+                   "printf 'exited 0 0 0 1 1 1 1\\ngone 1 0 0\\n' >> $journal; done;"
+                   "kill -9 $PPID"));
+  WaitReturned(kRef);
+  const auto child = static_cast<pid_t>(std::stoi(ReadFile(dir_ + "/child").value()));
+  EXPECT_EQ(ReadFile(absl::StrCat("/proc/", child, "/cmdline")).value_or(""), "");
 }
 
 TEST_F(EngineTest, AnotherWorkerProcessFindsRunningRanksAgain) {

@@ -59,10 +59,11 @@ TEST_F(AccountTest, RanksAreThatAccountAndNothingMore) {
             "65534\n65534\n65534\n0\n0077\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\n");
 }
 
-TEST_F(AccountTest, SoIsTheSupervisor) {
+TEST_F(AccountTest, TheSupervisorWorksAsThatAccount) {
   StartSleeper();
   const int64_t pid = rig_.supervisor_pid();
-  EXPECT_EQ(StatusOf(pid, "Uid"), "Uid:\t65534\t65534\t65534\t65534");
+  // Really somebody else, for its ranks not to end it; on files it has their rights.
+  EXPECT_EQ(StatusOf(pid, "Uid"), "Uid:\t65533\t65534\t65533\t65534");
   EXPECT_EQ(StatusOf(pid, "Gid"), "Gid:\t65534\t65534\t65534\t65534");
   EXPECT_EQ(StatusOf(pid, "Groups"), "Groups:\t65534 ");
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
@@ -96,13 +97,23 @@ TEST_F(AccountTest, ASetuidProgramGivesNoPrivileges) {
 
 TEST_F(AccountTest, EverythingInTheAttemptDirIsItsAlone) {
   StartSleeper();
-  for (const char* name : {"", "/journal", "/supervisor.sock", "/rank-0.out"}) {
+  for (const char* name : {"", "/rank-0.out"}) {
     struct stat info;
     ASSERT_EQ(stat((rig_.spec.dir + name).c_str(), &info), 0) << name;
     EXPECT_EQ(info.st_uid, kNobody.uid) << name;
     EXPECT_EQ(info.st_mode & 077, 0u) << name;
   }
   EXPECT_NE(access((rig_.spec.dir + "/spec").c_str(), F_OK), 0);
+}
+
+TEST_F(AccountTest, WhatTheWorkerBelievesIsNotItsToChange) {
+  StartSleeper();
+  for (const char* name : {"/journal", "/supervisor.sock"}) {
+    struct stat info;
+    ASSERT_EQ(stat((rig_.spec.dir + "/.." + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_uid, 0u) << name;
+    EXPECT_EQ(info.st_mode & 077, 0u) << name;
+  }
 }
 
 TEST_F(AccountTest, AWorkerThatComesBackFindsIt) {
@@ -113,17 +124,50 @@ TEST_F(AccountTest, AWorkerThatComesBackFindsIt) {
   rig_.RunUntilAllGone();
 }
 
-TEST_F(AccountTest, ASupervisorThatItsRanksHaveStoppedIsEnded) {
-  rig_.AddShell("echo $$; kill -STOP $PPID; exec sleep 1000");
+TEST_F(AccountTest, ItsRanksCannotEndOrStopIt) {
+  rig_.AddShell("kill -STOP $PPID; kill -KILL $PPID; echo $PPID; exit 3");
   rig_.Spawn();
   rig_.Start();
-  rig_.RunUntil("Ready", [&] { return rig_.Saw<SupervisorReady>(); });
-  rig_.RunUntil("the stop", [&] {
-    return StatusOf(rig_.supervisor_pid(), "State").find("stopped") != std::string::npos;
-  });
+  rig_.RunUntilAllGone();
+  EXPECT_EQ(WEXITSTATUS(rig_.ExitOf(0).wait_status), 3);
+  EXPECT_EQ(rig_.FileOf("rank-0.out"), absl::StrCat(rig_.supervisor_pid(), "\n"));
+  EXPECT_THAT(rig_.FileOf("rank-0.err"),
+              ::testing::ContainsRegex("not permitted(.|\n)*not permitted"));
+}
+
+TEST_F(AccountTest, OneThatHangsIsEnded) {
+  StartSleeper();
+  kill(static_cast<pid_t>(rig_.supervisor_pid()), SIGSTOP);
   rig_.client->Kill();
   rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
   EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
+}
+
+TEST_F(AccountTest, AnEndThatItsRanksWroteDownIsNotBelieved) {
+  rig_.AddShell(
+      "cd " + rig_.spec.dir +
+      "; printf 'exited 0 0 0 1 1 1 1\ngone 1 0 0\n' >> journal; echo written; sleep 1000");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilOutput("rank-0.out", "written");
+  kill(static_cast<pid_t>(rig_.supervisor_pid()), SIGKILL);
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty() || rig_.Saw<AllGone>(); });
+  EXPECT_FALSE(rig_.Saw<AllGone>());
+  EXPECT_FALSE(rig_.Saw<RankExited>());
+  EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
+}
+
+TEST_F(AccountTest, ItsRanksCannotAnswerInItsPlace) {
+  rig_.AddShell("for file in supervisor.sock journal; do rm -f " + rig_.spec.dir + "/$file; mv " +
+                rig_.spec.dir + "/../$file " + rig_.spec.dir +
+                "/../gone; done; echo done; sleep 1000");
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntilOutput("rank-0.out", "done");
+  rig_.DropClient();
+  rig_.Attach();
+  rig_.Send(StopRanks{.grace_ms = 5000, .reason = "cancelled"});
+  rig_.RunUntilAllGone();
 }
 
 TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
@@ -167,11 +211,10 @@ TEST_F(AccountTest, AForgedJournalKillsNothingOfOthers) {
                     .boot_id = ReadFile("/proc/sys/kernel/random/boot_id").value().substr(0, 36),
                     .cgroup = leaf->path()});
   const std::string started = JournalLine(RankStarted{.rank = 0, .pid = victim, .at_ns = 1});
-  const std::string journal = rig_.spec.dir + "/journal";
+  // Where the worker reads, as if a rank could write there.
+  const std::string journal = rig_.spec.dir + "/../journal";
   ASSERT_OK(WriteFileAtomically(journal, header + "\n" + started + "\n"));
-  for (const std::string& path : {journal, rig_.spec.dir}) {
-    ASSERT_EQ(chown(path.c_str(), kNobody.uid, kNobody.gid), 0);
-  }
+  ASSERT_EQ(chown(rig_.spec.dir.c_str(), kNobody.uid, kNobody.gid), 0);
   EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
   EXPECT_EQ(waitpid(victim, nullptr, WNOHANG), 0) << "it was killed";
   kill(victim, SIGKILL);

@@ -34,7 +34,7 @@ std::string MakeRoot() {
 
 AttemptRig::AttemptRig() : loop(TheClock()), root_(MakeRoot()) {
   spec.name = "12.2";
-  spec.dir = root_ + "/12.2";
+  spec.dir = root_ + "/12.2/ranks";
   spec.workdir = root_;
   spec.default_grace_ms = 5000;
 }
@@ -64,7 +64,9 @@ SupervisorClient::Callbacks AttemptRig::Callbacks() {
 }
 
 void AttemptRig::Spawn() {
+  ASSERT_OK(MakeDirs(root_ + "/12.2", 0700));
   if (account) {
+    ASSERT_EQ(chmod((root_ + "/12.2").c_str(), 0711), 0);
     ASSERT_OK(MakeDirs(spec.dir, 0700));
     ASSERT_EQ(chown(spec.dir.c_str(), account->uid, account->gid), 0);
   }
@@ -122,6 +124,8 @@ OutputGrown AttemptRig::LastOutput(int32_t rank, bool is_stderr) const {
 std::string AttemptRig::FileOf(const std::string& name) const {
   return ReadFile(spec.dir + "/" + name).value_or("");
 }
+
+void AttemptRig::RemoveFiles() { ASSERT_OK(RemoveTree(root_ + "/12.2")); }
 
 int64_t AttemptRig::supervisor_pid() const {
   const auto ready = All<SupervisorReady>();

@@ -37,6 +37,8 @@ class AttemptRig {
   void Send(const SupervisorCommand& command);
   void Start() { Send(StartRanks{}); }
   void DropClient() { client.reset(); }
+  // All of the attempt's.
+  void RemoveFiles();
 
   // Runs the loop until `done`, or fails the test after 20 s.
   void RunUntil(const char* what, const std::function<bool()>& done);

@@ -52,7 +52,7 @@ std::optional<CgroupLeaf> CgroupLeaf::Make(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0) return std::nullopt;
   auto leaf = Open(path);
   if (!leaf) return std::nullopt;
-  if (faccessat(leaf->dir_fd(), "cgroup.kill", W_OK, 0) != 0) {
+  if (faccessat(leaf->dir_fd(), "cgroup.kill", W_OK, AT_EACCESS) != 0) {
     leaf->Remove();
     errno = ENOTSUP;
     return std::nullopt;

@@ -1,13 +1,9 @@
 #include "worker/supervisor/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +22,7 @@
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/record.h"
 #include "worker/supervisor/scope.h"
 #include "worker/supervisor/spawn.h"
 
@@ -211,32 +208,11 @@ std::string PrepareHeldCgroup(const SupervisorSpec& spec, const AccountIds& acco
   return "";
 }
 
-// Whoever listens at the other end, as the kernel knows it; 0 if it is of another account than the
-// attempt.
-int64_t PeerOf(int socket, const std::string& dir) {
+// Who listens at the other end, as the kernel knows it; 0 if it does not.
+int64_t PeerOf(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  struct stat info;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return 0;
-  return stat(dir.c_str(), &info) == 0 && peer.uid == info.st_uid ? peer.pid : 0;
-}
-
-// A path of any length fits when it starts at a descriptor of its folder.
-absl::StatusOr<UniqueFd> ConnectTo(const std::string& dir) {
-  const UniqueFd folder(open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.ok()) return ErrnoStatus(errno, absl::StrCat("open ", dir));
-  UniqueFd socket_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket_fd.ok()) return ErrnoStatus(errno, "socket for a supervisor");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/supervisor.sock",
-           folder.get());
-  if (connect(socket_fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    return socket_fd;
-  }
-  const std::string what = absl::StrCat("connect to ", dir, "/supervisor.sock");
-  if (errno == ECONNREFUSED) return absl::NotFoundError(what + ": nobody listens any more");
-  return ErrnoStatus(errno, what);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
 }  // namespace
@@ -245,8 +221,15 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
     EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
     const std::optional<AccountIds>& account, Callbacks callbacks) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
+  HPC_ASSIGN_OR_RETURN(const SupervisorFiles files, MakeSupervisorFiles(spec.dir));
   SupervisorSpec complete = spec;
-  SpawnRequest request{.program = program, .dir = spec.dir, .spec = "", .account = account};
+  SpawnRequest request{.program = program,
+                       .dir = spec.dir,
+                       .spec = "",
+                       .account = account,
+                       .cgroup = "",
+                       .journal = files.journal.get(),
+                       .listener = files.listener.get()};
   complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
   if (!complete.await_scope && account) {
     complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec, *account);
@@ -254,10 +237,14 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
     complete.cgroup_parent = OwnWritableCgroup();
   }
   request.spec = Encode(complete);
-  HPC_ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(request));
-  ReapWhenItEnds(loop, std::move(spawned.pidfd));
-  auto client = std::make_unique<SocketClient>(loop, spec.dir, spawned.pid,
-                                               std::move(spawned.socket), std::move(callbacks));
+  auto spawned = SpawnSupervisor(request);
+  if (!spawned.ok()) {
+    RemoveSupervisorFiles(spec.dir);
+    return spawned.status();
+  }
+  ReapWhenItEnds(loop, std::move(spawned->pidfd));
+  auto client = std::make_unique<SocketClient>(loop, spec.dir, spawned->pid,
+                                               std::move(spawned->socket), std::move(callbacks));
   if (complete.await_scope) client->AskForScope(spec.name, account);
   return client;
 }
@@ -265,12 +252,9 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
 absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Attach(EventLoop* loop,
                                                                            const std::string& dir,
                                                                            Callbacks callbacks) {
-  HPC_ASSIGN_OR_RETURN(UniqueFd socket, ConnectTo(dir));
-  const int64_t pid = PeerOf(socket.get(), dir);
-  if (pid == 0) {
-    return absl::NotFoundError(
-        absl::StrCat("who listens at ", dir, "/supervisor.sock is not its supervisor"));
-  }
+  HPC_ASSIGN_OR_RETURN(UniqueFd socket, ConnectToSupervisor(dir));
+  const int64_t pid = PeerOf(socket.get());
+  if (pid == 0) return absl::NotFoundError("nobody knows who listens for the supervisor of " + dir);
   return std::make_unique<SocketClient>(loop, dir, pid, std::move(socket), std::move(callbacks));
 }
 

@@ -45,19 +45,21 @@ class SupervisorClient {
   // Unavailable: it is gone (on_lost has been or will be called).
   virtual absl::Status Send(const SupervisorCommand& command) = 0;
 
-  // Ends a supervisor that does not do as it is told; on_lost follows. Its ranks may have stopped
-  // it.
+  // Ends a supervisor that does not do as it is told; on_lost follows.
   virtual void Kill() = 0;
 };
 
-// What the journal of an attempt dir tells: RankStarted, RankStartFailed, RankExited, StopBegan and
+// What the journal of an attempt tells: RankStarted, RankStartFailed, RankExited, StopBegan and
 // AllGone in order, and OutputGrown from the files as they are. A torn last line is ignored.
 absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir);
 
-// After a supervisor was found dead without AllGone: kills what is left of its attempt, which may
-// have lost its files. `seen`: ranks that the caller saw start. May take half a second. OK: nothing
-// is left; proved where a cgroup or scope held it. Else its ranks, which die with the supervisor,
-// their sessions and all that carries their environment are gone, and nobody can find more.
+// Before an attempt is called gone, whatever its supervisor said or did not live to say: looks for
+// what is left of it, which may have lost its files, and kills that and the supervisor with it.
+// `seen`: ranks that the caller saw start. May take half a second. OK: nothing is left. Where a
+// cgroup or scope held it that is seen by its being empty. Where none did, by the supervisor's
+// journal, since it waits for all descendants before it writes AllGone; and should it have been
+// killed before that: the ranks died with it, their sessions and all that carries their environment
+// are gone, and nobody can find more.
 // DeadlineExceeded: something survives SIGKILL, so its device is not returned; ask again.
 absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
                            const std::vector<RankStarted>& seen);

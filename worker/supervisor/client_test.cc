@@ -38,7 +38,7 @@ TEST(SupervisorClientTest, AWorkerThatComesBackIsToldEverything) {
   rig.RunUntil("both", [&] { return rig.All<RankStarted>().size() == 2; });
   rig.DropClient();
   rig.RunUntil("the exit",
-               [&] { return rig.FileOf("journal").find("exited 0") != std::string::npos; });
+               [&] { return rig.FileOf("../journal").find("exited 0") != std::string::npos; });
   rig.events.clear();
   rig.Attach();
   EXPECT_THAT(rig.events, IsEmpty());  // not from within Attach
@@ -88,7 +88,7 @@ TEST(SupervisorClientTest, OneThatEndedMeanwhileIsFoundInItsJournal) {
 TEST(SupervisorClientTest, ATornLastLineIsIgnored) {
   AttemptRig rig;
   ASSERT_OK(MakeDirs(rig.spec.dir));
-  ASSERT_OK(WriteFileAtomically(rig.spec.dir + "/journal",
+  ASSERT_OK(WriteFileAtomically(rig.spec.dir + "/../journal",
                                 "started 0 10 100\nnonsense\nexited 0 0 0 200 1 2 3\ngone 300 0"));
   rig.events = ReadJournal(rig.spec.dir).value();
   EXPECT_THAT(rig.All<RankStarted>(), SizeIs(1));
@@ -111,14 +111,15 @@ TEST(SupervisorClientTest, ALongPathIsReachedToo) {
 
 TEST(SupervisorClientTest, ALossIsToldOnceWithItsReason) {
   AttemptRig rig;
+  rig.spec.cgroup_parent = "/no/such/folder";
   rig.AddShell("exec sleep 1000");
-  ASSERT_OK(MakeDirs(rig.spec.dir, 0700));
-  // It refuses to continue somebody else's journal.
-  ASSERT_OK(WriteFileAtomically(rig.spec.dir + "/journal", ""));
   rig.Spawn();
+  rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
+  kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_THAT(rig.losses, SizeIs(1));
-  EXPECT_THAT(rig.losses[0], HasSubstr("make journal: File exists"));
+  // The last that it had to say.
+  EXPECT_THAT(rig.losses[0], HasSubstr("no cgroup /no/such/folder/"));
   EXPECT_THAT(rig.client->Send(ExtendLease{}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("gone")));
 }
@@ -163,14 +164,9 @@ TEST(SupervisorClientTest, TwoSupervisorsDoNotShareAnAttemptDir) {
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
-  std::string loss;
-  const auto second =
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {},
-                              {.on_event = [](const SupervisorEvent&) {},
-                               .on_lost = [&](const std::string& reason) { loss = reason; }});
-  ASSERT_OK(second);
-  rig.RunUntil("the second's end", [&] { return !loss.empty(); });
-  EXPECT_THAT(loss, HasSubstr("make journal: File exists"));
+  EXPECT_THAT(
+      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, rig.Callbacks()),
+      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/journal")));
   rig.Send(StopRanks{});
   rig.RunUntilAllGone();
 }
@@ -187,7 +183,7 @@ TEST(SupervisorClientTest, ACallbackMayDestroyTheClient) {
       SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, callbacks).value();
   rig.Start();
   rig.RunUntil("the journal's end",
-               [&] { return rig.FileOf("journal").find("gone") != std::string::npos; });
+               [&] { return rig.FileOf("../journal").find("gone") != std::string::npos; });
   EXPECT_THAT(rig.events, SizeIs(1));
 }
 

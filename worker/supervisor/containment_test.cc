@@ -214,6 +214,9 @@ TEST(KillLeftoversTest, WithoutACgroupDescendantsAreKnownByTheirEnvironment) {
   AttemptRig rig;
   rig.spec.cgroup_parent = "/no/such/folder";
   rig.AddShell("setsid sleep 1000 & echo $!; exec sleep 1000");
+  // One is enough: a run may set the others otherwise.
+  rig.spec.ranks[0].env = {"PATH=/usr/bin:/bin", "HPC_METRICS_FILE=x",
+                           "TORCHELASTIC_ERROR_FILE=" + rig.spec.dir + "/error-0.json"};
   rig.Spawn();
   rig.Start();
   rig.RunUntilOutput("rank-0.out", "\n");
@@ -234,7 +237,7 @@ TEST(KillLeftoversTest, WithoutItsFilesACgroupIsKnownByItsName) {
   rig.Start();
   rig.RunUntilOutput("rank-0.out", "\n");
   const auto child = static_cast<pid_t>(std::stoi(rig.FileOf("rank-0.out")));
-  ASSERT_OK(RemoveTree(rig.spec.dir));
+  rig.RemoveFiles();
   kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_OK(KillLeftovers("12.2", rig.spec.dir + "x", {}));
@@ -252,7 +255,7 @@ TEST(KillLeftoversTest, WithoutItsFilesTheRanksThatWereSeenAreKnown) {
   rig.RunUntilOutput("rank-0.out", "\n");
   rig.RunUntil("the start", [&] { return rig.Saw<RankStarted>(); });
   const auto child = static_cast<pid_t>(std::stoi(rig.FileOf("rank-0.out")));
-  ASSERT_OK(RemoveTree(rig.spec.dir));
+  rig.RemoveFiles();
   kill(static_cast<pid_t>(rig.supervisor_pid()), SIGKILL);
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_OK(KillLeftovers("12.2", rig.spec.dir, rig.All<RankStarted>()));

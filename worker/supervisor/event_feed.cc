@@ -1,9 +1,7 @@
 #include "worker/supervisor/event_feed.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,16 +18,8 @@ constexpr size_t kMaxConnections = 8;
 EventFeed::EventFeed(Poller* poller, const std::vector<OutputStream>* streams, OnCommand on_command)
     : poller_(poller), streams_(streams), on_command_(std::move(on_command)) {}
 
-bool EventFeed::Listen() {
-  listener_.Reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_.ok()) return false;
-  // Relative to the current folder: the whole path may not fit into a socket address.
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  strcpy(address.sun_path, "supervisor.sock");
-  if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return false;
-  }
+bool EventFeed::Listen(UniqueFd bound) {
+  listener_ = std::move(bound);
   if (listen(listener_.get(), 16) != 0) return false;
   poller_->Add(listener_.get(), [this] { Accept(); });
   return true;

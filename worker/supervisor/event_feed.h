@@ -24,8 +24,8 @@ class EventFeed {
   // `streams` outlive the feed and do not change their number once a connection exists.
   EventFeed(Poller* poller, const std::vector<OutputStream>* streams, OnCommand on_command);
 
-  // Takes connections on "supervisor.sock" in the current folder. False: errno says why not.
-  bool Listen();
+  // Takes connections at the bound socket. False: errno says why not.
+  bool Listen(UniqueFd bound);
   void Adopt(UniqueFd socket);
 
   // Kept, and told to later connections too.

@@ -10,13 +10,12 @@
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
 
-std::string RecordOf(const std::string& dir) {
-  return absl::StrCat(dir.substr(0, dir.rfind('/')), "/cgroup");
-}
+std::string RecordOf(const std::string& dir) { return RecordPath(dir, "cgroup"); }
 
 }  // namespace
 

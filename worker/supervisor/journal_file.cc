@@ -4,17 +4,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace hpc::worker {
 namespace {
 constexpr off_t kReserveBytes = 16 << 10;
 }
 
-bool JournalFile::Create() {
-  file_.Reset(open("journal", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
-  if (!file_.ok()) return false;
+void JournalFile::Adopt(UniqueFd file) {
+  file_ = std::move(file);
   // Not every file system can; then the journal is as safe as any other file.
   (void)fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, kReserveBytes);
-  return true;
 }
 
 void JournalFile::AddLine(const std::string& line) {

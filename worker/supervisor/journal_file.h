@@ -11,9 +11,9 @@ namespace hpc::worker {
 
 class JournalFile {
  public:
-  // Makes "journal" in the current folder, with room for an attempt's usual lines set aside, so
-  // that a disk that fills up later does not cost an exit code. False: errno says why.
-  bool Create();
+  // Goes on in `file`, with room for an attempt's usual lines set aside, so that a disk that fills
+  // up later does not cost an exit code.
+  void Adopt(UniqueFd file);
 
   void Add(const JournalHeader& header) { AddLine(JournalLine(header)); }
   void Add(const SupervisorEvent& event) { AddLine(JournalLine(event)); }

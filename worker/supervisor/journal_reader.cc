@@ -6,6 +6,7 @@
 #include "common/status_macros.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/foreign_file.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -34,7 +35,8 @@ bool Journal::AllGone() const {
 }
 
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir) {
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadForeignFile(dir + "/journal", kMaxJournal));
+  HPC_ASSIGN_OR_RETURN(const std::string text,
+                       ReadForeignFile(RecordPath(dir, "journal"), kMaxJournal));
   Journal journal;
   size_t from = 0, to;
   while ((to = text.find('\n', from)) != std::string::npos) {

@@ -20,7 +20,8 @@ struct Journal {
   bool AllGone() const;
 };
 
-// NotFound: `dir` has no journal. A torn last line, and lines that are not ours, are ignored.
+// Of the attempt with that dir. NotFound: there is none. A torn last line, and lines that are not
+// ours, are ignored.
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir);
 
 }  // namespace hpc::worker

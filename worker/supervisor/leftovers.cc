@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -65,15 +66,22 @@ bool ReadStat(int64_t pid, ProcessStat* stat) {
   return true;
 }
 
+// Who a process really is; its folder in /proc is root's if it does not want to be looked at.
+std::optional<uid_t> RealUid(int64_t pid) {
+  const std::string text = ProcFile(pid, "status");
+  const size_t at = text.find("\nUid:");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
+}
+
 // Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the
-// environment that the worker gives every rank and that descendants inherit.
+// environment that the worker gives every rank and that descendants inherit unless they want not.
 class Traces {
  public:
-  // `owner`: of the attempt dir. Nobody else's processes are touched: the journal is no better
-  // than that account.
+  // `owner`: of the attempt dir. Nobody else's processes are touched.
   Traces(const std::string& dir, uid_t owner, const Journal& journal,
          const std::vector<RankStarted>& seen)
-      : variable_("HPC_METRICS_FILE=" + dir + "/"), owner_(owner) {
+      : value_("=" + dir + "/"), owner_(owner) {
     for (const RankStarted& started : seen) ranks_[started.pid] = started.at_ns;
     for (const SupervisorEvent& event : journal.events) {
       if (const auto* started = std::get_if<RankStarted>(&event)) {
@@ -90,7 +98,7 @@ class Traces {
     while (const dirent* entry = readdir(proc)) {
       const int64_t pid = atoll(entry->d_name);
       ProcessStat stat;
-      if (pid <= 1 || !Owns(entry->d_name) || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
+      if (pid <= 1 || !Owns(pid) || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
       if (!InSession(stat) && !Carries(pid)) continue;
       found.push_back(pid);
       kill(static_cast<pid_t>(pid), SIGKILL);
@@ -105,10 +113,7 @@ class Traces {
  private:
   bool Ours() const { return owner_ == geteuid(); }
   // Root's worker may kill anybody's, and a process that its own user started may have become root.
-  bool Owns(const std::string& pid) const {
-    struct stat info;
-    return Ours() || (stat(("/proc/" + pid).c_str(), &info) == 0 && info.st_uid == owner_);
-  }
+  bool Owns(int64_t pid) const { return Ours() || RealUid(pid) == owner_; }
   // A session's number cannot be given away while one of its processes lives, so an older process
   // under that number belongs to another's session.
   bool InSession(const ProcessStat& stat) const {
@@ -116,13 +121,12 @@ class Traces {
     const auto rank = ranks_.find(stat.session);
     return rank != ranks_.end() && stat.started_ns > rank->second - kClockSlackNs;
   }
+  // Any of the variables that name a file of the attempt: a run may have set some otherwise.
   bool Carries(int64_t pid) const {
-    const std::string environment = ProcFile(pid, "environ");
-    const size_t at = environment.find(variable_);
-    return at != std::string::npos && (at == 0 || environment[at - 1] == '\0');
+    return ProcFile(pid, "environ").find(value_) != std::string::npos;
   }
 
-  std::string variable_;
+  std::string value_;
   uid_t owner_;
   std::unordered_map<int64_t, int64_t> ranks_;  // pid to time of start
 };
@@ -142,12 +146,12 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
 
 absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
                            const std::vector<RankStarted>& seen) {
-  // Ours to judge, whatever the journal says.
+  // Ours to judge, whatever the supervisor said.
   if (const std::string held = RecordedHeldCgroup(dir); !held.empty()) return KillCgroup(dir, held);
   const std::vector<std::string> cgroups = CgroupsOf(attempt, dir);
   for (const std::string& cgroup : cgroups) HPC_RETURN_IF_ERROR(KillCgroup(dir, cgroup));
   if (!cgroups.empty()) return absl::OkStatus();
-  // Its ranks may have removed the journal, or put something else there.
+  // Ranks of our own account may have removed it, or put something else there.
   const Journal journal = ReadJournalFile(dir).value_or(Journal());
   if (journal.AllGone()) return absl::OkStatus();
   if (journal.header && journal.header->boot_id != BootId()) return absl::OkStatus();

@@ -27,6 +27,16 @@ std::optional<AccountIds> ParseAccountIds(const std::string& text);
 // in a process of one thread. False: errno says why; whoever goes on is neither nor.
 bool BecomeAccount(const AccountIds& ids);
 
+// No account has this number: a process that is really of it and only works as another takes no
+// signal from that other's processes, nor can be traced by them.
+inline constexpr uint32_t kSupervisorUid = 65533;
+
+// As BecomeAccount, but stays really kSupervisorUid: opens files, signals and starts processes with
+// the account's rights, and its ranks cannot end or stop it.
+bool BecomeSupervisorFor(const AccountIds& ids);
+// For a child of such a process, which becomes that account for good. Takes no memory.
+bool BecomeWhomWeWorkAs();
+
 // The calling process and its descendants gain no privileges from what they execute (setuid
 // programs, file capabilities), have none left but what being root gives, and leave no core files
 // unless they ask for them. False: errno says why.

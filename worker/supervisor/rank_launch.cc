@@ -73,12 +73,14 @@ void ResetOomScore() {
 [[noreturn]] void RunChild(const ChildPlan& child) {
   const LaunchPlan& plan = *child.plan;
   if (child.enter_leaf && !plan.leaf->Enter()) Fail(child, kIsolate);
+  if (!BecomeWhomWeWorkAs()) Fail(child, kIsolate);
   setsid();
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) {
     Fail(child, kIsolate);
   }
-  // What is ours is close-on-exec already; this is for what whoever started us left open.
-  syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
+  // Now, and not when exec succeeds: other ranks might get hold of the journal through us.
+  if (child.status_fd > 3) syscall(SYS_close_range, 3, child.status_fd - 1, 0);
+  syscall(SYS_close_range, child.status_fd + 1, ~0U, 0);
   setrlimit(RLIMIT_NOFILE, &plan.open_files);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);

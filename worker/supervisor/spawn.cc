@@ -17,21 +17,29 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
+#include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
 namespace {
 
-constexpr int kSocketFd = 3;
+// What the supervisor gets open, here under numbers above those that it has there.
+struct Inherited {
+  UniqueFd spec, socket, journal, listener;
+
+  bool ok() const { return spec.ok() && socket.ok() && journal.ok() && listener.ok(); }
+};
+
+UniqueFd High(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kListenerFd + 1)); }
 
 // posix_spawn's two settings objects, freed together.
 class SpawnSettings {
  public:
-  // `spec` is none of the numbers 0 to 3.
-  SpawnSettings(int socket, int spec) {
+  explicit SpawnSettings(const Inherited& inherited) {
     posix_spawn_file_actions_init(&actions);
-    // The socket first: its number may be one of those that the others are about to take.
-    posix_spawn_file_actions_adddup2(&actions, socket, kSocketFd);
-    posix_spawn_file_actions_adddup2(&actions, spec, 0);
+    posix_spawn_file_actions_adddup2(&actions, inherited.spec.get(), 0);
+    posix_spawn_file_actions_adddup2(&actions, inherited.socket.get(), kWorkerSocketFd);
+    posix_spawn_file_actions_adddup2(&actions, inherited.journal.get(), kJournalFd);
+    posix_spawn_file_actions_adddup2(&actions, inherited.listener.get(), kListenerFd);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes);
@@ -56,7 +64,7 @@ class SpawnSettings {
 
 // In memory, because secrets of the run are in it.
 absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
-  const UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
+  UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
   if (!fd.ok()) return ErrnoStatus(errno, "memfd_create for a supervisor");
   size_t written = 0;
   while (written < spec.size()) {
@@ -65,10 +73,7 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
     written += static_cast<size_t>(n);
   }
   if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind a spec");
-  // Above those that the supervisor's own descriptors get.
-  UniqueFd high(fcntl(fd.get(), F_DUPFD_CLOEXEC, kSocketFd + 1));
-  if (!high.ok()) return ErrnoStatus(errno, "duplicate a descriptor");
-  return high;
+  return fd;
 }
 
 std::vector<std::string> Arguments(const SpawnRequest& request) {
@@ -93,7 +98,10 @@ absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request) {
   const UniqueFd theirs(ends[1]);
   HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
 
-  const SpawnSettings settings(theirs.get(), spec.get());
+  const Inherited inherited{High(spec.get()), High(theirs.get()), High(request.journal),
+                            High(request.listener)};
+  if (!inherited.ok()) return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
+  const SpawnSettings settings(inherited);
   const std::vector<std::string> arguments = Arguments(request);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));

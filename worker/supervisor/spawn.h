@@ -17,6 +17,7 @@ struct SpawnRequest {
   std::string spec;                   // encoded
   std::optional<AccountIds> account;  // to become first; else it stays ours
   std::string cgroup;                 // to enter before that; "": none
+  int journal = -1, listener = -1;    // SupervisorFiles
 };
 
 struct SpawnedSupervisor {

@@ -23,12 +23,13 @@ struct RankSpec {
 // The supervisor's standard input: a file in memory, since secrets of the run are in it.
 //
 //   <attempt dir>/             0700, of the account that the ranks run as
-//     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
-//     journal                  one line per event: survives the supervisor
 //     supervisor.log           what the supervisor itself had to say; none when all went well
 //     rank-<rank>.out .err     what the ranks wrote; none where they wrote nothing
 //     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
 //     error-<rank>.json        TORCHELASTIC_ERROR_FILE
+//   beside it                  the worker's own, which gives them to the supervisor opened
+//     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
+//     journal                  one line per event: survives the supervisor
 struct SupervisorSpec {
   std::string name;     // "12.2", for logs, scope and cgroup names
   std::string dir;      // the attempt dir, absolute
@@ -45,6 +46,10 @@ struct SupervisorSpec {
   // supervisor's own, so wait a moment for it before saying how descendants are held.
   bool await_scope = false;
 };
+
+// Its descriptors besides that: the worker's socketpair, the journal, and the bound
+// supervisor.sock.
+inline constexpr int kWorkerSocketFd = 3, kJournalFd = 4, kListenerFd = 5;
 
 std::string Encode(const SupervisorSpec& spec);
 // nullopt if the bytes are not what Encode makes.

@@ -43,7 +43,7 @@ Supervisor::Supervisor(SupervisorSpec spec)
             [this](const SupervisorCommand& command) { OnCommand(command); }),
       ranks_(spec_.ranks.size()) {}
 
-bool Supervisor::Prepare(UniqueFd worker_socket) {
+bool Supervisor::Prepare(Inherited inherited) {
   if (!poller_.ok()) return SayErrno("epoll");
   if (!RaiseOpenFiles()) return SayErrno("limit of open files");
   signals_ = CatchSignals();
@@ -51,10 +51,10 @@ bool Supervisor::Prepare(UniqueFd worker_socket) {
   poller_.Add(signals_.get(), [this] { OnSignals(); });
   null_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null_.ok()) return SayErrno("open /dev/null");
-  if (!journal_.Create()) return SayErrno("make journal");
+  journal_.Adopt(std::move(inherited.journal));
   if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return SayErrno("pipe for a rank");
-  if (!feed_.Listen()) return SayErrno("listen on supervisor.sock");
-  if (worker_socket.ok()) feed_.Adopt(std::move(worker_socket));
+  if (!feed_.Listen(std::move(inherited.listener))) return SayErrno("listen on supervisor.sock");
+  feed_.Adopt(std::move(inherited.worker_socket));
   reset_oom_score_ =
       ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;

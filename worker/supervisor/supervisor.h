@@ -37,9 +37,14 @@ class Supervisor {
  public:
   explicit Supervisor(SupervisorSpec spec);
 
-  // False: said in the log what failed. `worker_socket` stays open until then, so that whoever sees
-  // it close finds the reason.
-  bool Prepare(UniqueFd worker_socket);
+  // What the worker has opened for it.
+  struct Inherited {
+    UniqueFd worker_socket, journal, listener;
+  };
+
+  // False: said in the log what failed. The worker's socket stays open until then, so that whoever
+  // sees it close finds the reason.
+  bool Prepare(Inherited inherited);
   // Until everything is gone and told.
   void Run();
 

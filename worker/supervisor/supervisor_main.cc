@@ -1,5 +1,5 @@
 // hpc-supervisor [--as UID:GID:GROUPS] [--cgroup FOLDER] ATTEMPT_DIR < SPEC
-//   runs the ranks of one attempt.
+//   runs the ranks of one attempt; see spec.h for its descriptors.
 // hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
 //   becomes PROGRAM, as that account and without privileges, for what the worker wants to know of a
 //   run's interpreter. ARGV begins with its name for itself.
@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/privileges.h"
@@ -26,8 +26,9 @@
 namespace {
 
 using hpc::worker::AccountIds;
-
-constexpr int kWorkerSocket = 3;
+using hpc::worker::kJournalFd;
+using hpc::worker::kListenerFd;
+using hpc::worker::kWorkerSocketFd;
 
 struct CommandLine {
   std::optional<AccountIds> account;
@@ -60,13 +61,9 @@ std::optional<CommandLine> Parse(int argc, char** argv) {
   return line;
 }
 
-// The worker's socketpair, or none when a person starts us to see what happens.
-hpc::UniqueFd TakeWorkerSocket() {
-  struct stat info;
-  if (fstat(kWorkerSocket, &info) != 0 || !S_ISSOCK(info.st_mode)) return hpc::UniqueFd();
-  fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
-  fcntl(kWorkerSocket, F_SETFL, O_NONBLOCK);
-  return hpc::UniqueFd(kWorkerSocket);
+// One that the worker has opened for us.
+hpc::UniqueFd Inherit(int fd) {
+  return hpc::UniqueFd(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1);
 }
 
 bool Fail(const std::string& what) {
@@ -80,7 +77,12 @@ bool Demote(const CommandLine& line) {
     const auto cgroup = hpc::worker::CgroupLeaf::Open(line.cgroup);
     if (!cgroup || !cgroup->Enter()) return Fail("enter " + line.cgroup);
   }
-  if (line.account && !hpc::worker::BecomeAccount(*line.account)) return Fail("become the account");
+  if (line.account) {
+    // What is executed must not find the way back.
+    const bool became = line.run != nullptr ? hpc::worker::BecomeAccount(*line.account)
+                                            : hpc::worker::BecomeSupervisorFor(*line.account);
+    if (!became) return Fail("become the account");
+  }
   if (!hpc::worker::GiveUpPrivileges()) return Fail("give up privileges");
   return true;
 }
@@ -113,7 +115,13 @@ int Supervise(const std::string& dir) {
     return 1;
   }
   hpc::worker::Supervisor supervisor(std::move(*spec));
-  if (!supervisor.Prepare(TakeWorkerSocket())) return 1;
+  hpc::worker::Supervisor::Inherited inherited{.worker_socket = Inherit(kWorkerSocketFd),
+                                               .journal = Inherit(kJournalFd),
+                                               .listener = Inherit(kListenerFd)};
+  if (!inherited.worker_socket.ok() || !inherited.journal.ok() || !inherited.listener.ok()) {
+    return hpc::worker::SayErrno("take over what the worker opened"), 1;
+  }
+  if (!supervisor.Prepare(std::move(inherited))) return 1;
   supervisor.Run();
 #ifdef HPC_LOG_AT_ONCE
   // A sanitizer looks at its own process as a tracer does.
@@ -133,7 +141,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   umask(077);
-  syscall(SYS_close_range, kWorkerSocket + 1, ~0U, 0);
+  syscall(SYS_close_range, kListenerFd + 1, ~0U, 0);
   if (!Demote(*line)) return 1;
   return line->run != nullptr ? Run(line->run) : Supervise(line->dir);
 }
