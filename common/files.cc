@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,22 @@ std::vector<std::string> EntriesOf(int folder) {
   return names;
 }
 
+// `name` in `parent`, also if whoever made it has closed it to everybody. Not ok: errno says why.
+UniqueFd OpenToEmpty(int parent, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  struct stat info;
+  UniqueFd folder(openat(parent, name.c_str(), kFlags));
+  if (!folder.ok() && errno == EACCES &&
+      fchmodat(parent, name.c_str(), 0700, AT_SYMLINK_NOFOLLOW) == 0) {
+    folder.Reset(openat(parent, name.c_str(), kFlags));
+  }
+  // Where that is refused, emptying it tells.
+  if (folder.ok() && fstat(folder.get(), &info) == 0 && (info.st_mode & 0700) != 0700) {
+    (void)fchmod(folder.get(), 0700);
+  }
+  return folder;
+}
+
 // 0 or errno. Folders below `folder` are moved into `top`, under names that are free there.
 int RemoveAllBut(int folder, int top, int64_t* next_name) {
   for (const std::string& name : EntriesOf(folder)) {
@@ -61,7 +78,11 @@ int RemoveAllBut(int folder, int top, int64_t* next_name) {
     if (errno != EISDIR) return errno;
     if (unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0) continue;
     if (errno != ENOTEMPTY && errno != EEXIST) return errno;
+    bool opened = false;
     while (renameat(folder, name.c_str(), top, absl::StrCat((*next_name)++).c_str()) != 0) {
+      // Its entry ".." changes too.
+      if (errno == EACCES && !std::exchange(opened, true) && OpenToEmpty(folder, name).ok())
+        continue;
       if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) return errno;
     }
   }
@@ -75,8 +96,7 @@ int EmptyFolder(int top) {
     for (const std::string& name : names) {
       if (unlinkat(top, name.c_str(), 0) == 0 || errno == ENOENT) continue;
       if (errno != EISDIR) return errno;
-      const UniqueFd folder(
-          openat(top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      const UniqueFd folder = OpenToEmpty(top, name);
       if (!folder.ok()) return errno;
       if (const int error = RemoveAllBut(folder.get(), top, &next_name); error != 0) return error;
       if (unlinkat(top, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return errno;
@@ -170,7 +190,7 @@ absl::Status MakeDirs(const std::string& path, int mode) {
 }
 
 absl::Status RemoveTree(const std::string& path) {
-  const UniqueFd top(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd top = OpenToEmpty(AT_FDCWD, path);
   int error = errno;
   if (top.ok()) {
     error = EmptyFolder(top.get());

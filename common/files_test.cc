@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,31 @@ TEST_F(FilesTest, RemovesATreeThatIsDeeperThanAnyPath) {
   }
   EXPECT_OK(RemoveTree(Path("tree")));
   EXPECT_NE(access(Path("tree").c_str(), F_OK), 0);
+}
+
+TEST_F(FilesTest, RemovesFoldersThatTheirOwnerHasClosed) {
+  for (const int mode : {0, 0500, 0300}) {
+    ASSERT_OK(MakeDirs(Path("tree/closed/below")));
+    ASSERT_OK(WriteFileAtomically(Path("tree/closed/below/f"), ""));
+    ASSERT_OK(WriteFileAtomically(Path("tree/closed/f"), ""));
+    if (geteuid() == 0) {
+      // Root's rights pass over permissions: as whom they hold for.
+      for (const char* name :
+           {"tree/closed/below/f", "tree/closed/below", "tree/closed/f", "tree/closed", "tree"}) {
+        ASSERT_EQ(lchown(Path(name).c_str(), 65534, 65534), 0);
+      }
+    }
+    for (const char* name : {"tree/closed/below", "tree/closed", "tree"}) {
+      ASSERT_EQ(chmod(Path(name).c_str(), static_cast<mode_t>(mode)), 0);
+    }
+    ASSERT_EQ(chmod(root_.c_str(), 0777), 0);
+    const bool root = geteuid() == 0;
+    if (root) setfsuid(65534);
+    const absl::Status removed = RemoveTree(Path("tree"));
+    if (root) setfsuid(0);
+    EXPECT_OK(removed) << mode;
+    EXPECT_NE(access(Path("tree").c_str(), F_OK), 0);
+  }
 }
 
 TEST_F(FilesTest, RemovesWhatIsNoTreeToo) {

@@ -136,6 +136,21 @@ TEST_F(AccountFilesTest, NoLinkLeadsTheRemovalElsewhere) {
   EXPECT_OK(ReadFile(elsewhere.File("precious")));
 }
 
+TEST_F(AccountFilesTest, WhatTheAccountHasClosedIsRemovedToo) {
+  const std::string ranks = dir_.File("attempts/12.2/ranks");
+  for (const char* name : {"/a", "/a/b", "/a/b/c"}) {
+    ASSERT_OK(MakeDirs(ranks + name, 0700));
+    ASSERT_EQ(chown((ranks + name).c_str(), kNobody.uid, kNobody.gid), 0);
+  }
+  for (const char* name : {"/a/b/c", "/a/b", "/a", ""}) {
+    ASSERT_EQ(chmod((ranks + name).c_str(), 0), 0);
+  }
+  ASSERT_EQ(chmod(dir_.File("runs/12").c_str(), 0), 0);
+  EXPECT_OK(RemoveAttemptFiles(dir_.path(), {12, 2}));
+  EXPECT_THAT(ListAttempts(dir_.path()), IsEmpty());
+  EXPECT_NE(access(dir_.File("runs/12").c_str(), F_OK), 0);
+}
+
 TEST_F(AccountFilesTest, NoLinkInTheRunsFolderGivesAnythingAway) {
   const testing::TempDir elsewhere;
   const std::string checkpoints = dir_.File("runs/12/checkpoints");
