@@ -1,6 +1,7 @@
 #include "common/toml_config.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <string>
 #include <vector>
@@ -128,10 +129,18 @@ class TomlConfig : public CLI::Config {
   const CLI::App* app_;
 };
 
+// One that is missing is named by whoever opens it. From anything else that is no file the reader
+// might wait for ever.
+std::string NotAPipe(const std::string& path) {
+  struct stat info;
+  const bool fine = stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+  return fine ? "" : path + " is not a regular file";
+}
+
 }  // namespace
 
 void AddTomlConfig(CLI::App* app) {
-  app->set_config("--config", "", "Read options from this TOML file");
+  app->set_config("--config", "", "Read options from this TOML file")->check(NotAPipe);
   app->config_formatter(std::make_shared<TomlConfig>(app));
   app->allow_config_extras(CLI::config_extras_mode::error);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -87,6 +88,19 @@ TEST_F(TomlConfigTest, NamesAKeyThatIsNoOption) {
 TEST_F(TomlConfigTest, NamesTheLineThatIsNotToml) {
   EXPECT_THAT(Parse("name = \"pc1\"\nport = = 1\n"),
               HasSubstr(dir_ + "/config.toml, line 2: this is not TOML: "));
+}
+
+TEST_F(TomlConfigTest, DoesNotWaitForAPipe) {
+  const std::string pipe = dir_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, dir_}) {
+    try {
+      app_.parse(std::vector<std::string>{path, "--config"});
+      FAIL() << path << " was accepted";
+    } catch (const CLI::Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path + " is not a regular file"));
+    }
+  }
 }
 
 TEST_F(TomlConfigTest, NamesAFileThatIsMissing) {
