@@ -16,6 +16,9 @@ namespace {
 // MAX_ARG_STRLEN of the kernel.
 constexpr size_t kLongestString = 128 * 1024;
 
+constexpr absl::string_view kOtherPath =
+    "set another PATH (--env PATH=..., or for all runs in that node's /etc/default/hpc-worker)";
+
 // `file` in `folder`, without "." and empty parts; ".." stays, since links may be on the way.
 std::string Below(absl::string_view folder, absl::string_view file) {
   std::string path;
@@ -91,17 +94,31 @@ std::string QuotesRemedy(absl::string_view command) {
              : "";
 }
 
-// `hidden`: a folder of PATH that is closed to the account, or "". `here`: what the working
-// directory has of that name.
+// What a command that was not found in PATH is compared with.
+struct Missed {
+  std::string hidden;   // a folder of PATH that is closed to the account, or ""
+  std::string python3;  // where it is, or ""
+  bool here = false;    // the working directory has a file of that name
+};
+
+// The likeliest cause alone.
 std::string NotInPathRemedy(const std::string& account, const std::string& command,
-                            const std::string& hidden, FileKind here) {
-  if (here == FileKind::kExecutable || here == FileKind::kNotExecutable) {
-    return absl::StrCat("it is in the working directory: ",
-                        absl::EndsWith(command, ".py") ? "python " + command + " or " : "", "./",
-                        command);
+                            const Missed& missed) {
+  if (missed.here && absl::EndsWith(command, ".py")) {
+    return absl::StrCat(
+        "it is in the working directory: ", missed.python3.empty() ? "python " : "python3 ",
+        command, " or ./", command);
   }
-  if (!hidden.empty()) return absl::StrCat(hidden, " may not be entered", ByAccount(account));
-  return QuotesRemedy(command);
+  if (missed.here) return "it is in the working directory: ./" + command;
+  if (const std::string quotes = QuotesRemedy(command); !quotes.empty()) return quotes;
+  if (command == "python" && !missed.python3.empty()) {
+    return absl::StrCat("'python3' is there (", missed.python3, "): name that one, or ",
+                        kOtherPath);
+  }
+  if (missed.hidden.empty())
+    return absl::StrCat("install it, name its whole path, or ", kOtherPath);
+  return absl::StrCat(missed.hidden, " may not be entered", ByAccount(account), ": open it, or ",
+                      kOtherPath);
 }
 
 }  // namespace
@@ -131,20 +148,26 @@ absl::StatusOr<std::string> ResolveCommand(const std::string& node, const std::s
     return NotExecutable(node, account, file, facts.kind);
   }
   std::optional<absl::Status> nearly;
-  std::string hidden;
+  Missed missed;
   for (const std::string& entry : std::vector<std::string>(absl::StrSplit(path, ':'))) {
     const std::string folder = entry.empty() ? workdir : entry;
     const std::string file = Below(folder, command);
     const FileFacts facts = look(file);
     if (facts.kind == FileKind::kExecutable) return checked(file, facts);
-    if (facts.kind == FileKind::kHidden && hidden.empty()) hidden = folder;
+    if (facts.kind == FileKind::kHidden && missed.hidden.empty()) missed.hidden = folder;
+    const std::string python3 = Below(folder, "python3");
+    if (missed.python3.empty() && look(python3).kind == FileKind::kExecutable) {
+      missed.python3 = python3;
+    }
     if (facts.kind == FileKind::kNotExecutable && !nearly) {
       nearly = NotExecutable(node, account, file, facts.kind);
     }
   }
   if (nearly) return *nearly;
-  return NotFound(node, command, "was not found in PATH",
-                  NotInPathRemedy(account, command, hidden, look(Below(workdir, command)).kind));
+  const FileKind here = look(Below(workdir, command)).kind;
+  missed.here = here == FileKind::kExecutable || here == FileKind::kNotExecutable;
+  return NotFound(node, command, absl::StrCat("was not found in PATH (", path, ")"),
+                  NotInPathRemedy(account, command, missed));
 }
 
 absl::Status CheckExecSize(const std::string& node, const std::vector<std::string>& argv,

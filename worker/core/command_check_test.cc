@@ -41,6 +41,11 @@ FileFacts Look(const std::string& path) {
       {"/work/data", {FileKind::kDirectory, {}}},
       {"/usr/bin/data", {FileKind::kDirectory, {}}},
       {"/root/bin/python3", {FileKind::kHidden, {}}},
+      // Whatever is asked for in a closed folder, nobody knows whether it is there.
+      {"/root/bin/python", {FileKind::kHidden, {}}},
+      {"/root/bin/python3 x.py", {FileKind::kHidden, {}}},
+      {"/root/bin/hidden.py", {FileKind::kHidden, {}}},
+      {"/work/hidden.py", {FileKind::kNotExecutable, {}}},
   };
   const auto it = kFiles.find(path);
   return it == kFiles.end() ? FileFacts{} : it->second;
@@ -70,7 +75,10 @@ TEST(CommandCheckTest, AnEmptyEntryOfPathIsTheWorkingDirectory) {
 
 TEST(CommandCheckTest, NamesTheNodeTheCommandAndWhereItLooked) {
   EXPECT_THAT(Resolve("pyhton", "/bin:/usr/bin"),
-              StatusIs(absl::StatusCode::kNotFound, "pc2: command 'pyhton' was not found in PATH"));
+              StatusIs(absl::StatusCode::kNotFound,
+                       "pc2: command 'pyhton' was not found in PATH (/bin:/usr/bin): install it, "
+                       "name its whole path, or set another PATH (--env PATH=..., or for all runs "
+                       "in that node's /etc/default/hpc-worker)"));
   EXPECT_THAT(Resolve("./missing", ""),
               StatusIs(absl::StatusCode::kNotFound, "pc2: command '/work/missing' does not exist"));
   EXPECT_THAT(Resolve("", "/bin"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("empty")));
@@ -131,17 +139,37 @@ TEST(CommandCheckTest, SaysWhyTheKernelWouldNotExecuteAText) {
 TEST(CommandCheckTest, SaysHowAScriptOfTheWorkingDirectoryIsNamed) {
   EXPECT_THAT(Resolve("train.py", "/bin"),
               StatusIs(absl::StatusCode::kNotFound,
-                       "pc2: command 'train.py' was not found in PATH: it is in the working "
+                       "pc2: command 'train.py' was not found in PATH (/bin): it is in the working "
                        "directory: python train.py or ./train.py"));
   EXPECT_THAT(Resolve("train.sh", "/bin"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory: ./train.sh")));
 }
 
-TEST(CommandCheckTest, AWholeCommandLineInQuotesIsNoCommand) {
-  EXPECT_THAT(Resolve("python3 train.py", "/usr/bin"),
+TEST(CommandCheckTest, SaysThatPython3IsThere) {
+  EXPECT_THAT(Resolve("python", "/bin:/usr/bin"),
               StatusIs(absl::StatusCode::kNotFound,
-                       HasSubstr("was not found in PATH: leave out the quotes around it (hpcctl "
-                                 "run -- python3 train.py)")));
+                       HasSubstr("was not found in PATH (/bin:/usr/bin): 'python3' is there "
+                                 "(/usr/bin/python3): name that one, or set another PATH")));
+  EXPECT_THAT(Resolve("train.py", "/usr/bin"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(": python3 train.py or ./train.py")));
+}
+
+TEST(CommandCheckTest, AClosedFolderInPathHidesNoBetterReason) {
+  const char* const path = "/root/bin:/usr/bin";
+  EXPECT_THAT(Resolve("hidden.py", path),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("it is in the working directory")));
+  EXPECT_THAT(Resolve("python", path),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("'python3' is there")));
+  EXPECT_THAT(Resolve("python3 x.py", path),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("leave out the quotes")));
+}
+
+TEST(CommandCheckTest, AWholeCommandLineInQuotesIsNoCommand) {
+  EXPECT_THAT(
+      Resolve("python3 train.py", "/usr/bin"),
+      StatusIs(absl::StatusCode::kNotFound,
+               HasSubstr("was not found in PATH (/usr/bin): leave out the quotes around it (hpcctl "
+                         "run -- python3 train.py)")));
   EXPECT_THAT(Resolve("./train.sh --lr 1", ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("leave out the quotes")));
 }
