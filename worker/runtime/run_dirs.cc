@@ -1,5 +1,6 @@
 #include "worker/runtime/run_dirs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -76,6 +77,18 @@ bool Remove(const std::string& folder, int32_t days) {
   return removed.ok();
 }
 
+// They may be all that came of a run, and they take room.
+void TellWhatStays(const std::string& state_dir, const RunDirAges& ages, int32_t keep_days) {
+  if (ages.days.empty()) return;
+  int32_t oldest = 0;
+  for (const auto& [run, days] : ages.days) oldest = std::max(oldest, days);
+  LogInfo("folders that runs have left here stay",
+          {{"in", state_dir + "/runs"},
+           {"folders", ages.days.size()},
+           {"oldest_days", oldest},
+           {"keep_days", keep_days > 0 ? absl::StrCat(keep_days) : "for ever"}});
+}
+
 }  // namespace
 
 RunDirAges Age(const RunDirAges& before, const std::set<RunId>& folders,
@@ -98,6 +111,7 @@ void RemoveOldRunDirs(const std::string& state_dir, absl::CivilDay today, int32_
     const bool gone = old && Remove(RunDir(state_dir, it->first), it->second);
     it = gone ? ages.days.erase(it) : std::next(it);
   }
+  if (ages.today != before.today) TellWhatStays(state_dir, ages, keep_days);
   if (ages.today == before.today && ages.days == before.days) return;
   if (const absl::Status saved = WriteAges(state_dir, ages); !saved.ok()) {
     LogWarning("the ages of the runs' folders could not be written down: they stay longer",

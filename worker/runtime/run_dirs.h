@@ -30,8 +30,8 @@ struct RunDirAges {
 RunDirAges Age(const RunDirAges& before, const std::set<RunId>& folders,
                const std::set<RunId>& in_use, const std::string& today);
 
-// Removes the folders that are older than `keep_days` (0: none), each with a line in the log. What
-// belongs to an attempt that is here is in use.
+// Removes the folders that are older than `keep_days` (0: none), each with a line in the log, and
+// once a day says how many stay. What belongs to an attempt that is here is in use.
 void RemoveOldRunDirs(const std::string& state_dir, absl::CivilDay today, int32_t keep_days);
 
 }  // namespace hpc::worker

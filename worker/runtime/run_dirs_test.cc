@@ -12,6 +12,7 @@ namespace hpc::worker {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
@@ -43,6 +44,18 @@ TEST_F(RunDirsTest, AFolderStaysForDaysAfterItsLastAttempt) {
   SweepOn(kFirst + 4);
   EXPECT_FALSE(Kept());
   EXPECT_NE(access(dir_.File("runs/12").c_str(), F_OK), 0);
+}
+
+TEST_F(RunDirsTest, WhatStaysIsSaidOnceADay) {
+  End();
+  const auto said = [&](absl::CivilDay day) {
+    ::testing::internal::CaptureStderr();
+    SweepOn(day);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said(kFirst), HasSubstr("folders=1 oldest_days=0 keep_days=3"));
+  EXPECT_EQ(said(kFirst), "");
+  EXPECT_THAT(said(kFirst + 1), HasSubstr("folders=1 oldest_days=1 keep_days=3"));
 }
 
 TEST_F(RunDirsTest, AnAttemptThatIsHereKeepsIt) {
