@@ -80,6 +80,8 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   }
   turn.Save(node->record);
   state_->capacity_changed = true;
+  // It was meant for the connection before, and this greeting tells how things stand.
+  turn.Untell(node->name());
   // In this order: an owner's wish explains why attempts ended there, and attempts that wait for
   // the node to wake must not be taken for ones that it has lost.
   owners_->Greet(turn, node, hello);

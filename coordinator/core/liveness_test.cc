@@ -60,6 +60,17 @@ TEST(HelloTest, NewNodeJoinsAndIsToldTheTimes) {
   EXPECT_EQ(c.cluster().NodeNames(), std::vector<std::string>{"pc1"});
 }
 
+TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  Effects round;
+  ASSERT_OK(c.cluster().OwnerChanged(c.now(), "pc1", 1, true, {}, &round));
+  NodeHello hello = HelloOf("pc1");  // lent again meanwhile
+  hello.owner_changed = true;
+  ASSERT_OK(c.cluster().Hello(c.now(), hello, &round).status());
+  EXPECT_THAT(round.messages, IsEmpty());
+}
+
 TEST(HelloTest, SecondWorkerOfOneNameIsRefusedWhileTheFirstLives) {
   ClusterTester c;
   c.Join({"pc1"});

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/ids.h"
@@ -54,6 +55,10 @@ class Turn {
   }
   void Tell(const std::string& node, NodeCommand command) {
     effects_->messages.push_back({node, std::move(command)});
+  }
+  // Takes back what this round had to tell the node.
+  void Untell(const std::string& node) {
+    std::erase_if(effects_->messages, [&](const NodeMessage& m) { return m.node == node; });
   }
   void Wake(WakeNode wake) { effects_->wakes.push_back(std::move(wake)); }
 
