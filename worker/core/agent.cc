@@ -312,6 +312,8 @@ void Agent::TickYield(Now now, Effects* effects) {
     case Yield::Due::kTimeUp:
       effects->push_back(SaveOwner{yield_.state()});
       effects->push_back(Note{false, "the owner's time is up: the PC is lent again"});
+      // Of a wish that was not answered the coordinator may not know the limit.
+      if (yield_.state().unsent) SayOwner(now, absl::ZeroDuration(), effects);
       break;
     case Yield::Due::kOverdue:
       effects->push_back(Note{true, "the PC is not free yet: what runs there has not ended"});

@@ -337,6 +337,16 @@ TEST_F(AgentTest, WhatTheCoordinatorSaidBeforeItHeardOfTheOwnersWishDoesNotUndoI
   EXPECT_FALSE(agent_.yield().reclaimed()) << "said after it had heard of it";
 }
 
+TEST_F(AgentTest, TheEndOfAWishThatWasNotAnsweredIsSaid) {
+  Connect();
+  Reclaim(absl::Seconds(5));
+  const Effects over = Wait(absl::Seconds(5));
+  ASSERT_THAT(Said<OwnerChanged>(over), SizeIs(1));
+  EXPECT_FALSE(Said<OwnerChanged>(over)[0].reclaimed);
+  Hear(SetOwner{true, std::nullopt, ""});  // the answer to what was said first
+  EXPECT_FALSE(agent_.yield().reclaimed());
+}
+
 TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Connect();
   Run();
