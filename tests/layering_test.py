@@ -34,6 +34,9 @@ RULES = [
     ("common", r"^(worker|coordinator|client|member)/|grpc|protobuf", "common/ is below everything"),
     ("coordinator/store", r"grpc|google/protobuf|hpc/v1/", "the store keeps plain records"),
     ("coordinator/runtime", r"grpc|google/protobuf|hpc/v1/", "gRPC stays in rpc/"),
+    ("tests/sim", r"grpc|google/protobuf|hpc/v1/|^coordinator/(store|runtime|rpc)/", "it has no I/O"),
+    ("tests/sim", r"^worker/(runtime|store|supervisor|os)/", "it stands in for the shells"),
+    ("tests/sim", r"^(random|chrono)$|absl/(random|time/clock)", "a seed decides everything"),
     ("worker/supervisor/main", r"absl/|grpc|google/protobuf", "the supervisor is small and static"),
 ]
 

@@ -84,7 +84,9 @@ co::RunRequest Clients::Draw() {
   r.name = kKinds[static_cast<size_t>(kind)];
   // Not more than there are, or it might rightly wait for ever.
   r.min_nodes = 1 + random.Below(std::min(4, context_->options.nodes));
-  r.max_nodes = r.min_nodes + (random.Chance(0.4) ? random.Below(3) : 0);
+  r.max_nodes = r.min_nodes + (random.Chance(0.5) ? random.Below(4) : 0);
+  r.grow = static_cast<co::GrowMode>(1 + random.Below(3));
+  if (random.Chance(0.3)) r.retry_exits = {75};
   if (context_->options.gpus > 0 && random.Chance(0.6)) {
     r.gpus_per_node = random.Below(context_->options.gpus + 1);
   }

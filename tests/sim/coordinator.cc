@@ -193,6 +193,10 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
       return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref), m->lost_reason, &effects_);
     });
   }
+  if (const auto* m = std::get_if<wo::MetricData>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    cluster_.CheckpointSaved(now, m->ref, &effects_);
+  }
   return absl::OkStatus();
 }
 

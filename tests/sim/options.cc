@@ -81,6 +81,7 @@ Options DrawOptions(uint64_t seed) {
   c.wake_timeout = absl::Seconds(40);
   c.wake_retry = absl::Minutes(1);
   c.sleep_timeout = absl::Seconds(20);
+  c.grow_steady = absl::Seconds(5 + random.Below(20));
   return o;
 }
 

@@ -34,7 +34,9 @@ Program Supervisor::Draw() {
     p.ignores_term = true;
   }
   if (absl::StartsWith(kind, "polite")) p.code_after_term = 0;  // as Lightning's do
-  if (absl::StartsWith(kind, "flaky") && random.Chance(0.2)) p.exit_code = 1 + random.Below(100);
+  if (absl::StartsWith(kind, "flaky") && random.Chance(0.2)) {
+    p.exit_code = random.Chance(0.3) ? 75 : 1 + random.Below(70);
+  }
   p.cannot_start = random.Chance(0.005);
   p.sticks = random.Chance(0.005);
   if (context_->healing) p = {random.Between({}, absl::Seconds(5)), 0, false, 143, false, false};

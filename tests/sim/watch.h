@@ -3,6 +3,7 @@
 #ifndef HPC_TESTS_SIM_WATCH_H_
 #define HPC_TESTS_SIM_WATCH_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,17 +25,18 @@ class Watch {
   void Look(const Coordinator* coordinator);
 
  private:
-  // Since when something has held without a break, for the same `of`.
+  // Since when something has held at every look, for the same `of`.
   class Since {
    public:
     absl::Duration Holds(MonoTime now, bool holds, uint64_t of) {
-      if (!holds || of != of_) at_ = now;
+      if (!holds || of != of_ || now > looked_ + absl::Seconds(1)) at_ = now;
       of_ = of;
+      looked_ = now;
       return now - at_;
     }
 
    private:
-    MonoTime at_{};
+    MonoTime at_{}, looked_{};
     uint64_t of_ = 0;
   };
   struct Seen {

@@ -174,7 +174,13 @@ void Worker::Carry(const wo::Say& effect) {
 }
 
 void Worker::Carry(const wo::SayHeartbeat&) {
-  if (stream_ != nullptr) stream_->Send(Up(Heartbeat{}));
+  if (stream_ == nullptr) return;
+  stream_->Send(Up(Heartbeat{}));
+  // Ranks log that a checkpoint is whole.
+  for (const auto& [ref, attempt] : agent_.attempts()) {
+    if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;
+    stream_->Send(Up(wo::WorkerMessage(wo::MetricData{ref, 0, 0, {}, {}, false})));
+  }
 }
 
 // ------------------------------------------------------------------------- the owner, the power
