@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/coordinator_paths.h"
 #include "common/log.h"
+#include "common/private_memory.h"
 #include "coordinator/daemon.h"
 #include "coordinator/options.h"
 #include "coordinator/restore_command.h"
@@ -31,6 +32,7 @@ int Restore(const hpc::coordinator::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hpc::KeepMemoryPrivate();
   const hpc::coordinator::ParsedOptions parsed =
       hpc::coordinator::ParseOptions(argc, argv, hpc::DefaultCoordinatorPaths(geteuid(), getenv));
   if (parsed.answer) {

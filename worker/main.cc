@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/pki/join_token.h"
+#include "common/private_memory.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
 #include "worker/join_command.h"
@@ -16,6 +17,7 @@
 
 int main(int argc, char** argv) {
   using hpc::worker::CommandLine;
+  hpc::KeepMemoryPrivate();
   const auto command =
       hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {

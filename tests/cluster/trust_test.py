@@ -3,6 +3,8 @@
 import base64
 import os
 import pathlib
+import resource
+import signal
 import socket
 import subprocess
 import time
@@ -298,6 +300,21 @@ class SecretTest(TrustTest):
             self.assertEqual(key_file.stat().st_mode & 0o777, 0o600, key_file)
             secret = key_file.read_text().splitlines()[1].encode()
             self.assertEqual(self.places_of(secret), [key_file])
+
+    def test_a_daemon_that_crashes_leaves_no_core_file(self):
+        other = subprocess.Popen(["sleep", "60"], cwd=self.cluster.dir)
+        self.assertTrue(self.dumps_core(other.pid), "or this test could not fail")
+        other.wait()
+        worker = self.cluster.workers["pc1"]
+        for daemon, start in ((worker, lambda: self.cluster.start_worker("pc1")),
+                              (self.cluster.coordinator, self.cluster.restart_coordinator)):
+            self.assertFalse(self.dumps_core(daemon.pid), daemon.output())
+            start()
+
+    def dumps_core(self, pid):
+        resource.prlimit(pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+        os.kill(pid, signal.SIGSEGV)
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT).si_code == os.CLD_DUMPED
 
     def places_of(self, secret):
         self.assertGreaterEqual(len(secret), 16)
