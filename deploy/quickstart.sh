@@ -54,8 +54,13 @@ stop_cluster() {
 }
 
 if [ "${1:-}" = --stop ]; then
-  stop_cluster
-  echo "stopped"
+  if running; then
+    stop_cluster
+    echo "stopped; what was recorded is in $dir"
+  else
+    stop_cluster
+    echo "nothing to stop: no cluster of quickstart.sh runs"
+  fi
   exit 0
 fi
 if running; then
