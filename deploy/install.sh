@@ -3,18 +3,21 @@
 #   sudo deploy/install.sh coordinator    on the master: makes the cluster and starts its coordinator
 #   sudo deploy/install.sh worker         on a PC: its worker starts with 'hpc-worker join TOKEN'
 #   sudo deploy/install.sh client         hpcctl alone
+#   sudo deploy/install.sh remove         takes all of these away again, and says what is left
 # Several roles may be named. Run again, it upgrades: ranks go on while their worker is restarted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '2,6s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
 roles=" $* "
 [ $# -gt 0 ] || { usage >&2; exit 2; }
 for role in "$@"; do
   case "$role" in
     coordinator | worker | client) ;;
+    remove)
+      [ $# = 1 ] || { echo "install.sh: 'remove' takes everything away: name nothing else" >&2; exit 2; } ;;
     -h | --help) usage; exit 0 ;;
-    *) echo "install.sh: unknown role '$role' (coordinator, worker, client)" >&2; exit 2 ;;
+    *) echo "install.sh: unknown role '$role' (coordinator, worker, client, remove)" >&2; exit 2 ;;
   esac
 done
 if [ "$(id -u)" != 0 ]; then
@@ -22,6 +25,29 @@ if [ "$(id -u)" != 0 ]; then
   exit 1
 fi
 has() { [[ $roles == *" $1 "* ]]; }
+
+# What somebody may still want is left, with the command that deletes it.
+remove() {
+  local was_worker=false
+  [ ! -e /usr/local/bin/hpc-worker ] || was_worker=true
+  if [ -d /run/systemd/system ]; then
+    systemctl disable --now hpc-worker hpc-coordinator 2>/dev/null || true
+    systemctl stop hpc.slice 2>/dev/null || true  # ranks, which outlive their worker
+  fi
+  rm -f /etc/systemd/system/hpc-{coordinator,worker}.service
+  rm -f /usr/local/bin/{hpcctl,hpc-coordinator,hpc-worker,hpc-supervisor}
+  rm -rf /usr/local/share/hpcctl
+  if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+  echo "removed. What is left, and deletes it:"
+  local path
+  for path in /var/lib/hpc /var/lib/hpc-worker /etc/default/hpc-coordinator /etc/default/hpc-worker; do
+    if [ -e "$path" ]; then echo "  rm -rf $path"; fi
+  done
+  if id -u hpc >/dev/null 2>&1; then echo "  userdel --remove hpc"; fi
+  if getent group hpc >/dev/null; then echo "  groupdel hpc"; fi
+  if $was_worker; then echo "and on the master: hpcctl cert revoke NAME-OF-THIS-PC"; fi
+}
+if has remove; then remove; exit 0; fi
 
 deploy/install-deps.sh build
 programs=(hpcctl)

@@ -106,6 +106,18 @@ class SystemdTest(unittest.TestCase):
         self.wait_state(run, "cancelled")
         eventually(lambda: self.node()["state"] == "idle", "pc1 is ready again", 15)
 
+    def test_what_was_installed_can_be_removed(self):  # the last, by its name
+        pid = self.pid(self.submit("sleep 1000"))
+        self.pc.put(ROOT / "deploy/install.sh", "/root/deploy/install.sh")
+        said = self.pc.run("bash /root/deploy/install.sh remove").stdout
+        for left in ("rm -rf /var/lib/hpc\n", "rm -rf /var/lib/hpc-worker\n", "userdel --remove hpc",
+                     "hpcctl cert revoke"):
+            self.assertIn(left, said)
+        for unit in ("hpc-coordinator", "hpc-worker"):
+            self.assertNotEqual(self.active(unit), "active")
+        for gone in (f"kill -0 {pid}", "ls /usr/local/bin/hpc*", "ls /etc/systemd/system/hpc-*"):
+            self.assertNotEqual(self.pc.run(gone, check=False).returncode, 0, gone)
+
 
 if __name__ == "__main__":
     unittest.main()
