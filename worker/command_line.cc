@@ -77,6 +77,15 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
       ->delimiter(',')
       ->envname("HPC_WORKER_ACCOUNTS")
       ->group(group);
+  app->add_option(
+         "--rank-env", out->rank_env,
+         "NAME of a variable of the worker's own that ranks of other accounts inherit too, "
+         "as HF_HOME or 'NCCL_*'; may be given several times (default: PATH, LANG, LC_* "
+         "and TZ alone)")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->envname("HPC_WORKER_RANK_ENV")
+      ->group(group);
   option("--ready-fd", out->ready_fd, "HPC_WORKER_READY_FD",
          "Write 'ready name=... address=...' to this descriptor once connected");
   option("--log-level", typed->level, "HPC_WORKER_LOG_LEVEL",
@@ -150,6 +159,23 @@ absl::Status SetAccounts(const Typed& typed, CommandLine* out) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRankEnv(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    HPC_RETURN_IF_ERROR(CheckText("--rank-env", name));
+    if (const size_t equals = name.find('='); equals != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--rank-env takes names alone: set ", name, " in the worker's environment (",
+                       "/etc/default/hpc-worker) and say --rank-env ", name.substr(0, equals)));
+    }
+    const size_t star = name.find('*');
+    if (!name.empty() && (star == std::string::npos || star + 1 == name.size())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rank-env '", name, "' is not a variable's name, as HF_HOME, nor the ",
+                     "beginning of some, as NCCL_*"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
   if (!typed.coordinator.empty()) {
     HPC_ASSIGN_OR_RETURN(out->coordinator, ParseEndpoint(typed.coordinator));
@@ -169,6 +195,7 @@ absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
 absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   HPC_RETURN_IF_ERROR(FinishCoordinator(typed, out));
   HPC_RETURN_IF_ERROR(SetAccounts(typed, out));
+  HPC_RETURN_IF_ERROR(CheckRankEnv(out->rank_env));
   if (!out->address.empty()) {
     const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), out->address);
     if (!own.ok()) {

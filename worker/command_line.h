@@ -35,6 +35,7 @@ struct CommandLine {
   std::string supervisor;
   std::string hpc_py_dir;
   std::map<std::string, std::string> accounts;  // user, or "*", to the account of their ranks
+  std::vector<std::string> rank_env;  // names that ranks of other accounts inherit; NCCL_* too
   LogLevel log_level = LogLevel::kInfo;
 
   // ---- join; also `name`

@@ -81,6 +81,19 @@ TEST(CommandLineTest, AccountsThatMakeNoSenseAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("names 'a' twice")));
 }
 
+TEST(CommandLineTest, RanksOfOtherAccountsInheritWhatIsNamed) {
+  EXPECT_THAT(ParseDaemon({})->rank_env, IsEmpty());
+  EXPECT_THAT(ParseDaemon({"--rank-env", "HF_HOME,NCCL_*", "--rank-env", "*"})->rank_env,
+              ElementsAre("HF_HOME", "NCCL_*", "*"));
+  EXPECT_THAT(ParseDaemon({"--rank-env", "HF_HOME=/data"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("takes names alone"), HasSubstr("--rank-env HF_HOME"))));
+  for (const char* name : {"N*L", "**"}) {
+    EXPECT_THAT(ParseDaemon({"--rank-env", name}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                            HasSubstr("is not a variable's name")));
+  }
+}
+
 TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   const std::string hpc_py = ::testing::TempDir();
   std::ofstream(hpc_py + "/hpc.py") << "";

@@ -103,6 +103,7 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
   options.supervisor_program = command.supervisor;
   options.hpc_py_dir = command.hpc_py_dir;
   options.own_env = OwnEnvironment();
+  options.rank_env = command.rank_env;
   options.told = {command.wake_hook_known, command.owners};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
   options.keep_run_dirs = command.keep_run_dirs;

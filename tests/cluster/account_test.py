@@ -290,6 +290,31 @@ class RefusalTest(ClusterTest):
         self.assertIn("there is no account for runs of root", done.stderr)
 
 
+class InheritedTest(ClusterTest):
+    """What an admin's shell has is not for everybody's ranks."""
+
+    options = {"nodes": 1, "worker_env": {"pc1": {
+        "AWS_ACCESS_KEY_ID": "AKIA1", "AWS_PROFILE": "admin", "DATABASE_URL": "postgres://root:pw@db/x",
+        "TZ": "Europe/Vienna", "HF_HOME": "/data/hf", "NCCL_BUFFSIZE": "1048576",
+        "HPC_WORKER_RANK_ENV": "HF_HOME,NCCL_*"}}}
+
+    @classmethod
+    def setUpClass(cls):
+        skip_unless_root()
+        super().setUpClass()
+
+    def test_ranks_of_another_account_begin_as_its_login_does(self):
+        shown = self.cluster.hpcctl("run", "--", "env").stdout.splitlines()
+        env = dict(line.split("=", 1) for line in shown if "=" in line)
+        home = pwd.getpwnam(account.NAME)
+        self.assertEqual((env["HOME"], env["USER"], env["LOGNAME"], env["SHELL"], env["TZ"]),
+                         (home.pw_dir, account.NAME, account.NAME, home.pw_shell, "Europe/Vienna"))
+        self.assertEqual(env["PATH"], self.cluster.env["PATH"])
+        self.assertEqual((env["HF_HOME"], env["NCCL_BUFFSIZE"]), ("/data/hf", "1048576"))
+        for key in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "DATABASE_URL", "XDG_CONFIG_HOME"):
+            self.assertNotIn(key, env)
+
+
 class ReachTest(ClusterTest):
     """What the account cannot reach is refused before anything starts."""
 

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/secret_name.h"
+#include "absl/strings/strip.h"
 
 namespace hpc::worker {
 namespace {
@@ -25,15 +25,23 @@ constexpr std::array kNeverInherited = {
 constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_", "PET_", "SLURM_",
                                                 "OMPI_COMM_WORLD_", "HPC_"};
 
-// Of the session that the worker was started in; of no use to another account.
-constexpr std::array kOfSession = {"MAIL", "XAUTHORITY", "DISPLAY", "WAYLAND_DISPLAY", "OLDPWD"};
-constexpr std::array kOfSessionPrefixes = {"XDG_", "DBUS_", "SSH_", "SUDO_", "GPG_", "KRB5"};
+// What a login gives as well.
+constexpr std::array kOfLogin = {"PATH", "LANG", "LANGUAGE", "LC_*", "TZ"};
+constexpr char kLoginPath[] = "/usr/local/bin:/usr/bin:/bin";
 
-bool OfSession(absl::string_view key) {
-  return std::any_of(kOfSession.begin(), kOfSession.end(),
-                     [&](const char* name) { return key == name; }) ||
-         std::any_of(kOfSessionPrefixes.begin(), kOfSessionPrefixes.end(),
-                     [&](const char* prefix) { return absl::StartsWith(key, prefix); });
+// `pattern`: a name, or the beginning of names with a "*" behind it.
+bool Matches(absl::string_view key, absl::string_view pattern) {
+  return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(key, pattern) : key == pattern;
+}
+
+bool AnyMatches(absl::string_view key, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return Matches(key, pattern); });
+}
+
+bool OfLogin(absl::string_view key) {
+  return std::any_of(kOfLogin.begin(), kOfLogin.end(),
+                     [&](const char* pattern) { return Matches(key, pattern); });
 }
 
 bool NeverInherited(absl::string_view key) {
@@ -46,15 +54,16 @@ bool NeverInherited(absl::string_view key) {
 // One rank's variables while they are put together.
 class Variables {
  public:
-  Variables(const std::vector<std::string>& own, const KeyValues& user, bool same_account) {
-    for (const std::string& entry : own) {
+  Variables(const LocalFacts& facts, const KeyValues& user) {
+    for (const std::string& entry : facts.own_env) {
       const size_t equals = entry.find('=');
       if (equals == std::string::npos || equals == 0) continue;
       std::string key = entry.substr(0, equals);
       if (NeverInherited(key)) continue;
-      if (same_account || !(OfSession(key) || LooksSecret(key)))
-        all_[std::move(key)] = entry.substr(equals + 1);
+      if (facts.account && !OfLogin(key) && !AnyMatches(key, facts.rank_env)) continue;
+      all_[std::move(key)] = entry.substr(equals + 1);
     }
+    if (facts.account) all_.try_emplace("PATH", kLoginPath);
     for (const auto& [key, value] : user) {
       all_[key] = value;
       users_.insert(key);
@@ -199,7 +208,7 @@ RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
   RankPrograms out;
   for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
     const int32_t rank = prepare.first_rank + local_rank;
-    Variables variables(facts.own_env, prepare.env, /*same_account=*/!facts.account);
+    Variables variables(facts, prepare.env);
     if (facts.account) AddAccount(*facts.account, &variables);
     if (prepare.mode == LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);

@@ -1,13 +1,16 @@
 // The environment and arguments of each rank. Pure.
 //
-// Ranks of another account than the worker's inherit from it neither its session nor its secrets.
+// Ranks of the worker's own account inherit its environment. Ranks of another one begin as a login
+// does, since whatever else the worker was started with may be somebody else's: with its search
+// path, language and time zone, their account's HOME, USER, LOGNAME and SHELL, and what the
+// worker's configuration names.
 //
 // Three kinds of variables, so that what a user sets always wins:
 //   the user's       (--env) are taken as they are
 //   the launcher's   (RANK, MASTER_ADDR, HPC_RUN_ID ...) replace what the worker itself was started
 //                    with, whatever family of launcher that came from
 //   defaults         (NCCL_DEBUG, OMP_NUM_THREADS, GLOO_SOCKET_IFNAME ...) are added only where
-//                    neither the user nor the worker's own environment has a value
+//                    neither the user nor what is inherited has a value
 #ifndef HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
 #define HPC_WORKER_CORE_RANK_ENVIRONMENT_H_
 
@@ -39,6 +42,8 @@ struct LocalFacts {
   std::string attempt_dir;    // of the rank's files
   std::string run_dir;        // stays over the run's attempts
   std::vector<std::string> own_env;  // "KEY=VALUE", of the worker
+  // Which of these ranks of another account inherit too: names, or beginnings with a "*" behind.
+  std::vector<std::string> rank_env;
   std::optional<RankAccount> account;
 };
 

@@ -94,23 +94,52 @@ TEST(RankEnvironmentTest, NamesTheParametersWhereThereAreSome) {
               Contains("HPC_PARAMS_FILE=/var/lib/hpc-worker/attempts/42.3/params.json"));
 }
 
-TEST(RankEnvironmentTest, AnotherAccountIsAtHomeInItsOwn) {
+TEST(RankEnvironmentTest, AnotherAccountBeginsAsItsLoginDoes) {
   LocalFacts facts = GpuNode();
-  facts.own_env = {"PATH=/usr/bin",       "HOME=/root",         "USER=root",
-                   "LANG=C.UTF-8",        "XDG_RUNTIME_DIR=/x", "SSH_AUTH_SOCK=/y",
-                   "AWS_SECRET_KEY=abcd", "SUDO_USER=anna"};
+  facts.own_env = {"PATH=/opt/venv/bin:/usr/bin",
+                   "HOME=/root",
+                   "USER=root",
+                   "LANG=C.UTF-8",
+                   "LC_TIME=de_AT",
+                   "TZ=Europe/Vienna"};
   facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};
   Prepare prepare = SecondNode();
   prepare.env = {{"HF_TOKEN", "hf_123"}, {"SHELL", "/bin/bash"}};
   const std::vector<std::string> env = Env(prepare, facts);
-  for (const char* expected : {"PATH=/usr/bin", "LANG=C.UTF-8", "HOME=/home/hpc", "USER=hpc",
-                               "LOGNAME=hpc", "SHELL=/bin/bash", "HF_TOKEN=hf_123"}) {
+  for (const char* expected :
+       {"PATH=/opt/venv/bin:/usr/bin", "LANG=C.UTF-8", "LC_TIME=de_AT", "TZ=Europe/Vienna",
+        "HOME=/home/hpc", "USER=hpc", "LOGNAME=hpc", "SHELL=/bin/bash", "HF_TOKEN=hf_123"}) {
     EXPECT_THAT(env, Contains(expected));
   }
-  for (const char* other :
-       {"XDG_RUNTIME_DIR=", "SSH_AUTH_SOCK=", "AWS_SECRET_KEY=", "SUDO_USER="}) {
-    EXPECT_THAT(env, Not(Contains(StartsWith(other))));
+}
+
+TEST(RankEnvironmentTest, AnotherAccountInheritsNothingElse) {
+  LocalFacts facts = GpuNode();
+  facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};
+  facts.own_env.clear();
+  const std::vector<std::string> without = Env(SecondNode(), facts);
+  EXPECT_THAT(without, Contains("PATH=/usr/local/bin:/usr/bin:/bin"));
+  for (const char* entry :
+       {"XDG_RUNTIME_DIR=/x", "SSH_AUTH_SOCK=/y", "AWS_ACCESS_KEY_ID=abcd", "AWS_PROFILE=admin",
+        "DATABASE_URL=postgres://root:pw@db/x", "SUDO_USER=anna", "TMPDIR=/root/tmp",
+        "PYTHONPATH=/root/lib", "LD_LIBRARY_PATH=/root/lib", "NCCL_DEBUG=TRACE"}) {
+    facts.own_env = {entry};
+    EXPECT_EQ(Env(SecondNode(), facts), without) << entry;
   }
+}
+
+TEST(RankEnvironmentTest, AnotherAccountInheritsWhatTheConfigurationNames) {
+  LocalFacts facts = GpuNode();
+  facts.own_env = {"HF_HOME=/data/hf", "HF_HOME_OLD=/x", "NCCL_DEBUG=TRACE", "NCCL_BUFFSIZE=1",
+                   "HOME=/root"};
+  facts.rank_env = {"HF_HOME", "NCCL_*", "HOME"};
+  facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};
+  const std::vector<std::string> env = Env(SecondNode(), facts);
+  for (const char* expected :
+       {"HF_HOME=/data/hf", "NCCL_DEBUG=TRACE", "NCCL_BUFFSIZE=1", "HOME=/home/hpc"}) {
+    EXPECT_THAT(env, Contains(expected));
+  }
+  EXPECT_THAT(env, Not(Contains(StartsWith("HF_HOME_OLD="))));
 }
 
 TEST(RankEnvironmentTest, TheWorkersOwnAccountKeepsItsSession) {

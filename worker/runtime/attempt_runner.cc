@@ -65,6 +65,7 @@ PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
   facts.attempt_dir = dir_;
   facts.run_dir = RunDir(context_->state_dir, ref_.run);
   facts.own_env = context_->own_env;
+  facts.rank_env = context_->rank_env;
   for (int32_t index : prepare.devices) {
     const Device& device = inventory.devices.at(static_cast<size_t>(index));
     if (device.kind == DeviceKind::kGpu) facts.gpus.push_back(device.index);

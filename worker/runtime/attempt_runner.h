@@ -57,6 +57,7 @@ struct RunnerContext {
   std::string supervisor_program;
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
+  std::vector<std::string> rank_env;
   bool has_rdma = false;
 };
 

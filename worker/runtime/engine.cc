@@ -73,6 +73,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .supervisor_program = options.supervisor_program,
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
+              .rank_env = options.rank_env,
               .has_rdma = HasRdmaDevice()};
   link_->SetCallbacks({[this](const CoordinatorMessage& message) { OnMessage(message); },
                        [this](const absl::Status& why) { OnLinkClosed(why); }});

@@ -34,8 +34,9 @@ struct EngineOptions {
   Accounts accounts;                             // that ranks run as
   absl::Duration obedience = absl::Seconds(10);  // as in RunnerContext
   std::string supervisor_program;
-  std::string hpc_py_dir;            // "": not there
-  std::vector<std::string> own_env;  // "KEY=VALUE", what ranks inherit
+  std::string hpc_py_dir;             // "": not there
+  std::vector<std::string> own_env;   // "KEY=VALUE", what ranks of the worker's account inherit
+  std::vector<std::string> rank_env;  // and which of it those of other accounts do (LocalFacts)
   AsTold told;
   bool stop_ranks_on_exit = false;
   int32_t keep_run_dirs = 30;  // days; 0: for ever

@@ -40,6 +40,7 @@ class Cluster:
             account.open_way(ROOT, BIN, sys.prefix,
                              *(pathlib.Path(python).parent.parent for python in PYTHONS if python))
             self.env["HPC_WORKER_ACCOUNTS"] = accounts or f"*={account.NAME}"
+            self.env["HPC_WORKER_RANK_ENV"] = "OMP_NUM_THREADS"
             # Ranks write into it.
             shutil.chown(self.dir, account.NAME)
             self.dir.chmod(0o755)
