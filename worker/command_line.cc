@@ -96,6 +96,7 @@ void AddJoin(CLI::App* app, CommandLine* out) {
   CLI::App* join = app->add_subcommand(
       "join", "Make this PC a member of a cluster, with a token of 'hpcctl token create'");
   join->add_option("TOKEN", out->token, "The line that 'hpcctl token create' printed")->required();
+  join->add_option("--name", out->name, "This node's name (default: the host name)");
   join->callback([out] { out->command = CommandLine::Command::kJoin; });
   join->fallthrough();
 }
@@ -245,12 +246,16 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   CLI::App app("Offers this PC to an hpcctl cluster, and gives it back to its owner.",
                "hpc-worker");
   app.set_version_flag("--version", Version());
-  app.add_option("--state-dir", out.state_dir,
-                 absl::StrCat("Where the worker keeps its files (default: ", state_dirs[0], ")"))
-      ->envname("HPC_WORKER_STATE_DIR");
+  const std::string state_dir_help =
+      absl::StrCat("Where the worker keeps its files (default: ", state_dirs[0], ")");
+  app.add_option("--state-dir", out.state_dir, state_dir_help)->envname("HPC_WORKER_STATE_DIR");
   AddDaemonOptions(&app, &out, &typed);
   AddJoin(&app, &out);
   AddOwnerCommands(&app, &out, &typed);
+  // Help of a command shows its own options alone.
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    command->add_option("--state-dir", out.state_dir, state_dir_help);
+  }
   AddTomlConfig(&app);
   app.require_subcommand(0, 1);
   try {

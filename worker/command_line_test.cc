@@ -203,6 +203,23 @@ TEST(CommandLineTest, TheStateDirectoryMayStandBehindTheCommand) {
   EXPECT_THAT(Parse({"--state-dir", "/x", "lend"})->more_state_dirs, IsEmpty());
 }
 
+TEST(CommandLineTest, HelpOfACommandNamesTheOptionsThatItTakes) {
+  for (const char* command : {"join", "reclaim", "lend", "status"}) {
+    EXPECT_THAT(Parse({command, "--help"}),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("--state-dir")));
+  }
+  EXPECT_THAT(Parse({"join", "--help"}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("--name")));
+}
+
+TEST(CommandLineTest, WhatIsTypedWinsOverTheEnvironment) {
+  setenv("HPC_WORKER_STATE_DIR", "/from-env", 1);
+  EXPECT_EQ(Parse({"lend"})->state_dir, "/from-env");
+  EXPECT_EQ(Parse({"lend", "--state-dir", "/x"})->state_dir, "/x");
+  EXPECT_EQ(Parse({"--state-dir", "/x", "lend"})->state_dir, "/x");
+  unsetenv("HPC_WORKER_STATE_DIR");
+}
+
 TEST(CommandLineTest, WithoutAStateDirectoryItIsTheUsersAndItsOwnerAsksRootsAsWell) {
   EXPECT_EQ(ParseDaemon({})->state_dir, "/home/ada/.local/state/hpc/worker");
   EXPECT_EQ(Parse({"lend"})->state_dir, "/home/ada/.local/state/hpc/worker");
