@@ -467,6 +467,18 @@ TEST_F(ClientApiTest, CancellingTwiceIsNoError) {
   EXPECT_EQ(Hpcctl({"cancel", "999"}).code, 121);
 }
 
+TEST_F(ClientApiTest, ALauncherIsToldOfBeforeTheRunStarts) {
+  const Done refused = Hpcctl({"run", "-N", "2", "--", "torchrun", "train.py"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("hpcctl run -N 2 --mode per-node -- torchrun ..."));
+  const Done hinted = Hpcctl({"run", "--", "torchrun", "train.py"});
+  EXPECT_EQ(hinted.code, 0);
+  EXPECT_THAT(hinted.err, HasSubstr("hpcctl: torchrun starts the ranks itself"));
+  EXPECT_LT(hinted.err.find("torchrun"), hinted.err.find("hpcctl: run 1\n"));
+  const Done meant = Hpcctl({"run", "-N", "2", "--mode", "per-node", "--", "torchrun", "train.py"});
+  EXPECT_EQ(meant.err, "hpcctl: run 2\n");
+}
+
 TEST_F(ClientApiTest, SubmitAnswersEachLineInOrder) {
   const std::string file = File(
       "{\"command\": [\"true\"]}\n"

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/launcher_check.h"
 #include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -269,6 +270,7 @@ absl::StatusOr<v1::RunSpec> BuildSpec(const RunOptions& run, const Caller& calle
   HPC_RETURN_IF_ERROR(SetParams(run, &spec));
   HPC_RETURN_IF_ERROR(SetEnvironment(run, caller, &spec));
   HPC_RETURN_IF_ERROR(SetCommand(run, &spec));
+  HPC_RETURN_IF_ERROR(CheckLauncher(run));
   HPC_RETURN_IF_ERROR(SetWorkdir(run, caller, &spec));
   HPC_RETURN_IF_ERROR(SetRetryExits(run, &spec));
   SetModes(run, &spec);

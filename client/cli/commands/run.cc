@@ -8,6 +8,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/follower.h"
+#include "client/cli/launcher_check.h"
 #include "client/cli/run_spec.h"
 #include "client/cli/usage_error.h"
 #include "common/status_macros.h"
@@ -33,6 +34,7 @@ class RunCommand : public Command {
     options->Program(&run_.command);
     options->Example("hpcctl run -N 4 -- python train.py --lr 0.1");
     options->Example("hpcctl run -N 2:4 --gpus-per-node 1 --time-limit 2h -- python train.py");
+    options->Example("hpcctl run -N 2 --mode per-node -- torchrun train.py");
     options->Example("hpcctl run --experiment lr --param lr=0.1 --env WANDB_MODE -- ./train.sh");
   }
 
@@ -42,6 +44,8 @@ class RunCommand : public Command {
     if (json_ && !detach_) {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
+    const std::string hint = LauncherHint(run_);
+    if (!hint.empty()) session->Notice(hint);
     if (detach_) return Detached(session, caller, &spec);
     CancelOnInterrupt interrupts(session);
     CodeStateReader code(caller.workdir);
