@@ -36,7 +36,8 @@ struct World {
   v1::RunState end ABSL_GUARDED_BY(mutex) = v1::RUN_STATE_SUCCEEDED;
   int exit_code ABSL_GUARDED_BY(mutex) = 0;
   bool over ABSL_GUARDED_BY(mutex) = true;
-  int cancels ABSL_GUARDED_BY(mutex) = 0;
+  std::set<int64_t> succeed ABSL_GUARDED_BY(mutex);  // runs that do, however the others end
+  std::set<int64_t> cancelled ABSL_GUARDED_BY(mutex);
   // Calls that break before, and after, they have taken effect; what a stream sends before it
   // breaks.
   int break_before ABSL_GUARDED_BY(mutex) = 0;
@@ -92,8 +93,11 @@ class FakeRuns : public v1::Runs::Service {
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
                       v1::CancelResponse*) override {
     absl::MutexLock lock(&world_->mutex);
-    if (request->run() != 1) return grpc::Status(grpc::StatusCode::NOT_FOUND, "no run 999");
-    if (world_->cancels++ > 0) {
+    if (request->run() == 999) return NoRun();
+    if (request->run() == 3) {
+      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "run 3 is bert's; you are anna");
+    }
+    if (!world_->cancelled.insert(request->run()).second) {
       return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "run 1 is over: cancelled");
     }
     return grpc::Status::OK;
@@ -126,7 +130,7 @@ class FakeRuns : public v1::Runs::Service {
       if (world_->over) break;
       world_->mutex.AwaitWithTimeout(absl::Condition(&world_->over), absl::Milliseconds(5));
     }
-    return send(State(request->run(), End(), 2)) ? grpc::Status::OK : Away();
+    return send(State(request->run(), EndOf(request->run()), 2)) ? grpc::Status::OK : Away();
   }
 
   grpc::Status ReadLog(grpc::ServerContext*, const v1::ReadLogRequest* request,
@@ -138,8 +142,18 @@ class FakeRuns : public v1::Runs::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status Get(grpc::ServerContext*, const v1::GetRunRequest*, v1::RunDetail* detail) override {
+  grpc::Status Get(grpc::ServerContext*, const v1::GetRunRequest* request,
+                   v1::RunDetail* detail) override {
     absl::MutexLock lock(&world_->mutex);
+    if (request->run() == 999) return NoRun();
+    for (const char* key : {"acc", "loss"}) {
+      v1::MetricSummary* metric = detail->add_metrics();
+      metric->set_key(key);
+      metric->set_points(20);
+      metric->set_last_step(19);
+      metric->set_last(0.25);
+      metric->set_max(4);
+    }
     v1::Attempt* attempt = detail->add_attempts();
     attempt->set_number(1);
     attempt->set_world_size(world_->ranks);
@@ -160,6 +174,8 @@ class FakeRuns : public v1::Runs::Service {
   }
 
  private:
+  static grpc::Status NoRun() { return grpc::Status(grpc::StatusCode::NOT_FOUND, "no run 999"); }
+
   int64_t Store(const v1::SubmitRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(world_->mutex) {
     const auto [at, is_new] = world_->submitted.emplace(
         request.request_id(), static_cast<int64_t>(world_->submitted.size()) + 1);
@@ -177,9 +193,9 @@ class FakeRuns : public v1::Runs::Service {
     return piece;
   }
 
-  v1::RunState End() {
+  v1::RunState EndOf(int64_t run) {
     absl::MutexLock lock(&world_->mutex);
-    return world_->end;
+    return world_->succeed.count(run) > 0 ? v1::RUN_STATE_SUCCEEDED : world_->end;
   }
 
   v1::FollowResponse State(int64_t run, v1::RunState state, int64_t event) {
@@ -477,6 +493,42 @@ TEST_F(ClientApiTest, ALauncherIsToldOfBeforeTheRunStarts) {
   EXPECT_LT(hinted.err.find("torchrun"), hinted.err.find("hpcctl: run 1\n"));
   const Done meant = Hpcctl({"run", "-N", "2", "--mode", "per-node", "--", "torchrun", "train.py"});
   EXPECT_EQ(meant.err, "hpcctl: run 2\n");
+}
+
+TEST_F(ClientApiTest, SeveralRunsAreCancelledAtOnce) {
+  EXPECT_EQ(Hpcctl({"cancel", "1", "2"}).out,
+            "run 1 is being cancelled\nrun 2 is being cancelled\n");
+}
+
+TEST_F(ClientApiTest, OfSeveralRunsNoneIsCancelledIfOneDoesNotExist) {
+  const Done done = Hpcctl({"cancel", "1", "999"});
+  EXPECT_EQ(done.code, 121);
+  EXPECT_EQ(done.err, "hpcctl: no run 999\n");
+  absl::MutexLock lock(&world_.mutex);
+  EXPECT_TRUE(world_.cancelled.empty());
+}
+
+TEST_F(ClientApiTest, SomebodyElsesRunDoesNotSaveOnesOwn) {
+  const Done done = Hpcctl({"cancel", "3", "4"});
+  EXPECT_EQ(done.code, 121);
+  EXPECT_EQ(done.err, "hpcctl: run 3 is bert's; you are anna\n");
+  EXPECT_EQ(done.out, "run 4 is being cancelled\n");
+}
+
+TEST_F(ClientApiTest, WaitingForSeveralRunsEndsAsTheFirstThatFailed) {
+  {
+    absl::MutexLock lock(&world_.mutex);
+    world_.end = v1::RUN_STATE_FAILED;
+    world_.exit_code = 7;
+    world_.succeed = {1, 3};
+  }
+  EXPECT_EQ(Hpcctl({"wait", "1", "3"}).code, 0);
+  const Done done = Hpcctl({"wait", "1", "2", "3"});
+  EXPECT_EQ(done.code, 7);
+  EXPECT_THAT(done.err, HasSubstr("hpcctl: run 2 failed: because"));
+  const Done wrong = Hpcctl({"wait", "2", "999"});
+  EXPECT_EQ(wrong.code, 121);
+  EXPECT_EQ(wrong.err, "hpcctl: no run 999\n");
 }
 
 TEST_F(ClientApiTest, SubmitAnswersEachLineInOrder) {

@@ -25,6 +25,11 @@ absl::Status CheckValue(absl::string_view option, absl::string_view value) {
   return UsageError(absl::StrCat(absl::string_view(status.message()), "."));
 }
 
+absl::Status ReadRun(absl::string_view name, absl::string_view value, int64_t* run) {
+  if (absl::SimpleAtoi(value, run) && *run >= 1) return absl::OkStatus();
+  return usage::NotANumber(name, value, 1, std::numeric_limits<int64_t>::max());
+}
+
 }  // namespace
 
 void Options::Add(absl::string_view names, absl::string_view metavar, Takes takes,
@@ -138,9 +143,16 @@ void Options::Argument(absl::string_view metavar, std::string* target, absl::str
 void Options::RunArgument(int64_t* target) {
   positionals_.push_back(
       {"RUN", "number of the run", true, [target](absl::string_view name, absl::string_view value) {
-         if (absl::SimpleAtoi(value, target) && *target >= 1) return absl::OkStatus();
-         return usage::NotANumber(name, value, 1, std::numeric_limits<int64_t>::max());
+         return ReadRun(name, value, target);
        }});
+}
+
+void Options::RunArguments(std::vector<int64_t>* target) {
+  positionals_.push_back({"RUN", "number of a run; may be given several times", true,
+                          [target](absl::string_view name, absl::string_view value) {
+                            return ReadRun(name, value, &target->emplace_back());
+                          },
+                          /*repeats=*/true});
 }
 
 void Options::Program(std::vector<std::string>* target) { program_ = target; }
@@ -221,6 +233,9 @@ absl::Status Options::ParsePositional(const std::string& word) {
     const Positional& positional = positionals_[positionals_given_++];
     return positional.set(positional.metavar, word);
   }
+  if (!positionals_.empty() && positionals_.back().repeats) {
+    return positionals_.back().set(positionals_.back().metavar, word);
+  }
   if (program_ == nullptr) return usage::UnexpectedArgument(command_, word, "");
   return usage::UnexpectedArgument(
       command_, word,
@@ -247,7 +262,8 @@ std::vector<std::string> Options::LongNames() const {
 std::string Options::UsageLine() const {
   std::string line = absl::StrCat("Usage: hpcctl ", command_);
   for (const Positional& p : positionals_) {
-    absl::StrAppend(&line, p.required ? " " : " [", p.metavar, p.required ? "" : "]");
+    absl::StrAppend(&line, p.required ? " " : " [", p.metavar, p.repeats ? "..." : "",
+                    p.required ? "" : "]");
   }
   if (!options_.empty()) absl::StrAppend(&line, " [options]");
   if (program_ != nullptr) absl::StrAppend(&line, " -- COMMAND [ARGS...]");

@@ -68,6 +68,8 @@ class Options {
                 bool required = true);
   // A run's number.
   void RunArgument(int64_t* target);
+  // One or more of them; the last argument.
+  void RunArguments(std::vector<int64_t>* target);
   // Everything after "--", untouched.
   void Program(std::vector<std::string>* target);
 
@@ -98,6 +100,7 @@ class Options {
     std::string metavar, help;
     bool required;
     Setter set;
+    bool repeats = false;
   };
 
   template <typename T>

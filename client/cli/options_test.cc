@@ -56,6 +56,25 @@ std::string ErrorOf(std::vector<std::string> words) {
   return std::string(status.message());
 }
 
+TEST(OptionsTest, SeveralRunsMayBeNamed) {
+  const auto parse =
+      [](const std::vector<std::string>& words) -> absl::StatusOr<std::vector<int64_t>> {
+    std::vector<int64_t> runs;
+    bool flag = false;
+    Options options("cancel", "end runs");
+    options.RunArguments(&runs);
+    options.Flag("--flag", &flag, "a flag");
+    const absl::Status status = options.Parse(words);
+    EXPECT_THAT(options.Help(), HasSubstr("hpcctl cancel RUN... [options]"));
+    if (!status.ok()) return status;
+    return runs;
+  };
+  EXPECT_THAT(*parse({"3"}), ElementsAre(3));
+  EXPECT_THAT(*parse({"3", "1", "--flag", "2"}), ElementsAre(3, 1, 2));
+  EXPECT_THAT(parse({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("RUN")));
+  EXPECT_THAT(parse({"3", "x"}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'x'")));
+}
+
 TEST(OptionsTest, AWordIsNotEmpty) {
   EXPECT_EQ(Parse({"--word", "w", "1", "--", "true"})->word, "w");
   EXPECT_THAT(Parse({"--word", "", "1", "--", "true"}).status(),

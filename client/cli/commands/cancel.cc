@@ -1,6 +1,7 @@
-// hpcctl cancel: end a run.
+// hpcctl cancel: end runs.
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/cli/existing_runs.h"
 #include "client/cli/exit_codes.h"
 #include "common/status_macros.h"
 
@@ -13,25 +14,42 @@ class CancelCommand : public Command {
     options->Details(
         "Its processes get SIGTERM, and SIGKILL after the run's grace. Answers once the wish is "
         "on\n"
-        "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is.");
-    options->RunArgument(&run_);
+        "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is. Of\n"
+        "several runs none is cancelled if one of them does not exist.");
+    options->RunArguments(&runs_);
     options->Example("hpcctl cancel 12");
+    options->Example("hpcctl cancel 12 13 14");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    const absl::Status status = client->Cancel(run_);
+    if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
+    HPC_RETURN_IF_ERROR(CheckExist(client, runs_));
+    // One that is somebody else's does not save the others.
+    int code = kExitOk;
+    for (const int64_t run : runs_) {
+      const absl::StatusOr<int> done = CancelOne(session, client, run);
+      if (absl::IsUnavailable(done.status()) || absl::IsCancelled(done.status())) return done;
+      if (done.ok()) continue;
+      session->Notice(absl::string_view(done.status().message()));
+      code = ExitCodeOf(done.status());
+    }
+    return code;
+  }
+
+ private:
+  static absl::StatusOr<int> CancelOne(Session* session, Client* client, int64_t run) {
+    const absl::Status status = client->Cancel(run);
     if (absl::IsFailedPrecondition(status)) {
       session->Notice(absl::string_view(status.message()));  // what was wished for is so already
       return kExitOk;
     }
     HPC_RETURN_IF_ERROR(status);
-    session->out().Write(absl::StrCat("run ", run_, " is being cancelled\n"));
+    session->out().Write(absl::StrCat("run ", run, " is being cancelled\n"));
     return kExitOk;
   }
 
- private:
-  int64_t run_ = 0;
+  std::vector<int64_t> runs_;
 };
 
 }  // namespace
