@@ -531,6 +531,18 @@ TEST_F(ClientApiTest, WaitingForSeveralRunsEndsAsTheFirstThatFailed) {
   EXPECT_EQ(wrong.err, "hpcctl: no run 999\n");
 }
 
+TEST_F(ClientApiTest, TheLastValuesOfMetricsAreListed) {
+  EXPECT_EQ(Hpcctl({"metrics", "1", "--last"}).out,
+            "METRIC  STEP  VALUE  POINTS  MIN  MAX\n"
+            "acc     19    0.25   20      0    4\n"
+            "loss    19    0.25   20      0    4\n");
+  EXPECT_EQ(Hpcctl({"metrics", "1", "--last", "--key", "loss", "--json"}).out,
+            "[\n{\"key\":\"loss\",\"step\":19,\"value\":0.25,\"points\":20,\"min\":0,\"max\":4}"
+            "\n]\n");
+  EXPECT_THAT(Hpcctl({"metrics", "1", "--last", "--key", "f1"}).err,
+              HasSubstr("run 1 has not measured 'f1'"));
+}
+
 TEST_F(ClientApiTest, SubmitAnswersEachLineInOrder) {
   const std::string file = File(
       "{\"command\": [\"true\"]}\n"

@@ -17,12 +17,15 @@ class MetricsCommand : public Command {
         "the texts \"NaN\", \"Infinity\" and \"-Infinity\".");
     options->RunArgument(&run_);
     options->Text("--key", "K", &key_, "only this metric");
+    options->Flag("--last", &last_, "of each metric the last value, the smallest and the largest");
     options->Flag("--json", &json_, "print JSON");
     options->Example("hpcctl metrics 12 --key loss");
+    options->Example("hpcctl metrics 12 --last");
   }
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    if (last_) return Last(session, client);
     v1::ListMetricsRequest request;
     request.set_run(run_);
     request.set_key(key_);
@@ -45,19 +48,46 @@ class MetricsCommand : public Command {
       }
       session->out().Write(listing.Take());
     }));
-    session->Print(
-        &listing, key_.empty()
-                      ? absl::StrCat("run ", run_, " has measured nothing. A program reports with ",
-                                     "hpc.log(step=..., loss=...) of hpc.py")
-                      : absl::StrCat("run ", run_, " has not measured '", key_, "'; 'hpcctl show ",
-                                     run_, "' lists what it has"));
+    Print(session, &listing);
     return kExitOk;
   }
 
  private:
+  absl::StatusOr<int> Last(Session* session, Client* client) {
+    HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
+    Listing listing({{"key", "METRIC"},
+                     {"step", "STEP"},
+                     {"value", "VALUE"},
+                     {"points", "POINTS"},
+                     {"min", "MIN"},
+                     {"max", "MAX"}},
+                    FormFor(session->out(), json_, 0));
+    for (const v1::MetricSummary& metric : detail.metrics()) {
+      if (!key_.empty() && metric.key() != key_) continue;
+      listing.Text(metric.key())
+          .Integer(metric.last_step())
+          .Real(metric.last())
+          .Integer(metric.points())
+          .Real(metric.min())
+          .Real(metric.max())
+          .EndRow();
+    }
+    Print(session, &listing);
+    return kExitOk;
+  }
+
+  void Print(Session* session, Listing* listing) const {
+    session->Print(
+        listing, key_.empty()
+                     ? absl::StrCat("run ", run_, " has measured nothing. A program reports with ",
+                                    "hpc.log(step=..., loss=...) of hpc.py")
+                     : absl::StrCat("run ", run_, " has not measured '", key_, "'; 'hpcctl show ",
+                                    run_, "' lists what it has"));
+  }
+
   int64_t run_ = 0;
   std::string key_;
-  bool json_ = false;
+  bool last_ = false, json_ = false;
 };
 
 }  // namespace
