@@ -141,6 +141,7 @@ absl::Status Client::ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink
     return ReadAll(stubs_->runs->ReadLog(context, request).get(), [&](const v1::LogPiece& piece) {
       stubs_->connection->Progressed();
       request.set_position(piece.next_position());
+      request.clear_last_bytes();
       sink(piece);
     });
   });

@@ -136,7 +136,10 @@ class FakeRuns : public v1::Runs::Service {
   grpc::Status ReadLog(grpc::ServerContext*, const v1::ReadLogRequest* request,
                        grpc::ServerWriter<v1::LogPiece>* writer) override {
     absl::MutexLock lock(&world_->mutex);
-    for (size_t at = static_cast<size_t>(request->position()); at < world_->output.size(); ++at) {
+    size_t at = static_cast<size_t>(request->position());
+    if (request->last_bytes() > 0)
+      at = world_->output.size() - std::min<size_t>(2, world_->output.size());
+    for (; at < world_->output.size(); ++at) {
       if (!request->has_rank() || request->rank() == Piece(at).rank()) writer->Write(Piece(at));
     }
     return grpc::Status::OK;
@@ -579,6 +582,20 @@ TEST_F(ClientApiTest, LogsCanBeReadByRank) {
   EXPECT_EQ(Hpcctl({"logs", "1", "--rank", "0"}).out, "a\nc\n");
   EXPECT_EQ(Hpcctl({"logs", "1", "-f", "--rank", "1"}).out, "b\n");
   EXPECT_EQ(Hpcctl({"logs", "1", "--stderr-only"}).out, "");
+}
+
+TEST_F(ClientApiTest, OfLogsTheLastLinesCanBeRead) {
+  {
+    absl::MutexLock lock(&world_.mutex);
+    world_.output = {"a\n", "b\n", "c\n", "d\ne\n"};
+  }
+  EXPECT_EQ(Hpcctl({"logs", "1", "--tail", "2"}).out, "[1] d\n[1] e\n");
+  EXPECT_EQ(Hpcctl({"logs", "1", "--tail", "4"}).out, "[1] b\n[0] c\n[1] d\n[1] e\n");
+  EXPECT_EQ(Hpcctl({"logs", "1", "--tail", "100"}).out, "[0] a\n[1] b\n[0] c\n[1] d\n[1] e\n");
+  EXPECT_EQ(Hpcctl({"logs", "1", "--tail", "1", "-f"}).out, "[1] e\n");
+  EXPECT_EQ(Hpcctl({"logs", "1", "--tail", "2", "--rank", "0"}).out, "a\nc\n");
+  const Done none = Hpcctl({"logs", "1", "--tail", "0"});
+  EXPECT_EQ(none.out + none.err, "");
 }
 
 TEST_F(ClientApiTest, PlainTextMustBeAskedFor) {

@@ -283,6 +283,35 @@ TEST(Output, ReadLogGivesOneRanksStreamAndEnds) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+TEST(Output, ReadLogLeavesOutWhatLiesBeforeTheLastBytes) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  const int64_t run = SubmitOk(server, TrueOn(1));
+  const v1::Prepare one = pc1.Prepare();
+  pc1.Start(one);
+  const std::string block(256 << 10, 'x');
+  constexpr int kBlocks = 20;  // more than a segment has
+  for (int i = 0; i < kBlocks; ++i) {
+    pc1.SayOutput(one.ref(), 0, i * static_cast<int64_t>(block.size()), block);
+    pc1.Expect(CoordinatorMessage::kLogAck);
+  }
+  const auto bytes_read = [&](int64_t last_bytes) {
+    v1::ReadLogRequest read;
+    read.set_run(run);
+    read.set_last_bytes(last_bytes);
+    const auto context = Context();
+    const auto reader = server.runs().ReadLog(context.get(), read);
+    size_t bytes = 0;
+    for (v1::LogPiece piece; reader->Read(&piece);) bytes += piece.data().size();
+    EXPECT_TRUE(reader->Finish().ok());
+    return bytes;
+  };
+  EXPECT_EQ(bytes_read(0), kBlocks * block.size());
+  EXPECT_EQ(bytes_read(int64_t{1} << 40), kBlocks * block.size());
+  EXPECT_LT(bytes_read(1), kBlocks * block.size() / 2);
+  EXPECT_GE(bytes_read(1), 1);
+}
+
 std::string ReadLogError(TestServer& server, const v1::ReadLogRequest& request) {
   const auto context = Context();
   const auto reader = server.runs().ReadLog(context.get(), request);

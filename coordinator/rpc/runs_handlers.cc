@@ -101,13 +101,30 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
 
 SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogRequest& request) {
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
+  HPC_RETURN_IF_ERROR(CheckReadLog(request));
   if (request.has_rank() || request.has_attempt()) {
     HPC_ASSIGN_OR_RETURN(const RunDetail detail, engine_->store().GetRun(request.run()));
     HPC_RETURN_IF_ERROR(CheckOutputOf(
         detail, request.has_attempt() ? std::make_optional(request.attempt()) : std::nullopt,
         request.has_rank() ? std::make_optional(request.rank()) : std::nullopt));
   }
-  return std::make_unique<LogSource>(engine_, request);
+  if (request.last_bytes() == 0) return std::make_unique<LogSource>(engine_, request);
+  v1::ReadLogRequest from = request;
+  HPC_ASSIGN_OR_RETURN(const int64_t position, LogTail(request.run(), request.last_bytes()));
+  from.set_position(position);
+  return std::make_unique<LogSource>(engine_, from);
+}
+
+// A segment of the log can be read without those before it.
+absl::StatusOr<int64_t> RunsHandlers::LogTail(RunId run, int64_t last_bytes) {
+  const int64_t wanted = engine_->logs().EndPosition(run) - last_bytes;
+  HPC_ASSIGN_OR_RETURN(const std::vector<LogSegmentRecord> segments,
+                       engine_->store().LogSegments(run));
+  int64_t position = 0;
+  for (const LogSegmentRecord& segment : segments) {
+    if (segment.first_position <= wanted) position = segment.first_position;
+  }
+  return position;
 }
 
 SourceOr<v1::ListMetricsResponse> RunsHandlers::ListMetrics(const Caller&,

@@ -29,6 +29,8 @@ class RunsHandlers {
 
  private:
   absl::Status CheckExists(RunId run);
+  // Where in the log a reader begins that wants its last bytes.
+  absl::StatusOr<int64_t> LogTail(RunId run, int64_t last_bytes);
 
   Engine* const engine_;
 };

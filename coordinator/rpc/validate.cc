@@ -207,6 +207,10 @@ absl::Status CheckListRuns(const v1::ListRunsRequest& request) {
   return CheckRange("the number of runs to list", request.limit(), 0, INT64_MAX);
 }
 
+absl::Status CheckReadLog(const v1::ReadLogRequest& request) {
+  return CheckRange("the number of bytes to read", request.last_bytes(), 0, INT64_MAX);
+}
+
 absl::Status CheckReclaim(const v1::ReclaimRequest& request) {
   HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
   HPC_RETURN_IF_ERROR(CheckShortText("the reason", request.reason(), kMaxReason));

@@ -13,6 +13,7 @@ namespace hpc::coordinator {
 // InvalidArgument names field, value and what is allowed; ResourceExhausted: too large.
 absl::Status CheckSubmit(const v1::SubmitRequest& request);
 absl::Status CheckListRuns(const v1::ListRunsRequest& request);
+absl::Status CheckReadLog(const v1::ReadLogRequest& request);
 absl::Status CheckReclaim(const v1::ReclaimRequest& request);
 
 // FailedPrecondition: a protocol version that is not spoken here (both are named).

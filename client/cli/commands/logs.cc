@@ -6,12 +6,15 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/rank_output.h"
+#include "client/cli/tail_lines.h"
 #include "client/cli/usage_error.h"
 #include "client/run_state.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
 namespace {
+
+constexpr int64_t kTailBytes = 1 << 20;
 
 class LogsCommand : public Command {
  public:
@@ -20,6 +23,8 @@ class LogsCommand : public Command {
     options->Details("What was written to stderr comes on stderr.");
     options->RunArgument(&run_);
     options->Flag("-f,--follow", &follow_, "go on until the run is over");
+    options->Integer("--tail", "N", &tail_, 0, kMax,
+                     "only the last N lines; with -f what follows too");
     options->Integer("--rank", "R", &rank_, 0, kMax, "only of this rank");
     options->Integer("--attempt", "A", &attempt_, 1, kMax, "only of this attempt");
     options->Flag("--stdout-only", &stdout_only_, "leave out stderr");
@@ -27,6 +32,7 @@ class LogsCommand : public Command {
     options->Flag("--label", &label_, "label lines with their rank even when there is only one");
     options->Flag("--no-label", &no_label_, "do not label lines with their rank");
     options->Example("hpcctl logs 12 -f");
+    options->Example("hpcctl logs 12 --tail 20 -f");
     options->Example("hpcctl logs 12 --rank 3 --stderr-only");
   }
 
@@ -36,9 +42,11 @@ class LogsCommand : public Command {
     }
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     RankOutput output(session, run_, LabellingAsked());
-    HPC_RETURN_IF_ERROR(follow_ ? Follow(client, &output) : Read(client, &output));
+    if (tail_) HPC_RETURN_IF_ERROR(Tail(client, &output));
+    if (follow_) HPC_RETURN_IF_ERROR(Follow(client, &output));
+    if (!tail_ && !follow_) HPC_RETURN_IF_ERROR(Read(client, &output));
     output.Finish();
-    if (!any_) HPC_RETURN_IF_ERROR(SayNone(session, client));
+    if (!any_ && tail_ != 0) HPC_RETURN_IF_ERROR(SayNone(session, client));
     return kExitOk;
   }
 
@@ -75,24 +83,48 @@ class LogsCommand : public Command {
     v1::FollowRequest request;
     request.set_run(run_);
     request.set_with_output(true);
+    request.set_log_position(position_);
     return client->Follow(request, [&](const v1::FollowResponse& response) {
       if (response.has_output()) Write(response.output(), output);
     });
   }
 
-  absl::Status Read(Client* client, RankOutput* output) {
+  v1::ReadLogRequest Request() const {
     v1::ReadLogRequest request;
     request.set_run(run_);
     if (rank_) request.set_rank(*rank_);
     if (attempt_) request.set_attempt(*attempt_);
-    return client->ReadLog(request, [&](const v1::LogPiece& piece) { Write(piece, output); });
+    return request;
+  }
+
+  absl::Status Read(Client* client, RankOutput* output) {
+    return client->ReadLog(Request(), [&](const v1::LogPiece& piece) { Write(piece, output); });
+  }
+
+  // From the end of the log if that has as many lines, which few bytes mostly do; else from the
+  // beginning.
+  absl::Status Tail(Client* client, RankOutput* output) {
+    for (const int64_t last_bytes : {kTailBytes, int64_t{0}}) {
+      v1::ReadLogRequest request = Request();
+      request.set_last_bytes(last_bytes);
+      TailLines tail(static_cast<size_t>(*tail_));
+      HPC_RETURN_IF_ERROR(client->ReadLog(request, [&](const v1::LogPiece& piece) {
+        position_ = piece.next_position();
+        if (Wanted(piece)) tail.Add(piece);
+      }));
+      if (last_bytes != 0 && !tail.complete()) continue;
+      for (const v1::LogPiece& line : tail.Finish()) Write(line, output);
+      break;
+    }
+    return absl::OkStatus();
   }
 
   int64_t run_ = 0;
   bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
        no_label_ = false;
-  std::optional<int32_t> rank_, attempt_;
-  bool any_ = false;  // something was printed
+  std::optional<int32_t> rank_, attempt_, tail_;
+  int64_t position_ = 0;  // in the log, behind what was read
+  bool any_ = false;      // something was printed
 };
 
 }  // namespace
