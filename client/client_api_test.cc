@@ -163,9 +163,20 @@ class FakeRuns : public v1::Runs::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status List(grpc::ServerContext*, const v1::ListRunsRequest*,
+  grpc::Status List(grpc::ServerContext*, const v1::ListRunsRequest* request,
                     grpc::ServerWriter<v1::ListRunsResponse>* writer) override {
     v1::ListRunsResponse response;
+    if (request->experiment() == "lr") {
+      v1::Run* run = response.add_runs();
+      run->set_id(7);
+      run->set_user("anna");
+      if (request->with_results()) {
+        run->add_params()->set_key("lr");
+        run->mutable_params(0)->set_value("0.1");
+      }
+      writer->Write(response);
+      return grpc::Status::OK;
+    }
     for (int64_t id = 10'000; id > 0; --id) {
       response.add_runs()->set_id(id);
       if (response.runs_size() == 1000) {
@@ -486,18 +497,6 @@ TEST_F(ClientApiTest, CancellingTwiceIsNoError) {
   EXPECT_EQ(Hpcctl({"cancel", "999"}).code, 121);
 }
 
-TEST_F(ClientApiTest, ALauncherIsToldOfBeforeTheRunStarts) {
-  const Done refused = Hpcctl({"run", "-N", "2", "--", "torchrun", "train.py"});
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("hpcctl run -N 2 --mode per-node -- torchrun ..."));
-  const Done hinted = Hpcctl({"run", "--", "torchrun", "train.py"});
-  EXPECT_EQ(hinted.code, 0);
-  EXPECT_THAT(hinted.err, HasSubstr("hpcctl: torchrun starts the ranks itself"));
-  EXPECT_LT(hinted.err.find("torchrun"), hinted.err.find("hpcctl: run 1\n"));
-  const Done meant = Hpcctl({"run", "-N", "2", "--mode", "per-node", "--", "torchrun", "train.py"});
-  EXPECT_EQ(meant.err, "hpcctl: run 2\n");
-}
-
 TEST_F(ClientApiTest, SeveralRunsAreCancelledAtOnce) {
   EXPECT_EQ(Hpcctl({"cancel", "1", "2"}).out,
             "run 1 is being cancelled\nrun 2 is being cancelled\n");
@@ -534,6 +533,18 @@ TEST_F(ClientApiTest, WaitingForSeveralRunsEndsAsTheFirstThatFailed) {
   EXPECT_EQ(wrong.err, "hpcctl: no run 999\n");
 }
 
+TEST_F(ClientApiTest, ALauncherIsToldOfBeforeTheRunStarts) {
+  const Done refused = Hpcctl({"run", "-N", "2", "--", "torchrun", "train.py"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("hpcctl run -N 2 --mode per-node -- torchrun ..."));
+  const Done hinted = Hpcctl({"run", "--", "torchrun", "train.py"});
+  EXPECT_EQ(hinted.code, 0);
+  EXPECT_THAT(hinted.err, HasSubstr("hpcctl: torchrun starts the ranks itself"));
+  EXPECT_LT(hinted.err.find("torchrun"), hinted.err.find("hpcctl: run 1\n"));
+  const Done meant = Hpcctl({"run", "-N", "2", "--mode", "per-node", "--", "torchrun", "train.py"});
+  EXPECT_EQ(meant.err, "hpcctl: run 2\n");
+}
+
 TEST_F(ClientApiTest, TheLastValuesOfMetricsAreListed) {
   EXPECT_EQ(Hpcctl({"metrics", "1", "--last"}).out,
             "METRIC  STEP  VALUE  POINTS  MIN  MAX\n"
@@ -544,6 +555,12 @@ TEST_F(ClientApiTest, TheLastValuesOfMetricsAreListed) {
             "\n]\n");
   EXPECT_THAT(Hpcctl({"metrics", "1", "--last", "--key", "f1"}).err,
               HasSubstr("run 1 has not measured 'f1'"));
+}
+
+TEST_F(ClientApiTest, RunsOfAnExperimentAreCompared) {
+  EXPECT_EQ(Hpcctl({"runs", "--experiment", "lr"}).out,
+            "RUN  STATE    NAME  USER  TOOK  lr   REASON\n"
+            "7    unknown  -     anna  -     0.1  -\n");
 }
 
 TEST_F(ClientApiTest, SubmitAnswersEachLineInOrder) {

@@ -231,6 +231,8 @@ v1::Run ToProto(const RunRow& row) {
   v1::Run out = RecordToProto(row.record);
   for (const std::string& node : row.nodes) out.add_nodes(node);
   AddCommand(row.command, &out);
+  AddPairs(row.params, out.mutable_params());
+  for (const MetricSummary& metric : row.metrics) *out.add_metrics() = ToProto(metric);
   return out;
 }
 

@@ -16,13 +16,15 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr int64_t kLogBytesAtOnce = 256 << 10;
+// What a run has measured is many times a row of a plain listing.
+constexpr int64_t kResultsPerMessage = 100;
 
 }  // namespace
 
 // The first message comes even if it is empty: it carries the coordinator's time.
 absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
   RunFilter page = filter_;
-  page.limit = kRowsPerMessage;
+  page.limit = filter_.with_results ? kResultsPerMessage : kRowsPerMessage;
   if (filter_.limit > 0) page.limit = std::min(page.limit, filter_.limit - told_);
   std::vector<RunRow> rows;
   if (page.limit > 0) {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
@@ -94,6 +96,34 @@ absl::Status CollectNodes(Connection* db, const RunRecord& run, std::vector<std:
       .Int(run.id)
       .Int(run.attempts)
       .Query([&](Row& row) { nodes->push_back(row.Text()); });
+}
+
+// One statement for all rows, which looks each run up in the key of `table`; `read` gets what is
+// found, run by run.
+absl::Status ForEachOf(Connection* db, const char* columns, const char* table, const char* order,
+                       std::vector<RunRow>* rows, absl::FunctionRef<void(Row&, RunRow*)> read) {
+  std::vector<int64_t> ids;
+  std::map<RunId, RunRow*> by_id;
+  for (RunRow& row : *rows) {
+    ids.push_back(row.record.id);
+    by_id[row.record.id] = &row;
+  }
+  return db
+      ->Sql(absl::StrCat("SELECT t.run, ", columns, " FROM json_each(?) AS j CROSS JOIN ", table,
+                         " AS t ON t.run = j.value ORDER BY j.key, t.", order))
+      .Text(absl::StrCat("[", absl::StrJoin(ids, ","), "]"))
+      .Query([&](Row& row) { read(row, by_id.at(row.Int())); });
+}
+
+absl::Status CollectResults(Connection* db, std::vector<RunRow>* rows) {
+  HPC_RETURN_IF_ERROR(
+      ForEachOf(db, "t.key, t.value", "run_params", "position", rows, [](Row& row, RunRow* run) {
+        std::string key = row.Text();
+        run->params.emplace_back(std::move(key), row.Text());
+      }));
+  return ForEachOf(db, "t.key, t.points, t.last_step, t.last, t.min, t.max", "metric_keys", "key",
+                   rows,
+                   [](Row& row, RunRow* run) { run->metrics.push_back(ReadMetricSummary(row)); });
 }
 
 }  // namespace
@@ -213,6 +243,7 @@ absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& f
       HPC_RETURN_IF_ERROR(CollectNodes(db, row.record, &row.nodes));
     }
   }
+  if (filter.with_results) HPC_RETURN_IF_ERROR(CollectResults(db, &rows));
   return rows;
 }
 

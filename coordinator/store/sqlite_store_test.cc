@@ -30,6 +30,7 @@ using testing::MakePlacement;
 using testing::MakeProgram;
 using testing::MakeRank;
 using testing::MakeRun;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using testing::TempDir;
 
@@ -297,6 +298,31 @@ TEST_F(SqliteStoreTest, AListedRunHasTheNodesOfItsNewestAttempt) {
                       MakePlacement({1, 2}, "pc2", 0), MakePlacement({1, 2}, "pc1", 1)},
           .programs = {{1, MakeProgram()}}});
   EXPECT_THAT(store_->ListRuns({})->front().nodes, ElementsAre("pc2", "pc1"));
+}
+
+TEST_F(SqliteStoreTest, AListedRunHasItsResultsWhereTheyAreAskedFor) {
+  CommitAttempt({1, 1});
+  CommitAttempt({2, 1});
+  RunProgram program = MakeProgram();
+  program.params = {{"lr", "0.1"}, {"batch", "32"}};
+  Commit({.changes = {MakeRun(3)}, .programs = {{3, program}}});
+  Commit({.metrics = {{.ref = {1, 1}, .key = "loss", .step = 1, .value = 5},
+                      {.ref = {1, 1}, .key = "loss", .step = 9, .value = 3},
+                      {.ref = {1, 1}, .key = "acc", .step = 9, .value = 0.5}}});
+  EXPECT_THAT(store_->ListRuns({})->front().params, IsEmpty());
+  EXPECT_THAT(store_->ListRuns({})->back().metrics, IsEmpty());
+
+  const std::vector<RunRow> rows = *store_->ListRuns({.with_results = true});
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_THAT(rows[0].params, ElementsAre(Pair("lr", "0.1"), Pair("batch", "32")));
+  EXPECT_THAT(rows[0].metrics, IsEmpty());
+  EXPECT_THAT(rows[1].metrics, IsEmpty());
+  ASSERT_THAT(rows[2].metrics, SizeIs(2));
+  EXPECT_EQ(rows[2].metrics[0].key, "acc");
+  EXPECT_EQ(rows[2].metrics[1].key, "loss");
+  EXPECT_EQ(rows[2].metrics[1].last, 3);
+  EXPECT_EQ(rows[2].metrics[1].last_step, 9);
+  EXPECT_EQ(rows[2].metrics[1].max, 5);
 }
 
 TEST_F(SqliteStoreTest, AnExperimentBeginsWithItsFirstRun) {

@@ -98,6 +98,14 @@ struct RunFilter {
   std::optional<std::string> tag;
   RunId before = 0;   // only ids below; 0: no bound
   int64_t limit = 0;  // newest first; 0: no limit
+  bool with_results = false;
+};
+
+struct MetricSummary {
+  std::string key;
+  int64_t points = 0;
+  int64_t last_step = 0;
+  double last = 0, min = 0, max = 0;
 };
 
 // A row of the run listing.
@@ -105,6 +113,9 @@ struct RunRow {
   RunRecord record;
   std::vector<std::string> command;
   std::vector<std::string> nodes;  // of the newest attempt, by node rank
+  // With results only: parameters in the order given, metrics by key.
+  std::vector<std::pair<std::string, std::string>> params;
+  std::vector<MetricSummary> metrics;
 };
 
 struct RunDetail {
@@ -134,13 +145,6 @@ struct EventFilter {
   SecurityEvents security = SecurityEvents::kWithAll;
   int64_t limit = 1000;  // oldest first
   bool newest = false;   // the newest `limit` of them instead (still oldest first)
-};
-
-struct MetricSummary {
-  std::string key;
-  int64_t points = 0;
-  int64_t last_step = 0;
-  double last = 0, min = 0, max = 0;
 };
 
 struct MetricFilter {
