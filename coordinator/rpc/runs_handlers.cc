@@ -14,6 +14,15 @@
 #include "coordinator/rpc/validate.h"
 
 namespace hpc::coordinator {
+namespace {
+
+absl::string_view HowItEnded(RunState state) {
+  if (state == RunState::kCancelled) return "was cancelled";
+  if (state == RunState::kTimedOut) return "met its time limit";
+  return Name(state);
+}
+
+}  // namespace
 
 void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request,
                           Reply<v1::SubmitResponse> reply) {
@@ -46,7 +55,7 @@ void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request
     const absl::StatusOr<RunRow> row = FindRunRow(engine_->store(), run);
     if (!row.ok()) return reply(row.status());
     reply(absl::FailedPreconditionError(
-        absl::StrCat("run ", run, " is over already: it ", Name(row->record.state))));
+        absl::StrCat("run ", run, " is over already: it ", HowItEnded(row->record.state))));
   });
 }
 
