@@ -37,6 +37,8 @@ ClusterOptions ClusterOptionsOf(const Options& options) {
   cluster.reconnect_grace = options.reconnect_grace;
   cluster.last_call = options.last_call;
   cluster.grow_steady = options.grow_steady;
+  cluster.restart_backoff = options.restart_backoff;
+  cluster.infrastructure_retries = options.loss_retries;
   cluster.runs_per_user = options.runs_per_user;
   cluster.heartbeat_interval = options.lease / 3;
   return cluster;

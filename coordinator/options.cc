@@ -39,6 +39,8 @@ struct Texts {
   std::string reconnect_grace = "3s";
   std::string last_call = "2s";
   std::string grow_steady = "30s";
+  std::string restart_backoff = "1s";
+  int32_t loss_retries = Options().loss_retries;
   int32_t runs_per_user = Options().runs_per_user;
   std::string log_level = "info";
   std::string wake_hook;
@@ -89,6 +91,17 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
                   "How long a node must have been there, and a gang must have run, before the gang "
                   "is started again to grow onto it")
       ->envname("HPC_COORDINATOR_GROW_STEADY")
+      ->capture_default_str();
+  app->add_option("--restart-backoff", texts->restart_backoff,
+                  "How long a run waits before it is started again; doubles with each further "
+                  "failure, up to 60 times as long")
+      ->envname("HPC_COORDINATOR_RESTART_BACKOFF")
+      ->capture_default_str();
+  app->add_option("--loss-retries", texts->loss_retries,
+                  "How often in a row a run is started again after a lost node or a failed start; "
+                  "a minute of running ends the row")
+      ->envname("HPC_COORDINATOR_LOSS_RETRIES")
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   app->add_option("--runs-per-user", texts->runs_per_user,
                   "How many runs that are not over one user may have")
@@ -166,6 +179,10 @@ absl::StatusOr<Options> Check(const Texts& texts, const CoordinatorPaths& defaul
                        ParseSpan("--last-call", texts.last_call, absl::Milliseconds(1), "1ms"));
   HPC_ASSIGN_OR_RETURN(options.grow_steady,
                        ParseSpan("--grow-steady", texts.grow_steady, absl::Milliseconds(1), "1ms"));
+  HPC_ASSIGN_OR_RETURN(
+      options.restart_backoff,
+      ParseSpan("--restart-backoff", texts.restart_backoff, absl::Milliseconds(1), "1ms"));
+  options.loss_retries = texts.loss_retries;
   options.runs_per_user = texts.runs_per_user;
   if (!ParseLogLevel(texts.log_level, &options.log_level)) {
     return absl::InvalidArgumentError(

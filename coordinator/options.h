@@ -27,6 +27,8 @@ struct Options {
   absl::Duration reconnect_grace = absl::Seconds(3);
   absl::Duration last_call = absl::Seconds(2);
   absl::Duration grow_steady = absl::Seconds(30);
+  absl::Duration restart_backoff = absl::Seconds(1);
+  int32_t loss_retries = 10;
   LogLevel log_level = LogLevel::kInfo;
   std::string wake_hook;     // "": magic packets
   std::string restore_from;  // a backup, to make the state directory from; "": run

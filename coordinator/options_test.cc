@@ -81,6 +81,13 @@ TEST(Options, ALeaseMustBeADurationWithinReason) {
   EXPECT_THAT(Parse({"--runs-per-user", "0"}).answer->text, HasSubstr("--runs-per-user"));
 }
 
+TEST(Options, HowOftenAndHowSoonARunIsStartedAgainCanBeChosen) {
+  EXPECT_EQ(Parse({"--restart-backoff", "50ms"}).options.restart_backoff, absl::Milliseconds(50));
+  EXPECT_THAT(Parse({"--restart-backoff", "1h"}).answer->text, HasSubstr("--restart-backoff 1h"));
+  EXPECT_EQ(Parse({"--loss-retries", "100"}).options.loss_retries, 100);
+  EXPECT_THAT(Parse({"--loss-retries", "-1"}).answer->text, HasSubstr("--loss-retries"));
+}
+
 TEST(Options, TheReconnectGraceMayBeShort) {
   EXPECT_EQ(Parse({"--last-call", "10s"}).options.last_call, absl::Seconds(10));
   EXPECT_EQ(Parse({"--grow-steady", "2m"}).options.grow_steady, absl::Minutes(2));

@@ -35,7 +35,7 @@ struct ClusterOptions {
   // How long a worker lets ranks run without hearing from the coordinator, and therefore how long
   // devices of a lost node count as taken.
   absl::Duration stop_after_disconnect = absl::Minutes(5);
-  absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most a minute
+  absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most 60 times
   // How long a run that could start waits for more nodes, up to its most.
   absl::Duration last_call = absl::Seconds(2);
   // How long a node must have been there, and a gang must have run, before the gang grows onto it.

@@ -9,12 +9,12 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr absl::Duration kLongestDelay = absl::Minutes(1);
+constexpr int64_t kLongestDelay = 60;  // times the first one
 
-// 1, 2, 4 ... times the first delay.
+// 1, 2, 4 ... 32, 60 times the first delay.
 absl::Duration BackOff(absl::Duration first, int32_t failures) {
   const int32_t doublings = std::clamp(failures - 1, 0, 20);
-  return std::min(first * (int64_t{1} << doublings), kLongestDelay);
+  return first * std::min(int64_t{1} << doublings, kLongestDelay);
 }
 
 Verdict Over(Verdict verdict, RunState state, int32_t exit_code) {

@@ -68,10 +68,12 @@ TEST_F(VerdictTest, WhatTheProgramAsksForIsNoExcuseForACancelOrALoss) {
   EXPECT_EQ(After(AttemptOutcome::kProgramFailed).state, RunState::kCancelled);
 }
 
-TEST_F(VerdictTest, BackOffIsAtMostAMinute) {
+TEST_F(VerdictTest, BackOffIsAtMostAMinuteOrSixtyTimesTheFirstOne) {
   run.request.max_restarts = 1000;
   run.failures = 500;
   EXPECT_EQ(After(AttemptOutcome::kProgramFailed).delay, absl::Minutes(1));
+  options.restart_backoff = absl::Milliseconds(50);
+  EXPECT_EQ(After(AttemptOutcome::kProgramFailed).delay, absl::Seconds(3));
 }
 
 TEST_F(VerdictTest, ReclaimCostsNothing) {
