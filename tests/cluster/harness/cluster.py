@@ -99,8 +99,9 @@ class Cluster:
             raise AssertionError(f"{name} does not join: {done.stdout}{done.stderr}")
         return done
 
-    def start_worker(self, name, args=(), new_boot=False):
-        """`new_boot`: as if the PC had been booted since (in a network namespace only)."""
+    def start_worker(self, name, args=(), new_boot=False, ready=True):
+        """`new_boot`: as if the PC had been booted since (in a network namespace only). `ready`:
+        returns once it is connected."""
         index = self.names.index(name) + 1
         address = self.network.address(name) if self.network else f"127.0.{index // 200}.{10 + index % 200}"
         if not (self.dir / name / "identity").exists():
@@ -108,7 +109,7 @@ class Cluster:
         self.workers[name] = Process(
             [BIN / "hpc-worker", "--state-dir", self.dir / name, "--address", address,
              "--cpu-slots", self.cpu_slots, *self.worker_args, *args],
-            self.dir / f"{name}.log", env={**self.env, **self.worker_env.get(name, {})}, ready=True,
+            self.dir / f"{name}.log", env={**self.env, **self.worker_env.get(name, {})}, ready=ready,
             prefix=self.network.prefix(name, new_boot) if self.network else ())
         return self.workers[name]
 

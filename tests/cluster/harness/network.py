@@ -5,6 +5,8 @@ Needs root and ip(8). The addresses are 10.77.<n>.x, reachable from the namespac
 
 import os
 import subprocess
+import tempfile
+import uuid
 
 
 class Network:
@@ -14,6 +16,7 @@ class Network:
         self.tag = f"h{os.getpid() % 100000}"
         self.subnet = 1 + os.getpid() % 250
         self.hosts = {}
+        self.boots = {}  # by name: a file with the boot id of a PC that was booted since
         self._made = []
         try:
             self._make(names)
@@ -63,15 +66,23 @@ class Network:
         self._made.append(netns)
 
     def prefix(self, name, new_boot=False):
-        """What runs a command on that PC; `new_boot` gives it another boot id than the machine's."""
+        """What runs a command on that PC; `new_boot` gives it another boot id from then on."""
         enter = ["ip", "netns", "exec", self.hosts[name][0]]
-        if not new_boot:
+        if new_boot:
+            self._forget_boot(name)
+            file, self.boots[name] = tempfile.mkstemp(prefix="hpc-boot-")
+            os.write(file, f"{uuid.uuid4()}\n".encode())
+            os.fchmod(file, 0o444)
+            os.close(file)
+        if name not in self.boots:
             return enter
         # `ip netns exec` has made a mount namespace of its own: nobody else sees this file.
-        boot = "/proc/sys/kernel/random/boot_id"
-        return enter + ["sh", "-c", f"mkdir -p /tmp/hpc-test-boot && cat {boot[:-7]}uuid > "
-                        f"/tmp/hpc-test-boot/boot_id.$$ && mount --bind /tmp/hpc-test-boot/boot_id.$$ {boot} "
-                        '&& exec "$@"', "sh"]
+        return enter + ["sh", "-c", f"mount --bind {self.boots[name]} "
+                        '/proc/sys/kernel/random/boot_id && exec "$@"', "sh"]
+
+    def _forget_boot(self, name):
+        if name in self.boots:
+            os.unlink(self.boots.pop(name))
 
     def address(self, name):
         return self.hosts[name][1]
@@ -84,7 +95,15 @@ class Network:
         """Pulls or plugs the PC's cable at the switch."""
         self._ip("link", "set", self.hosts[name][2], "up" if up else "down", netns=self.switch)
 
+    def forget_connections(self, name, peer):
+        """The PC forgets what TCP connections it has with that one, and says so to nobody whom it
+        cannot reach."""
+        subprocess.run(["ip", "netns", "exec", self.hosts[name][0], "ss", "-K", "-tn", "dst",
+                        self.address(peer)], check=True, capture_output=True)
+
     def close(self):
+        for name in list(self.boots):
+            self._forget_boot(name)
         for netns in reversed(self._made):
             subprocess.run(["ip", "netns", "del", netns], capture_output=True, check=False)
         self._made = []
