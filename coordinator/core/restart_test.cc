@@ -270,6 +270,7 @@ TEST(RestoredTest, RunsOfTheBackupWaitUntilUnknownRanksHaveStoppedThemselves) {
   EXPECT_THAT(c.Wait(2), HasSubstr("waits 4 min"));
   const RunId later = c.Submit(Nodes(1));
   EXPECT_EQ(c.state(later), RunState::kStarting) << "no other attempt of it can be anywhere";
+  c.Run(later);
   c.Finish(later);
   c.Pass(absl::Minutes(4) - absl::Seconds(1));
   EXPECT_EQ(c.state(2), RunState::kQueued);
