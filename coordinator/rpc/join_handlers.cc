@@ -56,9 +56,13 @@ void JoinHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
   absl::StatusOr<Admitted> admitted = Admit(caller, request);
   if (!admitted.ok()) {
     if (absl::IsUnauthenticated(admitted.status())) bad_tokens_.Allow(caller.peer, now);
-    host_->doorman->NoteRefusal(
-        caller.peer, absl::StrCat("to join as ", ToValidUtf8(request.role()), " ",
-                                  ToValidUtf8(request.name()), ": ", admitted.status().message()));
+    // Of whatever call it is, what is denied is written down with its answer.
+    if (!absl::IsPermissionDenied(admitted.status())) {
+      host_->doorman->NoteRefusal(
+          caller.peer,
+          absl::StrCat("to join as ", ToValidUtf8(request.role()), " ", ToValidUtf8(request.name()),
+                       ": ", admitted.status().message()));
+    }
     return reply(admitted.status());
   }
   const SecurityNote note{

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/pki/join_token.h"
 #include "common/pki/probe.h"
 #include "common/status_matchers.h"
@@ -30,6 +31,7 @@ using grpc::StatusCode;
 using pki::Role;
 using ::testing::AllOf;
 using testing::Context;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::RawCall;
 using testing::TestServer;
@@ -333,6 +335,22 @@ TEST_F(TrustRpcTest, WhatWasGivenOutOutlivesTheCoordinator) {
   EXPECT_THAT(Join(token, "pc1", nullptr).error_message(), HasSubstr("is a member already"));
   EXPECT_TRUE(Join(token, "pc2", nullptr).ok());
   EXPECT_THAT(Join(token, "pc3", nullptr).error_message(), HasSubstr("used up"));
+}
+
+TEST_F(TrustRpcTest, ARefusedJoinIsOneEvent) {
+  v1::CreateTokenRequest request;
+  request.set_name("pc1");
+  const pki::JoinToken token = MakeToken(request);
+  EXPECT_EQ(Join(token, "pc2", nullptr).error_code(), StatusCode::PERMISSION_DENIED);
+  pki::JoinToken guess = token;
+  guess.secret = std::string(pki::kTokenSecretBytes, 'x');
+  EXPECT_EQ(Join(guess, "pc3", nullptr).error_code(), StatusCode::UNAUTHENTICATED);
+  // The last one shows that nothing is to come of the others.
+  EXPECT_EQ(ListNodesOver(server_.TlsChannel("", "")).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(Refusals(3), '\n')),
+              ElementsAre(AllOf(HasSubstr("is for pc1, not for pc2"), HasSubstr("127.0.0.1")),
+                          HasSubstr("to join as worker pc3: this cluster never gave out"),
+                          HasSubstr("hpc.v1.Nodes/List needs a certificate"), ""));
 }
 
 TEST_F(TrustRpcTest, AWrongClockIsNamedAndKeepsTheToken) {
