@@ -192,7 +192,6 @@ absl::Status Keyring::IssueCoordinator(absl::Time now, absl::Duration lifetime) 
   HPC_ASSIGN_OR_RETURN(const Certificate certificate,
                        Sign(request, Role::kCoordinator, "coordinator", now, lifetime));
   HPC_ASSIGN_OR_RETURN(const std::string key_pem, key.ToPem(""));
-  // A reader that meets the new key with the old chain finds that they do not fit, and tries again.
   HPC_RETURN_IF_ERROR(WriteFileAtomically(coordinator_key_path(), key_pem, 0600));
   return WriteFileAtomically(coordinator_chain_path(),
                              absl::StrCat(certificate.ToPem(), ToPem(bridges_), TrustedPem(now)),

@@ -5,6 +5,8 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server_context.h>
 
+#include <functional>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/caller.h"
@@ -18,6 +20,8 @@ struct CallHost {
   Doorman* doorman = nullptr;
   grpc::ServerCompletionQueue* queue = nullptr;
   OpenCalls open;
+  // Makes a new certificate of the coordinator, which the next connection is shown.
+  std::function<absl::Status()> issue_certificate;
   absl::Status stopping;  // once not OK, calls are refused with it
 
   // Who makes a call that may last for ever, which has been added to `open`. Refusals as of

@@ -96,7 +96,7 @@ void CertificateHandlers::RotateAuthority(const Caller& caller,
   }
   const absl::Time until = now + keep;
   absl::Status rotated = trust_->keyring.Rotate(now, until);
-  if (rotated.ok()) rotated = trust_->keyring.IssueCoordinator(now, pki::kCoordinatorLifetime);
+  if (rotated.ok()) rotated = host_->issue_certificate();
   if (!rotated.ok()) return reply(rotated);
   host_->doorman->ForgetVerified();
   std::vector<TrustRecord> records;

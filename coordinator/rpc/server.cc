@@ -3,7 +3,6 @@
 #include <grpc/support/log.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/security/server_credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
@@ -32,6 +31,7 @@
 #include "coordinator/rpc/own_addresses.h"
 #include "coordinator/rpc/peer_book.h"
 #include "coordinator/rpc/posted.h"
+#include "coordinator/rpc/served_certificate.h"
 #include "coordinator/rpc/tag.h"
 
 namespace hpc::coordinator {
@@ -40,7 +40,6 @@ namespace {
 // A round takes at most so many events before it commits, so that answers are not put off for ever.
 constexpr int kEventsPerRound = 1000;
 constexpr int kKeepaliveMs = 60'000;
-constexpr unsigned kReloadSeconds = 1;
 // At the Unix socket, by reason, which names the account.
 constexpr RateLimit kToldRefusals = {.burst = 5, .each = absl::Seconds(12)};
 
@@ -75,16 +74,6 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->SetMaxSendMessageSize(-1);
 }
 
-// Certificates are asked for and not judged here: the doorman does, and can say what is wrong.
-std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const pki::Keyring& keyring) {
-  namespace tls = grpc::experimental;
-  tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
-      keyring.coordinator_key_path(), keyring.coordinator_chain_path(), kReloadSeconds));
-  options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
-  return tls::TlsServerCredentials(options);
-}
-
 }  // namespace
 
 class Server::Impl {
@@ -108,7 +97,7 @@ class Server::Impl {
 
  private:
   void OnStopRequested(bool) { stopping_ = true; }
-  // Makes the coordinator's certificate, now or when it is due.
+  // Makes the coordinator's certificate, now, when it is due or when there is a new authority.
   absl::Status KeepCertificate();
   Door TcpDoor(UniqueFd listener);
   Door UnixDoor(UniqueFd listener);
@@ -126,6 +115,7 @@ class Server::Impl {
   Doorman doorman_;
   std::unique_ptr<Methods> methods_;
   CallHost host_;
+  ServedCertificate certificate_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
   std::unique_ptr<grpc::Server> server_;
@@ -163,8 +153,8 @@ absl::Status Server::Impl::Start() {
     HPC_RETURN_IF_ERROR(KeepCertificate());
     using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
     tcp_ = builder.experimental().AddExternalConnectionAcceptor(
-        Type::FROM_FD, options_.trust != nullptr ? TlsCredentials(options_.trust->keyring)
-                                                 : grpc::InsecureServerCredentials());
+        Type::FROM_FD,
+        options_.trust != nullptr ? certificate_.Credentials() : grpc::InsecureServerCredentials());
   }
   UniqueFd local;
   if (!options_.socket.empty()) {
@@ -177,6 +167,7 @@ absl::Status Server::Impl::Start() {
   if (server_ == nullptr) return absl::InternalError("gRPC does not start");
   host_.queue = queue_.get();
   host_.doorman = &doorman_;
+  host_.issue_certificate = [this] { return KeepCertificate(); };
   methods_->Accept(&host_);
   if (tcp) doors_.Add(TcpDoor(std::move(tcp->fd)));
   if (local.ok()) doors_.Add(UnixDoor(std::move(local)));
@@ -190,7 +181,9 @@ absl::Status Server::Impl::KeepCertificate() {
   const absl::Time now = engine_->now().wall;
   issued_at_ = now;
   renew_at_ = now + pki::kCoordinatorLifetime / 2;
-  return options_.trust->keyring.IssueCoordinator(now, pki::kCoordinatorLifetime);
+  const pki::Keyring& keyring = options_.trust->keyring;
+  HPC_RETURN_IF_ERROR(keyring.IssueCoordinator(now, pki::kCoordinatorLifetime));
+  return certificate_.Load(keyring.coordinator_key_path(), keyring.coordinator_chain_path());
 }
 
 Door Server::Impl::TcpDoor(UniqueFd listener) {

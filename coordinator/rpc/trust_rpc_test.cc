@@ -405,6 +405,18 @@ TEST_F(TrustRpcTest, AfterARotationOldAndNewMembersAreBothLetIn) {
   EXPECT_THAT(Join(token, "pc1", nullptr).error_message(), HasSubstr("revoked"));
 }
 
+TEST_F(TrustRpcTest, ATokenThatIsMadeAfterARotationWorksAtOnce) {
+  for (int i = 0; i < 3; ++i) {
+    v1::RotateAuthorityResponse response;
+    ASSERT_TRUE(admin_->RotateAuthority(Context().get(), {}, &response).ok());
+    const pki::JoinToken token = MakeToken({});
+    const auto shown = pki::FetchCertificates(token.addresses[0], absl::Seconds(10));
+    ASSERT_OK(shown);
+    EXPECT_OK(pki::FindAuthority(*shown, token.authority_hash));
+    EXPECT_TRUE(Join(token, absl::StrCat("pc", i), nullptr).ok());
+  }
+}
+
 // ------------------------------------------------------------------------------ what is whose
 
 TEST_F(TrustRpcTest, AUserCancelsOwnRunsOnlyAndAnAdminAny) {
