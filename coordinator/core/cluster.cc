@@ -244,3 +244,8 @@ MonoTime Cluster::NextDeadline() const {
 }
 
 }  // namespace hpc::coordinator
+void Cluster::SaveSeen(Now now, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  impl_->connections.SaveSeen(turn);
+}
+

@@ -260,6 +260,8 @@ class Cluster {
     std::string state;   // one word for tables: "idle", "busy", "reclaimed", ...
     std::string reason;  // for the state, in words that are true now; "" where it needs none
     std::vector<AttemptRef> attempts;   // that hold devices there
+  // Makes durable when the connected nodes were heard last, for whoever asks before they are back.
+  void SaveSeen(Now now, Effects* effects);
     std::vector<int32_t> free_devices;  // that a run can get, if only by waking the node
   };
   std::vector<NodeView> Nodes(Now now) const;  // by name

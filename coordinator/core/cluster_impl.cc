@@ -21,6 +21,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       restored_at(now.mono) {
   state.since = now.mono;
   Load(snapshot, now, &state);
+  state.seen_saved = now.mono;
 }
 
 Turn Cluster::Impl::Begin(Now now, Effects* effects) {

@@ -16,6 +16,9 @@ constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
 // An alarm that rings later than this does so because the coordinator stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 
+// How old the times may be at which a coordinator that crashed says it has heard its nodes.
+constexpr absl::Duration kSaveSeen = absl::Minutes(5);
+
 std::string DevicesWords(const Inventory& inventory) {
   const NodeSpace space = EmptySpace("", inventory);
   return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
@@ -121,6 +124,13 @@ void Connections::Leaving(Turn& turn, Node* node, const std::string& reason) {
 }
 
 void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
+void Connections::SaveSeen(Turn& turn) {
+  state_->seen_saved = turn.mono();
+  for (const auto& [name, node] : state_->nodes.by_name()) {
+    if (node->connected) turn.Save(node->record);
+  }
+}
+
   if (node->record.inventory == inventory) return;
   const bool devices = node->record.inventory.devices != inventory.devices;
   node->record.inventory = inventory;
@@ -135,6 +145,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   if (node->lost) return;
   if (turn.mono() < node->lease.deadline()) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+    if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
   }
   if (turn.mono() >= node->lease.deadline() + kStandstill) {
     // What it said meanwhile is still to be read, and it took that for heard.

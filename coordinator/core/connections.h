@@ -27,6 +27,9 @@ class Connections {
   void Leaving(Turn& turn, Node* node, const std::string& reason);
   void InventoryChanged(Turn& turn, Node* node, const Inventory& inventory);
 
+  // Makes durable when the connected nodes were heard last.
+  void SaveSeen(Turn& turn);
+
   // Its lease may have run out.
   void OnTimer(Turn& turn, Node* node);
   // A restarted coordinator gives nodes time to come back before they count as lost.

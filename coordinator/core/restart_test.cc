@@ -285,5 +285,24 @@ TEST(RestoredTest, AClockThatWasSetBackMakesNobodyWaitForLonger) {
   EXPECT_EQ(c.state(2), RunState::kStarting);
 }
 
+TEST(SeenTest, ARestartedCoordinatorKnowsWhenItHeardItsNodesLast) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  before.Pass(absl::Minutes(2));
+  const absl::Time stopped = before.now().wall;
+  before.SaveSeen();
+  EXPECT_EQ(ClusterTester({}, before.Durable()).View("pc1").record.last_seen, stopped);
+}
+
+TEST(SeenTest, OneThatCrashedKnowsItToWithinMinutes) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  before.Pass(absl::Hours(5));
+  const absl::Time crashed = before.now().wall;
+  const ClusterTester c({}, before.Durable());
+  EXPECT_GE(c.View("pc1").record.last_seen, crashed - absl::Minutes(6));
+  EXPECT_GE(c.View("pc2").record.last_seen, crashed - absl::Minutes(6));
+}
+
 }  // namespace
 }  // namespace hpc::coordinator::testing

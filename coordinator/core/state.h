@@ -31,7 +31,8 @@ struct State {
 
   std::vector<RunId> growing;  // runs that are being stopped to grow; some of them may be over
 
-  MonoTime since{};  // when the coordinator started
+  MonoTime since{};       // when the coordinator started
+  MonoTime seen_saved{};  // when it last made durable when the nodes were heard
   int64_t stale_refused = 0;
 
   // After a backup was restored: runs up to this one may have attempts that it does not know, whose

@@ -258,6 +258,7 @@ absl::Status Server::Impl::Run(const std::function<void()>& on_progress, absl::D
 void Server::Impl::EndCalls(const absl::Status& reason) {
   host_.stopping = reason;
   engine_->Shutdown(reason);
+  engine_->Flush().IgnoreError();
   host_.open.StopAll(reason);
   const MonoTime deadline = engine_->now().mono + options_.stop_grace;
   while (!host_.open.empty() && engine_->now().mono < deadline) {

@@ -23,7 +23,11 @@ bool Engine::OutputComplete(RunId run) const { return impl_->output.Complete(run
 void Engine::WatchRun(RunId run, Watcher* watcher) { impl_->watchers.WatchRun(run, watcher); }
 void Engine::WatchEvents(Watcher* watcher) { impl_->watchers.WatchEvents(watcher); }
 void Engine::Unwatch(Watcher* watcher) { impl_->watchers.Unwatch(watcher); }
-void Engine::Shutdown(const absl::Status& reason) { impl_->links.CloseAll(reason); }
+
+void Engine::Shutdown(const absl::Status& reason) {
+  impl_->cluster.SaveSeen(impl_->clock->Get(), &impl_->effects);
+  impl_->links.CloseAll(reason);
+}
 
 // ---- clients
 

@@ -151,7 +151,7 @@ class Engine {
   // that cannot be written: the daemon must stop, since nothing further can be promised.
   absl::Status Flush();
   MonoTime NextDeadline() const;
-  // Closes every link.
+  // Closes every link. What is known of the nodes by then is for a last Flush.
   void Shutdown(const absl::Status& reason);
 
  private:

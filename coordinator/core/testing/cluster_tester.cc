@@ -213,10 +213,33 @@ void ClusterTester::Disconnect(const std::string& name, bool reset) {
   Settle();
 }
 
-absl::Status ClusterTester::Leaving(const std::string& name, const std::string& reason) {
-  absl::Status status = cluster_->Leaving(now(), name, incarnations_[name], reason, &effects_);
+absl::Status ClusterTester::Leaving(const std::string& name, const std::string& reason,
+                                    Leave leave) {
+  absl::Status status =
+      cluster_->Leaving(now(), name, incarnations_[name], leave, reason, &effects_);
   Settle();
   return status;
+}
+
+absl::Status ClusterTester::Forget(const std::string& name) {
+  absl::Status status = cluster_->Forget(now(), name, "anna", &effects_);
+  Settle();
+  return status;
+}
+
+void ClusterTester::ShutOut(const std::string& name, const std::string& why) {
+  cluster_->ShutOut(now(), name, why, &effects_);
+  Settle();
+}
+
+void ClusterTester::SaveSeen() {
+  cluster_->SaveSeen(now(), &effects_);
+  Settle();
+}
+
+void ClusterTester::SaveSeen() {
+  cluster_->SaveSeen(now(), &effects_);
+  Settle();
 }
 
 absl::Status ClusterTester::SleepFailed(const std::string& name, const std::string& error) {
@@ -362,7 +385,9 @@ Snapshot ClusterTester::Durable() const {
   Snapshot snapshot;
   snapshot.last_run = last_run_;
   snapshot.last_event = last_event_;
-  for (const auto& [name, node] : nodes_) snapshot.nodes.push_back(node);
+  for (const auto& [name, node] : nodes_) {
+    if (!node.forgotten) snapshot.nodes.push_back(node);
+  }
   for (const auto& [id, run] : runs_) {
     if (IsTerminal(run.state)) continue;
     snapshot.runs.push_back(run);

@@ -45,7 +45,12 @@ class ClusterTester {
   // Time passes, and the coordinator does nothing.
   void StandStill(absl::Duration d);
   void Disconnect(const std::string& node, bool reset);
-  absl::Status Leaving(const std::string& node, const std::string& reason);
+  absl::Status Leaving(const std::string& node, const std::string& reason,
+                       Leave leave = Leave::kPcGoes);
+  absl::Status Forget(const std::string& node);
+  void ShutOut(const std::string& node, const std::string& why = "revoked by anna");
+  void SaveSeen();
+  void SaveSeen();
   absl::Status SleepFailed(const std::string& node, const std::string& error);
   absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
   absl::Status OwnerChanged(const std::string& node, bool reclaimed);
