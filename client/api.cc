@@ -204,6 +204,15 @@ absl::Status Client::Wake(const std::string& node) {
   });
 }
 
+absl::Status Client::Forget(const std::string& node) {
+  v1::ForgetRequest request;
+  request.set_node(node);
+  v1::ForgetResponse response;
+  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+    return stubs_->nodes->Forget(context, request, &response);
+  });
+}
+
 // -------------------------------------------------------------------------------------- cluster
 
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {

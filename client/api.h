@@ -66,6 +66,7 @@ class Client {
   absl::Status Lend(const std::string& node);
   absl::Status Sleep(const std::string& node);
   absl::Status Wake(const std::string& node);
+  absl::Status Forget(const std::string& node);
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   // For ever if the request says `follow`.

@@ -28,6 +28,7 @@ std::unique_ptr<Command> MakeReclaim();
 std::unique_ptr<Command> MakeLend();
 std::unique_ptr<Command> MakeSleep();
 std::unique_ptr<Command> MakeWake();
+std::unique_ptr<Command> MakeNodeForget();
 
 std::unique_ptr<Command> MakeLogin();
 std::unique_ptr<Command> MakeWhoami();

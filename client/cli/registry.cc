@@ -32,6 +32,7 @@ const std::vector<CommandInfo>& AllCommands() {
       {"lend", kOwning, "lend a PC to the cluster again", MakeLend},
       {"sleep", kOwning, "drain a PC and put it to sleep", MakeSleep},
       {"wake", kOwning, "wake a sleeping PC", MakeWake},
+      {"node forget", kOwning, "take a PC that is gone off the list", MakeNodeForget},
       {"login", kTrusting, "become a member of a cluster from this machine, with a token",
        MakeLogin},
       {"whoami", kTrusting, "say as whom the coordinator knows you", MakeWhoami},

@@ -91,8 +91,8 @@ Colour ColourOf(v1::Severity severity) {
 
 Colour ColourOfNode(const std::string& state) {
   if (state == "idle" || state == "busy") return Colour::kGood;
-  if (state == "lost" || state == "unknown") return Colour::kBad;
-  return state == "off" ? Colour::kQuiet : Colour::kBusy;
+  if (state == "lost" || state == "unknown" || state == "revoked") return Colour::kBad;
+  return state == "off" || state == "stopped" ? Colour::kQuiet : Colour::kBusy;
 }
 
 std::string NodeRange(int min_nodes, int max_nodes) {

@@ -87,6 +87,19 @@ absl::Status Cluster::Wake(Now now, const std::string& name, const std::string& 
   return impl_->power.Wake(turn, node, who);
 }
 
+absl::Status Cluster::Forget(Now now, const std::string& name, const std::string& who,
+                             Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
+  return impl_->removal.Forget(turn, node, who);
+}
+
+void Cluster::ShutOut(Now now, const std::string& name, const std::string& why, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  Node* const node = impl_->state.nodes.Find(name);
+  if (node != nullptr) impl_->removal.ShutOut(turn, node, why);
+}
+
 // ------------------------------------------------------------------------------------- nodes
 
 absl::StatusOr<Welcome> Cluster::Hello(Now now, const NodeHello& hello, Effects* effects) {
@@ -107,11 +120,11 @@ void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnatio
   impl_->connections.Disconnected(turn, node, reset);
 }
 
-absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarnation,
+absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarnation, Leave leave,
                               const std::string& reason, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  impl_->connections.Leaving(turn, node, reason);
+  impl_->connections.Leaving(turn, node, leave, reason);
   return absl::OkStatus();
 }
 
@@ -243,9 +256,9 @@ MonoTime Cluster::NextDeadline() const {
   return impl_->resumed ? impl_->state.timers.Next() : impl_->restored_at;
 }
 
-}  // namespace hpc::coordinator
 void Cluster::SaveSeen(Now now, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   impl_->connections.SaveSeen(turn);
 }
 
+}  // namespace hpc::coordinator

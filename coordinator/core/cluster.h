@@ -109,6 +109,12 @@ struct Welcome {
   absl::Duration stop_after_disconnect;
 };
 
+// What a node that says good-bye leaves behind.
+enum class Leave {
+  kPcGoes = 1,       // the PC sleeps or is off
+  kWorkerStops = 2,  // only the worker ends
+};
+
 struct ReclaimRequest {
   std::optional<absl::Duration> duration;  // unset: until lent
   std::string reason;
@@ -182,8 +188,15 @@ class Cluster {
   absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);
   // FailedPrecondition: the node is neither on nor falling asleep, or its owner has taken it back.
   absl::Status Sleep(Now now, const std::string& node, const std::string& who, Effects* effects);
-  // FailedPrecondition: it is on, or nothing is known to wake it with (no MAC, no hook).
+  // FailedPrecondition: it is on, its worker was stopped, it is shut out, or nothing is known to
+  // wake it with (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);
+  // It is no node any more, until it says hello again. FailedPrecondition, with what to do: it is
+  // connected, or an attempt that is not over has a share there.
+  absl::Status Forget(Now now, const std::string& node, const std::string& who, Effects* effects);
+  // Its last certificate is void, `why` ("revoked by anna"): it no longer counts among the nodes
+  // that exist, until it says hello again. Nothing happens where there is no such node.
+  void ShutOut(Now now, const std::string& node, const std::string& why, Effects* effects);
 
   // Writes an event of a kind "security. ..." (event_kinds.h), about which the core knows no more.
   void NoteSecurity(Now now, const char* kind, const std::string& text, Severity severity,
@@ -199,8 +212,8 @@ class Cluster {
   // the process is gone; else only the lease decides.
   void Disconnected(Now now, const std::string& node, uint64_t incarnation, bool reset,
                     Effects* effects);
-  // The node says it goes (sleep, shutdown): expected off, not a failure.
-  absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation,
+  // The node says it goes: expected, not a failure.
+  absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation, Leave leave,
                        const std::string& reason, Effects* effects);
   // The node was told to sleep, and could not.
   absl::Status SleepFailed(Now now, const std::string& node, uint64_t incarnation,
@@ -247,6 +260,8 @@ class Cluster {
   void Tick(Now now, Effects* effects);
   // When Tick must be called next; Infinite if nothing waits for time.
   MonoTime NextDeadline() const;
+  // Makes durable when the connected nodes were heard last, for whoever asks before they are back.
+  void SaveSeen(Now now, Effects* effects);
 
   // ---- reading (soft state; the rest is in the store)
 
@@ -260,8 +275,6 @@ class Cluster {
     std::string state;   // one word for tables: "idle", "busy", "reclaimed", ...
     std::string reason;  // for the state, in words that are true now; "" where it needs none
     std::vector<AttemptRef> attempts;   // that hold devices there
-  // Makes durable when the connected nodes were heard last, for whoever asks before they are back.
-  void SaveSeen(Now now, Effects* effects);
     std::vector<int32_t> free_devices;  // that a run can get, if only by waking the node
   };
   std::vector<NodeView> Nodes(Now now) const;  // by name

@@ -16,12 +16,13 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       power(&state, &gangs),
       owners(&state, &gangs),
       connections(&state, &gangs, &power, &owners),
+      removal(&state, &power),
       scheduler(&state, &gangs, &power),
       grower(&state, &gangs, &scheduler),
       restored_at(now.mono) {
   state.since = now.mono;
-  Load(snapshot, now, &state);
   state.seen_saved = now.mono;
+  Load(snapshot, now, &state);
 }
 
 Turn Cluster::Impl::Begin(Now now, Effects* effects) {

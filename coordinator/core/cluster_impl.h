@@ -9,6 +9,7 @@
 #include "coordinator/core/live_attempt.h"
 #include "coordinator/core/power.h"
 #include "coordinator/core/reclaim.h"
+#include "coordinator/core/removal.h"
 #include "coordinator/core/run_ledger.h"
 #include "coordinator/core/scheduler.h"
 #include "coordinator/core/state.h"
@@ -39,6 +40,7 @@ class Cluster::Impl {
   PowerControl power;
   Owners owners;
   Connections connections;
+  Removal removal;
   Scheduler scheduler;
   Grower grower;
 

@@ -43,6 +43,7 @@ Cluster::Totals Cluster::GetTotals() const {
   Totals totals;
   const State& state = impl_->state;
   for (const auto& [name, node] : state.nodes.by_name()) {
+    if (node->ShutOut()) continue;
     ++totals.nodes;
     totals.devices += static_cast<int32_t>(node->record.inventory.devices.size());
     if (node->connected && !node->lost) ++totals.nodes_connected;

@@ -48,6 +48,7 @@ ClusterView ViewOf(State& state, Now now) {
   view.input.nodes.reserve(state.nodes.size());
   view.nodes.reserve(state.nodes.size());
   for (const auto& [name, node] : state.nodes.by_name()) {
+    if (node->ShutOut()) continue;
     const size_t index = view.nodes.size();
     NodeSpace space = EmptySpace(name, node->record.inventory);
     space.awake = node->ReadyForWork();

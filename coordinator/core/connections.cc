@@ -55,6 +55,7 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   record.inventory = hello.inventory;
   record.boot_id = hello.boot_id;
   record.last_seen = turn.wall();
+  record.revoked.clear();  // it has another certificate
   Greet(turn, node, hello, is_new, rebooted);
   return Welcome{state_->options.lease, state_->options.heartbeat_interval,
                  state_->options.stop_after_disconnect};
@@ -116,14 +117,13 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
              Severity::kWarning);
 }
 
-void Connections::Leaving(Turn& turn, Node* node, const std::string& reason) {
-  power_->Leaving(turn, node, reason);
+void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
+  power_->Leaving(turn, node, leave, reason);
   gangs_->NodeGone(
       turn, *node, AttemptOutcome::kReclaimed,
       absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
 }
 
-void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
 void Connections::SaveSeen(Turn& turn) {
   state_->seen_saved = turn.mono();
   for (const auto& [name, node] : state_->nodes.by_name()) {
@@ -131,6 +131,7 @@ void Connections::SaveSeen(Turn& turn) {
   }
 }
 
+void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
   if (node->record.inventory == inventory) return;
   const bool devices = node->record.inventory.devices != inventory.devices;
   node->record.inventory = inventory;
@@ -144,8 +145,8 @@ void Connections::SaveSeen(Turn& turn) {
 void Connections::OnTimer(Turn& turn, Node* node) {
   if (node->lost) return;
   if (turn.mono() < node->lease.deadline()) {
-    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
     if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   if (turn.mono() >= node->lease.deadline() + kStandstill) {
     // What it said meanwhile is still to be read, and it took that for heard.
@@ -183,7 +184,8 @@ void Connections::Restore(Turn& turn, Node* node) {
   if (node->record.power == Power::kOn) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " is off"));
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed,
+                   absl::StrCat(node->name(), " is ", Name(node->record.power)));
 }
 
 }  // namespace hpc::coordinator

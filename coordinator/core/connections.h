@@ -24,7 +24,7 @@ class Connections {
   // FailedPrecondition: the connected incarnation is another one, or none is.
   absl::StatusOr<Node*> Heard(Now now, const std::string& name, uint64_t incarnation);
   void Disconnected(Turn& turn, Node* node, bool reset);
-  void Leaving(Turn& turn, Node* node, const std::string& reason);
+  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
   void InventoryChanged(Turn& turn, Node* node, const Inventory& inventory);
 
   // Makes durable when the connected nodes were heard last.

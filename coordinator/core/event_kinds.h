@@ -45,9 +45,12 @@ inline constexpr char kNodeLent[] = "node.lent";            // its owner gives i
 inline constexpr char kNodeSleep[] = "node.sleep";          // asked to go to sleep
 inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // asked to, and still there; why
 inline constexpr char kNodeOff[] = "node.off";                   // off as expected
-inline constexpr char kNodeWake[] = "node.wake";                 // is being woken, and what for
-inline constexpr char kNodeAwake[] = "node.awake";               // was off, and is back
-inline constexpr char kNodeWakeFailed[] = "node.wake-failed";    // did not come back in time
+inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped, not the PC
+inline constexpr char kNodeWake[] = "node.wake";               // is being woken, and what for
+inline constexpr char kNodeAwake[] = "node.awake";             // was off, and is back
+inline constexpr char kNodeWakeFailed[] = "node.wake-failed";  // did not come back in time
+inline constexpr char kNodeRevoked[] = "node.revoked";         // shut out: its certificate is void
+inline constexpr char kNodeForgotten[] = "node.forgotten";     // is no node any more
 
 // ---- the cluster
 inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; of when

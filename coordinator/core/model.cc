@@ -96,6 +96,8 @@ const char* Name(Power power) {
       return "off";
     case Power::kWaking:
       return "waking";
+    case Power::kStopped:
+      return "stopped";
   }
   return "unknown";
 }

@@ -270,6 +270,7 @@ enum class Power {
   kFallingAsleep = 3,  // told to run its power command; not yet proved off
   kOff = 4,            // expected off: not a failure, may be allocated
   kWaking = 5,         // packets are being sent; waits for a hello
+  kStopped = 6,        // its worker was stopped: expected, but the PC may be on; never woken
 };
 const char* Name(Power power);
 
@@ -284,6 +285,11 @@ struct NodeRecord {
   Power power = Power::kOn;
   std::string reason;  // in words, for the state of its power; while it is on: why it did not
                        // go to sleep, or ""
+  // Why its certificate is not good any more, in words; "" while it is. It does not count among the
+  // nodes that exist until it says hello again.
+  std::string revoked;
+  // By an admin: it is no node any more, and what stays is its name, for the runs that it has run.
+  bool forgotten = false;
   absl::Time first_seen;
   absl::Time last_seen;
 

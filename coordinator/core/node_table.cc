@@ -15,12 +15,12 @@ bool Node::CanWake() const {
 }
 
 bool Node::ReadyForWork() const {
-  return connected && !lost && record.power == Power::kOn && !record.reclaimed;
+  return connected && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
 }
 
 bool Node::Wakeable() const {
   const bool off = record.power == Power::kOff || record.power == Power::kWaking;
-  return off && CanWake() && !leave_alone && !record.reclaimed;
+  return off && CanWake() && !leave_alone && !record.reclaimed && !ShutOut();
 }
 
 void Node::WentAway(MonoTime now) {
@@ -45,6 +45,11 @@ Node* NodeTable::Add(const NodeRecord& record) {
   node->record = record;
   by_name_[record.name] = node;
   return node;
+}
+
+void NodeTable::Remove(Node* node) {
+  by_name_.erase(node->name());
+  nodes_[static_cast<size_t>(node->number)].reset();
 }
 
 Node* NodeTable::Find(const std::string& name) {

@@ -60,6 +60,7 @@ struct Node {
 
   const std::string& name() const { return record.name; }
   bool CanWake() const;
+  bool ShutOut() const { return !record.revoked.empty(); }
   // May be given work: now, or once it has been woken.
   bool ReadyForWork() const;
   bool Wakeable() const;
@@ -74,17 +75,19 @@ class NodeTable {
   Node* Find(const std::string& name);
   const Node* Find(const std::string& name) const;
   Node* At(int64_t number) { return nodes_[static_cast<size_t>(number)].get(); }
+  // `node` is gone after this. Its timers are the caller's to stop.
+  void Remove(Node* node);
   // NotFound: "no node pc9; did you mean pc8?".
   absl::Status Unknown(const std::string& name) const;
 
-  size_t size() const { return nodes_.size(); }
+  size_t size() const { return by_name_.size(); }
   std::vector<std::string> Names() const;
   // By name.
   const absl::btree_map<std::string, Node*>& by_name() const { return by_name_; }
 
  private:
   const ClusterOptions* options_;
-  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // by number; null: removed
   absl::btree_map<std::string, Node*> by_name_;
 };
 

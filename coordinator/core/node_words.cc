@@ -8,6 +8,7 @@
 namespace hpc::coordinator {
 
 std::string NodeStateWord(const Node& node) {
+  if (node.ShutOut()) return "revoked";
   if (node.record.power != Power::kOn) return Name(node.record.power);
   if (node.lost) return "lost";
   if (!node.connected) return node.seen ? "reconnecting" : "unknown";
@@ -17,6 +18,10 @@ std::string NodeStateWord(const Node& node) {
 
 std::string NodeReason(const Node& node, Now now) {
   const NodeRecord& record = node.record;
+  if (node.ShutOut()) {
+    return absl::StrCat("its certificate was ", record.revoked, "; `hpcctl node forget ",
+                        node.name(), "` removes it");
+  }
   if (record.power != Power::kOn) return record.reason;
   if (!node.seen) return "has not connected since the coordinator was started";
   if (node.lost)
@@ -46,6 +51,8 @@ std::string WhyNotUsable(const Node& node, absl::Time now) {
     case Power::kDraining:
     case Power::kFallingAsleep:
       return "is going to sleep";
+    case Power::kStopped:
+      return "has its worker stopped";
     case Power::kOff:
     case Power::kWaking:
       if (node.Wakeable()) return "";

@@ -11,7 +11,7 @@
 namespace hpc::coordinator {
 
 // One word: "idle", "busy", "reclaimed", "off", "waking", "draining", "falling-asleep", "lost",
-// "returning" (to its owner), "reconnecting", "unknown".
+// "returning" (to its owner), "reconnecting", "unknown", "stopped" (its worker), "revoked".
 std::string NodeStateWord(const Node& node);
 
 // Why it is in that state, in words that are true now: "its owner has taken it back, for another

@@ -79,6 +79,11 @@ void PowerControl::DevicesReturned(Turn& turn, Node* node) {
 
 absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) {
   const std::string why = absl::StrCat("asked to wake", By(who));
+  if (node->ShutOut()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        node->name(), " is shut out, its certificate was ", node->record.revoked,
+        ": a token for its name lets it in again (hpcctl token create --name ", node->name(), ")"));
+  }
   node->leave_alone = false;
   switch (node->record.power) {
     case Power::kDraining:
@@ -97,6 +102,10 @@ absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) 
         return absl::FailedPreconditionError(absl::StrCat(node->name(), " is on already"));
       }
       break;
+    case Power::kStopped:
+      return absl::FailedPreconditionError(absl::StrCat(
+          node->name(), " cannot be woken: its worker was stopped there, and the PC may be on. ",
+          "Start it there (systemctl start hpc-worker)"));
     case Power::kOff:
       break;
   }
@@ -157,7 +166,9 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     return gangs_->NodeReady(turn, *node);
   }
   node->wake_when_off = false;
-  if (was == Power::kWaking) {
+  if (was == Power::kStopped) {
+    Set(turn, node, Power::kOn);
+  } else if (was == Power::kWaking) {
     const std::string text =
         slept ? absl::StrCat("is awake, ", HumanDuration(took), " after the first packet")
               : "is here: it had not been off";
@@ -175,15 +186,32 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   gangs_->NodeReady(turn, *node);
 }
 
-void PowerControl::Leaving(Turn& turn, Node* node, const std::string& reason) {
+void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
   // A worker says so before its power command, and again when that ends it.
-  if (node->record.power == Power::kOff || node->record.power == Power::kWaking) return;
+  const Power power = node->record.power;
+  if (power == Power::kOff || power == Power::kWaking) return;
+  // What was told to sleep ends because of that.
+  if (leave == Leave::kWorkerStops && power != Power::kFallingAsleep) {
+    Set(turn, node, Power::kStopped,
+        "its worker was stopped there (systemctl start hpc-worker starts it)");
+    turn.Event(event::kNodeStopped, About(node->name()), reason);
+    return;
+  }
   const std::string why = reason.empty() ? "said that it is leaving"
                                          : absl::StrCat("said that it is leaving: ", reason);
   TurnOff(turn, node, why);
   if (node->record.power != Power::kOff) return;  // wanted again at once
   // A suspend that fails leaves the connection open and the node talking.
   state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
+}
+
+void PowerControl::ShutOut(Turn& turn, Node* node) {
+  node->wake_when_off = false;
+  if (node->record.power != Power::kWaking) return;
+  const std::string why = absl::StrCat("is shut out: its certificate was ", node->record.revoked);
+  Set(turn, node, Power::kOff, why);
+  gangs_->StopAllOn(turn, *node,
+                    {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
 }
 
 void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error) {
@@ -206,6 +234,7 @@ bool PowerControl::Gone(Turn& turn, Node* node) {
   switch (node->record.power) {
     case Power::kOff:
     case Power::kWaking:
+    case Power::kStopped:
       return true;
     case Power::kFallingAsleep:
       TurnOff(turn, node, "has gone to sleep");
@@ -245,6 +274,7 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
       break;
     case Power::kOn:
     case Power::kDraining:
+    case Power::kStopped:
       return;
   }
   StayedOn(turn, node,
@@ -257,6 +287,7 @@ void PowerControl::Restore(Turn& turn, Node* node) {
   switch (node->record.power) {
     case Power::kOn:
     case Power::kOff:
+    case Power::kStopped:
       return;
     case Power::kDraining:
       return Set(turn, node, Power::kOn);

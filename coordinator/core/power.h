@@ -1,10 +1,13 @@
 // Turning nodes off and on: requested, transition and steady states.
 //
-//   on             -> draining (asked to sleep), off (it said it is leaving)
+//   on             -> draining (asked to sleep), off (it said it is leaving), stopped (it said that
+//                     only its worker ends)
 //   draining       -> falling asleep (nothing runs there any more), on (woken or lost meanwhile)
 //   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
-//   sleep) off            -> waking, on (back by itself) waking         -> on (proof: a hello), off
-//   (it did not come in time)
+//                     sleep)
+//   off            -> waking, on (back by itself)
+//   waking         -> on (proof: a hello), off (it did not come in time)
+//   stopped        -> on (its worker was started again)
 #ifndef HPC_COORDINATOR_CORE_POWER_H_
 #define HPC_COORDINATOR_CORE_POWER_H_
 
@@ -29,7 +32,9 @@ class PowerControl {
   // It has said hello. `slept`: it proved that it was off (another boot id, or resumed).
   void Back(Turn& turn, Node* node, bool slept);
   // It said that it goes.
-  void Leaving(Turn& turn, Node* node, const std::string& reason);
+  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
+  // It is shut out: nobody is to wait for it.
+  void ShutOut(Turn& turn, Node* node);
   // It was told to sleep, and could not.
   void SleepFailed(Turn& turn, Node* node, const std::string& error);
   // Its connection is gone, or its lease has run out. True if that was expected.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -71,36 +72,48 @@ absl::Status CheckNames(const RunRequest& request, const NodeTable& nodes) {
   return absl::OkStatus();
 }
 
-// "pc1 (2 GPUs), pc2 (no GPU, off)".
-std::string WhatExists(const NodeTable& nodes) {
+std::string WhatItIs(const Node& node) {
+  const NodeSpace space = EmptySpace(node.name(), node.record.inventory);
+  std::string what = space.gpus > 0 ? Count(space.gpus, "GPU") : "no GPU";
+  if (node.record.power == Power::kOff) absl::StrAppend(&what, ", off");
+  if (node.record.power == Power::kStopped) absl::StrAppend(&what, ", its worker stopped");
+  if (node.record.reclaimed) absl::StrAppend(&what, ", reclaimed");
+  return absl::StrCat(node.name(), " (", what, ")");
+}
+
+// The first few, then how many more.
+std::string Some(std::vector<std::string> words) {
   constexpr size_t kNamed = 12;
-  std::vector<std::string> words;
-  for (const auto& [name, node] : nodes.by_name()) {
-    if (words.size() == kNamed) {
-      words.push_back(absl::StrCat(nodes.size() - kNamed, " more"));
-      break;
-    }
-    const NodeSpace space = EmptySpace(name, node->record.inventory);
-    std::string what = space.gpus > 0 ? Count(space.gpus, "GPU") : "no GPU";
-    if (node->record.power == Power::kOff) absl::StrAppend(&what, ", off");
-    if (node->record.reclaimed) absl::StrAppend(&what, ", reclaimed");
-    words.push_back(absl::StrCat(name, " (", what, ")"));
+  if (words.size() > kNamed) {
+    const size_t more = words.size() - kNamed;
+    words.resize(kNamed);
+    words.push_back(absl::StrCat(more, " more"));
   }
   return JoinWords(words);
 }
 
 absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
-  if (nodes.size() == 0) return absl::OkStatus();
+  std::vector<std::string> there, shut_out;
   int32_t fitting = 0;
   for (const auto& [name, node] : nodes.by_name()) {
+    if (node->ShutOut()) {
+      shut_out.push_back(name);
+      continue;
+    }
+    there.push_back(WhatItIs(*node));
     if (CouldHold(request, EmptySpace(name, node->record.inventory))) ++fitting;
     if (fitting == request.min_nodes) return absl::OkStatus();
   }
-  const std::string have = fitting == 0 ? "none" : absl::StrCat("only ", fitting);
-  return absl::FailedPreconditionError(
-      absl::StrCat("needs ", RequestWords(request), ", but ", have, " of that kind ",
-                   fitting == 1 ? "exists" : "exist", "; the cluster has ",
-                   Count(static_cast<int64_t>(nodes.size()), "node"), ": ", WhatExists(nodes)));
+  if (there.empty()) return absl::OkStatus();  // PCs are still to come
+  const auto count = static_cast<int64_t>(there.size());
+  std::string text =
+      absl::StrCat("needs ", RequestWords(request), ", but ", ExistWords(request, fitting),
+                   "; the cluster has ", Count(count, "node"), ": ", Some(std::move(there)));
+  if (!shut_out.empty()) {
+    const char* are = shut_out.size() == 1 ? " is" : " are";
+    absl::StrAppend(&text, "; ", Some(std::move(shut_out)), are, " shut out");
+  }
+  return absl::FailedPreconditionError(text);
 }
 
 }  // namespace

@@ -30,4 +30,13 @@ std::string RequestWords(const RunRequest& request) {
   return words;
 }
 
+std::string ExistWords(const RunRequest& request, int32_t fitting) {
+  std::string words = fitting == 0 ? "no node" : absl::StrCat("only ", Count(fitting, "node"));
+  const bool any = request.node_list.empty() && request.exclude.empty();
+  if (!any) absl::StrAppend(&words, " that it may use");
+  const int32_t gpus = request.gpus_per_node.value_or(0);
+  if (gpus == 0) return absl::StrCat(words, fitting > 1 ? " exist" : " exists");
+  return absl::StrCat(words, fitting > 1 ? " have" : " has", " at least ", Count(gpus, "GPU"));
+}
+
 }  // namespace hpc::coordinator

@@ -105,22 +105,25 @@ TEST(SubmitTest, MoreThanExistsIsRefusedAndWhatExistsIsSaid) {
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TrySubmit(Nodes(4)),
               StatusIs(kImpossible,
-                       "needs 4 nodes, but only 3 of that kind exist; the cluster has 3 nodes: "
+                       "needs 4 nodes, but only 3 nodes exist; the cluster has 3 nodes: "
                        "pc1 (2 GPUs), pc2 (1 GPU, reclaimed) and pi (no GPU)"));
   EXPECT_THAT(c.TrySubmit(Gpus(3)),
-              StatusIs(kImpossible, HasSubstr("needs 1 node with 3 GPUs, but none of that kind")));
+              StatusIs(kImpossible,
+                       HasSubstr("needs 1 node with 3 GPUs, but no node has at least 3 GPUs")));
   RunRequest request = Nodes(2);
   request.gpus_per_node = 2;
   EXPECT_THAT(c.TrySubmit(request),
-              StatusIs(kImpossible, HasSubstr("needs 2 nodes with 2 GPUs each, but only 1 of that "
-                                              "kind exists")));
+              StatusIs(kImpossible, HasSubstr("needs 2 nodes with 2 GPUs each, but only 1 node "
+                                              "has at least 2 GPUs; the cluster has 3 nodes")));
   request = Nodes(2);
   request.node_list = {"pc1"};
-  EXPECT_THAT(c.TrySubmit(request),
-              StatusIs(kImpossible, HasSubstr("2 nodes, of pc1, but only 1")));
+  EXPECT_THAT(
+      c.TrySubmit(request),
+      StatusIs(kImpossible, HasSubstr("2 nodes, of pc1, but only 1 node that it may use exists")));
   request = Nodes(3);
   request.exclude = {"pi"};
-  EXPECT_THAT(c.TrySubmit(request), StatusIs(kImpossible, HasSubstr("not pi, but only 2")));
+  EXPECT_THAT(c.TrySubmit(request),
+              StatusIs(kImpossible, HasSubstr("not pi, but only 2 nodes that it may use exist")));
 }
 
 TEST(SubmitTest, WhatExistsButIsBusyOffOrReclaimedIsQueued) {
@@ -145,7 +148,7 @@ TEST(SubmitTest, BeforeAnyNodeHasJoinedRunsAreQueued) {
   request.node_list = {"pc1"};
   EXPECT_THAT(c.TrySubmit(request), StatusIs(kNotFound, "no node pc1: no node has joined yet"));
   c.Join({"pc1", "pc2", "pc3"});
-  EXPECT_EQ(c.Wait(run), "needs 4 nodes, 3 are free; only 3 such nodes known");
+  EXPECT_EQ(c.Wait(run), "needs 4 nodes, 3 are free; only 3 nodes exist");
   c.Join({"pc4"});
   EXPECT_EQ(c.state(run), RunState::kStarting);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -53,11 +54,31 @@ std::string LeftAsleep(const std::string& node) {
   return absl::StrCat(node, " was put to sleep (`hpcctl wake ", node, "` lets the run go on)");
 }
 
+// Nodes that the run may be counting on, and that are no more: "; pc3 is shut out".
+std::string GoneWords(const State& state, const RunRequest& request) {
+  std::vector<std::string> shut_out, gone;
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    const bool counts = CouldHold(request, EmptySpace(name, node->record.inventory));
+    if (node->ShutOut() && counts) shut_out.push_back(name);
+  }
+  for (const std::string& name : request.node_list) {
+    if (state.nodes.Find(name) == nullptr) gone.push_back(name);
+  }
+  std::string words;
+  for (const auto& [names, what] :
+       {std::pair(&shut_out, "shut out"), {&gone, "no node any more"}}) {
+    if (names->empty()) continue;
+    const char* are = names->size() == 1 ? " is " : " are ";
+    absl::StrAppend(&words, "; ", Some(std::move(*names)), are, what);
+  }
+  return words;
+}
+
 // What the run needs and has not, by node. "" if it could start by itself.
 std::string Lacks(State& state, Now now, const Run& run) {
   const RunRequest& request = run.request();
   const ClusterView view = ViewOf(state, now);
-  if (view.nodes.empty()) return "no node has joined yet";
+  if (state.nodes.size() == 0) return "no node has joined yet";
   const std::vector<size_t> eligible = Eligible(request, view.input.nodes);
   const FitWishes wishes = WishesOf(run);
   int32_t free = 0;
@@ -81,8 +102,8 @@ std::string Lacks(State& state, Now now, const Run& run) {
       absl::StrCat("needs ", NeedWords(request), ", ", free, free == 1 ? " is free" : " are free");
   if (!reasons.empty()) absl::StrAppend(&text, ": ", Some(std::move(reasons)));
   if (static_cast<int32_t>(eligible.size()) < request.min_nodes) {
-    absl::StrAppend(&text, "; only ", Count(static_cast<int64_t>(eligible.size()), "such node"),
-                    " known");
+    absl::StrAppend(&text, "; ", ExistWords(request, static_cast<int32_t>(eligible.size())),
+                    GoneWords(state, request));
   }
   return text;
 }

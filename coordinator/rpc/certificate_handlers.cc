@@ -61,13 +61,17 @@ void CertificateHandlers::RevokeCertificate(const Caller& caller,
   std::vector<TrustRecord> records(revoked->begin(), revoked->end());
   std::vector<std::string> serials;
   for (const CertificateRecord& one : *revoked) serials.push_back(one.serial);
-  const std::string member =
-      absl::StrCat(pki::RoleName(revoked->front().role), " ", revoked->front().name);
+  const pki::Role role = revoked->front().role;
+  const std::string name = revoked->front().name;
+  const std::string member = absl::StrCat(pki::RoleName(role), " ", name);
+  const std::string why = request.reason().empty() ? "" : ": " + request.reason();
+  if (role == pki::Role::kWorker && !trust_->roster.IsMember(engine_->now().wall, role, name)) {
+    engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
+  }
   const SecurityNote note{
       event::kSecurityRevoked,
       absl::StrCat(WhoIs(caller), " revoked ",
-                   Count(static_cast<int64_t>(serials.size()), "certificate"), " of ", member,
-                   request.reason().empty() ? "" : ": ", request.reason()),
+                   Count(static_cast<int64_t>(serials.size()), "certificate"), " of ", member, why),
       Severity::kWarning};
   engine_->RecordTrust(
       std::move(records), note, [this, serials, member, reply](const absl::Status& status) {

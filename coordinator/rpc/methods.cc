@@ -23,8 +23,8 @@ using RawRuns = R::WithRawMethod_Submit<R::WithRawMethod_SubmitMany<R::WithRawMe
     R::WithRawMethod_Follow<R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
         R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>;
 using N = v1::Nodes;
-using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<
-    N::WithRawMethod_Lend<N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::Service>>>>>;
+using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<N::WithRawMethod_Lend<
+    N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::WithRawMethod_Forget<N::Service>>>>>>;
 using C = v1::Cluster;
 using RawCluster = C::WithRawMethod_GetStatus<
     C::WithRawMethod_ListEvents<C::WithRawMethod_Why<C::WithRawMethod_Backup<C::Service>>>>;
@@ -142,6 +142,8 @@ void Methods::Accept(CallHost* host) {
   table.Unary("hpc.v1.Nodes/Lend", nodes, &RawNodes::RequestLend, &nodes_, &NodesHandlers::Lend);
   table.Unary("hpc.v1.Nodes/Sleep", nodes, &RawNodes::RequestSleep, &nodes_, &NodesHandlers::Sleep);
   table.Unary("hpc.v1.Nodes/Wake", nodes, &RawNodes::RequestWake, &nodes_, &NodesHandlers::Wake);
+  table.Unary("hpc.v1.Nodes/Forget", nodes, &RawNodes::RequestForget, &nodes_,
+              &NodesHandlers::Forget);
 
   RawCluster* const cluster = &services_->cluster;
   table.Unary("hpc.v1.Cluster/GetStatus", cluster, &RawCluster::RequestGetStatus, &cluster_,

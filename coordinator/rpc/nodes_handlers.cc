@@ -89,4 +89,10 @@ void NodesHandlers::Wake(const Caller& caller, const v1::WakeRequest& request,
   engine_->Wake(request.node(), WhoIs(caller), EmptyReply<v1::WakeResponse>(std::move(reply)));
 }
 
+void NodesHandlers::Forget(const Caller& caller, const v1::ForgetRequest& request,
+                           Reply<v1::ForgetResponse> reply) {
+  if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
+  engine_->Forget(request.node(), WhoIs(caller), EmptyReply<v1::ForgetResponse>(std::move(reply)));
+}
+
 }  // namespace hpc::coordinator

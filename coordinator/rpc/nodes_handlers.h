@@ -20,6 +20,8 @@ class NodesHandlers {
   void Lend(const Caller& caller, const v1::LendRequest& request, Reply<v1::LendResponse> reply);
   void Sleep(const Caller& caller, const v1::SleepRequest& request, Reply<v1::SleepResponse> reply);
   void Wake(const Caller& caller, const v1::WakeRequest& request, Reply<v1::WakeResponse> reply);
+  void Forget(const Caller& caller, const v1::ForgetRequest& request,
+              Reply<v1::ForgetResponse> reply);
 
  private:
   // PermissionDenied: the caller may only touch PCs that are their own, and this is none.

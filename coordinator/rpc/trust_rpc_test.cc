@@ -353,6 +353,51 @@ TEST_F(TrustRpcTest, ARefusedJoinIsOneEvent) {
                           HasSubstr("hpc.v1.Nodes/List needs a certificate"), ""));
 }
 
+TEST_F(TrustRpcTest, APcThatIsShutOutIsNoNodeAnyMoreAndCanBeForgotten) {
+  const pki::JoinToken token = MakeToken({});
+  Member member;
+  ASSERT_TRUE(Join(token, "pc1", &member).ok());
+  const WorkerCall worker(ChannelOf(member), HelloFrom("pc1", "127.0.0.1"));
+  ASSERT_TRUE(worker.welcome);
+  v1::ForgetRequest forget;
+  forget.set_node("pc1");
+  v1::ForgetResponse forgotten;
+  grpc::Status status = server_.nodes().Forget(Context().get(), forget, &forgotten);
+  EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("is connected"));
+
+  v1::RevokeCertificateRequest revoke;
+  revoke.set_subject("worker/pc1");
+  revoke.set_reason("stolen");
+  v1::RevokeCertificateResponse revoked;
+  ASSERT_TRUE(admin_->RevokeCertificate(Context().get(), revoke, &revoked).ok());
+  v1::ListNodesResponse nodes;
+  ASSERT_TRUE(server_.nodes().List(Context().get(), {}, &nodes).ok());
+  ASSERT_EQ(nodes.nodes_size(), 1);
+  EXPECT_EQ(nodes.nodes(0).state(), "revoked");
+  EXPECT_THAT(nodes.nodes(0).reason(), AllOf(HasSubstr("its certificate was revoked by "),
+                                             HasSubstr(": stolen; `hpcctl node forget pc1`")));
+  EXPECT_EQ(v1::Nodes::NewStub(ChannelAs(Role::kUser, "anna"))
+                ->Forget(Context().get(), forget, &forgotten)
+                .error_code(),
+            StatusCode::PERMISSION_DENIED);
+  status = server_.nodes().Forget(Context().get(), forget, &forgotten);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  ASSERT_TRUE(server_.nodes().List(Context().get(), {}, &nodes).ok());
+  EXPECT_EQ(nodes.nodes_size(), 0);
+
+  v1::CreateTokenRequest again;
+  again.set_name("pc1");
+  ASSERT_TRUE(Join(MakeToken(again), "pc1", &member).ok());
+  v1::Hello hello = HelloFrom("pc1", "127.0.0.1");
+  hello.set_incarnation(hello.incarnation() + 1);
+  const WorkerCall back(ChannelOf(member), hello);
+  EXPECT_TRUE(back.welcome);
+  ASSERT_TRUE(server_.nodes().List(Context().get(), {}, &nodes).ok());
+  ASSERT_EQ(nodes.nodes_size(), 1);
+  EXPECT_EQ(nodes.nodes(0).state(), "idle");
+}
+
 TEST_F(TrustRpcTest, AWrongClockIsNamedAndKeepsTheToken) {
   const pki::JoinToken token = MakeToken({});
   const grpc::Status status = Join(token, "pc1", nullptr, absl::Now() - absl::Hours(24));

@@ -73,7 +73,9 @@ absl::Status WorkerStream::OnReport(const WorkerMessage& message) {
       return engine_->OnOwnerChanged(session, message.owner_changed().reclaimed(),
                                      FromProto(message.owner_changed()));
     case WorkerMessage::kLeaving:
-      return engine_->OnLeaving(session, CleanText(message.leaving().reason(), kMaxReason));
+      return engine_->OnLeaving(session,
+                                message.leaving().stays_on() ? Leave::kWorkerStops : Leave::kPcGoes,
+                                CleanText(message.leaving().reason(), kMaxReason));
     case WorkerMessage::kSleepFailed:
       return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
     case WorkerMessage::kPrepared:

@@ -112,6 +112,16 @@ void Engine::Wake(const std::string& node, const std::string& who,
   impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
 }
 
+void Engine::Forget(const std::string& node, const std::string& who,
+                    std::function<void(absl::Status)> done) {
+  absl::Status status = impl_->cluster.Forget(impl_->clock->Get(), node, who, &impl_->effects);
+  impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
+}
+
+void Engine::ShutOut(const std::string& node, const std::string& why) {
+  impl_->cluster.ShutOut(impl_->clock->Get(), node, why, &impl_->effects);
+}
+
 void Engine::RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
                          std::function<void(absl::Status)> done) {
   impl_->trust.insert(impl_->trust.end(), records.begin(), records.end());

@@ -98,6 +98,11 @@ class Engine {
              std::function<void(absl::Status)> done);
   void Wake(const std::string& node, const std::string& who,
             std::function<void(absl::Status)> done);
+  void Forget(const std::string& node, const std::string& who,
+              std::function<void(absl::Status)> done);
+
+  // The node's last certificate is void: `why`. Made durable with what is recorded beside it.
+  void ShutOut(const std::string& node, const std::string& why);
 
   // Makes `records` durable, with an event that tells of them. `done` as above.
   void RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
@@ -114,7 +119,7 @@ class Engine {
   absl::Status OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing);
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
-  absl::Status OnLeaving(const Session& session, const std::string& reason);
+  absl::Status OnLeaving(const Session& session, Leave leave, const std::string& reason);
   absl::Status OnSleepFailed(const Session& session, const std::string& error);
   absl::Status OnInventory(const Session& session, const Inventory& inventory);
   absl::Status OnOwnerChanged(const Session& session, bool reclaimed,

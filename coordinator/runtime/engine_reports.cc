@@ -125,10 +125,11 @@ void Engine::OnDisconnect(const Session& session, bool reset) {
                               &impl_->effects);
 }
 
-absl::Status Engine::OnLeaving(const Session& session, const std::string& reason) {
+absl::Status Engine::OnLeaving(const Session& session, Leave leave, const std::string& reason) {
   const Now now = impl_->clock->Get();
   HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.Leaving(now, session.node, session.incarnation, reason, &impl_->effects);
+  return impl_->cluster.Leaving(now, session.node, session.incarnation, leave, reason,
+                                &impl_->effects);
 }
 
 absl::Status Engine::OnSleepFailed(const Session& session, const std::string& error) {

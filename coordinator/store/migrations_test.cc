@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 #include "coordinator/store/testing.h"
 
@@ -114,6 +115,31 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
                      "|| '|' || grow FROM runs")
                 .Query([&](Row& row) { run = row.Text(); }));
   EXPECT_EQ(run, "2|3|[]|0|checkpoint");
+}
+
+// Whose last certificate was void by then is shut out; who has renewed or joined again is not.
+TEST_F(MigrationsTest, NodesOfAnOlderReleaseAreShutOutWhereTheirCertificatesAreRevoked) {
+  const std::vector<std::string>& all = SchemaMigrations();
+  ASSERT_OK(Migrate(db_.get(), {all.begin(), all.begin() + 5}));
+  for (const char* name : {"pc1", "pc2", "pc3"}) {
+    ASSERT_OK(db_->Execute(absl::StrCat("INSERT INTO nodes VALUES ('", name,
+                                        "', '', 'on', '', 0, NULL, '', '', 0, 0, '', '', '', ",
+                                        "'', '', 1, 0, 0, '[]', '[]', '[]', '[]')")));
+  }
+  ASSERT_OK(db_->Execute(R"(
+    INSERT INTO certificates VALUES
+      ('1', 'worker', 'pc1', 0, 9000000000000000, '', NULL, '', ''),
+      ('2', 'worker', 'pc2', 0, 9000000000000000, '', 1000000, 'anna', 'stolen'),
+      ('3', 'worker', 'pc2', 0, 5000000, '', NULL, '', ''),
+      ('4', 'user', 'pc2', 0, 9000000000000000, '', NULL, '', ''),
+      ('5', 'worker', 'pc3', 0, 9000000000000000, '', 1000000, 'anna', ''),
+      ('6', 'worker', 'pc3', 0, 9000000000000000, '', NULL, '', '');
+  )"));
+  ASSERT_OK(Migrate(db_.get(), all));
+  std::vector<std::string> found;
+  ASSERT_OK(db_->Sql("SELECT name || '|' || revoked || '|' || forgotten FROM nodes ORDER BY name")
+                .Query([&](Row& row) { found.push_back(row.Text()); }));
+  EXPECT_THAT(found, ElementsAre("pc1||0", "pc2|revoked by anna: stolen|0", "pc3||0"));
 }
 
 // What people and scripts read beside the tables.

@@ -90,6 +90,7 @@ struct Words<Power> {
       {Power::kFallingAsleep, "falling-asleep"},
       {Power::kOff, "off"},
       {Power::kWaking, "waking"},
+      {Power::kStopped, "stopped"},
   };
 };
 

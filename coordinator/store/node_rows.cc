@@ -8,7 +8,7 @@ constexpr Table kNodes = {
     "nodes", "name",
     "address, power, reason, reclaimed, reclaimed_until, reclaim_reason, boot_id, "
     "first_seen, last_seen, hostname, os, kernel, driver, worker_version, cores, "
-    "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners"};
+    "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners, revoked, forgotten"};
 
 void Bind(const NodeRecord& node, Statement& to) {
   const Inventory& inventory = node.inventory;
@@ -33,7 +33,9 @@ void Bind(const NodeRecord& node, Statement& to) {
       .Text(ToJson(inventory.devices))
       .Text(ToJson(inventory.disks))
       .Text(ToJson(inventory.interfaces))
-      .Text(ToJson(inventory.owners));
+      .Text(ToJson(inventory.owners))
+      .Text(node.revoked)
+      .Int(node.forgotten);
 }
 
 NodeRecord ReadNode(Row& row) {
@@ -61,6 +63,8 @@ NodeRecord ReadNode(Row& row) {
   inventory.disks = ReadJson(row, DisksFromJson);
   inventory.interfaces = ReadJson(row, InterfacesFromJson);
   inventory.owners = ReadTexts(row);
+  node.revoked = row.Text();
+  node.forgotten = row.Bool();
   return node;
 }
 

@@ -149,8 +149,8 @@ absl::StatusOr<Snapshot> LoadSnapshot(Connection* db) {
                                   "JOIN attempts AS a ON a.run = r.id JOIN ranks AS t ON t.run = "
                                   "a.run AND t.attempt = a.number",
                                   ReadRank, &snapshot.ranks));
-  HPC_RETURN_IF_ERROR(
-      Collect(db, SelectSql(kNodes, "ORDER BY name"), {}, ReadNode, &snapshot.nodes));
+  HPC_RETURN_IF_ERROR(Collect(db, SelectSql(kNodes, "WHERE forgotten = 0 ORDER BY name"), {},
+                              ReadNode, &snapshot.nodes));
   return snapshot;
 }
 

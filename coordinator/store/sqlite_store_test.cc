@@ -70,6 +70,17 @@ TEST_F(SqliteStoreTest, BeginsEmpty) {
   EXPECT_THAT(*store_->ListExperiments(), IsEmpty());
 }
 
+TEST_F(SqliteStoreTest, ANodeThatIsForgottenStaysTheNameOfWhereRunsRan) {
+  CommitAttempt({1, 1});
+  NodeRecord node = MakeNode("pc1");
+  node.forgotten = true;
+  Commit({.changes = {MakePlacement({1, 1}, "pc1", 0), node}});
+  EXPECT_THAT(store_->Load()->nodes, IsEmpty());
+  EXPECT_EQ(store_->GetRun(1)->placements[0].node, "pc1");
+  Commit({.changes = {MakeNode("pc1")}});
+  EXPECT_THAT(store_->Load()->nodes, ElementsAre(MakeNode("pc1"))) << "it has joined again";
+}
+
 TEST_F(SqliteStoreTest, KeepsEveryMemberOfARun) {
   RunRecord run = FullRun(7);
   run.request.after = 3;

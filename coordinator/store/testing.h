@@ -146,6 +146,7 @@ inline NodeRecord FullNode(const std::string& name) {
   node.reclaim_reason = "game night";
   node.power = Power::kFallingAsleep;
   node.reason = "was asked to sleep";
+  node.revoked = "revoked by anna: stolen";
   return node;
 }
 

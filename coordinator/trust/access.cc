@@ -29,6 +29,7 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Nodes/Lend",             kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Nodes/Sleep",            kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Nodes/Wake",             kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Nodes/Forget",           kNo,   kNo,  kNo,  kAll},
     {"hpc.v1.Cluster/GetStatus",      kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // of security: admins only
     {"hpc.v1.Cluster/Why",            kNo,   kNo,  kAll, kAll},

@@ -203,6 +203,13 @@ bool Roster::WasRevoked(Role role, const std::string& name) const {
   });
 }
 
+bool Roster::IsMember(absl::Time now, Role role, const std::string& name) const {
+  return std::any_of(certificates_.begin(), certificates_.end(), [&](const auto& entry) {
+    const CertificateRecord& certificate = entry.second;
+    return certificate.name == name && certificate.role == role && IsValid(certificate, now);
+  });
+}
+
 std::vector<CertificateRecord*> Roster::ValidOf(absl::Time now, Role role,
                                                 const std::string& name) {
   std::vector<CertificateRecord*> valid;

@@ -70,6 +70,8 @@ class Roster {
                                                         const std::string& by,
                                                         const std::string& reason);
   std::vector<CertificateRecord> Certificates() const;  // newest first
+  // Whether a member of this role and name has a certificate that is good at `now`.
+  bool IsMember(absl::Time now, pki::Role role, const std::string& name) const;
 
  private:
   bool WasRevoked(pki::Role role, const std::string& name) const;

@@ -96,6 +96,41 @@ class SleepFailureTest(ClusterTest):
         self.assertIn("no logind here", self.cluster.hpcctl("why", "pc1").stdout)
 
 
+class GoneTest(ClusterTest):
+    """A worker that is stopped on a PC that stays on; and one that is there no more."""
+
+    options = {"nodes": 2}
+
+    def test_a_stopped_worker_is_not_woken_and_its_pc_can_be_forgotten(self):
+        cluster = self.cluster
+        cluster.workers["pc2"].terminate()
+        eventually(lambda: cluster.node("pc2")["state"] == "stopped", "pc2 has said so")
+        run = cluster.submit("-N", 2, "--", "true")
+        self.assertIn("pc2 has its worker stopped", cluster.hpcctl("why", run).stdout)
+        refused = cluster.hpcctl("wake", "pc2", check=False)
+        self.assertEqual(refused.returncode, 121)
+        self.assertIn("Start it there (systemctl start hpc-worker)", refused.stderr)
+        self.assertNotIn("node.wake", [e["kind"] for e in cluster.events()])
+        refused = cluster.hpcctl("node", "forget", "pc1", check=False)
+        self.assertEqual(refused.returncode, 121)
+        self.assertIn("pc1 is connected: stop its worker there first", refused.stderr)
+        cluster.start_worker("pc2")
+        cluster.wait_state(run, "succeeded")
+
+        cluster.workers["pc2"].terminate()
+        eventually(lambda: cluster.node("pc2")["state"] == "stopped", "pc2 has said so again")
+        self.assertEqual(cluster.hpcctl("node", "forget", "pc2").stdout, "pc2 is forgotten\n")
+        for _ in range(2):
+            self.assertEqual([n["name"] for n in cluster.json("nodes")], ["pc1"])
+            refused = cluster.hpcctl("run", "-N", "2", "--", "true", check=False)
+            self.assertEqual(refused.returncode, 121)
+            self.assertIn("needs 2 nodes, but only 1 node exists", refused.stderr)
+            self.assertIn("pc2", cluster.hpcctl("show", run).stdout)
+            cluster.restart_coordinator()
+        cluster.start_worker("pc2")
+        eventually(lambda: cluster.node("pc2")["state"] == "idle", "pc2 is a node again")
+
+
 LISTEN = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

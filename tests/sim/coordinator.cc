@@ -165,7 +165,8 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
   }
   if (const auto* m = std::get_if<wo::Leaving>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.Leaving(now, node, inc, m->reason, &effects_);
+    const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
+    return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
   }
   if (const auto* m = std::get_if<wo::SleepFailed>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));

@@ -124,7 +124,9 @@ co::Snapshot Disk::Load() const {
   for (const auto& [key, rank] : ranks_) {
     if (live(key.first)) snapshot.ranks.push_back(rank);
   }
-  for (const auto& [name, node] : nodes_) snapshot.nodes.push_back(node);
+  for (const auto& [name, node] : nodes_) {
+    if (!node.forgotten) snapshot.nodes.push_back(node);
+  }
   return snapshot;
 }
 

@@ -109,7 +109,7 @@ void Worker::ShutDown(bool stop_ranks) {
   Do([this, stop_ranks] {
     leaving_ = true;
     Decide([&](Now now, wo::Effects* effects) {
-      agent_.Leave(now, "its worker was stopped", stop_ranks, effects);
+      agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, stop_ranks, effects);
     });
   });
 }

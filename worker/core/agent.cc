@@ -237,17 +237,17 @@ void Agent::OnSleepFailed(const std::string& error, Effects* effects) {
 }
 
 void Agent::OnFallingAsleep(const std::string& reason, Effects* effects) {
-  effects->push_back(Say{Leaving{reason}});
+  effects->push_back(Say{Leaving{reason, /*stays_on=*/false}});
   DropUnsayable(effects);
 }
 
-void Agent::Leave(Now now, const std::string& reason, bool stop_ranks, Effects* effects) {
+void Agent::Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects) {
   leaving_ = true;
-  leave_reason_ = reason;
+  leave_words_ = words;
   if (stop_ranks) {
     for (auto& [ref, attempt] : attempts_) {
-      attempt.StopForOurselves(std::min(kOwnGrace, attempt.stop_grace()), node_ + ": " + reason,
-                               effects);
+      attempt.StopForOurselves(std::min(kOwnGrace, attempt.stop_grace()),
+                               node_ + ": " + words.reason, effects);
     }
   } else if (live_attempts() > 0) {
     leaving_said_ = true;
@@ -338,7 +338,7 @@ void Agent::Tick(Now now, Effects* effects) {
   StopAllIfReclaimed(effects);
   if (leaving_ && !leaving_said_ && live_attempts() == 0) {
     leaving_said_ = true;
-    effects->push_back(Say{Leaving{leave_reason_}});
+    effects->push_back(Say{leave_words_});
   }
   DropUnsayable(effects);
 }

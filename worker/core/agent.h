@@ -60,7 +60,7 @@ class Agent {
 
   // ---- the end of this process. Without `stop_ranks` attempts live on under their supervisors,
   // and the coordinator is told that the node leaves only if there are none.
-  void Leave(Now now, const std::string& reason, bool stop_ranks, Effects* effects);
+  void Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects);
   // Everything that Leave waits for is done.
   bool ReadyToExit() const;
 
@@ -103,7 +103,7 @@ class Agent {
   bool resumed_ = false;
   bool leaving_ = false;
   bool leaving_said_ = false;
-  std::string leave_reason_;
+  Leaving leave_words_;
   bool cut_off_acted_ = false;
   std::string noted_problem_;
   OwnerState owner_in_hello_;

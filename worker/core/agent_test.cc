@@ -403,16 +403,25 @@ TEST_F(AgentTest, AFailedPowerCommandIsSaidOnTheConnectionThatStays) {
 TEST_F(AgentTest, LeavingWithoutRanksIsSaid) {
   Connect();
   Effects effects;
-  agent_.Leave(now(), "the worker was stopped", false, &effects);
-  EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
+  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
+  ASSERT_THAT(Said<Leaving>(effects), SizeIs(1));
+  EXPECT_TRUE(Said<Leaving>(effects)[0].stays_on);
   EXPECT_TRUE(agent_.ReadyToExit());
+}
+
+TEST_F(AgentTest, APcThatFallsAsleepDoesNotStayOn) {
+  Connect();
+  Effects effects;
+  agent_.OnFallingAsleep("asked to", &effects);
+  ASSERT_THAT(Said<Leaving>(effects), SizeIs(1));
+  EXPECT_FALSE(Said<Leaving>(effects)[0].stays_on);
 }
 
 TEST_F(AgentTest, LeavingRanksBehindIsNotSaidSinceTheyLiveOn) {
   Connect();
   Run();
   Effects effects;
-  agent_.Leave(now(), "the worker was stopped", false, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
   EXPECT_THAT(Said<Leaving>(effects), IsEmpty());
   EXPECT_THAT(All<StopAttempt>(effects), IsEmpty());
   EXPECT_TRUE(agent_.ReadyToExit());
@@ -422,7 +431,7 @@ TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
   Connect();
   Run();
   Effects effects;
-  agent_.Leave(now(), "the worker was stopped", true, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, true, &effects);
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
   EXPECT_FALSE(agent_.ReadyToExit());
   Return();
@@ -433,7 +442,7 @@ TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
 TEST_F(AgentTest, ALeavingWorkerTakesNoWorkAndDoesNotReconnect) {
   Connect();
   Effects effects;
-  agent_.Leave(now(), "the worker was stopped", false, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
   EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
               testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is stopping")));
   LoseLink();

@@ -167,6 +167,7 @@ struct OwnerChanged {
 
 struct Leaving {
   std::string reason;
+  bool stays_on = false;  // only the worker ends, not the PC
 };
 
 struct SleepFailed {

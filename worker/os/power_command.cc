@@ -3,10 +3,25 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "worker/os/run_command.h"
 
 namespace hpc::worker {
+
+namespace {
+
+// A service manager that takes longer will not kill us soon either.
+constexpr absl::Duration kAskLimit = absl::Seconds(2);
+
+}  // namespace
+
+bool SaysGoingDown(absl::string_view output) {
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    if (line == "stopping" || line == "b true") return true;
+  }
+  return false;
+}
 
 PowerCommand::PowerCommand(std::string command, absl::Duration limit)
     : command_(command.empty() ? kLogindSuspend : std::move(command)), limit_(limit) {}
@@ -21,6 +36,14 @@ absl::Status PowerCommand::Sleep() {
   return absl::FailedPreconditionError(absl::StrCat("the power command \"", command_,
                                                     "\" failed with ", result.HowItEnded(),
                                                     words.empty() ? "" : ": ", words));
+}
+
+bool PowerCommand::GoingDown() {
+  const absl::StatusOr<CommandResult> result = RunCommand({.program = "/bin/sh",
+                                                           .argv = {"sh", "-c", kAskSystem},
+                                                           .env = OwnEnvironment(),
+                                                           .limit = kAskLimit});
+  return result.ok() && SaysGoingDown(result->output);
 }
 
 }  // namespace hpc::worker

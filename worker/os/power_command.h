@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "worker/os/seams.h"
 
@@ -13,6 +14,14 @@ namespace hpc::worker {
 inline constexpr char kLogindSuspend[] =
     "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
     "Suspend b false";
+
+// What GoingDown runs: whoever ends this process at a shutdown says so already.
+inline constexpr char kAskSystem[] =
+    "systemctl is-system-running; busctl get-property org.freedesktop.login1 "
+    "/org/freedesktop/login1 org.freedesktop.login1.Manager PreparingForShutdown PreparingForSleep";
+
+// Whether what kAskSystem prints means that the machine goes down.
+bool SaysGoingDown(absl::string_view output);
 
 class PowerCommand : public Power {
  public:
@@ -24,6 +33,8 @@ class PowerCommand : public Power {
   // DeadlineExceeded: it ran longer than the limit and was killed; the clock stands still while the
   // machine sleeps, so a command that returns after waking up is fine.
   absl::Status Sleep() override;
+  // Where neither systemd nor logind is there, or they do not answer: false.
+  bool GoingDown() override;
 
  private:
   const std::string command_;

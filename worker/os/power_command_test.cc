@@ -58,5 +58,15 @@ TEST(PowerCommand, AsksLogindToSuspendByDefault) {
             "Suspend b false\n");
 }
 
+TEST(PowerCommand, KnowsAMachineThatGoesDownByWhatItsSystemSays) {
+  EXPECT_TRUE(SaysGoingDown("stopping\nb true\nb false\n"));
+  EXPECT_TRUE(SaysGoingDown("stopping\nFailed to get property: connection timed out\n"));
+  EXPECT_TRUE(SaysGoingDown("running\nb true\nb false\n")) << "logind waits for inhibitors still";
+  EXPECT_TRUE(SaysGoingDown("running\nb false\nb true\n")) << "it falls asleep";
+  EXPECT_FALSE(SaysGoingDown("running\nb false\nb false\n"));
+  EXPECT_FALSE(SaysGoingDown("degraded\nb false\nb false\n"));
+  EXPECT_FALSE(SaysGoingDown("offline\nsh: 1: busctl: not found\n")) << "no systemd at all";
+}
+
 }  // namespace
 }  // namespace hpc::worker

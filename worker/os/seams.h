@@ -114,13 +114,16 @@ class PythonProbe {
                                             const std::vector<std::string>& launcher) = 0;
 };
 
-// Puts the machine to sleep, or off.
+// Puts the machine to sleep, or off; knows when somebody else does.
 class Power {
  public:
   virtual ~Power() = default;
   // Runs the configured power command (default: logind's suspend). Returns once it was accepted.
   // The command's own words are in the status when it fails.
   virtual absl::Status Sleep() = 0;
+  // Whether the machine is being shut down or put to sleep at this moment. Takes two seconds at
+  // most.
+  virtual bool GoingDown() = 0;
 };
 
 }  // namespace hpc::worker

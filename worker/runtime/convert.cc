@@ -137,6 +137,7 @@ void Fill(const SleepFailed& m, v1::WorkerMessage* out) {
 
 void Fill(const Leaving& m, v1::WorkerMessage* out) {
   out->mutable_leaving()->set_reason(ToValidUtf8(m.reason));
+  out->mutable_leaving()->set_stays_on(m.stays_on);
 }
 
 void Fill(const Prepared& m, v1::WorkerMessage* out) {

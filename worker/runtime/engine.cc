@@ -370,8 +370,12 @@ void Engine::Do(const Note& effect) {
 
 void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
-  Decide([this](Now now, Effects* effects) {
-    agent_->Leave(now, "its worker was stopped", options_.stop_ranks_on_exit, effects);
+  // Nobody else can tell a PC that is turned off from one whose worker alone is stopped.
+  const bool going_down = machine_.power->GoingDown();
+  const Leaving words = {going_down ? "the PC is going down" : "its worker was stopped",
+                         /*stays_on=*/!going_down};
+  Decide([&](Now now, Effects* effects) {
+    agent_->Leave(now, words, options_.stop_ranks_on_exit, effects);
   });
 }
 

@@ -106,8 +106,10 @@ class FakePower : public Power {
     ++sleeps;
     return answer;
   }
+  bool GoingDown() override { return going_down; }
   int sleeps = 0;
   absl::Status answer;
+  bool going_down = false;
 };
 
 class EngineRig : public ::testing::Test {

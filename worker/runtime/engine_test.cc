@@ -399,10 +399,21 @@ TEST_F(EngineTest, SaysGoodbye) {
   bool gone = false;
   engine_->Shutdown([&] { gone = true; });
   RunUntil([&] { return link_->finished; });
-  EXPECT_THAT(link_->Heard<Leaving>(), SizeIs(1));
+  ASSERT_THAT(link_->Heard<Leaving>(), SizeIs(1));
+  EXPECT_EQ(link_->Heard<Leaving>()[0].reason, "its worker was stopped");
+  EXPECT_TRUE(link_->Heard<Leaving>()[0].stays_on);
   EXPECT_FALSE(gone);
   link_->Break(absl::OkStatus());
   EXPECT_TRUE(gone);
+}
+
+TEST_F(EngineTest, SaysThatThePcGoesDownWithIt) {
+  power_.going_down = true;
+  engine_->Shutdown([] {});
+  RunUntil([&] { return link_->finished; });
+  ASSERT_THAT(link_->Heard<Leaving>(), SizeIs(1));
+  EXPECT_EQ(link_->Heard<Leaving>()[0].reason, "the PC is going down");
+  EXPECT_FALSE(link_->Heard<Leaving>()[0].stays_on);
 }
 
 TEST_F(EngineTest, LeavesRanksToTheNextWorker) {

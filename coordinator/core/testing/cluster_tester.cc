@@ -237,11 +237,6 @@ void ClusterTester::SaveSeen() {
   Settle();
 }
 
-void ClusterTester::SaveSeen() {
-  cluster_->SaveSeen(now(), &effects_);
-  Settle();
-}
-
 absl::Status ClusterTester::SleepFailed(const std::string& name, const std::string& error) {
   absl::Status status = cluster_->SleepFailed(now(), name, incarnations_[name], error, &effects_);
   Settle();

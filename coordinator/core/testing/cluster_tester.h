@@ -50,7 +50,6 @@ class ClusterTester {
   absl::Status Forget(const std::string& node);
   void ShutOut(const std::string& node, const std::string& why = "revoked by anna");
   void SaveSeen();
-  void SaveSeen();
   absl::Status SleepFailed(const std::string& node, const std::string& error);
   absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
   absl::Status OwnerChanged(const std::string& node, bool reclaimed);

@@ -44,7 +44,9 @@ void RandomWorld::NewCluster() {
       if (key.first == ref) snapshot.ranks.push_back(r);
     }
   }
-  for (const auto& [name, node] : nodes_) snapshot.nodes.push_back(node);
+  for (const auto& [name, node] : nodes_) {
+    if (!node.forgotten) snapshot.nodes.push_back(node);
+  }
   const auto past = [](void* self, RunId id) -> std::optional<RunState> {
     const auto& runs = static_cast<RandomWorld*>(self)->runs_;
     const auto it = runs.find(id);
@@ -202,9 +204,10 @@ void RandomWorld::Submit() {
 }
 
 void RandomWorld::Command() {
-  const std::string& name = pcs_[static_cast<size_t>(Pick(static_cast<int>(pcs_.size())))].name;
+  Pc* const pc = &pcs_[static_cast<size_t>(Pick(static_cast<int>(pcs_.size())))];
+  const std::string& name = pc->name;
   const Now now = clock_.Get();
-  switch (Pick(5)) {
+  switch (Pick(7)) {
     case 0: {
       ReclaimRequest request;
       if (Pick(2) == 0) request.duration = absl::Seconds(Pick(60));
@@ -219,6 +222,14 @@ void RandomWorld::Command() {
       break;
     case 3:
       (void)cluster_->Wake(now, name, "", &effects_);
+      break;
+    case 4:
+      (void)cluster_->Forget(now, name, "", &effects_);
+      break;
+    case 5:
+      // Its certificate is replaced at once.
+      cluster_->ShutOut(now, name, "revoked", &effects_);
+      if (pc->connected) Break(pc, /*reset=*/false);
       break;
     default:
       if (last_run_ > 0) {
@@ -281,7 +292,8 @@ void RandomWorld::Reboot(Pc* pc) {
 void RandomWorld::Suspend(Pc* pc) {
   if (!pc->connected) return;
   Note(pc->name + " is suspended by somebody");
-  (void)cluster_->Leaving(clock_.Get(), pc->name, pc->incarnation, "suspend", &effects_);
+  (void)cluster_->Leaving(clock_.Get(), pc->name, pc->incarnation, Leave::kPcGoes, "suspend",
+                          &effects_);
   Settle();
   Break(pc, Pick(2) == 0);
   pc->asleep = true;
