@@ -189,6 +189,15 @@ absl::Status MakeDirs(const std::string& path, int mode) {
   return absl::OkStatus();
 }
 
+absl::Status MakeDirsDurably(const std::string& path, int mode) {
+  struct stat info;
+  const std::string parent = ParentOf(path);
+  if (parent == path || stat(path.c_str(), &info) == 0) return MakeDirs(path, mode);
+  HPC_RETURN_IF_ERROR(MakeDirsDurably(parent, mode));
+  HPC_RETURN_IF_ERROR(MakeDirs(path, mode));
+  return SyncFolder(parent);
+}
+
 absl::Status RemoveTree(const std::string& path) {
   const UniqueFd top = OpenToEmpty(AT_FDCWD, path);
   int error = errno;

@@ -28,6 +28,9 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 // mkdir -p.
 absl::Status MakeDirs(const std::string& path, int mode = 0755);
 
+// The same, and what was made is there after a power cut. Takes a while on some disks.
+absl::Status MakeDirsDurably(const std::string& path, int mode = 0755);
+
 // rm -rf, never following symbolic links, and also of folders that their owner has closed.
 absl::Status RemoveTree(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/files.h"
@@ -17,17 +18,19 @@ namespace hpc {
 namespace {
 
 constexpr char kMarker[] = "hpc-state";  // names the kind of daemon that the directory belongs to
-constexpr char kLock[] = "lock";         // holds the pid of its holder
+constexpr char kUnfinished[] = "hpc-state.";  // begins the name of a marker that was being written
+constexpr char kLock[] = "lock";              // holds the pid of its holder
 
 absl::StatusOr<bool> IsEmpty(const std::string& path) {
   DIR* dir = opendir(path.c_str());
   if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("open ", path));
   bool empty = true;
   while (const dirent* entry = readdir(dir)) {
-    // A lock without a marker is what a start that was cut short leaves behind; lost+found is what
-    // a new file system begins with.
+    // A lock and half a marker are what a start that was cut short leaves behind; lost+found is
+    // what a new file system begins with.
     const absl::string_view name = entry->d_name;
-    if (name != "." && name != ".." && name != kLock && name != "lost+found") empty = false;
+    if (name == "." || name == ".." || name == kLock || name == "lost+found") continue;
+    if (!absl::StartsWith(name, kUnfinished)) empty = false;
   }
   closedir(dir);
   return empty;
@@ -96,7 +99,7 @@ absl::Status Unusable(const std::string& path, const absl::Status& status) {
 absl::StatusOr<StateDir> StateDir::Open(absl::string_view path, absl::string_view kind) {
   if (path.empty()) return absl::InvalidArgumentError("the state directory's path is empty");
   std::string dir(path);
-  HPC_RETURN_IF_ERROR(Unusable(dir, MakeDirs(dir, 0700)));
+  HPC_RETURN_IF_ERROR(Unusable(dir, MakeDirsDurably(dir, 0700)));
   // Absolute, because daemons and their children do not share a working directory.
   if (char* real = realpath(dir.c_str(), nullptr)) {
     dir = real;

@@ -38,7 +38,7 @@ std::string SecretVault::File(RunId run) const { return absl::StrCat(folder_, "/
 
 absl::StatusOr<SecretVault> SecretVault::Open(const std::string& folder,
                                               const std::set<RunId>& live) {
-  HPC_RETURN_IF_ERROR(MakeDirs(folder, 0700));
+  HPC_RETURN_IF_ERROR(MakeDirsDurably(folder, 0700));
   SecretVault vault(folder);
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder));
   for (const std::string& name : names) {
