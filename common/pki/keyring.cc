@@ -39,6 +39,11 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
 
+std::string KeyPath(const KeyringPlace& place) {
+  if (!place.authority_key.empty()) return place.authority_key;
+  return absl::StrCat(place.folder, "/", kAuthorityKeyFile);
+}
+
 std::string ToPem(const std::vector<Certificate>& certificates) {
   std::string pem;
   for (const Certificate& one : certificates) pem += one.ToPem();
@@ -60,25 +65,32 @@ std::string Keyring::Path(absl::string_view name) const {
   return absl::StrCat(place_.folder, "/", name);
 }
 
-std::string Keyring::AuthorityKeyPath() const {
-  return place_.authority_key.empty() ? Path(kAuthorityKeyFile) : place_.authority_key;
-}
+std::string Keyring::AuthorityKeyPath() const { return KeyPath(place_); }
 
 std::string Keyring::coordinator_key_path() const { return Path(kCoordinatorKeyFile); }
 std::string Keyring::coordinator_chain_path() const { return Path(kCoordinatorFile); }
 
 absl::StatusOr<Keyring> Keyring::Create(const KeyringPlace& place, absl::Time now) {
+  const std::string copy_path = absl::StrCat(place.folder, "/", kAuthorityFile);
+  for (const std::string& path : {copy_path, KeyPath(place)}) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) continue;
+    // Only the copy is missing where an earlier call was cut short: nobody was told of a key that
+    // lies in this folder yet, so that this call goes on with it.
+    if (path != copy_path && place.authority_key.empty()) {
+      absl::StatusOr<Keyring> unfinished = LoadAuthority(place);
+      if (unfinished.ok()) {
+        HPC_RETURN_IF_ERROR(unfinished->SaveCopy());
+        return unfinished;
+      }
+    }
+    return absl::AlreadyExistsError(
+        absl::StrCat("there is an authority already: ", path, "; nothing was changed"));
+  }
   HPC_ASSIGN_OR_RETURN(std::string cluster, NewClusterId());
   HPC_ASSIGN_OR_RETURN(Authority authority, Authority::Create(cluster, now));
   Keyring keyring(place, std::move(cluster), std::move(authority));
-  for (const std::string& path : {keyring.Path(kAuthorityFile), keyring.AuthorityKeyPath()}) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) == 0) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("there is an authority already: ", path, "; nothing was changed"));
-    }
-  }
-  HPC_RETURN_IF_ERROR(MakeDirs(place.folder, 0700));
+  HPC_RETURN_IF_ERROR(MakeDirsDurably(place.folder, 0700));
   HPC_RETURN_IF_ERROR(WriteFileAtomically(keyring.Path(kClusterFile), keyring.cluster_));
   HPC_RETURN_IF_ERROR(keyring.SaveAuthority());
   return keyring;
@@ -90,15 +102,26 @@ absl::Status Keyring::SaveAuthority() const {
   HPC_ASSIGN_OR_RETURN(const std::string key, authority_.key().ToPem(place_.passphrase));
   const std::string certificate = authority_.certificate().ToPem();
   HPC_RETURN_IF_ERROR(WriteFileAtomically(AuthorityKeyPath(), key + certificate, 0600));
-  return WriteFileAtomically(Path(kAuthorityFile), certificate, 0644);
+  return SaveCopy();
+}
+
+absl::Status Keyring::SaveCopy() const {
+  return WriteFileAtomically(Path(kAuthorityFile), authority_.certificate().ToPem(), 0644);
 }
 
 absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now) {
-  const std::string folder = absl::StrCat(place.folder, "/");
-  HPC_ASSIGN_OR_RETURN(const std::string copy, ReadFile(folder + kAuthorityFile));
-  HPC_ASSIGN_OR_RETURN(std::string cluster, ReadFile(folder + kClusterFile));
-  const std::string key_path =
-      place.authority_key.empty() ? folder + kAuthorityKeyFile : place.authority_key;
+  HPC_ASSIGN_OR_RETURN(const std::string copy,
+                       ReadFile(absl::StrCat(place.folder, "/", kAuthorityFile)));
+  HPC_ASSIGN_OR_RETURN(Keyring keyring, LoadAuthority(place));
+  HPC_RETURN_IF_ERROR(keyring.LoadFormer(now));
+  HPC_RETURN_IF_ERROR(keyring.CheckIsOurs(copy));
+  return keyring;
+}
+
+absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {
+  HPC_ASSIGN_OR_RETURN(std::string cluster,
+                       ReadFile(absl::StrCat(place.folder, "/", kClusterFile)));
+  const std::string key_path = KeyPath(place);
   const absl::StatusOr<std::string> pem = ReadFile(key_path);
   // Without its key an authority exists and is unusable, which is not the same as none.
   if (!pem.ok()) return absl::FailedPreconditionError(pem.status().message());
@@ -108,10 +131,7 @@ absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now)
   if (!certificate.ok()) return InFile(key_path, certificate.status());
   absl::StatusOr<Authority> authority = Authority::From(*certificate, *key);
   if (!authority.ok()) return InFile(key_path, authority.status());
-  Keyring keyring(place, std::move(cluster), std::move(*authority));
-  HPC_RETURN_IF_ERROR(keyring.LoadFormer(now));
-  HPC_RETURN_IF_ERROR(keyring.CheckIsOurs(copy));
-  return keyring;
+  return Keyring(place, std::move(cluster), *std::move(authority));
 }
 
 // After a rotation that was interrupted the copy is the former authority's still.

@@ -41,8 +41,9 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& path);
 
 class Keyring {
  public:
-  // Makes a new cluster with an authority of its own. AlreadyExists: there is one, which is left as
-  // it is. Else what the file system said.
+  // Makes a new cluster with an authority of its own, or finishes what an earlier call that was cut
+  // short has begun in the folder. AlreadyExists: there is one, which is left as it is. Else what
+  // the file system said.
   static absl::StatusOr<Keyring> Create(const KeyringPlace& place, absl::Time now);
 
   // NotFound: no authority has been made here. InvalidArgument names the file that is damaged, or
@@ -86,9 +87,12 @@ class Keyring {
   Keyring(KeyringPlace place, std::string cluster, Authority authority)
       : place_(std::move(place)), cluster_(std::move(cluster)), authority_(std::move(authority)) {}
 
+  // Key, certificate and cluster.
+  static absl::StatusOr<Keyring> LoadAuthority(const KeyringPlace& place);
   absl::Status LoadFormer(absl::Time now);
   absl::Status CheckIsOurs(const std::string& copy) const;
   absl::Status SaveAuthority() const;
+  absl::Status SaveCopy() const;
   std::string Path(absl::string_view name) const;
   std::string AuthorityKeyPath() const;
 

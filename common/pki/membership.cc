@@ -76,7 +76,7 @@ absl::StatusOr<Membership> LoadMembership(const std::string& folder) {
 }
 
 absl::Status SaveMembership(const std::string& folder, const Membership& membership) {
-  HPC_RETURN_IF_ERROR(MakeDirs(folder, 0700));
+  HPC_RETURN_IF_ERROR(MakeDirsDurably(folder, 0700));
   HPC_RETURN_IF_ERROR(
       WriteFileAtomically(PathOf(folder, kAuthoritiesFile), membership.authorities_pem, 0644));
   HPC_RETURN_IF_ERROR(SaveAddresses(folder, membership.addresses));

@@ -1,0 +1,98 @@
+// Whatever file operation is the last one before the machine stops: an authority that was made or
+// changed is there, and whoever was interrupted can begin again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/pki/founder.h"
+#include "common/pki/keyring.h"
+#include "common/pki/membership.h"
+#include "common/pki/private_key.h"
+#include "common/pki/signing_request.h"
+#include "common/status_matchers.h"
+#include "tests/testing/disk/power_cut.h"
+#include "tests/testing/disk/scratch.h"
+
+namespace hpc::pki {
+namespace {
+
+using hpc::testing::ForEachPowerCut;
+using hpc::testing::PowerCut;
+using hpc::testing::RecordedFolder;
+using hpc::testing::Scratch;
+using ::testing::AnyOf;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+
+KeyringPlace KeysIn(const std::string& folder) { return {folder + "/keys", "", ""}; }
+
+TEST(KeyringCrashTest, AnAuthorityThatWasMadeIsThereAndOneThatWasBeingMadeCanBeMadeAgain) {
+  const Scratch scratch;
+  RecordedFolder folder(scratch.folder());
+  const auto keyring = Keyring::Create(KeysIn(scratch.folder()), kNow);
+  ASSERT_OK(keyring);
+  const size_t made_at = folder.done();
+  ForEachPowerCut(folder.Stop(), {.torn = 4, .parent = scratch.parent()}, [&](const PowerCut& cut) {
+    const auto left = Keyring::Load(KeysIn(cut.folder), kNow);
+    if (left.ok()) {
+      EXPECT_EQ(left->AuthorityHash(), keyring->AuthorityHash());
+      return;
+    }
+    EXPECT_LT(cut.done, made_at) << left.status();
+    EXPECT_TRUE(absl::IsNotFound(left.status())) << left.status();
+    EXPECT_OK(Keyring::Create(KeysIn(cut.folder), kNow));
+    EXPECT_OK(Keyring::Load(KeysIn(cut.folder), kNow));
+  });
+}
+
+TEST(KeyringCrashTest, ARotationHasHappenedOrNot) {
+  const Scratch scratch;
+  auto keyring = Keyring::Create(KeysIn(scratch.folder()), kNow);
+  ASSERT_OK(keyring);
+  const std::string old_hash = keyring->AuthorityHash();
+  RecordedFolder folder(scratch.folder());
+  ASSERT_OK(keyring->Rotate(kNow, kNow + absl::Hours(1)));
+  const size_t rotated_at = folder.done();
+  ForEachPowerCut(folder.Stop(), {.torn = 4, .parent = scratch.parent()}, [&](const PowerCut& cut) {
+    auto left = Keyring::Load(KeysIn(cut.folder), kNow);
+    ASSERT_OK(left);
+    EXPECT_THAT(left->AuthorityHash(), AnyOf(old_hash, keyring->AuthorityHash()));
+    if (cut.done >= rotated_at) {
+      EXPECT_EQ(left->AuthorityHash(), keyring->AuthorityHash());
+    }
+    EXPECT_OK(left->IssueCoordinator(kNow, kCoordinatorLifetime));
+    EXPECT_OK(left->Rotate(kNow, kNow + absl::Hours(1)));
+    EXPECT_OK(Keyring::Load(KeysIn(cut.folder), kNow));
+  });
+}
+
+TEST(MembershipCrashTest, ARenewedMembershipIsTheOldOneOrTheNewOne) {
+  const Scratch scratch;
+  const auto keyring = Keyring::Create(KeysIn(scratch.parent()), kNow);
+  ASSERT_OK(keyring);
+  auto one = MakeFounder(*keyring, scratch.parent() + "/keys", "anna", kNow);
+  auto two = MakeFounder(*keyring, scratch.parent() + "/keys", "anna", kNow);
+  ASSERT_OK(one);
+  ASSERT_OK(two);
+  RecordedFolder folder(scratch.folder());
+  const std::string place = scratch.folder() + "/identity";
+  ASSERT_OK(SaveMembership(place, *one));
+  const size_t one_at = folder.done();
+  ASSERT_OK(SaveMembership(place, *two));
+  const size_t two_at = folder.done();
+  ForEachPowerCut(folder.Stop(), {.torn = 4, .parent = scratch.parent()}, [&](const PowerCut& cut) {
+    const auto left = LoadMembership(cut.folder + "/identity");
+    if (cut.done >= two_at) {
+      ASSERT_OK(left);
+      EXPECT_EQ(left->key_pem, two->key_pem);
+    } else if (cut.done >= one_at) {
+      EXPECT_OK(left);
+    } else {
+      EXPECT_TRUE(left.ok() || absl::IsNotFound(left.status())) << left.status();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hpc::pki
