@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coordinator/rpc/stream_call.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/runs.pb.h"
 

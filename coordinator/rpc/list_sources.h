@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "coordinator/rpc/stream_call.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/store/store.h"
 #include "hpc/v1/nodes.pb.h"

@@ -2,8 +2,9 @@
 #ifndef HPC_COORDINATOR_RPC_NODES_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_NODES_HANDLERS_H_
 
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/node_usage.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/nodes.pb.h"
 

@@ -2,8 +2,8 @@
 #ifndef HPC_COORDINATOR_RPC_RUNS_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_RUNS_HANDLERS_H_
 
-#include "coordinator/rpc/stream_call.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/runs.pb.h"
 

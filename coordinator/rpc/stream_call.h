@@ -14,27 +14,11 @@
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/call_host.h"
 #include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/rpc/tag.h"
 #include "coordinator/rpc/wire.h"
 
 namespace hpc::coordinator {
-
-enum class Step {
-  kMessage,  // one message has been made
-  kWait,     // nothing now; `wake` will be called when there may be
-  kEnd,      // the stream is complete
-};
-
-// Where the messages of a stream come from.
-template <typename Message>
-class Source {
- public:
-  virtual ~Source() = default;
-  // Fills in `message`, which is empty, if the answer is kMessage. An error ends the stream.
-  virtual absl::StatusOr<Step> Next(Message* message) = 0;
-  // Called once, before the first Next. `wake` may be called at any time on the loop's thread.
-  virtual void OnOpen(std::function<void()> wake) { static_cast<void>(wake); }
-};
 
 using ByteSource = Source<grpc::ByteBuffer>;
 
@@ -95,9 +79,6 @@ class TypedSource final : public ByteSource {
  private:
   std::unique_ptr<Source<Message>> source_;
 };
-
-template <typename Message>
-using SourceOr = absl::StatusOr<std::unique_ptr<Source<Message>>>;
 
 template <typename Handlers, typename Request, typename Response>
 auto TypedStream(Handlers* handlers,

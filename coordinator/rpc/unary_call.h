@@ -12,14 +12,11 @@
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/call_host.h"
 #include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/rpc/tag.h"
 #include "coordinator/rpc/wire.h"
 
 namespace hpc::coordinator {
-
-// Called exactly once, now or later, on the loop's thread.
-template <typename Response>
-using Reply = std::function<void(absl::StatusOr<Response>)>;
 
 struct UnaryMethod {
   using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;

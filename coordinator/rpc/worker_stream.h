@@ -3,10 +3,9 @@
 #ifndef HPC_COORDINATOR_RPC_WORKER_STREAM_H_
 #define HPC_COORDINATOR_RPC_WORKER_STREAM_H_
 
-#include <optional>
-
 #include "coordinator/rpc/bidi_call.h"
 #include "coordinator/rpc/node_usage.h"
+#include "coordinator/rpc/worker_session.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/worker.pb.h"
 
@@ -14,7 +13,7 @@ namespace hpc::coordinator {
 
 class WorkerStream final : public BidiCall, public NodeLink {
  public:
-  WorkerStream(Engine* engine, NodeUsage* usage) : engine_(engine), usage_(usage) {}
+  WorkerStream(Engine* engine, NodeUsage* usage) : session_(engine, usage, this) {}
 
   void Send(const NodeCommand& command) override;
   void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
@@ -29,14 +28,7 @@ class WorkerStream final : public BidiCall, public NodeLink {
   void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) override;
   void OnEndOfInput() override;
 
-  absl::Status OnFirst(const Caller& caller, const v1::WorkerMessage& message);
-  absl::Status OnReport(const v1::WorkerMessage& message);
-  absl::Status OnOutput(const v1::WorkerMessage& message);
-  void Disconnect(bool reset);
-
-  Engine* const engine_;
-  NodeUsage* const usage_;
-  std::optional<Session> session_;  // from an accepted hello until either side ends the call
+  WorkerSession session_;
 };
 
 }  // namespace hpc::coordinator
