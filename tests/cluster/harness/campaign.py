@@ -224,7 +224,12 @@ class Campaign:
             states = {row["id"]: row["state"] for row in self.cluster.sql(
                 "SELECT id, state FROM runs")}
             return {n: (states.get(n), e) for n, e in expected.items() if states.get(n) != e}
-        eventually(lambda: not unfinished(), "every run has ended as it should", PATIENCE, 0.2)
+        try:
+            eventually(lambda: not unfinished(), "every run has ended as it should", PATIENCE, 0.2)
+        except AssertionError:
+            raise AssertionError("\n".join(
+                f"run {run} is {state}, not {wanted}: {self.cluster.hpcctl('why', run).stdout}"
+                for run, (state, wanted) in unfinished().items())) from None
         eventually(lambda: not self.accidents.rank_environments(), "no process is left", 10)
         eventually(lambda: not any(self.accidents.supervisors(pc) for pc in self.cluster.names),
                    "no supervisor is left", 10)
