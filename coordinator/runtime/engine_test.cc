@@ -375,13 +375,13 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
     return answer;
   };
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnLeaving(session, "shutdown"));
+  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
   EXPECT_THAT(wake(), StatusIs(kPrecondition, _));
 
   rig_.wake_sender.any_node = true;
   RecordingLink again;
   rig_.Connect("pc1", &again);
-  EXPECT_OK(rig_.engine->OnLeaving(session, "shutdown"));
+  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
   EXPECT_OK(wake());
   EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
 }
