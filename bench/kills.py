@@ -42,7 +42,7 @@ def show(campaign, seconds):
     back = campaign.accidents.coordinator_back
     counts = campaign.acknowledged.counts()
     print(f"{'all':34} {campaign.kills.total():5}  in {seconds / 60:.0f} min, "
-          f"{campaign.attempts()} attempts")
+          f"{campaign.attempts_in_all} attempts")
     print(f"checked        {', '.join(f'{count} {what}' for what, count in counts.items())}")
     print("lost           0")
     print("orphans        0")

@@ -24,7 +24,7 @@ def make_cluster(lease, nodes=4):
     """PCs in namespaces where that is possible here. Restarts wait little."""
     return Cluster(nodes=nodes, cpu_slots=4, network=Network.available() is None, coordinator_args=(
         "--lease", f"{lease}s", "--last-call", "0.3s", "--grow-steady", "1s", "--restart-backoff",
-        "0.02s", "--loss-retries", "1000000"))
+        "1ms", "--loss-retries", "1000000"))
 
 
 def run_campaign(kills, seed, lease, nodes=4, progress=lambda kills: None, **options):
@@ -71,6 +71,7 @@ class Campaign:
         self.again = collections.defaultdict(list)  # seconds until it ran again, of the others
         self._clients = []  # (what it asked for, process)
         self._serial = 0
+        self.attempts_in_all = 0  # once it has finished
         self.settle()
 
     # ---- a round
@@ -240,6 +241,7 @@ class Campaign:
                 wrong.append(f"{node['name']} holds {node['attempts']}")
         held = self.cluster.sql("SELECT run, attempt, node FROM placements WHERE returned = 0")
         wrong += [f"the database says that {row} is not returned" for row in held]
+        self.attempts_in_all = self.attempts()
         if wrong:
             raise AssertionError("at the end:\n" + "\n".join(wrong[:50]))
         self.cluster.hpcctl("run", "-N", self.nodes, "--", "true")
