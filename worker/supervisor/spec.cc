@@ -34,6 +34,10 @@ bool Fields(A&, ScopeRefused&) {
   return true;
 }
 template <typename A>
+bool Fields(A& a, Fence& v) {
+  return a(v.at_ns);
+}
+template <typename A>
 bool Fields(A& a, SupervisorReady& v) {
   return a(v.pid) && a(v.containment);
 }

@@ -67,7 +67,11 @@ struct StopRanks {
 };
 struct ExtendLease {};   // the coordinator was heard from
 struct ScopeRefused {};  // systemd did not make the scope: do not wait for it
-using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused>;
+// Its ranks are killed then, unless a later time is told before.
+struct Fence {
+  int64_t at_ns = 0;  // CLOCK_BOOTTIME
+};
+using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused, Fence>;
 
 // ---- supervisor to worker. Times are CLOCK_BOOTTIME nanoseconds of this machine.
 struct SupervisorReady {
@@ -101,7 +105,7 @@ struct OutputGrown {
   bool ended = false;  // nobody holds the other end any more
 };
 struct StopBegan {
-  std::string reason;  // the worker's, or "lease" / "SIGTERM" of its own
+  std::string reason;  // the worker's, or "lease" / "fence" / "SIGTERM" of its own
   int64_t at_ns = 0;
 };
 // Every descendant is proved gone. The last message; the supervisor exits after it.

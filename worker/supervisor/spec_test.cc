@@ -113,7 +113,7 @@ TEST(SpecTest, EveryCommandComesBack) {
   for (const SupervisorCommand& command : std::vector<SupervisorCommand>{
            StartRanks{.env = {"MASTER_ADDR=10.0.0.1", ""}},
            StopRanks{.grace_ms = 30'000, .reason = std::string("a\0\n", 3)}, ExtendLease{},
-           ScopeRefused{}}) {
+           ScopeRefused{}, Fence{.at_ns = int64_t{1} << 60}}) {
     ExpectRoundTrip(command, DecodeSupervisorCommand);
   }
 }

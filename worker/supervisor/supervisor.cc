@@ -135,6 +135,8 @@ void Supervisor::OnCommand(const SupervisorCommand& command) {
     BeginStop(stop->reason, stop->grace_ms);
   } else if (std::holds_alternative<ExtendLease>(command)) {
     lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
+  } else if (const auto* fence = std::get_if<Fence>(&command)) {
+    fence_ns_ = fence->at_ns;
   } else {
     scope_refused_ = true;
   }
@@ -150,6 +152,7 @@ void Supervisor::Advance(int64_t now) {
   if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
     BeginStop("lease", spec_.default_grace_ms);
   }
+  if (fence_ns_ != 0 && phase_ < Phase::kKilling && now >= fence_ns_) BeginStop("fence", 0);
   if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
   if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
   if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);
@@ -161,6 +164,7 @@ int64_t Supervisor::NextDeadline() const {
   int64_t next = outputs_.NextDeadline();
   if (phase_ == Phase::kPreparing) next = std::min(next, BootTimeNs() + kScopePoll);
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
+  if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
   if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
   if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
   if (phase_ == Phase::kGone) next = std::min(next, gone_ns_ + kLastWords);

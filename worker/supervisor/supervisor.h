@@ -109,6 +109,7 @@ class Supervisor {
   // CLOCK_BOOTTIME; 0: not yet.
   int64_t scope_deadline_ns_ = 0;
   int64_t lease_deadline_ns_ = 0;
+  int64_t fence_ns_ = 0;
   int64_t stop_deadline_ns_ = 0;
   int64_t first_signal_ns_ = 0;
   int64_t first_kill_ns_ = 0;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "common/status_matchers.h"
+#include "worker/runtime/boot_time.h"
 #include "worker/supervisor/attempt_rig.h"
 
 namespace hpc::worker {
@@ -249,6 +250,41 @@ TEST(SupervisorTest, ALeaseThatIsExtendedHolds) {
   });
   EXPECT_FALSE(rig.Saw<StopBegan>());
   EXPECT_EQ(rig.ExitOf(0).wait_status, 0);
+}
+
+TEST(SupervisorTest, BeyondItsFenceNoRankLivesWhateverItDoesWithSigterm) {
+  AttemptRig rig;
+  rig.AddShell("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilOutput("rank-0.out", "up");
+  EXPECT_TRUE(rig.client->Send(Fence{.at_ns = BootTimeNs() + 200'000'000}).ok());
+  rig.RunUntilAllGone();
+  EXPECT_EQ(rig.All<StopBegan>()[0].reason, "fence");
+  EXPECT_EQ(WTERMSIG(rig.ExitOf(0).wait_status), SIGKILL);
+  EXPECT_TRUE(rig.ExitOf(0).after_stop);
+}
+
+TEST(SupervisorTest, AFenceEndsTheGraceToo) {
+  AttemptRig rig;
+  rig.AddShell("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilOutput("rank-0.out", "up");
+  EXPECT_TRUE(rig.client->Send(StopRanks{.grace_ms = 600'000, .reason = "cancelled"}).ok());
+  EXPECT_TRUE(rig.client->Send(Fence{.at_ns = BootTimeNs() + 200'000'000}).ok());
+  rig.RunUntilAllGone();
+  EXPECT_EQ(rig.All<StopBegan>().size(), 1u);
+}
+
+TEST(SupervisorTest, BehindAFenceNothingIsStarted) {
+  AttemptRig rig;
+  rig.AddShell("exec sleep 1000");
+  rig.Spawn();
+  EXPECT_TRUE(rig.client->Send(Fence{.at_ns = 1}).ok());
+  rig.Start();
+  rig.RunUntilAllGone();
+  EXPECT_FALSE(rig.Saw<RankStarted>());
 }
 
 }  // namespace
