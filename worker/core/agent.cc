@@ -34,9 +34,12 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
   std::visit(Overloaded{
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },
-                 [&](const Start& m) {
-                   if (Attempt* attempt = Find(m.ref)) attempt->OnStart(now.mono, m, effects);
+                 [&](const Heard& m) {
+                   connection_.OnHeard(m.sent);
+                   FenceAll(effects);
                  },
+                 [&](const Start& m) { OnStart(now, m, effects); },
+                 [&](const Doubt& m) { OnDoubt(now, m, effects); },
                  [&](const Stop& m) { OnStop(now, m, effects); },
                  [&](const Forget& m) { OnForget(m, effects); },
                  [&](const SetOwner& m) { OnSetOwner(now, m, effects); },
@@ -54,6 +57,7 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
   cut_off_acted_ = false;
   noted_problem_.clear();
   next_lease_ = now.mono;
+  FenceAll(effects);
   // It may have changed again since the hello was made; that change was said behind it.
   if (yield_.state().unsent && yield_.state() == owner_in_hello_) {
     yield_.MarkSent();
@@ -107,6 +111,41 @@ void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
   } else {
     OnPrepared(now, Prepared{prepare.ref, refusal, "", 0, true}, effects);
   }
+}
+
+void Agent::OnStart(Now now, const Start& start, Effects* effects) {
+  Attempt* attempt = Find(start.ref);
+  if (attempt == nullptr) return;
+  Effects wanted;
+  attempt->OnStart(now.mono, start, &wanted);
+  // First: the word to start may have waited for long while this process stood still.
+  Fence(attempt, effects);
+  effects->insert(effects->end(), wanted.begin(), wanted.end());
+}
+
+void Agent::OnDoubt(Now now, const Doubt& doubt, Effects* effects) {
+  if (Attempt* attempt = Find(doubt.ref)) attempt->Doubt(now.mono + doubt.span);
+  effects->push_back(Say{Doubted{doubt.ref, doubt.asked_us}});
+}
+
+void Agent::OnWhole(Now, AttemptRef ref, MonoTime at, Effects* effects) {
+  Attempt* attempt = Find(ref);
+  if (attempt == nullptr) return;
+  attempt->OnWhole(at);
+  Fence(attempt, effects);
+}
+
+bool Agent::Vouches(Now now, AttemptRef ref) const {
+  const auto it = attempts_.find(ref);
+  return it != attempts_.end() && connection_.heard() && it->second.Vouches(now.mono);
+}
+
+void Agent::Fence(Attempt* attempt, Effects* effects) const {
+  if (connection_.heard()) attempt->Fence(*connection_.heard(), connection_.welcome(), effects);
+}
+
+void Agent::FenceAll(Effects* effects) {
+  for (auto& [ref, attempt] : attempts_) Fence(&attempt, effects);
 }
 
 void Agent::OnStop(Now, const Stop& stop, Effects* effects) {
@@ -228,6 +267,7 @@ void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
   effects->push_back(Note{false, "connecting anew: " + reason});
   connection_.Restart(now.mono);
   connection_.OnSlept(slept);
+  for (auto& [ref, attempt] : attempts_) attempt.OnSlept(slept);
   next_lease_ = MonoTime::Infinite();
 }
 

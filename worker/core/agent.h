@@ -41,6 +41,11 @@ class Agent {
   void OnStoppedItself(AttemptRef ref, const std::string& reason);
   // It has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
+  // All nodes of the attempt vouched for it then.
+  void OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects);
+  // Whether this node vouches for it. A new process does not before it was welcomed: it does not
+  // know what the one before it has promised.
+  bool Vouches(Now now, AttemptRef ref) const;
   // No process of it is left. `lost_reason`: its supervisor died.
   void OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects);
   // Its files are gone.
@@ -76,6 +81,8 @@ class Agent {
  private:
   void OnWelcome(Now now, const Welcome& welcome, Effects* effects);
   void OnPrepare(Now now, const Prepare& prepare, Effects* effects);
+  void OnStart(Now now, const Start& start, Effects* effects);
+  void OnDoubt(Now now, const Doubt& doubt, Effects* effects);
   void OnStop(Now now, const Stop& stop, Effects* effects);
   void OnForget(const Forget& forget, Effects* effects);
   void OnSetOwner(Now now, const SetOwner& owner, Effects* effects);
@@ -91,6 +98,8 @@ class Agent {
   void StopAllIfReclaimed(Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
   void ExtendLeasesIfDue(Now now, Effects* effects);
+  void Fence(Attempt* attempt, Effects* effects) const;
+  void FenceAll(Effects* effects);
   Hello MakeHello(Now now);
   Attempt* Find(AttemptRef ref);
   // What cannot be said is dropped: the next hello tells everything.

@@ -19,7 +19,8 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
       start_asked_(adopted.started),
       start_said_(adopted.started),
       lost_reason_(adopted.lost_reason),
-      store_lost_(adopted.store_lost) {
+      store_lost_(adopted.store_lost),
+      witnessed_(adopted.witnessed) {
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended};
   }
@@ -33,6 +34,7 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
   if (phase_ == Phase::kPrepared) {
     phase_ = Phase::kStarting;
     start_asked_ = true;
+    witnessed_ = start.witnessed;
     effects->push_back(StartAttempt{start});
   } else if (start_said_) {
     effects->push_back(Say{MakeStarted(now)});
@@ -146,6 +148,20 @@ void Attempt::OnReturned(const std::string& lost_reason, Effects* effects) {
   }
 }
 
+void Attempt::Fence(MonoTime contact, const Welcome& welcome, Effects* effects) {
+  if (!witnessed_ || !live()) return;
+  const MonoTime until = std::max(contact + welcome.contact_limit, whole_at_ + welcome.vouch_limit);
+  // Answers come often; a supervisor need not hear of each.
+  if (until < fence_ + welcome.vouch_limit / 8) return;
+  fence_ = until;
+  effects->push_back(SetFence{ref_, until});
+}
+
+void Attempt::OnSlept(absl::Duration slept) {
+  whole_at_ = whole_at_ - slept;
+  fence_ = fence_ - slept;
+}
+
 HeldAttempt Attempt::Held(MonoTime now) const {
   HeldAttempt held;
   held.ref = ref_;
@@ -153,6 +169,7 @@ HeldAttempt Attempt::Held(MonoTime now) const {
   held.returned = !live();
   held.lost_reason = lost_reason_;
   held.store_lost = store_lost_;
+  held.witnessed = witnessed_;
   for (const auto& [number, rank] : ranks_) {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }

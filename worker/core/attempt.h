@@ -9,6 +9,7 @@
 #ifndef HPC_WORKER_CORE_ATTEMPT_H_
 #define HPC_WORKER_CORE_ATTEMPT_H_
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct AdoptedAttempt {
   bool returned = false;
   std::string lost_reason;
   bool store_lost = false;  // its ranks have met, but cannot once more
+  bool witnessed = false;   // as it was started
 };
 
 class Attempt {
@@ -73,6 +75,20 @@ class Attempt {
   // The worker itself ends it, for a reason that is no fault of the run: reported with the return.
   void StopForOurselves(absl::Duration grace, const std::string& reason, Effects* effects);
 
+  // ---- a witnessed one
+  // It does not vouch before then.
+  void Doubt(MonoTime until) { silent_until_ = std::max(silent_until_, until); }
+  // All nodes vouched for it then.
+  void OnWhole(MonoTime at) { whole_at_ = std::max(whole_at_, at); }
+  // Its nodes may be told that its part here is as it should be.
+  bool Vouches(MonoTime now) const {
+    return witnessed_ && live() && !stopping() && now >= silent_until_;
+  }
+  // Lets its ranks live until then, if that is later than they are let now.
+  void Fence(MonoTime contact, const Welcome& welcome, Effects* effects);
+  // The machine was suspended for so long, which the monotonic clock did not count.
+  void OnSlept(absl::Duration slept);
+
   HeldAttempt Held(MonoTime now) const;
 
   AttemptRef ref() const { return ref_; }
@@ -106,6 +122,10 @@ class Attempt {
   std::map<int32_t, Rank> ranks_;
   std::string lost_reason_;
   bool store_lost_ = false;
+  bool witnessed_ = false;
+  MonoTime silent_until_{};
+  MonoTime whole_at_{-absl::InfiniteDuration()};
+  MonoTime fence_{-absl::InfiniteDuration()};  // as told
 };
 
 // "preparing", "running" ...

@@ -30,6 +30,7 @@ Connection::Action Connection::Tick(MonoTime now) {
       if (now < next_try_) return Action::kNone;
       state_ = State::kConnecting;
       give_up_at_ = now + kConnectTimeout;
+      opened_at_ = now;
       return Action::kOpen;
     case State::kConnecting:
       return now < give_up_at_ ? Action::kNone : Action::kGiveUp;
@@ -59,6 +60,8 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   welcome_ = welcome;
   problem_.clear();
   last_contact_ = now;
+  heard_ = welcomed_ ? std::max(heard_, opened_at_) : opened_at_;
+  welcomed_ = true;
   steady_since_ = now - kDetection;  // it has just been answered
   next_heartbeat_ = now + welcome.heartbeat_interval;
   quick_.Reset();

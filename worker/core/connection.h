@@ -6,6 +6,7 @@
 #define HPC_WORKER_CORE_CONNECTION_H_
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -47,7 +48,11 @@ class Connection {
   bool Proven(MonoTime now) const { return connected() && now - kDetection >= steady_since_; }
 
   // The machine was suspended for `slept`, which the monotonic clock did not count.
-  void OnSlept(absl::Duration slept) { last_contact_ = last_contact_ - slept; }
+  void OnSlept(absl::Duration slept) {
+    last_contact_ = last_contact_ - slept;
+    heard_ = heard_ - slept;
+    opened_at_ = opened_at_ - slept;
+  }
 
   State state() const { return state_; }
   bool connected() const { return state_ == State::kConnected; }
@@ -57,6 +62,12 @@ class Connection {
 
   // Time since the coordinator may last have heard from us; zero while connected.
   absl::Duration SilentFor(MonoTime now) const;
+  // What was said then the coordinator is known to have heard.
+  void OnHeard(MonoTime sent) { heard_ = std::max(heard_, sent); }
+  // The last such time; nothing before the first welcome.
+  std::optional<MonoTime> heard() const {
+    return welcomed_ ? std::make_optional(heard_) : std::nullopt;
+  }
   // When SilentFor reaches what the coordinator allows; Infinite while connected.
   MonoTime SilenceLimit() const;
 
@@ -76,6 +87,8 @@ class Connection {
   MonoTime give_up_at_ = MonoTime::Infinite();
   MonoTime next_heartbeat_ = MonoTime::Infinite();
   MonoTime last_contact_;
+  MonoTime opened_at_{}, heard_{};
+  bool welcomed_ = false;
   MonoTime steady_since_{};  // when it stood still last
   Welcome welcome_;
   std::string problem_;

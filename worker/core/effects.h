@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/ids.h"
 #include "worker/core/messages.h"
 #include "worker/core/owner_state.h"
@@ -59,6 +60,13 @@ struct DropAttempt {
 // Tell every supervisor that the coordinator was heard from.
 struct ExtendLeases {};
 
+// The ranks of a witnessed attempt may live until then, whatever becomes of this worker: its
+// supervisor kills them if it is not told of a later time by then.
+struct SetFence {
+  AttemptRef ref;
+  MonoTime until;
+};
+
 // Make the owner's wish durable.
 struct SaveOwner {
   OwnerState state;
@@ -75,8 +83,9 @@ struct Note {
   std::string text;
 };
 
-using Effect = std::variant<OpenLink, CloseLink, Say, SayHeartbeat, PrepareAttempt, StartAttempt,
-                            StopAttempt, DropAttempt, ExtendLeases, SaveOwner, Sleep, Note>;
+using Effect =
+    std::variant<OpenLink, CloseLink, Say, SayHeartbeat, PrepareAttempt, StartAttempt, StopAttempt,
+                 DropAttempt, ExtendLeases, SetFence, SaveOwner, Sleep, Note>;
 using Effects = std::vector<Effect>;
 
 }  // namespace hpc::worker

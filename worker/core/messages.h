@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/ids.h"
 
 namespace hpc::worker {
@@ -57,6 +58,15 @@ struct Welcome {
   absl::Duration lease = absl::Seconds(6);
   absl::Duration heartbeat_interval = absl::Seconds(2);
   absl::Duration stop_after_disconnect = absl::Minutes(5);
+  // How long ranks of a witnessed attempt may live after the coordinator is known to have heard us,
+  // and after the attempt's nodes vouched for one another.
+  absl::Duration contact_limit = absl::Seconds(5);
+  absl::Duration vouch_limit = absl::Seconds(2);
+};
+
+// The coordinator has heard what was said at `sent`, which the shell has put on the clock of Now.
+struct Heard {
+  MonoTime sent;
 };
 
 struct Peer {
@@ -95,6 +105,14 @@ struct Start {
   std::string master_addr;
   int32_t master_port = 0;
   StoreHost store_host = StoreHost::kWorker;
+  bool witnessed = false;  // its nodes vouch for one another
+};
+
+// Do not vouch for it for so long.
+struct Doubt {
+  AttemptRef ref;
+  absl::Duration span;
+  int64_t asked_us = 0;  // the coordinator's own
 };
 
 struct Stop {
@@ -128,8 +146,8 @@ struct MetricAck {
   int64_t end_offset = 0;
 };
 
-using CoordinatorMessage =
-    std::variant<Welcome, Prepare, Start, Stop, Forget, SetOwner, GoToSleep, LogAck, MetricAck>;
+using CoordinatorMessage = std::variant<Welcome, Heard, Prepare, Start, Doubt, Stop, Forget,
+                                        SetOwner, GoToSleep, LogAck, MetricAck>;
 
 // --------------------------------------------------------------------------------- worker says
 
@@ -147,6 +165,7 @@ struct HeldAttempt {
   std::vector<HeldRank> ranks;
   std::string lost_reason;
   bool store_lost = false;
+  bool witnessed = false;
 };
 
 struct Hello {
@@ -192,6 +211,11 @@ struct RankEnded {
   int32_t rank = 0;
   RankExit exit;
   RankAges ago;
+};
+
+struct Doubted {
+  AttemptRef ref;
+  int64_t asked_us = 0;
 };
 
 struct AttemptReturned {
@@ -248,8 +272,8 @@ struct MetricData {
 };
 
 using WorkerMessage =
-    std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded, AttemptReturned,
-                 EnvironmentReport, RendezvousReport, LogData, LogEnd, MetricData>;
+    std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded, Doubted,
+                 AttemptReturned, EnvironmentReport, RendezvousReport, LogData, LogEnd, MetricData>;
 
 }  // namespace hpc::worker
 

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "worker/runtime/boot_time.h"
+#include "worker/runtime/gang_witness.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/rank_report.h"
 #include "worker/runtime/store_port.h"
@@ -111,6 +112,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     }
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && WasUsedByAll(*store);
+    one.attempt.witnessed = ReadWitnessRecord(dir).has_value();
     AddLastWords(one.dir, &one.attempt);
     for (const SupervisorEvent& event : journal) {
       if (const auto* output = std::get_if<OutputGrown>(&event)) one.outputs.push_back(*output);

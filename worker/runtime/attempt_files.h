@@ -3,6 +3,7 @@
 //   <state-dir>/attempts/12.2/    one attempt
 //     attempt.json                AttemptFile
 //     store.json                  StoreRecord of the node of rank 0
+//     witness.json                WitnessRecord, of an attempt that is witnessed
 //     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
 //     cgroup                      where its processes are held, if they are another account's
 //     journal, supervisor.sock    the supervisor's; worker/supervisor/spec.h

@@ -23,11 +23,17 @@ constexpr absl::Duration kLastWords = absl::Milliseconds(50);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
 
 // The reasons that a supervisor gives itself.
-bool IsItsOwnReason(const std::string& reason) { return reason == "lease" || reason == "SIGTERM"; }
+bool IsItsOwnReason(const std::string& reason) {
+  return reason == "lease" || reason == "fence" || reason == "SIGTERM";
+}
 
 std::string InWords(const std::string& reason) {
-  return reason == "lease" ? "its supervisor had not heard from the worker for too long"
-                           : "its supervisor was told to end by " + reason;
+  if (reason == "lease") return "its supervisor had not heard from the worker for too long";
+  if (reason == "fence") {
+    return "its node had lost contact with the coordinator and with others of the gang, or its "
+           "worker stood still";
+  }
+  return "its supervisor was told to end by " + reason;
 }
 
 absl::Duration AgeOf(int64_t at_ns) {
@@ -134,6 +140,23 @@ void AttemptRunner::ReopenStore() {
   if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
 }
 
+void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
+  if (record.node_rank == 0 && store_.server == nullptr && store_record_) {
+    auto server = ReopenForKeepalives(context_->loop, *store_record_);
+    if (server.ok()) {
+      keepalives_ = *std::move(server);
+    } else {
+      LogWarning("nobody can vouch for an attempt any more: its port is taken",
+                 {{"attempt", ref_.ToString()}, {"error", server.status().ToString()}});
+    }
+  }
+  StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
+  witness_ = std::make_unique<GangWitness>(
+      context_->loop, ref_, record, server,
+      GangWitness::Callbacks{[this] { return context_->observer->Vouches(ref_); },
+                             [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }});
+}
+
 void AttemptRunner::RecordArrivals(int32_t arrived) {
   if (arrived == store_record_->arrived) return;
   store_record_->arrived = arrived;
@@ -193,6 +216,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
     ReopenStore();
+    if (const auto record = ReadWitnessRecord(record_dir_)) BeginWitnessing(*record);
     return;
   }
   LogWarning("the supervisor of an attempt is gone",
@@ -200,9 +224,23 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   KillLeftoversUntilGone("its supervisor was killed");
 }
 
-void AttemptRunner::Start(const worker::Start& start) {
+void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
   if (supervisor_ == nullptr) return;
   if (start.store_host == StoreHost::kRank0) store_.server.reset();
+  if (start.witnessed) {
+    constexpr int kQuestions = 8;  // in the time that an answer holds
+    const WitnessRecord record{prepare_.node_rank,
+                               static_cast<int32_t>(prepare_.peers.size()),
+                               prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address,
+                               start.master_addr,
+                               start.master_port,
+                               vouch_limit / kQuestions};
+    if (const absl::Status status = WriteWitnessRecord(record_dir_, record); !status.ok()) {
+      LogWarning("a restarted worker will not vouch for an attempt",
+                 {{"attempt", ref_.ToString()}, {"error", status.ToString()}});
+    }
+    BeginWitnessing(record);
+  }
   const KeyValues added = MakeStartEnvironment(prepare_, start);
   StartRanks command;
   for (const auto& [key, value] : added) command.env.push_back(key + "=" + value);
@@ -255,6 +293,12 @@ void AttemptRunner::ExtendLease() {
   if (supervisor_ == nullptr) return;
   // One that is lost is made up for by the next.
   (void)supervisor_->Send(worker::ExtendLease{});
+}
+
+void AttemptRunner::SetFence(int64_t at_ns) {
+  if (supervisor_ == nullptr) return;
+  // One that is lost is made up for by the next.
+  (void)supervisor_->Send(worker::Fence{at_ns});
 }
 
 void AttemptRunner::OnEvent(const SupervisorEvent& event) {
@@ -380,6 +424,8 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
 void AttemptRunner::Returned(const std::string& lost_reason) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ReportAllExits();
+  witness_.reset();
+  keepalives_.reset();
   store_ = {};
   context_->observer->OnReturned(ref_, lost_reason);
 }

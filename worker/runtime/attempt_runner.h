@@ -17,6 +17,7 @@
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/background.h"
 #include "worker/runtime/event_loop.h"
+#include "worker/runtime/gang_witness.h"
 #include "worker/runtime/inventory.h"
 #include "worker/runtime/prepare_plan.h"
 #include "worker/runtime/store_port.h"
@@ -37,6 +38,10 @@ class AttemptObserver {
   virtual void OnStoppedItself(AttemptRef ref, const std::string& reason) = 0;
   // It cannot go on and must be stopped.
   virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
+  // All nodes of a witnessed attempt vouched for it `at`, of CLOCK_BOOTTIME.
+  virtual void OnWhole(AttemptRef ref, MonoTime at) = 0;
+  // Asked, not told: whether this node does.
+  virtual bool Vouches(AttemptRef ref) const = 0;
   // The last call. Nothing of it runs any more.
   virtual void OnReturned(AttemptRef ref, const std::string& lost_reason) = 0;
 };
@@ -75,9 +80,12 @@ class AttemptRunner {
   // happened now, with its true age.
   void Adopt(const AttemptFile& file);
 
-  void Start(const worker::Start& start);
+  // `vouch_limit`: how long the nodes of a witnessed attempt count as whole after they were.
+  void Start(const worker::Start& start, absl::Duration vouch_limit);
   void Stop(absl::Duration grace, const std::string& reason);
   void ExtendLease();
+  // The ranks may live until then, of CLOCK_BOOTTIME.
+  void SetFence(int64_t at_ns);
   // Tells the observer once more who has reached the rendezvous store, if it is served here.
   void ReportRendezvous();
   // What each rank that runs is doing, and each process that cannot be ended, until there are
@@ -89,6 +97,7 @@ class AttemptRunner {
   void OnPlan(PreparePlan plan);
   absl::Status OpenStore(Prepared* prepared);
   void ReopenStore();
+  void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);
   absl::Status Spawn(absl::Duration lease);
   SupervisorClient::Callbacks MakeCallbacks();
@@ -130,6 +139,8 @@ class AttemptRunner {
   PreparePlan plan_;
   StorePort store_;
   std::optional<StoreRecord> store_record_;
+  std::unique_ptr<StoreServer> keepalives_;  // where the store was lost with an earlier worker
+  std::unique_ptr<GangWitness> witness_;
   std::unique_ptr<SupervisorClient> supervisor_;
   std::map<int32_t, RankStarted> started_;  // by rank
   std::map<int32_t, PendingExit> pending_;

@@ -65,6 +65,7 @@ void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
   for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
   out->set_lost_reason(ToValidUtf8(held.lost_reason));
   out->set_store_lost(held.store_lost);
+  out->set_witnessed(held.witnessed);
 }
 
 v1::DeviceKind ToProto(DeviceKind kind) {
@@ -165,6 +166,12 @@ void Fill(const RankEnded& m, v1::WorkerMessage* out) {
   one->set_ended_ago_us(absl::ToInt64Microseconds(m.ago.ended));
 }
 
+void Fill(const Doubted& m, v1::WorkerMessage* out) {
+  v1::Doubted* one = out->mutable_doubted();
+  Fill(m.ref, one->mutable_ref());
+  one->set_asked_us(m.asked_us);
+}
+
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
   v1::AttemptReturned* one = out->mutable_attempt_returned();
   Fill(m.ref, one->mutable_ref());
@@ -230,6 +237,8 @@ Welcome FromProto(const v1::Welcome& m) {
   if (m.stop_after_disconnect_ms() > 0) {
     welcome.stop_after_disconnect = absl::Milliseconds(m.stop_after_disconnect_ms());
   }
+  if (m.contact_limit_ms() > 0) welcome.contact_limit = absl::Milliseconds(m.contact_limit_ms());
+  if (m.vouch_limit_ms() > 0) welcome.vouch_limit = absl::Milliseconds(m.vouch_limit_ms());
   return welcome;
 }
 
@@ -295,6 +304,7 @@ v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
   out->set_resumed(hello.resumed);
   out->set_address(identity.address);
   Fill(inventory, out->mutable_inventory());
+  out->set_can_vouch(true);
   out->set_owner_changed(hello.owner_changed);
   out->set_reclaimed(hello.reclaimed);
   out->set_reclaim_left_ms(LimitMs(hello.reclaim_left));
@@ -349,7 +359,12 @@ std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
       return FromProto(m.prepare());
     case v1::CoordinatorMessage::kStart:
       return Start{FromProto(m.start().ref()), m.start().master_addr(), m.start().master_port(),
-                   FromProto(m.start().store_host())};
+                   FromProto(m.start().store_host()), m.start().witnessed()};
+    case v1::CoordinatorMessage::kDoubt:
+      return Doubt{FromProto(m.doubt().ref()), absl::Milliseconds(m.doubt().span_ms()),
+                   m.doubt().asked_us()};
+    case v1::CoordinatorMessage::kHeard:
+      return Heard{{absl::Microseconds(m.heard().sent_us())}};
     case v1::CoordinatorMessage::kStop:
       return Stop{FromProto(m.stop().ref()), absl::Milliseconds(m.stop().grace_ms()),
                   m.stop().reason()};

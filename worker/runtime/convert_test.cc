@@ -125,5 +125,24 @@ TEST(ConvertTest, WhatANewerCoordinatorSaysIsPassedOver) {
   EXPECT_FALSE(FromProto(v1::CoordinatorMessage()));
 }
 
+TEST(ConvertTest, WhatIsSaidOfWitnessedAttempts) {
+  v1::CoordinatorMessage message;
+  message.mutable_heard()->set_sent_us(5);
+  EXPECT_EQ(std::get<Heard>(*FromProto(message)).sent.since_zero, absl::Microseconds(5));
+  v1::Doubt* doubt = message.mutable_doubt();
+  doubt->mutable_ref()->set_run(12);
+  doubt->set_span_ms(3000);
+  doubt->set_asked_us(7);
+  const Doubt asked = std::get<Doubt>(*FromProto(message));
+  EXPECT_EQ(asked.ref.run, 12);
+  EXPECT_EQ(asked.span, absl::Seconds(3));
+  EXPECT_EQ(ToProto(Doubted{asked.ref, asked.asked_us}).doubted().asked_us(), 7);
+  message.mutable_start()->set_witnessed(true);
+  EXPECT_TRUE(std::get<Start>(*FromProto(message)).witnessed);
+  message.mutable_welcome()->set_contact_limit_ms(500);
+  EXPECT_EQ(std::get<Welcome>(*FromProto(message)).contact_limit, absl::Milliseconds(500));
+  EXPECT_EQ(std::get<Welcome>(*FromProto(message)).vouch_limit, absl::Seconds(2)) << "not told";
+}
+
 }  // namespace
 }  // namespace hpc::worker

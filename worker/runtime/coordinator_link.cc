@@ -14,6 +14,7 @@
 #include "hpc/v1/worker.grpc.pb.h"
 #include "member/channel.h"
 #include "member/find_coordinator.h"
+#include "worker/runtime/boot_time.h"
 #include "worker/runtime/convert.h"
 
 namespace hpc::worker {
@@ -266,7 +267,10 @@ class CoordinatorLink : public Link {
 
   void SendHeartbeat(const std::vector<DeviceUsage>& usage,
                      const std::vector<RankDoing>& doing) override {
-    if (stream_ != nullptr) stream_->Send(HeartbeatToProto(usage, doing), false);
+    if (stream_ == nullptr) return;
+    v1::WorkerMessage message = HeartbeatToProto(usage, doing);
+    message.mutable_heartbeat()->set_sent_us(BootTimeNs() / 1000);
+    stream_->Send(std::move(message), false);
   }
 
   void SendInventory(const Inventory& inventory) override {

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "worker/runtime/adoption.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/runtime/boot_time.h"
 #include "worker/runtime/owner_file.h"
 #include "worker/runtime/run_dirs.h"
 
@@ -24,6 +25,11 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 constexpr size_t kRanksLookedAt = 64;
 
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
+
+// A past moment of CLOCK_BOOTTIME.
+MonoTime OnMonotonicClock(MonoTime at, Now now) {
+  return now.mono - (absl::Nanoseconds(BootTimeNs()) - at.since_zero);
+}
 
 bool HasRdmaDevice() {
   std::error_code ignored;
@@ -119,6 +125,7 @@ absl::Status Engine::Start() {
 // ------------------------------------------------------------------------------------ deciding
 
 void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
+  if (!deciding_) NoticeSuspension();
   Effects fresh;
   event(loop_->clock().Get(), &fresh);
   effects_.insert(effects_.end(), std::make_move_iterator(fresh.begin()),
@@ -135,10 +142,14 @@ void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
   SetTimer();
 }
 
-void Engine::Tick() {
+// Before anything else is decided: what the monotonic clock showed before means another time now.
+void Engine::NoticeSuspension() {
   if (const absl::Duration slept = surroundings_.TakeSuspended(); slept > absl::ZeroDuration()) {
     Decide([&](Now now, Effects* effects) { agent_->OnResumed(now, slept, effects); });
   }
+}
+
+void Engine::Tick() {
   Decide([this](Now now, Effects* effects) { agent_->Tick(now, effects); });
 }
 
@@ -199,7 +210,11 @@ void Engine::Do(const SayHeartbeat&) {
 void Engine::OnMessage(const CoordinatorMessage& message) {
   if (const auto* log = std::get_if<LogAck>(&message)) return output_.OnAck(*log);
   if (const auto* metric = std::get_if<MetricAck>(&message)) return output_.OnAck(*metric);
-  Decide([&](Now now, Effects* effects) { agent_->OnMessage(now, message, effects); });
+  Decide([&](Now now, Effects* effects) {
+    const auto* heard = std::get_if<Heard>(&message);
+    agent_->OnMessage(now, heard == nullptr ? message : Heard{OnMonotonicClock(heard->sent, now)},
+                      effects);
+  });
   if (std::holds_alternative<Welcome>(message)) OnWelcome();
 }
 
@@ -245,7 +260,8 @@ void Engine::Do(const PrepareAttempt& effect) {
 
 void Engine::Do(const StartAttempt& effect) {
   const auto it = runners_.find(effect.start.ref);
-  if (it != runners_.end()) it->second->Start(effect.start);
+  if (it != runners_.end())
+    it->second->Start(effect.start, agent_->connection().welcome().vouch_limit);
 }
 
 void Engine::Do(const StopAttempt& effect) {
@@ -259,6 +275,13 @@ void Engine::Do(const StopAttempt& effect) {
 
 void Engine::Do(const ExtendLeases&) {
   for (auto& [ref, runner] : runners_) runner->ExtendLease();
+}
+
+void Engine::Do(const SetFence& effect) {
+  const auto it = runners_.find(effect.ref);
+  if (it == runners_.end()) return;
+  const absl::Duration left = effect.until - loop_->clock().Get().mono;
+  it->second->SetFence(BootTimeNs() + absl::ToInt64Nanoseconds(left));
 }
 
 void Engine::DeleteFiles(AttemptRef ref) {
@@ -313,6 +336,14 @@ void Engine::OnStoppedItself(AttemptRef ref, const std::string& reason) {
 void Engine::OnDoomed(AttemptRef ref, const std::string& reason) {
   Decide([&](Now now, Effects* effects) { agent_->OnDoomed(now, ref, reason, effects); });
 }
+
+void Engine::OnWhole(AttemptRef ref, MonoTime at) {
+  Decide([&](Now now, Effects* effects) {
+    agent_->OnWhole(now, ref, OnMonotonicClock(at, now), effects);
+  });
+}
+
+bool Engine::Vouches(AttemptRef ref) const { return agent_->Vouches(loop_->clock().Get(), ref); }
 
 void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {
   output_.OnReturned(ref);

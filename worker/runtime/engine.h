@@ -84,6 +84,8 @@ class Engine : public AttemptObserver {
   void OnRendezvous(const RendezvousReport& report) override;
   void OnStoppedItself(AttemptRef ref, const std::string& reason) override;
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
+  void OnWhole(AttemptRef ref, MonoTime at) override;
+  bool Vouches(AttemptRef ref) const override;
   void OnReturned(AttemptRef ref, const std::string& lost_reason) override;
 
  private:
@@ -91,6 +93,7 @@ class Engine : public AttemptObserver {
   // Lets the agent decide and carries out what it wants. Safe from within itself.
   void Decide(const std::function<void(Now, Effects*)>& event);
   void Tick();
+  void NoticeSuspension();
   void SetTimer();
   void AfterRound();
 
@@ -103,6 +106,7 @@ class Engine : public AttemptObserver {
   void Do(const StopAttempt& effect);
   void Do(const DropAttempt& effect) { output_.DropWhenDone(effect.ref); }
   void Do(const ExtendLeases& effect);
+  void Do(const SetFence& effect);
   void Do(const SaveOwner& effect);
   void Do(const Sleep& effect);
   void Do(const Note& effect);

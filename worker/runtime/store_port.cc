@@ -46,8 +46,10 @@ absl::StatusOr<int> FindFreePort(const std::string& address) {
 absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop, const std::string& address,
                                                     int port,
                                                     const std::vector<std::string>& allowed,
-                                                    uint32_t account) {
+                                                    uint32_t account,
+                                                    bool only_keepalives = false) {
   StoreServerOptions options;
+  options.only_keepalives = only_keepalives;
   options.address = address;
   options.port = port;
   options.allowed_addresses = allowed;
@@ -111,6 +113,12 @@ absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
     return Listen(loop, record.address, record.port, record.allowed, record.account);
   return absl::FailedPreconditionError(
       "its rendezvous store was lost with the worker before all ranks had met");
+}
+
+absl::StatusOr<std::unique_ptr<StoreServer>> ReopenForKeepalives(EventLoop* loop,
+                                                                 const StoreRecord& record) {
+  return Listen(loop, record.address, record.port, record.allowed, record.account,
+                /*only_keepalives=*/true);
 }
 
 }  // namespace hpc::worker

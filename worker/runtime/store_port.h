@@ -50,6 +50,10 @@ bool WasUsedByAll(const StoreRecord& record);
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record);
 
+// Only to answer keepalives there, where the store was lost.
+absl::StatusOr<std::unique_ptr<StoreServer>> ReopenForKeepalives(EventLoop* loop,
+                                                                 const StoreRecord& record);
+
 }  // namespace hpc::worker
 
 #endif  // HPC_WORKER_RUNTIME_STORE_PORT_H_

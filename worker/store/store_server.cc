@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/store/ip_address.h"
+#include "worker/store/keepalive.h"
 #include "worker/store/peer_account.h"
 #include "worker/store/store_core.h"
 
@@ -43,18 +45,24 @@ constexpr int64_t kLoggedRefusals = 20;
 class Server : public StoreServer {
  public:
   Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
-         std::optional<uint32_t> account, int max_connections);
+         const StoreServerOptions& options);
   ~Server() override;
 
   int port() const override { return port_; }
   StoreStatus Status() const override;
   void OnChange(std::function<void()> callback) override { on_change_ = std::move(callback); }
+  void AnswerKeepalives(std::function<std::string(const std::string&)> answer) override {
+    answer_keepalive_ = std::move(answer);
+  }
 
  private:
   struct Connection {
     UniqueFd fd;
     SocketAddress peer;
     uint32_t events = EPOLLIN;  // watched for
+    bool begun = false;         // its first bytes have come
+    bool keepalives = false;    // it is no client of the store
+    std::string frame;          // of a keepalive, as far as it has come
   };
 
   void OnListener();
@@ -62,7 +70,8 @@ class Server : public StoreServer {
   void Admit(UniqueFd fd, const SocketAddress& peer);
   void OnConnection(StoreCore::ClientId id, uint32_t events);
   // False if the connection is at its end.
-  bool Read(StoreCore::ClientId id, const Connection& connection);
+  bool Read(StoreCore::ClientId id, Connection& connection);
+  bool ReadKeepalives(Connection& connection, absl::string_view bytes);
   bool Write(StoreCore::ClientId id, const Connection& connection);
   void FlushTouched();
   // After something happened to a connection: closes it if it must end, else watches for what is
@@ -80,12 +89,14 @@ class Server : public StoreServer {
   const std::set<std::string> allowed_;  // canonical; empty: any
   const std::optional<uint32_t> account_;
   const int max_connections_;
+  const bool only_keepalives_;
 
   StoreCore core_;
   std::map<StoreCore::ClientId, Connection> connections_;
   int64_t refused_ = 0;
   std::optional<EventLoop::TimerId> accept_timer_;
 
+  std::function<std::string(const std::string&)> answer_keepalive_;
   std::function<void()> on_change_;
   std::optional<EventLoop::TimerId> report_timer_;
   uint64_t reported_version_ = 0;
@@ -93,13 +104,14 @@ class Server : public StoreServer {
 };
 
 Server::Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
-               std::optional<uint32_t> account, int max_connections)
+               const StoreServerOptions& options)
     : loop_(loop),
       listener_(std::move(listener)),
       port_(port),
       allowed_(std::move(allowed)),
-      account_(account),
-      max_connections_(max_connections) {
+      account_(options.account),
+      max_connections_(options.max_connections),
+      only_keepalives_(options.only_keepalives) {
   loop_->Add(listener_.get(), EPOLLIN, [this](uint32_t) { OnListener(); });
 }
 
@@ -147,7 +159,8 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   if (!allowed_.empty() && !allowed_.contains(ip)) {
     return Refuse(peer, "not an address of the attempt's nodes");
   }
-  if (account_ && !store::MayBeOf(fd.get(), *account_)) {
+  // The workers of the attempt's other nodes come from this PC where all are on one.
+  if (account_ && !store::MayBeOf(fd.get(), *account_) && !store::MayBeOf(fd.get(), geteuid())) {
     return Refuse(peer, "it comes from another account of this PC than the attempt's");
   }
   if (static_cast<int>(connections_.size()) >= max_connections_) {
@@ -162,7 +175,7 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
 }
 
 void Server::OnConnection(StoreCore::ClientId id, uint32_t events) {
-  const Connection& connection = connections_.at(id);
+  Connection& connection = connections_.at(id);
   bool open = true;
   if (events & EPOLLIN) {
     open = Read(id, connection);
@@ -175,12 +188,36 @@ void Server::OnConnection(StoreCore::ClientId id, uint32_t events) {
   ReportSoon();
 }
 
-bool Server::Read(StoreCore::ClientId id, const Connection& connection) {
+bool Server::Read(StoreCore::ClientId id, Connection& connection) {
   std::array<char, kReadBytes> bytes;
   const ssize_t n = recv(connection.fd.get(), bytes.data(), bytes.size(), 0);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   if (n == 0) return false;
-  core_.Receive(id, absl::string_view(bytes.data(), static_cast<size_t>(n)));
+  const absl::string_view came(bytes.data(), static_cast<size_t>(n));
+  if (!std::exchange(connection.begun, true)) {
+    connection.keepalives = came[0] == store::kKeepaliveMark;
+    if (!connection.keepalives && only_keepalives_) {
+      Refuse(connection.peer, "the store was lost with an earlier worker");
+      return false;
+    }
+  }
+  if (connection.keepalives) return ReadKeepalives(connection, came);
+  core_.Receive(id, came);
+  return true;
+}
+
+bool Server::ReadKeepalives(Connection& connection, absl::string_view bytes) {
+  connection.frame.append(bytes.data(), bytes.size());
+  while (connection.frame.size() >= store::kKeepaliveBytes) {
+    if (!answer_keepalive_) return false;
+    const std::string answer =
+        answer_keepalive_(connection.frame.substr(0, store::kKeepaliveBytes));
+    connection.frame.erase(0, store::kKeepaliveBytes);
+    if (answer.empty()) return false;
+    // Small: it fits into the socket's buffer, or the other end does not take them.
+    const ssize_t n = send(connection.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    if (n != static_cast<ssize_t>(answer.size())) return false;
+  }
   return true;
 }
 
@@ -303,7 +340,7 @@ absl::StatusOr<std::unique_ptr<StoreServer>> StoreServer::Listen(
     return SocketError(options, "cannot read the port back");
   }
   return std::make_unique<Server>(loop, std::move(listener), address.port(), std::move(allowed),
-                                  options.account, options.max_connections);
+                                  options);
 }
 
 }  // namespace hpc::worker

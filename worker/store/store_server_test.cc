@@ -17,6 +17,7 @@
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "worker/store/ip_address.h"
+#include "worker/store/keepalive.h"
 #include "worker/store/test_bytes.h"
 
 namespace hpc::worker {
@@ -360,6 +361,50 @@ TEST_F(StoreServerTest, RefusesAddressesItCannotServe) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("65536")));
   EXPECT_THAT(StoreServer::Listen(&loop_, {.address = "127.0.0.1", .allowed_addresses = {"pc1"}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"pc1\"")));
+}
+
+TEST_F(StoreServerTest, KeepalivesAreAnsweredBesideTheStore) {
+  const auto server = Listen();
+  std::vector<std::string> asked;
+  server->AnswerKeepalives([&](const std::string& frame) {
+    asked.push_back(frame);
+    return std::string("answer");
+  });
+  const std::string frame = "K" + std::string(store::kKeepaliveBytes - 1, 'x');
+  Client node(*server), rank(*server);
+  rank.Send(Hello() + Ping(1));
+  node.Send(frame.substr(0, 10));
+  Settle();
+  node.Send(frame.substr(10) + frame);
+  Settle();
+  EXPECT_THAT(asked, ElementsAre(frame, frame));
+  EXPECT_EQ(node.Received(), "answeranswer");
+  EXPECT_EQ(rank.Received().size(), 4u) << "the PING's";
+}
+
+TEST_F(StoreServerTest, WhoIsNotAnsweredIsSentAway) {
+  const auto server = Listen();
+  const std::string frame = "K" + std::string(store::kKeepaliveBytes - 1, 'x');
+  Client early(*server);
+  early.Send(frame);
+  Settle();
+  EXPECT_TRUE(early.closed());
+  server->AnswerKeepalives([](const std::string&) { return std::string(); });
+  Client node(*server);
+  node.Send(frame);
+  Settle();
+  EXPECT_TRUE(node.closed());
+}
+
+TEST_F(StoreServerTest, AStoreThatWasLostAnswersKeepalivesOnly) {
+  const auto server = Listen({.only_keepalives = true});
+  server->AnswerKeepalives([](const std::string&) { return std::string("answer"); });
+  Client node(*server), rank(*server);
+  rank.Send(Hello() + Ping(1));
+  node.Send("K" + std::string(store::kKeepaliveBytes - 1, 'x'));
+  Settle();
+  EXPECT_TRUE(rank.closed());
+  EXPECT_EQ(node.Received(), "answer");
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+#include "worker/core/witness.h"
+
+#include <algorithm>
+
+namespace hpc::worker {
+
+std::optional<KeepaliveAnswer> Witness::Answer(MonoTime now, const Keepalive& asked, bool vouches) {
+  const bool known = asked.node_rank >= 1 && static_cast<size_t>(asked.node_rank) <= others_.size();
+  if (asked.ref != ref_ || !known || asked.echo > now) return std::nullopt;
+  MonoTime& there = others_[static_cast<size_t>(asked.node_rank) - 1];
+  if (asked.vouches) there = std::max(there, asked.echo);
+  KeepaliveAnswer answer{asked.sent, now, std::nullopt};
+  const std::optional<MonoTime> whole_at = WholeAt();
+  if (vouches && whole_at) answer.whole_ago = now - *whole_at;
+  return answer;
+}
+
+std::optional<MonoTime> Witness::WholeAt() const {
+  const MonoTime first = *std::min_element(others_.begin(), others_.end());
+  if (first == MonoTime{}) return std::nullopt;
+  return first;
+}
+
+Keepalive Asker::Ask(MonoTime now, bool vouches) {
+  asked_ = now;
+  return {ref_, node_rank_, vouches, now, echo_};
+}
+
+std::optional<MonoTime> Asker::OnAnswer(const KeepaliveAnswer& answer) {
+  if (asked_ != answer.sent) return std::nullopt;
+  asked_.reset();
+  echo_ = answer.stamp;
+  if (!answer.whole_ago) return std::nullopt;
+  return answer.sent - *answer.whole_ago;
+}
+
+}  // namespace hpc::worker

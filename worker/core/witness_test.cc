@@ -1,0 +1,91 @@
+#include "worker/core/witness.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::worker {
+namespace {
+
+constexpr AttemptRef kRef{12, 1};
+
+MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
+
+// Asks, is answered at once, and tells what was vouched for.
+std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now, bool vouches = true,
+                                 bool host_vouches = true) {
+  const auto answer = witness->Answer(now, asker->Ask(now, vouches), host_vouches);
+  return answer ? asker->OnAnswer(*answer) : std::nullopt;
+}
+
+TEST(WitnessTest, AllAreThereOnceEachHasRepeatedAnAnswer) {
+  Witness witness(kRef, 3);
+  Asker one(kRef, 1), two(kRef, 2);
+  EXPECT_EQ(Exchange(&one, &witness, At(10)), std::nullopt);
+  EXPECT_EQ(Exchange(&two, &witness, At(11)), std::nullopt);
+  EXPECT_EQ(Exchange(&one, &witness, At(12)), std::nullopt) << "nothing of node 2 is proved yet";
+  EXPECT_EQ(Exchange(&two, &witness, At(13)), At(10)) << "when node 1 was there for sure";
+  EXPECT_EQ(Exchange(&one, &witness, At(14)), At(11));
+  EXPECT_EQ(witness.WholeAt(), At(11));
+}
+
+TEST(WitnessTest, ANodeThatIsNotHeardAgesForAll) {
+  Witness witness(kRef, 3);
+  Asker one(kRef, 1), two(kRef, 2);
+  for (int i = 1; i <= 2; ++i) {
+    Exchange(&one, &witness, At(i));
+    Exchange(&two, &witness, At(i));
+  }
+  EXPECT_EQ(Exchange(&one, &witness, At(9)), At(1));
+}
+
+TEST(WitnessTest, WordsThatWereLongUnderWayProveNoMoreThanWhenTheyWereSaid) {
+  Witness witness(kRef, 2);
+  Asker one(kRef, 1);
+  Exchange(&one, &witness, At(1));
+  const Keepalive late = one.Ask(At(2), true);
+  const auto answer = witness.Answer(At(60), late, true);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->whole_ago, absl::Seconds(59));
+}
+
+TEST(WitnessTest, AnAnswerThatWasLongUnderWayCountsFromTheQuestion) {
+  Witness witness(kRef, 2);
+  Asker one(kRef, 1);
+  Exchange(&one, &witness, At(1));
+  const auto answer = witness.Answer(At(2.5), one.Ask(At(2), true), true);
+  EXPECT_EQ(one.OnAnswer(*answer), At(0.5)) << "1.5 s before the question";
+}
+
+TEST(WitnessTest, WhoDoesNotVouchIsNotThere) {
+  Witness witness(kRef, 2);
+  Asker one(kRef, 1);
+  Exchange(&one, &witness, At(1));
+  Exchange(&one, &witness, At(2));
+  EXPECT_EQ(Exchange(&one, &witness, At(9), /*vouches=*/false), At(1));
+  EXPECT_EQ(Exchange(&one, &witness, At(10), true, /*host_vouches=*/false), std::nullopt);
+}
+
+TEST(WitnessTest, AnotherAttemptIsNotAnswered) {
+  Witness witness(kRef, 2);
+  Asker other({12, 2}, 1), beyond(kRef, 2), itself(kRef, 0);
+  EXPECT_EQ(witness.Answer(At(1), other.Ask(At(1), true), true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), beyond.Ask(At(1), true), true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), itself.Ask(At(1), true), true), std::nullopt);
+}
+
+TEST(WitnessTest, AnEchoOfTheFutureIsRefused) {
+  Witness witness(kRef, 2);
+  EXPECT_EQ(witness.Answer(At(1), {kRef, 1, true, At(1), At(2)}, true), std::nullopt);
+}
+
+TEST(WitnessTest, AnAnswerToAnotherQuestionTellsNothing) {
+  Witness witness(kRef, 2);
+  Asker one(kRef, 1);
+  Exchange(&one, &witness, At(1));
+  const auto old = witness.Answer(At(2), one.Ask(At(2), true), true);
+  one.GiveUp();
+  one.Ask(At(3), true);
+  EXPECT_EQ(one.OnAnswer(*old), std::nullopt);
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,180 @@
+#include "worker/runtime/gang_witness.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/boot_time.h"
+#include "worker/store/ip_address.h"
+#include "worker/store/keepalive.h"
+
+namespace hpc::worker {
+namespace {
+
+using nlohmann::json;
+using store::ParseIp;
+using store::SocketAddress;
+
+// An answer that has not come after so many intervals is not waited for: a new connection gets
+// through sooner than the next attempt of TCP on one that was cut.
+constexpr int kPatience = 4;
+
+std::string Path(const std::string& attempt_dir) { return attempt_dir + "/witness.json"; }
+
+MonoTime BootNow() { return {absl::Nanoseconds(BootTimeNs())}; }
+
+}  // namespace
+
+absl::Status WriteWitnessRecord(const std::string& attempt_dir, const WitnessRecord& record) {
+  const json object = {{"node_rank", record.node_rank},
+                       {"nodes", record.nodes},
+                       {"address", record.address},
+                       {"store_address", record.store_address},
+                       {"store_port", record.store_port},
+                       {"interval_us", absl::ToInt64Microseconds(record.interval)}};
+  return WriteQuickly(Path(attempt_dir), object.dump());
+}
+
+std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
+  const auto text = ReadFile(Path(attempt_dir), 1 << 20);
+  if (!text.ok()) return std::nullopt;
+  const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  try {
+    WitnessRecord record;
+    record.node_rank = object.at("node_rank").get<int32_t>();
+    record.nodes = object.at("nodes").get<int32_t>();
+    record.address = object.at("address").get<std::string>();
+    record.store_address = object.at("store_address").get<std::string>();
+    record.store_port = object.at("store_port").get<int>();
+    record.interval = absl::Microseconds(object.at("interval_us").get<int64_t>());
+    if (record.nodes < 2 || record.interval < absl::Milliseconds(1)) return std::nullopt;
+    return record;
+  } catch (const json::exception&) {
+    return std::nullopt;  // half a file: the word to start was not passed on yet
+  }
+}
+
+GangWitness::GangWitness(EventLoop* loop, AttemptRef ref, const WitnessRecord& record,
+                         StoreServer* store, Callbacks callbacks)
+    : loop_(loop),
+      record_(record),
+      store_(record.node_rank == 0 ? store : nullptr),
+      callbacks_(std::move(callbacks)),
+      witness_(ref, record.nodes),
+      asker_(ref, record.node_rank) {
+  if (store_ != nullptr) {
+    store_->AnswerKeepalives([this](const std::string& frame) { return Answer(frame); });
+  }
+  loop_->Post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) Tick();
+  });
+}
+
+GangWitness::~GangWitness() {
+  loop_->Cancel(timer_);
+  if (store_ != nullptr) store_->AnswerKeepalives(nullptr);
+  Close();
+}
+
+void GangWitness::Tick() {
+  timer_ = loop_->At(loop_->clock().Get().mono + record_.interval, [this] { Tick(); });
+  if (record_.node_rank > 0) return Ask();
+  const std::optional<MonoTime> at = witness_.WholeAt();
+  if (at && callbacks_.vouches()) callbacks_.on_whole(*at);
+}
+
+// ------------------------------------------------------------------------- at the node of rank 0
+
+std::string GangWitness::Answer(const std::string& frame) {
+  const std::optional<Keepalive> asked = store::DecodeKeepalive(frame);
+  if (!asked) return "";
+  const auto answer = witness_.Answer(BootNow(), *asked, callbacks_.vouches());
+  return answer ? store::Encode(*answer) : "";
+}
+
+// ----------------------------------------------------------------------------------- at others
+
+void GangWitness::Ask() {
+  const MonoTime now = BootNow();
+  if (asker_.asked()) {
+    if (now - *asker_.asked() < record_.interval * kPatience) return;
+    Close();
+  }
+  if (!socket_.ok()) {
+    if (const absl::Status status = Connect(); !status.ok()) {
+      LogDebug("the worker of rank 0 cannot be asked", {{"error", status.ToString()}});
+      return Close();
+    }
+  }
+  question_ = store::Encode(asker_.Ask(now, callbacks_.vouches()));
+  loop_->Modify(socket_.get(), EPOLLIN | EPOLLOUT);
+}
+
+absl::Status GangWitness::Connect() {
+  HPC_ASSIGN_OR_RETURN(SocketAddress to, ParseIp(record_.store_address, record_.store_port));
+  HPC_ASSIGN_OR_RETURN(SocketAddress from, ParseIp(record_.address, 0));
+  UniqueFd fd(socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.ok()) return ErrnoStatus(errno, "open a socket");
+  const int on = 1;
+  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // The store lets in the addresses of the attempt's nodes only. One that is not this machine's
+  // own, since others reach it by way of something in between, the kernel chooses as it does for
+  // ranks.
+  (void)bind(fd.get(), from.get(), from.size);
+  if (connect(fd.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) {
+    return ErrnoStatus(errno, "connect to " + record_.store_address);
+  }
+  socket_ = std::move(fd);
+  loop_->Add(socket_.get(), EPOLLIN | EPOLLOUT, [this](uint32_t events) { OnSocket(events); });
+  return absl::OkStatus();
+}
+
+void GangWitness::OnSocket(uint32_t events) {
+  if (events & (EPOLLHUP | EPOLLERR)) return Close();
+  if ((events & EPOLLOUT) && !SendQuestion()) return Close();
+  if ((events & EPOLLIN) && !ReadAnswer()) return Close();
+}
+
+bool GangWitness::SendQuestion() {
+  if (!question_.empty()) {
+    const ssize_t n = send(socket_.get(), question_.data(), question_.size(), MSG_NOSIGNAL);
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    question_.erase(0, static_cast<size_t>(n));
+  }
+  if (question_.empty()) loop_->Modify(socket_.get(), EPOLLIN);
+  return true;
+}
+
+bool GangWitness::ReadAnswer() {
+  std::array<char, store::kKeepaliveAnswerBytes> bytes;
+  const ssize_t n = recv(socket_.get(), bytes.data(), bytes.size() - answer_.size(), 0);
+  if (n < 0) return errno == EAGAIN || errno == EINTR;
+  if (n == 0) return false;
+  answer_.append(bytes.data(), static_cast<size_t>(n));
+  if (answer_.size() < bytes.size()) return true;
+  const auto answer = store::DecodeKeepaliveAnswer(std::exchange(answer_, ""));
+  if (!answer) return false;
+  if (const auto at = asker_.OnAnswer(*answer)) callbacks_.on_whole(*at);
+  return true;
+}
+
+void GangWitness::Close() {
+  if (socket_.ok()) loop_->Remove(socket_.get());
+  socket_.Reset();
+  question_.clear();
+  answer_.clear();
+  asker_.GiveUp();
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,38 @@
+#include "worker/store/keepalive.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::worker::store {
+namespace {
+
+const Keepalive kAsked{{12, 3}, 2, true, {absl::Seconds(5)}, {absl::Nanoseconds(4'999'999'999)}};
+
+TEST(KeepaliveTest, WhatIsEncodedIsDecoded) {
+  const std::string bytes = Encode(kAsked);
+  EXPECT_EQ(bytes.size(), kKeepaliveBytes);
+  EXPECT_EQ(bytes[0], 'K');
+  EXPECT_EQ(DecodeKeepalive(bytes), kAsked);
+  for (const std::optional<absl::Duration> ago :
+       {std::optional<absl::Duration>(), std::make_optional(absl::Milliseconds(250))}) {
+    const KeepaliveAnswer answer{{absl::Seconds(5)}, {absl::Seconds(7)}, ago};
+    EXPECT_EQ(Encode(answer).size(), kKeepaliveAnswerBytes);
+    EXPECT_EQ(DecodeKeepaliveAnswer(Encode(answer)), answer);
+  }
+}
+
+TEST(KeepaliveTest, WhatIsNoneIsRefused) {
+  const std::string bytes = Encode(kAsked);
+  EXPECT_FALSE(DecodeKeepalive(bytes.substr(1)));
+  EXPECT_FALSE(DecodeKeepalive(bytes + "x"));
+  EXPECT_FALSE(DecodeKeepalive(std::string(kKeepaliveBytes, '\0')));
+  std::string neither = bytes;
+  neither[17] = 2;  // vouches, or does not
+  EXPECT_FALSE(DecodeKeepalive(neither));
+  std::string negative = bytes;
+  negative[25] = '\xff';  // the last byte of a time
+  EXPECT_FALSE(DecodeKeepalive(negative));
+  EXPECT_FALSE(DecodeKeepaliveAnswer(std::string(kKeepaliveAnswerBytes, '\x80')));
+}
+
+}  // namespace
+}  // namespace hpc::worker::store
