@@ -23,7 +23,10 @@ struct Member {
   bool started = false;
   bool lost = false;                      // its node is; devices stay taken until `fence`
   bool disowned = false;                  // lost, but its worker is here and does not know of it
-  MonoTime fence = MonoTime::Infinite();  // by then the worker has ended its ranks by itself
+  MonoTime lost_at{};                     // when its node was heard last
+  MonoTime fence = MonoTime::Infinite();  // by then its ranks have ended without us
+  // What its node has promised, or has shown by ending: that it does not vouch for the attempt.
+  MonoTime silent_since = MonoTime::Infinite(), silent_until{};
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
@@ -56,6 +59,7 @@ struct Attempt {
   // Of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;
+  bool witnessed = false;       // its nodes vouch for one another
   std::string store_lost_with;  // the node whose worker served it and died
   MonoTime blocked_since{};     // ranks wait for the key of that report
   int32_t late_told = 0;        // how often it was said that ranks wait for others

@@ -207,6 +207,14 @@ absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t
   return absl::OkStatus();
 }
 
+absl::Status Cluster::Doubted(Now now, const std::string& node, uint64_t incarnation,
+                              AttemptRef ref, MonoTime asked, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
+  impl_->gangs.Doubted(turn, live.run, live.member, asked);
+  return absl::OkStatus();
+}
+
 void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doing) {
   const Node* node = impl_->state.nodes.Find(name);
   if (node == nullptr) return;

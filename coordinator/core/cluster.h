@@ -86,6 +86,7 @@ struct HeldAttempt {
   std::vector<Rank> ranks;
   std::string lost_reason;  // its supervisor died: why, in words
   bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
+  bool witnessed = false;   // as it was started
 };
 
 struct NodeHello {
@@ -94,6 +95,7 @@ struct NodeHello {
   std::string boot_id;
   bool resumed = false;  // woke from suspend since it was last connected
   std::string address;
+  bool can_vouch = false;  // it knows how to vouch for attempts
   Inventory inventory;
   bool reclaimed = false;      // its owner's wish as the worker knows it; newer than ours if set
   bool owner_changed = false;  //   locally while disconnected
@@ -107,6 +109,9 @@ struct Welcome {
   absl::Duration lease;
   absl::Duration heartbeat_interval;
   absl::Duration stop_after_disconnect;
+  // How long ranks of a witnessed attempt may live after the coordinator last heard their node, and
+  // after the nodes of the attempt last vouched for one another.
+  absl::Duration contact_limit, vouch_limit;
 };
 
 // What a node that says good-bye leaves behind.
@@ -242,6 +247,9 @@ class Cluster {
   // it ended because the supervisor or the rendezvous store died.
   absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,
                                AttemptRef ref, const std::string& lost_reason, Effects* effects);
+  // The node does not vouch for the attempt, as it was asked to at `asked`.
+  absl::Status Doubted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
+                       MonoTime asked, Effects* effects);
   absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                           const RendezvousReport& report, Effects* effects);
   // Soft, with heartbeats: replaces what was known of the node's ranks.

@@ -78,6 +78,8 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
     case Alarm::kHold:
       state.capacity_changed = true;
       return;
+    case Alarm::kDoubt:
+      return gangs.LookAtSilence(turn, state.nodes.At(key.subject));
     case Alarm::kRetry:
       return ledger.RetryNow(state.runs.Find(key.subject));
   }

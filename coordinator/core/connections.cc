@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/text.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/fit.h"
 #include "coordinator/core/held.h"
 #include "coordinator/core/node_words.h"
@@ -57,8 +58,9 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   record.last_seen = turn.wall();
   record.revoked.clear();  // it has another certificate
   Greet(turn, node, hello, is_new, rebooted);
+  const FenceTimes times(state_->options.lease);
   return Welcome{state_->options.lease, state_->options.heartbeat_interval,
-                 state_->options.stop_after_disconnect};
+                 state_->options.stop_after_disconnect, times.contact, times.vouch};
 }
 
 void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
@@ -70,6 +72,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   node->lost = false;
   node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
+  node->can_vouch = hello.can_vouch;
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));
@@ -86,6 +89,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   state_->capacity_changed = true;
   // It was meant for the connection before, and this greeting tells how things stand.
   turn.Untell(node->name());
+  gangs_->ForgetPromises(*node);
   // In this order: an owner's wish explains why attempts ended there, and attempts that wait for
   // the node to wake must not be taken for ones that it has lost.
   owners_->Greet(turn, node, hello);
@@ -109,6 +113,7 @@ absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint6
 
 void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
   node->connected = false;
+  gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());

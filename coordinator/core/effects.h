@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/ids.h"
 #include "coordinator/core/model.h"
 
@@ -49,6 +50,14 @@ struct StartAttempt {
   std::string master_addr;
   int32_t master_port = 0;
   StoreHost store_host = StoreHost::kWorker;
+  bool witnessed = false;  // its nodes are to vouch for one another
+};
+
+// Do not vouch for the attempt for so long. Answered by Cluster::Doubted with the same `asked`.
+struct DoubtAttempt {
+  AttemptRef ref;
+  absl::Duration span;
+  MonoTime asked;
 };
 
 // SIGTERM to every rank now, SIGKILL to all that is left after `grace`. Also rolls back a
@@ -76,8 +85,8 @@ struct GoToSleep {
   std::string reason;
 };
 
-using NodeCommand =
-    std::variant<PrepareAttempt, StartAttempt, StopAttempt, ForgetAttempt, SetOwner, GoToSleep>;
+using NodeCommand = std::variant<PrepareAttempt, StartAttempt, DoubtAttempt, StopAttempt,
+                                 ForgetAttempt, SetOwner, GoToSleep>;
 
 struct NodeMessage {
   std::string node;

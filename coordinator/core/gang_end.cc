@@ -4,13 +4,16 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/exit_words.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/gangs.h"
 
 namespace hpc::coordinator {
 namespace {
 
-// What the kernel may need behind SIGKILL.
-constexpr absl::Duration kKillTime = absl::Seconds(2);
+// Of a gang that has lost a node and need not wait for it. Whatever its other ranks do, they soon
+// wait for the lost ones, in a call that no handler of SIGTERM interrupts: a long grace would be
+// waited out, and save nothing.
+constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
 bool SucceededByItself(const RankExit& exit) {
   return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
@@ -111,7 +114,9 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lo
   Attempt& attempt = *run->attempt;
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
+  TakePromise(turn.mono(), MonoTime::Infinite(), member);
   GiveBack(turn, run, member);
+  ArmFence(run);
   if (attempt.stopping()) {
     if (!lost_reason.empty() && attempt.record.reason == StoppedItself(node)) {
       attempt.record.reason = absl::StrCat(node, ": ", lost_reason);
@@ -141,7 +146,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   }
   member->disowned = true;
   if (!std::exchange(member->lost, true)) {
-    member->fence = turn.mono() + FenceTime(*run);
+    member->lost_at = turn.mono();
     ArmFence(run);
   }
   Stop(turn, run,
@@ -160,7 +165,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     if (!member->start_sent) {
       GiveBack(turn, run, member);
     } else {
-      member->fence = node.lease.heard() + FenceTime(*run);
+      member->lost_at = node.lease.heard();
       ArmFence(run);
     }
     // Ranks elsewhere fail when they miss a peer, and say so before the silence is long enough.
@@ -174,38 +179,9 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
       turn.Save(attempt.record);
       turn.Save(run->record);
     }
-    Stop(turn, run, {outcome, why, run->request().stop_grace});
+    const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
+    Stop(turn, run, {outcome, why, hurry ? kLossGrace : run->request().stop_grace});
   }
-}
-
-// It begins to end them after stop_after_disconnect; they have their grace then.
-absl::Duration Gangs::FenceTime(const Run& run) const {
-  return state_->options.stop_after_disconnect + run.request().stop_grace + kKillTime;
-}
-
-void Gangs::ArmFence(Run* run) {
-  MonoTime next = MonoTime::Infinite();
-  for (const Member& m : run->attempt->members) {
-    if (m.lost && !m.placement.returned) next = std::min(next, m.fence);
-  }
-  state_->timers.Set(Alarm::kFence, run->id(), next);
-}
-
-void Gangs::FencePassed(Turn& turn, Run* run) {
-  Attempt& attempt = *run->attempt;
-  for (Member& m : attempt.members) {
-    if (!m.lost || m.placement.returned || turn.mono() < m.fence) continue;
-    turn.Event(event::kAttemptFenced, About(attempt.ref(), m.placement.node),
-               absl::StrCat(m.placement.node,
-                            m.disowned ? " has not known of it for " : " has not been heard for ",
-                            HumanDuration(FenceTime(*run)),
-                            m.disowned ? ": its ranks have stopped by themselves by now"
-                                       : ": its worker has stopped its ranks by now"),
-               Severity::kWarning);
-    GiveBack(turn, run, &m);
-  }
-  ArmFence(run);
-  FinishIfReturned(turn, run);
 }
 
 void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {

@@ -170,6 +170,16 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
   if (attempt.AllPrepared()) SendStart(turn, run);
 }
 
+// Nodes vouch for one another at the store that a worker serves.
+bool Gangs::CanBeWitnessed(const Run& run) const {
+  const Attempt& attempt = *run.attempt;
+  return attempt.members.size() > 1 && run.request().mode != LaunchMode::kPerNode &&
+         attempt.record.store_host == StoreHost::kWorker &&
+         std::all_of(attempt.members.begin(), attempt.members.end(), [this](const Member& m) {
+           return state_->nodes.Find(m.placement.node)->can_vouch;
+         });
+}
+
 void Gangs::SendStart(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const Member& first = attempt.members.front();
@@ -184,6 +194,7 @@ void Gangs::SendStart(Turn& turn, Run* run) {
           ? first.store_addr
           : first.placement.address;
   attempt.record.master_port = first.store_port;
+  attempt.witnessed = CanBeWitnessed(*run);
   SetState(&attempt, AttemptState::kStarting);
   turn.Save(attempt.record);
   turn.Event(event::kRunPrepared, About(attempt.ref()),
@@ -196,8 +207,9 @@ void Gangs::SendStart(Turn& turn, Run* run) {
     m.start_sent = true;
     turn.Tell(m.placement.node,
               StartAttempt{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
-                           attempt.record.store_host});
+                           attempt.record.store_host, attempt.witnessed});
   }
+  if (attempt.witnessed) WatchSilence(attempt);
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.start_timeout);
 }
 

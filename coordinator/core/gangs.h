@@ -2,7 +2,8 @@
 // it is over when every node has returned its devices.
 //
 // gang_start.cc: from placement to running. gang_stop.cc: telling ranks to end. gang_end.cc: what
-// ranks and nodes report about their end, and what follows for the run.
+// ranks and nodes report about their end, and what follows for the run. gang_fence.cc: when ranks
+// on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_H_
 
@@ -69,24 +70,39 @@ class Gangs {
   // until its fence.
   void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
 
+  // ---- silence
+  // The attempt is a witnessed one: from now on silence of its nodes is looked at.
+  void WatchSilence(const Attempt& attempt);
+  // It may be time to doubt that the node is there.
+  void LookAtSilence(Turn& turn, Node* node);
+  // Asks the other nodes of its witnessed attempts not to vouch for them for a while.
+  void Doubt(Turn& turn, const Node& node);
+  // The member does not vouch, from now on and for as long as it was `asked` to then.
+  void Doubted(Turn& turn, Run* run, Member* member, MonoTime asked);
+  // Its worker may be another process than the one that gave them.
+  void ForgetPromises(const Node& node);
+
   // ---- time
   // What the attempt is doing has taken too long.
   void PhaseOver(Turn& turn, Run* run);
-  // A lost node's ranks have been stopped by its worker by now.
+  // A lost node's ranks may have ended by now.
   void FencePassed(Turn& turn, Run* run);
   // Arms what a restored attempt waits for.
   void Watch(Run* run);
 
  private:
   void SendPrepare(Turn& turn, Run* run);
+  bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
             absl::Duration ended_ago);
   // Leaves a stopping attempt at most `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
-  // How long after it was last heard a node may still have ranks of the run.
+  // How long after it was last heard a node may still have ranks of the run, whatever others say.
   absl::Duration FenceTime(const Run& run) const;
+  // Works out when the ranks of each lost node have ended.
   void ArmFence(Run* run);
+  MonoTime HeardOf(const Member& member) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);
   void Finish(Turn& turn, Run* run);

@@ -25,6 +25,9 @@ class Reconciler {
       turn_.Tell(node_.name(), ForgetAttempt{held.ref});
       return;
     }
+    if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
+      gangs_->WatchSilence(*run->attempt);
+    }
     MemberOf(*run)->disowned = false;
     if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
     if (held.store_lost) run->attempt->store_lost_with = node_.name();

@@ -34,7 +34,9 @@ struct Node {
   bool connected = false;  // its stream is open
   bool lost = false;
   uint64_t incarnation = 0;
+  bool can_vouch = false;
   Lease lease;
+  MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
 

@@ -25,6 +25,7 @@ enum class Alarm {
   kLastCall = 9,    // of a run: it waits for more nodes no longer
   kGrow = 10,       // of a run: it may be time for it to grow
   kHold = 11,       // of no subject: what may run unknown to a restored backup has ended by now
+  kDoubt = 12,      // of a node: has it been silent for so long that it may be gone?
 };
 
 struct TimerKey {

@@ -35,6 +35,7 @@ HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
   }
   out.lost_reason = Words(held.lost_reason());
   out.store_lost = held.store_lost();
+  out.witnessed = held.witnessed();
   return out;
 }
 
@@ -59,6 +60,13 @@ struct CommandWriter {
     m->set_master_addr(start.master_addr);
     m->set_master_port(start.master_port);
     m->set_store_host(static_cast<v1::StoreHost>(start.store_host));
+    m->set_witnessed(start.witnessed);
+  }
+  void operator()(const DoubtAttempt& doubt) const {
+    v1::Doubt* m = out->mutable_doubt();
+    *m->mutable_ref() = ToProto(doubt.ref);
+    m->set_span_ms(Millis(doubt.span));
+    m->set_asked_us(absl::ToInt64Microseconds(doubt.asked.since_zero));
   }
   void operator()(const StopAttempt& stop) const {
     v1::Stop* m = out->mutable_stop();
@@ -89,6 +97,7 @@ NodeHello FromProto(const v1::Hello& hello) {
   out.boot_id = Words(hello.boot_id());
   out.resumed = hello.resumed();
   out.address = hello.address();
+  out.can_vouch = hello.can_vouch();
   out.inventory = FromProto(hello.inventory());
   out.owner_changed = hello.owner_changed();
   out.reclaimed = hello.reclaimed();
@@ -193,6 +202,8 @@ v1::CoordinatorMessage ToProto(const Welcome& welcome) {
   m->set_heartbeat_interval_ms(Millis(welcome.heartbeat_interval));
   m->set_stop_after_disconnect_ms(Millis(welcome.stop_after_disconnect));
   m->set_protocol_version(kProtocolVersion);
+  m->set_contact_limit_ms(Millis(welcome.contact_limit));
+  m->set_vouch_limit_ms(Millis(welcome.vouch_limit));
   return out;
 }
 
@@ -232,6 +243,12 @@ v1::CoordinatorMessage ToProto(const PrepareAttempt& prepare, const RunRecord& r
 v1::CoordinatorMessage ToProto(const NodeCommand& command) {
   v1::CoordinatorMessage out;
   std::visit(CommandWriter{&out}, command);
+  return out;
+}
+
+v1::CoordinatorMessage Heard(const v1::Heartbeat& heartbeat) {
+  v1::CoordinatorMessage out;
+  out.mutable_heard()->set_sent_us(heartbeat.sent_us());
   return out;
 }
 

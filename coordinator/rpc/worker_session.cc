@@ -80,6 +80,9 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
       return engine_->OnAttemptReturned(
           session, FromProto(message.attempt_returned().ref()),
           CleanText(message.attempt_returned().lost_reason(), kMaxReason));
+    case WorkerMessage::kDoubted:
+      return engine_->OnDoubted(session, FromProto(message.doubted().ref()),
+                                {FromMicros(message.doubted().asked_us())});
     case WorkerMessage::kRendezvous:
       return engine_->OnRendezvous(session, FromProto(message.rendezvous()));
     default:

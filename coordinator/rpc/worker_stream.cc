@@ -13,7 +13,10 @@ void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
   WorkerMessage message;
   absl::Status status = Parse(bytes, &message);
   if (status.ok()) status = session_.Take(caller, message);
-  if (status.ok()) return ReadNext();
+  if (status.ok()) {
+    if (message.heartbeat().sent_us() != 0) BidiCall::Send(Heard(message.heartbeat()));
+    return ReadNext();
+  }
   LogWarning("a worker's connection is closed",
              {{"peer", caller.peer},
               {"node", session_.node().empty() ? message.hello().node() : session_.node()},

@@ -132,6 +132,7 @@ class Engine {
                            const RankExit& exit, RankAges ago);
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref,
                                  const std::string& lost_reason);
+  absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
   absl::Status OnRendezvous(const Session& session, const RendezvousReport& report);
   absl::Status OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
                      absl::string_view data);

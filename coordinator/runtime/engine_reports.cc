@@ -183,6 +183,13 @@ absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref,
   });
 }
 
+absl::Status Engine::OnDoubted(const Session& session, AttemptRef ref, MonoTime asked) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.Doubted(now, session.node, session.incarnation, ref, asked,
+                                  &impl_->effects);
+  });
+}
+
 absl::Status Engine::OnRendezvous(const Session& session, const RendezvousReport& report) {
   return impl_->Report(session, report.ref, [&](Now now) {
     return impl_->cluster.Rendezvous(now, session.node, session.incarnation, report,

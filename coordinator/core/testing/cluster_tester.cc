@@ -24,6 +24,8 @@ std::string Describe(const NodeCommand& command) {
                               "/", c.world_size);
         } else if constexpr (std::is_same_v<T, StartAttempt>) {
           return absl::StrCat("start ", c.ref.ToString(), " ", c.master_addr, ":", c.master_port);
+        } else if constexpr (std::is_same_v<T, DoubtAttempt>) {
+          return absl::StrCat("doubt ", c.ref.ToString(), " for ", HumanDuration(c.span));
         } else if constexpr (std::is_same_v<T, StopAttempt>) {
           return absl::StrCat("stop ", c.ref.ToString(), " within ", HumanDuration(c.grace), ": ",
                               c.reason);
@@ -310,6 +312,13 @@ absl::Status ClusterTester::Exit(RunId run, int rank, const RankExit& exit, Rank
   }
   absl::Status status =
       cluster_->RankEnded(now(), name, incarnations_[name], ref(run), rank, exit, ago, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Doubted(RunId run, const std::string& name) {
+  absl::Status status =
+      cluster_->Doubted(now(), name, incarnations_[name], ref(run), now().mono, &effects_);
   Settle();
   return status;
 }

@@ -65,6 +65,8 @@ class ClusterTester {
   absl::Status Exit(RunId run, int rank, int code);
   absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
+  // That it does not vouch, as it is asked to just now.
+  absl::Status Doubted(RunId run, const std::string& node);
   // The same of all its nodes or ranks.
   void AllPrepared(RunId run);
   void AllStarted(RunId run);

@@ -320,7 +320,7 @@ void RandomWorld::Deliver(Pc* pc) {
           }
           Break(pc, Pick(2) == 0);
           pc->asleep = Pick(4) > 0;
-        } else if constexpr (!std::is_same_v<T, SetOwner>) {
+        } else if constexpr (!std::is_same_v<T, SetOwner> && !std::is_same_v<T, DoubtAttempt>) {
           Obey(pc, c);
         }
       },

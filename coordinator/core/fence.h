@@ -1,0 +1,48 @@
+// When the ranks of a node that is not heard any more are known to be dead.
+//
+// Ranks of a witnessed attempt (docs/DESIGN.md) live only as long as their supervisor is told that
+// they may: until `contact` after the coordinator last heard their node, or until `vouch` after all
+// nodes of the attempt last vouched for one another, whichever is later. So once one of them, any,
+// has stopped vouching for long enough, they are dead wherever they are.
+#ifndef HPC_COORDINATOR_CORE_FENCE_H_
+#define HPC_COORDINATOR_CORE_FENCE_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "coordinator/core/attempt.h"
+
+namespace hpc::coordinator {
+
+// All in proportion to the lease, so that silence is over and done with when the lease is:
+// doubt_after + vouch + kill <= lease, and contact + kill <= lease.
+struct FenceTimes {
+  explicit FenceTimes(absl::Duration lease)
+      : contact(lease * 5 / 6),
+        vouch(lease / 3),
+        doubt_after(lease / 2),
+        promise(lease / 2),
+        kill(lease / 6) {}
+
+  absl::Duration contact, vouch;
+  absl::Duration doubt_after;  // silence of a node after which the others are asked not to vouch
+  absl::Duration promise;      // for how long they are asked; asked again while it lasts
+  absl::Duration kill;         // what a supervisor and the kernel may need behind a deadline
+};
+
+// A node promises at `now` at the latest that it does not vouch before `until`. One that follows
+// on an earlier promise without a gap goes on with it.
+void TakePromise(MonoTime now, MonoTime until, Member* member);
+
+struct Fenced {
+  MonoTime at = MonoTime::Infinite();  // Infinite: nobody has promised enough
+  std::string by;                      // the node that does not vouch
+};
+
+// When the ranks of `lost` are dead, whose node was heard at `heard` for the last time.
+Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& lost, MonoTime heard);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_FENCE_H_
