@@ -6,6 +6,7 @@ namespace hpc::sim {
 
 void World::BeginAccidents() {
   Repeat("cut", &World::Cut);
+  Repeat("peer-cut", &World::CutPeers);
   Repeat("reset", &World::ResetLink);
   Repeat("blip", &World::Blip);
   Repeat("worker-crash", &World::WorkerCrash);
@@ -39,13 +40,25 @@ void World::Cut() {
   const absl::Duration d = context_.random.Chance(0.5)
                                ? context_.random.Between(absl::Seconds(8), absl::Seconds(30))
                                : context_.random.Between(absl::Seconds(30), absl::Minutes(3));
+  // The cable, or something between it and the coordinator only.
+  const bool all = how >= 2 && context_.random.Chance(0.6);
   context_.trace.Note(pc.name(), ": is cut off", how == 0 ? ", what it says" : "",
-                      how == 1 ? ", what it is told" : "");
+                      how == 1 ? ", what it is told" : "", all ? ", from its peers too" : "");
   pc.link().Cut(how != 1, how != 0);
+  if (all) peers_.Cut(pc.name(), "");
   context_.agenda.After(d, [this, &pc] {
     context_.trace.Note(pc.name(), ": is no longer cut off");
     pc.link().Heal();
+    peers_.Heal(pc.name(), "");
   });
+}
+
+void World::CutPeers() {
+  const std::string a = AnyPc().name(), b = AnyPc().name();
+  context_.trace.Note(a, " and ", b, ": do not hear each other");
+  peers_.Cut(a, b);
+  context_.agenda.After(context_.random.Between(absl::Seconds(1), absl::Minutes(1)),
+                        [this, a, b] { peers_.Heal(a, b); });
 }
 
 void World::ResetLink() {

@@ -13,6 +13,7 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
   out.ref = folder.prepare.ref;
   out.devices = folder.prepare.devices;
   out.stop_grace = folder.prepare.stop_grace;
+  out.witnessed = folder.witnessed;
   std::map<int32_t, wo::AdoptedAttempt::Rank> ranks;
   for (int32_t i = 0; i < folder.prepare.ranks; ++i) {
     const int32_t number = folder.prepare.first_rank + i;

@@ -112,7 +112,11 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
   const auto found = sessions_.find(from);
   if (found == sessions_.end()) return absl::InvalidArgumentError("no hello");
   const Session session = found->second;
-  if (std::holds_alternative<Heartbeat>(message)) return Alive(session);
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    from->Send(wo::Heard{heartbeat->sent});
+    return absl::OkStatus();
+  }
   return OnReport(session, std::get<wo::WorkerMessage>(message));
 }
 
@@ -187,6 +191,11 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
     return Report(session, m->ref, [&] {
       return cluster_.RankEnded(now, node, inc, m->ref, m->rank, exit, ToCoordinator(m->ago),
                                 &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::Doubted>(&message)) {
+    return Report(session, m->ref, [&] {
+      return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
     });
   }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {

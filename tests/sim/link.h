@@ -16,7 +16,9 @@
 
 namespace hpc::sim {
 
-struct Heartbeat {};
+struct Heartbeat {
+  MonoTime sent;
+};
 using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
 
 class Stream;

@@ -21,8 +21,9 @@ struct RateInfo {
 };
 
 // ---- accidents, then what people do
-constexpr std::array<RateInfo, 18> kRates = {{
+constexpr std::array<RateInfo, 19> kRates = {{
     {"cut", 0.5, 4},                // a PC's cable: no word gets through, one way or both
+    {"peer-cut", 0.4, 4},           // two PCs do not hear each other
     {"reset", 0.5, 6},              // a connection breaks, and both ends know
     {"blip", 0.5, 10},              // packets are late
     {"worker-crash", 0.5, 4},       // kill -9

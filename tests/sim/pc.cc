@@ -28,16 +28,20 @@ co::Inventory MakeInventory(int index, int gpus) {
 
 }  // namespace
 
-Pc::Pc(Context* context, Census* census, int index, FindCoordinator coordinator)
+Pc::Pc(Context* context, Census* census, Peers* peers, int index, FindCoordinator coordinator)
     : context_(context),
       census_(census),
+      peers_(peers),
       name_(absl::StrCat("pc", index + 1)),
       address_(absl::StrCat("10.0.0.", index + 1)),
       coordinator_(std::move(coordinator)),
       inventory_(MakeInventory(index, context->options.gpus)),
       link_(context, name_),
       gate_(&context->agenda),
-      wall_skew_(context->random.Between(-absl::Minutes(10), absl::Minutes(10))) {}
+      wall_skew_(context->random.Between(-absl::Minutes(10), absl::Minutes(10))),
+      can_vouch_(!context->random.Chance(0.05)) {
+  peers->Add(name_, this);
+}
 
 Now Pc::now() const {
   const Now now = context_->agenda.clock();

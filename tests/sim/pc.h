@@ -11,6 +11,7 @@
 #include "coordinator/core/model.h"
 #include "tests/sim/census.h"
 #include "tests/sim/link.h"
+#include "tests/sim/peers.h"
 #include "tests/sim/supervisor.h"
 #include "worker/core/owner_state.h"
 
@@ -24,9 +25,10 @@ class Pc {
   struct Folder {
     worker::Prepare prepare;
     std::shared_ptr<Supervisor> supervisor;  // none yet while it is being prepared
+    bool witnessed = false;
   };
   using FindCoordinator = std::function<std::weak_ptr<CoordinatorEnd>()>;
-  Pc(Context* context, Census* census, int index, FindCoordinator coordinator);
+  Pc(Context* context, Census* census, Peers* peers, int index, FindCoordinator coordinator);
 
   const std::string& name() const { return name_; }
   const std::string& address() const { return address_; }
@@ -34,7 +36,13 @@ class Pc {
   const coordinator::Inventory& inventory() const { return inventory_; }
   Now now() const;
   Gate* gate() { return &gate_; }
+  // What its clock that stands still while it is suspended showed at a moment, or will.
+  MonoTime MonoOf(MonoTime moment) const { return moment - slept_; }
+  MonoTime MomentOf(MonoTime mono) const { return mono + slept_; }
   Link& link() { return link_; }
+  Peers& peers() { return *peers_; }
+  // Its worker is of a version that can vouch for attempts.
+  bool can_vouch() const { return can_vouch_; }
   const FindCoordinator& coordinator() const { return coordinator_; }
 
   bool on() const { return power_ == Power::kOn; }
@@ -73,6 +81,7 @@ class Pc {
 
   Context* context_;
   Census* census_;
+  Peers* peers_;
   const std::string name_, address_;
   FindCoordinator coordinator_;
   coordinator::Inventory inventory_;
@@ -84,6 +93,7 @@ class Pc {
   MonoTime suspended_at_{};
   absl::Duration slept_, slept_untold_;
   absl::Duration wall_skew_;
+  bool can_vouch_;
   std::shared_ptr<Worker> worker_;
   uint64_t quiet_ = 0;
 };

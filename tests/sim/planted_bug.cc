@@ -31,6 +31,9 @@ const std::vector<BugInfo>& PlantedBugs() {
       {Bug::kExitBeforeStop, "exit-before-stop", "that a rank was told to end is not passed on"},
       {Bug::kNoTimers, "no-timers",
        "the coordinator acts on deadlines only when something is said"},
+      {Bug::kWholeUnheard, "whole-unheard",
+       "a witness says that all nodes vouch, whether or not it has heard them"},
+      {Bug::kForgetDoubt, "forget-doubt", "a worker promises not to vouch, and vouches on"},
   };
   return bugs;
 }

@@ -34,6 +34,8 @@ enum class Bug {
   kWrongRank,
   kExitBeforeStop,
   kNoTimers,
+  kWholeUnheard,
+  kForgetDoubt,
 };
 
 struct BugInfo {

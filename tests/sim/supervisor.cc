@@ -131,6 +131,25 @@ void Supervisor::WatchLease() {
   });
 }
 
+void Supervisor::SetFence(MonoTime until) {
+  fence_ = until;
+  WatchFence();
+}
+
+void Supervisor::WatchFence() {
+  if (std::exchange(watching_fence_, true)) return;
+  Later(std::max(fence_ - context_->now(), absl::ZeroDuration()), [this] {
+    watching_fence_ = false;
+    if (phase_ >= Phase::kKilling) return;
+    if (context_->now() < fence_) return WatchFence();
+    if (context_->Bugged(Bug::kNoFencing) || context_->Bugged(Bug::kNoSupervisorLease)) return;
+    context_->trace.Note("    ", node_, ": fences ", prepare_.ref.ToString());
+    stopping_ = true;
+    Record(StopBegan{"fenced"});
+    BeginKill();
+  });
+}
+
 // -------------------------------------------------------------------------------------- endings
 
 void Supervisor::End(int32_t number, wo::RankExit exit) {

@@ -61,6 +61,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void Start(const worker::Start& start);
   void Stop(absl::Duration grace, const std::string& reason);
   void ExtendLease();
+  // Its ranks may live until then.
+  void SetFence(MonoTime until);
 
   // ---- accidents
   // With or without a PC around it: everything of it ends now.
@@ -82,6 +84,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void StartOne(int32_t number, const std::string& master);
   void End(int32_t number, worker::RankExit exit);
   void WatchLease();
+  void WatchFence();
   void BeginKill();
   void KillOne(int32_t number);
   void CheckAllEnded();
@@ -99,8 +102,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::map<int32_t, Rank> ranks_;
   Phase phase_ = Phase::kReady;
   bool stopping_ = false;  // ranks that end now end after a stop
-  bool watching_ = false;
-  MonoTime lease_over_, stop_over_ = MonoTime::Infinite();
+  bool watching_ = false, watching_fence_ = false;
+  MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();
 };
 
 }  // namespace hpc::sim

@@ -26,6 +26,7 @@ co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
   out.returned = held.returned;
   out.lost_reason = held.lost_reason;
   out.store_lost = held.store_lost;
+  out.witnessed = held.witnessed;
   for (const wo::HeldRank& rank : held.ranks) {
     co::HeldAttempt::Rank& r = out.ranks.emplace_back();
     r.rank = rank.rank;
@@ -39,8 +40,8 @@ co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
 }  // namespace
 
 wo::CoordinatorMessage ToWorker(const co::Welcome& w) {
-  return wo::Welcome{Millis(w.lease), Millis(w.heartbeat_interval),
-                     Millis(w.stop_after_disconnect)};
+  return wo::Welcome{Millis(w.lease), Millis(w.heartbeat_interval), Millis(w.stop_after_disconnect),
+                     Millis(w.contact_limit), Millis(w.vouch_limit)};
 }
 
 wo::CoordinatorMessage ToWorker(const co::NodeCommand& command) {
@@ -49,7 +50,9 @@ wo::CoordinatorMessage ToWorker(const co::NodeCommand& command) {
         using T = std::decay_t<decltype(c)>;
         if constexpr (std::is_same_v<T, co::StartAttempt>) {
           return wo::Start{c.ref, c.master_addr, c.master_port,
-                           static_cast<wo::StoreHost>(c.store_host)};
+                           static_cast<wo::StoreHost>(c.store_host), c.witnessed};
+        } else if constexpr (std::is_same_v<T, co::DoubtAttempt>) {
+          return wo::Doubt{c.ref, Millis(c.span), absl::ToInt64Microseconds(c.asked.since_zero)};
         } else if constexpr (std::is_same_v<T, co::StopAttempt>) {
           return wo::Stop{c.ref, Millis(c.grace), c.reason};
         } else if constexpr (std::is_same_v<T, co::ForgetAttempt>) {

@@ -50,6 +50,8 @@ void Worker::Later(absl::Duration d, std::function<void()> what) {
 }
 
 void Worker::Decide(const Event& event) {
+  NoticeSleep();
+  if (dead_) return;
   wo::Effects fresh;
   event(pc_->now(), &fresh);
   effects_.insert(effects_.end(), std::make_move_iterator(fresh.begin()),
@@ -67,11 +69,14 @@ void Worker::Decide(const Event& event) {
   ExitIfReady();
 }
 
+// Before anything else: what was measured before means something else now.
+void Worker::NoticeSleep() {
+  const absl::Duration slept = deciding_ ? absl::ZeroDuration() : pc_->TakeSlept();
+  if (slept == absl::ZeroDuration()) return;
+  Decide([&](Now now, wo::Effects* effects) { agent_.OnResumed(now, slept, effects); });
+}
+
 void Worker::Tick() {
-  if (const absl::Duration slept = pc_->TakeSlept(); slept > absl::ZeroDuration()) {
-    Decide([&](Now now, wo::Effects* effects) { agent_.OnResumed(now, slept, effects); });
-  }
-  if (dead_) return;
   Decide([this](Now now, wo::Effects* effects) {
     agent_.Tick(now, effects);
     if (!context_->Bugged(Bug::kNoFencing)) return;
@@ -137,7 +142,15 @@ bool Worker::Connected() const {
 void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
   Do([this, from, message] {
     if (from != stream_.get()) return;
-    Decide([&](Now now, wo::Effects* effects) { agent_.OnMessage(now, message, effects); });
+    if (const auto* doubt = std::get_if<wo::Doubt>(&message);
+        doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
+      return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
+    }
+    Decide([&](Now now, wo::Effects* effects) {
+      const auto* heard = std::get_if<wo::Heard>(&message);
+      agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
+                       effects);
+    });
   });
 }
 
@@ -159,6 +172,7 @@ void Worker::Carry(const wo::OpenLink& effect) {
   hello.boot_id = pc_->boot_id();
   if (context_->Bugged(Bug::kNewBootId)) absl::StrAppend(&hello.boot_id, ".", incarnation_);
   hello.address = pc_->address();
+  hello.can_vouch = pc_->can_vouch();
   hello.inventory = pc_->inventory();
   ToCoordinator(effect.hello, &hello);
   stream_ = pc_->link().Open(shared_from_this(), pc_->coordinator()(), std::move(hello));
@@ -175,7 +189,7 @@ void Worker::Carry(const wo::Say& effect) {
 
 void Worker::Carry(const wo::SayHeartbeat&) {
   if (stream_ == nullptr) return;
-  stream_->Send(Up(Heartbeat{}));
+  stream_->Send(Up(Heartbeat{context_->now()}));
   // Ranks log that a checkpoint is whole.
   for (const auto& [ref, attempt] : agent_.attempts()) {
     if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;
@@ -275,6 +289,7 @@ void Worker::Adopt() {
     if (agent_.attempts().at(ref).phase() == wo::Attempt::Phase::kReturned) continue;
     if (folder.supervisor != nullptr && !folder.supervisor->gone()) {
       Attach(ref, folder.supervisor);
+      if (folder.witnessed) BeginWitnessing(ref);
     } else {
       runners_[ref];
       KillLeftovers(ref);
@@ -300,6 +315,7 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
       agent_.OnRankExited(now, ref, exited->rank, exited->exit, ago, effects);
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
       if (stop->reason == "lease") agent_.OnStoppedItself(ref, "its supervisor's lease ran out");
+      if (stop->reason == "fenced") agent_.OnStoppedItself(ref, "it was cut off from its gang");
     } else {
       agent_.OnReturned(now, ref, "", effects);
     }
@@ -333,6 +349,10 @@ void Worker::Command(const Runner& runner, std::function<void(Supervisor*)> comm
 }
 
 void Worker::Carry(const wo::StartAttempt& effect) {
+  if (effect.start.witnessed) {
+    pc_->folders[effect.start.ref].witnessed = true;
+    BeginWitnessing(effect.start.ref);
+  }
   Command(runners_[effect.start.ref], [start = effect.start](Supervisor* s) { s->Start(start); });
 }
 
@@ -351,6 +371,71 @@ void Worker::Carry(const wo::ExtendLeases&) {
   for (auto& [ref, runner] : runners_) {
     if (runner.supervisor != nullptr) runner.supervisor->ExtendLease();
   }
+}
+
+void Worker::Carry(const wo::SetFence& effect) {
+  const MonoTime until = pc_->MomentOf(effect.until);
+  Command(runners_[effect.ref], [until](Supervisor* s) { s->SetFence(until); });
+}
+
+// ------------------------------------------------------------------------------------- witnesses
+
+void Worker::BeginWitnessing(AttemptRef ref) {
+  const wo::Prepare& prepare = pc_->folders.at(ref).prepare;
+  Witnessing& one = witnessing_[ref];
+  one.witness_node = prepare.peers.front().node;
+  if (prepare.node_rank == 0) {
+    one.witness = std::make_unique<wo::Witness>(ref, static_cast<int32_t>(prepare.peers.size()));
+  } else {
+    one.asker = std::make_unique<wo::Asker>(ref, prepare.node_rank);
+    Ask(ref);
+  }
+}
+
+void Worker::Ask(AttemptRef ref) {
+  const auto attempt = agent_.attempts().find(ref);
+  if (attempt == agent_.attempts().end() || !attempt->second.live()) {
+    witnessing_.erase(ref);
+    return;
+  }
+  const Witnessing& one = witnessing_.at(ref);
+  const MonoTime now = context_->now();
+  if (!one.asker->asked() || now - *one.asker->asked() > absl::Seconds(1)) {
+    pc_->peers().Send(pc_->name(), one.witness_node,
+                      [from = pc_->name(), asked = one.asker->Ask(now, Vouches(ref))](Worker* w) {
+                        w->OnKeepalive(from, asked);
+                      });
+  }
+  Later(absl::Milliseconds(500), [this, ref] {
+    if (witnessing_.contains(ref)) Ask(ref);
+  });
+}
+
+void Worker::OnKeepalive(const std::string& from, const wo::Keepalive& asked) {
+  Do([this, from, asked] {
+    const auto found = witnessing_.find(asked.ref);
+    if (found == witnessing_.end() || found->second.witness == nullptr) return;
+    wo::Witness& witness = *found->second.witness;
+    auto answer = witness.Answer(context_->now(), asked, Vouches(asked.ref));
+    if (!answer) return;
+    if (context_->Bugged(Bug::kWholeUnheard)) answer->whole_ago = absl::ZeroDuration();
+    pc_->peers().Send(pc_->name(), from,
+                      [ref = asked.ref, answer = *answer](Worker* w) { w->OnAnswer(ref, answer); });
+    if (const auto at = witness.WholeAt(); at && Vouches(asked.ref)) OnWhole(asked.ref, *at);
+  });
+}
+
+void Worker::OnAnswer(AttemptRef ref, const wo::KeepaliveAnswer& answer) {
+  Do([this, ref, answer] {
+    const auto found = witnessing_.find(ref);
+    if (found == witnessing_.end() || found->second.asker == nullptr) return;
+    if (const auto at = found->second.asker->OnAnswer(answer)) OnWhole(ref, *at);
+  });
+}
+
+void Worker::OnWhole(AttemptRef ref, MonoTime at) {
+  Decide(
+      [&](Now now, wo::Effects* effects) { agent_.OnWhole(now, ref, pc_->MonoOf(at), effects); });
 }
 
 // Once the coordinator has its output.

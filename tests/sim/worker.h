@@ -11,6 +11,7 @@
 
 #include "tests/sim/pc.h"
 #include "worker/core/agent.h"
+#include "worker/core/witness.h"
 
 namespace hpc::sim {
 
@@ -41,6 +42,10 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void OnResumed();
   void OnSupervisorDied(AttemptRef ref);
 
+  // ---- other workers of a witnessed attempt
+  void OnKeepalive(const std::string& from, const worker::Keepalive& asked);
+  void OnAnswer(AttemptRef ref, const worker::KeepaliveAnswer& answer);
+
  private:
   struct Runner {
     std::shared_ptr<Supervisor> supervisor;
@@ -49,12 +54,18 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
     std::map<int32_t, MonoTime> started;
     MonoTime events_free{};  // when what its supervisor said last has arrived
   };
+  struct Witnessing {
+    std::unique_ptr<worker::Witness> witness;  // at the node of rank 0
+    std::unique_ptr<worker::Asker> asker;      // at the others
+    std::string witness_node;
+  };
   using Event = std::function<void(Now, worker::Effects*)>;
   // Unless it is dead by then; later, while it or its PC stands still.
   void Do(std::function<void()> what);
   void Later(absl::Duration d, std::function<void()> what);
   void Decide(const Event& event);
   void Tick();
+  void NoticeSleep();
   void SetTimer();
   void ExitIfReady();
 
@@ -65,6 +76,10 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   absl::Duration Ago(MonoTime at) const;
   void OnPlan(const worker::Prepare& prepare);
   void Drop(AttemptRef ref);
+  void BeginWitnessing(AttemptRef ref);
+  void Ask(AttemptRef ref);
+  bool Vouches(AttemptRef ref) const { return agent_.Vouches(pc_->now(), ref); }
+  void OnWhole(AttemptRef ref, MonoTime at);
 
   void Command(const Runner& runner, std::function<void(Supervisor*)> command);
   void Carry(const worker::OpenLink& effect);
@@ -76,6 +91,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void Carry(const worker::StopAttempt& effect);
   void Carry(const worker::DropAttempt& effect) { Drop(effect.ref); }
   void Carry(const worker::ExtendLeases& effect);
+  void Carry(const worker::SetFence& effect);
   void Carry(const worker::SaveOwner& effect);
   void Carry(const worker::Sleep& effect);
   void Carry(const worker::Note& effect);
@@ -87,6 +103,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   worker::Agent agent_;
   std::shared_ptr<Stream> stream_;
   std::map<AttemptRef, Runner> runners_;
+  std::map<AttemptRef, Witnessing> witnessing_;
   std::deque<worker::Effect> effects_;
   bool deciding_ = false;
   bool dead_ = false;

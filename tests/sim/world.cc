@@ -12,12 +12,14 @@ namespace co = hpc::coordinator;
 World::World(const Options& options, bool traced)
     : context_(options, traced),
       census_(&context_),
+      peers_(&context_),
       disk_(&context_, &census_),
       clients_(&context_, &disk_, [this] { return coordinator_; }),
       watch_(&context_, &disk_, &census_, &pcs_) {
   for (int i = 0; i < options.nodes; ++i) {
-    pcs_.push_back(std::make_unique<Pc>(
-        &context_, &census_, i, [this] { return std::weak_ptr<CoordinatorEnd>(coordinator_); }));
+    pcs_.push_back(std::make_unique<Pc>(&context_, &census_, &peers_, i, [this] {
+      return std::weak_ptr<CoordinatorEnd>(coordinator_);
+    }));
     Pc* pc = pcs_.back().get();
     owners_.push_back(std::make_unique<Owner>(&context_, &census_, pc,
                                               [this, pc] { return clients_.Touched(pc->name()); }));
@@ -79,6 +81,7 @@ void World::Heal() {
   if (coordinator_ != nullptr) coordinator_->Thaw();
   coordinator_frozen_ = false;
   StartCoordinator();
+  peers_.HealAll();
   for (const auto& pc : pcs_) pc->HealAll();
 }
 

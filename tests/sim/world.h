@@ -36,6 +36,7 @@ class World {
   void Repeat(const char* rate, void (World::*accident)());
   Pc& AnyPc();
   void Cut();
+  void CutPeers();
   void ResetLink();
   void Blip();
   void WorkerCrash();
@@ -57,6 +58,7 @@ class World {
 
   Context context_;
   Census census_;
+  Peers peers_;
   Disk disk_;
   std::vector<std::unique_ptr<Pc>> pcs_;
   std::vector<std::unique_ptr<Owner>> owners_;
