@@ -101,6 +101,16 @@ class Network:
         subprocess.run(["ip", "netns", "exec", self.hosts[name][0], "ss", "-K", "-tn", "dst",
                         self.address(peer)], check=True, capture_output=True)
 
+    def part(self, a, b, apart=True):
+        """What one says does not reach the other any more, or does again; all else does."""
+        for here, there in ((a, b), (b, a)):
+            self._ip("route", "add" if apart else "del", "blackhole", f"{self.address(there)}/32",
+                     netns=self.hosts[here][0])
+
+    def pids(self, name):
+        """Of every process on that PC."""
+        return [int(pid) for pid in self._ip("netns", "pids", self.hosts[name][0]).split()]
+
     def close(self):
         for name in list(self.boots):
             self._forget_boot(name)
