@@ -40,7 +40,9 @@ class Beats:
 
     def where(self):
         """The nodes of the newest attempt, by rank."""
-        ranks = self.cluster.json("show", self.run)["attempts"][-1]["ranks"]
+        shown = self.cluster.json("show", self.run)
+        newest = max(rank["attempt"] for rank in shown["ranks"])
+        ranks = [rank for rank in shown["ranks"] if rank["attempt"] == newest]
         return [rank["node"] for rank in sorted(ranks, key=lambda rank: rank["rank"])]
 
     def end(self):
