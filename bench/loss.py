@@ -16,6 +16,7 @@ alive 50 times a second: none of the old attempt may be newer than the first of 
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import signal
@@ -50,7 +51,8 @@ def start_worker(cluster, lost):
 
 def reset(cluster, lost):
     for pid in cluster.network.pids(lost):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended with another
+            os.kill(pid, signal.SIGKILL)
     cluster.workers[lost].popen.wait()
     time.sleep(0.5)
     cluster.start_worker(lost, new_boot=True)
