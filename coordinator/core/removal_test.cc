@@ -167,7 +167,7 @@ TEST_F(ForgetTest, ThatJoinsAgainIsANewNode) {
   NodeHello hello = HelloOf("pc2");
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
-  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.joined joined from 10.0.0.2, 1 GPU"));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.joined joined from 10.0.0.pc2, 1 GPU"));
   EXPECT_EQ(c.View("pc2").record.first_seen, c.now().wall);
   c.Run(c.Submit(Nodes(2)));
   ClusterTester later({}, c.Durable());

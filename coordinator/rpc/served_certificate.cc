@@ -50,7 +50,8 @@ grpc_ssl_certificate_config_reload_status ServedCertificate::Fetch(
   const std::lock_guard lock(served->mutex_);
   if (served->fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair = {served->key_.c_str(), served->chain_.c_str()};
-  *config = grpc_ssl_server_certificate_config_create(nullptr, &pair, 1);
+  // gRPC wants to know an authority of clients, even where it is not to judge them.
+  *config = grpc_ssl_server_certificate_config_create(served->chain_.c_str(), &pair, 1);
   served->fetched_ = true;
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
 }
