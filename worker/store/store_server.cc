@@ -41,6 +41,8 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr size_t kWriteBytesPerRound = size_t{4} << 20;
 // Refusals are logged up to this many, then only counted: a port scan must not fill the log.
 constexpr int64_t kLoggedRefusals = 20;
+constexpr absl::string_view kOtherAccount =
+    "it comes from another account of this PC than the attempt's";
 
 class Server : public StoreServer {
  public:
@@ -60,6 +62,7 @@ class Server : public StoreServer {
     UniqueFd fd;
     SocketAddress peer;
     uint32_t events = EPOLLIN;  // watched for
+    bool of_account = true;     // or else of the worker's own
     bool begun = false;         // its first bytes have come
     bool keepalives = false;    // it is no client of the store
     std::string frame;          // of a keepalive, as far as it has come
@@ -159,10 +162,9 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   if (!allowed_.empty() && !allowed_.contains(ip)) {
     return Refuse(peer, "not an address of the attempt's nodes");
   }
+  const bool of_account = !account_ || store::MayBeOf(fd.get(), *account_);
   // The workers of the attempt's other nodes come from this PC where all are on one.
-  if (account_ && !store::MayBeOf(fd.get(), *account_) && !store::MayBeOf(fd.get(), geteuid())) {
-    return Refuse(peer, "it comes from another account of this PC than the attempt's");
-  }
+  if (!of_account && !store::MayBeOf(fd.get(), geteuid())) return Refuse(peer, kOtherAccount);
   if (static_cast<int>(connections_.size()) >= max_connections_) {
     return Refuse(peer, absl::StrCat("there are ", max_connections_, " connections already"));
   }
@@ -170,7 +172,7 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int raw_fd = fd.get();
   const StoreCore::ClientId id = core_.Connect(ip);
-  connections_[id] = {std::move(fd), peer};
+  connections_[id] = {.fd = std::move(fd), .peer = peer, .of_account = of_account};
   loop_->Add(raw_fd, EPOLLIN, [this, id](uint32_t events) { OnConnection(id, events); });
 }
 
@@ -196,8 +198,9 @@ bool Server::Read(StoreCore::ClientId id, Connection& connection) {
   const absl::string_view came(bytes.data(), static_cast<size_t>(n));
   if (!std::exchange(connection.begun, true)) {
     connection.keepalives = came[0] == store::kKeepaliveMark;
-    if (!connection.keepalives && only_keepalives_) {
-      Refuse(connection.peer, "the store was lost with an earlier worker");
+    if (!connection.keepalives && (only_keepalives_ || !connection.of_account)) {
+      Refuse(connection.peer,
+             only_keepalives_ ? "the store was lost with an earlier worker" : kOtherAccount);
       return false;
     }
   }
