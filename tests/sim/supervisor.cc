@@ -61,6 +61,7 @@ void Supervisor::Record(decltype(JournalEntry::event) event) {
 
 void Supervisor::Start(const wo::Start& start) {
   if (phase_ != Phase::kReady) return;
+  if (fence_ != MonoTime{} && context_->now() >= fence_) return;
   context_->trace.Note("    ", node_, ": starts the ranks of ", prepare_.ref.ToString());
   phase_ = Phase::kRunning;
   const std::string master = absl::StrCat(start.master_addr, ":", start.master_port);

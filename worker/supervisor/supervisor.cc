@@ -127,7 +127,8 @@ void Supervisor::OnSignals() {
 
 void Supervisor::OnCommand(const SupervisorCommand& command) {
   if (const auto* start = std::get_if<StartRanks>(&command)) {
-    if (start_wanted_ || phase_ > Phase::kReady) return;
+    // It may stand still between any two commands.
+    if (start_wanted_ || phase_ > Phase::kReady || BehindFence(BootTimeNs())) return;
     start_ = *start;
     start_wanted_ = true;
     if (phase_ == Phase::kReady) StartRanksNow();
@@ -148,11 +149,11 @@ void Supervisor::Record(const SupervisorEvent& event) {
 }
 
 void Supervisor::Advance(int64_t now) {
+  if (phase_ < Phase::kKilling && BehindFence(now)) BeginStop("fence", 0);
   if (phase_ == Phase::kPreparing) SettleScope(now);
   if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
     BeginStop("lease", spec_.default_grace_ms);
   }
-  if (fence_ns_ != 0 && phase_ < Phase::kKilling && now >= fence_ns_) BeginStop("fence", 0);
   if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
   if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
   if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);

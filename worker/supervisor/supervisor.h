@@ -85,6 +85,7 @@ class Supervisor {
   void ContinueKill(int64_t now);
   void TellSurvivors(int64_t now);
   void BecomeGone();
+  bool BehindFence(int64_t now) const { return fence_ns_ != 0 && now >= fence_ns_; }
 
   SupervisorSpec spec_;
   Phase phase_ = Phase::kPreparing;
