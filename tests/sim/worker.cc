@@ -112,8 +112,8 @@ void Worker::OnResumed() {
 
 void Worker::ShutDown(bool stop_ranks) {
   Do([this, stop_ranks] {
-    leaving_ = true;
     Decide([&](Now now, wo::Effects* effects) {
+      leaving_ = true;  // not before what comes of a sleep that ends here
       agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, stop_ranks, effects);
     });
   });
@@ -141,6 +141,7 @@ bool Worker::Connected() const {
 
 void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
   Do([this, from, message] {
+    NoticeSleep();  // which gives the stream up
     if (from != stream_.get()) return;
     if (const auto* doubt = std::get_if<wo::Doubt>(&message);
         doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
@@ -156,6 +157,7 @@ void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message
 
 void Worker::OnClosed(const Stream* from, const absl::Status& why) {
   Do([this, from, why] {
+    NoticeSleep();
     if (from != stream_.get()) return;
     stream_ = nullptr;
     const double jitter = context_->random.Unit();

@@ -149,6 +149,13 @@ void Engine::NoticeSuspension() {
   }
 }
 
+// What comes of a link just now is of one that is given up.
+bool Engine::SuspensionEndsLink() {
+  const uint64_t opening = opening_;
+  NoticeSuspension();
+  return opening != opening_;
+}
+
 void Engine::Tick() {
   Decide([this](Now now, Effects* effects) { agent_->Tick(now, effects); });
 }
@@ -210,6 +217,7 @@ void Engine::Do(const SayHeartbeat&) {
 void Engine::OnMessage(const CoordinatorMessage& message) {
   if (const auto* log = std::get_if<LogAck>(&message)) return output_.OnAck(*log);
   if (const auto* metric = std::get_if<MetricAck>(&message)) return output_.OnAck(*metric);
+  if (SuspensionEndsLink()) return;
   Decide([&](Now now, Effects* effects) {
     const auto* heard = std::get_if<Heard>(&message);
     agent_->OnMessage(now, heard == nullptr ? message : Heard{OnMonotonicClock(heard->sent, now)},
@@ -230,6 +238,7 @@ void Engine::OnWelcome() {
 }
 
 void Engine::OnLinkClosed(const absl::Status& why) {
+  if (SuspensionEndsLink()) return;
   before_open_.reset();
   output_.OnDisconnected();
   if (goodbye_said_ && on_exit_) return std::exchange(on_exit_, nullptr)();

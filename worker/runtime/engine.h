@@ -94,6 +94,7 @@ class Engine : public AttemptObserver {
   void Decide(const std::function<void(Now, Effects*)>& event);
   void Tick();
   void NoticeSuspension();
+  bool SuspensionEndsLink();
   void SetTimer();
   void AfterRound();
 

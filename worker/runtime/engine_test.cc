@@ -450,5 +450,13 @@ TEST_F(EngineTest, AnAttemptThatCannotBeUnderstoodIsCleanedAway) {
   EXPECT_THAT(ListAttempts(dir_), IsEmpty());
 }
 
+TEST_F(EngineTest, AWelcomeThatIsReadAfterASleepIsOfAConnectionThatIsGivenUp) {
+  Connect();
+  host_.suspended += absl::Minutes(1);
+  link_->Say(Welcome{});
+  EXPECT_FALSE(engine_->agent().connection().connected());
+  RunUntil([&] { return link_->hellos.size() == 2; });
+}
+
 }  // namespace
 }  // namespace hpc::worker
