@@ -9,14 +9,14 @@ class Followers:
     def __init__(self, cluster, run):
         self.cluster = cluster
         self.run = run
-        self._output = cluster.start("logs", run, "-f", "--no-label", name="follower")
+        self._output = cluster.start("logs", run, "-f", "--no-label", "--stdout-only", name="follower")
         self._events = cluster.start("events", "-f", "--after", 0, "--json", name="events")
 
     def check(self, patience):
         """What is wrong with what they saw, now that the run is over."""
         wrong = []
         code = self._output.wait(patience)
-        stored = self.cluster.hpcctl("logs", self.run, "--no-label").stdout
+        stored = self.cluster.hpcctl("logs", self.run, "--no-label", "--stdout-only").stdout
         # What it says itself is on stderr, which goes to the same file.
         seen = "".join(line for line in self._output.output().splitlines(keepends=True)
                        if not line.startswith("hpcctl: "))
