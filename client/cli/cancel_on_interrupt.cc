@@ -7,6 +7,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace hpc::client {
+namespace {
+
+// How long the coordinator may take to answer a cancel before whoever has asked twice leaves
+// without. Two signals often come as one: timeout(1) sends to its child and to its child's group.
+constexpr absl::Duration kAnswerTime = absl::Seconds(2);
+
+}  // namespace
 
 CancelOnInterrupt::CancelOnInterrupt(Session* session)
     : session_(session),
@@ -36,12 +43,17 @@ void CancelOnInterrupt::SetRun(int64_t run) {
 void CancelOnInterrupt::OnSignal(int count) {
   absl::MutexLock lock(&mutex_);
   if (client_ == nullptr) _exit(128 + SIGINT);
-  if (run_ == 0 || count > 1) return client_->Interrupt();
+  if (run_ == 0) return client_->Interrupt();
+  if (count > 1) {
+    answered_.WaitForNotificationWithTimeout(kAnswerTime);
+    return client_->Interrupt();
+  }
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
   canceller_ = std::thread([this, client = client_, run = run_] {
     // A refusal means that the run is over, which whoever follows it hears anyway.
     asked_ = client->Cancel(run).ok();
+    answered_.Notify();
   });
 }
 

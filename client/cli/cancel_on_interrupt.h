@@ -1,5 +1,5 @@
 // What Ctrl-C (and SIGTERM) mean to a command that stays with a run: once, cancel the run and wait
-// for it to end; twice, leave it.
+// for it to end; twice, leave it, once the cancel has been heard or the coordinator is away.
 #ifndef HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
 #define HPC_CLIENT_CLI_CANCEL_ON_INTERRUPT_H_
 
@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "client/api.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/session.h"
@@ -36,6 +37,7 @@ class CancelOnInterrupt {
   Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
   int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> asked_ = false;
+  absl::Notification answered_;  // to the cancel
   // A call that may wait for the coordinator to come back, while the next signal must be heard.
   std::thread canceller_;
   std::unique_ptr<Interrupts> interrupts_;

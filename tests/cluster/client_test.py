@@ -207,6 +207,17 @@ class ReconnectTest(unittest.TestCase):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(5), 123)
 
+    def test_two_signals_at_once_leave_no_run_behind(self):
+        # As timeout(1) sends them.
+        for turn in range(5):
+            client = self.cluster.start("run", "--", "sleep", 1000, name=f"client{turn}")
+            eventually(lambda: "run " in client.output(), "it is submitted")
+            client.signal(signal.SIGTERM)
+            client.signal(signal.SIGTERM)
+            client.wait(5)
+            run = self.cluster.json("runs")[0]["id"]
+            self.cluster.wait_state(run, "cancelled")
+
     def test_many_submissions_on_one_stream(self):
         lines = "".join(json.dumps({"name": f"r{i}", "command": ["true"]}) + "\n" for i in range(50))
         done = self.cluster.hpcctl("submit", "-", stdin=lines + '{"comand": ["true"]}\n', check=False)
