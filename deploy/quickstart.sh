@@ -89,12 +89,13 @@ fi
 $keep || trap stop_cluster EXIT
 trap 'stop_cluster; exit 130' INT TERM
 
-# Starts a daemon, waits until it says that it is ready, and sets `ready` to what it said.
+# Starts a daemon out of reach of the terminal's Ctrl-C, which is hpcctl's first: a run that it
+# cancels needs them. Waits until it says that it is ready, and sets `ready` to what it said.
 start() {
   local name=$1
   shift
   mkfifo "$dir/$name.ready"
-  "$@" --ready-fd 3 3<>"$dir/$name.ready" >"$dir/$name.log" 2>&1 </dev/null &
+  setsid "$@" --ready-fd 3 3<>"$dir/$name.ready" >"$dir/$name.log" 2>&1 </dev/null &
   echo $! >"$dir/$name.pid"
   ready=
   read -r -t 20 ready <>"$dir/$name.ready" || true
