@@ -238,6 +238,21 @@ class DatabaseTest(unittest.TestCase):
         self.assertEqual(client.wait(20), 0)
         self.assertTrue(self.cluster.coordinator.alive())
 
+    def test_that_is_slow_makes_no_node_seem_silent(self):
+        lease = 1
+        with Cluster(nodes=3, coordinator_args=("--lease", f"{lease}s")) as cluster:
+            run = cluster.submit("-N", 3, "--", "sh", "-c", "while :; do echo; sleep 0.05; done")
+            cluster.wait_state(run, "running")
+            with sqlite3.connect(cluster.dir / "coordinator/hpc.db", isolation_level=None) as other:
+                for _ in range(8):  # each time, the coordinator waits and hears nobody
+                    other.execute("BEGIN IMMEDIATE")
+                    time.sleep(1.3 * lease)
+                    other.execute("ROLLBACK")
+                    time.sleep(0.3 * lease)
+            other.close()
+            self.assertEqual([e["text"] for e in cluster.json("events") if e["kind"] == "node.lost"], [])
+            self.assertEqual(cluster.run_state(run), "running")
+
     def test_that_is_locked_for_long_stops_it_with_a_line_and_it_starts_again(self):
         with sqlite3.connect(self.database, isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
