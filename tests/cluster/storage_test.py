@@ -136,6 +136,33 @@ class FullDiskTest(unittest.TestCase):
         self.cluster.hpcctl("run", "--", "true")
 
 
+
+class SmallPcCluster(Cluster):
+    """The state directory of the worker is on a disk of its own."""
+
+    def start_worker(self, name, **options):
+        self.disk = SmallDisk(self.dir / name, size="80m")
+        return super().start_worker(name, **options)
+
+    def close(self):
+        super().close()
+        if hasattr(self, "disk"):
+            self.disk.close()
+
+
+class FullPcTest(unittest.TestCase):
+    def test_output_that_the_pc_had_no_space_for_is_missed_aloud(self):
+        cluster = SmallPcCluster(nodes=1)
+        self.addCleanup(cluster.close)
+        run = cluster.submit("--", "sh", "-c", "dd if=/dev/zero of=$HPC_RUN_DIR/fill bs=64k 2>&-; "
+                             "seq 1000")
+        cluster.wait_state(run, "succeeded")
+        eventually(lambda: cluster.sql("SELECT sum(cut_bytes) AS n FROM log_streams WHERE run = ?",
+                                       run)[0]["n"], "its log is closed, and was cut")
+        said = cluster.hpcctl("logs", run).stderr
+        self.assertIn("of its output could not be kept", said)
+
+
 class StateDirTest(unittest.TestCase):
     """A coordinator that cannot start says why in one line, and touches nothing."""
 

@@ -10,6 +10,7 @@
 #include "client/cli/usage_error.h"
 #include "client/run_state.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -46,19 +47,33 @@ class LogsCommand : public Command {
     if (follow_) HPC_RETURN_IF_ERROR(Follow(client, &output));
     if (!tail_ && !follow_) HPC_RETURN_IF_ERROR(Read(client, &output));
     output.Finish();
-    if (!any_ && tail_ != 0) HPC_RETURN_IF_ERROR(SayNone(session, client));
+    HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
+    if (!any_ && tail_ != 0) SayNone(session, detail);
+    SayCut(session, detail);
     return kExitOk;
   }
 
  private:
   // Why nothing was printed.
-  absl::Status SayNone(Session* session, Client* client) const {
-    HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
+  void SayNone(Session* session, const v1::RunDetail& detail) const {
     const bool some = rank_ || attempt_ || stdout_only_ || stderr_only_;
     std::string text = absl::StrCat("run ", run_, " has no output", some ? " of that kind" : "");
     if (!AnyRankRan(detail)) absl::StrAppend(&text, ": none of its ranks has run");
     session->Notice(absl::StrCat(text, IsOver(detail.run().state()) ? "" : " yet"));
-    return absl::OkStatus();
+  }
+
+  // Output that no log has.
+  void SayCut(Session* session, const v1::RunDetail& detail) const {
+    int64_t cut = 0;
+    for (const v1::LogStream& stream : detail.log_streams()) {
+      if (WantedStream(stream)) cut += stream.cut_bytes();
+    }
+    if (cut == 0) return;
+    session->Notice(
+        absl::StrCat(HumanBytes(cut),
+                     " of its output could not be kept (a full disk on the node, or the "
+                     "limit of a run's output): 'hpcctl show ",
+                     run_, "' says of which ranks"));
   }
 
   Labelling LabellingAsked() const {
@@ -68,9 +83,13 @@ class LogsCommand : public Command {
   }
 
   bool Wanted(const v1::LogPiece& piece) const {
-    if (!piece.missing().empty()) return true;
-    return (!rank_ || piece.rank() == *rank_) && (!attempt_ || piece.attempt() == *attempt_) &&
-           !(piece.is_stderr() ? stdout_only_ : stderr_only_);
+    return !piece.missing().empty() || WantedStream(piece);
+  }
+
+  template <typename Stream>
+  bool WantedStream(const Stream& stream) const {
+    return (!rank_ || stream.rank() == *rank_) && (!attempt_ || stream.attempt() == *attempt_) &&
+           !(stream.is_stderr() ? stdout_only_ : stderr_only_);
   }
 
   void Write(const v1::LogPiece& piece, RankOutput* output) {
