@@ -30,7 +30,7 @@ absl::Status Removal::CheckUnused(const Node& node) const {
     return absl::FailedPreconditionError(
         absl::StrCat(name, " cannot be forgotten yet: attempt ", run->attempt->ref().ToString(),
                      " has ranks there, or may have. `hpcctl why ", id,
-                     "` says what it waits for, and `hpcctl ", "cancel ", id, "` ends it"));
+                     "` says what it waits for, and `hpcctl cancel ", id, "` ends it"));
   }
   return absl::OkStatus();
 }
@@ -42,9 +42,7 @@ absl::Status Removal::Forget(Turn& turn, Node* node, const std::string& who) {
   turn.Save(gone);
   turn.Event(event::kNodeForgotten, About(node->name()),
              who.empty() ? "forgotten" : absl::StrCat("forgotten by ", who));
-  for (const Alarm alarm : {Alarm::kLease, Alarm::kPower, Alarm::kLend, Alarm::kLeaveAlone}) {
-    state_->timers.Stop(alarm, node->number);
-  }
+  state_->timers.StopAllOfNode(node->number);
   auto& returned = state_->devices_returned;
   returned.erase(std::remove(returned.begin(), returned.end(), node), returned.end());
   state_->nodes.Remove(node);

@@ -161,6 +161,22 @@ TEST_F(ForgetTest, NothingOfItRingsLater) {
   EXPECT_THAT(c.TakeEvents("node."), ElementsAre("node.forgotten forgotten by anna"));
 }
 
+TEST(ForgetSoonTest, SilenceThatWasWatchedForAGangIsNotLookedAtAgain) {
+  ClusterTester c;
+  for (const char* name : {"pc1", "pc2"}) {
+    NodeHello hello = HelloOf(name);
+    hello.can_vouch = true;
+    ASSERT_OK(c.Hello(hello));
+  }
+  const RunId run = c.Submit(Nodes(2));
+  c.Run(run);
+  c.Finish(run);
+  c.Disconnect("pc2", /*reset=*/true);
+  ASSERT_OK(c.Forget("pc2"));
+  c.Pass(absl::Minutes(20));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+}
+
 TEST_F(ForgetTest, ThatJoinsAgainIsANewNode) {
   c.Pass(absl::Hours(1));
   c.TakeEvents();

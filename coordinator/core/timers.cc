@@ -1,6 +1,31 @@
 #include "coordinator/core/timers.h"
 
+#include <vector>
+
 namespace hpc::coordinator {
+namespace {
+
+bool IsOfNode(Alarm alarm) {
+  switch (alarm) {
+    case Alarm::kLease:
+    case Alarm::kPower:
+    case Alarm::kLend:
+    case Alarm::kLeaveAlone:
+    case Alarm::kDoubt:
+      return true;
+    case Alarm::kPhase:
+    case Alarm::kFence:
+    case Alarm::kRetry:
+    case Alarm::kRendezvous:
+    case Alarm::kLastCall:
+    case Alarm::kGrow:
+    case Alarm::kHold:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
 
 void Timers::Set(Alarm alarm, int64_t subject, MonoTime at) {
   if (at == MonoTime::Infinite()) return Stop(alarm, subject);
@@ -20,6 +45,14 @@ void Timers::Stop(Alarm alarm, int64_t subject) {
   if (it == times_.end()) return;
   by_time_.erase({it->second, key});
   times_.erase(it);
+}
+
+void Timers::StopAllOfNode(int64_t node) {
+  std::vector<TimerKey> keys;
+  for (const auto& [key, at] : times_) {
+    if (key.subject == node && IsOfNode(key.alarm)) keys.push_back(key);
+  }
+  for (const TimerKey& key : keys) Stop(key.alarm, key.subject);
 }
 
 std::optional<TimerKey> Timers::PopDue(MonoTime now) {

@@ -44,6 +44,8 @@ class Timers {
   // Replaces an earlier deadline of the same key. MonoTime::Infinite() is the same as Stop.
   void Set(Alarm alarm, int64_t subject, MonoTime at);
   void Stop(Alarm alarm, int64_t subject);
+  // Nothing of this node rings any more.
+  void StopAllOfNode(int64_t node);
 
   // Takes the earliest deadline that is not after `now`.
   std::optional<TimerKey> PopDue(MonoTime now);
