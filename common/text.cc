@@ -257,6 +257,15 @@ std::string JoinWords(const std::vector<std::string>& words) {
   return absl::StrCat(absl::StrJoin(words.begin(), words.end() - 1, ", "), " and ", words.back());
 }
 
+std::string JoinSome(std::vector<std::string> words, size_t most) {
+  if (words.size() > most) {
+    const size_t more = words.size() - most;
+    words.resize(most);
+    words.push_back(absl::StrCat(more, " more"));
+  }
+  return JoinWords(words);
+}
+
 std::string Count(int64_t n, absl::string_view singular) {
   return absl::StrCat(n, " ", singular, n == 1 ? "" : "s");
 }

@@ -46,6 +46,8 @@ std::string Nearest(absl::string_view typed, const std::vector<std::string>& can
 
 // "pc1", "pc1 and pc2", "pc1, pc2 and pc3".
 std::string JoinWords(const std::vector<std::string>& words);
+// The first `most`, then how many more: "pc1, pc2 and 7 more".
+std::string JoinSome(std::vector<std::string> words, size_t most);
 
 // "1 node", "3 nodes".
 std::string Count(int64_t n, absl::string_view singular);

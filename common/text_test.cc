@@ -108,6 +108,8 @@ TEST(WordsTest, ReadAsASentence) {
   EXPECT_EQ(JoinWords({}), "");
   EXPECT_EQ(JoinWords({"pc1"}), "pc1");
   EXPECT_EQ(JoinWords({"pc1", "pc2", "pc3"}), "pc1, pc2 and pc3");
+  EXPECT_EQ(JoinSome({"pc1", "pc2", "pc3"}, 3), "pc1, pc2 and pc3");
+  EXPECT_EQ(JoinSome({"pc1", "pc2", "pc3"}, 2), "pc1, pc2 and 1 more");
   EXPECT_EQ(Count(1, "node"), "1 node");
   EXPECT_EQ(Count(3, "node"), "3 nodes");
 }

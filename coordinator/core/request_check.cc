@@ -18,6 +18,7 @@ namespace {
 // descriptors nor the coordinator's rounds run short.
 constexpr int32_t kMaxRanksPerNode = 1024;
 constexpr int64_t kMaxRanks = 65'536;  // of a run
+constexpr size_t kNodesListed = 12;    // in a refusal
 
 template <typename... Args>
 absl::Status Invalid(const Args&... args) {
@@ -81,17 +82,6 @@ std::string WhatItIs(const Node& node) {
   return absl::StrCat(node.name(), " (", what, ")");
 }
 
-// The first few, then how many more.
-std::string Some(std::vector<std::string> words) {
-  constexpr size_t kNamed = 12;
-  if (words.size() > kNamed) {
-    const size_t more = words.size() - kNamed;
-    words.resize(kNamed);
-    words.push_back(absl::StrCat(more, " more"));
-  }
-  return JoinWords(words);
-}
-
 absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
   std::vector<std::string> there, shut_out;
   int32_t fitting = 0;
@@ -106,12 +96,12 @@ absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
   }
   if (there.empty()) return absl::OkStatus();  // PCs are still to come
   const auto count = static_cast<int64_t>(there.size());
-  std::string text =
-      absl::StrCat("needs ", RequestWords(request), ", but ", ExistWords(request, fitting),
-                   "; the cluster has ", Count(count, "node"), ": ", Some(std::move(there)));
+  std::string text = absl::StrCat(
+      "needs ", RequestWords(request), ", but ", ExistWords(request, fitting), "; the cluster has ",
+      Count(count, "node"), ": ", JoinSome(std::move(there), kNodesListed));
   if (!shut_out.empty()) {
     const char* are = shut_out.size() == 1 ? " is" : " are";
-    absl::StrAppend(&text, "; ", Some(std::move(shut_out)), are, " shut out");
+    absl::StrAppend(&text, "; ", JoinSome(std::move(shut_out), kNodesListed), are, " shut out");
   }
   return absl::FailedPreconditionError(text);
 }

@@ -32,22 +32,13 @@ std::string Ordinal(int32_t n) {
   return absl::StrCat(n, suffix);
 }
 
-// The first few, then how many more.
-std::string Some(std::vector<std::string> names) {
-  if (names.size() <= kNodesNamed) return JoinWords(names);
-  const size_t more = names.size() - kNodesNamed;
-  names.resize(kNodesNamed);
-  names.push_back(absl::StrCat(more, " more"));
-  return JoinWords(names);
-}
-
 std::string UsedBy(const Node& node) {
   if (node.holdings.empty()) return absl::StrCat(node.name(), " is kept for a run that grows");
   std::vector<std::string> runs;
   for (const Holding& holding : node.holdings) {
     runs.push_back(absl::StrCat("run ", holding.ref.run));
   }
-  return absl::StrCat(node.name(), " is used by ", Some(std::move(runs)));
+  return absl::StrCat(node.name(), " is used by ", JoinSome(std::move(runs), kNodesNamed));
 }
 
 std::string LeftAsleep(const std::string& node) {
@@ -69,7 +60,7 @@ std::string GoneWords(const State& state, const RunRequest& request) {
        {std::pair(&shut_out, "shut out"), {&gone, "no node any more"}}) {
     if (names->empty()) continue;
     const char* are = names->size() == 1 ? " is " : " are ";
-    absl::StrAppend(&words, "; ", Some(std::move(*names)), are, what);
+    absl::StrAppend(&words, "; ", JoinSome(std::move(*names), kNodesNamed), are, what);
   }
   return words;
 }
@@ -100,7 +91,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
   if (free >= request.min_nodes) return "";
   std::string text =
       absl::StrCat("needs ", NeedWords(request), ", ", free, free == 1 ? " is free" : " are free");
-  if (!reasons.empty()) absl::StrAppend(&text, ": ", Some(std::move(reasons)));
+  if (!reasons.empty()) absl::StrAppend(&text, ": ", JoinSome(std::move(reasons), kNodesNamed));
   if (static_cast<int32_t>(eligible.size()) < request.min_nodes) {
     absl::StrAppend(&text, "; ", ExistWords(request, static_cast<int32_t>(eligible.size())),
                     GoneWords(state, request));
@@ -133,7 +124,7 @@ std::string NodesThat(const Attempt& attempt, bool Member::*done) {
   for (const Member& m : attempt.members) {
     if (!(m.*done)) names.push_back(m.placement.node);
   }
-  return Some(std::move(names));
+  return JoinSome(std::move(names), kNodesNamed);
 }
 
 std::string StoppingWords(const Attempt& attempt, Now now) {
@@ -153,7 +144,7 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
       waits.push_back(m.placement.node);
     }
   }
-  return absl::StrCat("waits for the devices of ", Some(std::move(waits)), ": ",
+  return absl::StrCat("waits for the devices of ", JoinSome(std::move(waits), kNodesNamed), ": ",
                       attempt.record.reason);
 }
 
@@ -169,8 +160,8 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
       for (const Member& m : attempt.members) {
         if (!state.nodes.Find(m.placement.node)->ReadyForWork()) asleep.push_back(m.placement.node);
       }
-      return absl::StrCat("waits for ", Some(std::move(asleep)), " to wake up, since ",
-                          HumanDuration(now.mono - attempt.began));
+      return absl::StrCat("waits for ", JoinSome(std::move(asleep), kNodesNamed),
+                          " to wake up, since ", HumanDuration(now.mono - attempt.began));
     }
     case AttemptState::kPreparing:
       return "waits for the preparation on " + NodesThat(attempt, &Member::prepared);
