@@ -411,12 +411,15 @@ void Engine::Do(const Note& effect) {
 void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
   // Nobody else can tell a PC that is turned off from one whose worker alone is stopped.
-  const bool going_down = machine_.power->GoingDown();
-  const Leaving words = {going_down ? "the PC is going down" : "its worker was stopped",
-                         /*stays_on=*/!going_down};
-  Decide([&](Now now, Effects* effects) {
-    agent_->Leave(now, words, options_.stop_ranks_on_exit, effects);
-  });
+  system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
+                    [this](bool going_down) {
+                      const Leaving words = {
+                          going_down ? "the PC is going down" : "its worker was stopped",
+                          /*stays_on=*/!going_down};
+                      Decide([&](Now now, Effects* effects) {
+                        agent_->Leave(now, words, options_.stop_ranks_on_exit, effects);
+                      });
+                    });
 }
 
 void Engine::ExitWhenReady() {
