@@ -7,6 +7,7 @@
 #ifndef HPC_COORDINATOR_CORE_FENCE_H_
 #define HPC_COORDINATOR_CORE_FENCE_H_
 
+#include <algorithm>
 #include <string>
 
 #include "absl/time/time.h"
@@ -15,15 +16,16 @@
 
 namespace hpc::coordinator {
 
-// All in proportion to the lease, so that silence is over and done with when the lease is:
-// doubt_after + vouch + kill <= lease, and contact + kill <= lease.
+// In proportion to the lease, so that silence is over and done with when the lease is:
+// doubt_after + vouch + kill <= lease, and contact + kill <= lease. What killing takes does not
+// shrink with it, though: fencing outlasts a lease under three seconds.
 struct FenceTimes {
   explicit FenceTimes(absl::Duration lease)
       : contact(lease * 5 / 6),
         vouch(lease / 3),
         doubt_after(lease / 2),
         promise(lease / 2),
-        kill(lease / 6) {}
+        kill(std::max(lease / 6, absl::Milliseconds(500))) {}
 
   absl::Duration contact, vouch;
   absl::Duration doubt_after;  // silence of a node after which the others are asked not to vouch

@@ -20,13 +20,17 @@ Attempt Gang() {
 }
 
 TEST(FenceTimesTest, ALeaseHasRoomForAllOfThem) {
-  for (const absl::Duration lease : {absl::Seconds(0.5), absl::Seconds(6), absl::Minutes(10)}) {
+  for (const absl::Duration lease : {absl::Seconds(3), absl::Seconds(6), absl::Minutes(10)}) {
     const FenceTimes times(lease);
     EXPECT_LE(times.doubt_after + times.vouch + times.kill, lease);
     EXPECT_LE(times.contact + times.kill, lease);
     EXPECT_LE(times.contact, times.doubt_after + times.promise);
     EXPECT_GT(times.doubt_after, lease / 3) << "a heartbeat";
   }
+}
+
+TEST(FenceTimesTest, KillingTakesItsTimeUnderAShortLeaseToo) {
+  EXPECT_EQ(FenceTimes(absl::Seconds(0.6)).kill, absl::Seconds(0.5));
 }
 
 TEST(FenceTest, WithoutAPromiseNothingIsKnown) {
