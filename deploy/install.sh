@@ -45,7 +45,9 @@ remove() {
   done
   if id -u hpc >/dev/null 2>&1; then echo "  userdel --remove hpc"; fi
   if getent group hpc >/dev/null; then echo "  groupdel hpc"; fi
-  if $was_worker; then echo "and on the master: hpcctl cert revoke NAME-OF-THIS-PC"; fi
+  if $was_worker; then
+    echo "and on the master: hpcctl cert revoke NAME-OF-THIS-PC, and hpcctl node forget NAME-OF-THIS-PC"
+  fi
 }
 if has remove; then remove; exit 0; fi
 
