@@ -305,6 +305,7 @@ const std::vector<Frame>& Frames() {
       Nodes(&NodesHandlers::Lend),
       Nodes(&NodesHandlers::Sleep),
       Nodes(&NodesHandlers::Wake),
+      Nodes(&NodesHandlers::Forget),
   };
   return *kFrames;
 }
