@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "coordinator/rpc/posted.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -16,14 +15,11 @@ constexpr absl::Duration kLookEvery = absl::Milliseconds(20);
 // The thread that makes it cannot wake the loop: the loop's queue may be gone by then.
 void BackupSource::LookAgain() {
   if (std::exchange(looking_, true)) return;
-  Posted::To(
-      queue_,
-      [this, alive = std::weak_ptr<bool>(alive_)] {
-        if (alive.expired()) return;
-        looking_ = false;
-        wake_();
-      },
-      kLookEvery);
+  later_(kLookEvery, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    looking_ = false;
+    wake_();
+  });
 }
 
 absl::StatusOr<Step> BackupSource::Next(v1::BackupPiece* message) {

@@ -2,14 +2,14 @@
 #ifndef HPC_COORDINATOR_RPC_BACKUP_SOURCE_H_
 #define HPC_COORDINATOR_RPC_BACKUP_SOURCE_H_
 
-#include <grpcpp/completion_queue.h>
-
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "coordinator/rpc/stream_call.h"
+#include "coordinator/rpc/later.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/backup_job.h"
 #include "hpc/v1/nodes.pb.h"
 
@@ -17,8 +17,8 @@ namespace hpc::coordinator {
 
 class BackupSource final : public Source<v1::BackupPiece> {
  public:
-  BackupSource(std::shared_ptr<BackupJob> job, grpc::CompletionQueue* queue)
-      : job_(std::move(job)), queue_(queue) {}
+  BackupSource(std::shared_ptr<BackupJob> job, Later later)
+      : job_(std::move(job)), later_(std::move(later)) {}
 
   void OnOpen(std::function<void()> wake) override { wake_ = std::move(wake); }
   absl::StatusOr<Step> Next(v1::BackupPiece* message) override;
@@ -27,7 +27,7 @@ class BackupSource final : public Source<v1::BackupPiece> {
   void LookAgain();
 
   const std::shared_ptr<BackupJob> job_;
-  grpc::CompletionQueue* const queue_;
+  const Later later_;
   std::function<void()> wake_;
   std::string told_;
   bool looking_ = false;  // it will be woken

@@ -13,10 +13,24 @@ absl::StatusOr<Caller> CallHost::Admit(OpenCall* call, const char* method,
   HPC_ASSIGN_OR_RETURN(Caller caller, doorman->Admit(method, context));
   const absl::Status counted = open.SetCaller(call, caller);
   if (!counted.ok()) {
-    doorman->NoteRefusal(caller.peer, std::string(counted.message()));
+    NoteRefusal(caller.peer, std::string(counted.message()));
     return counted;
   }
   return caller;
+}
+
+void CallHost::EndCallsOf(const std::vector<std::string>& serials, const absl::Status& reason) {
+  open.StopOf(serials, reason);
+}
+
+absl::Status CallHost::ChangeAuthority() {
+  HPC_RETURN_IF_ERROR(issue_certificate());
+  doorman->ForgetVerified();
+  return absl::OkStatus();
+}
+
+void CallHost::NoteRefusal(const std::string& peer, const std::string& what) {
+  doorman->NoteRefusal(peer, what);
 }
 
 }  // namespace hpc::coordinator

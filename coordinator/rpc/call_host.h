@@ -6,17 +6,20 @@
 #include <grpcpp/server_context.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/gate.h"
 #include "coordinator/rpc/open_calls.h"
 
 namespace hpc::coordinator {
 
 class Doorman;
 
-struct CallHost {
+struct CallHost final : Gate {
   Doorman* doorman = nullptr;
   grpc::ServerCompletionQueue* queue = nullptr;
   OpenCalls open;
@@ -28,6 +31,10 @@ struct CallHost {
   // Doorman::Admit and OpenCalls::SetCaller, and `stopping`.
   absl::StatusOr<Caller> Admit(OpenCall* call, const char* method,
                                const grpc::ServerContext& context);
+
+  void EndCallsOf(const std::vector<std::string>& serials, const absl::Status& reason) override;
+  absl::Status ChangeAuthority() override;
+  void NoteRefusal(const std::string& peer, const std::string& what) override;
 };
 
 }  // namespace hpc::coordinator

@@ -8,7 +8,6 @@
 #include "common/text.h"
 #include "coordinator/core/event_kinds.h"
 #include "coordinator/rpc/convert_common.h"
-#include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/limits.h"
 
 namespace hpc::coordinator {
@@ -76,8 +75,8 @@ void CertificateHandlers::RevokeCertificate(const Caller& caller,
   engine_->RecordTrust(
       std::move(records), note, [this, serials, member, reply](const absl::Status& status) {
         if (!status.ok()) return reply(status);
-        host_->open.StopOf(serials, absl::UnauthenticatedError(absl::StrCat(
-                                        "the certificate of ", member, " was revoked")));
+        gate_->EndCallsOf(serials, absl::UnauthenticatedError(absl::StrCat(
+                                       "the certificate of ", member, " was revoked")));
         v1::RevokeCertificateResponse response;
         response.set_certificates(static_cast<int32_t>(serials.size()));
         reply(response);
@@ -100,9 +99,8 @@ void CertificateHandlers::RotateAuthority(const Caller& caller,
   }
   const absl::Time until = now + keep;
   absl::Status rotated = trust_->keyring.Rotate(now, until);
-  if (rotated.ok()) rotated = host_->issue_certificate();
+  if (rotated.ok()) rotated = gate_->ChangeAuthority();
   if (!rotated.ok()) return reply(rotated);
-  host_->doorman->ForgetVerified();
   std::vector<TrustRecord> records;
   for (TokenRecord& token : trust_->roster.RevokeAllTokens(now)) records.emplace_back(token);
   v1::RotateAuthorityResponse response;

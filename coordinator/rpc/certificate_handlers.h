@@ -3,8 +3,9 @@
 #ifndef HPC_COORDINATOR_RPC_CERTIFICATE_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_CERTIFICATE_HANDLERS_H_
 
-#include "coordinator/rpc/call_host.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/gate.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/trust.h"
 #include "hpc/v1/trust.pb.h"
@@ -17,7 +18,7 @@ class CertificateHandlers {
   CertificateHandlers(Engine* engine, Trust* trust) : engine_(engine), trust_(trust) {}
 
   // Whose calls end when a certificate is revoked.
-  void Serve(CallHost* host) { host_ = host; }
+  void Serve(Gate* gate) { gate_ = gate; }
 
   void ListCertificates(const Caller& caller, const v1::ListCertificatesRequest& request,
                         Reply<v1::ListCertificatesResponse> reply);
@@ -31,7 +32,7 @@ class CertificateHandlers {
  private:
   Engine* const engine_;
   Trust* const trust_;
-  CallHost* host_ = nullptr;
+  Gate* gate_ = nullptr;
 };
 
 }  // namespace hpc::coordinator

@@ -87,7 +87,7 @@ SourceOr<v1::BackupPiece> ClusterHandlers::Backup(const Caller& caller,
   engine_->NoteSecurity({event::kSecurityBackup,
                          absl::StrCat(WhoIs(caller), " takes a backup, which holds the keys"),
                          Severity::kInfo});
-  return std::make_unique<BackupSource>(std::move(job), host_->queue);
+  return std::make_unique<BackupSource>(std::move(job), later_);
 }
 
 void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,

@@ -4,11 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
-#include "coordinator/rpc/call_host.h"
-#include "coordinator/rpc/stream_call.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/later.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/backup_job.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/nodes.pb.h"
@@ -21,7 +22,7 @@ class ClusterHandlers {
       : engine_(engine), state_dir_(std::move(state_dir)), started_at_(engine->now().wall) {}
 
   // Before any call.
-  void Serve(CallHost* host) { host_ = host; }
+  void Serve(Later later) { later_ = std::move(later); }
 
   void GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
                  Reply<v1::GetStatusResponse> reply);
@@ -41,7 +42,7 @@ class ClusterHandlers {
   Engine* const engine_;
   const std::string state_dir_;
   const absl::Time started_at_;
-  CallHost* host_ = nullptr;
+  Later later_;
   std::weak_ptr<BackupJob> backup_;  // the one that is being made
 };
 

@@ -11,7 +11,6 @@
 #include "common/text.h"
 #include "coordinator/core/event_kinds.h"
 #include "coordinator/rpc/convert_common.h"
-#include "coordinator/rpc/doorman.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -58,10 +57,9 @@ void JoinHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
     if (absl::IsUnauthenticated(admitted.status())) bad_tokens_.Allow(caller.peer, now);
     // Of whatever call it is, what is denied is written down with its answer.
     if (!absl::IsPermissionDenied(admitted.status())) {
-      host_->doorman->NoteRefusal(
-          caller.peer,
-          absl::StrCat("to join as ", ToValidUtf8(request.role()), " ", ToValidUtf8(request.name()),
-                       ": ", admitted.status().message()));
+      gate_->NoteRefusal(caller.peer, absl::StrCat("to join as ", ToValidUtf8(request.role()), " ",
+                                                   ToValidUtf8(request.name()), ": ",
+                                                   admitted.status().message()));
     }
     return reply(admitted.status());
   }
@@ -73,8 +71,8 @@ void JoinHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
                        [this, response = std::move(admitted->response),
                         ended = std::move(admitted->ended), reply](const absl::Status& status) {
                          if (!status.ok()) return reply(status);
-                         host_->open.StopOf(ended, absl::UnauthenticatedError(
-                                                       "another PC has taken this one's place"));
+                         gate_->EndCallsOf(ended, absl::UnauthenticatedError(
+                                                      "another PC has taken this one's place"));
                          reply(response);
                        });
 }

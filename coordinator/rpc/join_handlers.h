@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/rpc/call_host.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/gate.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/rate_limiter.h"
 #include "coordinator/trust/trust.h"
@@ -20,7 +21,7 @@ class JoinHandlers {
   JoinHandlers(Engine* engine, Trust* trust);
 
   // Who is told of refusals, and whose calls end when another PC takes one's place.
-  void Serve(CallHost* host) { host_ = host; }
+  void Serve(Gate* gate) { gate_ = gate; }
 
   void Join(const Caller& caller, const v1::JoinRequest& request, Reply<v1::JoinResponse> reply);
   void Renew(const Caller& caller, const v1::RenewRequest& request, Reply<v1::RenewResponse> reply);
@@ -40,7 +41,7 @@ class JoinHandlers {
 
   Engine* const engine_;
   Trust* const trust_;
-  CallHost* host_ = nullptr;
+  Gate* gate_ = nullptr;
   RateLimiter bad_tokens_;  // per address
 };
 

@@ -1,8 +1,10 @@
 #include "coordinator/rpc/methods.h"
 
+#include <functional>
 #include <utility>
 
 #include "coordinator/rpc/bidi_call.h"
+#include "coordinator/rpc/posted.h"
 #include "coordinator/rpc/reflection_stream.h"
 #include "coordinator/rpc/stream_call.h"
 #include "coordinator/rpc/submit_stream.h"
@@ -152,7 +154,9 @@ void Methods::Accept(CallHost* host) {
                &ClusterHandlers::ListEvents);
   table.Unary("hpc.v1.Cluster/Why", cluster, &RawCluster::RequestWhy, &cluster_,
               &ClusterHandlers::Why);
-  cluster_.Serve(host);
+  cluster_.Serve([queue = host->queue](absl::Duration delay, std::function<void()> work) {
+    Posted::To(queue, std::move(work), delay);
+  });
   table.Stream("hpc.v1.Cluster/Backup", cluster, &RawCluster::RequestBackup, &cluster_,
                &ClusterHandlers::Backup);
 

@@ -7,7 +7,7 @@
 
 #include "common/endpoint.h"
 #include "coordinator/rpc/caller.h"
-#include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/trust.h"
 #include "hpc/v1/trust.pb.h"
