@@ -1,33 +1,22 @@
 // A day of a coordinator: requests of clients and messages of workers in any order and with any
 // content, through what handles them, to the engine and the store. Each is answered or refused;
-// what is stored can be loaded, and no device and no run is in two attempts.
+// what is stored can be loaded, no device and no run is in two attempts, and a restart trusts whom
+// the one before did.
 //
 // The input is a sequence of frames: what it is (kFrames), the length of its bytes (two bytes,
 // little endian), and its bytes, a message or a number. Frames are mutated as messages.
 #include <google/protobuf/stubs/logging.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/clock.h"
-#include "coordinator/rpc/convert_worker.h"
-#include "coordinator/rpc/nodes_handlers.h"
-#include "coordinator/rpc/runs_handlers.h"
-#include "coordinator/rpc/worker_session.h"
-#include "coordinator/runtime/engine.h"
-#include "coordinator/store/memory_files.h"
-#include "coordinator/store/sqlite_store.h"
+#include "coordinator/rpc/testing/bare_coordinator.h"
 #include "tests/fuzz/message_mutator.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -36,212 +25,7 @@ namespace hpc::coordinator {
 namespace {
 
 using google::protobuf::Message;
-
-void Check(const absl::Status& status, const char* what) {
-  if (status.ok()) return;
-  std::cerr << what << ": " << status << std::endl;
-  abort();
-}
-void Check(bool holds, const char* what) {
-  if (!holds) Check(absl::InternalError("does not hold"), what);
-}
-
-// A folder in memory with an empty database in it, which each input begins with a copy of.
-class Place {
- public:
-  Place() {
-    Check(mkdtemp(path_.data()) != nullptr, "a folder in /dev/shm");
-    Check(OpenSqliteStore(path_ + "/empty.db").status(), "an empty database");
-  }
-  ~Place() { std::filesystem::remove_all(path_); }
-
-  std::string Begin() const {
-    std::filesystem::remove_all(path_ + "/state");
-    std::filesystem::create_directory(path_ + "/state");
-    std::filesystem::copy_file(path_ + "/empty.db", path_ + "/state/hpc.db");
-    return path_ + "/state";
-  }
-
- private:
-  std::string path_ = "/dev/shm/services_fuzz_XXXXXX";
-};
-
-class Deaf final : public WakeSender {
- public:
-  absl::Status Wake(const WakeNode&) override { return absl::OkStatus(); }
-};
-
-// A worker's connection. What it is told is made a message and dropped.
-class Worker final : public NodeLink {
- public:
-  Worker(Engine* engine, NodeUsage* usage) : session(engine, usage, this) {}
-  void Send(const NodeCommand& command) override { Drop(ToProto(command)); }
-  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                   const RunProgram& program) override {
-    Drop(ToProto(prepare, run, program));
-  }
-  void SendWelcome(const Welcome& welcome) override { Drop(ToProto(welcome)); }
-  void AckLog(const LogStreamId& stream, int64_t offset) override { Drop(LogAck(stream, offset)); }
-  void AckMetrics(const MetricOffset& offset) override { Drop(MetricAck(offset)); }
-  void Close(const absl::Status&) override { session.Forget(); }
-
-  WorkerSession session;
-
- private:
-  // Text that is no UTF-8 would not get to the worker.
-  static void Drop(const v1::CoordinatorMessage& message) {
-    v1::CoordinatorMessage again;
-    Check(again.ParseFromString(message.SerializeAsString()), "a message for a worker");
-  }
-};
-
-constexpr size_t kWorkers = 3;
-
-// Everything of a coordinator but its sockets.
-class Coordinator {
- public:
-  explicit Coordinator(const std::string& dir) : dir_(dir) { Start(); }
-  ~Coordinator() { Stop(); }
-
-  void Start() {
-    engine_.reset();
-    logs_.reset();
-    store_.reset();
-    auto store = OpenSqliteStore(dir_ + "/hpc.db");
-    Check(store.status(), "the store");
-    store_ = *std::move(store);
-    auto logs = LogStore::Open("/logs", {.segment_bytes = 1000}, &files_);
-    Check(logs.status(), "the logs");
-    logs_ = *std::move(logs);
-    const auto snapshot = store_->Load();
-    Check(snapshot.status(), "what is stored");
-    CheckOnce(*snapshot);
-    auto secrets = SecretVault::Open(dir_ + "/secrets", LiveRuns(*snapshot));
-    Check(secrets.status(), "the secrets");
-    secrets_ = std::make_unique<SecretVault>(*std::move(secrets));
-    engine_ = std::make_unique<Engine>(ClusterOptions(), *snapshot, &clock_, store_.get(),
-                                       logs_.get(), secrets_.get(), &wake_);
-    runs_ = std::make_unique<RunsHandlers>(engine_.get());
-    nodes_ = std::make_unique<NodesHandlers>(engine_.get(), &usage_);
-    for (auto& worker : workers_) worker = std::make_unique<Worker>(engine_.get(), &usage_);
-    Settle();
-    for (const RunRecord& run : snapshot->runs) {
-      Check(engine_->cluster().FindRun(run.id).has_value() ||
-                IsTerminal(store_->GetRunRecord(run.id)->state),
-            "a run of the store is in the core");
-    }
-  }
-
-  void Stop() {
-    for (auto& worker : workers_) worker->session.Disconnect(false);
-    Settle();
-    Check(awaited_ == 0, "every request is answered");
-  }
-
-  // Answers what came, as at the end of each round.
-  void Settle() {
-    Check(engine_->Flush(), "the store");
-    for (const RunRecord& run : Waiting()) {
-      Check(!engine_->cluster().Waiting(clock_.Get(), run.id).text.empty(),
-            "whatever waits has a reason");
-    }
-  }
-
-  void Pass(uint64_t ms) {
-    clock_.Advance(absl::Milliseconds(static_cast<int64_t>(ms % 600'000)));
-    Settle();
-  }
-
-  template <typename Handlers, typename Request, typename Response>
-  void Ask(Handlers* handlers,
-           void (Handlers::*method)(const Caller&, const Request&, Reply<Response>),
-           const Caller& caller, const Message& request) {
-    ++awaited_;
-    (handlers->*method)(caller, static_cast<const Request&>(request),
-                        [this](const absl::StatusOr<Response>& response) {
-                          --awaited_;
-                          if (response.ok()) CheckUtf8(*response);
-                        });
-    Settle();
-  }
-
-  template <typename Request, typename Response>
-  void Read(SourceOr<Response> (RunsHandlers::*method)(const Caller&, const Request&),
-            const Caller& caller, const Message& request) {
-    auto source = (runs_.get()->*method)(caller, static_cast<const Request&>(request));
-    if (!source.ok()) return;
-    (*source)->OnOpen([] {});
-    for (int i = 0; i < 1000; ++i) {
-      Response response;
-      const absl::StatusOr<Step> step = (*source)->Next(&response);
-      if (!step.ok() || *step != Step::kMessage) return;
-      CheckUtf8(response);
-    }
-    Check(false, "a stream ends or waits");
-  }
-
-  void Hear(size_t worker, const Caller& caller, const Message& message) {
-    WorkerSession& session = workers_[worker]->session;
-    if (!session.Take(caller, static_cast<const v1::WorkerMessage&>(message)).ok()) {
-      session.Disconnect(false);
-    }
-    Settle();
-  }
-  void Lose(uint64_t which) {
-    workers_[which % kWorkers]->session.Disconnect(which % 2 == 0);
-    Settle();
-  }
-
-  RunsHandlers* runs() { return runs_.get(); }
-  NodesHandlers* nodes() { return nodes_.get(); }
-
- private:
-  static void CheckUtf8(const Message& response) {
-    const std::unique_ptr<Message> again(response.New());
-    Check(again->ParseFromString(response.SerializeAsString()), "an answer can be read");
-  }
-
-  std::vector<RunRecord> Waiting() const {
-    const auto snapshot = store_->Load();
-    Check(snapshot.status(), "what is stored");
-    CheckOnce(*snapshot);
-    std::vector<RunRecord> queued;
-    for (const RunRecord& run : snapshot->runs) {
-      if (run.state == RunState::kQueued) queued.push_back(run);
-    }
-    return queued;
-  }
-
-  static void CheckOnce(const Snapshot& snapshot) {
-    std::set<RunId> live;
-    for (const AttemptRecord& attempt : snapshot.attempts) {
-      Check(live.insert(attempt.ref.run).second, "a run has one attempt at a time");
-    }
-    std::set<std::pair<std::string, int32_t>> taken;
-    for (const PlacementRecord& placement : snapshot.placements) {
-      for (const int32_t device : placement.devices) {
-        Check(placement.returned || taken.emplace(placement.node, device).second,
-              "a device is in one attempt");
-      }
-    }
-  }
-
-  const std::string dir_;
-  FakeClock clock_;
-  Deaf wake_;
-  testing::MemoryFiles files_;  // of the logs
-  NodeUsage usage_;
-  int awaited_ = 0;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<LogStore> logs_;
-  std::unique_ptr<SecretVault> secrets_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<RunsHandlers> runs_;
-  std::unique_ptr<NodesHandlers> nodes_;
-  std::unique_ptr<Worker> workers_[kWorkers];
-};
-
-// ---- frames
+using Coordinator = testing::BareCoordinator;
 
 struct Frame {
   const Message* kind;  // null: a number
@@ -249,34 +33,30 @@ struct Frame {
   std::function<void(Coordinator*, uint64_t)> count;
 };
 
-template <typename Request, typename Response>
-Frame Runs(void (RunsHandlers::*method)(const Caller&, const Request&, Reply<Response>)) {
+template <typename Handlers, typename Request, typename Response>
+Frame Ask(Handlers* (Coordinator::*handlers)(),
+          void (Handlers::*method)(const Caller&, const Request&, Reply<Response>)) {
   return {&Request::default_instance(),
-          [method](Coordinator* c, const Caller& who, const Message& m) {
-            c->Ask(c->runs(), method, who, m);
+          [=](Coordinator* c, const Caller& who, const Message& m) {
+            c->Ask((c->*handlers)(), method, who, static_cast<const Request&>(m));
           },
           nullptr};
 }
-template <typename Request, typename Response>
-Frame Nodes(void (NodesHandlers::*method)(const Caller&, const Request&, Reply<Response>)) {
+template <typename Handlers, typename Request, typename Response>
+Frame Read(Handlers* (Coordinator::*handlers)(),
+           SourceOr<Response> (Handlers::*method)(const Caller&, const Request&)) {
   return {&Request::default_instance(),
-          [method](Coordinator* c, const Caller& who, const Message& m) {
-            c->Ask(c->nodes(), method, who, m);
+          [=](Coordinator* c, const Caller& who, const Message& m) {
+            c->Read((c->*handlers)(), method, who, static_cast<const Request&>(m));
           },
           nullptr};
-}
-template <typename Request, typename Response>
-Frame Stream(SourceOr<Response> (RunsHandlers::*method)(const Caller&, const Request&)) {
-  return {
-      &Request::default_instance(),
-      [method](Coordinator* c, const Caller& who, const Message& m) { c->Read(method, who, m); },
-      nullptr};
 }
 Frame From(size_t worker) {
-  return {
-      &v1::WorkerMessage::default_instance(),
-      [worker](Coordinator* c, const Caller& who, const Message& m) { c->Hear(worker, who, m); },
-      nullptr};
+  return {&v1::WorkerMessage::default_instance(),
+          [worker](Coordinator* c, const Caller& who, const Message& m) {
+            c->Hear(worker, who, static_cast<const v1::WorkerMessage&>(m));
+          },
+          nullptr};
 }
 
 // Kept inputs depend on the order.
@@ -292,20 +72,32 @@ const std::vector<Frame>& Frames() {
          c->Stop();
          c->Start();
        }},
-      Runs(&RunsHandlers::Submit),
-      Runs(&RunsHandlers::Cancel),
-      Runs(&RunsHandlers::Get),
-      Runs(&RunsHandlers::ListExperiments),
-      Stream(&RunsHandlers::Follow),
-      Stream(&RunsHandlers::List),
-      Stream(&RunsHandlers::ReadLog),
-      Stream(&RunsHandlers::ListMetrics),
-      Nodes(&NodesHandlers::List),
-      Nodes(&NodesHandlers::Reclaim),
-      Nodes(&NodesHandlers::Lend),
-      Nodes(&NodesHandlers::Sleep),
-      Nodes(&NodesHandlers::Wake),
-      Nodes(&NodesHandlers::Forget),
+      Ask(&Coordinator::runs, &RunsHandlers::Submit),
+      Ask(&Coordinator::runs, &RunsHandlers::Cancel),
+      Ask(&Coordinator::runs, &RunsHandlers::Get),
+      Ask(&Coordinator::runs, &RunsHandlers::ListExperiments),
+      Read(&Coordinator::runs, &RunsHandlers::Follow),
+      Read(&Coordinator::runs, &RunsHandlers::List),
+      Read(&Coordinator::runs, &RunsHandlers::ReadLog),
+      Read(&Coordinator::runs, &RunsHandlers::ListMetrics),
+      Ask(&Coordinator::nodes, &NodesHandlers::List),
+      Ask(&Coordinator::nodes, &NodesHandlers::Reclaim),
+      Ask(&Coordinator::nodes, &NodesHandlers::Lend),
+      Ask(&Coordinator::nodes, &NodesHandlers::Sleep),
+      Ask(&Coordinator::nodes, &NodesHandlers::Wake),
+      Ask(&Coordinator::nodes, &NodesHandlers::Forget),
+      Ask(&Coordinator::cluster, &ClusterHandlers::GetStatus),
+      Ask(&Coordinator::cluster, &ClusterHandlers::Why),
+      Read(&Coordinator::cluster, &ClusterHandlers::ListEvents),
+      Ask(&Coordinator::joins, &JoinHandlers::Join),
+      Ask(&Coordinator::joins, &JoinHandlers::Renew),
+      Ask(&Coordinator::tokens, &TokenHandlers::CreateToken),
+      Ask(&Coordinator::tokens, &TokenHandlers::ListTokens),
+      Ask(&Coordinator::tokens, &TokenHandlers::RevokeToken),
+      Ask(&Coordinator::certificates, &CertificateHandlers::ListCertificates),
+      Ask(&Coordinator::certificates, &CertificateHandlers::RevokeCertificate),
+      Ask(&Coordinator::certificates, &CertificateHandlers::RotateAuthority),
+      Ask(&Coordinator::certificates, &CertificateHandlers::WhoAmI),
   };
   return *kFrames;
 }
@@ -409,8 +201,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hpc::coordinator;  // NOLINT: so that the calls read as elsewhere
   static const google::protobuf::LogSilencer silence;  // of text that is not UTF-8
-  static const Place place;
-  Coordinator coordinator(place.Begin());
+  static const testing::BareState state;
+  Coordinator coordinator(state.Begin());
   for (const Piece& piece : Split(data, size)) Act(piece, &coordinator);
   coordinator.Stop();
   coordinator.Start();
