@@ -11,9 +11,6 @@
 namespace hpc::coordinator {
 namespace {
 
-// How long a restarted coordinator waits for nodes beyond a lease: they connect again with jitter.
-constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
-
 // An alarm that rings later than this does so because the coordinator stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 

@@ -161,7 +161,8 @@ TEST_F(GrowTest, NeverIsOnlyWhenItIsStartedAgainAnyway) {
   c_.Pass(absl::Hours(1));
   Checkpoint();
   EXPECT_EQ(c_.state(run_), RunState::kRunning);
-  EXPECT_EQ(c_.Wait(run_), "");
+  EXPECT_THAT(c_.Wait(run_), HasSubstr("with pc3 if it were started again"));
+  EXPECT_THAT(c_.TakeEvents("run."), IsEmpty()) << "nobody wants to be told";
   ASSERT_OK(c_.Reclaim("pc1"));
   c_.AllReturned(run_);
   EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc3", "pc2"));
@@ -262,6 +263,15 @@ TEST_F(GrowTest, AQueuedRunThatWaitsForDevicesGoesFirst) {
   EXPECT_THAT(c_.Wait(run_), HasSubstr("but run 2 waits for devices"));
 }
 
+TEST_F(GrowTest, ARunThatGaveUpItsLastCallHoldsUpNobody) {
+  Start(GrowMode::kNow);
+  c_.Join({"pc3"});
+  const RunId gathers = c_.Submit(Nodes(1, 3));
+  ASSERT_OK(c_.Cancel(gathers));
+  c_.Pass(kSteady);
+  EXPECT_EQ(c_.state(run_), RunState::kStopping) << c_.Wait(run_);
+}
+
 TEST_F(GrowTest, WhatItGrowsOntoIsKeptForItMeanwhile) {
   Start(GrowMode::kNow);
   c_.Join({"pc3"});
@@ -319,6 +329,56 @@ TEST_F(GrowTest, ARestartedCoordinatorGoesOnWithIt) {
   EXPECT_EQ(again.record(run_).losses, 0);
   again.Pass(absl::Minutes(6));  // the ranks of workers that have forgotten them are gone by then
   EXPECT_THAT(again.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
+}
+
+// ------------------------------------------------------------------------- after a restart
+
+// The coordinator died while an attempt on pc1 and pc2 was being started, which is why that ends.
+// pc3 is free, and was there before.
+class BackOneByOneTest : public ::testing::Test {
+ protected:
+  BackOneByOneTest() {
+    ClusterTester before;
+    before.Join({"pc1", "pc2"});
+    run_ = before.Submit(Nodes(2, 3));
+    before.Pass(absl::Seconds(2));
+    before.Join({"pc3"});
+    after_ = std::make_unique<ClusterTester>(ClusterOptions{}, before.Durable());
+    for (const char* name : {"pc1", "pc2"}) {
+      NodeHello hello = HelloOf(name);
+      hello.attempts.push_back({before.ref(run_), /*started=*/false, /*returned=*/true, {}, ""});
+      EXPECT_OK(after_->Hello(hello));
+    }
+  }
+
+  std::unique_ptr<ClusterTester> after_;
+  RunId run_ = 0;
+};
+
+TEST_F(BackOneByOneTest, TheRunWaitsForANodeThatIsStillToConnect) {
+  after_->Pass(absl::Seconds(4));
+  EXPECT_THAT(after_->Wait(run_), HasSubstr("could start with fewer, and waits 1 s for more"));
+  after_->Join({"pc3"});
+  EXPECT_THAT(after_->nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
+}
+
+TEST_F(BackOneByOneTest, ButNotForEver) {
+  after_->Pass(absl::Seconds(5));
+  EXPECT_THAT(after_->nodes_of(run_), ElementsAre("pc1", "pc2"));
+}
+
+TEST_F(BackOneByOneTest, NorForOneThatItCannotUse) {
+  ASSERT_OK(after_->Reclaim("pc3"));
+  after_->Pass(absl::Seconds(2));
+  EXPECT_THAT(after_->nodes_of(run_), ElementsAre("pc1", "pc2"));
+}
+
+TEST_F(BackOneByOneTest, OneThatIsLentMeanwhileIsWaitedForToo) {
+  ASSERT_OK(after_->Reclaim("pc3"));
+  after_->Pass(absl::Seconds(1));
+  ASSERT_OK(after_->Lend("pc3"));
+  after_->Pass(absl::Seconds(3));
+  EXPECT_THAT(after_->Wait(run_), HasSubstr("waits 1 s for more"));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace hpc::coordinator {
 namespace {
 
 bool MayGrow(const Run& run) {
-  return run.request().grow != GrowMode::kNever && run.attempt != nullptr &&
-         run.attempt->record.state == AttemptState::kRunning && run.attempt->ranks_done == 0 &&
+  return run.attempt != nullptr && run.attempt->record.state == AttemptState::kRunning &&
+         run.attempt->ranks_done == 0 &&
          static_cast<int32_t>(run.attempt->members.size()) < run.request().max_nodes;
 }
 
@@ -61,10 +61,11 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   const GrowthDecision decision = DecideGrowth(input);
   state_->timers.Set(Alarm::kGrow, run->id(), decision.again);
   if (decision.grow) return Grow(turn, run, *larger, nodes, decision.words);
-  // Told once for each set of nodes: not that a few seconds less are left.
+  // Told once for each set of nodes: not that a few seconds less are left, nor what nobody wants.
   std::string fresh;
   for (const NewNode& node : input.fresh) absl::StrAppend(&fresh, node.name, " ");
-  if (!fresh.empty() && fresh != attempt.growth_told) {
+  const bool wanted = input.mode != GrowMode::kNever && !fresh.empty();
+  if (wanted && fresh != attempt.growth_told) {
     turn.Event(event::kRunMayGrow, About(attempt.ref()), decision.words);
     attempt.growth_told = fresh;
   }

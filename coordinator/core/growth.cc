@@ -40,10 +40,15 @@ absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures) {
 
 GrowthDecision DecideGrowth(const GrowthInput& input) {
   GrowthDecision decision;
-  if (input.mode == GrowMode::kNever || input.fresh.empty()) return decision;
+  if (input.fresh.empty()) return decision;
   const int64_t larger = input.nodes + static_cast<int64_t>(input.fresh.size());
   const std::string how = absl::StrCat("from ", input.nodes, " to ", Count(larger, "node"),
                                        " with ", Names(input.fresh));
+  if (input.mode == GrowMode::kNever) {
+    decision.words = absl::StrCat("would grow ", how,
+                                  " if it were started again, and is not for that: --grow never");
+    return decision;
+  }
   if (input.waiting != 0) {
     decision.words =
         absl::StrCat("could grow ", how, ", but run ", input.waiting, " waits for devices");

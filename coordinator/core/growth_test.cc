@@ -35,7 +35,10 @@ TEST_F(GrowthTest, NeverIsNever) {
   input.at_checkpoint = true;
   const GrowthDecision decision = DecideGrowth(input);
   EXPECT_FALSE(decision.grow);
-  EXPECT_EQ(decision.words, "");
+  EXPECT_EQ(decision.again, MonoTime::Infinite());
+  EXPECT_EQ(decision.words,
+            "would grow from 2 to 3 nodes with pc3 if it were started again, and is not for that: "
+            "--grow never");
 }
 
 TEST_F(GrowthTest, AtACheckpointAndNotBefore) {

@@ -7,6 +7,10 @@
 
 namespace hpc::coordinator {
 
+// How long nodes may take to connect again to a coordinator that has restarted: they do so with
+// jitter.
+constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
+
 class Lease {
  public:
   // `length`: silence after which a node is lost. `reconnect_grace`: the same once its connection

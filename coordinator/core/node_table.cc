@@ -23,6 +23,10 @@ bool Node::Wakeable() const {
   return off && CanWake() && !leave_alone && !record.reclaimed && !ShutOut();
 }
 
+bool Node::Expected() const {
+  return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+}
+
 void Node::WentAway(MonoTime now) {
   const bool rested = now - back_since >= absl::Hours(1);
   departures = rested ? 1 : departures + 1;

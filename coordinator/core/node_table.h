@@ -66,6 +66,8 @@ struct Node {
   // May be given work: now, or once it has been woken.
   bool ReadyForWork() const;
   bool Wakeable() const;
+  // It was on when the coordinator restarted, and has not connected again.
+  bool Expected() const;
   std::vector<int32_t> FreeDevices() const;
 };
 

@@ -5,6 +5,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "coordinator/core/cluster_view.h"
+#include "coordinator/core/fit.h"
+#include "coordinator/core/lease.h"
 #include "coordinator/core/waiting.h"
 
 namespace hpc::coordinator {
@@ -34,19 +36,33 @@ std::vector<Run*> Scheduler::ToLookAt() {
 absl::Duration Scheduler::LastCall(const Run& run, MonoTime now) const {
   if (run.request().max_nodes == run.request().min_nodes) return absl::ZeroDuration();
   const absl::Duration whole = state_->options.last_call;
-  if (run.record.attempts > 0) return state_->since + whole - now;
+  if (run.record.attempts > 0) {
+    const absl::Duration longest = std::max(whole, kReconnectAllowance);
+    return state_->since + (IsExpected(run.request()) ? longest : whole) - now;
+  }
   return run.last_call.has_value() ? *run.last_call - now : whole;
 }
 
+bool Scheduler::IsExpected(const RunRequest& request) const {
+  const auto& nodes = state_->nodes.by_name();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    const auto& [name, node] = entry;
+    return node->Expected() && CouldHold(request, EmptySpace(name, node->record.inventory));
+  });
+}
+
 void Scheduler::Gather(Run* run, MonoTime now) {
-  if (!run->last_call.has_value()) run->last_call = now + LastCall(*run, now);
+  run->last_call = now + LastCall(*run, now);
   state_->timers.Set(Alarm::kLastCall, run->id(), *run->last_call);
 }
 
 void Scheduler::Schedule(Turn& turn, Now now) {
   if (!state_->capacity_changed && state_->newly_queued.empty()) return;
   const std::vector<Run*> runs = ToLookAt();
-  if (state_->capacity_changed) holder_ = 0;
+  if (state_->capacity_changed) {
+    holder_ = 0;
+    gathering_.clear();
+  }
   state_->capacity_changed = false;
   const std::vector<RunId> fresh = std::exchange(state_->newly_queued, {});
   if (!runs.empty()) {

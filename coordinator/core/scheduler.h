@@ -30,6 +30,8 @@ class Scheduler {
  private:
   std::vector<Run*> ToLookAt();
   absl::Duration LastCall(const Run& run, MonoTime now) const;
+  // Whether a node that could serve it was there before the coordinator restarted, and is not yet.
+  bool IsExpected(const RunRequest& request) const;
   void Gather(Run* run, MonoTime now);
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
 

@@ -150,7 +150,8 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
 
 std::string RunningWords(const Attempt& attempt, MonoTime now) {
   std::string words = WaitsForRanks(attempt, now);
-  return words.empty() ? attempt.growth : words;
+  if (!words.empty() || attempt.ranks_done > 0) return words;  // it ends
+  return attempt.growth;
 }
 
 std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
