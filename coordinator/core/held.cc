@@ -91,8 +91,10 @@ class Reconciler {
   }
 
   void SayOrphaned(const HeldAttempt& held) {
-    const auto running = std::count_if(held.ranks.begin(), held.ranks.end(),
-                                       [](const auto& rank) { return !rank.exit.has_value(); });
+    const auto running = std::count_if(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
+      return rank.pid != 0 && !rank.exit.has_value();
+    });
+    if (running == 0) return;
     turn_.Event(event::kAttemptOrphaned, About(held.ref, node_.name()),
                 absl::StrCat(node_.name(), " is back with ", Count(running, "rank"),
                              " of an attempt that was given up: told to end"),

@@ -65,6 +65,18 @@ void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
   }
 }
 
+// Ranks die with their supervisor, and what they have left is killed here: the hello then says that
+// nothing runs, and not that ranks are back of whose end nobody has written.
+void FinishWithoutSupervisor(FoundAttempt* found) {
+  AdoptedAttempt& attempt = found->attempt;
+  const bool killed = !attempt.returned && !HasSupervisor(found->dir);
+  if (!attempt.returned && !killed) return;
+  attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
+  if (!killed || !attempt.returned) return;
+  attempt.lost_reason = "its supervisor was killed";
+  LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()}});
+}
+
 // Attempts whose folder was lost, so that their devices would be given to others.
 void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
   for (const Stray& stray : FindStrays(state_dir + "/attempts/", "/ranks")) {
@@ -107,9 +119,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     // No journal: its supervisor did not live to begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
-    if (one.attempt.returned) {
-      one.attempt.returned = KillLeftovers(ref->ToString(), one.dir, {}).ok();
-    }
+    FinishWithoutSupervisor(&one);
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && WasUsedByAll(*store);
     one.attempt.witnessed = ReadWitnessRecord(dir).has_value();

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <sstream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -314,6 +316,23 @@ TEST_F(EngineTest, AnotherWorkerProcessFindsWhatEndedMeanwhile) {
   link_->Say(LogAck{{kRef, 0, true}, 0});
   RunUntil([&] { return link_->Heard<LogEnd>().size() == 2; });
   EXPECT_EQ(OutputOf(kRef, 0, true), "words\n");
+}
+
+TEST_F(EngineTest, WhatIsLeftOfASupervisorThatDiedWithTheWorkerIsKilledBeforeTheHello) {
+  RunAttempt(ShellAttempt(kRef, "setsid sleep 1000 & echo $PPID $!; exec sleep 1000"));
+  RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
+  pid_t supervisor = 0, child = 0;
+  std::istringstream(OutputOf(kRef, 0, false)) >> supervisor >> child;
+  KillWorker();
+  kill(supervisor, SIGKILL);
+  const std::string dir = RanksDir(dir_, kRef);
+  while (HasSupervisor(dir)) std::this_thread::yield();
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  const HeldAttempt held = link_->hellos[0].attempts.at(0);
+  EXPECT_TRUE(held.returned);
+  EXPECT_EQ(held.lost_reason, "its supervisor was killed");
+  EXPECT_EQ(ReadFile(absl::StrCat("/proc/", child, "/cmdline")).value_or(""), "");
 }
 
 TEST_F(EngineTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {

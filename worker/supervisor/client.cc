@@ -258,4 +258,6 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Attach(Event
   return std::make_unique<SocketClient>(loop, dir, pid, std::move(socket), std::move(callbacks));
 }
 
+bool HasSupervisor(const std::string& dir) { return ConnectToSupervisor(dir).ok(); }
+
 }  // namespace hpc::worker

@@ -49,6 +49,9 @@ class SupervisorClient {
   virtual void Kill() = 0;
 };
 
+// Whether a supervisor is there for the attempt of that dir.
+bool HasSupervisor(const std::string& dir);
+
 // What the journal of an attempt tells: RankStarted, RankStartFailed, RankExited, StopBegan and
 // AllGone in order, and OutputGrown from the files as they are. A torn last line is ignored.
 absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir);
