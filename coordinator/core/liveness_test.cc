@@ -502,17 +502,6 @@ TEST(FenceTest, CountsTheGraceThatTheWorkerGivesItsRanks) {
   EXPECT_EQ(c.record(run).attempts, 2);
 }
 
-TEST(LeavingTest, NodeThatSaysSoAndStaysIsOnAgain) {
-  ClusterTester c;
-  c.Join({"pc1"});
-  ASSERT_OK(c.Leaving("pc1", "suspend"));
-  c.TakeEvents();
-  c.Pass(absl::Minutes(1));
-  EXPECT_EQ(c.NodeState("pc1"), "idle");
-  EXPECT_THAT(c.TakeEvents(),
-              ElementsAre("node.sleep-failed is still here 1 min after it was to sleep"));
-}
-
 // The same, of workers that know how to vouch for an attempt.
 class WitnessedTest : public ::testing::Test {
  protected:

@@ -43,6 +43,7 @@ struct Node {
   // Power, beyond its state in the record.
   int32_t wake_packets = 0;    // sent in this wake-up
   MonoTime power_since{};      // when the state began
+  MonoTime said_goes{};        // when it said last that it sleeps or turns off
   bool wake_when_off = false;  // somebody wants it while it falls asleep
   bool leave_alone = false;    // it did not wake lately
   std::string wake_reason;

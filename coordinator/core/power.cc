@@ -17,6 +17,9 @@ constexpr std::array<absl::Duration, 5> kPacketTimes = {
 // For the ranks on a node that is to sleep: nobody waits at that PC.
 constexpr absl::Duration kDrainGrace = absl::Seconds(30);
 
+// A PC that is heard so long after it said that it goes has not gone: logind suspends within 5 s.
+constexpr absl::Duration kGoes = absl::Seconds(10);
+
 std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
 
 }  // namespace
@@ -135,11 +138,25 @@ void PowerControl::StartWaking(Turn& turn, Node* node, const std::string& why) {
 void PowerControl::SendPacket(Turn& turn, Node* node) {
   turn.Wake({node->name(), node->record.inventory.interfaces, node->wake_packets});
   ++node->wake_packets;
-  const size_t next = static_cast<size_t>(node->wake_packets);
-  const absl::Duration after = next < kPacketTimes.size()
-                                   ? std::min(kPacketTimes[next], state_->options.wake_timeout)
-                                   : state_->options.wake_timeout;
-  state_->timers.Set(Alarm::kPower, node->number, node->power_since + after);
+  AwaitWaking(turn, node);
+}
+
+MonoTime PowerControl::NextPacket(const Node& node) const {
+  const size_t next = static_cast<size_t>(node.wake_packets);
+  const absl::Duration limit = state_->options.wake_timeout;
+  return node.power_since +
+         (next < kPacketTimes.size() ? std::min(kPacketTimes[next], limit) : limit);
+}
+
+MonoTime PowerControl::StaysAt(const Node& node) const {
+  return node.said_goes + (kGoes + state_->options.lease);
+}
+
+void PowerControl::AwaitWaking(Turn& turn, Node* node) {
+  MonoTime at = NextPacket(*node);
+  const MonoTime stays = StaysAt(*node);
+  if (node->connected && turn.mono() < stays) at = std::min(at, stays);
+  state_->timers.Set(Alarm::kPower, node->number, at);
 }
 
 void PowerControl::WakeFailed(Turn& turn, Node* node) {
@@ -199,10 +216,11 @@ void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::strin
   }
   const std::string why = reason.empty() ? "said that it is leaving"
                                          : absl::StrCat("said that it is leaving: ", reason);
+  node->said_goes = turn.mono();
   TurnOff(turn, node, why);
   if (node->record.power != Power::kOff) return;  // wanted again at once
   // A suspend that fails leaves the connection open and the node talking.
-  state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
+  state_->timers.Set(Alarm::kPower, node->number, StaysAt(*node));
 }
 
 void PowerControl::ShutOut(Turn& turn, Node* node) {
@@ -257,17 +275,19 @@ void PowerControl::TurnOff(Turn& turn, Node* node, const std::string& why) {
 }
 
 void PowerControl::OnTimer(Turn& turn, Node* node) {
-  const bool still_here = node->connected && turn.mono() < node->lease.deadline();
+  const MonoTime now = turn.mono();
+  const bool still_here = node->connected && now < node->lease.deadline();
+  MonoTime since = node->said_goes;
   switch (node->record.power) {
     case Power::kWaking:
-      if (turn.mono() - node->power_since < state_->options.wake_timeout) {
-        return SendPacket(turn, node);
-      }
       // It may have been wanted again before it was gone, and never went.
-      if (!still_here) return WakeFailed(turn, node);
-      break;
+      if (still_here && now >= StaysAt(*node)) break;
+      if (now < NextPacket(*node)) return AwaitWaking(turn, node);
+      if (now - node->power_since < state_->options.wake_timeout) return SendPacket(turn, node);
+      return WakeFailed(turn, node);
     case Power::kFallingAsleep:
       if (!still_here) return TurnOff(turn, node, "has gone to sleep");
+      since = node->power_since;
       break;
     case Power::kOff:
       if (!still_here) return;
@@ -278,8 +298,7 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
       return;
   }
   StayedOn(turn, node,
-           absl::StrCat("is still here ", HumanDuration(turn.mono() - node->power_since),
-                        " after it was to sleep"));
+           absl::StrCat("is still here ", HumanDuration(now - since), " after it was to sleep"));
   gangs_->NodeReady(turn, *node);
 }
 

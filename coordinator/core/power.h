@@ -5,8 +5,8 @@
 //   draining       -> falling asleep (nothing runs there any more), on (woken or lost meanwhile)
 //   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
 //                     sleep)
-//   off            -> waking, on (back by itself)
-//   waking         -> on (proof: a hello), off (it did not come in time)
+//   off            -> waking, on (back by itself, or heard for so long that it has not gone)
+//   waking         -> on (proof: a hello, or it is heard still), off (it did not come in time)
 //   stopped        -> on (its worker was started again)
 #ifndef HPC_COORDINATOR_CORE_POWER_H_
 #define HPC_COORDINATOR_CORE_POWER_H_
@@ -54,6 +54,10 @@ class PowerControl {
   void TurnOff(Turn& turn, Node* node, const std::string& why);
   void StartWaking(Turn& turn, Node* node, const std::string& why);
   void SendPacket(Turn& turn, Node* node);
+  MonoTime NextPacket(const Node& node) const;
+  // When a node that said that it goes, and is heard still, has stayed on.
+  MonoTime StaysAt(const Node& node) const;
+  void AwaitWaking(Turn& turn, Node* node);
   void WakeFailed(Turn& turn, Node* node);
 
   State* state_;

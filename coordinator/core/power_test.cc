@@ -145,17 +145,48 @@ TEST(SleepTest, NodeThatStaysIsOnAgainAndItIsSaid) {
               ElementsAre("node.sleep-failed is still here 1 min after it was to sleep"));
 }
 
-TEST(SleepTest, NodeThatStaysWhileItIsWantedAgainIsOnWhenItShouldHaveWoken) {
+// A power command that does nothing is taken for one that works, until the PC is heard still.
+TEST(SleepTest, NodeThatSaysThatItGoesAndTalksOnIsOnAgainAndItIsSaid) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  ASSERT_OK(c.Leaving("pc1", "asked to sleep by anna"));
+  c.TakeEvents();
+  c.Pass(absl::Seconds(15));
+  EXPECT_EQ(c.NodeState("pc1"), "off");
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("node.sleep-failed is still here 16 s after it was to sleep"));
+}
+
+TEST(SleepTest, NodeThatTalksOnWhileItIsBeingWokenIsGivenItsWork) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Leaving("pc1", "suspend"));
+  c.Pass(absl::Seconds(5));
   const RunId run = c.Submit(Nodes(1));
-  EXPECT_EQ(c.NodeState("pc1"), "waking");
   c.TakeMessages();
-  c.Pass(absl::Minutes(3));
+  c.Pass(absl::Seconds(10));
+  EXPECT_EQ(c.NodeState("pc1"), "waking");
+  c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.NodeState("pc1"), "busy");
   EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc1: prepare 1.1")));
   EXPECT_EQ(c.record(run).attempts, 1);
+}
+
+TEST(SleepTest, NodeThatFallsSilentAfterItsLastWordIsWokenAtTheUsualTimes) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Leaving("pc1", "suspend"));
+  ASSERT_OK(c.Wake("pc1"));
+  std::vector<int> sent_at;
+  for (int second = 0; second <= 60; ++second) {
+    for (size_t i = c.TakeWakes().size(); i > 0; --i) sent_at.push_back(second);
+    c.Pass(absl::Seconds(1), {"pc1"});
+  }
+  EXPECT_THAT(sent_at, ElementsAre(0, 1, 3, 10, 30));
+  EXPECT_EQ(c.NodeState("pc1"), "waking");
 }
 
 TEST(SleepTest, HelloWithoutProofOfSleepMeansThatItDidNotSleep) {
