@@ -186,13 +186,14 @@ absl::Status Client::Lend(const std::string& node) {
   });
 }
 
-absl::Status Client::Sleep(const std::string& node) {
+absl::StatusOr<v1::SleepResponse> Client::Sleep(const std::string& node) {
   v1::SleepRequest request;
   request.set_node(node);
   v1::SleepResponse response;
-  return stubs_->connection->Once([&](grpc::ClientContext* context) {
+  HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
     return stubs_->nodes->Sleep(context, request, &response);
-  });
+  }));
+  return response;
 }
 
 absl::Status Client::Wake(const std::string& node) {

@@ -64,7 +64,7 @@ class Client {
   absl::StatusOr<v1::ListNodesResponse> ListNodes();
   absl::Status Reclaim(const v1::ReclaimRequest& request);
   absl::Status Lend(const std::string& node);
-  absl::Status Sleep(const std::string& node);
+  absl::StatusOr<v1::SleepResponse> Sleep(const std::string& node);
   absl::Status Wake(const std::string& node);
   absl::Status Forget(const std::string& node);
 

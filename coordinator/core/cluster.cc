@@ -73,11 +73,19 @@ absl::Status Cluster::Lend(Now now, const std::string& name, const std::string& 
   return absl::OkStatus();
 }
 
-absl::Status Cluster::Sleep(Now now, const std::string& name, const std::string& who,
-                            Effects* effects) {
+absl::StatusOr<RunId> Cluster::Sleep(Now now, const std::string& name, const std::string& who,
+                                     Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
-  return impl_->power.Sleep(turn, node, who);
+  const bool was_on = node->record.power == Power::kOn;
+  HPC_RETURN_IF_ERROR(impl_->power.Sleep(turn, node, who));
+  const RunId waker = impl_->scheduler.WillWake(*node, now);
+  if (waker != 0 && was_on) {
+    turn.Event(event::kNodeSleep, About(name),
+               absl::StrCat("run ", waker, " waits for a node like it, and will wake it"),
+               Severity::kWarning);
+  }
+  return waker;
 }
 
 absl::Status Cluster::Wake(Now now, const std::string& name, const std::string& who,

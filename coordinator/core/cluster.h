@@ -191,8 +191,10 @@ class Cluster {
   absl::Status Reclaim(Now now, const std::string& node, const ReclaimRequest& request,
                        Effects* effects);
   absl::Status Lend(Now now, const std::string& node, const std::string& who, Effects* effects);
+  // Returns the queued run that will wake it again as soon as it is off; 0: none as things stand.
   // FailedPrecondition: the node is neither on nor falling asleep, or its owner has taken it back.
-  absl::Status Sleep(Now now, const std::string& node, const std::string& who, Effects* effects);
+  absl::StatusOr<RunId> Sleep(Now now, const std::string& node, const std::string& who,
+                              Effects* effects);
   // FailedPrecondition: it is on, its worker was stopped, it is shut out, or nothing is known to
   // wake it with (no MAC, no hook).
   absl::Status Wake(Now now, const std::string& node, const std::string& who, Effects* effects);

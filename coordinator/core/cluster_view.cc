@@ -40,9 +40,15 @@ void TakeKept(State& state, ClusterView* view) {
   }
 }
 
-}  // namespace
+// Is this held by an attempt that is being stopped, with a share on `node`?
+bool EndsWith(const State& state, AttemptRef ref, const std::string& node) {
+  const Run* run = state.runs.Find(ref.run);
+  return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref &&
+         run->attempt->stopping() && run->attempt->FindMember(node) != nullptr;
+}
 
-ClusterView ViewOf(State& state, Now now) {
+// `asleep`: as in ViewOnceAsleep; null: nothing of the kind.
+ClusterView View(State& state, Now now, const Node* asleep) {
   ClusterView view;
   view.input.now = now.mono;
   view.input.nodes.reserve(state.nodes.size());
@@ -53,7 +59,12 @@ ClusterView ViewOf(State& state, Now now) {
     NodeSpace space = EmptySpace(name, node->record.inventory);
     space.awake = node->ReadyForWork();
     space.usable = space.awake || node->Wakeable();
+    if (node == asleep) {
+      space.awake = false;
+      space.usable = node->CanWake();
+    }
     for (const Holding& holding : node->holdings) {
+      if (asleep != nullptr && EndsWith(state, holding.ref, asleep->name())) continue;
       Take(&space, holding.devices);
       view.input.taken.push_back(
           {index, holding.devices, FreeAgain(state, holding.ref, name, now)});
@@ -68,6 +79,14 @@ ClusterView ViewOf(State& state, Now now) {
   }
   TakeKept(state, &view);
   return view;
+}
+
+}  // namespace
+
+ClusterView ViewOf(State& state, Now now) { return View(state, now, nullptr); }
+
+ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep) {
+  return View(state, now, &asleep);
 }
 
 FitWishes WishesOf(const Run& run) {

@@ -17,6 +17,10 @@ struct ClusterView {
 
 ClusterView ViewOf(State& state, Now now);
 
+// As it will be once `asleep`, which was told to sleep, is off, and what is stopped for that is
+// over.
+ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep);
+
 // Preferences of a queued run.
 FitWishes WishesOf(const Run& run);
 

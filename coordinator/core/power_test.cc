@@ -265,6 +265,57 @@ TEST(SleepTest, RunThatHadToLeaveDoesNotWakeTheNodeAgainButAnotherRunDoes) {
   EXPECT_EQ(c.state(other), RunState::kStarting);
 }
 
+TEST(SleepTest, SaysWhichQueuedRunWillWakeTheNodeAgain) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  const RunId next = c.Submit(Nodes(1));
+  c.TakeEvents();
+  EXPECT_EQ(c.WhoWakes("pc1").value(), next);
+  EXPECT_EQ(c.WhoWakes("pc1").value(), next) << "asking again is fine";
+  EXPECT_THAT(c.TakeEvents("node."),
+              ElementsAre("node.sleep asked to sleep by anna; stops 1 run there first",
+                          "node.sleep run 2 waits for a node like it, and will wake it"));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Disconnect("pc1", /*reset=*/true);
+  EXPECT_THAT(c.TakeEvents("node."),
+              ElementsAre("node.off has gone to sleep", "node.wake run 2 needs it"));
+}
+
+TEST(SleepTest, NamesNoRunThatWaitsForMoreThanTheNode) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.Run(c.Submit(Gpus(1)));
+  c.Submit(Nodes(2));
+  ASSERT_EQ(c.NodeState("pc2"), "idle");
+  EXPECT_EQ(c.WhoWakes("pc2").value(), 0);
+}
+
+TEST(SleepTest, RunThatIsStoppedForItMayLeaveAnotherOneNothingButTheSleepingNode) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.Pass(absl::Minutes(1));
+  const RunId run = c.Submit(Nodes(1, 2));
+  c.Run(run);
+  const RunId next = c.Submit(Nodes(1));
+  EXPECT_EQ(c.WhoWakes("pc2").value(), next);
+  c.AllReturned(run);
+  c.Disconnect("pc2", /*reset=*/true);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1"));
+  EXPECT_THAT(c.nodes_of(next), ElementsAre("pc2"));
+}
+
+TEST(SleepTest, NodeThatCannotBeWokenIsWokenByNobody) {
+  ClusterTester c;
+  NodeHello hello = HelloOf("pc1");
+  hello.inventory.interfaces.clear();
+  ASSERT_OK(c.Hello(hello));
+  c.Run(c.Submit(Nodes(1)));
+  c.Submit(Nodes(1));
+  EXPECT_EQ(c.WhoWakes("pc1").value(), 0);
+}
+
 TEST_F(PowerTest, WakePacketsAreRepeatedAndBackIsProvedByANewBoot) {
   ASSERT_OK(c.Wake("pc2"));
   EXPECT_EQ(c.NodeState("pc2"), "waking");

@@ -56,6 +56,33 @@ void Scheduler::Gather(Run* run, MonoTime now) {
   state_->timers.Set(Alarm::kLastCall, run->id(), *run->last_call);
 }
 
+std::vector<Candidate> Scheduler::Candidates(const std::vector<Run*>& runs, MonoTime now) const {
+  std::vector<Candidate> candidates;
+  candidates.reserve(runs.size());
+  for (const Run* run : runs) {
+    if (state_->Held(*run, now)) continue;
+    candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now)});
+  }
+  return candidates;
+}
+
+RunId Scheduler::WillWake(const Node& node, Now now) const {
+  std::vector<Run*> runs = state_->queue.First(static_cast<size_t>(state_->options.backfill_depth));
+  for (const Holding& holding : node.holdings) {  // these queue again
+    Run* run = state_->runs.Find(holding.ref.run);
+    if (run != nullptr && !run->record.cancel_requested) runs.push_back(run);
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
+  ClusterView view = ViewOnceAsleep(*state_, now, node);
+  for (const Placed& placed : Place(std::move(view.input), Candidates(runs, now.mono)).placed) {
+    for (const NodeShare& share : placed.fit.shares) {
+      if (view.nodes[share.node] == &node) return placed.run;
+    }
+  }
+  return 0;
+}
+
 void Scheduler::Schedule(Turn& turn, Now now) {
   if (!state_->capacity_changed && state_->newly_queued.empty()) return;
   const std::vector<Run*> runs = ToLookAt();
@@ -66,14 +93,8 @@ void Scheduler::Schedule(Turn& turn, Now now) {
   state_->capacity_changed = false;
   const std::vector<RunId> fresh = std::exchange(state_->newly_queued, {});
   if (!runs.empty()) {
-    std::vector<Candidate> candidates;
-    candidates.reserve(runs.size());
-    for (const Run* run : runs) {
-      if (state_->Held(*run, now.mono)) continue;
-      candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now.mono)});
-    }
     ClusterView view = ViewOf(*state_, now);
-    const PlacementResult result = Place(std::move(view.input), candidates);
+    const PlacementResult result = Place(std::move(view.input), Candidates(runs, now.mono));
     holder_ = result.holder;
     gathering_ = result.gathering;
     for (RunId id : gathering_) Gather(state_->runs.Find(id), now.mono);

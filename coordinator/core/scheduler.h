@@ -21,6 +21,10 @@ class Scheduler {
   // runs that are new in it: a submission behind a long queue must not cost its length.
   void Schedule(Turn& turn, Now now);
 
+  // The run that will wake `node`, which was told to sleep, as soon as it is off, unless others
+  // come or end before; 0: none.
+  RunId WillWake(const Node& node, Now now) const;
+
   // The run that held its place when the queue was last looked at; 0: none.
   RunId holder() const { return holder_; }
   // A run that waits for devices that others could take: that one, or one in its last call. 0:
@@ -29,6 +33,7 @@ class Scheduler {
 
  private:
   std::vector<Run*> ToLookAt();
+  std::vector<Candidate> Candidates(const std::vector<Run*>& runs, MonoTime now) const;
   absl::Duration LastCall(const Run& run, MonoTime now) const;
   // Whether a node that could serve it was there before the coordinator restarted, and is not yet.
   bool IsExpected(const RunRequest& request) const;

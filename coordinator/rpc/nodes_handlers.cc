@@ -80,7 +80,13 @@ void NodesHandlers::Sleep(const Caller& caller, const v1::SleepRequest& request,
                           Reply<v1::SleepResponse> reply) {
   if (absl::Status status = CheckNodeName(request.node()); !status.ok()) return reply(status);
   if (absl::Status status = CheckOwner(caller, request.node()); !status.ok()) return reply(status);
-  engine_->Sleep(request.node(), WhoIs(caller), EmptyReply<v1::SleepResponse>(std::move(reply)));
+  engine_->Sleep(request.node(), WhoIs(caller),
+                 [reply = std::move(reply)](const absl::StatusOr<RunId>& waker) {
+                   if (!waker.ok()) return reply(waker.status());
+                   v1::SleepResponse response;
+                   response.set_woken_for(*waker);
+                   reply(std::move(response));
+                 });
 }
 
 void NodesHandlers::Wake(const Caller& caller, const v1::WakeRequest& request,

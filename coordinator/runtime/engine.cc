@@ -73,11 +73,12 @@ void Engine::Submit(const RunRequest& request, const RunProgram& program,
 
 namespace {
 
-// An answer that is `status` if the commit succeeds.
-std::function<void(const absl::Status&)> AnswerWith(std::function<void(absl::Status)> done,
-                                                    absl::Status status) {
-  return [done = std::move(done), status = std::move(status)](const absl::Status& commit) {
-    done(commit.ok() ? status : commit);
+// An answer that is `answer`, a status or a value, if the commit succeeds.
+template <typename Answer>
+std::function<void(const absl::Status&)> AnswerWith(std::function<void(Answer)> done,
+                                                    Answer answer) {
+  return [done = std::move(done), answer = std::move(answer)](const absl::Status& commit) {
+    done(commit.ok() ? answer : Answer(commit));
   };
 }
 
@@ -101,9 +102,10 @@ void Engine::Lend(const std::string& node, const std::string& who,
 }
 
 void Engine::Sleep(const std::string& node, const std::string& who,
-                   std::function<void(absl::Status)> done) {
-  absl::Status status = impl_->cluster.Sleep(impl_->clock->Get(), node, who, &impl_->effects);
-  impl_->answers.push_back(AnswerWith(std::move(done), std::move(status)));
+                   std::function<void(absl::StatusOr<RunId>)> done) {
+  absl::StatusOr<RunId> waker =
+      impl_->cluster.Sleep(impl_->clock->Get(), node, who, &impl_->effects);
+  impl_->answers.push_back(AnswerWith(std::move(done), std::move(waker)));
 }
 
 void Engine::Wake(const std::string& node, const std::string& who,

@@ -164,7 +164,7 @@ void Clients::OnNode(const std::string& what) {
       [=](co::Cluster* cluster, Now now, co::Effects* effects) {
         if (what == "reclaim") return cluster->Reclaim(now, node, request, effects);
         if (what == "lend") return cluster->Lend(now, node, "user", effects);
-        if (what == "sleep") return cluster->Sleep(now, node, "user", effects);
+        if (what == "sleep") return cluster->Sleep(now, node, "user", effects).status();
         return cluster->Wake(now, node, "user", effects);
       },
       [this, node, what, of_owner,

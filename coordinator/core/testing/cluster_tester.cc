@@ -174,10 +174,10 @@ absl::Status ClusterTester::Lend(const std::string& name) {
   return status;
 }
 
-absl::Status ClusterTester::Sleep(const std::string& name) {
-  absl::Status status = cluster_->Sleep(now(), name, "anna", &effects_);
+absl::StatusOr<RunId> ClusterTester::WhoWakes(const std::string& name) {
+  absl::StatusOr<RunId> waker = cluster_->Sleep(now(), name, "anna", &effects_);
   Settle();
-  return status;
+  return waker;
 }
 
 absl::Status ClusterTester::Wake(const std::string& name) {

@@ -38,7 +38,9 @@ class ClusterTester {
   absl::Status Reclaim(const std::string& node,
                        std::optional<absl::Duration> duration = std::nullopt);
   absl::Status Lend(const std::string& node);
-  absl::Status Sleep(const std::string& node);
+  absl::Status Sleep(const std::string& node) { return WhoWakes(node).status(); }
+  // Puts it to sleep, and returns the run that will wake it.
+  absl::StatusOr<RunId> WhoWakes(const std::string& node);
   absl::Status Wake(const std::string& node);
   // Time passes, with a heartbeat of every connected node but `silent` at least each second.
   void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
