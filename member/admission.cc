@@ -28,6 +28,11 @@ std::string AddressesOf(const std::vector<Endpoint>& addresses) {
   });
 }
 
+std::string HereIs(const std::string& folder, const pki::Holder& holder) {
+  return absl::StrCat("there is a membership already, in ", folder, ": ",
+                      holder.identity.ToString());
+}
+
 absl::Status WrongClock(absl::Time now, absl::string_view how_wrong) {
   return absl::FailedPreconditionError(
       absl::StrCat("the clock of this machine is wrong: it says ", HumanTime(now),
@@ -47,31 +52,43 @@ absl::StatusOr<pki::JoinToken> ReadToken(absl::string_view text, Door door) {
                                ": run 'hpcctl login TOKEN' with it"));
 }
 
-absl::Status CheckNotMember(const std::string& folder, const pki::JoinToken& token) {
+absl::Status CheckMayReplace(const std::string& folder, const pki::JoinToken& token,
+                             const std::string& name, bool user_says_so) {
   const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(folder);
   if (absl::IsNotFound(membership.status())) return absl::OkStatus();
   if (absl::IsInvalidArgument(membership.status())) {
+    if (user_says_so) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(membership.status().message(), ". To join anew, remove ", folder, " first"));
+        absl::StrCat(membership.status().message(), ". To join anew all the same, add --replace"));
   }
   HPC_RETURN_IF_ERROR(membership.status());
+  if (user_says_so) return absl::OkStatus();
   HPC_ASSIGN_OR_RETURN(const pki::Holder holder, pki::HolderOf(*membership));
   HPC_ASSIGN_OR_RETURN(const auto authorities,
                        pki::CertificatesFromPem(membership->authorities_pem));
-  const std::string here =
-      absl::StrCat("there is a membership already, in ", folder, ": ", holder.identity.ToString());
-  if (Has(authorities, token.authority_hash)) {
-    const bool is_worker = holder.identity.role == pki::Role::kWorker;
+  if (!Has(authorities, token.authority_hash)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        here, " of the cluster that this token is for, until ", HumanTime(holder.not_after),
-        ". To replace it, make a token for this name (hpcctl token create --role ",
-        pki::RoleName(is_worker ? pki::Role::kWorker : holder.identity.role), " --name ",
-        holder.identity.name, "), remove that folder, and use the new token"));
+        HereIs(folder, holder), " of cluster ", holder.identity.cluster, " at ",
+        AddressesOf(membership->addresses), ", while the token is for another cluster, at ",
+        AddressesOf(token.addresses), ". To leave the one for the other, add --replace"));
   }
+  const bool same_kind =
+      (holder.identity.role == pki::Role::kWorker) == (token.role == pki::Role::kWorker);
+  if (same_kind && holder.identity.name == name) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      here, " of cluster ", holder.identity.cluster, " at ", AddressesOf(membership->addresses),
-      ", while the token is for another cluster, at ", AddressesOf(token.addresses),
-      ". To leave the one for the other, remove that folder first"));
+      HereIs(folder, holder), ", in the cluster that this token is for. To become ", name,
+      " instead, add --replace; hpcctl cert revoke ", pki::RoleName(holder.identity.role), "/",
+      holder.identity.name, " then ends the old one"));
+}
+
+absl::Status AlreadyMember(const std::string& folder) {
+  const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(folder);
+  if (!membership.ok()) return absl::OkStatus();
+  HPC_ASSIGN_OR_RETURN(const pki::Holder holder, pki::HolderOf(*membership));
+  return absl::FailedPreconditionError(absl::StrCat(
+      HereIs(folder, holder), ", until ", HumanTime(holder.not_after),
+      ". To replace it, use a token that is made for its name: hpcctl token create --role ",
+      pki::RoleName(holder.identity.role), " --name ", holder.identity.name));
 }
 
 absl::Status CheckClock(const pki::Certificate& coordinator, absl::Time now) {

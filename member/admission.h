@@ -24,9 +24,16 @@ enum class Door { kWorker, kClient };
 // InvalidArgument: not a token, or one that another program takes, which is named.
 absl::StatusOr<pki::JoinToken> ReadToken(absl::string_view text, Door door);
 
-// FailedPrecondition: `folder` holds a membership already; says of what, and how to replace it.
+// Whether a membership that `folder` holds may give way to one of `name`. It may where it is of the
+// same member of the same cluster, since the coordinator decides who may take that one's place, and
+// where the user says so. FailedPrecondition: of what it is, and how to replace it.
 // InvalidArgument, PermissionDenied: as LoadMembership, with what to do.
-absl::Status CheckNotMember(const std::string& folder, const pki::JoinToken& token);
+absl::Status CheckMayReplace(const std::string& folder, const pki::JoinToken& token,
+                             const std::string& name, bool user_says_so);
+
+// FailedPrecondition: `folder` holds a membership; says of what, and which token replaces it. OK:
+// none that can be read.
+absl::Status AlreadyMember(const std::string& folder);
 
 // FailedPrecondition: by this machine's clock the coordinator's certificate is not valid, which
 // that clock is to blame for; says how wrong it is at least.

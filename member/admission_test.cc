@@ -50,9 +50,9 @@ TEST(ReadTokenTest, NamesTheProgramThatATokenIsFor) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("hpcctl token create")));
 }
 
-class CheckNotMemberTest : public ::testing::Test {
+class MembershipHereTest : public ::testing::Test {
  protected:
-  CheckNotMemberTest() { RemoveTree(folder_).IgnoreError(); }
+  MembershipHereTest() { RemoveTree(folder_).IgnoreError(); }
 
   void Save() {
     const pki::PrivateKey key = *pki::PrivateKey::Generate();
@@ -62,36 +62,58 @@ class CheckNotMemberTest : public ::testing::Test {
     ASSERT_OK(pki::SaveMembership(folder_, *membership));
   }
 
+  absl::Status MayReplace(const std::string& name = "pc1", bool user_says_so = false) const {
+    return CheckMayReplace(folder_, cluster_.Token(pki::Role::kWorker), name, user_says_so);
+  }
+
   const std::string folder_ = ::testing::TempDir() + "admission/identity";
   const Cluster cluster_;
 };
 
-TEST_F(CheckNotMemberTest, AFolderWithoutAMembershipIsFine) {
-  EXPECT_OK(CheckNotMember(folder_, cluster_.Token(pki::Role::kWorker)));
+TEST_F(MembershipHereTest, AFolderWithoutOneIsFine) {
+  EXPECT_OK(MayReplace());
+  EXPECT_OK(AlreadyMember(folder_));
 }
 
-TEST_F(CheckNotMemberTest, AMemberOfThisClusterIsToldHowToReplaceIt) {
+TEST_F(MembershipHereTest, TheSameMemberOfTheSameClusterIsTheCoordinatorsAffair) {
   Save();
-  EXPECT_THAT(CheckNotMember(folder_, cluster_.Token(pki::Role::kWorker)),
+  EXPECT_OK(MayReplace());
+}
+
+TEST_F(MembershipHereTest, ToldIsWhichTokenReplacesIt) {
+  Save();
+  EXPECT_THAT(AlreadyMember(folder_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(folder_), HasSubstr("worker pc1"),
                              HasSubstr("hpcctl token create --role worker --name pc1"))));
 }
 
-TEST_F(CheckNotMemberTest, AMemberOfAnotherClusterIsToldOfBoth) {
+TEST_F(MembershipHereTest, AnotherNameIsTakenOnlyIfTheUserSaysSo) {
   Save();
-  EXPECT_THAT(CheckNotMember(folder_, Cluster().Token(pki::Role::kWorker)),
+  EXPECT_THAT(MayReplace("pc2"),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr(kCluster), HasSubstr("192.168.1.10:7077"),
-                             HasSubstr("10.0.0.1:7077, vpn.example:7077"))));
+                       AllOf(HasSubstr("worker pc1"), HasSubstr("To become pc2"),
+                             HasSubstr("--replace"), HasSubstr("cert revoke worker/pc1"))));
+  EXPECT_OK(MayReplace("pc2", /*user_says_so=*/true));
 }
 
-TEST_F(CheckNotMemberTest, ADamagedMembershipIsNamedAndKept) {
+TEST_F(MembershipHereTest, AnotherClusterIsToldOfBothAndJoinedOnlyIfTheUserSaysSo) {
+  Save();
+  const pki::JoinToken other = Cluster().Token(pki::Role::kWorker);
+  EXPECT_THAT(
+      CheckMayReplace(folder_, other, "pc1", false),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr(kCluster), HasSubstr("192.168.1.10:7077"),
+                     HasSubstr("10.0.0.1:7077, vpn.example:7077"), HasSubstr("add --replace"))));
+  EXPECT_OK(CheckMayReplace(folder_, other, "pc1", true));
+}
+
+TEST_F(MembershipHereTest, ADamagedOneIsNamedAndKeptUnlessTheUserSaysSo) {
   Save();
   ASSERT_OK(WriteFileAtomically(folder_ + "/identity.pem", "!!"));
-  EXPECT_THAT(CheckNotMember(folder_, cluster_.Token(pki::Role::kWorker)),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("identity.pem"), HasSubstr("remove " + folder_))));
+  EXPECT_THAT(MayReplace(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     AllOf(HasSubstr("identity.pem"), HasSubstr("--replace"))));
+  EXPECT_OK(MayReplace("pc1", /*user_says_so=*/true));
 }
 
 TEST(CheckClockTest, SaysHowWrongTheClockIsAtLeast) {

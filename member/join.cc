@@ -45,9 +45,9 @@ absl::StatusOr<v1::JoinResponse> CallJoin(const FoundCoordinator& found,
 }  // namespace
 
 absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
-                            const std::string& folder, absl::Time now) {
+                            const std::string& folder, bool replace, absl::Time now) {
   HPC_RETURN_IF_ERROR(CheckNodeName(name));
-  HPC_RETURN_IF_ERROR(CheckNotMember(folder, token));
+  HPC_RETURN_IF_ERROR(CheckMayReplace(folder, token, name, replace));
   HPC_ASSIGN_OR_RETURN(const FoundCoordinator found,
                        FindCoordinator(token, [](const Endpoint& address) {
                          return pki::FetchCertificates(address, kFetchTime);
@@ -62,7 +62,11 @@ absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name
   request.set_name(name);
   request.set_signing_request(signing.ToPem());
   request.set_now_us(absl::ToUnixMicros(now));
-  HPC_ASSIGN_OR_RETURN(const v1::JoinResponse response, CallJoin(found, request));
+  const absl::StatusOr<v1::JoinResponse> answer = CallJoin(found, request);
+  if (absl::IsAlreadyExists(answer.status()) && !replace) {
+    HPC_RETURN_IF_ERROR(AlreadyMember(folder));  // it is this one
+  }
+  HPC_ASSIGN_OR_RETURN(const v1::JoinResponse response, answer);
 
   HPC_ASSIGN_OR_RETURN(pki::Membership membership,
                        Accept(key, {coordinator.cluster, token.role, name},

@@ -25,11 +25,13 @@ struct Joined {
 };
 
 // Makes a key, has the coordinator sign it for `name`, and saves the membership in `folder`, with
-// the address that answered first. The secret is sent to nobody but the coordinator that made the
-// token. Errors: those of CheckNotMember, FindCoordinator, CheckClock and Trust.Join, in words that
-// say what to do; nothing has been changed here then.
+// the address that answered first, in place of one that may give way (`replace`: whichever it is).
+// The secret is sent to nobody but the coordinator that made the token. Errors: those of
+// CheckMayReplace, FindCoordinator, CheckClock and Trust.Join, in words that say what to do, and
+// AlreadyMember's where the coordinator has this member already; nothing has been changed here
+// then.
 absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
-                            const std::string& folder, absl::Time now);
+                            const std::string& folder, bool replace, absl::Time now);
 
 // `membership` with a fresh key and certificate, asked for on a channel that was made with it.
 // Nothing is saved. Errors: those of Trust.Renew; DeadlineExceeded after `timeout`.

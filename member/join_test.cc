@@ -19,7 +19,7 @@ class JoinTest : public ::testing::Test {
   JoinTest() { RemoveTree(folder_).IgnoreError(); }
 
   absl::StatusOr<Joined> JoinNow(const pki::JoinToken& token, const std::string& name = "pc1") {
-    return Join(token, name, folder_, absl::Now());
+    return Join(token, name, folder_, /*replace=*/false, absl::Now());
   }
   bool HasMembership() const { return !absl::IsNotFound(pki::LoadMembership(folder_).status()); }
 
@@ -43,7 +43,20 @@ TEST_F(JoinTest, MakesAMember) {
   ASSERT_OK(membership);
   ASSERT_THAT(membership->addresses, SizeIs(2));
   EXPECT_EQ(membership->addresses[0].ToString(), coordinator.address().ToString());
-  EXPECT_THAT(JoinNow(token), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("pc1")));
+}
+
+TEST_F(JoinTest, TakesThePlaceOfItsOwnMembershipIfTheCoordinatorLetsIt) {
+  TestCoordinator coordinator;
+  const pki::Membership old = coordinator.Admit(pki::Role::kWorker, "pc1");
+  ASSERT_OK(pki::SaveMembership(folder_, old));
+  coordinator.refusal = grpc::Status(grpc::StatusCode::ALREADY_EXISTS, "there is a pc1 already");
+  EXPECT_THAT(JoinNow(coordinator.Token(pki::Role::kWorker)),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("hpcctl token create --role worker --name pc1")));
+  EXPECT_EQ(pki::LoadMembership(folder_)->key_pem, old.key_pem);
+  coordinator.refusal = grpc::Status::OK;
+  EXPECT_OK(JoinNow(coordinator.Token(pki::Role::kWorker)));
+  EXPECT_NE(pki::LoadMembership(folder_)->key_pem, old.key_pem);
 }
 
 TEST_F(JoinTest, TellsTheSecretToNobodyElse) {

@@ -97,6 +97,8 @@ void AddJoin(CLI::App* app, CommandLine* out) {
       "join", "Make this PC a member of a cluster, with a token of 'hpcctl token create'");
   join->add_option("TOKEN", out->token, "The line that 'hpcctl token create' printed")->required();
   join->add_option("--name", out->name, "This node's name (default: the host name)");
+  join->add_flag("--replace", out->replace,
+                 "Give up the membership that this PC has, of another name or cluster");
   join->callback([out] { out->command = CommandLine::Command::kJoin; });
   join->fallthrough();
 }

@@ -40,6 +40,7 @@ struct CommandLine {
 
   // ---- join; also `name`
   std::string token;
+  bool replace = false;  // whatever membership there is
 
   // ---- the owner's commands
   std::vector<std::string> more_state_dirs;   // where they look for a worker next

@@ -31,16 +31,26 @@ absl::Status WithWayOut(const absl::Status& status, const CommandLine& command) 
                             : ""));
 }
 
+// Most likely the worker of the membership that is here.
+absl::Status WorkerRuns(const std::string& identity, const absl::Status& in_use) {
+  const absl::Status member = member::AlreadyMember(identity);
+  if (member.ok()) return in_use;
+  return absl::Status(member.code(),
+                      absl::StrCat(member.message(), ", and stop its worker first (systemctl stop ",
+                                   "hpc-worker): ", in_use.message()));
+}
+
 // Only while it lasts is the state directory ours: a worker that is started then needs it.
 absl::StatusOr<member::Joined> Join(const CommandLine& command, const pki::JoinToken& token,
                                     absl::Time now) {
+  const std::string name = command.name.empty() ? HostName() : command.name;
+  const std::string identity = absl::StrCat(command.state_dir, "/", kIdentityFolder);
   // Before the lock: who is a member already most likely runs a worker, which is not the problem.
-  HPC_RETURN_IF_ERROR(
-      member::CheckNotMember(absl::StrCat(command.state_dir, "/", kIdentityFolder), token));
+  HPC_RETURN_IF_ERROR(member::CheckMayReplace(identity, token, name, command.replace));
   const absl::StatusOr<StateDir> state_dir = StateDir::Open(command.state_dir, "worker");
+  if (absl::IsAlreadyExists(state_dir.status())) return WorkerRuns(identity, state_dir.status());
   if (!state_dir.ok()) return WithWayOut(state_dir.status(), command);
-  return member::Join(token, command.name.empty() ? HostName() : command.name,
-                      state_dir->File(kIdentityFolder), now);
+  return member::Join(token, name, state_dir->File(kIdentityFolder), command.replace, now);
 }
 
 }  // namespace

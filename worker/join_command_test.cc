@@ -84,7 +84,11 @@ TEST_F(JoinCommandTest, AWorkerElsewhereIsNotTheUnits) {
 TEST_F(JoinCommandTest, AMemberIsToldSoEvenWhileItsWorkerRuns) {
   ASSERT_OK(Run());
   const auto running = StateDir::Open(command_.state_dir, "worker");
-  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("worker pc1")));
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              AllOf(HasSubstr("worker pc1"),
+                                    HasSubstr("hpcctl token create --role worker --name pc1"),
+                                    HasSubstr("stop its worker first"))));
+  EXPECT_THAT(coordinator_.joins(), SizeIs(1)) << "of the time before";
 }
 
 TEST_F(JoinCommandTest, WaitsForNoRunningWorker) {

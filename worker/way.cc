@@ -27,14 +27,13 @@ absl::StatusOr<Way> AsMember(const CommandLine& command, const pki::Membership& 
   if (holder.identity.role != pki::Role::kWorker) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the certificate in ", command.state_dir, "/", kIdentityFolder, " is for ",
-        holder.identity.ToString(), ", not for a worker; remove that folder and join again"));
+        holder.identity.ToString(), ", not for a worker; join again with a token and --replace"));
   }
   const std::string& node = holder.identity.name;
   if (!command.name.empty() && command.name != node) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "--name ", command.name, ": this PC is a member as ", node, ". To rename it, remove ",
-        command.state_dir, "/", kIdentityFolder, " and join again with a token for ", command.name,
-        " (hpcctl token create --name ", command.name, ")"));
+        "--name ", command.name, ": this PC is a member as ", node, ". To rename it, join with a ",
+        "new token: hpc-worker join TOKEN --name ", command.name, " --replace"));
   }
   std::vector<Endpoint> addresses = membership.addresses;
   if (command.coordinator) addresses = {*command.coordinator};

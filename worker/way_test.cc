@@ -81,10 +81,10 @@ TEST(WayTest, WhoIsNoMemberIsToldHowToBecomeOne) {
 }
 
 TEST(WayTest, RefusesToGoAsSomebodyElse) {
-  EXPECT_THAT(
-      ChooseWay(Named("", "pc2"), MemberAs(pki::Role::kWorker, "pc1")),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("a member as pc1"), HasSubstr("hpcctl token create --name pc2"))));
+  EXPECT_THAT(ChooseWay(Named("", "pc2"), MemberAs(pki::Role::kWorker, "pc1")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("a member as pc1"),
+                             HasSubstr("hpc-worker join TOKEN --name pc2 --replace"))));
   EXPECT_THAT(ChooseWay(Named(""), MemberAs(pki::Role::kUser, "anna")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("user anna")));
 }

@@ -18,8 +18,6 @@ namespace {
 
 constexpr RateLimit kTold = {.burst = 10, .each = absl::Seconds(6)};
 constexpr size_t kMaxVerified = 4096;
-constexpr char kJoinAgain[] =
-    ". To come in again, join with a new token (hpc-worker join TOKEN, hpcctl login TOKEN)";
 
 std::optional<gid_t> GroupId(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -34,6 +32,24 @@ std::optional<gid_t> GroupId(const std::string& name) {
 std::string Property(const grpc::ServerContext& context, const char* name) {
   const auto values = context.auth_context()->FindPropertyValues(name);
   return values.empty() ? "" : std::string(values[0].data(), values[0].size());
+}
+
+// For who shows a certificate that is of no use any more: what lets this member in again. A token
+// that is made for the name is never refused.
+std::string JoinAgain(const std::string& pem) {
+  const absl::StatusOr<pki::Certificate> certificate = pki::Certificate::FromPem(pem);
+  const absl::StatusOr<pki::Identity> identity =
+      certificate.ok() ? certificate->GetIdentity()
+                       : absl::StatusOr<pki::Identity>(certificate.status());
+  if (!identity.ok() || identity->role == pki::Role::kCoordinator) return "";
+  const bool is_pc = identity->role == pki::Role::kWorker;
+  const std::string& name = identity->name;
+  return absl::StrCat(
+      ". To come in again, have an admin make a token for this name (hpcctl token create --role ",
+      pki::RoleName(identity->role), " --name ", name, "), ",
+      is_pc ? "and on this PC stop the worker (systemctl stop hpc-worker) and run hpc-worker join"
+            : "and run hpcctl login",
+      " TOKEN --name ", name);
 }
 
 std::string WhoAndWhence(const Caller& caller) {
@@ -71,8 +87,9 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   if (!caller.ok()) {
     NoteRefusal(DescribePeer(context.peer()),
                 absl::StrCat(method, ": ", caller.status().message()));
-    return absl::Status(caller.status().code(),
-                        absl::StrCat(caller.status().message(), kJoinAgain));
+    return absl::Status(
+        caller.status().code(),
+        absl::StrCat(caller.status().message(), JoinAgain(Property(context, "x509_pem_cert"))));
   }
   if (caller->standing != Standing::kNobody) guests_->Vouch(context.peer());
   const Grant grant = GrantOf(method, caller->standing);

@@ -297,7 +297,8 @@ TEST_F(TrustRpcTest, ACertificateThatIsRevokedEndsItsOpenCallsAtOnce) {
   const auto again = v1::Worker::NewStub(channel)->Connect(Context().get());
   const grpc::Status refused = RawCall(channel, "/hpc.v1.Trust/WhoAmI", "").status;
   EXPECT_THAT(refused.error_message(), HasSubstr("worker pc1 was revoked"));
-  EXPECT_THAT(refused.error_message(), HasSubstr("sold. To come in again, join with a new token"));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("sold. To come in again, have an admin make a token for this name"));
 }
 
 // -------------------------------------------------------------------------------------- joining

@@ -182,6 +182,32 @@ class RevocationTest(TrustTest):
         self.refused("nodes", env=dora, says="left the flat")
         self.assertTrue(self.told("revoked", "dora"))
 
+    def test_a_revoked_pc_comes_back_as_it_is_told_to(self):
+        worker = self.cluster.workers["pc1"]
+        self.cluster.hpcctl("cert", "revoke", "worker/pc1")
+        eventually(lambda: "To come in again" in worker.output(), "the PC is told how", 10)
+        self.assertIn("hpcctl token create --role worker --name pc1", worker.output())
+        self.assertIn("hpc-worker join TOKEN --name pc1", worker.output())
+        self.assertNotIn("hpcctl login", worker.output())
+        token = self.cluster.make_token("--role", "worker", "--name", "pc1")
+        busy = self.cluster.join("pc1", token, check=False)
+        self.assertIn("stop its worker first", busy.stderr)
+        worker.terminate()
+        self.cluster.join("pc1", token)
+        self.cluster.start_worker("pc1")
+        eventually(lambda: self.cluster.node("pc1")["state"] == "idle", "pc1 is back")
+
+    def test_a_revoked_person_comes_back_as_she_is_told_to(self):
+        fay = self.login("fay")
+        self.cluster.hpcctl("cert", "revoke", "fay")
+        self.refused("nodes", env=fay,
+                     says="hpcctl token create --role user --name fay), and run hpcctl login TOKEN")
+        self.refused("login", self.cluster.make_token("--role", "user"), "--name", "fay", env=fay,
+                     says="fay was revoked")
+        token = self.cluster.make_token("--role", "user", "--name", "fay")
+        self.cluster.hpcctl("login", token, "--name", "fay", env=fay)
+        self.cluster.hpcctl("nodes", env=fay)
+
     def test_a_rotated_authority_renews_whoever_connects(self):
         emil = self.login("emil")
         before = self.certificate(emil)

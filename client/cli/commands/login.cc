@@ -23,6 +23,8 @@ class LoginCommand : public Command {
         "A PC that is to run training is made a member by 'hpc-worker join' instead.");
     options->Argument("TOKEN", &token_, "the line that 'hpcctl token create' printed");
     options->Text("--name", "NAME", &name_, "your name in the cluster (default: your account's)");
+    options->Flag("--replace", &replace_,
+                  "give up the membership that is here, of another name or cluster");
     options->Example("hpcctl login hpc1-dQmB4Jx8...");
   }
 
@@ -35,7 +37,7 @@ class LoginCommand : public Command {
     }
     HPC_ASSIGN_OR_RETURN(
         const member::Joined joined,
-        member::Join(*token, name, IdentityFolder(session->environment()), absl::Now()));
+        member::Join(*token, name, IdentityFolder(session->environment()), replace_, absl::Now()));
     for (const std::string& one : joined.passed_over) session->Notice("passed over " + one);
     session->out().Write(absl::StrCat("you are ", joined.holder.identity.ToString(),
                                       " of the cluster at ", joined.coordinator.ToString(),
@@ -45,6 +47,7 @@ class LoginCommand : public Command {
 
  private:
   std::string token_, name_;
+  bool replace_ = false;
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ class TokenCreateCommand : public Command {
         is_pc ? "PC" : role_, uses_ == 1 ? "" : "s", name_.empty() ? "" : " named ", name_,
         " in until ", HumanTime(absl::FromUnixMicros(response.expires_at_us())),
         is_pc ? ". On the PC: hpc-worker join " : ". On their machine: hpcctl login ",
-        "and the line above");
+        "and the line above", name_.empty() ? "" : ", then --name ", name_);
   }
 
   std::string role_ = "worker", name_;
