@@ -19,7 +19,12 @@ std::string NodeStateWord(const Node& node) {
 std::string NodeReason(const Node& node, Now now) {
   const NodeRecord& record = node.record;
   if (node.ShutOut()) {
-    return absl::StrCat("its certificate was ", record.revoked, "; `hpcctl node forget ",
+    const std::string left =
+        node.holdings.empty()
+            ? ""
+            : absl::StrCat("ranks of attempt ", node.holdings.front().ref.ToString(),
+                           " may be left there, and once they are not ");
+    return absl::StrCat("its certificate was ", record.revoked, "; ", left, "`hpcctl node forget ",
                         node.name(), "` removes it");
   }
   if (record.power != Power::kOn) return record.reason;

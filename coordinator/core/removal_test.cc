@@ -90,6 +90,23 @@ TEST(ShutOutLaterTest, OneThatIsBeingWokenIsWaitedForNoLonger) {
                                             HasSubstr("hpcctl token create --name pc2"))));
 }
 
+TEST(ShutOutLaterTest, IsToBeForgottenOnlyOnceNoRanksMayBeLeftThere) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  c.ShutOut("pc1");
+  c.Disconnect("pc1", /*reset=*/false);
+  EXPECT_FALSE(c.Forget("pc1").ok());
+  EXPECT_EQ(c.View("pc1").reason,
+            "its certificate was revoked by anna; ranks of attempt 1.1 may be left there, and once "
+            "they are not `hpcctl node forget pc1` removes it");
+  c.Pass(absl::Minutes(10), {"pc1"});
+  EXPECT_EQ(c.View("pc1").reason,
+            "its certificate was revoked by anna; `hpcctl node forget pc1` removes it");
+  EXPECT_OK(c.Forget("pc1"));
+}
+
 TEST(ShutOutLaterTest, WhatRanThereEndsAsOnALostNode) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
