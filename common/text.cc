@@ -158,6 +158,13 @@ absl::Status CheckNodeName(absl::string_view name) {
   return absl::OkStatus();
 }
 
+std::string OneLine(absl::string_view text) {
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, ' ');
+  return line;
+}
+
 std::string ToValidUtf8(absl::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());

@@ -27,6 +27,9 @@ absl::Status CheckNodeName(absl::string_view name);
 // Replaces what is not valid UTF-8 by U+FFFD, so that any bytes can be shown or put into JSON.
 std::string ToValidUtf8(absl::string_view bytes);
 
+// `text` on one line: control characters, which could move the cursor, become spaces.
+std::string OneLine(absl::string_view text);
+
 // "90" (seconds), "90s", "15m", "2h", "1d", "1h30m", "1.5h", "H:MM:SS". Positive and finite.
 // InvalidArgument names the text and shows the forms that are understood.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);

@@ -287,6 +287,15 @@ TEST(OwnerCommandTest, PutsTheAnswerIntoWords) {
       "attempt 12.1 is running: 2 ranks, devices 0, 1\n");
 }
 
+TEST(OwnerCommandTest, NothingOfTheAnswerMovesTheCursor) {
+  EXPECT_EQ(
+      *DescribeAnswer(R"({"ok":true,"node":"pc1","coordinator":"10.0.0.1:7077","connected":false,)"
+                      R"("problem":"no\nroute","reclaimed":true,"reason":"a\u001b[2Jgame",)"
+                      R"("attempts":[]})"),
+      "pc1 is yours until you lend it (hpc-worker lend): a [2Jgame\n"
+      "not connected to the coordinator at 10.0.0.1:7077: no route\n");
+}
+
 TEST(OwnerCommandTest, AnErrorIsTheWorkersOwn) {
   EXPECT_THAT(DescribeAnswer(R"({"ok":false,"error":"the words"})"),
               StatusIs(absl::StatusCode::kFailedPrecondition, "the words"));

@@ -39,7 +39,7 @@ std::string Duration(const json& milliseconds) {
 std::string OwnerLine(const json& answer) {
   const std::string node = answer.at("node").get<std::string>();
   if (!answer.at("reclaimed").get<bool>()) return node + " is lent to the cluster\n";
-  const std::string reason = answer.at("reason").get<std::string>();
+  const std::string reason = OneLine(answer.at("reason").get<std::string>());
   std::string line = node + " is yours";
   if (answer.contains("left_ms")) {
     absl::StrAppend(&line, " for another ", Duration(answer.at("left_ms")));
@@ -61,7 +61,7 @@ std::string Describe(const json& answer) {
     absl::StrAppend(&out, "connected to the coordinator at ", coordinator, "\n");
   } else {
     absl::StrAppend(&out, "not connected to the coordinator at ", coordinator, ": ",
-                    answer.at("problem").get<std::string>(), "\n");
+                    OneLine(answer.at("problem").get<std::string>()), "\n");
   }
   for (const json& attempt : answer.at("attempts")) {
     absl::StrAppend(&out, "attempt ", attempt.at("attempt").get<std::string>(), " is ",
@@ -90,7 +90,7 @@ absl::StatusOr<std::string> DescribeAnswer(absl::string_view answer) {
   const json parsed = json::parse(answer.begin(), answer.end(), nullptr, false);
   try {
     if (!parsed.at("ok").get<bool>()) {
-      return absl::FailedPreconditionError(parsed.at("error").get<std::string>());
+      return absl::FailedPreconditionError(OneLine(parsed.at("error").get<std::string>()));
     }
     return Describe(parsed);
   } catch (const json::exception&) {

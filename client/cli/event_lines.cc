@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/times.h"
 #include "client/cli/words.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {

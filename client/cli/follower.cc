@@ -8,6 +8,7 @@
 #include "client/cli/words.h"
 #include "client/run_state.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 
 namespace hpc::client {
 

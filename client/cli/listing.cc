@@ -30,12 +30,6 @@ absl::string_view FirstColumns(absl::string_view text, int32_t columns) {
   return text.substr(0, end);
 }
 
-std::string OneLine(absl::string_view text) {
-  std::string line(text);
-  std::replace_if(line.begin(), line.end(), IsControl, ' ');
-  return line;
-}
-
 ListingForm FormFor(const Output& out, bool json, int64_t now_us) {
   return {json, out.colours(), out.width(), now_us};
 }

@@ -114,9 +114,6 @@ int32_t DisplayWidth(absl::string_view text);
 // As much of `text` as fits into so many columns.
 absl::string_view FirstColumns(absl::string_view text, int32_t columns);
 
-// `text` on one line: control characters, which could move the cursor, become spaces.
-std::string OneLine(absl::string_view text);
-
 }  // namespace hpc::client
 
 #endif  // HPC_CLIENT_CLI_LISTING_H_

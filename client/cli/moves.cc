@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/listing.h"
 #include "client/run_state.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {

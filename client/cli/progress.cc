@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/listing.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {

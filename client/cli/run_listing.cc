@@ -7,6 +7,7 @@
 #include "client/cli/run_tables.h"
 #include "client/cli/words.h"
 #include "client/run_state.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {

@@ -5,6 +5,7 @@
 #include "client/cli/event_lines.h"
 #include "client/cli/exit_codes.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
