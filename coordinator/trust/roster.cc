@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/pki/join_token.h"
@@ -77,6 +78,7 @@ Roster::Roster(TrustSnapshot snapshot) {
 absl::StatusOr<TokenRecord> Roster::CreateToken(absl::Time now, const TokenRequest& request,
                                                 absl::string_view secret) {
   HPC_RETURN_IF_ERROR(CheckRequest(request));
+  HPC_RETURN_IF_ERROR(CheckUnlike(now, request.role, request.name));
   TokenRecord token;
   token.id = pki::TokenId(secret);
   token.secret_hash = pki::SecretHash(secret);
@@ -119,8 +121,23 @@ std::vector<TokenRecord> Roster::Tokens() const {
   return all;
 }
 
+// Anna and anna would be taken for one person by everybody but the machine.
+absl::Status Roster::CheckUnlike(absl::Time now, Role role, const std::string& name) const {
+  for (const auto& [serial, certificate] : certificates_) {
+    if (certificate.name == name || !absl::EqualsIgnoreCase(certificate.name, name) ||
+        !SameNamespace(certificate.role, role) || !IsValid(certificate, now)) {
+      continue;
+    }
+    return absl::AlreadyExistsError(absl::StrCat(
+        certificate.name, " is a member already, and ", name, " differs from that only in capital ",
+        "letters: choose another name, or ", certificate.name, " if that is meant"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Roster::CheckName(absl::Time now, const TokenRecord& token, const std::string& name) {
   HPC_RETURN_IF_ERROR(CheckNodeName(name));
+  HPC_RETURN_IF_ERROR(CheckUnlike(now, token.role, name));
   if (!token.name.empty()) {
     if (token.name == name) return absl::OkStatus();
     return absl::PermissionDeniedError(absl::StrCat("the token ", token.id, " is for ", token.name,

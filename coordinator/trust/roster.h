@@ -36,7 +36,7 @@ class Roster {
 
   // ---- tokens
   // InvalidArgument: a role nobody joins as, a malformed name, uses or lifetime out of bounds, or a
-  // name for more than one use.
+  // name for more than one use. AlreadyExists: the name differs from a member's in case alone.
   absl::StatusOr<TokenRecord> CreateToken(absl::Time now, const TokenRequest& request,
                                           absl::string_view secret);
   // NotFound: no such token. One that is of no use any more is left as it is.
@@ -51,7 +51,8 @@ class Roster {
   };
   // Takes one use of the token for a member of this role and name. Unauthenticated: unknown,
   // expired, used up or revoked. PermissionDenied: it is for another role or name. AlreadyExists: a
-  // member of this name exists and the token was not made for this name; says what to do.
+  // member of this name exists and the token was not made for this name, or one of a name that
+  // differs in case alone; says what to do.
   // InvalidArgument: the name is malformed. Nothing is taken then.
   absl::StatusOr<Admission> Redeem(absl::Time now, absl::string_view secret, pki::Role role,
                                    const std::string& name);
@@ -74,6 +75,7 @@ class Roster {
   bool IsMember(absl::Time now, pki::Role role, const std::string& name) const;
 
  private:
+  absl::Status CheckUnlike(absl::Time now, pki::Role role, const std::string& name) const;
   bool WasRevoked(pki::Role role, const std::string& name) const;
   std::vector<CertificateRecord*> ValidOf(absl::Time now, pki::Role role, const std::string& name);
   absl::Status CheckName(absl::Time now, const TokenRecord& token, const std::string& name);

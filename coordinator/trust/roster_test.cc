@@ -125,6 +125,17 @@ TEST_F(RosterTest, TakesOneNameForOnePersonWhateverTheyMayDo) {
   EXPECT_OK(Redeem(Role::kAdmin, "berta"));
 }
 
+TEST_F(RosterTest, RefusesANameThatDiffersFromAMembersInCaseAlone) {
+  roster_.Add(Issued("a", Role::kUser, "anna"));
+  Token({.role = Role::kAdmin, .uses = 2});
+  EXPECT_THAT(Redeem(Role::kAdmin, "Anna"),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("only in capital letters")));
+  EXPECT_EQ(
+      roster_.CreateToken(kNow, {.role = Role::kUser, .name = "ANNA"}, "secret").status().code(),
+      absl::StatusCode::kAlreadyExists);
+  EXPECT_OK(Redeem(Role::kAdmin, "annas"));
+}
+
 TEST_F(RosterTest, LetsAPersonInOnAnotherComputerWithATokenOfTheirName) {
   roster_.Add(Issued("a", Role::kUser, "anna"));
   Token({.role = Role::kUser, .name = "anna"});
