@@ -95,7 +95,7 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
     const absl::Status refusal = Refusal(method, caller->standing);
-    NoteRefusal(WhoAndWhence(*caller), std::string(refusal.message()));
+    NoteRefusal(WhoAndWhence(*caller), absl::StrCat(method, ": ", refusal.message()));
     return refusal;
   }
   caller->own_only = grant == Grant::kOwn;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -49,6 +50,28 @@ constexpr AccessRow kTable[] = {
 };
 // clang-format on
 
+// What a user may not do, in words.
+struct Deed {
+  const char* method;
+  const char* words;
+};
+constexpr Deed kDeeds[] = {
+    {"hpc.v1.Nodes/Forget", "take a PC off the list"},
+    {"hpc.v1.Cluster/Backup", "make a backup"},
+    {"hpc.v1.Trust/CreateToken", "make tokens"},
+    {"hpc.v1.Trust/ListTokens", "see the tokens"},
+    {"hpc.v1.Trust/RevokeToken", "revoke tokens"},
+    {"hpc.v1.Trust/ListCertificates", "see who has a certificate"},
+    {"hpc.v1.Trust/RevokeCertificate", "shut members out"},
+    {"hpc.v1.Trust/RotateAuthority", "replace the authority"},
+};
+
+std::string DeedOf(absl::string_view method) {
+  const auto* const deed = std::find_if(std::begin(kDeeds), std::end(kDeeds),
+                                        [method](const Deed& d) { return d.method == method; });
+  return deed == std::end(kDeeds) ? absl::StrCat("call ", method) : deed->words;
+}
+
 }  // namespace
 
 absl::string_view StandingName(Standing standing) {
@@ -95,13 +118,14 @@ absl::Status Refusal(absl::string_view method, Standing standing) {
                      " needs a certificate of this cluster, and the connection showed none:"
                      " join first (hpc-worker join TOKEN, hpcctl login TOKEN)"));
   }
+  if (standing != Standing::kUser) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("a ", StandingName(standing), " may not call ", method));
+  }
   return absl::PermissionDeniedError(absl::StrCat(
-      "a ", StandingName(standing), " may not call ", method,
-      standing == Standing::kUser
-          ? ": that is for admins. On the coordinator's machine root (sudo) and the members of its "
-            "admin group are (hpc, if not told otherwise), elsewhere whoever logged in with a "
-            "token of 'hpcctl token create --role admin'"
-          : ""));
+      "only an admin may ", DeedOf(method), ", and you are a user. On the coordinator's machine ",
+      "root (sudo) and the members of its admin group are admins (hpc, if not told otherwise), ",
+      "elsewhere whoever logged in with a token of 'hpcctl token create --role admin'"));
 }
 
 }  // namespace hpc::coordinator

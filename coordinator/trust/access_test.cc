@@ -57,5 +57,16 @@ TEST(AccessTest, TellsAStrangerToJoinAndAMemberThatItMayNot) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("a worker may not")));
 }
 
+TEST(AccessTest, SaysToAUserInWordsWhatOnlyAdminsMay) {
+  for (const AccessRow& row : AccessTable()) {
+    if (row.user != Grant::kNo || row.worker != Grant::kNo) continue;
+    const std::string words(Refusal(row.method, Standing::kUser).message());
+    EXPECT_THAT(words, ::testing::Not(HasSubstr("hpc.v1."))) << row.method;
+  }
+  EXPECT_THAT(Refusal("hpc.v1.Trust/CreateToken", Standing::kUser),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       HasSubstr("only an admin may make tokens, and you are a user.")));
+}
+
 }  // namespace
 }  // namespace hpc::coordinator
