@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/text.h"
 #include "coordinator/rpc/convert_common.h"
 #include "coordinator/rpc/convert_node.h"
@@ -51,8 +52,10 @@ absl::Status NodesHandlers::CheckOwner(const Caller& caller, const std::string& 
     return absl::PermissionDeniedError(
         absl::StrCat(owners.empty() ? absl::StrCat(node, " names no owner")
                                     : absl::StrCat(node, " is of ", JoinWords(owners)),
-                     "; you are ", caller.user, ". An admin may, or set owner = [\"", caller.user,
-                     "\"] in its worker's configuration"));
+                     "; you are ", caller.user, ". An admin may, and whoever sits at ", node,
+                     " (hpc-worker reclaim). You are an owner with HPC_WORKER_OWNER=",
+                     absl::StrJoin(owners, ","), owners.empty() ? "" : ",", caller.user,
+                     " in /etc/default/hpc-worker there, after systemctl restart hpc-worker"));
   }
   return absl::OkStatus();  // there is no such node, as the engine will say
 }
