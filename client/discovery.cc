@@ -1,7 +1,9 @@
 #include "client/discovery.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -52,6 +54,19 @@ std::string InShort(int error) {
   return error == ECONNREFUSED ? "nobody listens" : std::strerror(error);
 }
 
+// Which folder, if it is not the socket itself.
+std::string NotAllowed(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string folder = path.substr(0, slash);
+    if (faccessat(AT_FDCWD, folder.c_str(), X_OK, AT_EACCESS) == 0) continue;
+    return absl::StrCat("you may not enter the folder ", folder,
+                        "; its owner can open it (chmod a+x), or start the coordinator with "
+                        "--socket in a folder that everybody may enter");
+  }
+  return "you are not allowed to open it; ask for membership of its group";
+}
+
 std::string FoundAtSocket(const std::string& path) {
   switch (const int error = TryUnix(path)) {
     case 0:
@@ -62,7 +77,7 @@ std::string FoundAtSocket(const std::string& path) {
       return "the socket is there but nobody listens; start hpc-coordinator again";
     case EACCES:
     case EPERM:
-      return "you are not allowed to open it; ask for membership of its group";
+      return NotAllowed(path);
     default:
       return std::strerror(error);
   }
@@ -76,8 +91,7 @@ std::string VariableOf(const Environment& environment, const char* name) {
 absl::Status Unreadable(const absl::Status& membership) {
   return absl::FailedPreconditionError(absl::StrCat(
       "your membership cannot be read: ", membership.message(),
-      ". Remove its folder and log in again ('hpcctl login TOKEN'), or name a coordinator with ",
-      kForms));
+      ". Log in again ('hpcctl login TOKEN --replace'), or name a coordinator with ", kForms));
 }
 
 absl::StatusOr<Way> NamedWay(absl::string_view source, const std::string& text, bool insecure,

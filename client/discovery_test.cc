@@ -22,6 +22,7 @@ namespace {
 using ::hpc::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr uid_t kAda = 1000;
 const Wishes kNoWish = {.user = kAda};
@@ -191,6 +192,24 @@ TEST_F(DiscoveryTest, WhatWasFoundAtASocketIsSaid) {
   unlink(endpoint.path.c_str());
   const UniqueFd listener = Listen(endpoint.path);
   EXPECT_THAT(std::string(error().message()), HasSubstr("does not answer"));
+}
+
+TEST_F(DiscoveryTest, AFolderThatIsClosedToTheCallerIsNamed) {
+  Endpoint endpoint;
+  endpoint.is_unix = true;
+  const std::string folder = dir_ + "/closed";
+  endpoint.path = folder + "/s";
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  const UniqueFd listener = Listen(endpoint.path);
+  ASSERT_EQ(chmod(folder.c_str(), 0), 0);
+  const uid_t self = geteuid();
+  const bool left = self != 0 || seteuid(65534) == 0;  // root enters any folder
+  const std::string found(WhyUnreachable(endpoint, member::Security::PlainText()).message());
+  const bool back = self != 0 || seteuid(self) == 0;
+  ASSERT_TRUE(left && back);
+  chmod(folder.c_str(), 0700);
+  EXPECT_THAT(found, HasSubstr("you may not enter the folder "));
+  EXPECT_THAT(found, Not(HasSubstr("group")));
 }
 
 TEST_F(DiscoveryTest, EveryAddressThatWasTriedIsTold) {
