@@ -208,6 +208,9 @@ std::vector<std::string> SubmitFields() {
 }
 
 absl::StatusOr<RunOptions> ParseSubmitLine(const std::string& line) {
+  if (const absl::Status text = CheckText("the line", line); !text.ok()) {
+    return UsageError(absl::StrCat(text.message(), ": save the file as UTF-8"));
+  }
   LineCheck check;
   const Json parsed = Json::parse(line, std::ref(check), /*allow_exceptions=*/false);
   HPC_RETURN_IF_ERROR(check.error());
