@@ -124,7 +124,12 @@ absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {
   const std::string key_path = KeyPath(place);
   const absl::StatusOr<std::string> pem = ReadFile(key_path);
   // Without its key an authority exists and is unusable, which is not the same as none.
-  if (!pem.ok()) return absl::FailedPreconditionError(pem.status().message());
+  if (!pem.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        pem.status().message(), ". The authority of this cluster is of no use without its key: ",
+        "put the key back from where --authority-key has it, or restore a backup into a new state ",
+        "directory (hpc-coordinator restore FILE); docs/SECURITY.md, \"When something is lost\""));
+  }
   const absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(*pem, place.passphrase);
   if (!key.ok()) return InFile(key_path, key.status());
   const absl::StatusOr<Certificate> certificate = Certificate::FromPem(*pem);

@@ -88,6 +88,15 @@ TEST_F(KeyringTest, APassphraseIsALineAndNotNothing) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(file + " is empty")));
 }
 
+TEST_F(KeyringTest, SaysWhatToDoWithoutTheKey) {
+  ASSERT_OK(Keyring::Create(place_, kNow));
+  ASSERT_EQ(unlink((place_.folder + "/authority.key").c_str()), 0);
+  EXPECT_THAT(Keyring::Load(place_, kNow),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("authority.key"), HasSubstr("hpc-coordinator restore FILE"),
+                             HasSubstr("docs/SECURITY.md"))));
+}
+
 TEST_F(KeyringTest, NamesTheFileThatIsDamaged) {
   ASSERT_OK(Keyring::Create(place_, kNow));
   const std::string path = place_.folder + "/authority.key";
