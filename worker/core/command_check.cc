@@ -94,6 +94,15 @@ std::string QuotesRemedy(absl::string_view command) {
              : "";
 }
 
+// The whole would hide what stands behind it.
+std::string Shortened(const std::string& path) {
+  constexpr size_t kShown = 300;
+  if (path.size() <= kShown) return path;
+  const size_t end = path.rfind(':', kShown);
+  const std::string shown = path.substr(0, end == std::string::npos ? kShown : end);
+  return absl::StrCat(ToValidUtf8(shown), " and ", path.size() - shown.size(), " bytes more");
+}
+
 // What a command that was not found in PATH is compared with.
 struct Missed {
   std::string hidden;   // a folder of PATH that is closed to the account, or ""
@@ -166,7 +175,7 @@ absl::StatusOr<std::string> ResolveCommand(const std::string& node, const std::s
   if (nearly) return *nearly;
   const FileKind here = look(Below(workdir, command)).kind;
   missed.here = here == FileKind::kExecutable || here == FileKind::kNotExecutable;
-  return NotFound(node, command, absl::StrCat("was not found in PATH (", path, ")"),
+  return NotFound(node, command, absl::StrCat("was not found in PATH (", Shortened(path), ")"),
                   NotInPathRemedy(account, command, missed));
 }
 

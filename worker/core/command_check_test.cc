@@ -55,6 +55,14 @@ absl::StatusOr<std::string> Resolve(const std::string& command, const std::strin
   return ResolveCommand("pc2", "hpc", command, "/work", path, &Look);
 }
 
+TEST(CommandCheckTest, CutsALongPathSoThatTheRemedyIsSeen) {
+  std::string path = "/bin";
+  for (int i = 0; i < 1000; ++i) path += ":/opt/folder" + std::to_string(i);
+  const std::string words(Resolve("pyhton", path).status().message());
+  EXPECT_LT(words.size(), 700);
+  EXPECT_THAT(words, AllOf(HasSubstr("PATH (/bin:/opt/folder0:"), HasSubstr(" bytes more): ")));
+}
+
 TEST(CommandCheckTest, FindsAProgramInPath) {
   EXPECT_EQ(*Resolve("python3", "/bin:/usr/bin"), "/usr/bin/python3");
 }
