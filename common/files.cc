@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
@@ -170,6 +171,20 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
     return status;
   }
   return SyncFolder(ParentOf(path));
+}
+
+void RemoveUnfinished(const std::string& folder) {
+  DIR* const dir = opendir(folder.c_str());
+  if (dir == nullptr) return;
+  while (const dirent* entry = readdir(dir)) {
+    // NAME.PID.tmp
+    absl::string_view name = entry->d_name;
+    if (!absl::ConsumeSuffix(&name, ".tmp")) continue;
+    const size_t digits = name.find_last_not_of("0123456789") + 1;
+    if (digits == 0 || digits == name.size() || name[digits - 1] != '.') continue;
+    unlinkat(dirfd(dir), entry->d_name, 0);
+  }
+  closedir(dir);
 }
 
 absl::Status MakeDirs(const std::string& path, int mode) {

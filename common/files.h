@@ -31,6 +31,10 @@ absl::Status MakeDirs(const std::string& path, int mode = 0755);
 // The same, and what was made is there after a power cut. Takes a while on some disks.
 absl::Status MakeDirsDurably(const std::string& path, int mode = 0755);
 
+// Removes what WriteFileAtomically left in `folder` when its process was killed. For who is the
+// only one to write there.
+void RemoveUnfinished(const std::string& folder);
+
 // rm -rf, never following symbolic links, and also of folders that their owner has closed.
 absl::Status RemoveTree(const std::string& path);
 

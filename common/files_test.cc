@@ -43,6 +43,18 @@ TEST_F(FilesTest, ReplacesAFileAndLeavesNothingBeside) {
   ASSERT_EQ(mkdir(root_.c_str(), 0700), 0);
 }
 
+TEST_F(FilesTest, RemovesWhatAKilledWriterLeftAndNothingElse) {
+  for (const char* name : {"key.4711.tmp", "key", "key.tmp", "4711.tmp", "key.47x.tmp"}) {
+    ASSERT_OK(WriteFileAtomically(Path(name), "x"));
+  }
+  RemoveUnfinished(root_);
+  EXPECT_TRUE(absl::IsNotFound(ReadFile(Path("key.4711.tmp")).status()));
+  for (const char* name : {"key", "key.tmp", "4711.tmp", "key.47x.tmp"}) {
+    EXPECT_OK(ReadFile(Path(name))) << name;
+  }
+  RemoveUnfinished(Path("nothing"));
+}
+
 TEST_F(FilesTest, ReadsNoMoreThanAsked) {
   ASSERT_OK(WriteFileAtomically(Path("f"), "0123456789"));
   EXPECT_EQ(*ReadFile(Path("f"), 4), "0123");

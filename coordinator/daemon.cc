@@ -58,6 +58,7 @@ absl::Status MakeFolderOf(const std::string& path) {
 // NotFound in words: there is no authority yet.
 absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const StateDir& state,
                                                  Store* store) {
+  RemoveUnfinished(state.File(pki::kKeyringFolder));
   pki::KeyringPlace place{state.File(pki::kKeyringFolder), options.authority_key, ""};
   if (!options.passphrase_file.empty()) {
     HPC_ASSIGN_OR_RETURN(place.passphrase, pki::ReadPassphrase(options.passphrase_file));

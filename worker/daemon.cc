@@ -152,6 +152,7 @@ absl::Status RunDaemon(const CommandLine& command) {
   HPC_ASSIGN_OR_RETURN(Accounts accounts, MakeAccounts(command));
   HPC_RETURN_IF_ERROR(OpenWay(accounts, state_dir.path()));
   const std::string identity = state_dir.File(kIdentityFolder);
+  RemoveUnfinished(identity);
   const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(identity);
   HPC_ASSIGN_OR_RETURN(const Way way, ChooseWay(command, membership));
   Route route(way.addresses, way.security);
