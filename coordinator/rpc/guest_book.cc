@@ -28,6 +28,7 @@ int GuestBook::LimitOf(const std::string& address) const {
 
 std::vector<GuestBook::Leave> GuestBook::Enter(int fd, const sockaddr_storage& peer, MonoTime now) {
   const std::string address = AddressOf(peer);
+  const std::string network = NetworkOf(address);
   const std::string endpoint = EndpointOf(peer);
   const std::lock_guard lock(mutex_);
   if (const auto before = by_endpoint_.find(endpoint); before != by_endpoint_.end()) {
@@ -36,16 +37,18 @@ std::vector<GuestBook::Leave> GuestBook::Enter(int fd, const sockaddr_storage& p
   std::vector<Leave> left;
   const int limit = LimitOf(address);
   const auto crowded = [&] {
-    const auto found = by_address_.find(address);
-    return found != by_address_.end() && static_cast<int>(found->second.size()) >= limit;
+    const auto found = by_network_.find(network);
+    return found != by_network_.end() && static_cast<int>(found->second.size()) >= limit;
   };
   const auto full = [&] { return static_cast<int>(guests_.size()) >= limits_.total; };
   if (crowded() || full()) EraseClosed(now);
   while (crowded()) {
-    if (!End(guests_.find(*by_address_[address].begin()))) continue;
-    left.push_back({address, absl::StrCat("too many connections on which nobody has shown a "
-                                          "member's certificate: ",
-                                          limit, " of this address at a time")});
+    if (!End(guests_.find(*by_network_[network].begin()))) continue;
+    left.push_back(
+        {address,
+         absl::StrCat("too many connections on which nobody has shown a "
+                      "member's certificate: ",
+                      limit, " of ", network == address ? "this address" : network, " at a time")});
   }
   while (full()) {
     const std::string oldest = guests_.begin()->second.address;
@@ -54,8 +57,9 @@ std::vector<GuestBook::Leave> GuestBook::Enter(int fd, const sockaddr_storage& p
                                          "member's certificate: ",
                                          limits_.total, " in all at a time")});
   }
-  guests_.emplace(++last_, Guest{OpenSocket(fd), address, endpoint, now + limits_.patience});
-  by_address_[address].insert(last_);
+  guests_.emplace(++last_,
+                  Guest{OpenSocket(fd), address, network, endpoint, now + limits_.patience});
+  by_network_[network].insert(last_);
   by_endpoint_[endpoint] = last_;
   return left;
 }
@@ -92,9 +96,9 @@ bool GuestBook::End(Guests::iterator guest) {
 }
 
 void GuestBook::Erase(Guests::iterator guest) {
-  const auto of_address = by_address_.find(guest->second.address);
-  of_address->second.erase(guest->first);
-  if (of_address->second.empty()) by_address_.erase(of_address);
+  const auto of_network = by_network_.find(guest->second.network);
+  of_network->second.erase(guest->first);
+  if (of_network->second.empty()) by_network_.erase(of_network);
   by_endpoint_.erase(guest->second.endpoint);
   guests_.erase(guest);
 }

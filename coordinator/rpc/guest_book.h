@@ -26,8 +26,8 @@ namespace hpc::coordinator {
 
 struct GuestLimits {
   int total = 8192;
-  int per_address = 256;
-  int loopback = 4096;  // all local accounts and their workers come from there
+  int per_address = 256;  // or /64 of IPv6 (NetworkOf)
+  int loopback = 4096;    // all local accounts and their workers come from there
   absl::Duration patience = absl::Seconds(30);
 };
 
@@ -58,6 +58,7 @@ class GuestBook {
   struct Guest {
     OpenSocket socket;
     std::string address;
+    std::string network;
     std::string endpoint;
     MonoTime deadline;
   };
@@ -73,7 +74,7 @@ class GuestBook {
   mutable std::mutex mutex_;
   int64_t last_ = 0;
   Guests guests_;
-  absl::flat_hash_map<std::string, std::set<int64_t>> by_address_;
+  absl::flat_hash_map<std::string, std::set<int64_t>> by_network_;
   absl::flat_hash_map<std::string, int64_t> by_endpoint_;
   MonoTime next_look_{-absl::InfiniteDuration()};  // at which of them are open still
 };

@@ -75,6 +75,19 @@ TEST_F(GuestBookTest, EndsTheFirstOneOfAnAddressThatHasTooMany) {
   EXPECT_THAT(left_[0].reason, HasSubstr("2 of this address"));
 }
 
+TEST_F(GuestBookTest, TakesAllAddressesOfOneIPv6NetworkForOne) {
+  const Connection& first = Connect("2001:db8:0:1::1", 1, 0);
+  const Connection& other = Connect("2001:db8:0:2::1", 1, 0);
+  Connect("2001:db8:0:1::2", 1, 0);
+  EXPECT_THAT(left_, IsEmpty());
+  Connect("2001:db8:0:1:ffff::3", 1, 0);
+  EXPECT_TRUE(first.Ended());
+  EXPECT_FALSE(other.Ended());
+  ASSERT_EQ(left_.size(), 1);
+  EXPECT_EQ(left_[0].address, "2001:db8:0:1:ffff::3");
+  EXPECT_THAT(left_[0].reason, HasSubstr("2 of 2001:db8:0:1::/64"));
+}
+
 TEST_F(GuestBookTest, EndsTheFirstOneOfAllWhereThereAreTooMany) {
   const Connection& first = Connect("10.0.0.1", 1, 0);
   for (const char* address : {"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}) {
@@ -158,6 +171,13 @@ TEST(GuestLimitsTest, LeaveHalfOfTheDescriptorsToMembers) {
   EXPECT_EQ(many.total, 8192);
   EXPECT_EQ(many.loopback, 4096);
   EXPECT_EQ(many.per_address, 256);
+}
+
+TEST(RemoteAddressTest, NetworkIsTheSubscribers) {
+  EXPECT_EQ(NetworkOf("10.0.0.7"), "10.0.0.7");
+  EXPECT_EQ(NetworkOf("2001:db8:1:2:3::4"), "2001:db8:1:2::/64");
+  EXPECT_EQ(NetworkOf("::1"), "::1");
+  EXPECT_EQ(NetworkOf(""), "");
 }
 
 TEST(RemoteAddressTest, OfIPv4IsTheSameAtASocketOfBoth) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/match.h"
@@ -39,6 +40,15 @@ std::string EndpointOfPeer(absl::string_view grpc_peer) {
   const size_t zone = name.find('%');
   if (zone != std::string::npos) name.erase(zone, name.rfind(':') - zone);
   return name;
+}
+
+std::string NetworkOf(const std::string& address) {
+  in6_addr six{};
+  if (IsLoopback(address) || inet_pton(AF_INET6, address.c_str(), &six) != 1) return address;
+  std::fill(six.s6_addr + 8, six.s6_addr + 16, 0);
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, &six, text.data(), text.size());
+  return absl::StrCat(text.data(), "/64");
 }
 
 bool IsLoopback(absl::string_view address) {

@@ -17,6 +17,10 @@ std::string EndpointOf(const sockaddr_storage& peer);
 // The same of gRPC's name for it: "ipv4:10.0.0.7:5012", "ipv6:%5Bfe80::1%25eth0%5D:5012".
 std::string EndpointOfPeer(absl::string_view grpc_peer);
 
+// Whose address it is: of IPv4 itself, of IPv6 the /64 that one subscriber or network has all of,
+// "2001:db8::/64"; of this machine itself.
+std::string NetworkOf(const std::string& address);
+
 // Also of a Unix socket.
 bool IsLoopback(absl::string_view address);
 
