@@ -95,7 +95,10 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
     const absl::Status refusal = Refusal(method, caller->standing);
-    NoteRefusal(WhoAndWhence(*caller), absl::StrCat(method, ": ", refusal.message()));
+    const absl::string_view words = refusal.message();
+    const bool names_it = absl::StrContains(words, method);
+    NoteRefusal(WhoAndWhence(*caller),
+                absl::StrCat(names_it ? "" : method, names_it ? "" : ": ", words));
     return refusal;
   }
   caller->own_only = grant == Grant::kOwn;
