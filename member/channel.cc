@@ -2,8 +2,10 @@
 
 #include <grpc/support/log.h>
 
+#include <cstdio>
 #include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "common/pki/authority.h"
 
 namespace hpc::member {
@@ -12,7 +14,11 @@ namespace {
 // gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
-  gpr_set_log_function([](gpr_log_func_args*) {});
+  gpr_set_log_function([](gpr_log_func_args* args) {
+    // Its last words: the process aborts behind them.
+    if (!absl::StartsWith(args->message, "assertion failed")) return;
+    std::fprintf(stderr, "gRPC: %s:%d: %s\n", args->file, args->line, args->message);
+  });
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/pki/join_token.h"
@@ -54,6 +55,12 @@ gpr_timespec InFuture(absl::Duration wait) {
 }
 
 void OnGrpcLog(gpr_log_func_args* args) {
+  // Its last words: the process aborts behind them. Its other errors are of peers.
+  if (absl::StartsWith(args->message, "assertion failed")) {
+    LogError("a bug in gRPC ends the daemon",
+             {{"message", args->message}, {"file", args->file}, {"line", args->line}});
+    return;
+  }
   LogDebug("grpc", {{"message", args->message}, {"file", args->file}, {"line", args->line}});
 }
 
