@@ -41,7 +41,8 @@ void Record::Bool(absl::string_view key, absl::string_view title, bool value) {
 }
 
 void Record::Time(absl::string_view key, absl::string_view title, int64_t us) {
-  if (us != 0) Note(title, absl::StrCat(LocalTime(us), " (", Ago(us, form_.now_us), ")"));
+  const std::string time = LocalTime(us), ago = Ago(us, form_.now_us);
+  if (us != 0) Note(title, ago == time ? time : absl::StrCat(time, " (", ago, ")"));
   if (!form_.json) return;
   json_.Key(key);
   json_.Time(us);

@@ -7,6 +7,7 @@
 #include "client/cli/foreign_words.h"
 #include "client/cli/output.h"
 #include "client/cli/progress.h"
+#include "client/cli/record.h"
 #include "client/cli/suggest.h"
 #include "client/cli/times.h"
 #include "client/cli/usage_error.h"
@@ -42,6 +43,16 @@ TEST(TimesTest, WhatGoesOnIsCountedUntilNow) {
   EXPECT_EQ(Took(kNow - 90 * kSecond, 0, kNow), "1 min 30 s");
   EXPECT_EQ(Took(kNow - 90 * kSecond, kNow - 60 * kSecond, kNow), "30 s");
   EXPECT_EQ(Took(0, 0, kNow), "-");
+}
+
+TEST(RecordTest, ATimeThatIsFarAwayIsPrintedOnce) {
+  constexpr int64_t kDayUs = int64_t{86'400} * 1'000'000, kNowUs = 20'000 * kDayUs;
+  Record record({.json = false, .now_us = kNowUs});
+  record.Time("near", "Near", kNowUs + 2 * kDayUs);
+  record.Time("far", "Far", kNowUs + 80 * kDayUs);
+  const std::string text = record.Finish();
+  EXPECT_THAT(text, HasSubstr(LocalTime(kNowUs + 2 * kDayUs) + " (in 2 d)\n"));
+  EXPECT_THAT(text, HasSubstr(LocalTime(kNowUs + 80 * kDayUs) + "\n"));
 }
 
 TEST(SuggestTest, TheOnlyOneThatBeginsSoElseTheNearest) {
