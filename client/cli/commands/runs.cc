@@ -1,4 +1,5 @@
 // hpcctl runs: list the runs, newest first.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "client/cli/exit_codes.h"
 #include "client/cli/listing.h"
 #include "client/cli/run_listing.h"
+#include "client/cli/suggest.h"
 #include "client/cli/usage_error.h"
 #include "client/cli/words.h"
 #include "common/status_macros.h"
@@ -52,7 +54,12 @@ class RunsCommand : public Command {
       session->out().Write(listing->Take());
     }));
     if (!listing) listing.emplace(RunListing(FormFor(session->out(), json_, 0)));
-    session->Print(&*listing, IfEmpty(request));
+    if (!listing->empty()) {
+      session->Print(&*listing, "");
+      return kExitOk;
+    }
+    HPC_ASSIGN_OR_RETURN(const std::string why, WhyEmpty(client, request));
+    session->Print(&*listing, why);
     return kExitOk;
   }
 
@@ -66,7 +73,8 @@ class RunsCommand : public Command {
       runs.insert(runs.end(), response.runs().begin(), response.runs().end());
     }));
     if (runs.empty()) {
-      session->Notice(IfEmpty(request));
+      HPC_ASSIGN_OR_RETURN(const std::string why, WhyEmpty(client, request));
+      session->Notice(why);
       return kExitOk;
     }
     const Comparison comparison =
@@ -80,11 +88,21 @@ class RunsCommand : public Command {
     return kExitOk;
   }
 
-  static const char* IfEmpty(const v1::ListRunsRequest& request) {
+  static absl::StatusOr<std::string> WhyEmpty(Client* client, const v1::ListRunsRequest& request) {
+    if (request.has_experiment()) {
+      HPC_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all, client->ListExperiments());
+      std::vector<std::string> names;
+      for (const v1::Experiment& one : all.experiments()) names.push_back(one.name());
+      if (std::find(names.begin(), names.end(), request.experiment()) == names.end()) {
+        return absl::StrCat("there is no experiment '", request.experiment(), "'.",
+                            DidYouMean(request.experiment(), names),
+                            " 'hpcctl experiments' lists all");
+      }
+    }
     const bool filtered = request.states_size() > 0 || request.has_experiment() ||
                           request.has_tag() || request.before() > 0;
-    return filtered ? "no run is of that kind; 'hpcctl runs' lists all"
-                    : "no runs. 'hpcctl run -- COMMAND' starts one";
+    return std::string(filtered ? "no run is of that kind; 'hpcctl runs' lists all"
+                                : "no runs. 'hpcctl run -- COMMAND' starts one");
   }
 
   absl::StatusOr<v1::ListRunsRequest> Request() const {
