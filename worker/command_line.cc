@@ -195,16 +195,18 @@ absl::Status FinishCoordinator(const Typed& typed, CommandLine* out) {
       "member instead: 'hpcctl token create' there, 'hpc-worker join TOKEN' here"));
 }
 
+absl::Status CheckAddress(const std::string& address) {
+  if (address.empty()) return absl::OkStatus();
+  const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), address);
+  if (own.ok()) return own;
+  return absl::InvalidArgumentError(absl::StrCat("--address: ", std::string(own.message())));
+}
+
 absl::Status FinishDaemon(const Typed& typed, CommandLine* out) {
   HPC_RETURN_IF_ERROR(FinishCoordinator(typed, out));
   HPC_RETURN_IF_ERROR(SetAccounts(typed, out));
   HPC_RETURN_IF_ERROR(CheckRankEnv(out->rank_env));
-  if (!out->address.empty()) {
-    const absl::Status own = CheckOwnAddress(ListInterfaceAddresses(), out->address);
-    if (!own.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--address: ", std::string(own.message())));
-    }
-  }
+  HPC_RETURN_IF_ERROR(CheckAddress(out->address));
   for (const std::string& owner : out->owners) {
     const absl::Status name = CheckNodeName(owner);
     if (name.ok()) continue;
@@ -276,6 +278,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
     out.usual_state_dir = true;
     out.more_state_dirs.assign(state_dirs.begin() + 1, state_dirs.end());
   }
+  if (out.command == CommandLine::Command::kJoin) HPC_RETURN_IF_ERROR(CheckAddress(out.address));
   HPC_RETURN_IF_ERROR(out.command == CommandLine::Command::kDaemon ? FinishDaemon(typed, &out)
                                                                    : FinishOwner(typed, &out));
   return out;

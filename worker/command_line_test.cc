@@ -40,6 +40,8 @@ TEST(CommandLineTest, TheAddressMustBeOneOfThisMachine) {
                          AllOf(HasSubstr("--address"), HasSubstr(address), HasSubstr("(lo)"))));
   }
   EXPECT_OK(ParseDaemon({"--address", "127.0.0.9"}));
+  EXPECT_THAT(Parse({"join", "hpc1-abc", "--address", "0.0.0.0"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--address: '0.0.0.0'")));
 }
 
 TEST(CommandLineTest, ASocketPathThatTheKernelDoesNotTakeIsRefused) {

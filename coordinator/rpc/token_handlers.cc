@@ -41,9 +41,10 @@ absl::StatusOr<std::string> TokenHandlers::MakeLine(pki::Role role, const std::s
   if (request.addresses_size() > 0) line.addresses.clear();
   for (const std::string& text : request.addresses()) {
     HPC_ASSIGN_OR_RETURN(Endpoint address, ParseEndpoint(text));
-    if (address.is_unix || address.port == 0) {
+    if (address.is_unix || address.port == 0 || address.host == "0.0.0.0" || address.host == "::") {
       return absl::InvalidArgumentError(
-          absl::StrCat(text, ": a token carries addresses as 192.168.1.10:7077"));
+          absl::StrCat(text, ": a token carries addresses that lead to the coordinator, as ",
+                       "192.168.1.10:7077"));
     }
     line.addresses.push_back(std::move(address));
   }

@@ -165,10 +165,16 @@ absl::Status CheckEnums(const v1::RunSpec& spec) {
   return absl::OkStatus();
 }
 
-bool IsIpLiteral(const std::string& address) {
-  in6_addr buffer;
-  return inet_pton(AF_INET, address.c_str(), &buffer) == 1 ||
-         inet_pton(AF_INET6, address.c_str(), &buffer) == 1;
+// Of one machine: neither 0.0.0.0, which is all, nor one of many.
+bool IsIpOfOne(const std::string& address) {
+  in_addr four;
+  if (inet_pton(AF_INET, address.c_str(), &four) == 1) {
+    const uint32_t number = ntohl(four.s_addr);
+    return number >> 24 != 0 && number < 0xE0000000;
+  }
+  in6_addr six;
+  return inet_pton(AF_INET6, address.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
+         !IN6_IS_ADDR_MULTICAST(&six);
 }
 
 }  // namespace
@@ -229,9 +235,10 @@ absl::Status CheckHello(const v1::Hello& hello) {
   }
   HPC_RETURN_IF_ERROR(CheckNodeName(hello.node()));
   if (hello.incarnation() == 0) return Invalid("the hello names no incarnation");
-  if (!IsIpLiteral(hello.address())) {
+  if (!IsIpOfOne(hello.address())) {
     return Invalid(absl::StrCat("the address '", absl::CEscape(hello.address()), "' of node ",
-                                hello.node(), " is not an IP address"));
+                                hello.node(),
+                                " is not the IP address of one machine, as 192.168.1.11"));
   }
   return absl::OkStatus();
 }

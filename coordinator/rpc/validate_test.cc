@@ -133,8 +133,14 @@ TEST(CheckHello, TheAddressIsAnIpLiteral) {
   v1::Hello hello = GoodHello();
   hello.set_address("pc1.local");
   EXPECT_THAT(CheckHello(hello), StatusIs(kInvalid, HasSubstr("'pc1.local' of node pc1")));
-  hello.set_address("fe80::1");
-  EXPECT_OK(CheckHello(hello));
+  for (const char* address : {"0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "ff02::1", ""}) {
+    hello.set_address(address);
+    EXPECT_THAT(CheckHello(hello), StatusIs(kInvalid, HasSubstr("the IP address of one machine")));
+  }
+  for (const char* address : {"fe80::1", "127.0.0.1", "::1", "192.168.1.11"}) {
+    hello.set_address(address);
+    EXPECT_OK(CheckHello(hello)) << address;
+  }
 }
 
 TEST(CheckHello, TheNameIsANodeName) {
