@@ -74,11 +74,12 @@ Standing StandingOf(pki::Role role) {
 }  // namespace
 
 Doorman::Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
-                 const std::string& admin_group)
+                 int connections_per_member, const std::string& admin_group)
     : engine_(engine),
       trust_(trust),
       peers_(peers),
       guests_(guests),
+      members_(connections_per_member),
       admin_gid_(GroupId(admin_group)),
       told_(kTold) {}
 
@@ -91,7 +92,7 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
         caller.status().code(),
         absl::StrCat(caller.status().message(), JoinAgain(Property(context, "x509_pem_cert"))));
   }
-  if (caller->standing != Standing::kNobody) guests_->Vouch(context.peer());
+  HPC_RETURN_IF_ERROR(Vouch(*caller, context));
   const Grant grant = GrantOf(method, caller->standing);
   if (grant == Grant::kNo) {
     const absl::Status refusal = Refusal(method, caller->standing);
@@ -103,6 +104,22 @@ absl::StatusOr<Caller> Doorman::Admit(const char* method, const grpc::ServerCont
   }
   caller->own_only = grant == Grant::kOwn;
   return caller;
+}
+
+absl::Status Doorman::Vouch(const Caller& caller, const grpc::ServerContext& context) {
+  if (caller.standing == Standing::kNobody) return absl::OkStatus();
+  const std::optional<OpenSocket> guest = guests_->Find(context.peer());
+  if (!guest) return absl::OkStatus();
+  if (!caller.user.empty()) {
+    const absl::Status counted =
+        members_.Enter(absl::StrCat(StandingName(caller.standing), " ", caller.user), *guest);
+    if (!counted.ok()) {  // and it stays a guest, whose time ends
+      NoteRefusal(caller.peer, std::string(counted.message()));
+      return counted;
+    }
+  }
+  guests_->Vouch(context.peer());
+  return absl::OkStatus();
 }
 
 void Doorman::NoteDenied(const Caller& caller, const absl::Status& status) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/guest_book.h"
+#include "coordinator/rpc/member_book.h"
 #include "coordinator/rpc/peer_book.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/rate_limiter.h"
@@ -26,11 +27,11 @@ class Doorman {
   // Unix group whose members are admins on the Unix socket, besides root and the coordinator's own
   // account; "": none.
   Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
-          const std::string& admin_group);
+          int connections_per_member, const std::string& admin_group);
 
   // The caller of `method` ("hpc.v1.Runs/Submit"). Unauthenticated: no certificate, or one that is
   // not accepted, and why. PermissionDenied: it may not call this. A refusal becomes an event.
-  // Whose certificate is accepted is no guest any more.
+  // Whose certificate is accepted is no guest any more. ResourceExhausted: as of MemberBook::Enter.
   absl::StatusOr<Caller> Admit(const char* method, const grpc::ServerContext& context);
 
   // The authorities have changed.
@@ -50,6 +51,8 @@ class Doorman {
   };
 
   absl::StatusOr<Caller> Identify(const grpc::ServerContext& context);
+  // The connection is this caller's.
+  absl::Status Vouch(const Caller& caller, const grpc::ServerContext& context);
   absl::StatusOr<Caller> OfCertificate(const grpc::ServerContext& context, std::string peer);
   Caller OfLocal(const PeerCredentials& peer) const;
   // Checks signatures once per certificate: that is the slow part.
@@ -59,6 +62,7 @@ class Doorman {
   const Trust* const trust_;
   const PeerBook* const peers_;
   GuestBook* const guests_;
+  MemberBook members_;
   std::optional<gid_t> admin_gid_;
   absl::flat_hash_map<std::string, Verified> verified_;  // by PEM
   absl::Time verified_until_;  // when those that were trusted for it may have changed

@@ -64,6 +64,14 @@ std::vector<GuestBook::Leave> GuestBook::Enter(int fd, const sockaddr_storage& p
   return left;
 }
 
+std::optional<OpenSocket> GuestBook::Find(absl::string_view grpc_peer) const {
+  const std::string endpoint = EndpointOfPeer(grpc_peer);
+  const std::lock_guard lock(mutex_);
+  const auto found = by_endpoint_.find(endpoint);
+  if (found == by_endpoint_.end()) return std::nullopt;
+  return guests_.find(found->second)->second.socket;
+}
+
 void GuestBook::Vouch(absl::string_view grpc_peer) {
   const std::string endpoint = EndpointOfPeer(grpc_peer);
   const std::lock_guard lock(mutex_);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,8 +47,9 @@ class GuestBook {
 
   // A connection that was accepted from `peer`. Returns who had to make room.
   std::vector<Leave> Enter(int fd, const sockaddr_storage& peer, MonoTime now);
-  // It is a member's: no guest any more. By gRPC's name for it ("ipv4:10.0.0.7:5012"); one that is
-  // not in the book is ignored.
+  // By gRPC's name for it ("ipv4:10.0.0.7:5012"). Nothing: it is no guest, or not any more.
+  std::optional<OpenSocket> Find(absl::string_view grpc_peer) const;
+  // It is a member's: no guest any more. One that is not in the book is ignored.
   void Vouch(absl::string_view grpc_peer);
   // Ends those whose time is over.
   std::vector<Leave> EndOverdue(MonoTime now);

@@ -95,7 +95,8 @@ class Server::Impl {
         plan_(PlanDescriptors(DescriptorLimit())),
         peers_(PeerLimitsOf(plan_)),
         guests_(GuestLimitsOf(plan_)),
-        doorman_(engine, options.trust, &peers_, &guests_, options.admin_group),
+        doorman_(engine, options.trust, &peers_, &guests_, ConnectionsPerMember(plan_),
+                 options.admin_group),
         doors_(plan_, &guests_),
         local_refusals_(kToldRefusals),
         stop_tag_(this, &Impl::OnStopRequested) {}
