@@ -25,6 +25,7 @@ def main():
             optimizer.step()
     rank, world_size = accelerator.process_index, accelerator.num_processes
     print(f"accelerate rank {rank} of {world_size}: loss {loss.item():.4f}", flush=True)
+    accelerator.wait_for_everyone()
     accelerator.end_training()
     if loss > 0.1:
         raise SystemExit("did not learn")
