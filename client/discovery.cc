@@ -107,10 +107,17 @@ absl::StatusOr<Way> NamedWay(absl::string_view source, const std::string& text, 
   absl::StatusOr<pki::Membership> membership = pki::ReadMembership(IdentityFolder(environment));
   if (membership.ok()) return Way{{endpoint}, *std::move(membership)};
   if (!absl::IsNotFound(membership.status())) return Unreadable(membership.status());
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the coordinator at ", endpoint.ToString(), " answers members only, and you are none yet. ",
-      kLogIn,
-      endpoint.IsLocal() ? ". A coordinator started with --insecure is called so too" : ""));
+  const absl::Status shown = pki::FetchCertificates(endpoint, kProbeTime).status();
+  const char* const insecure_too =
+      endpoint.IsLocal() ? ". A coordinator started with --insecure is called so too" : "";
+  if (!shown.ok()) {
+    return absl::UnavailableError(absl::StrCat("the coordinator at ", endpoint.ToString(),
+                                               " cannot be reached: ", shown.message(), kCheck,
+                                               insecure_too));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("the coordinator at ", endpoint.ToString(),
+                                                 " answers members only, and you are none yet. ",
+                                                 kLogIn, insecure_too));
 }
 
 }  // namespace

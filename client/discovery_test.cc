@@ -105,11 +105,11 @@ TEST_F(DiscoveryTest, AMemberNeedsNoNamedCoordinator) {
   EXPECT_TRUE(way->security().is_tls());
 }
 
-TEST_F(DiscoveryTest, WhoIsNoMemberIsToldHowToBecomeOne) {
-  EXPECT_THAT(
-      FindCoordinator({.coordinator = "10.0.0.1", .user = kAda}, Of({{"XDG_CONFIG_HOME", dir_}})),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("10.0.0.1:7077"), HasSubstr("hpcctl login TOKEN"))));
+TEST_F(DiscoveryTest, WhoIsNoMemberIsToldWhatIsWrongBeforeThat) {
+  EXPECT_THAT(FindCoordinator({.coordinator = "127.0.0.1:1", .user = kAda},
+                              Of({{"XDG_CONFIG_HOME", dir_}})),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("127.0.0.1:1 cannot be reached"), HasSubstr("--insecure"))));
 }
 
 TEST_F(DiscoveryTest, ADamagedMembershipIsNamed) {

@@ -64,6 +64,13 @@ TEST_F(TrustTest, ALoginMakesAMember) {
   EXPECT_THAT(Hpcctl({"login", Line(pki::Role::kUser)}).err, HasSubstr("user anna"));
 }
 
+TEST_F(TrustTest, WhoIsNoMemberIsToldHowToBecomeOne) {
+  const Done me = Whoami();
+  EXPECT_EQ(me.code, 2);
+  EXPECT_THAT(me.err, AllOf(HasSubstr(coordinator_.address().ToString()), HasSubstr("members only"),
+                            HasSubstr("hpcctl login TOKEN")));
+}
+
 TEST_F(TrustTest, ALoginThatCannotBeIsAUsageError) {
   EXPECT_THAT(Hpcctl({"login", Line(pki::Role::kWorker)}).err, HasSubstr("hpc-worker join"));
   EXPECT_EQ(Hpcctl({"login", Line(pki::Role::kWorker)}).code, 2);

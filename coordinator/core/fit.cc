@@ -120,8 +120,8 @@ NodeShare MakeShare(const RunRequest& request, const NodeSpace& space, size_t in
   return share;
 }
 
-std::string WhyThese(const std::vector<NodeSpace>& nodes, const FitWishes& wishes,
-                     const std::vector<size_t>& chosen, size_t choices) {
+std::string WhyThese(const RunRequest& request, const std::vector<NodeSpace>& nodes,
+                     const FitWishes& wishes, const std::vector<size_t>& chosen, size_t choices) {
   std::vector<std::string> names, kept, asleep;
   for (size_t i : chosen) {
     names.push_back(nodes[i].name);
@@ -132,12 +132,15 @@ std::string WhyThese(const std::vector<NodeSpace>& nodes, const FitWishes& wishe
   }
   std::string why = JoinWords(names);
   if (kept.size() == names.size()) {
-    absl::StrAppend(&why, ": as in the attempt before");
+    absl::StrAppend(&why, kept.size() == wishes.last_nodes->size()
+                              ? ": as in the attempt before"
+                              : ": of the nodes of the attempt before");
   } else if (!kept.empty()) {
     absl::StrAppend(&why, ": keeps ", JoinWords(kept), " of the attempt before");
   } else if (choices == names.size()) {
-    absl::StrAppend(&why, names.size() == 1 ? ": the only node that is free"
-                                            : ": the only nodes that are free");
+    absl::StrAppend(
+        &why, names.size() == 1 ? ": the only node that is free" : ": the only nodes that are free",
+        request.node_list.empty() && request.exclude.empty() ? "" : " and may be used");
   } else {
     absl::StrAppend(&why, ": ", names.size(), " of ", choices,
                     " free nodes; those with the fewest free devices are taken first, so that "
@@ -256,7 +259,7 @@ std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace
   Fit fit;
   const std::vector<size_t> order = InRankOrder(request, nodes, wishes, fitting);
   for (size_t i : order) fit.shares.push_back(MakeShare(request, nodes[i], i, common));
-  fit.reason = WhyThese(nodes, wishes, order, choices);
+  fit.reason = WhyThese(request, nodes, wishes, order, choices);
   if (WantsAllGpus(request)) fit.reason += WhyNotAllDevices(nodes, order, common);
   return fit;
 }

@@ -49,7 +49,7 @@ std::string JoinAgain(const std::string& pem) {
       pki::RoleName(identity->role), " --name ", name, "), ",
       is_pc ? "and on this PC stop the worker (systemctl stop hpc-worker) and run hpc-worker join"
             : "and run hpcctl login",
-      " TOKEN --name ", name);
+      " TOKEN --name ", name, is_pc ? " (with its --state-dir, if it is started with one)" : "");
 }
 
 std::string WhoAndWhence(const Caller& caller) {

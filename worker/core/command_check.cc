@@ -124,10 +124,10 @@ std::string NotInPathRemedy(const std::string& account, const std::string& comma
     return absl::StrCat("'python3' is there (", missed.python3, "): name that one, or ",
                         kOtherPath);
   }
-  if (missed.hidden.empty())
-    return absl::StrCat("install it, name its whole path, or ", kOtherPath);
-  return absl::StrCat(missed.hidden, " may not be entered", ByAccount(account), ": open it, or ",
-                      kOtherPath);
+  const std::string anyhow = absl::StrCat("install it, name its whole path, or ", kOtherPath);
+  if (missed.hidden.empty()) return anyhow;
+  return absl::StrCat(anyhow, " (", missed.hidden, " may not be entered", ByAccount(account),
+                      ", so that it was not looked for there)");
 }
 
 }  // namespace

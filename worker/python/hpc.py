@@ -57,8 +57,12 @@ def _warn(key, why):
         pass
 
 
-def log(step=None, **values):
+def log(_what=None, step=None, **values):
     """Records one value per keyword, of this step if one is given, at this moment.
+
+        hpc.log(step=10, loss=0.25)
+        hpc.log({"loss": 0.25, "lr/head": 0.1}, step=10)
+        hpc.log(10, loss=0.25)
 
     Values are numbers, or what has one (a tensor, a numpy scalar); NaN and infinities are values.
     Anything else is left out, with one warning per key: a metric is no reason to end a training.
@@ -67,6 +71,10 @@ def log(step=None, **values):
     if _descriptor < 0:
         return
     record = {"time": time.time()}
+    if isinstance(_what, dict):
+        values = {**_what, **values}
+    elif _what is not None:
+        step = _what
     if step is not None:
         values["step"] = step
     for key, value in values.items():

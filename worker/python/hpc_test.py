@@ -45,6 +45,14 @@ class HpcTest(unittest.TestCase):
         self.assertEqual((self.lines()[0]["checkpoint_saved"], self.lines()[0]["step"]), (1, 7))
         self.load().checkpoint_saved()  # alone, to nobody
 
+    def test_names_that_are_no_words_come_in_a_dict(self):
+        module = self.load(HPC_METRICS_FILE=self.metrics)
+        module.log({"loss/train": 0.5}, step=3, lr=0.1)
+        module.log(4, loss=0.5)
+        first, second = self.lines()
+        self.assertEqual((first["loss/train"], first["lr"], first["step"]), (0.5, 0.1, 3))
+        self.assertEqual((second["loss"], second["step"]), (0.5, 4))
+
     def test_a_step_is_not_needed(self):
         self.load(HPC_METRICS_FILE=self.metrics).log(loss=0.5)
         self.assertNotIn("step", self.lines()[0])
