@@ -174,14 +174,19 @@ TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
   TestCgroup parent;
   if (parent.path().empty()) GTEST_SKIP() << parent.why_not();
   rig_.spec.cgroup_parent = parent.path();
-  // As far out as it gets.
-  rig_.AddShell("(cd " + parent.path() +
-                "/hpc-12.2-*-of-* && echo 0 > cgroup.procs && echo moved; echo 0 > ../cgroup.procs;"
-                "setsid sleep 1000) & exec sleep 1000");
+  // Neither itself out of its cgroup, nor its supervisor into one that it could freeze.
+  rig_.AddShell(
+      "supervisor=$PPID; (cd " + parent.path() +
+      "/hpc-12.2-*-of-*/ && echo in; echo 0 > cgroup.procs; cd hpc-*; mkdir ours;"
+      "echo $supervisor > cgroup.procs; echo 0 > ../../cgroup.procs; echo 1 > cgroup.freeze;"
+      "echo 1 > cgroup.kill; echo tried; setsid sleep 1000) & exec sleep 1000");
   rig_.Spawn();
   rig_.Start();
-  rig_.RunUntilOutput("rank-0.out", "moved");
-  rig_.RunUntilOutput("rank-0.err", "Permission denied");
+  rig_.RunUntilOutput("rank-0.out", "in\ntried");
+  const std::string refused = rig_.FileOf("rank-0.err");
+  size_t refusals = 0;
+  for (size_t at = 0; (at = refused.find("ermission denied", at)) != refused.npos; ++at) ++refusals;
+  EXPECT_EQ(refusals, 6) << refused;
   EXPECT_EQ(rig_.All<SupervisorReady>()[0].containment, "cgroup");
   const std::string held = RecordedHeldCgroup(rig_.spec.dir);
   EXPECT_EQ(held.rfind(parent.path() + "/hpc-12.2-", 0), 0u) << held;

@@ -57,7 +57,7 @@ class SocketClient : public SupervisorClient {
     scope_ =
         ScopeRequest::Start(loop_, pid_, unit, [this, unit, account](const absl::Status& answer) {
           if (!answer.ok()) return RefuseScope();
-          if (account) LendScope(unit, *account, /*tries=*/1000);
+          if (account) LendScope(unit, /*tries=*/1000);
         });
     if (scope_ == nullptr) RefuseScope();
   }
@@ -72,7 +72,7 @@ class SocketClient : public SupervisorClient {
   // Whether it still listens is told by its socket.
   void RefuseScope() { (void)Send(ScopeRefused{}); }
   // Once systemd has made it, a moment after it said that it would.
-  void LendScope(const std::string& unit, const AccountIds& account, int tries);
+  void LendScope(const std::string& unit, int tries);
   void Close() {
     scope_.reset();
     loop_->Cancel(lend_timer_);
@@ -112,15 +112,15 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
   return ErrnoStatus(error, what);
 }
 
-void SocketClient::LendScope(const std::string& unit, const AccountIds& account, int tries) {
+void SocketClient::LendScope(const std::string& unit, int tries) {
   const std::string path = Cgroup2Mount() + CgroupOf(pid_);
   if (absl::EndsWith(path, "/" + unit)) {
     absl::Status lent = RecordHeldCgroup(dir_, path);
-    if (lent.ok()) lent = LendCgroup(path, account);
+    if (lent.ok()) lent = LendCgroup(path);
     if (!lent.ok()) RefuseScope();
   } else if (tries > 0) {
     lend_timer_ = loop_->At(loop_->clock().Get().mono + absl::Milliseconds(1),
-                            [this, unit, account, tries] { LendScope(unit, account, tries - 1); });
+                            [this, unit, tries] { LendScope(unit, tries - 1); });
   }
 }
 
@@ -200,9 +200,9 @@ void ReapWhenItEnds(EventLoop* loop, UniqueFd pidfd) {
 
 // For a supervisor of another account than ours, where systemd does not run: the cgroup that it is
 // started in, or "".
-std::string PrepareHeldCgroup(const SupervisorSpec& spec, const AccountIds& account) {
+std::string PrepareHeldCgroup(const SupervisorSpec& spec) {
   const std::string parent = spec.cgroup_parent.empty() ? OwnWritableCgroup() : spec.cgroup_parent;
-  const std::string cgroup = MakeHeldCgroup(parent, spec.name, spec.dir, account);
+  const std::string cgroup = MakeHeldCgroup(parent, spec.name, spec.dir);
   if (cgroup.empty() || RecordHeldCgroup(spec.dir, cgroup).ok()) return cgroup;
   if (auto leaf = CgroupLeaf::Open(cgroup)) leaf->Remove();
   return "";
@@ -232,7 +232,7 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
                        .listener = files.listener.get()};
   complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
   if (!complete.await_scope && account) {
-    complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec, *account);
+    complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec);
   } else if (!complete.await_scope && spec.cgroup_parent.empty()) {
     complete.cgroup_parent = OwnWritableCgroup();
   }

@@ -7,12 +7,14 @@
 #include <algorithm>
 
 #include "worker/supervisor/descendants.h"
+#include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
 
 Containment::Containment() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 bool Containment::UseCgroup(const std::string& parent, const std::string& name) {
+  const OnOwnBehalf supervisor;
   leaf_ = CgroupLeaf::Make(parent + "/" + name);
   if (!leaf_) return false;
   kind_ = "cgroup";
@@ -43,7 +45,10 @@ bool Containment::Reap(const OnReaped& on_reaped) {
 }
 
 void Containment::Kill() {
-  if (leaf_) leaf_->Kill();
+  if (leaf_) {
+    const OnOwnBehalf supervisor;
+    leaf_->Kill();
+  }
   // Those that a rank moved out of its cgroup, as root can.
   KillDescendants();
 }
@@ -59,6 +64,7 @@ std::vector<int64_t> Containment::Survivors() const {
 }
 
 void Containment::Remove() {
+  const OnOwnBehalf supervisor;
   if (leaf_) leaf_->Remove();
 }
 

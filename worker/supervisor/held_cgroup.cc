@@ -10,6 +10,7 @@
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
+#include "worker/supervisor/privileges.h"
 #include "worker/supervisor/record.h"
 
 namespace hpc::worker {
@@ -20,21 +21,21 @@ std::string RecordOf(const std::string& dir) { return RecordPath(dir, "cgroup");
 }  // namespace
 
 std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const std::string& dir, const AccountIds& account) {
+                           const std::string& dir) {
   if (parent.empty()) return "";
   auto cgroup = CgroupLeaf::Make(
       absl::StrCat(parent, "/", AttemptCgroupName(name, dir, absl::StrCat("of-", getpid()))));
   if (!cgroup) return "";
-  if (LendCgroup(cgroup->path(), account).ok()) return cgroup->path();
+  if (LendCgroup(cgroup->path()).ok()) return cgroup->path();
   cgroup->Remove();
   return "";
 }
 
-absl::Status LendCgroup(const std::string& cgroup, const AccountIds& account) {
+absl::Status LendCgroup(const std::string& cgroup) {
   // Those that /sys/kernel/cgroup/delegate names, and not cgroup.kill: that stays ours.
   for (const char* file : {"/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control", ""}) {
     const std::string path = cgroup + file;
-    if (chown(path.c_str(), account.uid, account.gid) != 0 && errno != ENOENT) {
+    if (chown(path.c_str(), kSupervisorUid, static_cast<gid_t>(-1)) != 0 && errno != ENOENT) {
       return ErrnoStatus(errno, "chown " + path);
     }
   }

@@ -1,21 +1,22 @@
-// The cgroup of an attempt whose supervisor runs as another account than the worker: made by the
-// worker, which keeps the right to kill it whole, and lent to that account.
+// The cgroup of an attempt whose supervisor works as another account than the worker: made by the
+// worker, which keeps the right to kill it whole, and lent to the supervisor, but not to its ranks.
+// Else they could move it into a cgroup of theirs and freeze it.
 #ifndef HPC_WORKER_SUPERVISOR_HELD_CGROUP_H_
 #define HPC_WORKER_SUPERVISOR_HELD_CGROUP_H_
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
 
 // Makes an empty one for attempt `name` below `parent` and lends it. "": it cannot be had.
 std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const std::string& dir, const AccountIds& account);
+                           const std::string& dir);
 
-// Lets `account` make folders in `cgroup` and move processes among them, but none out of it.
-absl::Status LendCgroup(const std::string& cgroup, const AccountIds& account);
+// Lets supervisors (OnOwnBehalf) make folders in `cgroup` and move processes among them, but none
+// out of it.
+absl::Status LendCgroup(const std::string& cgroup);
 
 // Remembers it beside the attempt dir, where that account cannot write.
 absl::Status RecordHeldCgroup(const std::string& dir, const std::string& cgroup);

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -84,6 +85,14 @@ bool BecomeSupervisorFor(const AccountIds& ids) { return Become(ids, kSupervisor
 bool BecomeWhomWeWorkAs() {
   const uid_t uid = geteuid();
   return setresuid(uid, uid, uid) == 0;
+}
+
+OnOwnBehalf::OnOwnBehalf() : switched_(getuid() == kSupervisorUid) {
+  if (switched_) setfsuid(kSupervisorUid);
+}
+
+OnOwnBehalf::~OnOwnBehalf() {
+  if (switched_) setfsuid(geteuid());
 }
 
 bool GiveUpPrivileges() {

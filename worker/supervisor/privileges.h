@@ -37,6 +37,20 @@ bool BecomeSupervisorFor(const AccountIds& ids);
 // For a child of such a process, which becomes that account for good. Takes no memory.
 bool BecomeWhomWeWorkAs();
 
+// While it lives, such a process has kSupervisorUid's rights on files, and not the account's: on
+// the cgroups that hold its ranks, which these may not touch. Of any other process it changes
+// nothing.
+class OnOwnBehalf {
+ public:
+  OnOwnBehalf();
+  ~OnOwnBehalf();
+  OnOwnBehalf(const OnOwnBehalf&) = delete;
+  OnOwnBehalf& operator=(const OnOwnBehalf&) = delete;
+
+ private:
+  const bool switched_;
+};
+
 // The calling process and its descendants gain no privileges from what they execute (setuid
 // programs, file capabilities), have none left but what being root gives, and leave no core files
 // unless they ask for them. False: errno says why.

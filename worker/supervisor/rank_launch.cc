@@ -70,9 +70,14 @@ void ResetOomScore() {
   close(fd);
 }
 
+bool EnterLeaf(const CgroupLeaf& leaf) {
+  const OnOwnBehalf supervisor;
+  return leaf.Enter();
+}
+
 [[noreturn]] void RunChild(const ChildPlan& child) {
   const LaunchPlan& plan = *child.plan;
-  if (child.enter_leaf && !plan.leaf->Enter()) Fail(child, kIsolate);
+  if (child.enter_leaf && !EnterLeaf(*plan.leaf)) Fail(child, kIsolate);
   if (!BecomeWhomWeWorkAs()) Fail(child, kIsolate);
   setsid();
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) {
@@ -97,6 +102,7 @@ void ResetOomScore() {
 pid_t Fork(const CgroupLeaf* leaf, bool* enter_leaf) {
   *enter_leaf = false;
   if (leaf == nullptr) return fork();
+  const OnOwnBehalf supervisor;
   clone_args args{};
   args.flags = CLONE_INTO_CGROUP;
   args.exit_signal = SIGCHLD;
