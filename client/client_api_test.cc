@@ -402,8 +402,8 @@ TEST_F(ClientApiTest, OfLogsTheLastLinesCanBeRead) {
 
 TEST_F(ClientApiTest, PlainTextMustBeAskedFor) {
   const Done done = Hpcctl({"--coordinator", "127.0.0.1:1", "nodes"});
-  EXPECT_EQ(done.code, 2);
-  EXPECT_THAT(done.err, HasSubstr("hpcctl login TOKEN"));
+  EXPECT_EQ(done.code, 120);
+  EXPECT_THAT(done.err, HasSubstr("A coordinator started with --insecure is called so too"));
   const Done asked = Hpcctl({"--coordinator", "127.0.0.1:1", "--insecure", "nodes"});
   EXPECT_EQ(asked.code, 120);
   EXPECT_THAT(asked.err, HasSubstr("warning: the connection to 127.0.0.1:1 is plain text"));

@@ -114,34 +114,41 @@ class Lines {
   explicit Lines(std::FILE* file) : file_(file) {}
 
   // nullopt at the end. Empty lines count, but are not given. InvalidArgument: the line is longer
-  // than any run can be; the next call goes on behind it.
+  // than any run can be; the next call goes on behind it, or says that there is no more where it is
+  // so long that it may well have no end.
   std::optional<absl::StatusOr<std::string>> Next() {
-    while (true) {
+    while (!endless_) {
       std::string line;
       size_t length = 0;
       int c = 0;
       while ((c = getc_unlocked(file_.get())) != EOF && c != '\n') {
         if (++length <= kMaxLine) line.push_back(static_cast<char>(c));
+        if (length == kEndless) break;
       }
+      endless_ = length == kEndless;
       if (c == EOF && length == 0) return std::nullopt;
       ++number_;
       if (length > kMaxLine) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("line ", number_, " has ", length, " bytes, of which ", kMaxLine,
-                         " are allowed: put what is long into a file that the program reads"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "line ", number_, " has ", length, " bytes", endless_ ? " and more" : "", ", of which ",
+            kMaxLine, " are allowed: put what is long into a file that the program reads",
+            endless_ ? "; nothing behind it is read" : ""));
       }
       absl::StripAsciiWhitespace(&line);
       if (!line.empty()) return line;
     }
+    return std::nullopt;
   }
   int64_t number() const { return number_; }
 
  private:
   // A run has 10 MB of arguments at most, and JSON may need several bytes for one.
   static constexpr size_t kMaxLine = 32 << 20;
+  static constexpr size_t kEndless = 256 << 20;
 
   std::unique_ptr<std::FILE, CloseFile> file_;
   int64_t number_ = 0;
+  bool endless_ = false;
 };
 
 class SubmitCommand : public Command {
