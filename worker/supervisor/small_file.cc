@@ -37,7 +37,10 @@ std::vector<int64_t> Numbers(const std::string& text) {
   for (const char c : text) {
     const bool digit = c >= '0' && c <= '9';
     if (digit && !inside) numbers.push_back(0);
-    if (digit) numbers.back() = numbers.back() * 10 + (c - '0');
+    if (digit) {
+      int64_t& number = numbers.back();
+      number = number > (INT64_MAX - 9) / 10 ? INT64_MAX : number * 10 + (c - '0');
+    }
     inside = digit;
   }
   return numbers;

@@ -19,7 +19,7 @@ std::optional<std::string> ReadAll(int fd);
 // One write to a file that exists already, as the kernel's control files want it.
 bool WriteControlFile(int dir_fd, const std::string& name, const std::string& content);
 
-// The decimal numbers of a text, whatever stands between them.
+// The decimal numbers of a text, whatever stands between them; INT64_MAX for what is larger.
 std::vector<int64_t> Numbers(const std::string& text);
 
 // The kernel's random id of this boot.
