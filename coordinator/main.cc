@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/coordinator_paths.h"
+#include "common/lock_order.h"
 #include "common/log.h"
 #include "common/private_memory.h"
 #include "coordinator/daemon.h"
@@ -33,6 +34,7 @@ int Restore(const hpc::coordinator::Options& options) {
 
 int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
+  hpc::TrustLockOrder();
   const hpc::coordinator::ParsedOptions parsed =
       hpc::coordinator::ParseOptions(argc, argv, hpc::DefaultCoordinatorPaths(geteuid(), getenv));
   if (parsed.answer) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/clock.h"
+#include "common/lock_order.h"
 #include "common/pki/join_token.h"
 #include "common/private_memory.h"
 #include "worker/command_line.h"
@@ -18,6 +19,7 @@
 int main(int argc, char** argv) {
   using hpc::worker::CommandLine;
   hpc::KeepMemoryPrivate();
+  hpc::TrustLockOrder();
   const auto command =
       hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "client/cli/command_line.h"
+#include "common/lock_order.h"
 #include "common/pki/join_token.h"
 #include "common/private_memory.h"
 
 int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
+  hpc::TrustLockOrder();
   using hpc::client::Output;
   Output out = Output::ForFd(STDOUT_FILENO);
   Output err = Output::ForFd(STDERR_FILENO);
