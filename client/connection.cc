@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr absl::Duration kConnectTime = absl::Seconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
 constexpr absl::Duration kLongestRetry = absl::Seconds(2);
+// How soon an interrupt is noticed while the coordinator is away.
+constexpr std::chrono::milliseconds kWaitStep{100};
 
 grpc::ChannelArguments ChannelArguments() {
   grpc::ChannelArguments args;
@@ -137,10 +140,20 @@ bool Connection::WaitBeforeRetry() {
     first = !std::exchange(away_, true);
   }
   if (first && notice_) notice_();
+  const auto until = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(NextPause());
+  while (!interrupted()) {
+    const grpc_connectivity_state state = channel_->GetState(true);
+    if (state == GRPC_CHANNEL_READY && std::chrono::steady_clock::now() >= until) return true;
+    // It is this wait that lets gRPC work on a new connection: nobody else does while no call is
+    // made, and a handshake of TLS needs several steps.
+    channel_->WaitForStateChange(state, std::chrono::system_clock::now() + kWaitStep);
+  }
+  return false;
+}
+
+absl::Duration Connection::NextPause() {
   absl::MutexLock lock(&mutex_);
-  const double unit = std::uniform_real_distribution<double>()(random_);
-  mutex_.AwaitWithTimeout(absl::Condition(&interrupted_), backoff_.Next(unit));
-  return !interrupted_;
+  return backoff_.Next(std::uniform_real_distribution<double>()(random_));
 }
 
 void Connection::Interrupt() {

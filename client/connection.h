@@ -63,8 +63,9 @@ class Connection {
   absl::Status Begin(grpc::ClientContext* context);
   void End(grpc::ClientContext* context);
   bool interrupted() const;
-  // False if interrupted meanwhile.
+  // Until there is a connection again. False if interrupted meanwhile.
   bool WaitBeforeRetry();
+  absl::Duration NextPause();
 
   const Endpoint endpoint_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -197,6 +197,23 @@ class ReconnectTest(unittest.TestCase):
                      if " line " in l and l.startswith(f"[{rank}")]
             self.assertEqual(lines, [str(i) for i in range(40)], out)
 
+    def test_clients_over_the_network_are_back_as_soon_as_the_coordinator(self):
+        laptop = {"XDG_CONFIG_HOME": str(self.cluster.dir / "laptop"),
+                  "HPC_COORDINATOR": self.cluster.listen}
+        self.cluster.hpcctl("login", self.cluster.make_token("--role", "admin"), "--name", "anna",
+                            env=laptop)
+        run = self.cluster.submit("-N", 2, "--", "sh", "-c", "echo up; sleep 6")
+        clients = [self.cluster.start(*command, env=laptop, name=command[0])
+                   for command in (("wait", run), ("logs", "-f", run), ("events", "-f"))]
+        for client in clients[1:]:
+            eventually(client.output, "it has connected")
+        self.cluster.coordinator.kill()
+        time.sleep(3)  # for a gRPC channel that has failed several times
+        self.cluster.start_coordinator()
+        self.assertEqual(clients[0].wait(12), 0, clients[0].output())
+        self.assertEqual(clients[1].wait(2), 0, clients[1].output())
+        eventually(lambda: "exited 0" in clients[2].output(), "the events go on", 5)
+
     def test_ctrl_c_cancels_and_a_second_one_detaches(self):
         client = self.cluster.start("run", "--stop-grace", "30s", "--", "sh", "-c",
                                     "trap '' TERM; echo up; while :; do sleep 0.1; done")
