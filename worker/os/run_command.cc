@@ -26,6 +26,8 @@ namespace hpc::worker {
 namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
+// For one that has started others beyond its group, to end them.
+constexpr absl::Duration kTermTime = absl::Milliseconds(500);
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -137,7 +139,11 @@ absl::StatusOr<CommandResult> RunCommand(const Command& command) {
   CommandResult result;
   const bool ended =
       pidfd.ok() && GatherUntilExit(pidfd.get(), read_end.get(), command.limit, &result.output);
-  if (!ended) kill(-pid, SIGKILL);
+  if (!ended) {
+    kill(pid, SIGTERM);
+    if (pidfd.ok()) GatherUntilExit(pidfd.get(), read_end.get(), kTermTime, &result.output);
+    kill(-pid, SIGKILL);
+  }
   while (waitpid(pid, &result.wait_status, 0) < 0) {
     if (errno != EINTR) return ErrnoStatus(errno, absl::StrCat("wait for ", command.program));
   }

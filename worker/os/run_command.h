@@ -30,8 +30,8 @@ struct CommandResult {
 // Runs in "/" with stdin at its end, in a process group of its own, with no descriptor but the
 // standard three. Whatever is left of the group when the program has ended keeps running, unheard.
 // Never forks, so a caller with gigabytes of memory pays nothing.
-// Status: ErrnoStatus if it could not be started; DeadlineExceeded: it ran longer than `limit`, and
-// its group was killed.
+// Status: ErrnoStatus if it could not be started; DeadlineExceeded: it ran longer than `limit`, got
+// SIGTERM and half a second later SIGKILL, as the rest of its group.
 absl::StatusOr<CommandResult> RunCommand(const Command& command);
 
 // This process's environment.

@@ -81,9 +81,10 @@ size_t ExecLimit() {
   return limit > 0 ? static_cast<size_t>(limit) : 128 << 10;
 }
 
-// What an interpreter of the run's is started through, so that it does not run as we do.
+// What an interpreter of the run's is started through, so that it does not run as we do, and leaves
+// nothing behind.
 std::vector<std::string> Launcher(const PrepareContext& context, const Account* account) {
-  if (account == nullptr) return {};
+  if (account == nullptr) return {context.supervisor_program, "--run"};
   return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
 }
 

@@ -41,20 +41,6 @@ bool DropCapabilities() {
   return syscall(SYS_capset, &header, none) == 0;
 }
 
-bool Become(const AccountIds& ids, uid_t real) {
-  if (!EmptyBoundingSet()) return false;
-  const std::vector<gid_t> groups(ids.groups.begin(), ids.groups.end());
-  if (setgroups(groups.size(), groups.data()) != 0) return false;
-  if (setresgid(ids.gid, ids.gid, ids.gid) != 0) return false;
-  if (setresuid(real, ids.uid, real) != 0) return false;
-  // A kernel or a security module that lied about it.
-  if (setuid(0) == 0 || geteuid() != ids.uid || getegid() != ids.gid) {
-    errno = EPERM;
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string ToText(const AccountIds& ids) {
@@ -78,9 +64,19 @@ std::optional<AccountIds> ParseAccountIds(const std::string& text) {
   return ids;
 }
 
-bool BecomeAccount(const AccountIds& ids) { return Become(ids, ids.uid); }
-
-bool BecomeSupervisorFor(const AccountIds& ids) { return Become(ids, kSupervisorUid); }
+bool BecomeSupervisorFor(const AccountIds& ids) {
+  if (!EmptyBoundingSet()) return false;
+  const std::vector<gid_t> groups(ids.groups.begin(), ids.groups.end());
+  if (setgroups(groups.size(), groups.data()) != 0) return false;
+  if (setresgid(ids.gid, ids.gid, ids.gid) != 0) return false;
+  if (setresuid(kSupervisorUid, ids.uid, kSupervisorUid) != 0) return false;
+  // A kernel or a security module that lied about it.
+  if (setuid(0) == 0 || geteuid() != ids.uid || getegid() != ids.gid) {
+    errno = EPERM;
+    return false;
+  }
+  return true;
+}
 
 bool BecomeWhomWeWorkAs() {
   const uid_t uid = geteuid();

@@ -23,18 +23,17 @@ std::string ToText(const AccountIds& ids);
 // nullopt: not such a text, or root's, which nobody is to become.
 std::optional<AccountIds> ParseAccountIds(const std::string& text);
 
-// Becomes that account for good: no way leads back, also not for what is executed later. For root
-// in a process of one thread. False: errno says why; whoever goes on is neither nor.
-bool BecomeAccount(const AccountIds& ids);
-
 // No account has this number: a process that is really of it and only works as another takes no
 // signal from that other's processes, nor can be traced by them.
 inline constexpr uint32_t kSupervisorUid = 65533;
 
-// As BecomeAccount, but stays really kSupervisorUid: opens files, signals and starts processes with
-// the account's rights, and its ranks cannot end or stop it.
+// Works as that account from now on and stays really kSupervisorUid: opens files, signals and
+// starts processes with the account's rights, and these cannot end or stop it. No way leads back to
+// who it was. For root in a process of one thread. False: errno says why; whoever goes on is
+// neither nor.
 bool BecomeSupervisorFor(const AccountIds& ids);
-// For a child of such a process, which becomes that account for good. Takes no memory.
+// For a child of such a process, which becomes that account for good, also for what it executes.
+// Takes no memory.
 bool BecomeWhomWeWorkAs();
 
 // While it lives, such a process has kSupervisorUid's rights on files, and not the account's: on

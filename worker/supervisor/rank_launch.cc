@@ -2,16 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <string_view>
 #include <unordered_set>
 
+#include "worker/supervisor/birth.h"
 #include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
@@ -47,18 +46,6 @@ struct ChildPlan {
   const Failure failure{errno, step};
   (void)!write(child.status_fd, &failure, sizeof failure);
   _exit(127);
-}
-
-void ResetSignals() {
-  // The kernel's struct sigaction, of which all zero is SIG_DFL. The C library's call would leave
-  // out its own two signals, which whoever started us may have ignored.
-  const uint64_t defaults[8] = {};
-  for (int signal = 1; signal < NSIG; ++signal) {
-    syscall(SYS_rt_sigaction, signal, defaults, nullptr, NSIG / 8);
-  }
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 void ResetOomScore() {
@@ -97,20 +84,9 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   Fail(child, kExec);
 }
 
-// fork, and into the leaf at birth where the kernel can: moving a process later makes it wait for
-// an RCU grace period of the whole machine.
 pid_t Fork(const CgroupLeaf* leaf, bool* enter_leaf) {
-  *enter_leaf = false;
-  if (leaf == nullptr) return fork();
   const OnOwnBehalf supervisor;
-  clone_args args{};
-  args.flags = CLONE_INTO_CGROUP;
-  args.exit_signal = SIGCHLD;
-  args.cgroup = static_cast<uint64_t>(leaf->dir_fd());
-  const long pid = syscall(SYS_clone3, &args, sizeof args);
-  if (pid >= 0) return static_cast<pid_t>(pid);
-  *enter_leaf = true;
-  return fork();
+  return ForkInto(leaf, enter_leaf);
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
+#include "worker/supervisor/birth.h"
+#include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
@@ -30,37 +32,6 @@ struct Inherited {
 };
 
 UniqueFd High(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kListenerFd + 1)); }
-
-// posix_spawn's two settings objects, freed together.
-class SpawnSettings {
- public:
-  explicit SpawnSettings(const Inherited& inherited) {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, inherited.spec.get(), 0);
-    posix_spawn_file_actions_adddup2(&actions, inherited.socket.get(), kWorkerSocketFd);
-    posix_spawn_file_actions_adddup2(&actions, inherited.journal.get(), kJournalFd);
-    posix_spawn_file_actions_adddup2(&actions, inherited.listener.get(), kListenerFd);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-  }
-  ~SpawnSettings() {
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 // In memory, because secrets of the run are in it.
 absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
@@ -81,9 +52,99 @@ std::vector<std::string> Arguments(const SpawnRequest& request) {
   if (request.account) {
     arguments.insert(arguments.end(), {"--as", ToText(*request.account)});
   }
-  if (!request.cgroup.empty()) arguments.insert(arguments.end(), {"--cgroup", request.cgroup});
   arguments.push_back(request.dir);
   return arguments;
+}
+
+// Prepared before the child exists: it takes no memory and no locks.
+struct ChildPlan {
+  const char* program;
+  char* const* argv;
+  const Inherited* inherited;
+  const CgroupLeaf* cgroup;
+  int failure_fd;  // told errno; closed by an exec that succeeds
+};
+
+bool TakeDescriptors(const Inherited& inherited) {
+  const int null = open("/dev/null", O_WRONLY);
+  return null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0 &&
+         dup2(inherited.spec.get(), 0) >= 0 && dup2(inherited.socket.get(), kWorkerSocketFd) >= 0 &&
+         dup2(inherited.journal.get(), kJournalFd) >= 0 &&
+         dup2(inherited.listener.get(), kListenerFd) >= 0;
+}
+
+[[noreturn]] void RunChild(const ChildPlan& child, bool must_enter) {
+  ResetSignals();
+  setsid();
+  if (TakeDescriptors(*child.inherited) && (!must_enter || child.cgroup->Enter())) {
+    char* const env[] = {nullptr};
+    execve(child.program, child.argv, env);
+  }
+  const int error = errno;
+  (void)!write(child.failure_fd, &error, sizeof error);
+  _exit(127);
+}
+
+// While it lives, no signal runs a handler of ours in a child.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// The child's errno, or 0 once it executes the supervisor.
+int WaitForExec(int failure_fd) {
+  int error = 0;
+  ssize_t n;
+  do {
+    n = read(failure_fd, &error, sizeof error);
+  } while (n < 0 && errno == EINTR);
+  return n == sizeof error ? error : 0;
+}
+
+// The child's pid, once it executes the supervisor.
+absl::StatusOr<pid_t> StartChild(const SpawnRequest& request, const Inherited& inherited) {
+  std::optional<CgroupLeaf> cgroup;
+  if (!request.cgroup.empty() && !(cgroup = CgroupLeaf::Open(request.cgroup))) {
+    return ErrnoStatus(errno, "open " + request.cgroup);
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe for a supervisor");
+  const UniqueFd ours(ends[0]);
+  UniqueFd low(ends[1]);
+  UniqueFd theirs = High(low.get());
+  low.Reset();
+  if (!theirs.ok()) return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
+
+  const std::vector<std::string> arguments = Arguments(request);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const ChildPlan child{.program = request.program.c_str(),
+                        .argv = argv.data(),
+                        .inherited = &inherited,
+                        .cgroup = cgroup ? &*cgroup : nullptr,
+                        .failure_fd = theirs.get()};
+  bool must_enter = false;
+  const SignalsBlocked blocked;
+  const pid_t pid = ForkInto(child.cgroup, &must_enter);
+  if (pid == 0) RunChild(child, must_enter);
+  const std::string what = absl::StrCat("start the supervisor ", request.program);
+  if (pid < 0) return ErrnoStatus(errno, what);
+  theirs.Reset();
+  const int error = WaitForExec(ours.get());
+  if (error == 0) return pid;
+  waitpid(pid, nullptr, 0);
+  return ErrnoStatus(error, what);
 }
 
 }  // namespace
@@ -101,16 +162,7 @@ absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request) {
   const Inherited inherited{High(spec.get()), High(theirs.get()), High(request.journal),
                             High(request.listener)};
   if (!inherited.ok()) return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
-  const SpawnSettings settings(inherited);
-  const std::vector<std::string> arguments = Arguments(request);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  char* const env[] = {nullptr};
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, request.program.c_str(), &settings.actions,
-                                &settings.attributes, argv.data(), env);
-  if (error != 0) return ErrnoStatus(error, absl::StrCat("start the supervisor ", request.program));
+  HPC_ASSIGN_OR_RETURN(const pid_t pid, StartChild(request, inherited));
   spawned.pid = pid;
   spawned.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!spawned.pidfd.ok()) {

@@ -16,7 +16,7 @@ struct SpawnRequest {
   std::string dir;
   std::string spec;                   // encoded
   std::optional<AccountIds> account;  // to become first; else it stays ours
-  std::string cgroup;                 // to enter before that; "": none
+  std::string cgroup;                 // to be born in; "": ours
   int journal = -1, listener = -1;    // SupervisorFiles
 };
 
@@ -27,7 +27,8 @@ struct SpawnedSupervisor {
 };
 
 // In a session of its own, with default signals, an empty environment, the spec as its input, and
-// nothing of ours open. NotFound, PermissionDenied: the program cannot be run.
+// nothing of ours open. Returns once the program is executed. NotFound, PermissionDenied: it cannot
+// be.
 absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request);
 
 }  // namespace hpc::worker

@@ -1,14 +1,16 @@
-// hpc-supervisor [--as UID:GID:GROUPS] [--cgroup FOLDER] ATTEMPT_DIR < SPEC
+// hpc-supervisor [--as UID:GID:GROUPS] ATTEMPT_DIR < SPEC
 //   runs the ranks of one attempt; see spec.h for its descriptors.
 // hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
-//   becomes PROGRAM, as that account and without privileges, for what the worker wants to know of a
-//   run's interpreter. ARGV begins with its name for itself.
+//   runs PROGRAM, as that account and without privileges, and what it starts no longer than itself:
+//   for what the worker wants to know of a run's interpreter. ARGV begins with its name for itself.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,7 +19,7 @@
 #include <string>
 #include <utility>
 
-#include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/contained_run.h"
 #include "worker/supervisor/privileges.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
@@ -32,7 +34,6 @@ using hpc::worker::kWorkerSocketFd;
 
 struct CommandLine {
   std::optional<AccountIds> account;
-  std::string cgroup;
   std::string dir;
   char** run = nullptr;  // program and argv
 };
@@ -40,16 +41,10 @@ struct CommandLine {
 std::optional<CommandLine> Parse(int argc, char** argv) {
   CommandLine line;
   int at = 1;
-  for (; at + 1 < argc; at += 2) {
-    const std::string option = argv[at];
-    if (option == "--as") {
-      line.account = hpc::worker::ParseAccountIds(argv[at + 1]);
-      if (!line.account) return std::nullopt;
-    } else if (option == "--cgroup") {
-      line.cgroup = argv[at + 1];
-    } else {
-      break;
-    }
+  if (at + 1 < argc && std::string(argv[at]) == "--as") {
+    line.account = hpc::worker::ParseAccountIds(argv[at + 1]);
+    if (!line.account) return std::nullopt;
+    at += 2;
   }
   if (at + 2 < argc && std::string(argv[at]) == "--run") {
     line.run = argv + at + 1;
@@ -73,24 +68,20 @@ bool Fail(const std::string& what) {
 
 // What needs the rights of whoever started us, and then without them.
 bool Demote(const CommandLine& line) {
-  if (!line.cgroup.empty()) {
-    const auto cgroup = hpc::worker::CgroupLeaf::Open(line.cgroup);
-    if (!cgroup || !cgroup->Enter()) return Fail("enter " + line.cgroup);
-  }
-  if (line.account) {
-    // What is executed must not find the way back.
-    const bool became = line.run != nullptr ? hpc::worker::BecomeAccount(*line.account)
-                                            : hpc::worker::BecomeSupervisorFor(*line.account);
-    if (!became) return Fail("become the account");
+  if (line.account && !hpc::worker::BecomeSupervisorFor(*line.account)) {
+    return Fail("become the account");
   }
   if (!hpc::worker::GiveUpPrivileges()) return Fail("give up privileges");
   return true;
 }
 
+// Ends as the program did.
 int Run(char** run) {
-  execv(run[0], run + 1);
-  Fail(run[0]);
-  return 127;
+  const int status = hpc::worker::RunContained(run);
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  signal(WTERMSIG(status), SIG_DFL);
+  raise(WTERMSIG(status));
+  return 128 + WTERMSIG(status);
 }
 
 int Supervise(const std::string& dir) {
@@ -136,7 +127,7 @@ int main(int argc, char** argv) {
   const auto line = Parse(argc, argv);
   if (!line) {
     fprintf(stderr,
-            "usage: hpc-supervisor [--as UID:GID:GROUPS] [--cgroup FOLDER] ATTEMPT_DIR < SPEC\n"
+            "usage: hpc-supervisor [--as UID:GID:GROUPS] ATTEMPT_DIR < SPEC\n"
             "       hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...\n");
     return 2;
   }
