@@ -59,6 +59,7 @@ ClusterView View(State& state, Now now, const Node* asleep) {
     NodeSpace space = EmptySpace(name, node->record.inventory);
     space.awake = node->ReadyForWork();
     space.usable = space.awake || node->Wakeable();
+    space.unable = space.awake && now.mono < node->unable_until;
     if (node == asleep) {
       space.awake = false;
       space.usable = node->CanWake();

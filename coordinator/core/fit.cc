@@ -238,14 +238,20 @@ std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace
                           const std::vector<size_t>& eligible, const FitWishes& wishes) {
   const size_t min = static_cast<size_t>(request.min_nodes);
   const size_t max = static_cast<size_t>(request.max_nodes);
-  std::vector<size_t> fitting, asleep;
+  std::vector<size_t> fitting, asleep, unable;
   for (size_t i : eligible) {
     if (!nodes[i].usable || !Fits(request, nodes[i])) continue;
-    if (nodes[i].awake) {
+    if (nodes[i].unable) {
+      unable.push_back(i);
+    } else if (nodes[i].awake) {
       fitting.push_back(i);
     } else if (!MustLeaveAsleep(wishes, nodes[i])) {
       asleep.push_back(i);
     }
+  }
+  if (fitting.size() + asleep.size() < min) {
+    fitting.insert(fitting.end(), unable.begin(), unable.end());
+    unable.clear();
   }
   if (fitting.size() + asleep.size() < min) return std::nullopt;
   const size_t choices = fitting.size() + asleep.size();
@@ -260,6 +266,11 @@ std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace
   const std::vector<size_t> order = InRankOrder(request, nodes, wishes, fitting);
   for (size_t i : order) fit.shares.push_back(MakeShare(request, nodes[i], i, common));
   fit.reason = WhyThese(request, nodes, wishes, order, choices);
+  if (!unable.empty()) {
+    std::vector<std::string> names;
+    for (size_t i : unable) names.push_back(nodes[i].name);
+    absl::StrAppend(&fit.reason, "; ", JoinWords(names), " could not prepare a run lately");
+  }
   if (WantsAllGpus(request)) fit.reason += WhyNotAllDevices(nodes, order, common);
   return fit;
 }

@@ -15,8 +15,9 @@ namespace hpc::coordinator {
 // GPU takes a CPU slot; on a node with GPUs it takes a "seat", of which there is one per core.
 struct NodeSpace {
   std::string name;
-  bool usable = true;  // may be given work now
-  bool awake = true;   // false: must be woken first
+  bool usable = true;   // may be given work now
+  bool awake = true;    // false: must be woken first
+  bool unable = false;  // could not prepare a run lately
   int32_t gpus = 0;
   int32_t slots = 0;
   int32_t seats = 0;
@@ -65,7 +66,8 @@ struct FitWishes {
 bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space);
 
 // The gang's nodes among `eligible`, as many as fit between min_nodes and max_nodes; none if fewer
-// than min_nodes fit. Nodes are woken only to reach min_nodes. Prefers the nodes of the attempt
+// than min_nodes fit. Nodes are woken only to reach min_nodes, and those that were unable are taken
+// only where it cannot be reached else. Prefers the nodes of the attempt
 // before, then the fullest ones, so that large gangs keep room; keeps node ranks where it can.
 std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace>& nodes,
                           const std::vector<size_t>& eligible, const FitWishes& wishes);

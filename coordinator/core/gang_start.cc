@@ -12,6 +12,9 @@ namespace hpc::coordinator {
 namespace {
 
 // Errors of a preparation that another node or a later time cannot mend.
+// A disk that is full is rarely empty a second later.
+constexpr absl::Duration kUnable = absl::Minutes(5);
+
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -156,6 +159,10 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
     if (IsRefusal(report.status)) {
       order.outcome = AttemptOutcome::kRefused;
       order.exit_code = RefusalCode(report.status);
+    } else {
+      Node* const unable = state_->nodes.Find(node);
+      unable->unable_until = turn.mono() + kUnable;
+      unable->unable_why = what;
     }
     // A node that refuses has taken nothing.
     GiveBack(turn, run, member);
@@ -164,6 +171,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
   }
   if (attempt.record.state != AttemptState::kPreparing || member->prepared) return;
   member->prepared = true;
+  state_->nodes.Find(member->placement.node)->unable_until = {};
   member->store_addr = report.store_addr;
   member->store_port = report.store_port;
   member->store_client_ok = report.store_client_ok;

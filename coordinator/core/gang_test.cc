@@ -130,6 +130,21 @@ TEST(GangTest, NodeThatCannotNowIsTriedAgainAfterABackOff) {
   EXPECT_EQ(c.record(run).attempts, 3);
 }
 
+TEST(GangTest, WorkGoesElsewhereForAWhileWhereANodeCannotPrepareIt) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  const RunId run = c.Submit(Nodes(1));
+  ASSERT_THAT(c.nodes_of(run), ElementsAre("pc1"));
+  ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
+  EXPECT_EQ(c.View("pc1").reason,
+            "pc1 cannot run it: disk full; work goes elsewhere for another 5 min");
+  EXPECT_THAT(c.nodes_of(c.Submit(Nodes(1))), ElementsAre("pc2"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1")) << "there is no other now";
+  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_EQ(c.View("pc1").reason, "") << "it could";
+}
+
 TEST(GangTest, GivesUpWhenInfrastructureHasFailedTooOften) {
   ClusterOptions options;
   options.infrastructure_retries = 2;

@@ -39,6 +39,9 @@ struct Node {
   MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
+  // Could not prepare a run, though not because of that run: work goes elsewhere until then.
+  MonoTime unable_until{};
+  std::string unable_why;
 
   // Power, beyond its state in the record.
   int32_t wake_packets = 0;    // sent in this wake-up
@@ -52,7 +55,10 @@ struct Node {
   MonoTime back_since{};   // it came, woke or was lent
   MonoTime free_since{};   // a device of it was given back
   int32_t departures = 0;  // that it was lost or reclaimed, without an hour's rest between
-  void CameBack(MonoTime now) { back_since = now; }
+  void CameBack(MonoTime now) {
+    back_since = now;
+    unable_until = {};
+  }
   void WentAway(MonoTime now);
 
   // Reclaim.

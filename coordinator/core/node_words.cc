@@ -36,6 +36,10 @@ std::string NodeReason(const Node& node, Now now) {
     return absl::StrCat(node.lease.was_reset() ? "its worker is gone" : "its connection broke",
                         "; lost unless it is back within ", HumanDuration(left));
   }
+  if (!record.reclaimed && now.mono < node.unable_until) {
+    return absl::StrCat(node.unable_why, "; work goes elsewhere for another ",
+                        HumanDuration(node.unable_until - now.mono));
+  }
   if (!record.reclaimed) return node.holdings.empty() ? record.reason : "";
   return absl::StrCat("its owner has taken it back", record.reclaim_reason.empty() ? "" : ": ",
                       record.reclaim_reason,

@@ -56,6 +56,7 @@ class PlacementTest : public ::testing::Test {
   }
   void Asleep(size_t node) { input_.nodes[node].awake = false; }
   void Away(size_t node) { input_.nodes[node].usable = false; }
+  void Unable(size_t node) { input_.nodes[node].unable = true; }
 
   // Runs are numbered from 1 in the order of the queue.
   void Queue(const RunRequest& request, const std::vector<std::string>* last = nullptr,
@@ -101,6 +102,21 @@ TEST_F(PlacementTest, ByDefaultEveryGpuOfANodeWithOneRankEach) {
   Queue(Request(2, 2));
   EXPECT_THAT(Starts(), ElementsAre("1: pc1[0,1] pc2[0,1]"));
   EXPECT_EQ(Reason(0), "pc1 and pc2: the only nodes that are free");
+}
+
+TEST_F(PlacementTest, NodesThatWereUnableLatelyAreTakenOnlyWhereOthersDoNotSuffice) {
+  for (int i = 1; i <= 3; ++i) Node("pc" + std::to_string(i), Slots(1));
+  Unable(0);
+  const std::vector<std::string> last = {"pc1"};
+  Queue(Request(1, 1), &last);
+  EXPECT_THAT(Starts(), ElementsAre("1: pc2[0]"));
+  EXPECT_THAT(Reason(0), ::testing::EndsWith("; pc1 could not prepare a run lately"));
+  Asleep(1);
+  Queue(Request(2, 3));
+  candidates_.erase(candidates_.begin());
+  EXPECT_THAT(Starts(), ElementsAre("2: pc2[0] pc3[0]")) << "rather than be fewer, it wakes one";
+  Away(1);
+  EXPECT_THAT(Starts(), ElementsAre("2: pc1[0] pc3[0]"));
 }
 
 TEST_F(PlacementTest, WithoutGpusOneSlotAndOneRank) {
