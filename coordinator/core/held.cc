@@ -20,7 +20,7 @@ class Reconciler {
     if (run == nullptr) {
       if (!held.returned) {
         SayOrphaned(held);
-        turn_.Tell(node_.name(), StopAttempt{held.ref, kOverGrace, "this attempt is over"});
+        turn_.Tell(node_.name(), EndOrphan(held.ref));
       }
       turn_.Tell(node_.name(), ForgetAttempt{held.ref});
       return;
@@ -75,6 +75,17 @@ class Reconciler {
 
  private:
   static constexpr absl::Duration kOverGrace = absl::Seconds(30);
+  static constexpr absl::Duration kReplacedGrace = absl::Milliseconds(500);
+
+  // What an attempt still saves that was replaced could take the place of what its successor has.
+  StopAttempt EndOrphan(AttemptRef ref) const {
+    const Run* run = state_->runs.Find(ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->ref().number <= ref.number) {
+      return {ref, kOverGrace, "this attempt is over"};
+    }
+    return {ref, kReplacedGrace,
+            absl::StrCat("attempt ", run->attempt->ref().ToString(), " runs in its place")};
+  }
 
   Run* Live(AttemptRef ref) {
     Run* run = state_->runs.Find(ref.run);

@@ -146,6 +146,18 @@ TEST_F(LivenessTest, NextAttemptWaitsUntilTheLostNodeHasStoppedItsRanksByItself)
   EXPECT_EQ(c.record(run).failures, 0);
 }
 
+TEST_F(LivenessTest, RanksOfAnAttemptThatWasReplacedGetNoTimeToSave) {
+  c.Pass(absl::Seconds(6), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(kFence - absl::Seconds(6), {"pc2"});
+  ASSERT_EQ(c.record(run).attempts, 2);
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(Back("pc2", {Held({run, 1}, 1)})));
+  EXPECT_THAT(
+      c.TakeMessages(),
+      ElementsAre("pc2: stop 1.1 within 500 ms: attempt 1.2 runs in its place", "pc2: forget 1.1"));
+}
+
 TEST_F(LivenessTest, LostNodeThatComesBackIsToldToStopAndThenTheRunGoesOn) {
   c.Pass(absl::Seconds(6), {"pc2"});
   ASSERT_OK(c.Returned(run, "pc1"));
