@@ -299,8 +299,8 @@ absl::StatusOr<v1::ListCertificatesResponse> Client::ListCertificates(bool all) 
   return response;
 }
 
-absl::StatusOr<int> Client::RevokeCertificate(const std::string& subject,
-                                              const std::string& reason) {
+absl::StatusOr<v1::RevokeCertificateResponse> Client::RevokeCertificate(const std::string& subject,
+                                                                        const std::string& reason) {
   v1::RevokeCertificateRequest request;
   request.set_subject(subject);
   request.set_reason(reason);
@@ -308,7 +308,7 @@ absl::StatusOr<int> Client::RevokeCertificate(const std::string& subject,
   HPC_RETURN_IF_ERROR(stubs_->connection->Once([&](grpc::ClientContext* context) {
     return stubs_->trust->RevokeCertificate(context, request, &response);
   }));
-  return response.certificates();
+  return response;
 }
 
 absl::StatusOr<v1::RotateAuthorityResponse> Client::RotateAuthority(absl::Duration keep_old) {

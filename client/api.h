@@ -81,7 +81,8 @@ class Client {
   absl::Status RevokeToken(const std::string& id);
   absl::StatusOr<v1::ListCertificatesResponse> ListCertificates(bool all);
   // How many certificates it has revoked.
-  absl::StatusOr<int> RevokeCertificate(const std::string& subject, const std::string& reason);
+  absl::StatusOr<v1::RevokeCertificateResponse> RevokeCertificate(const std::string& subject,
+                                                                  const std::string& reason);
   absl::StatusOr<v1::RotateAuthorityResponse> RotateAuthority(absl::Duration keep_old);
   absl::StatusOr<v1::WhoAmIResponse> WhoAmI();
 

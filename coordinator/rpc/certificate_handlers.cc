@@ -64,21 +64,30 @@ void CertificateHandlers::RevokeCertificate(const Caller& caller,
   const std::string name = revoked->front().name;
   const std::string member = absl::StrCat(pki::RoleName(role), " ", name);
   const std::string why = request.reason().empty() ? "" : ": " + request.reason();
-  if (role == pki::Role::kWorker && !trust_->roster.IsMember(engine_->now().wall, role, name)) {
-    engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
+  int32_t tokens = 0;
+  if (!trust_->roster.IsMember(engine_->now().wall, role, name)) {
+    if (role == pki::Role::kWorker) {
+      engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
+    }
+    for (TokenRecord& token : trust_->roster.RevokeTokensOf(engine_->now().wall, role, name)) {
+      records.emplace_back(std::move(token));
+      ++tokens;
+    }
   }
   const SecurityNote note{
       event::kSecurityRevoked,
-      absl::StrCat(WhoIs(caller), " revoked ",
-                   Count(static_cast<int64_t>(serials.size()), "certificate"), " of ", member, why),
+      absl::StrCat(
+          WhoIs(caller), " revoked ", Count(static_cast<int64_t>(serials.size()), "certificate"),
+          tokens > 0 ? absl::StrCat(" and ", Count(tokens, "token")) : "", " of ", member, why),
       Severity::kWarning};
   engine_->RecordTrust(
-      std::move(records), note, [this, serials, member, reply](const absl::Status& status) {
+      std::move(records), note, [this, serials, tokens, member, reply](const absl::Status& status) {
         if (!status.ok()) return reply(status);
         gate_->EndCallsOf(serials, absl::UnauthenticatedError(absl::StrCat(
                                        "the certificate of ", member, " was revoked")));
         v1::RevokeCertificateResponse response;
         response.set_certificates(static_cast<int32_t>(serials.size()));
+        response.set_tokens(tokens);
         reply(response);
       });
 }

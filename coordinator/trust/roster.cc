@@ -103,9 +103,20 @@ absl::StatusOr<TokenRecord> Roster::RevokeToken(absl::string_view id) {
 }
 
 std::vector<TokenRecord> Roster::RevokeAllTokens(absl::Time now) {
+  return RevokeTokens(now, [](const TokenRecord&) { return true; });
+}
+
+std::vector<TokenRecord> Roster::RevokeTokensOf(absl::Time now, Role role,
+                                                const std::string& name) {
+  return RevokeTokens(
+      now, [&](const TokenRecord& token) { return token.role == role && token.name == name; });
+}
+
+std::vector<TokenRecord> Roster::RevokeTokens(absl::Time now,
+                                              absl::FunctionRef<bool(const TokenRecord&)> meant) {
   std::vector<TokenRecord> revoked;
   for (auto& [hash, token] : tokens_) {
-    if (TokenState(token, now) != "usable") continue;
+    if (TokenState(token, now) != "usable" || !meant(token)) continue;
     token.revoked = true;
     revoked.push_back(token);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -41,6 +42,8 @@ class Roster {
                                           absl::string_view secret);
   // NotFound: no such token. One that is of no use any more is left as it is.
   absl::StatusOr<TokenRecord> RevokeToken(absl::string_view id);
+  // That let this one in. For somebody who has been shut out.
+  std::vector<TokenRecord> RevokeTokensOf(absl::Time now, pki::Role role, const std::string& name);
   // After the authority that they carry has changed.
   std::vector<TokenRecord> RevokeAllTokens(absl::Time now);
   std::vector<TokenRecord> Tokens() const;  // newest first
@@ -79,6 +82,8 @@ class Roster {
   bool WasRevoked(pki::Role role, const std::string& name) const;
   std::vector<CertificateRecord*> ValidOf(absl::Time now, pki::Role role, const std::string& name);
   absl::Status CheckName(absl::Time now, const TokenRecord& token, const std::string& name);
+  std::vector<TokenRecord> RevokeTokens(absl::Time now,
+                                        absl::FunctionRef<bool(const TokenRecord&)> meant);
 
   absl::flat_hash_map<std::string, TokenRecord> tokens_;  // by the secret's hash
   std::map<std::string, CertificateRecord> certificates_;

@@ -212,6 +212,15 @@ TEST_F(RosterTest, ForgetsNothingOverARestart) {
   EXPECT_FALSE(again.Redeem(kNow, kSecret, Role::kWorker, "pc3").ok());
 }
 
+TEST_F(RosterTest, VoidsTheTokensOfWhoIsShutOutAndNoOthers) {
+  Token({.role = Role::kUser, .name = "anna"});
+  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "bert"), ::testing::IsEmpty());
+  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kWorker, "anna"), ::testing::IsEmpty());
+  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "anna"), ::testing::SizeIs(1));
+  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "anna"), ::testing::IsEmpty()) << "once";
+  EXPECT_FALSE(Redeem(Role::kUser, "anna").ok());
+}
+
 TEST_F(RosterTest, VoidsEveryTokenWhenTheAuthorityChanges) {
   Token({});
   EXPECT_EQ(roster_.RevokeAllTokens(kNow).size(), 1);

@@ -22,9 +22,12 @@ class CertRevokeCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    HPC_ASSIGN_OR_RETURN(const int revoked, client->RevokeCertificate(subject_, reason_));
-    session->out().Write(
-        absl::StrCat(subject_, " is shut out: ", Count(revoked, "certificate"), " revoked\n"));
+    HPC_ASSIGN_OR_RETURN(const v1::RevokeCertificateResponse revoked,
+                         client->RevokeCertificate(subject_, reason_));
+    session->out().Write(absl::StrCat(
+        subject_, " is shut out: ", Count(revoked.certificates(), "certificate"),
+        revoked.tokens() > 0 ? absl::StrCat(" and ", Count(revoked.tokens(), "unused token")) : "",
+        " revoked\n"));
     return kExitOk;
   }
 
