@@ -76,10 +76,10 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
     }
     MetricIntake& intake = impl_->metric_intake;
     HPC_ASSIGN_OR_RETURN(const bool saved, TellsOfCheckpoint(report, &intake));
-    HPC_ASSIGN_OR_RETURN(const bool cut, intake.Add(session.node, report.offset,
-                                                    std::move(report.points), report.ended));
-    if (cut) {
-      impl_->cluster.RankMetrics(now, session.node, ref, rank, intake.CutWords(), &impl_->effects);
+    HPC_ASSIGN_OR_RETURN(const std::string cut, intake.Add(session.node, report.offset,
+                                                           std::move(report.points), report.ended));
+    if (!cut.empty()) {
+      impl_->cluster.RankMetrics(now, session.node, ref, rank, cut, &impl_->effects);
     }
     if (saved) impl_->cluster.CheckpointSaved(now, ref, &impl_->effects);
     return absl::OkStatus();

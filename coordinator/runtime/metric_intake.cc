@@ -12,11 +12,13 @@ absl::StatusOr<MetricIntake::Run*> MetricIntake::Known(RunId run) {
   const auto found = known_.find(run);
   if (found != known_.end()) return &found->second;
   HPC_ASSIGN_OR_RETURN(const std::vector<MetricOffset> stored, store_->MetricOffsets(run));
+  HPC_ASSIGN_OR_RETURN(std::vector<MetricSummary> summaries, store_->SummarizeMetrics(run));
   Run& known = known_[run];
   for (const MetricOffset& offset : stored) {
     known.offsets[offset.ref.number][offset.rank] = offset.offset;
     known.bytes += offset.offset;
   }
+  for (MetricSummary& summary : summaries) known.keys.insert(std::move(summary.key));
   return &known;
 }
 
@@ -26,27 +28,42 @@ absl::StatusOr<std::map<int32_t, int64_t>> MetricIntake::Offsets(AttemptRef ref)
   return found == run->offsets.end() ? std::map<int32_t, int64_t>() : found->second;
 }
 
-absl::StatusOr<bool> MetricIntake::Add(const std::string& node, const MetricOffset& offset,
-                                       std::vector<MetricPoint> points, bool last) {
+std::string MetricIntake::Keep(std::vector<MetricPoint> points, Run* run) {
+  std::string cut;
+  for (MetricPoint& point : points) {
+    if (run->keys.size() < limits_.keys) {
+      run->keys.insert(point.key);
+    } else if (run->keys.count(point.key) == 0) {
+      if (cut.empty()) cut = point.key;
+      continue;
+    }
+    points_.push_back(std::move(point));
+  }
+  return cut;
+}
+
+absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const MetricOffset& offset,
+                                              std::vector<MetricPoint> points, bool last) {
   HPC_ASSIGN_OR_RETURN(Run * run, Known(offset.ref.run));
   int64_t& end = run->offsets[offset.ref.number][offset.rank];
   const int64_t before = run->bytes;
+  std::string cut_key;
   if (offset.offset > end) {
     run->bytes += offset.offset - end;
     end = offset.offset;
-    if (run->bytes <= run_limit_) {
-      points_.insert(points_.end(), std::make_move_iterator(points.begin()),
-                     std::make_move_iterator(points.end()));
-    }
+    if (run->bytes <= limits_.bytes) cut_key = Keep(std::move(points), run);
   }
   receipts_[{offset.ref, offset.rank}] = {node, {offset.ref, offset.rank, end}};
   urgent_ |= last;
-  return before <= run_limit_ && run->bytes > run_limit_;
-}
-
-std::string MetricIntake::CutWords() const {
-  return absl::StrCat("the run has recorded ", HumanBytes(static_cast<uint64_t>(run_limit_)),
-                      " of metrics, as much as is kept of one run; what follows is dropped");
+  if (before <= limits_.bytes && run->bytes > limits_.bytes) {
+    return absl::StrCat("the run has recorded ", HumanBytes(static_cast<uint64_t>(limits_.bytes)),
+                        " of metrics, as much as is kept of one run; what follows is dropped");
+  }
+  if (cut_key.empty() || std::exchange(run->keys_cut, true)) return "";
+  return absl::StrCat("the run has recorded metrics of ", limits_.keys,
+                      " names, as many as are kept of one run; others are dropped, first ", "'",
+                      cut_key, "'", ". What changes from point to point belongs into the value,",
+                      " or into \"step\"");
 }
 
 std::vector<MetricReceipt> MetricIntake::Flush(WriteBatch* batch) {

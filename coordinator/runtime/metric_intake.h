@@ -1,11 +1,12 @@
 // Metric points on their way to the store. A batch is known by the offset of the metrics file
 // behind it: one that comes again after a reconnect is dropped, and acknowledged. So is what a run
-// records beyond its limit.
+// records beyond its limits.
 #ifndef HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
 #define HPC_COORDINATOR_RUNTIME_METRIC_INTAKE_H_
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,22 +22,25 @@ struct MetricReceipt {
   MetricOffset offset;
 };
 
+// What is kept of one run.
+struct MetricLimits {
+  int64_t bytes = int64_t{1} << 30;  // of metrics files
+  size_t keys = 2000;                // every listing of the run shows them all
+};
+
 class MetricIntake {
  public:
-  // `run_limit`: bytes of metrics files that are kept of one run.
-  explicit MetricIntake(Store* store, int64_t run_limit = int64_t{1} << 30)
-      : store_(store), run_limit_(run_limit) {}
+  explicit MetricIntake(Store* store, const MetricLimits& limits = {})
+      : store_(store), limits_(limits) {}
 
-  // `last`: nothing will follow from this rank. True if it has brought the run to its limit, in
-  // words for whoever reads its metrics: CutWords.
-  absl::StatusOr<bool> Add(const std::string& node, const MetricOffset& offset,
-                           std::vector<MetricPoint> points, bool last);
+  // `last`: nothing will follow from this rank. If it has brought the run to a limit, which one, in
+  // words for whoever reads its metrics; else "".
+  absl::StatusOr<std::string> Add(const std::string& node, const MetricOffset& offset,
+                                  std::vector<MetricPoint> points, bool last);
 
   bool dirty() const { return !receipts_.empty(); }
   // A rank's last points are among them: somebody may be waiting for just these.
   bool urgent() const { return urgent_; }
-
-  std::string CutWords() const;
 
   // Moves everything into `batch`; what is returned may be acknowledged once that is committed.
   std::vector<MetricReceipt> Flush(WriteBatch* batch);
@@ -50,11 +54,15 @@ class MetricIntake {
   struct Run {
     std::map<int32_t, std::map<int32_t, int64_t>> offsets;  // by attempt, by rank
     int64_t bytes = 0;                                      // of all of them
+    std::set<std::string> keys;
+    bool keys_cut = false;
   };
   absl::StatusOr<Run*> Known(RunId run);
+  // Without those of one key too many; the first of these, or "".
+  std::string Keep(std::vector<MetricPoint> points, Run* run);
 
   Store* const store_;
-  const int64_t run_limit_;
+  const MetricLimits limits_;
   std::map<RunId, Run> known_;
   std::vector<MetricPoint> points_;
   bool urgent_ = false;

@@ -14,6 +14,8 @@
 namespace hpc::coordinator {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testing::MakeAttempt;
 using testing::MakeNode;
 using testing::MakeProgram;
@@ -33,11 +35,15 @@ class MetricIntakeTest : public ::testing::Test {
     Restart();
   }
 
-  void Restart() { intake_ = std::make_unique<MetricIntake>(store_.get(), 100); }
+  void Restart() {
+    intake_ = std::make_unique<MetricIntake>(store_.get(), MetricLimits{.bytes = 100, .keys = 2});
+  }
   // One point, with the metrics file of rank 0 as long as that. Was it the one too many?
-  bool Add(AttemptRef ref, int64_t offset) {
-    const absl::StatusOr<bool> cut =
-        intake_->Add("pc1", {ref, 0, offset}, {{.ref = ref, .key = "loss"}}, false);
+  bool Add(AttemptRef ref, int64_t offset) { return !Add(ref, offset, {"loss"}).empty(); }
+  std::string Add(AttemptRef ref, int64_t offset, const std::vector<std::string>& keys) {
+    std::vector<MetricPoint> points;
+    for (const std::string& key : keys) points.push_back({.ref = ref, .key = key});
+    const absl::StatusOr<std::string> cut = intake_->Add("pc1", {ref, 0, offset}, points, false);
     EXPECT_OK(cut.status());
     return *cut;
   }
@@ -77,6 +83,20 @@ TEST_F(MetricIntakeTest, ARunIsCutOnceAtItsLimitWithAllItsAttempts) {
   EXPECT_FALSE(Add(kSecond, 50)) << "it was told before";
   Flush();
   EXPECT_EQ(Stored(), 2u);
+}
+
+TEST_F(MetricIntakeTest, ARunHasSoManyNamesAndNoMore) {
+  EXPECT_EQ(Add(kFirst, 10, {"loss"}), "");
+  Flush();
+  Restart();
+  EXPECT_THAT(Add(kFirst, 20, {"loss", "accuracy", "loss-of-17", "loss"}),
+              AllOf(HasSubstr("metrics of 2 names"), HasSubstr("first 'loss-of-17'")));
+  Flush();
+  EXPECT_EQ(Stored(), 4u);
+  EXPECT_EQ(Add(kFirst, 30, {"loss-of-18", "accuracy"}), "") << "it was told before";
+  Flush();
+  EXPECT_EQ(Stored(), 5u);
+  EXPECT_THAT(*store_->SummarizeMetrics(1), SizeIs(2));
 }
 
 }  // namespace
