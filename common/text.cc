@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,19 @@ size_t SequenceLength(absl::string_view text) {
     const unsigned char low = first == 0xF0 ? 0x90 : 0x80;
     const unsigned char high = first == 0xF4 ? 0x8F : 0xBF;
     return continues(1, low, high) && continues(2, 0x80, 0xBF) && continues(3, 0x80, 0xBF) ? 4 : 0;
+  }
+  return 0;
+}
+
+// Length of the character at the start of `text` if it moves the cursor (C0, DEL, C1) or changes
+// where others are shown (line separators, Unicode's bidirectional controls), else 0.
+size_t ControlLength(absl::string_view text) {
+  if (absl::ascii_iscntrl(static_cast<unsigned char>(text[0]))) return 1;
+  if (text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0) return 2;
+  for (const absl::string_view control :
+       {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202B", "\u202C", "\u202D",
+        "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    if (absl::StartsWith(text, control)) return control.size();
   }
   return 0;
 }
@@ -135,10 +149,11 @@ absl::Status CheckName(absl::string_view what, absl::string_view name, size_t ma
   const absl::Status text = CheckText(what, name);
   if (!text.ok()) return text;
   for (size_t i = 0; i < name.size(); ++i) {
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(name[i]))) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s contains a control character (0x%02x at %d)", what,
-                          static_cast<unsigned char>(name[i]), i));
+    const size_t length = ControlLength(name.substr(i));
+    if (length > 0) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " contains a control character (0x",
+                                                     absl::BytesToHexString(name.substr(i, length)),
+                                                     " at ", i, ")"));
     }
   }
   return absl::OkStatus();
@@ -159,9 +174,13 @@ absl::Status CheckNodeName(absl::string_view name) {
 }
 
 std::string OneLine(absl::string_view text) {
-  std::string line(text);
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, ' ');
+  std::string line;
+  line.reserve(text.size());
+  while (!text.empty()) {
+    const size_t control = ControlLength(text);
+    line.push_back(control > 0 ? ' ' : text[0]);
+    text.remove_prefix(std::max<size_t>(control, 1));
+  }
   return line;
 }
 

@@ -36,6 +36,15 @@ TEST(CheckNameTest, RefusesEmptyLongAndControlCharacters) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("201 bytes long; at most 200")));
   EXPECT_THAT(CheckName("the tag", "a\nb"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0x0a at 1")));
+  EXPECT_THAT(CheckName("the tag", "a\u202Eb"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0xe280ae at 1")));
+  EXPECT_OK(CheckName("the tag", "\u00e9\u2019\u4e2d\U0001F600"));
+}
+
+TEST(OneLineTest, NothingInItMovesTheCursorOrTurnsTheText) {
+  EXPECT_EQ(OneLine("a\n\x1b[2J\x7f\u009b2J"), "a  [2J  2J");
+  EXPECT_EQ(OneLine("cod\u202Egnp.exe\u2069 \u2028"), "cod gnp.exe   ");
+  EXPECT_EQ(OneLine("\u00e9\u2019\u4e2d \xC2"), "\u00e9\u2019\u4e2d \xC2");
 }
 
 TEST(CheckNodeNameTest, AllowsWhatAHostNameMayBe) {

@@ -13,8 +13,6 @@ namespace {
 
 bool ContinuesSequence(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 }  // namespace
 
 int32_t DisplayWidth(absl::string_view text) {
@@ -60,12 +58,9 @@ bool Listing::BeginJson() {
 
 Listing& Listing::Show(absl::string_view text, Colour colour) {
   if (Shown()) {
-    const size_t start = text_.size();
-    if (text.empty()) text = "-";
-    text_.append(text.data(), text.size());
-    std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.end(), IsControl,
-                    ' ');
-    const int32_t width = DisplayWidth(text);
+    const std::string shown = text.empty() ? "-" : OneLine(text);
+    text_ += shown;
+    const int32_t width = DisplayWidth(shown);
     int32_t& widest = widths_[cells_.size() % widths_.size()];
     widest = std::max(widest, width);
     cells_.push_back({text_.size(), width, colour});

@@ -2,14 +2,19 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/listing.h"
 #include "client/cli/usage_error.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 #include "member/admission.h"
 
 namespace hpc::client {
@@ -60,7 +65,10 @@ void Session::Print(Listing* listing, absl::string_view if_empty) {
 void Session::Notice(absl::string_view text) {
   out_->Flush();
   progress_.Clear();
-  err_->Write(absl::StrCat(ranks_.End(), "hpcctl: ", text, "\n"));
+  // It may quote what others wrote, or the command line.
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (std::string& line : lines) line = OneLine(line);
+  err_->Write(absl::StrCat(ranks_.End(), "hpcctl: ", absl::StrJoin(lines, "\n"), "\n"));
   err_->Flush();
 }
 
