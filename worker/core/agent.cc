@@ -13,6 +13,11 @@ namespace {
 constexpr absl::Duration kOwnGrace = absl::Seconds(10);
 constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
 
+bool HasPossibleRanks(const Prepare& prepare) {
+  return prepare.first_rank >= 0 && prepare.ranks >= 0 && prepare.ranks <= kMaxRanks &&
+         prepare.first_rank <= kMaxRanks - prepare.ranks;
+}
+
 template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;
@@ -35,7 +40,7 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },
                  [&](const Heard& m) {
-                   connection_.OnHeard(m.sent);
+                   connection_.OnHeard(std::min(m.sent, now.mono));
                    FenceAll(effects);
                  },
                  [&](const Start& m) { OnStart(now, m, effects); },
@@ -77,6 +82,11 @@ void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effect
 }
 
 absl::Status Agent::Refusal(const Prepare& prepare) const {
+  if (!HasPossibleRanks(prepare)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(node_, ": the placement contradicts itself: ", prepare.ranks,
+                     " ranks from rank ", prepare.first_rank, " on, of at most ", kMaxRanks));
+  }
   if (leaving_) return absl::UnavailableError(node_ + ": its worker is stopping");
   if (yield_.reclaimed()) return absl::UnavailableError(node_ + ": its owner has taken it back");
   for (const auto& [ref, attempt] : attempts_) {
@@ -105,7 +115,8 @@ void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
     if (ref.run == prepare.ref.run && ref.number < prepare.ref.number) attempt.OnForget(effects);
   }
   const absl::Status refusal = Refusal(prepare);
-  attempts_.emplace(prepare.ref, Attempt(prepare));
+  attempts_.emplace(prepare.ref,
+                    HasPossibleRanks(prepare) ? Attempt(prepare) : Attempt(prepare.ref));
   if (refusal.ok()) {
     effects->push_back(PrepareAttempt{prepare});
   } else {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "common/status_matchers.h"
 #include "worker/core/testing.h"
 
@@ -139,6 +141,26 @@ TEST_F(AgentTest, DoesNotGiveADeviceTwice) {
       Said<Prepared>(effects)[0].status,
       testing::StatusIs(absl::StatusCode::kUnavailable, "pc1: device 0 is used by attempt 12.1"));
   EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank({14, 1}, 1))), SizeIs(1));
+}
+
+TEST_F(AgentTest, RefusesRanksThatNoRunCanHave) {
+  Connect();
+  constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+  const std::pair<int32_t, int32_t> kFirstAndCount[] = {
+      {0, -1}, {-1, 1}, {0, kMax}, {kMax, 2}, {1, kMaxRanks}};
+  AttemptRef ref = kRef;
+  for (const auto& [first, count] : kFirstAndCount) {
+    Prepare prepare = OneRank({++ref.run, 1});
+    prepare.first_rank = first;
+    prepare.ranks = count;
+    const Effects effects = Hear(prepare);
+    EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
+    ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
+    EXPECT_THAT(Said<Prepared>(effects)[0].status.message(),
+                HasSubstr("the placement contradicts itself"));
+    EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+  }
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1)) << "device 0 is still free";
 }
 
 TEST_F(AgentTest, ADeviceIsFreeOnceItsAttemptHasReturned) {
@@ -486,6 +508,12 @@ TEST_F(WitnessedTest, OnlyWhatTheCoordinatorHasHeardIsContact) {
   EXPECT_EQ(Lives(Hear(Heard{now().mono - absl::Seconds(1)})), absl::Seconds(4));
   EXPECT_EQ(Lives(Stay(absl::Seconds(20))), std::nullopt) << "the connection is still open";
   EXPECT_EQ(Lives(Hear(Heard{MonoTime{}})), std::nullopt) << "a late answer";
+}
+
+TEST_F(WitnessedTest, NothingThatIsStillToBeSaidIsContact) {
+  Begin();
+  Stay(absl::Seconds(1));
+  EXPECT_EQ(Lives(Hear(Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
 }
 
 TEST_F(WitnessedTest, ANewConnectionIsContactSinceItsHello) {

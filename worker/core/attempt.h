@@ -55,6 +55,8 @@ class Attempt {
   };
 
   explicit Attempt(const Prepare& prepare);
+  // Of which nothing is there, since what it is to be makes no sense.
+  explicit Attempt(AttemptRef ref) : ref_(ref) {}
   Attempt(MonoTime now, const AdoptedAttempt& adopted);
 
   // ---- the coordinator

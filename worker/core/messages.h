@@ -76,6 +76,9 @@ struct Peer {
   int32_t ranks = 0;
 };
 
+// Of a run. What says more is damaged, and shall not make us allocate.
+inline constexpr int32_t kMaxRanks = 65'536;
+
 struct Prepare {
   AttemptRef ref;
   int32_t node_rank = 0;

@@ -131,8 +131,8 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     file.first_rank = record.at("first_rank").get<int32_t>();
     file.ranks = record.at("ranks").get<int32_t>();
     file.stop_grace = absl::Milliseconds(record.at("stop_grace_ms").get<int64_t>());
-    // Far beyond any real one: a damaged file shall not make us allocate.
-    if (file.ranks < 0 || file.ranks > 65536) {
+    if (file.first_rank < 0 || file.ranks < 0 || file.ranks > kMaxRanks ||
+        file.first_rank > kMaxRanks - file.ranks) {
       return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
     }
     return file;

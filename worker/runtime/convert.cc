@@ -18,6 +18,11 @@ std::optional<absl::Duration> Limit(int64_t ms) {
   return ms > 0 ? std::optional(absl::Milliseconds(ms)) : std::nullopt;
 }
 
+// Longer than any that can be asked for; the supervisor counts it in nanoseconds.
+absl::Duration Grace(int64_t ms) {
+  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), absl::Hours(365 * 24));
+}
+
 void Fill(AttemptRef ref, v1::AttemptRef* out) {
   out->set_run(ref.run);
   out->set_number(ref.number);
@@ -279,7 +284,7 @@ Prepare FromProto(const v1::Prepare& m) {
   out.store_host = FromProto(m.store_host());
   out.restart_count = m.restart_count();
   out.max_restarts = m.max_restarts();
-  out.stop_grace = absl::Milliseconds(m.stop_grace_ms());
+  out.stop_grace = Grace(m.stop_grace_ms());
   out.run_name = m.run_name();
   out.experiment = m.experiment();
   out.command.assign(m.command().begin(), m.command().end());
@@ -366,8 +371,7 @@ std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
     case v1::CoordinatorMessage::kHeard:
       return Heard{{absl::Microseconds(m.heard().sent_us())}};
     case v1::CoordinatorMessage::kStop:
-      return Stop{FromProto(m.stop().ref()), absl::Milliseconds(m.stop().grace_ms()),
-                  m.stop().reason()};
+      return Stop{FromProto(m.stop().ref()), Grace(m.stop().grace_ms()), m.stop().reason()};
     case v1::CoordinatorMessage::kForget:
       return Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "common/version.h"
 
 namespace hpc::worker {
@@ -111,6 +113,17 @@ TEST(ConvertTest, APreparationArrivesWhole) {
   EXPECT_EQ(out.command, std::vector<std::string>{"python"});
   EXPECT_EQ(out.env, (KeyValues{{"A", "1"}}));
   EXPECT_EQ(out.legacy_local_rank, LegacyLocalRank::kUnderscore);
+}
+
+TEST(ConvertTest, AGraceIsNeitherNegativeNorForEver) {
+  v1::CoordinatorMessage message;
+  message.mutable_stop()->set_grace_ms(-1);
+  EXPECT_EQ(std::get<Stop>(*FromProto(message)).grace, absl::ZeroDuration());
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  message.mutable_stop()->set_grace_ms(kMax);
+  EXPECT_EQ(std::get<Stop>(*FromProto(message)).grace, absl::Hours(365 * 24));
+  message.mutable_prepare()->set_stop_grace_ms(kMax);
+  EXPECT_EQ(std::get<Prepare>(*FromProto(message)).stop_grace, absl::Hours(365 * 24));
 }
 
 TEST(ConvertTest, AWelcomeThatLeavesSomethingOutKeepsItsDefault) {

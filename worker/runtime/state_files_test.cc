@@ -172,9 +172,11 @@ TEST_F(AccountFilesTest, WhatTheAccountCannotRemoveStaysAndIsTold) {
 }
 
 TEST(AttemptFilesTest, DamageIsNoticed) {
-  for (const char* text :
-       {"", "{", "[]", R"({"run": 1})",
-        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})"}) {
+  for (
+      const char* text :
+      {"", "{", "[]", R"({"run": 1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":2147483647,"ranks":2,"stop_grace_ms":1})"}) {
     const testing::TempDir dir;
     dir.Append("attempt.json", text);
     EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
