@@ -15,7 +15,7 @@ constexpr Grant kAll = Grant::kAll;
 
 // clang-format off
 constexpr AccessRow kTable[] = {
-    // method                        nobody worker user  admin
+    // method                        nobody worker user  admin what only admins may
     {"hpc.v1.Runs/Submit",            kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/SubmitMany",        kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/Cancel",            kNo,   kNo,  kOwn, kAll},
@@ -30,46 +30,30 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Nodes/Lend",             kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Nodes/Sleep",            kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Nodes/Wake",             kNo,   kNo,  kAll, kAll},
-    {"hpc.v1.Nodes/Forget",           kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Nodes/Forget",           kNo,   kNo,  kNo,  kAll, "take a PC off the list"},
     {"hpc.v1.Cluster/GetStatus",      kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // of security: admins only
     {"hpc.v1.Cluster/Why",            kNo,   kNo,  kAll, kAll},
-    {"hpc.v1.Cluster/Backup",         kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Cluster/Backup",         kNo,   kNo,  kNo,  kAll, "make a backup"},
     {"hpc.v1.Trust/Join",             kAll,  kAll, kAll, kAll},
     {"hpc.v1.Trust/Renew",            kNo,   kOwn, kOwn, kOwn},
     {"hpc.v1.Trust/WhoAmI",           kNo,   kAll, kAll, kAll},
-    {"hpc.v1.Trust/CreateToken",      kNo,   kNo,  kNo,  kAll},
-    {"hpc.v1.Trust/ListTokens",       kNo,   kNo,  kNo,  kAll},
-    {"hpc.v1.Trust/RevokeToken",      kNo,   kNo,  kNo,  kAll},
-    {"hpc.v1.Trust/ListCertificates", kNo,   kNo,  kNo,  kAll},
-    {"hpc.v1.Trust/RevokeCertificate",kNo,   kNo,  kNo,  kAll},
-    {"hpc.v1.Trust/RotateAuthority",  kNo,   kNo,  kNo,  kAll},
+    {"hpc.v1.Trust/CreateToken",      kNo,   kNo,  kNo,  kAll, "make tokens"},
+    {"hpc.v1.Trust/ListTokens",       kNo,   kNo,  kNo,  kAll, "see the tokens"},
+    {"hpc.v1.Trust/RevokeToken",      kNo,   kNo,  kNo,  kAll, "revoke tokens"},
+    {"hpc.v1.Trust/ListCertificates", kNo,   kNo,  kNo,  kAll, "see who has a certificate"},
+    {"hpc.v1.Trust/RevokeCertificate",kNo,   kNo,  kNo,  kAll, "shut members out"},
+    {"hpc.v1.Trust/RotateAuthority",  kNo,   kNo,  kNo,  kAll, "replace the authority"},
     {"hpc.v1.Worker/Connect",         kNo,   kOwn, kNo,  kAll},
     {"grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                                       kNo,   kAll, kAll, kAll},
 };
 // clang-format on
 
-// What a user may not do, in words.
-struct Deed {
-  const char* method;
-  const char* words;
-};
-constexpr Deed kDeeds[] = {
-    {"hpc.v1.Nodes/Forget", "take a PC off the list"},
-    {"hpc.v1.Cluster/Backup", "make a backup"},
-    {"hpc.v1.Trust/CreateToken", "make tokens"},
-    {"hpc.v1.Trust/ListTokens", "see the tokens"},
-    {"hpc.v1.Trust/RevokeToken", "revoke tokens"},
-    {"hpc.v1.Trust/ListCertificates", "see who has a certificate"},
-    {"hpc.v1.Trust/RevokeCertificate", "shut members out"},
-    {"hpc.v1.Trust/RotateAuthority", "replace the authority"},
-};
-
-std::string DeedOf(absl::string_view method) {
-  const auto* const deed = std::find_if(std::begin(kDeeds), std::end(kDeeds),
-                                        [method](const Deed& d) { return d.method == method; });
-  return deed == std::end(kDeeds) ? absl::StrCat("call ", method) : deed->words;
+const AccessRow* Find(absl::string_view method) {
+  const auto* const row = std::find_if(std::begin(kTable), std::end(kTable),
+                                       [method](const AccessRow& r) { return r.method == method; });
+  return row == std::end(kTable) ? nullptr : row;
 }
 
 }  // namespace
@@ -93,9 +77,8 @@ absl::string_view StandingName(Standing standing) {
 absl::Span<const AccessRow> AccessTable() { return kTable; }
 
 Grant GrantOf(absl::string_view method, Standing standing) {
-  const auto* const row = std::find_if(std::begin(kTable), std::end(kTable),
-                                       [method](const AccessRow& r) { return r.method == method; });
-  if (row == std::end(kTable)) return kNo;
+  const AccessRow* const row = Find(method);
+  if (row == nullptr) return kNo;
   switch (standing) {
     case Standing::kNobody:
       return row->nobody;
@@ -122,8 +105,11 @@ absl::Status Refusal(absl::string_view method, Standing standing) {
     return absl::PermissionDeniedError(
         absl::StrCat("a ", StandingName(standing), " may not call ", method));
   }
+  const AccessRow* const row = Find(method);
+  const std::string deed =
+      row == nullptr || row->deed == nullptr ? absl::StrCat("call ", method) : row->deed;
   return absl::PermissionDeniedError(absl::StrCat(
-      "only an admin may ", DeedOf(method), ", and you are a user. On the coordinator's machine ",
+      "only an admin may ", deed, ", and you are a user. On the coordinator's machine ",
       "root (sudo) and the members of its admin group are admins (hpc, if not told otherwise), ",
       "elsewhere whoever logged in with a token of 'hpcctl token create --role admin'"));
 }

@@ -32,6 +32,7 @@ struct AccessRow {
   Grant worker;
   Grant user;
   Grant admin;
+  const char* deed = nullptr;  // for what only an admin may: "make tokens"
 };
 
 // Every RPC that there is.
