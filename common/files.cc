@@ -197,7 +197,7 @@ absl::Status MakeDirs(const std::string& path, int mode) {
   if (errno != ENOENT || ParentOf(path) == path) {
     return ErrnoStatus(errno, absl::StrCat("mkdir ", path));
   }
-  HPC_RETURN_IF_ERROR(MakeDirs(ParentOf(path), mode));
+  HPC_RETURN_IF_ERROR(MakeDirs(ParentOf(path)));
   if (mkdir(path.c_str(), static_cast<mode_t>(mode)) != 0 && errno != EEXIST) {
     return ErrnoStatus(errno, absl::StrCat("mkdir ", path));
   }
@@ -208,7 +208,7 @@ absl::Status MakeDirsDurably(const std::string& path, int mode) {
   struct stat info;
   const std::string parent = ParentOf(path);
   if (parent == path || stat(path.c_str(), &info) == 0) return MakeDirs(path, mode);
-  HPC_RETURN_IF_ERROR(MakeDirsDurably(parent, mode));
+  HPC_RETURN_IF_ERROR(MakeDirsDurably(parent));
   HPC_RETURN_IF_ERROR(MakeDirs(path, mode));
   return SyncFolder(parent);
 }

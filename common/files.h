@@ -25,7 +25,7 @@ absl::StatusOr<std::string> ReadOpenFile(int fd, absl::string_view path, size_t 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  int mode = 0600);
 
-// mkdir -p.
+// mkdir -p: the mode is the last folder's, and those above it that are missing get 0755.
 absl::Status MakeDirs(const std::string& path, int mode = 0755);
 
 // The same, and what was made is there after a power cut. Takes a while on some disks.

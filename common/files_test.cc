@@ -64,6 +64,21 @@ TEST_F(FilesTest, NamesTheFileThatIsMissing) {
   EXPECT_THAT(ReadFile(Path("none")), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
 }
 
+TEST_F(FilesTest, FoldersOnTheWayToAPrivateOneAreNotPrivate) {
+  ASSERT_OK(MakeDirs(Path("plain/deep"), 0700));
+  ASSERT_OK(MakeDirsDurably(Path("durable/deep"), 0700));
+  const auto mode = [this](const char* name) {
+    struct stat info = {};
+    EXPECT_EQ(stat(Path(name).c_str(), &info), 0) << name;
+    return info.st_mode & 0777;
+  };
+  EXPECT_EQ(mode("plain/deep"), 0700u);
+  EXPECT_EQ(mode("durable/deep"), 0700u);
+  // Or others could not get to what is theirs below them.
+  EXPECT_EQ(mode("plain") & 0555, 0555u);
+  EXPECT_EQ(mode("durable") & 0555, 0555u);
+}
+
 TEST_F(FilesTest, MakesFoldersOnTheWay) {
   ASSERT_OK(MakeDirs(Path("a/b/c")));
   EXPECT_OK(MakeDirs(Path("a/b/c")));

@@ -84,11 +84,12 @@ class ClusterInitCommand : public Command {
   }
 
   std::string NextStep(bool name_state_dir) const {
-    return absl::StrCat(
-        "start hpc-coordinator", name_state_dir ? " --state-dir " + state_dir_ : "",
-        " --listen ADDR:7077", place_.authority_key.empty() ? "" : " --authority-key ",
-        place_.authority_key, passphrase_file_.empty() ? "" : " --passphrase-file ",
-        passphrase_file_, ", then let PCs and people in with 'hpcctl token create'");
+    return absl::StrCat("start hpc-coordinator", name_state_dir ? " --state-dir " + state_dir_ : "",
+                        " --listen ADDR:7077",
+                        place_.authority_key.empty() ? "" : " --authority-key ",
+                        place_.authority_key, passphrase_file_.empty() ? "" : " --passphrase-file ",
+                        passphrase_file_, ", then let PCs and people in with 'hpcctl ",
+                        name_state_dir ? "--coordinator ADDR:7077 " : "", "token create'");
   }
 
   std::string state_dir_, passphrase_file_;
