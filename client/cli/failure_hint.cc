@@ -39,6 +39,16 @@ std::string AbortHint(absl::string_view reason) {
          "end with dist.barrier() and dist.destroy_process_group()";
 }
 
+// In Python's words: of an exception, and of a script that it may not read.
+std::string PermissionHint(absl::string_view reason) {
+  const bool denied = absl::StrContains(reason, "PermissionError: [Errno 13]") ||
+                      (absl::StrContains(reason, "can't open file") &&
+                       absl::StrContains(reason, "Permission denied"));
+  if (!denied) return "";
+  return "ranks run as the account that the node's worker has for you, which 'hpcctl run -- id' "
+         "shows: give it the right, or write below $HPC_RUN_DIR";
+}
+
 std::string VirtualEnvironment(const Environment& environment) {
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const char* folder = environment(name);
@@ -72,6 +82,7 @@ std::string FailureHint(const v1::Run& run, const Environment& environment) {
   if (run.state() != v1::RUN_STATE_FAILED) return "";
   std::string hint = LocalRankHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
+  if (hint.empty()) hint = PermissionHint(run.reason());
   return hint.empty() ? InterpreterHint(run, environment) : hint;
 }
 

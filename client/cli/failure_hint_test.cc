@@ -46,6 +46,14 @@ TEST(FailureHintTest, NamesTheOptionForTheSpellingOfTheLocalRank) {
   }
 }
 
+TEST(FailureHintTest, SaysAsWhomRanksRunWhereTheyMayNot) {
+  for (const char* said :
+       {"rank 0 on pc1 exited with code 1: PermissionError: [Errno 13] Permission denied: 'a.txt'",
+        "python: can't open file '/root/x.py': [Errno 13] Permission denied"}) {
+    EXPECT_THAT(Hint(Failed("python", said)), HasSubstr("'hpcctl run -- id'")) << said;
+  }
+}
+
 TEST(FailureHintTest, AnAbortOnTheWayOutIsExplained) {
   EXPECT_THAT(Hint(Failed("python",
                           "was killed by SIGABRT: terminate called without an active "

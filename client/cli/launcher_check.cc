@@ -68,7 +68,7 @@ std::string Remedy(const RunOptions& run, absl::string_view launcher) {
       "Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
       " ...' for one on each node; or leave ", launcher,
       " and its options out, since hpcctl starts the ranks as it does: 'hpcctl run ", nodes,
-      "-- python train.py'");
+      "-- python train.py', with --legacy-local-rank if the script wants --local_rank");
 }
 
 }  // namespace

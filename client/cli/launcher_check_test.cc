@@ -47,11 +47,12 @@ TEST(LauncherCheckTest, TakesNothingElseForIt) {
 TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {
   const absl::Status status = CheckLauncher(Typed("2:4", "torchrun --nproc-per-node=2 train.py"));
   EXPECT_TRUE(IsUsageError(status));
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("torchrun starts the ranks itself"),
-                    HasSubstr("'hpcctl run -N 2:4 --mode per-node -- torchrun ...'"),
-                    HasSubstr("'hpcctl run -N 2:4 -- python train.py'"),
-                    HasSubstr("--mode torchrun insists")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr("torchrun starts the ranks itself"),
+            HasSubstr("'hpcctl run -N 2:4 --mode per-node -- torchrun ...'"),
+            HasSubstr("'hpcctl run -N 2:4 -- python train.py', with --legacy-local-rank if"),
+            HasSubstr("--mode torchrun insists")));
 }
 
 TEST(LauncherCheckTest, MoreThanOnceOnANodeItIsRefused) {
