@@ -76,11 +76,17 @@ class BootedPc:
             raise AssertionError(f"it ended with {self.container.returncode}")
         for children in pathlib.Path(f"/proc/{self.container.pid}/task").glob("*/children"):
             for pid in children.read_text().split():
-                program = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
-                if program.endswith(b"/systemd"):
+                if self._program(pid).endswith(b"/systemd"):
                     self.pid = int(pid)
                     return True
         return False
+
+    @staticmethod
+    def _program(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return b""  # it ended meanwhile
 
     def boot_log(self):
         self.log.flush()
