@@ -80,7 +80,6 @@ class Client {
   absl::StatusOr<v1::ListTokensResponse> ListTokens();
   absl::Status RevokeToken(const std::string& id);
   absl::StatusOr<v1::ListCertificatesResponse> ListCertificates(bool all);
-  // How many certificates it has revoked.
   absl::StatusOr<v1::RevokeCertificateResponse> RevokeCertificate(const std::string& subject,
                                                                   const std::string& reason);
   absl::StatusOr<v1::RotateAuthorityResponse> RotateAuthority(absl::Duration keep_old);

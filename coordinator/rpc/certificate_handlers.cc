@@ -53,27 +53,22 @@ void CertificateHandlers::RevokeCertificate(const Caller& caller,
   if (absl::Status status = CheckText("the reason", request.reason()); !status.ok()) {
     return reply(status);
   }
-  const absl::StatusOr<std::vector<CertificateRecord>> revoked =
+  const absl::StatusOr<Roster::Revocation> revoked =
       trust_->roster.Revoke(engine_->now().wall, request.subject(), WhoIs(caller),
                             CleanText(request.reason(), kMaxReason));
   if (!revoked.ok()) return reply(revoked.status());
-  std::vector<TrustRecord> records(revoked->begin(), revoked->end());
+  std::vector<TrustRecord> records(revoked->certificates.begin(), revoked->certificates.end());
+  records.insert(records.end(), revoked->tokens.begin(), revoked->tokens.end());
   std::vector<std::string> serials;
-  for (const CertificateRecord& one : *revoked) serials.push_back(one.serial);
-  const pki::Role role = revoked->front().role;
-  const std::string name = revoked->front().name;
+  for (const CertificateRecord& one : revoked->certificates) serials.push_back(one.serial);
+  const pki::Role role = revoked->certificates.front().role;
+  const std::string name = revoked->certificates.front().name;
   const std::string member = absl::StrCat(pki::RoleName(role), " ", name);
   const std::string why = request.reason().empty() ? "" : ": " + request.reason();
-  int32_t tokens = 0;
-  if (!trust_->roster.IsMember(engine_->now().wall, role, name)) {
-    if (role == pki::Role::kWorker) {
-      engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
-    }
-    for (TokenRecord& token : trust_->roster.RevokeTokensOf(engine_->now().wall, role, name)) {
-      records.emplace_back(std::move(token));
-      ++tokens;
-    }
+  if (revoked->shut_out && role == pki::Role::kWorker) {
+    engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
   }
+  const auto tokens = static_cast<int32_t>(revoked->tokens.size());
   const SecurityNote note{
       event::kSecurityRevoked,
       absl::StrCat(

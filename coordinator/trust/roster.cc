@@ -106,12 +106,6 @@ std::vector<TokenRecord> Roster::RevokeAllTokens(absl::Time now) {
   return RevokeTokens(now, [](const TokenRecord&) { return true; });
 }
 
-std::vector<TokenRecord> Roster::RevokeTokensOf(absl::Time now, Role role,
-                                                const std::string& name) {
-  return RevokeTokens(
-      now, [&](const TokenRecord& token) { return token.role == role && token.name == name; });
-}
-
 std::vector<TokenRecord> Roster::RevokeTokens(absl::Time now,
                                               absl::FunctionRef<bool(const TokenRecord&)> meant) {
   std::vector<TokenRecord> revoked;
@@ -250,10 +244,9 @@ std::vector<CertificateRecord*> Roster::ValidOf(absl::Time now, Role role,
   return valid;
 }
 
-absl::StatusOr<std::vector<CertificateRecord>> Roster::Revoke(absl::Time now,
-                                                              absl::string_view subject,
-                                                              const std::string& by,
-                                                              const std::string& reason) {
+absl::StatusOr<Roster::Revocation> Roster::Revoke(absl::Time now, absl::string_view subject,
+                                                  const std::string& by,
+                                                  const std::string& reason) {
   std::vector<CertificateRecord*> meant;
   std::set<std::string> members;
   for (auto& [serial, certificate] : certificates_) {
@@ -273,14 +266,21 @@ absl::StatusOr<std::vector<CertificateRecord>> Roster::Revoke(absl::Time now,
     return absl::InvalidArgumentError(absl::StrCat(
         subject, " may be ", JoinWords({members.begin(), members.end()}), ": name one of them so"));
   }
-  std::vector<CertificateRecord> revoked;
+  Revocation revocation;
   for (CertificateRecord* const certificate : meant) {
     certificate->revoked_at = now;
     certificate->revoked_by = by;
     certificate->reason = reason;
-    revoked.push_back(*certificate);
+    revocation.certificates.push_back(*certificate);
   }
-  return revoked;
+  const Role role = meant.front()->role;
+  const std::string& name = meant.front()->name;
+  revocation.shut_out = !IsMember(now, role, name);
+  if (revocation.shut_out) {
+    revocation.tokens = RevokeTokens(
+        now, [&](const TokenRecord& token) { return token.role == role && token.name == name; });
+  }
+  return revocation;
 }
 
 std::vector<CertificateRecord> Roster::Certificates() const {

@@ -42,8 +42,6 @@ class Roster {
                                           absl::string_view secret);
   // NotFound: no such token. One that is of no use any more is left as it is.
   absl::StatusOr<TokenRecord> RevokeToken(absl::string_view id);
-  // That let this one in. For somebody who has been shut out.
-  std::vector<TokenRecord> RevokeTokensOf(absl::Time now, pki::Role role, const std::string& name);
   // After the authority that they carry has changed.
   std::vector<TokenRecord> RevokeAllTokens(absl::Time now);
   std::vector<TokenRecord> Tokens() const;  // newest first
@@ -64,15 +62,19 @@ class Roster {
   bool IsNamed(absl::string_view secret) const;
 
   // ---- certificates
+  struct Revocation {
+    std::vector<CertificateRecord> certificates;  // of one member
+    bool shut_out = false;                        // the member has no other
+    std::vector<TokenRecord> tokens;              // that would have let who is shut out in again
+  };
   void Add(const CertificateRecord& certificate);
   bool Knows(const std::string& serial) const { return certificates_.contains(serial); }
   // Unauthenticated: it was revoked; by whom and why.
   absl::Status CheckNotRevoked(const std::string& serial) const;
   // `subject`: a serial, "role/name", or a name that only one member has. NotFound: nothing valid
   // is called so. InvalidArgument: more than one member is.
-  absl::StatusOr<std::vector<CertificateRecord>> Revoke(absl::Time now, absl::string_view subject,
-                                                        const std::string& by,
-                                                        const std::string& reason);
+  absl::StatusOr<Revocation> Revoke(absl::Time now, absl::string_view subject,
+                                    const std::string& by, const std::string& reason);
   std::vector<CertificateRecord> Certificates() const;  // newest first
   // Whether a member of this role and name has a certificate that is good at `now`.
   bool IsMember(absl::Time now, pki::Role role, const std::string& name) const;

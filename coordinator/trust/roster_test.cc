@@ -10,6 +10,8 @@ using ::hpc::testing::StatusIs;
 using pki::Role;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
 constexpr absl::Duration kHour = absl::Hours(1);
@@ -182,8 +184,8 @@ TEST_F(RosterTest, RevokesAMemberByNameByRoleAndNameAndBySerial) {
   roster_.Add(Issued("b", Role::kWorker, "pc1"));
   roster_.Add(Issued("c", Role::kUser, "anna"));
   roster_.Add(Issued("d", Role::kUser, "anna"));
-  EXPECT_EQ(roster_.Revoke(kNow, "c", "root", "stolen")->size(), 1);
-  EXPECT_EQ(roster_.Revoke(kNow, "worker/pc1", "root", "")->size(), 2);
+  EXPECT_EQ(roster_.Revoke(kNow, "c", "root", "stolen")->certificates.size(), 1);
+  EXPECT_EQ(roster_.Revoke(kNow, "worker/pc1", "root", "")->certificates.size(), 2);
   EXPECT_OK(roster_.CheckNotRevoked("d"));
   EXPECT_THAT(roster_.CheckNotRevoked("c"),
               StatusIs(absl::StatusCode::kUnauthenticated,
@@ -214,10 +216,18 @@ TEST_F(RosterTest, ForgetsNothingOverARestart) {
 
 TEST_F(RosterTest, VoidsTheTokensOfWhoIsShutOutAndNoOthers) {
   Token({.role = Role::kUser, .name = "anna"});
-  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "bert"), ::testing::IsEmpty());
-  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kWorker, "anna"), ::testing::IsEmpty());
-  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "anna"), ::testing::SizeIs(1));
-  EXPECT_THAT(roster_.RevokeTokensOf(kNow, Role::kUser, "anna"), ::testing::IsEmpty()) << "once";
+  roster_.Add(Issued("a", Role::kUser, "bert"));
+  roster_.Add(Issued("b", Role::kWorker, "anna"));
+  roster_.Add(Issued("c", Role::kUser, "anna"));
+  roster_.Add(Issued("d", Role::kUser, "anna"));
+  EXPECT_THAT(roster_.Revoke(kNow, "bert", "root", "")->tokens, IsEmpty());
+  EXPECT_THAT(roster_.Revoke(kNow, "worker/anna", "root", "")->tokens, IsEmpty());
+  const auto one = roster_.Revoke(kNow, "c", "root", "");
+  EXPECT_FALSE(one->shut_out);
+  EXPECT_THAT(one->tokens, IsEmpty()) << "anna has another certificate";
+  const auto both = roster_.Revoke(kNow, "user/anna", "root", "");
+  EXPECT_TRUE(both->shut_out);
+  EXPECT_THAT(both->tokens, SizeIs(1));
   EXPECT_FALSE(Redeem(Role::kUser, "anna").ok());
 }
 
