@@ -14,8 +14,7 @@ constexpr absl::Duration kOwnGrace = absl::Seconds(10);
 constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
 
 bool HasPossibleRanks(const Prepare& prepare) {
-  return prepare.first_rank >= 0 && prepare.ranks >= 0 && prepare.ranks <= kMaxRanks &&
-         prepare.first_rank <= kMaxRanks - prepare.ranks;
+  return ArePossibleRanks(prepare.first_rank, prepare.ranks);
 }
 
 template <class... Ts>

@@ -78,6 +78,9 @@ struct Peer {
 
 // Of a run. What says more is damaged, and shall not make us allocate.
 inline constexpr int32_t kMaxRanks = 65'536;
+constexpr bool ArePossibleRanks(int32_t first, int32_t count) {
+  return first >= 0 && count >= 0 && count <= kMaxRanks && first <= kMaxRanks - count;
+}
 
 struct Prepare {
   AttemptRef ref;

@@ -131,8 +131,7 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     file.first_rank = record.at("first_rank").get<int32_t>();
     file.ranks = record.at("ranks").get<int32_t>();
     file.stop_grace = absl::Milliseconds(record.at("stop_grace_ms").get<int64_t>());
-    if (file.first_rank < 0 || file.ranks < 0 || file.ranks > kMaxRanks ||
-        file.first_rank > kMaxRanks - file.ranks) {
+    if (!ArePossibleRanks(file.first_rank, file.ranks)) {
       return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
     }
     return file;
