@@ -67,8 +67,8 @@ bool MustLeaveAsleep(const FitWishes& wishes, const NodeSpace& space);
 
 // The gang's nodes among `eligible`, as many as fit between min_nodes and max_nodes; none if fewer
 // than min_nodes fit. Nodes are woken only to reach min_nodes, and those that were unable are taken
-// only where it cannot be reached else. Prefers the nodes of the attempt
-// before, then the fullest ones, so that large gangs keep room; keeps node ranks where it can.
+// only where it cannot be reached else. Prefers the nodes of the attempt before, then the fullest
+// ones, so that large gangs keep room; keeps node ranks where it can.
 std::optional<Fit> Choose(const RunRequest& request, const std::vector<NodeSpace>& nodes,
                           const std::vector<size_t>& eligible, const FitWishes& wishes);
 

@@ -11,10 +11,11 @@
 namespace hpc::coordinator {
 namespace {
 
-// Errors of a preparation that another node or a later time cannot mend.
-// A disk that is full is rarely empty a second later.
+// How long a node that could not prepare a run is the last choice: a disk that is full is rarely
+// empty a second later.
 constexpr absl::Duration kUnable = absl::Minutes(5);
 
+// Errors of a preparation that another node or a later time cannot mend.
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -150,9 +151,9 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
   Attempt& attempt = *run->attempt;
   if (!report.status.ok()) {
     const std::string& node = member->placement.node;
-    const std::string what = absl::StrCat(
-        node,
-        " cannot run it: ", absl::StripPrefix(report.status.message(), absl::StrCat(node, ": ")));
+    const absl::string_view why =
+        absl::StripPrefix(report.status.message(), absl::StrCat(node, ": "));
+    const std::string what = absl::StrCat(node, " cannot run it: ", why);
     turn.Event(event::kAttemptRefused, About(attempt.ref(), member->placement.node), what,
                Severity::kError);
     StopOrder order{AttemptOutcome::kStartFailed, what, run->request().stop_grace};
@@ -162,7 +163,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
     } else {
       Node* const unable = state_->nodes.Find(node);
       unable->unable_until = turn.mono() + kUnable;
-      unable->unable_why = what;
+      unable->unable_why = absl::StrCat("could not prepare run ", run->id(), ": ", why);
     }
     // A node that refuses has taken nothing.
     GiveBack(turn, run, member);

@@ -137,7 +137,7 @@ TEST(GangTest, WorkGoesElsewhereForAWhileWhereANodeCannotPrepareIt) {
   ASSERT_THAT(c.nodes_of(run), ElementsAre("pc1"));
   ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
   EXPECT_EQ(c.View("pc1").reason,
-            "pc1 cannot run it: disk full; work goes elsewhere for another 5 min");
+            "could not prepare run 1: disk full; work goes elsewhere for another 5 min");
   EXPECT_THAT(c.nodes_of(c.Submit(Nodes(1))), ElementsAre("pc2"));
   c.Pass(absl::Seconds(1));
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1")) << "there is no other now";
