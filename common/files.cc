@@ -147,6 +147,10 @@ absl::StatusOr<std::string> ReadOpenFile(int fd, absl::string_view path, size_t 
   return content;
 }
 
+absl::Status InFile(absl::string_view path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   // A pipe under that name must not hold us up.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -15,6 +15,9 @@ namespace hpc {
 // Internal. The message is "<what>: <strerror>".
 absl::Status ErrnoStatus(int error, absl::string_view what);
 
+// The status of reading what a file holds, with the file's name: "<path>: <message>".
+absl::Status InFile(absl::string_view path, const absl::Status& status);
+
 // At most `max_bytes` are read. NotFound: no such file.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes = 64 << 20);
 

@@ -35,7 +35,7 @@ absl::StatusOr<Certificate> LoadFounder(const std::string& keyring_folder) {
   HPC_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path));
   absl::StatusOr<Certificate> certificate = Certificate::FromPem(pem);
   if (certificate.ok()) return certificate;
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", certificate.status().message()));
+  return InFile(path, certificate.status());
 }
 
 }  // namespace hpc::pki

@@ -35,10 +35,6 @@ absl::StatusOr<std::string> NewClusterId() {
   return absl::BytesToHexString(bytes);
 }
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
 std::string KeyPath(const KeyringPlace& place) {
   if (!place.authority_key.empty()) return place.authority_key;
   return absl::StrCat(place.folder, "/", kAuthorityKeyFile);

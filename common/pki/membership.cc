@@ -20,10 +20,6 @@ std::string PathOf(const std::string& folder, const char* name) {
   return absl::StrCat(folder, "/", name);
 }
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
-}
-
 absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
   HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFile));
   std::vector<Endpoint> addresses;

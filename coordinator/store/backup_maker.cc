@@ -31,12 +31,6 @@ constexpr int kTries = 10;
 constexpr char kLogs[] = "logs";
 constexpr char kSecrets[] = "secrets";
 
-absl::StatusOr<int64_t> Number(Connection* db, const std::string& sql) {
-  int64_t value = 0;
-  HPC_RETURN_IF_ERROR(db->Sql(sql).Query([&](Row& row) { value = row.Int(); }));
-  return value;
-}
-
 absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder) {
   HPC_ASSIGN_OR_RETURN(std::vector<std::string> names, PosixLogFiles()->List(folder));
   std::erase_if(names, [](const std::string& name) {
@@ -120,9 +114,9 @@ absl::Status BackupMaker::MakeFile(const std::function<void(const std::string&)>
 }
 
 absl::Status BackupMaker::CheckSpace(Connection* db) {
-  HPC_ASSIGN_OR_RETURN(const int64_t pages, Number(db, "PRAGMA page_count"));
-  HPC_ASSIGN_OR_RETURN(const int64_t unused, Number(db, "PRAGMA freelist_count"));
-  HPC_ASSIGN_OR_RETURN(const int64_t page_size, Number(db, "PRAGMA page_size"));
+  HPC_ASSIGN_OR_RETURN(const int64_t pages, db->ReadNumber("PRAGMA page_count"));
+  HPC_ASSIGN_OR_RETURN(const int64_t unused, db->ReadNumber("PRAGMA freelist_count"));
+  HPC_ASSIGN_OR_RETURN(const int64_t page_size, db->ReadNumber("PRAGMA page_size"));
   if (with_logs_) {
     HPC_ASSIGN_OR_RETURN(log_bytes_, BytesBelow(InState(kLogs)));
   }
@@ -197,7 +191,7 @@ absl::Status BackupMaker::AddSecrets(Connection* db) {
 
 absl::Status BackupMaker::AddLogs(Connection* db,
                                   const std::function<void(const std::string&)>& say) {
-  HPC_ASSIGN_OR_RETURN(const RunId last_run, Number(db, "SELECT max(id) FROM runs"));
+  HPC_ASSIGN_OR_RETURN(const RunId last_run, db->ReadNumber("SELECT max(id) FROM runs"));
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(InState(kLogs)));
   for (const std::string& name : names) {
     RunId run = 0;

@@ -37,12 +37,6 @@ constexpr size_t kNamesTold = 4;
 constexpr absl::Duration kNoWait = absl::ZeroDuration();
 constexpr char kOtherCopy[] = "nothing was restored; use another backup, or another copy of it";
 
-absl::StatusOr<int64_t> Number(Connection* db, const std::string& sql) {
-  int64_t value = 0;
-  HPC_RETURN_IF_ERROR(db->Sql(sql).Query([&](Row& row) { value = row.Int(); }));
-  return value;
-}
-
 absl::Status Damaged(const std::string& file, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(file, ": damaged (", what, "): ", kOtherCopy));
 }
@@ -82,7 +76,7 @@ absl::Status NoSpace(const std::string& file, const std::string& dir, const absl
 // ---- the backup
 
 absl::Status CheckIsBackup(Connection* db, const std::string& file) {
-  const absl::StatusOr<int64_t> id = Number(db, "PRAGMA application_id");
+  const absl::StatusOr<int64_t> id = db->ReadNumber("PRAGMA application_id");
   if (absl::IsDataLoss(id.status())) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": no backup that 'hpcctl backup' made, or its beginning is damaged"));
@@ -96,7 +90,7 @@ absl::Status CheckIsBackup(Connection* db, const std::string& file) {
 }
 
 absl::Status CheckKnownVersion(Connection* db, const std::string& file) {
-  HPC_ASSIGN_OR_RETURN(const int64_t version, Number(db, "PRAGMA user_version"));
+  HPC_ASSIGN_OR_RETURN(const int64_t version, db->ReadNumber("PRAGMA user_version"));
   const auto known = static_cast<int64_t>(SchemaMigrations().size());
   if (version <= known) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -132,7 +126,7 @@ absl::Status CheckWhole(Connection* db, const std::string& file, const Label& la
   if (finding != "ok") return Damaged(file, finding);
   HPC_ASSIGN_OR_RETURN(const std::string hash, ContentHash(db));
   if (hash != label.content_hash) return Damaged(file, "its tables are not what was written");
-  HPC_ASSIGN_OR_RETURN(const int64_t files, Number(db, "SELECT count(*) FROM backup_files"));
+  HPC_ASSIGN_OR_RETURN(const int64_t files, db->ReadNumber("SELECT count(*) FROM backup_files"));
   if (files != label.files) return Damaged(file, "files are missing in it");
   return absl::OkStatus();
 }
@@ -200,9 +194,9 @@ absl::Status NoteRestore(Connection* db, const Label& label, absl::Time now, Res
   constexpr char kNewestAttempt[] =
       "SELECT max(coalesce((SELECT max(number) FROM attempts), 0), "
       "coalesce((SELECT max(taken_attempt) FROM restores), 0))";
-  HPC_ASSIGN_OR_RETURN(const RunId known_run, Number(db, kNewest));
-  HPC_ASSIGN_OR_RETURN(const int64_t newest_event, Number(db, kNewestEvent));
-  HPC_ASSIGN_OR_RETURN(const int64_t attempt, Number(db, kNewestAttempt));
+  HPC_ASSIGN_OR_RETURN(const RunId known_run, db->ReadNumber(kNewest));
+  HPC_ASSIGN_OR_RETURN(const int64_t newest_event, db->ReadNumber(kNewestEvent));
+  HPC_ASSIGN_OR_RETURN(const int64_t attempt, db->ReadNumber(kNewestAttempt));
   // A round number, which nobody takes for a mistake.
   const RunId taken_run = (known_run / kRunsSkipped + 2) * kRunsSkipped;
   out->next_run = taken_run + 1;
@@ -234,10 +228,10 @@ absl::Status MakeDatabase(const std::string& file, const std::string& path, cons
   HPC_RETURN_IF_ERROR(Migrate(db.get(), SchemaMigrations()));
   HPC_RETURN_IF_ERROR(NoteRestore(db.get(), label, now, out));
   HPC_RETURN_IF_ERROR(db->Sql("UPDATE tokens SET revoked = 1").Run());
-  HPC_ASSIGN_OR_RETURN(out->runs, Number(db.get(), "SELECT count(*) FROM runs"));
-  HPC_ASSIGN_OR_RETURN(out->live_runs, Number(db.get(),
-                                              "SELECT count(*) FROM runs WHERE state IN "
-                                              "('queued', 'starting', 'running', 'stopping')"));
+  HPC_ASSIGN_OR_RETURN(out->runs, db->ReadNumber("SELECT count(*) FROM runs"));
+  HPC_ASSIGN_OR_RETURN(out->live_runs,
+                       db->ReadNumber("SELECT count(*) FROM runs WHERE state IN "
+                                      "('queued', 'starting', 'running', 'stopping')"));
   // Gives back the space of what has been unpacked.
   return db->Execute("VACUUM");
 }

@@ -6,19 +6,13 @@
 namespace hpc::coordinator {
 namespace {
 
-absl::StatusOr<int64_t> ReadNumber(Connection* db, const std::string& sql) {
-  int64_t value = 0;
-  HPC_RETURN_IF_ERROR(db->Sql(sql).Query([&](Row& row) { value = row.Int(); }));
-  return value;
-}
-
-absl::StatusOr<int64_t> Version(Connection* db) { return ReadNumber(db, "PRAGMA user_version"); }
+absl::StatusOr<int64_t> Version(Connection* db) { return db->ReadNumber("PRAGMA user_version"); }
 
 }  // namespace
 
 absl::Status CheckVersion(Connection* db, const std::vector<std::string>& migrations) {
-  HPC_ASSIGN_OR_RETURN(const int64_t owner, ReadNumber(db, "PRAGMA application_id"));
-  HPC_ASSIGN_OR_RETURN(const int64_t tables, ReadNumber(db, "SELECT count(*) FROM sqlite_schema"));
+  HPC_ASSIGN_OR_RETURN(const int64_t owner, db->ReadNumber("PRAGMA application_id"));
+  HPC_ASSIGN_OR_RETURN(const int64_t tables, db->ReadNumber("SELECT count(*) FROM sqlite_schema"));
   if (owner != kApplicationId && tables > 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(db->path(),

@@ -273,6 +273,12 @@ absl::Status Connection::Execute(const std::string& script) {
   return rc == SQLITE_OK ? absl::OkStatus() : ErrorStatus(rc);
 }
 
+absl::StatusOr<int64_t> Connection::ReadNumber(const std::string& query) {
+  int64_t value = 0;
+  HPC_RETURN_IF_ERROR(Sql(query).Query([&](Row& row) { value = row.Int(); }));
+  return value;
+}
+
 absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   HPC_RETURN_IF_ERROR(Sql("BEGIN IMMEDIATE").Run());
   absl::Status status = body();

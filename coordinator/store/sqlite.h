@@ -124,6 +124,10 @@ class Connection {
   // Runs any number of statements without parameters, ignoring rows.
   absl::Status Execute(const std::string& script);
 
+  // The first column of the last row that a statement without parameters returns; 0 if it returns
+  // none.
+  absl::StatusOr<int64_t> ReadNumber(const std::string& query);
+
   // Runs `body` in a transaction that takes the write lock first. Committed if it returns OK, else
   // rolled back.
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
