@@ -61,8 +61,8 @@ absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const Met
   }
   if (cut_key.empty() || std::exchange(run->keys_cut, true)) return "";
   return absl::StrCat("the run has recorded metrics of ", limits_.keys,
-                      " names, as many as are kept of one run; others are dropped, first ", "'",
-                      cut_key, "'", ". What changes from point to point belongs into the value,",
+                      " names, as many as are kept of one run; others are dropped, first '",
+                      cut_key, "'. What changes from point to point belongs into the value,",
                       " or into \"step\"");
 }
 
