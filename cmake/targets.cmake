@@ -1,4 +1,6 @@
-# hpc_library(name SRCS a.cc ... DEPS x y)      one small static library per noun or folder
+# hpc_library(name SRCS a.cc ... DEPS x y [TOGETHER n])   one small static library per noun or folder.
+#   Its sources are compiled n at a time, in their order: for those that are short beside what they
+#   include.
 # hpc_executable(name SRCS ... DEPS ...)
 # hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest program run by CTest
 # hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). SRCS are
@@ -13,11 +15,18 @@ function(hpc_leave_out_under_tsan name)
   endif()
 endfunction()
 
+function(hpc_compile_together name count)
+  if(count)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  endif()
+endfunction()
+
 # Built where something needs it.
 function(hpc_library name)
-  cmake_parse_arguments(A "" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "TOGETHER" "SRCS;DEPS" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${A_SRCS})
   target_link_libraries(${name} PUBLIC ${A_DEPS})
+  hpc_compile_together(${name} "${A_TOGETHER}")
 endfunction()
 
 function(hpc_executable name)

@@ -9,15 +9,15 @@ namespace hpc::coordinator {
 namespace {
 
 // Peers accept 8 KiB of headers by default, and every byte may be escaped to three.
-constexpr size_t kMaxMessage = 2000;
+constexpr size_t kMaxWords = 2000;
 
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const absl::string_view message = status.message();
-  std::string text(message.substr(0, kMaxMessage));
-  if (message.size() > kMaxMessage) absl::StrAppend(&text, " ... (cut)");
+  std::string text(message.substr(0, kMaxWords));
+  if (message.size() > kMaxWords) absl::StrAppend(&text, " ... (cut)");
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), ToValidUtf8(text));
 }
 

@@ -12,15 +12,15 @@
 #include "worker/os/side_thread.h"
 
 namespace hpc::worker {
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
 struct FoundDevice {
   nvmlDevice_t handle = nullptr;
   nvmlPciInfo_t pci = {};
   Device device;
 };
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
 
 absl::StatusOr<FoundDevice> Identify(const NvmlApi& api, unsigned nvml_index) {
   FoundDevice found;
