@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -33,6 +34,15 @@ TEST(ContainedRunTest, EndsAsTheProgramDid) {
   const auto missing = RunCommand(Contained({"/nonexistent"}));
   EXPECT_EQ(missing->HowItEnded(), "exit code 127");
   EXPECT_EQ(missing->LastWords(), "/nonexistent: No such file or directory");
+}
+
+TEST(ContainedRunTest, EndsAsTheProgramDidOfAnotherAccount) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root starts processes of other accounts";
+  Command command = Shell("id -u; exit 3");
+  command.argv.insert(command.argv.begin() + 1, {"--as", "65534:65534:65534"});
+  const auto result = RunCommand(command);
+  EXPECT_EQ(result->HowItEnded(), "exit code 3");
+  EXPECT_EQ(result->output, "65534\n");
 }
 
 TEST(ContainedRunTest, WhatTheProgramLeavesBehindDiesWithIt) {
