@@ -1,21 +1,17 @@
 #include "common/pki/probe.h"
 
-#include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/dial.h"
 #include "common/pki/openssl.h"
 #include "common/pki/verify.h"
 #include "common/status_macros.h"
@@ -26,7 +22,6 @@ namespace {
 
 using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
-using AddrInfoPtr = std::unique_ptr<addrinfo, FreeWith<&freeaddrinfo>>;
 
 constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
 
@@ -51,51 +46,6 @@ class WithoutSigpipe {
   sigset_t pipe_;
   sigset_t before_;
 };
-
-absl::Status NoAnswer() { return absl::DeadlineExceededError("it does not answer"); }
-
-// Waits until `fd` can do `events`; DeadlineExceeded at `deadline`.
-absl::Status Await(int fd, short events, MonoTime deadline) {  // NOLINT: poll's type
-  while (true) {
-    const auto left = absl::ToInt64Milliseconds(deadline - RealClock().Get().mono);
-    if (left <= 0) return NoAnswer();
-    pollfd waiting{.fd = fd, .events = events, .revents = 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(left));
-    if (ready > 0) return absl::OkStatus();
-    if (ready < 0 && errno != EINTR) return absl::UnavailableError(std::strerror(errno));
-  }
-}
-
-absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline) {
-  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0) return absl::UnavailableError(std::strerror(errno));
-  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
-    return absl::UnavailableError(std::strerror(errno));
-  }
-  HPC_RETURN_IF_ERROR(Await(fd.get(), POLLOUT, deadline));
-  int error = 0;
-  socklen_t size = sizeof(error);
-  getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return absl::UnavailableError(std::strerror(error));
-  return fd;
-}
-
-// Tries the host's addresses in the resolver's order; the last error is the one told.
-absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(endpoint.host.c_str(), absl::StrCat(endpoint.port).c_str(), &hints, &found);
-  if (error != 0) return absl::UnavailableError(gai_strerror(error));
-  const AddrInfoPtr addresses(found);
-  absl::StatusOr<UniqueFd> fd = absl::UnavailableError("the host has no address");
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    fd = ConnectTo(*one, deadline);
-    if (fd.ok()) return fd;
-  }
-  return fd;
-}
 
 absl::Status Handshake(SSL* ssl, int fd, MonoTime deadline) {
   while (true) {

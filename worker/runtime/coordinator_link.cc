@@ -1,5 +1,6 @@
 #include "worker/runtime/coordinator_link.h"
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <condition_variable>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/strip.h"
 #include "common/clock.h"
+#include "common/dial.h"
 #include "common/pki/probe.h"
 #include "hpc/v1/worker.grpc.pb.h"
 #include "member/channel.h"
@@ -29,9 +31,10 @@ constexpr int kConnectMs = 5'000;
 // A Prepare carries the command: up to 10 MB of arguments and as much environment.
 constexpr int kMaxMessageBytes = 64 << 20;
 
-// Of a coordinator that cannot be reached over TLS; with kConnectMs less than
+// Of a coordinator that cannot be reached over TLS; with kConnectMs and kKnockTime no more than
 // Connection::kConnectTimeout.
 constexpr absl::Duration kProbeTime = absl::Seconds(2);
+constexpr absl::Duration kKnockTime = absl::Seconds(3);
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
@@ -69,18 +72,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Stream(const Endpoint& endpoint, const member::Security& security, grpc::CompletionQueue* queue,
          Handlers handlers)
-      : endpoint_(endpoint),
-        authorities_(endpoint.is_unix ? "" : security.authorities),
-        stub_(v1::Worker::NewStub(member::MakeChannel(endpoint, security, Arguments()))),
-        handlers_(std::move(handlers)) {
-    call_ = stub_->PrepareAsyncConnect(&context_, queue);
-  }
+      : endpoint_(endpoint), security_(security), queue_(queue), handlers_(std::move(handlers)) {}
 
   void Start(v1::WorkerMessage hello) {
     std::lock_guard<std::mutex> lock(mutex_);
     control_.push_back(std::move(hello));
     writing_ = true;  // until the call has begun
-    call_->StartCall(Tag(&Stream::OnStarted));
+    turn_.Set(queue_, gpr_now(GPR_CLOCK_MONOTONIC), Tag(&Stream::OnTurn));
   }
 
   void Send(v1::WorkerMessage message, bool bulk) {
@@ -109,6 +107,22 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   void* Tag(void (Stream::*method)(bool)) { return new Step{shared_from_this(), method}; }
+
+  // gRPC spends milliseconds on a channel, most of them on its keys, before it finds out that
+  // nobody listens. While a coordinator is away that would be most of what its workers do.
+  void OnTurn(bool) {
+    if (const absl::Status found = Knock(); !found.ok()) return handlers_.on_closed(found);
+    std::lock_guard<std::mutex> lock(mutex_);
+    stub_ = v1::Worker::NewStub(member::MakeChannel(endpoint_, security_, Arguments()));
+    call_ = stub_->PrepareAsyncConnect(&context_, queue_);
+    call_->StartCall(Tag(&Stream::OnStarted));
+  }
+
+  absl::Status Knock() const {
+    if (endpoint_.is_unix) return absl::OkStatus();
+    const auto answered = Dial(endpoint_, RealClock().Get().mono + kKnockTime);
+    return answered.ok() ? absl::OkStatus() : absl::UnavailableError(answered.status().message());
+  }
 
   void OnStarted(bool ok) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -145,8 +159,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // gRPC's words for a failed handshake tell nobody what to do.
   absl::Status Explained(const absl::Status& status) const {
-    if (answered_ || authorities_.empty() || !absl::IsUnavailable(status)) return status;
-    absl::Status why = member::WhyNoTls(endpoint_, authorities_, RealClock().Get().wall, Probe);
+    const bool tls = !endpoint_.is_unix && security_.is_tls();
+    if (answered_ || !tls || !absl::IsUnavailable(status)) return status;
+    absl::Status why =
+        member::WhyNoTls(endpoint_, security_.authorities, RealClock().Get().wall, Probe);
     return why.ok() ? status : why;
   }
 
@@ -171,9 +187,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
   const Endpoint endpoint_;
-  const std::string authorities_;  // "": plain text
-  const std::unique_ptr<v1::Worker::Stub> stub_;
+  const member::Security security_;
+  grpc::CompletionQueue* const queue_;
   const Handlers handlers_;
+  grpc::Alarm turn_;
+  std::unique_ptr<v1::Worker::Stub> stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>> call_;
   v1::CoordinatorMessage incoming_;

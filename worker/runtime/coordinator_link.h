@@ -11,9 +11,10 @@
 
 namespace hpc::worker {
 
-// Each Open makes a connection of its own to the next address of `route`, with its security; what
-// the coordinator showed is put down there before its first message is handed on. Where TLS does
-// not come about, the reason is looked for and told in words.
+// Each Open makes a connection of its own to the next address of `route`, with its security, once
+// a first one, closed at once, has shown that somebody listens there; what the coordinator showed
+// is put down in `route` before its first message is handed on. Where TLS does not come about, the
+// reason is looked for and told in words.
 std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, Route* route);
 
 }  // namespace hpc::worker

@@ -1,0 +1,64 @@
+#include "common/dial.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace hpc {
+namespace {
+
+using AddrInfoPtr = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::Status NoAnswer() { return absl::DeadlineExceededError("it does not answer"); }
+
+absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return absl::UnavailableError(std::strerror(errno));
+  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
+    return absl::UnavailableError(std::strerror(errno));
+  }
+  HPC_RETURN_IF_ERROR(Await(fd.get(), POLLOUT, deadline));
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return absl::UnavailableError(std::strerror(error));
+  return fd;
+}
+
+}  // namespace
+
+absl::Status Await(int fd, short events, MonoTime deadline) {  // NOLINT: poll's type
+  while (true) {
+    const auto left = absl::ToInt64Milliseconds(deadline - RealClock().Get().mono);
+    if (left <= 0) return NoAnswer();
+    pollfd waiting{.fd = fd, .events = events, .revents = 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(left));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return absl::UnavailableError(std::strerror(errno));
+  }
+}
+
+absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(endpoint.host.c_str(), absl::StrCat(endpoint.port).c_str(), &hints, &found);
+  if (error != 0) return absl::UnavailableError(gai_strerror(error));
+  const AddrInfoPtr addresses(found, &freeaddrinfo);
+  absl::StatusOr<UniqueFd> fd = absl::UnavailableError("the host has no address");
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    fd = ConnectTo(*one, deadline);
+    if (fd.ok()) return fd;
+  }
+  return fd;
+}
+
+}  // namespace hpc

@@ -1,0 +1,24 @@
+// A TCP connection to a host by its name or address, for who does not leave that to gRPC.
+#ifndef HPC_COMMON_DIAL_H_
+#define HPC_COMMON_DIAL_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/endpoint.h"
+#include "common/unique_fd.h"
+
+namespace hpc {
+
+// Connects to the first of the host's addresses, in the resolver's order, that answers. Blocks
+// until `deadline`, and for as long as the resolver does; the descriptor does not block.
+// Unavailable: no such host, no route, nobody listens; DeadlineExceeded: no answer. The message is
+// in words and without the address; of several addresses, about the last.
+absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline);
+
+// Waits until `fd` can do `events` of poll(2). DeadlineExceeded at `deadline`.
+absl::Status Await(int fd, short events, MonoTime deadline);  // NOLINT: poll's type
+
+}  // namespace hpc
+
+#endif  // HPC_COMMON_DIAL_H_
