@@ -17,6 +17,16 @@ absl::Status Malformed(absl::string_view text, absl::string_view why) {
                                                  ", or unix:PATH"));
 }
 
+// Where many listen, or all: nobody that one could connect to.
+bool IsGroup(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    return IN_MULTICAST(ntohl(v4.s_addr)) || v4.s_addr == INADDR_BROADCAST;
+  }
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_MULTICAST(&v6);
+}
+
 }  // namespace
 
 std::string Endpoint::ToString() const {
@@ -66,6 +76,7 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
     return Malformed(text, "a host has no spaces or slashes");
   }
   endpoint.host = std::string(host);
+  if (IsGroup(endpoint.host)) return Malformed(text, "that is a group of machines, not one");
   endpoint.port = kDefaultPort;
   if (!port.empty() &&
       (!absl::SimpleAtoi(port, &endpoint.port) || endpoint.port < 0 || endpoint.port > 65535)) {

@@ -52,8 +52,9 @@ TEST(EndpointTest, KnowsWhatIsReachableFromThisMachineOnly) {
 }
 
 TEST(EndpointTest, RefusesWhatIsNoAddressAndShowsTheForms) {
-  for (const char* text : {"", ":1", "a:b", "a:", "a:70000", "a:-1", "fe80::1", "[::1", "[::1]x",
-                           "unix:", "a b:1", "http://x:1"}) {
+  for (const char* text :
+       {"", ":1", "a:b", "a:", "a:70000", "a:-1", "fe80::1", "[::1", "[::1]x", "unix:", "a b:1",
+        "http://x:1", "224.0.0.1:7077", "255.255.255.255", "[ff02::1]:7077"}) {
     EXPECT_THAT(ParseEndpoint(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unix:PATH")))
         << text;

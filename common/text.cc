@@ -41,16 +41,18 @@ size_t SequenceLength(absl::string_view text) {
   return 0;
 }
 
-// Length of the character at the start of `text` if it moves the cursor (C0, DEL, C1) or changes
-// where others are shown (line separators, Unicode's bidirectional controls), else 0.
+// Length of the character at the start of `text` if it moves the cursor (C0, DEL, C1), changes
+// where others are shown (line separators, Unicode's bidirectional controls) or is never seen, so
+// that two names would look alike (soft hyphen, spaces and joiners of no width but those that
+// scripts and emoji need); else 0.
 size_t ControlLength(absl::string_view text) {
   if (absl::ascii_isascii(static_cast<unsigned char>(text[0]))) {
     return absl::ascii_iscntrl(static_cast<unsigned char>(text[0])) ? 1 : 0;
   }
   if (text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0) return 2;
   for (const absl::string_view control :
-       {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202B", "\u202C", "\u202D",
-        "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+       {"\u00AD", "\u061C", "\u200B", "\u2060", "\uFEFF", "\u200E", "\u200F", "\u2028", "\u2029",
+        "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     if (absl::StartsWith(text, control)) return control.size();
   }
   return 0;

@@ -38,6 +38,9 @@ TEST(CheckNameTest, RefusesEmptyLongAndControlCharacters) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0x0a at 1")));
   EXPECT_THAT(CheckName("the tag", "a\u202Eb"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0xe280ae at 1")));
+  for (const char* unseen : {"an\u00ADna", "an\u200Bna", "anna\u2060", "\uFEFFanna"}) {
+    EXPECT_FALSE(CheckName("the tag", unseen).ok()) << "it looks like anna";
+  }
   EXPECT_OK(CheckName("the tag", "\u00e9\u2019\u4e2d\U0001F600"));
 }
 
