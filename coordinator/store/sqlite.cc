@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -58,6 +59,18 @@ absl::Status CheckFolder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (folder.empty() || access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, absl::StrCat(path, ": cannot be made there"));
+}
+
+// Whoever opens a FIFO waits for its other end.
+absl::Status CheckPlainFiles(const std::string& path) {
+  for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    struct stat info;
+    if (stat(file.c_str(), &info) != 0 || S_ISREG(info.st_mode)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(file, ": not a plain file, as a database needs: move it away"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -221,6 +234,7 @@ absl::StatusOr<bool> Statement::QueryOne(absl::FunctionRef<void(Row&)> only) {
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
                                                              absl::Duration busy_timeout) {
+  HPC_RETURN_IF_ERROR(CheckPlainFiles(path));
   sqlite3* db = nullptr;
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -238,6 +252,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::OpenToRead(const std::string& path) {
+  HPC_RETURN_IF_ERROR(CheckPlainFiles(path));
   sqlite3* db = nullptr;
   const std::string uri =
       absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -151,6 +152,9 @@ TEST_F(SqliteTest, WhatCannotBeOpenedSaysWhy) {
   EXPECT_THAT(open(dir_.File("file/t.db")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Not a directory")));
   EXPECT_THAT(open(dir_.path()), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  ASSERT_EQ(mkfifo(dir_.File("new.db-journal").c_str(), 0600), 0);
+  EXPECT_THAT(open(dir_.File("new.db")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("new.db-journal: not a")));
 }
 
 }  // namespace
