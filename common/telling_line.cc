@@ -35,7 +35,9 @@ absl::string_view TellingLine(absl::string_view text) {
     line = WithoutRank(absl::StripAsciiWhitespace(line));
     if (line.empty()) continue;
     last = line;
-    if (NamesAnException(line)) exception = line;
+    // torch's launcher only says that one of its processes has failed, not of what.
+    const bool of_launcher = absl::StrContains(line, "ChildFailedError:");
+    if (NamesAnException(line) && (!of_launcher || exception.empty())) exception = line;
   }
   return exception.empty() ? last : exception;
 }

@@ -18,6 +18,13 @@ TEST(TellingLineTest, TheExceptionTellsMoreThanWhatIsPrintedAroundIt) {
   EXPECT_EQ(TellingLine(" \n"), "");
 }
 
+TEST(TellingLineTest, ALaunchersExceptionTellsLessThanThatOfItsProcess) {
+  EXPECT_EQ(TellingLine("ValueError: bad batch 17\n"
+                        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+                        "====\n"),
+            "ValueError: bad batch 17");
+}
+
 TEST(TellingLineTest, AProgressBarsLastStateIsALine) {
   EXPECT_EQ(TellingLine("\r10%\r20%\rout of disk"), "out of disk");
 }

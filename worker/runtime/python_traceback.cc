@@ -21,6 +21,9 @@ constexpr absl::string_view kCause =
 // Python prints these of exceptions that end nothing.
 constexpr absl::string_view kIgnored = "Exception ignored ";
 
+// How torch's launcher ends when one of its processes has failed: it does not say of what.
+constexpr absl::string_view kChildFailed = "ChildFailedError:";
+
 // The length of "[rank1]: " at the beginning of `line`; 0: it has none.
 size_t PrefixLength(absl::string_view line) {
   const size_t end = line.find("]:");
@@ -55,6 +58,7 @@ std::optional<RankReport> FindTraceback(absl::string_view text) {
   for (absl::string_view line : raw) {
     lines.push_back(absl::StripTrailingAsciiWhitespace(line.substr(PrefixLength(line))));
   }
+  std::optional<RankReport> of_launcher;
   for (size_t at = lines.size(); at-- > 0;) {
     if (lines[at] != kHeader) continue;
     if (at > 0 && absl::StartsWith(lines[at - 1], kIgnored)) continue;
@@ -65,10 +69,12 @@ std::optional<RankReport> FindTraceback(absl::string_view text) {
     size_t end = exception + 1;
     while (end < lines.size() && !lines[end].empty() && PrefixLength(raw[end]) == prefix) ++end;
     const auto first = lines.begin() + static_cast<std::ptrdiff_t>(FirstOfChain(lines, at));
-    return RankReport{std::string(lines[exception]),
-                      absl::StrJoin(first, lines.begin() + static_cast<std::ptrdiff_t>(end), "\n")};
+    RankReport found{std::string(lines[exception]),
+                     absl::StrJoin(first, lines.begin() + static_cast<std::ptrdiff_t>(end), "\n")};
+    if (!absl::EndsWith(lines[exception], kChildFailed)) return found;
+    if (!of_launcher) of_launcher = std::move(found);
   }
-  return std::nullopt;
+  return of_launcher;
 }
 
 }  // namespace hpc::worker

@@ -55,6 +55,19 @@ TEST(PythonTracebackTest, TheLastOneCounts) {
   EXPECT_EQ(report->message, "ValueError: fatal");
 }
 
+TEST(PythonTracebackTest, TheLaunchersOwnTellsLessThanThatOfItsProcess) {
+  const std::string launcher =
+      "Traceback (most recent call last):\n"
+      "  File \"/usr/bin/torchrun\", line 8, in <module>\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+      "============================================================\n";
+  const auto report = FindTraceback(std::string(kFrames) + "ValueError: bad batch 17\n" + launcher);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message, "ValueError: bad batch 17");
+  EXPECT_EQ(FindTraceback(launcher)->message,
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:");
+}
+
 TEST(PythonTracebackTest, AnIgnoredExceptionEndsNothing) {
   const auto report =
       FindTraceback(std::string(kFrames) + "ValueError: fatal\nException ignored in: <x>\n" +
