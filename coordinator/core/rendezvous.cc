@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
@@ -53,14 +54,13 @@ std::string Placed(const Attempt& attempt, int32_t rank) {
   return absl::StrCat(rank, " on ", attempt.ranks[static_cast<size_t>(rank)].node);
 }
 
-// What those that have not come do instead, as far as it is known: "; rank 2: python3 sleeps".
-std::string InsteadWords(const Attempt& attempt, const std::vector<int32_t>& missing) {
-  constexpr size_t kTold = 3;
+// What the first `most` of them do, as far as it is known: "; rank 2: python3 sleeps".
+std::string DoingWords(const Attempt& attempt, const std::vector<int32_t>& ranks, size_t most) {
   std::string words;
-  for (size_t i = 0; i < std::min(missing.size(), kTold); ++i) {
-    const Member* member = attempt.FindMember(attempt.ranks[static_cast<size_t>(missing[i])].node);
-    const std::string doing = member == nullptr ? "" : member->Doing(missing[i]);
-    if (!doing.empty()) absl::StrAppend(&words, "; rank ", missing[i], ": ", doing);
+  for (size_t i = 0; i < std::min(ranks.size(), most); ++i) {
+    const Member* member = attempt.FindMember(attempt.ranks[static_cast<size_t>(ranks[i])].node);
+    const std::string doing = member == nullptr ? "" : member->Doing(ranks[i]);
+    if (!doing.empty()) absl::StrAppend(&words, "; rank ", ranks[i], ": ", doing);
   }
   return words;
 }
@@ -151,7 +151,7 @@ std::string WaitsForRanks(const Attempt& attempt, MonoTime now) {
   return absl::StrCat(
       RankList(gathering.missing, placed), gathering.missing.size() == 1 ? " has" : " have",
       " not reached the rendezvous", how_long, "; ", RankList(gathering.here, number),
-      gathering.here.size() == 1 ? " waits" : " wait", InsteadWords(attempt, gathering.missing));
+      gathering.here.size() == 1 ? " waits" : " wait", DoingWords(attempt, gathering.missing, 3));
 }
 
 std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
@@ -165,8 +165,11 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
                         HumanDuration(now - attempt.running_since),
                         "; only programs that use torch.distributed do");
   }
+  std::vector<int32_t> all(attempt.ranks.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::string doing = DoingWords(attempt, all, 16);
   return absl::StrCat(gathering.missing.empty() ? AllHave(attempt) : WhoCame(gathering),
-                      "; what they do since then is not known here");
+                      doing.empty() ? "; what they do since then is not known here" : doing);
 }
 
 void NoteRendezvous(Turn& turn, State* state, Run* run, const RendezvousReport& report) {

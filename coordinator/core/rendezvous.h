@@ -1,8 +1,8 @@
 // Which ranks of an attempt have reached its rendezvous store, and whom those that have wait for.
 //
 // All of it is what the worker that serves the store has seen: which processes have connected, and
-// the key that most of them wait for. What ranks do that talk to each other and not to the store is
-// not known.
+// the key that most of them wait for. Of ranks that talk to each other and not to the store only
+// what their processes do is known.
 #ifndef HPC_COORDINATOR_CORE_RENDEZVOUS_H_
 #define HPC_COORDINATOR_CORE_RENDEZVOUS_H_
 
@@ -26,8 +26,9 @@ std::vector<bool> ArrivedRanks(const Attempt& attempt, const RendezvousReport& r
 // wait, as when no rank at all has come: many programs need no rendezvous.
 std::string WaitsForRanks(const Attempt& attempt, MonoTime now);
 
-// The same, or else what is known of the meeting: that all have arrived, or none yet. "" for an
-// attempt that is not running, has one rank only, or whose store is not ours.
+// The same, or else what is known of the meeting: that all have arrived, and what each does now, or
+// that none has yet. "" for an attempt that is not running, has one rank only, or whose store is
+// not ours.
 std::string RendezvousWords(const Attempt& attempt, MonoTime now);
 
 // Keeps the report; says once when every rank has arrived, and after 10 s, 1 min and 10 min, if it

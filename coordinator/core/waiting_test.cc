@@ -127,6 +127,10 @@ TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
   Arrive({});
   EXPECT_EQ(c.Wait(run), "");
   EXPECT_EQ(State(),
+            "all 4 ranks have reached the rendezvous; rank 2: python3 (1002) sleeps in "
+            "hrtimer_nanosleep");
+  c.cluster().RanksDo("pc3", {});
+  EXPECT_EQ(State(),
             "all 4 ranks have reached the rendezvous; what they do since then is not known here");
   EXPECT_THAT(c.TakeEvents(),
               ElementsAre("run.connected all 4 ranks have reached the rendezvous, 2 s after they "
