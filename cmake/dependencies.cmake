@@ -36,7 +36,7 @@ function(hpc_group out)
 endfunction()
 
 # Abseil is several dozen archives that refer to each other: take them all, in a group.
-file(GLOB HPC_ABSL_ARCHIVES /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
+file(GLOB HPC_ABSL_ARCHIVES ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 if(NOT HPC_ABSL_ARCHIVES)
   message(FATAL_ERROR "Abseil not found: install libabsl-dev (deploy/install-deps.sh does it)")
 endif()
