@@ -48,12 +48,14 @@ absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const Met
   int64_t& end = run->offsets[offset.ref.number][offset.rank];
   const int64_t before = run->bytes;
   std::string cut_key;
+  Due& due = due_[{offset.ref, offset.rank}];
   if (offset.offset > end) {
+    due.is_new = true;
     run->bytes += offset.offset - end;
     end = offset.offset;
     if (run->bytes <= limits_.bytes) cut_key = Keep(std::move(points), run);
   }
-  receipts_[{offset.ref, offset.rank}] = {node, {offset.ref, offset.rank, end}};
+  due.receipt = {node, {offset.ref, offset.rank, end}};
   urgent_ |= last;
   if (before <= limits_.bytes && run->bytes > limits_.bytes) {
     return absl::StrCat("the run has recorded ", HumanBytes(static_cast<uint64_t>(limits_.bytes)),
@@ -68,11 +70,11 @@ absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const Met
 
 std::vector<MetricReceipt> MetricIntake::Flush(WriteBatch* batch) {
   std::vector<MetricReceipt> receipts;
-  for (auto& [key, receipt] : receipts_) {
-    batch->metric_offsets.push_back(receipt.offset);
-    receipts.push_back(std::move(receipt));
+  for (auto& [key, due] : due_) {
+    if (due.is_new) batch->metric_offsets.push_back(due.receipt.offset);
+    receipts.push_back(std::move(due.receipt));
   }
-  receipts_.clear();
+  due_.clear();
   urgent_ = false;
   batch->metrics = std::exchange(points_, {});
   return receipts;

@@ -38,11 +38,12 @@ class MetricIntake {
   absl::StatusOr<std::string> Add(const std::string& node, const MetricOffset& offset,
                                   std::vector<MetricPoint> points, bool last);
 
-  bool dirty() const { return !receipts_.empty(); }
+  bool dirty() const { return !due_.empty(); }
   // A rank's last points are among them: somebody may be waiting for just these.
   bool urgent() const { return urgent_; }
 
-  // Moves everything into `batch`; what is returned may be acknowledged once that is committed.
+  // Moves everything into `batch`, which stays empty if nothing is new; what is returned may be
+  // acknowledged once that is committed.
   std::vector<MetricReceipt> Flush(WriteBatch* batch);
 
   // Up to where the file of a rank is known, by rank. Ranks that never sent anything are missing.
@@ -57,6 +58,10 @@ class MetricIntake {
     std::set<std::string> keys;
     bool keys_cut = false;
   };
+  struct Due {
+    MetricReceipt receipt;
+    bool is_new = false;  // its offset is not stored yet
+  };
   absl::StatusOr<Run*> Known(RunId run);
   // Without those of one key too many; the first of these, or "".
   std::string Keep(std::vector<MetricPoint> points, Run* run);
@@ -66,7 +71,7 @@ class MetricIntake {
   std::map<RunId, Run> known_;
   std::vector<MetricPoint> points_;
   bool urgent_ = false;
-  std::map<std::pair<AttemptRef, int32_t>, MetricReceipt> receipts_;
+  std::map<std::pair<AttemptRef, int32_t>, Due> due_;
 };
 
 }  // namespace hpc::coordinator

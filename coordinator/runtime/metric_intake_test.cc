@@ -69,6 +69,21 @@ TEST_F(MetricIntakeTest, WhatComesAgainIsStoredOnceAndAcknowledgedAgain) {
   EXPECT_EQ(intake_->Offsets(kFirst)->at(0), 40);
 }
 
+TEST_F(MetricIntakeTest, WhatBringsNothingNewIsAcknowledgedWithoutAWrite) {
+  const auto writes = [this] {
+    WriteBatch batch;
+    EXPECT_THAT(intake_->Flush(&batch), SizeIs(1));
+    return !batch.empty();
+  };
+  ASSERT_OK(intake_->Add("pc1", {kFirst, 0, 0}, {}, /*last=*/true));
+  EXPECT_FALSE(writes()) << "a rank without metrics has ended";
+  EXPECT_FALSE(Add(kFirst, 40));
+  EXPECT_FALSE(Add(kFirst, 40));
+  EXPECT_TRUE(writes());
+  EXPECT_FALSE(Add(kFirst, 40));
+  EXPECT_FALSE(writes());
+}
+
 TEST_F(MetricIntakeTest, ARunIsCutOnceAtItsLimitWithAllItsAttempts) {
   EXPECT_FALSE(Add(kFirst, 60));
   Flush();
