@@ -37,13 +37,6 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
-absl::Status SyncFolder(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
-  return absl::OkStatus();
-}
-
 std::vector<std::string> EntriesOf(int folder) {
   std::vector<std::string> names;
   DIR* entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -174,7 +167,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
     unlink(temporary.c_str());
     return status;
   }
-  return SyncFolder(ParentOf(path));
+  return Sync(ParentOf(path));
 }
 
 void RemoveUnfinished(const std::string& folder) {
@@ -214,7 +207,14 @@ absl::Status MakeDirsDurably(const std::string& path, int mode) {
   if (parent == path || stat(path.c_str(), &info) == 0) return MakeDirs(path, mode);
   HPC_RETURN_IF_ERROR(MakeDirsDurably(parent));
   HPC_RETURN_IF_ERROR(MakeDirs(path, mode));
-  return SyncFolder(parent);
+  return Sync(parent);
+}
+
+absl::Status Sync(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
+  return absl::OkStatus();
 }
 
 absl::Status RemoveTree(const std::string& path) {

@@ -34,6 +34,10 @@ absl::Status MakeDirs(const std::string& path, int mode = 0755);
 // The same, and what was made is there after a power cut. Takes a while on some disks.
 absl::Status MakeDirsDurably(const std::string& path, int mode = 0755);
 
+// What a file holds, or what names are in a folder, is so after a power cut. Takes a while on some
+// disks.
+absl::Status Sync(const std::string& path);
+
 // Removes what WriteFileAtomically left in `folder` when its process was killed. For who is the
 // only one to write there.
 void RemoveUnfinished(const std::string& folder);

@@ -26,6 +26,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kRanks[] = "/ranks";
+constexpr char kRecord[] = "/attempt.json";
 
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
@@ -112,8 +113,7 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
                        {"first_rank", prepare.first_rank},
                        {"ranks", prepare.ranks},
                        {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
-  HPC_RETURN_IF_ERROR(
-      WriteQuickly(AttemptDir(state_dir, prepare.ref) + "/attempt.json", record.dump()));
+  HPC_RETURN_IF_ERROR(WriteQuickly(AttemptDir(state_dir, prepare.ref) + kRecord, record.dump()));
   const std::string ranks = RanksDir(state_dir, prepare.ref);
   HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
   HPC_RETURN_IF_ERROR(WriteParams(ParamsFile(ranks), prepare, account));
@@ -121,8 +121,17 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
   return GiveTo(ranks, account);
 }
 
+absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref) {
+  const std::string attempt_dir = AttemptDir(state_dir, ref);
+  for (const std::string& path : {attempt_dir + kRecord, attempt_dir, state_dir + "/attempts",
+                                  RunDir(state_dir, ref.run), state_dir + "/runs", state_dir}) {
+    HPC_RETURN_IF_ERROR(Sync(path));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(attempt_dir + "/attempt.json", 1 << 20));
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(attempt_dir + kRecord, 1 << 20));
   const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
     AttemptFile file;
@@ -132,11 +141,11 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     file.ranks = record.at("ranks").get<int32_t>();
     file.stop_grace = absl::Milliseconds(record.at("stop_grace_ms").get<int64_t>());
     if (!ArePossibleRanks(file.first_rank, file.ranks)) {
-      return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
+      return absl::DataLossError(attempt_dir + kRecord + " is damaged");
     }
     return file;
   } catch (const json::exception&) {
-    return absl::DataLossError(attempt_dir + "/attempt.json is damaged");
+    return absl::DataLossError(attempt_dir + kRecord + " is damaged");
   }
 }
 
@@ -155,10 +164,13 @@ absl::Status RemoveForeignDir(const std::string& path) {
 absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
   const std::string ranks = attempt_dir + kRanks;
   struct stat info;
-  if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
+  const bool foreign = lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid();
+  if (foreign) {
     HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
-    HPC_RETURN_IF_ERROR(RemoveForeignDir(ranks));
   }
+  // First: without its journal, say, the attempt would be found again as one that never started.
+  unlink((attempt_dir + kRecord).c_str());
+  if (foreign) HPC_RETURN_IF_ERROR(RemoveForeignDir(ranks));
   return RemoveTree(attempt_dir);
 }
 

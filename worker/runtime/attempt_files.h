@@ -55,9 +55,13 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 // writes what belongs into the former.
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
                               const AccountIds* account);
+// They are there after a power cut: an end that its supervisor has synced is found, and so is a
+// checkpoint that its program has. Takes a while on some disks.
+absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
-// Deletes the attempt's folder, and the run's if it is empty. What another account has put there
-// goes with that account's rights, so that no link of its leads elsewhere.
+// Deletes the attempt's folder, what it is known by first, and the run's if it is empty. What
+// another account has put there goes with that account's rights, so that no link of its leads
+// elsewhere.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
 
 // Only the former.
@@ -66,7 +70,8 @@ absl::Status RemoveAttemptDir(const std::string& attempt_dir);
 // A folder in one of ours that may be another account's, with that account's rights.
 absl::Status RemoveForeignDir(const std::string& path);
 
-// Not synced: after a power failure no process is left either, and half a file is no file.
+// Not synced: after a power failure no process is left either, and half a file is no file. What is
+// to be told all the same SyncAttemptFiles makes durable while nobody waits for it.
 absl::Status WriteQuickly(const std::string& path, const std::string& text);
 
 // Names in <state-dir>/attempts, sorted.

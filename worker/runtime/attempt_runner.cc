@@ -110,7 +110,20 @@ void AttemptRunner::OnPlan(PreparePlan plan) {
     return RollBack(
         absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message()))));
   }
+  SyncFiles();
   context_->observer->OnPrepared(prepared);
+}
+
+// Nobody waits for it: it takes effect long before a rank can have ended or saved anything.
+void AttemptRunner::SyncFiles() const {
+  context_->disk->Run(
+      [state_dir = context_->state_dir, ref = ref_] {
+        const absl::Status synced = SyncAttemptFiles(state_dir, ref);
+        if (synced.ok()) return;
+        LogWarning("files of an attempt may be lost with the power",
+                   {{"attempt", ref.ToString()}, {"error", synced.ToString()}});
+      },
+      [] {});
 }
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {

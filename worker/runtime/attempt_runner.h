@@ -95,6 +95,7 @@ class AttemptRunner {
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
   void OnPlan(PreparePlan plan);
+  void SyncFiles() const;
   absl::Status OpenStore(Prepared* prepared);
   void ReopenStore();
   void BeginWitnessing(const WitnessRecord& record);

@@ -106,14 +106,20 @@ RunDirAges Age(const RunDirAges& before, const std::set<RunId>& folders,
 void RemoveOldRunDirs(const std::string& state_dir, absl::CivilDay today, int32_t keep_days) {
   const RunDirAges before = ReadAges(state_dir);
   RunDirAges ages = Age(before, Folders(state_dir), InUse(state_dir), absl::FormatCivilTime(today));
+  bool removed = false;
   for (auto it = ages.days.begin(); it != ages.days.end();) {
     const bool old = keep_days > 0 && it->second > keep_days;
     const bool gone = old && Remove(RunDir(state_dir, it->first), it->second);
+    removed |= gone;
     it = gone ? ages.days.erase(it) : std::next(it);
   }
   if (ages.today != before.today) TellWhatStays(state_dir, ages, keep_days);
   if (ages.today == before.today && ages.days == before.days) return;
-  if (const absl::Status saved = WriteAges(state_dir, ages); !saved.ok()) {
+  // A folder that a power cut brings back in part must not count as young: a run would go on from
+  // half of its checkpoint.
+  absl::Status saved = removed ? Sync(state_dir + "/runs") : absl::OkStatus();
+  if (saved.ok()) saved = WriteAges(state_dir, ages);
+  if (!saved.ok()) {
     LogWarning("the ages of the runs' folders could not be written down: they stay longer",
                {{"error", saved.ToString()}});
   }

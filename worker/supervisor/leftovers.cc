@@ -152,8 +152,10 @@ absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
   for (const std::string& cgroup : cgroups) HPC_RETURN_IF_ERROR(KillCgroup(dir, cgroup));
   if (!cgroups.empty()) return absl::OkStatus();
   // Ranks of our own account may have removed it, or put something else there.
-  const Journal journal = ReadJournalFile(dir).value_or(Journal());
+  Journal journal = ReadJournalFile(dir).value_or(Journal());
   if (journal.AllGone()) return absl::OkStatus();
+  // A power cut has taken its first line: the numbers in it may be anybody's since that boot.
+  if (!journal.header) journal.events.clear();
   if (journal.header && journal.header->boot_id != BootId()) return absl::OkStatus();
   struct stat info;
   const uid_t owner = stat(dir.c_str(), &info) == 0 ? info.st_uid : geteuid();

@@ -38,6 +38,10 @@ class Recorder {
     open_[fd] = file;
     if (known && truncated) Add({.kind = Kind::kTruncate, .file = file});
   }
+  void OpenedToRead(int fd, const std::string& path) {
+    // Who may only read a file may sync it.
+    if (const std::optional<int> file = Find(path)) open_[fd] = *file;
+  }
   void OpenedFolder(int fd, const std::string& path) {
     if (path == root_ || IsInside(path)) open_[fd] = Find(path).value_or(0);
   }
@@ -167,6 +171,8 @@ int Open(int folder, const char* path, int flags, mode_t mode) {
     g_recorder->OpenedFolder(fd, Resolve(folder, path));
   } else if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT) != 0) {
     g_recorder->Opened(fd, Resolve(folder, path), (flags & O_TRUNC) != 0);
+  } else {
+    g_recorder->OpenedToRead(fd, Resolve(folder, path));
   }
   errno = error;
   return fd;
