@@ -1,5 +1,8 @@
 #include "common/pki/membership.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -29,6 +32,31 @@ absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
     addresses.push_back(std::move(*endpoint));
   }
   return addresses;
+}
+
+// "": it names none.
+std::string ClusterOf(absl::string_view identity_pem) {
+  const auto certificates = PemBlocks(identity_pem, kCertificateLabel);
+  if (certificates.empty()) return "";
+  const auto certificate = Certificate::FromPem(certificates[0]);
+  if (!certificate.ok()) return "";
+  const auto identity = certificate->GetIdentity();
+  return identity.ok() ? identity->cluster : "";
+}
+
+// Beside the authorities and addresses of another cluster an identity would be a membership of
+// neither. In its own they fit both it and the one that follows.
+absl::Status RemoveIdentityOfAnother(const std::string& folder, const Membership& membership) {
+  const std::string path = PathOf(folder, kIdentityFile);
+  const absl::StatusOr<std::string> found = ReadFile(path, kMaxFile);
+  if (absl::IsNotFound(found.status())) return absl::OkStatus();
+  HPC_RETURN_IF_ERROR(found.status());
+  const std::string cluster = ClusterOf(*found);
+  if (!cluster.empty() && cluster == ClusterOf(membership.certificate_pem)) {
+    return absl::OkStatus();
+  }
+  if (unlink(path.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("remove ", path));
+  return Sync(folder);
 }
 
 }  // namespace
@@ -73,6 +101,7 @@ absl::StatusOr<Membership> LoadMembership(const std::string& folder) {
 
 absl::Status SaveMembership(const std::string& folder, const Membership& membership) {
   HPC_RETURN_IF_ERROR(MakeDirsDurably(folder, 0700));
+  HPC_RETURN_IF_ERROR(RemoveIdentityOfAnother(folder, membership));
   HPC_RETURN_IF_ERROR(
       WriteFileAtomically(PathOf(folder, kAuthoritiesFile), membership.authorities_pem, 0644));
   HPC_RETURN_IF_ERROR(SaveAddresses(folder, membership.addresses));

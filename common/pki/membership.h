@@ -31,7 +31,8 @@ absl::StatusOr<Membership> LoadMembership(const std::string& folder);
 // milliseconds, and TLS does it again.
 absl::StatusOr<Membership> ReadMembership(const std::string& folder);
 
-// Makes the folder (0700). The identity comes last: a membership exists whole or not at all.
+// Makes the folder (0700). The identity comes last, and one of another cluster goes first: a
+// membership exists whole or not at all.
 absl::Status SaveMembership(const std::string& folder, const Membership& membership);
 
 // Replaces one of the files.

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/pki/founder.h"
 #include "common/pki/keyring.h"
 #include "common/pki/membership.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"
+#include "common/pki/verify.h"
 #include "common/status_matchers.h"
 #include "tests/testing/disk/power_cut.h"
 #include "tests/testing/disk/scratch.h"
@@ -91,6 +95,66 @@ TEST(MembershipCrashTest, ARenewedMembershipIsTheOldOneOrTheNewOne) {
     } else {
       EXPECT_TRUE(left.ok() || absl::IsNotFound(left.status())) << left.status();
     }
+  });
+}
+
+// Whether the authorities that it trusts are those of its own certificate.
+void CheckAgrees(const Membership& membership) {
+  const auto certificate = Certificate::FromPem(membership.certificate_pem);
+  const auto authorities = CertificatesFromPem(membership.authorities_pem);
+  ASSERT_OK(certificate);
+  ASSERT_OK(authorities);
+  EXPECT_OK(Verify(*certificate, {}, *authorities, Use::kClient, kNow));
+}
+
+TEST(MembershipCrashTest, OneThatIsRenewedForANewAuthorityKnowsItsOwnAllTheTime) {
+  const Scratch scratch;
+  auto keyring = Keyring::Create(KeysIn(scratch.parent()), kNow);
+  ASSERT_OK(keyring);
+  const std::string keys = scratch.parent() + "/keys";
+  const auto one = MakeFounder(*keyring, keys, "anna", kNow);
+  ASSERT_OK(keyring->Rotate(kNow, kNow + absl::Hours(1)));
+  const auto two = MakeFounder(*keyring, keys, "anna", kNow);
+  ASSERT_OK(one);
+  ASSERT_OK(two);
+  ASSERT_OK(SaveMembership(scratch.folder() + "/identity", *one));
+  RecordedFolder folder(scratch.folder());
+  ASSERT_OK(SaveMembership(scratch.folder() + "/identity", *two));
+  ForEachPowerCut(folder.Stop(), {.torn = 4, .parent = scratch.parent()}, [&](const PowerCut& cut) {
+    const auto left = LoadMembership(cut.folder + "/identity");
+    ASSERT_OK(left);
+    EXPECT_THAT(left->key_pem, AnyOf(one->key_pem, two->key_pem));
+    ASSERT_NO_FATAL_FAILURE(CheckAgrees(*left));
+  });
+}
+
+TEST(MembershipCrashTest, OneThatTakesThePlaceOfAnotherClustersIsNeverMixedWithIt) {
+  const Scratch scratch;
+  std::vector<Membership> memberships;
+  for (const char* cluster : {"/one", "/two"}) {
+    const KeyringPlace place{scratch.parent() + cluster, "", ""};
+    const auto keyring = Keyring::Create(place, kNow);
+    ASSERT_OK(keyring);
+    auto membership = MakeFounder(*keyring, place.folder, "anna", kNow);
+    ASSERT_OK(membership);
+    membership->addresses = {*ParseEndpoint(absl::StrCat("192.0.2.", memberships.size(), ":7077"))};
+    memberships.push_back(*std::move(membership));
+  }
+  ASSERT_OK(SaveMembership(scratch.folder() + "/identity", memberships[0]));
+  RecordedFolder folder(scratch.folder());
+  ASSERT_OK(SaveMembership(scratch.folder() + "/identity", memberships[1]));
+  const size_t replaced_at = folder.done();
+  ForEachPowerCut(folder.Stop(), {.torn = 8, .parent = scratch.parent()}, [&](const PowerCut& cut) {
+    const auto left = LoadMembership(cut.folder + "/identity");
+    if (cut.done >= replaced_at) {
+      ASSERT_OK(left);
+      EXPECT_EQ(left->key_pem, memberships[1].key_pem);
+    }
+    if (absl::IsNotFound(left.status())) return;
+    ASSERT_OK(left);
+    ASSERT_NO_FATAL_FAILURE(CheckAgrees(*left));
+    const bool old = left->key_pem == memberships[0].key_pem;
+    EXPECT_EQ(left->addresses, memberships[old ? 0 : 1].addresses);
   });
 }
 
