@@ -108,6 +108,7 @@ absl::StatusOr<StateDir> StateDir::Open(absl::string_view path, absl::string_vie
   HPC_RETURN_IF_ERROR(CheckOwnership(dir, kind));
   absl::StatusOr<UniqueFd> lock = Lock(dir, kind);
   HPC_RETURN_IF_ERROR(Unusable(dir, lock.status()));
+  RemoveUnfinished(dir);
   HPC_RETURN_IF_ERROR(Unusable(dir, Mark(dir, kind)));
   return StateDir(std::move(dir), *std::move(lock));
 }

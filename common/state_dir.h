@@ -15,7 +15,8 @@ namespace hpc {
 class StateDir {
  public:
   // Makes `path` (0700) if it does not exist, checks that it belongs to this kind of daemon
-  // ("coordinator", "worker") by its marker file, and locks it.
+  // ("coordinator", "worker") by its marker file, locks it, and removes files in it that were being
+  // written (RemoveUnfinished) when an earlier holder was killed.
   // FailedPrecondition: it holds something else (not empty and without our marker, or another
   // kind's marker). AlreadyExists: another process holds the lock (its pid is named).
   // PermissionDenied: not writable. ResourceExhausted: no space. InvalidArgument: not a directory,

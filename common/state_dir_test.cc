@@ -37,6 +37,17 @@ TEST_F(StateDirTest, OpensAgainWhatItHasMade) {
   EXPECT_OK(StateDir::Open(root_, "worker"));
 }
 
+TEST_F(StateDirTest, RemovesWhatAnEarlierHolderWasWritingWhenItWasKilled) {
+  ASSERT_OK(StateDir::Open(root_, "worker"));
+  const std::string unfinished = absl::StrCat(root_, "/owner.json.4711.tmp");
+  const std::string finished = absl::StrCat(root_, "/owner.json");
+  ASSERT_OK(WriteFileAtomically(unfinished, "{"));
+  ASSERT_OK(WriteFileAtomically(finished, "{}"));
+  ASSERT_OK(StateDir::Open(root_, "worker"));
+  EXPECT_NE(access(unfinished.c_str(), F_OK), 0);
+  EXPECT_OK(ReadFile(finished));
+}
+
 TEST_F(StateDirTest, RefusesASecondHolderAndNamesTheFirst) {
   const auto first = StateDir::Open(root_, "worker");
   ASSERT_OK(first);
