@@ -9,9 +9,10 @@
 
 namespace hpc::worker {
 
-// The last traceback in `text`, one before that of torch's launcher: its exception, and the traceback from its first line (of the first
-// exception, where one led to another) to the end of the exception's words. Without torch's
-// "[rank1]: " before each line. nullopt: there is none, or its beginning is missing.
+// The last traceback in `text`, or one before that of torch's launcher, which tells less: its
+// exception, and the traceback from its first line (of the first exception, where one led to
+// another) to the end of the exception's words. Without torch's "[rank1]: " before each line.
+// nullopt: there is none, or its beginning is missing.
 std::optional<RankReport> FindTraceback(absl::string_view text);
 
 }  // namespace hpc::worker
