@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "coordinator/rpc/limits.h"
+#include "coordinator/store/log_store.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -244,8 +245,15 @@ absl::Status CheckHello(const v1::Hello& hello) {
 }
 
 absl::Status CheckLogData(const v1::LogData& data) {
-  if (data.offset() < 0) return Invalid("log data with a negative offset");
-  return CheckLength("one piece of log data", data.data().size(), kMaxLogData);
+  HPC_RETURN_IF_ERROR(CheckLength("one piece of log data", data.data().size(), kMaxLogData));
+  if (data.offset() >= 0 && data.offset() <= kMaxLogPosition - int64_t{kMaxLogData})
+    return absl::OkStatus();
+  return Invalid(absl::StrCat("log data at offset ", data.offset(), ", which no stream reaches"));
+}
+
+absl::Status CheckLogEnd(const v1::LogEnd& end) {
+  if (end.cut_bytes() >= 0 && end.cut_bytes() <= kMaxLogPosition) return absl::OkStatus();
+  return Invalid(absl::StrCat("log end with ", end.cut_bytes(), " bytes cut, which no stream has"));
 }
 
 }  // namespace hpc::coordinator

@@ -19,6 +19,7 @@ absl::Status CheckReclaim(const v1::ReclaimRequest& request);
 // FailedPrecondition: a protocol version that is not spoken here (both are named).
 absl::Status CheckHello(const v1::Hello& hello);
 absl::Status CheckLogData(const v1::LogData& data);
+absl::Status CheckLogEnd(const v1::LogEnd& end);
 
 }  // namespace hpc::coordinator
 

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 #include "common/version.h"
+#include "coordinator/store/log_store.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -147,6 +149,27 @@ TEST(CheckHello, TheNameIsANodeName) {
   v1::Hello hello = GoodHello();
   hello.set_node("pc 1");
   EXPECT_THAT(CheckHello(hello), StatusIs(kInvalid, HasSubstr("'pc 1' is not a node name")));
+}
+
+TEST(CheckLogData, TheOffsetIsOneThatAStreamCanReach) {
+  v1::LogData data;
+  data.set_data("x");
+  data.set_offset(int64_t{1} << 50);
+  EXPECT_OK(CheckLogData(data));
+  for (const int64_t offset : {int64_t{-1}, INT64_MAX, kMaxLogPosition}) {
+    data.set_offset(offset);
+    EXPECT_THAT(CheckLogData(data), StatusIs(kInvalid, HasSubstr(absl::StrCat(offset))));
+  }
+}
+
+TEST(CheckLogEnd, NoMoreIsCutThanAStreamHas) {
+  v1::LogEnd end;
+  end.set_cut_bytes(5);
+  EXPECT_OK(CheckLogEnd(end));
+  for (const int64_t cut : {int64_t{-1}, INT64_MAX}) {
+    end.set_cut_bytes(cut);
+    EXPECT_THAT(CheckLogEnd(end), StatusIs(kInvalid, HasSubstr(absl::StrCat(cut))));
+  }
 }
 
 TEST(CheckListRuns, StatesAreKnownOnes) {

@@ -101,6 +101,7 @@ absl::Status WorkerSession::OnOutput(const WorkerMessage& message) {
       return engine_->OnLog(session, FromProto(data), data.offset(), data.data());
     }
     case WorkerMessage::kLogEnd:
+      HPC_RETURN_IF_ERROR(CheckLogEnd(message.log_end()));
       return engine_->OnLogEnd(session, FromProto(message.log_end()),
                                message.log_end().cut_bytes());
     case WorkerMessage::kMetricData:

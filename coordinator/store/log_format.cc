@@ -57,14 +57,35 @@ RecordKind KindOf(const LogStreamId& stream) {
   return stream.is_stderr ? RecordKind::kStderr : RecordKind::kStdout;
 }
 
+bool IsPosition(int64_t number) { return number >= 0 && number <= kMaxLogPosition; }
+
+bool IsOutput(uint32_t kind) {
+  return kind == static_cast<uint32_t>(RecordKind::kStdout) ||
+         kind == static_cast<uint32_t>(RecordKind::kStderr);
+}
+
+bool IsExtent(absl::string_view entry) {
+  const int64_t length = Get64(entry, 12);
+  const int64_t cut = Get64(entry, 20);
+  return IsOutput(Get32(entry, 8)) && IsPosition(length) && cut >= 0 && cut <= length;
+}
+
 void ReadExtents(RunId run, absl::string_view data, StreamExtents* extents) {
-  for (; data.size() >= kExtentBytes; data.remove_prefix(kExtentBytes)) {
+  for (; !data.empty(); data.remove_prefix(kExtentBytes)) {
     LogStreamId stream;
     stream.ref = {run, static_cast<int32_t>(Get32(data, 0))};
     stream.rank = static_cast<int32_t>(Get32(data, 4));
     stream.is_stderr = Get32(data, 8) == static_cast<uint32_t>(RecordKind::kStderr);
     (*extents)[stream] = {Get64(data, 12), Get64(data, 20)};
   }
+}
+
+bool AreExtents(absl::string_view data) {
+  if (data.size() % kExtentBytes != 0) return false;
+  for (; !data.empty(); data.remove_prefix(kExtentBytes)) {
+    if (!IsExtent(data)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -108,12 +129,17 @@ bool ParseRecord(absl::string_view bytes, ParsedRecord* record) {
   const size_t total = static_cast<size_t>(kRecordHeaderBytes) + length;
   if (bytes.size() < total) return false;
   if (Get32(bytes, 4) != Checksum(bytes.substr(kCrcStart, total - kCrcStart))) return false;
-  record->kind = static_cast<RecordKind>(Get32(bytes, 12));
+  const uint32_t kind = Get32(bytes, 12);
+  const absl::string_view data = bytes.substr(static_cast<size_t>(kRecordHeaderBytes), length);
+  if (data.empty() || !IsPosition(Get64(bytes, 24))) return false;
+  if (!IsOutput(kind) && (kind != static_cast<uint32_t>(RecordKind::kStreams) || !AreExtents(data)))
+    return false;
+  record->kind = static_cast<RecordKind>(kind);
   record->attempt = static_cast<int32_t>(Get32(bytes, 16));
   record->rank = static_cast<int32_t>(Get32(bytes, 20));
   record->offset = Get64(bytes, 24);
   record->at = absl::FromUnixMicros(Get64(bytes, 32));
-  record->data = bytes.substr(static_cast<size_t>(kRecordHeaderBytes), length);
+  record->data = data;
   return true;
 }
 
@@ -122,6 +148,9 @@ SegmentScan ScanSegment(RunId run, int64_t first_position, absl::string_view byt
   SegmentScan scan;
   ParsedRecord record;
   while (ParseRecord(bytes, &record)) {
+    if (record.kind == RecordKind::kStreams && record.offset > first_position + scan.valid_bytes) {
+      break;  // output that ended behind the word of it
+    }
     scan.valid_bytes += record.bytes();
     if (record.kind == RecordKind::kStreams) {
       ReadExtents(run, record.data, extents);

@@ -58,7 +58,8 @@ struct ParsedRecord {
   }
 };
 
-// The record at the beginning of `bytes`. False if there is no whole and undamaged one.
+// The record at the beginning of `bytes`. False if there is no whole and undamaged one. One that
+// says what AppendOutput and AppendExtents never write is damaged, whatever its checksum.
 bool ParseRecord(absl::string_view bytes, ParsedRecord* record);
 
 // What reading a segment from its beginning tells.

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/status_macros.h"
+#include "coordinator/store/log_store.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -18,14 +20,19 @@ constexpr char kTemporarySuffix[] = ".tmp";
 // The fastest level: sealing happens between two answers to workers.
 constexpr int kCompressionLevel = 1;
 constexpr int64_t kZstdHeaderBytes = 18;  // at most
-// Far above what is ever written; a damaged header must not make us allocate what it says.
-constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 30;
+// Far above what is ever written: LogStoreOptions::segment_bytes, a record, and what is said of a
+// run's streams. What is longer is damaged.
+constexpr int64_t kMaxSegmentBytes = 64 << 20;
+// What decompressing may keep at hand; kCompressionLevel asks for 512 KiB.
+constexpr int kMaxWindowLog = 23;
 constexpr int64_t kUnknown = -1;
 
 bool ParseName(const std::string& name, Segment* segment) {
   segment->sealed = absl::EndsWith(name, ".zst");
-  return name.size() == 24 && (segment->sealed || absl::EndsWith(name, ".log")) &&
-         absl::SimpleAtoi(name.substr(0, 20), &segment->first_position);
+  return name.size() == 24 && absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+         (segment->sealed || absl::EndsWith(name, ".log")) &&
+         absl::SimpleAtoi(name.substr(0, 20), &segment->first_position) &&
+         segment->first_position <= kMaxLogPosition;
 }
 
 absl::StatusOr<std::string> Compress(const std::string& bytes) {
@@ -45,23 +52,27 @@ absl::StatusOr<std::string> Compress(const std::string& bytes) {
 int64_t ContentSize(absl::string_view header) {
   const unsigned long long size = ZSTD_getFrameContentSize(header.data(), header.size());
   // The two error values of this function are above any limit, and nothing empty is ever sealed.
-  return size > kMaxSegmentBytes || size == 0 ? kUnknown : static_cast<int64_t>(size);
+  return size > uint64_t{kMaxSegmentBytes} || size == 0 ? kUnknown : static_cast<int64_t>(size);
 }
 
-// At most `size` bytes, and only those before a damage.
+// At most `size` bytes, and only those before a damage. Room is made for what comes, not for what
+// a header says that there is.
 std::string Decompress(const std::string& stored, int64_t size) {
   const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
                                                                    ZSTD_freeDCtx);
-  std::string bytes(static_cast<size_t>(size), '\0');
+  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
+  const auto limit = static_cast<size_t>(std::min(size, kMaxSegmentBytes));
+  std::string bytes;
+  std::string piece(ZSTD_DStreamOutSize(), '\0');
   ZSTD_inBuffer in = {stored.data(), stored.size(), 0};
-  ZSTD_outBuffer out = {bytes.data(), bytes.size(), 0};
-  size_t result = 1;
-  size_t before = 0;
-  do {
-    before = in.pos + out.pos;
-    result = ZSTD_decompressStream(context.get(), &out, &in);
-  } while (!ZSTD_isError(result) && result != 0 && in.pos + out.pos > before);
-  bytes.resize(out.pos);
+  while (bytes.size() < limit) {
+    const size_t read_before = in.pos;
+    ZSTD_outBuffer out = {piece.data(), std::min(piece.size(), limit - bytes.size()), 0};
+    const size_t result = ZSTD_decompressStream(context.get(), &out, &in);
+    bytes.append(piece, 0, out.pos);
+    const bool got_on = out.pos > 0 || in.pos > read_before;
+    if (ZSTD_isError(result) || result == 0 || !got_on) break;
+  }
   return bytes;
 }
 

@@ -23,7 +23,9 @@ class FileLogStore : public LogStore {
 
   absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset, absl::string_view data,
                                  absl::Time now) override {
-    if (stream.ref.run <= 0 || stream.ref.number <= 0 || stream.rank < 0 || offset < 0) {
+    const bool in_range =
+        offset >= 0 && offset <= kMaxLogPosition - static_cast<int64_t>(data.size());
+    if (stream.ref.run <= 0 || stream.ref.number <= 0 || stream.rank < 0 || !in_range) {
       return absl::InvalidArgumentError(absl::StrCat("no stream of a rank: attempt ",
                                                      stream.ref.ToString(), ", rank ", stream.rank,
                                                      ", offset ", offset));
@@ -36,6 +38,11 @@ class FileLogStore : public LogStore {
   }
 
   absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) override {
+    if (cut_bytes < 0 || cut_bytes > kMaxLogPosition) {
+      return absl::InvalidArgumentError(absl::StrCat("attempt ", stream.ref.ToString(), ", rank ",
+                                                     stream.rank, ": ", cut_bytes,
+                                                     " bytes cannot have been dropped"));
+    }
     HPC_ASSIGN_OR_RETURN(RunLog* const log, Find(stream.ref.run));
     if (!log->dirty()) dirty_.push_back(stream.ref.run);
     log->EndStream(stream, cut_bytes);

@@ -27,6 +27,10 @@
 
 namespace hpc::coordinator {
 
+// Of a log, and of a stream: no output ever gets that far, and sums of such numbers do not
+// overflow.
+inline constexpr int64_t kMaxLogPosition = int64_t{1} << 60;
+
 // Where bytes come from. `offset` counts bytes of that stream alone, from 0.
 struct LogStreamId {
   AttemptRef ref;
@@ -69,12 +73,13 @@ class LogStore {
 
   // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
   // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet. A run at
-  // its limit stores nothing more and only counts: its streams grow by any offset. Nothing is
-  // written before Flush.
+  // its limit stores nothing more and only counts: its streams grow by any offset. InvalidArgument:
+  // no stream has such a piece. Nothing is written before Flush.
   virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
                                          absl::string_view data, absl::Time now) = 0;
 
-  // No more comes from this stream; `cut_bytes` were dropped by the worker.
+  // No more comes from this stream; `cut_bytes` were dropped by the worker. InvalidArgument: not so
+  // many can have been.
   virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
 
   // Makes everything appended so far durable, and hands out what the store must record with it.

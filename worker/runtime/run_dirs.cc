@@ -1,6 +1,7 @@
 #include "worker/runtime/run_dirs.h"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/runtime/json_number.h"
 
 namespace hpc::worker {
 namespace {
@@ -28,11 +30,13 @@ RunDirAges ReadAges(const std::string& state_dir) {
   try {
     for (const auto& [run, days] : record.at("days").items()) {
       RunId id = 0;
-      if (absl::SimpleAtoi(run, &id)) ages.days[id] = days.get<int32_t>();
+      const auto seen = WholeNumber<int32_t>(days);
+      if (seen < 0 || seen > kMaxRunDirDays) return {};
+      if (absl::SimpleAtoi(run, &id)) ages.days[id] = seen;
     }
     ages.today = record.at("today").get<std::string>();
     return ages;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     return {};
   }
 }
@@ -98,7 +102,7 @@ RunDirAges Age(const RunDirAges& before, const std::set<RunId>& folders,
   for (RunId run : folders) {
     const auto known = before.days.find(run);
     const bool young = known == before.days.end() || in_use.count(run) > 0;
-    after.days[run] = young ? 0 : known->second + passed;
+    after.days[run] = young ? 0 : std::min(known->second + passed, kMaxRunDirDays);
   }
   return after;
 }

@@ -25,6 +25,8 @@ struct RunDirAges {
   std::string today;  // when that was last brought up to date; "": never
   std::map<RunId, int32_t> days;
 };
+// A folder that is older counts no further.
+inline constexpr int32_t kMaxRunDirDays = 1'000'000;
 
 // Brings them up to date with the folders that are here, those in use being young again.
 RunDirAges Age(const RunDirAges& before, const std::set<RunId>& folders,

@@ -82,9 +82,15 @@ TEST_F(RunDirsTest, ForEverIsForEver) {
 TEST_F(RunDirsTest, WithADamagedFileOfAgesAllAreYoung) {
   End();
   for (int day = 0; day <= 3; ++day) SweepOn(kFirst + day);
-  ASSERT_OK(WriteQuickly(dir_.File("runs.json"), "{"));
-  SweepOn(kFirst + 4);
-  EXPECT_TRUE(Kept());
+  for (const char* damaged :
+       {"{", "[]", R"({"today": "x", "days": {"12": 2147483647}})",
+        R"({"today": "x", "days": {"12": 4294967300}})", R"({"today": "x", "days": {"12": 1e300}})",
+        R"({"today": "x", "days": {"12": -2147483648}})"}) {
+    SCOPED_TRACE(damaged);
+    ASSERT_OK(WriteQuickly(dir_.File("runs.json"), damaged));
+    SweepOn(kFirst + 4);
+    EXPECT_TRUE(Kept());
+  }
 }
 
 TEST_F(RunDirsTest, NoLinkOfAnAccountLeadsTheRemovalElsewhere) {
@@ -108,6 +114,11 @@ TEST(RunDirAgesTest, WhatIsGoneIsForgottenAndWhatIsNewIsYoung) {
       Age({"2026-11-01", {{1, 5}, {2, 6}}}, /*folders=*/{2, 3}, /*in_use=*/{}, "2026-11-02");
   EXPECT_THAT(after.days, ElementsAre(Pair(2, 7), Pair(3, 0)));
   EXPECT_THAT(Age(after, {}, {}, "2026-11-02").days, IsEmpty());
+}
+
+TEST(RunDirAgesTest, TheOldestGrowNoOlder) {
+  const RunDirAges before{"2026-11-01", {{1, kMaxRunDirDays}}};
+  EXPECT_THAT(Age(before, {1}, {}, "2026-11-02").days, ElementsAre(Pair(1, kMaxRunDirDays)));
 }
 
 }  // namespace
