@@ -15,8 +15,10 @@ function(hpc_leave_out_under_tsan name)
   endif()
 endfunction()
 
+# Not with fuzzers: they compile some of a library's sources once more, and the linker has to take the
+# others without those.
 function(hpc_compile_together name count)
-  if(count)
+  if(count AND NOT HPC_FUZZ)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   endif()
 endfunction()
