@@ -61,8 +61,8 @@ std::string NotAllowed(const std::string& path) {
     const std::string folder = path.substr(0, slash);
     if (faccessat(AT_FDCWD, folder.c_str(), X_OK, AT_EACCESS) == 0) continue;
     return absl::StrCat("you may not enter the folder ", folder,
-                        "; its owner can open it (chmod a+x), or start the coordinator with "
-                        "--socket in a folder that everybody may enter");
+                        ". Ask for a coordinator that is started with --socket in a folder that "
+                        "everybody may enter");
   }
   return "you are not allowed to open it; ask for membership of its group";
 }

@@ -1,6 +1,7 @@
 #include "coordinator/store/sqlite.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/files.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -59,6 +61,22 @@ absl::Status CheckFolder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (folder.empty() || access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, absl::StrCat(path, ": cannot be made there"));
+}
+
+// Who may read it may also lock it, and so stop us. Its neighbours get the mode that it has.
+absl::Status KeepPrivate(const std::string& path) {
+  const UniqueFd made(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  // Not by a descriptor of one that is there: closing it would end the locks of all of ours.
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    struct stat info;
+    if (stat(file.c_str(), &info) != 0 || (info.st_mode & 077) == 0) continue;
+    if (info.st_uid != geteuid()) continue;
+    if (chmod(file.c_str(), info.st_mode & 0700) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("chmod ", file));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Whoever opens a FIFO waits for its other end.
@@ -235,6 +253,7 @@ absl::StatusOr<bool> Statement::QueryOne(absl::FunctionRef<void(Row&)> only) {
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
                                                              absl::Duration busy_timeout) {
   HPC_RETURN_IF_ERROR(CheckPlainFiles(path));
+  HPC_RETURN_IF_ERROR(KeepPrivate(path));
   sqlite3* db = nullptr;
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;

@@ -142,6 +142,28 @@ TEST_F(SqliteTest, WritingWhereOnlyReadingIsAllowedIsPermissionDenied) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("cannot be written")));
 }
 
+TEST_F(SqliteTest, ADatabaseIsItsOwnersAlone) {
+  const std::string path = dir_.File("private.db");
+  const auto modes = [&] {
+    std::string all;
+    for (const char* const suffix : {"", "-wal", "-shm"}) {
+      struct stat info = {};
+      EXPECT_EQ(stat((path + suffix).c_str(), &info), 0) << suffix;
+      absl::StrAppend(&all, absl::Hex(info.st_mode & 0777), " ");
+    }
+    return all;
+  };
+  const mode_t before = umask(0);
+  auto db = Connection::Open(path, absl::ZeroDuration());
+  ASSERT_OK(db);
+  ASSERT_OK((*db)->Execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x)"));
+  umask(before);
+  EXPECT_EQ(modes(), "180 180 180 ");
+  for (const char* const suffix : {"", "-wal", "-shm"}) chmod((path + suffix).c_str(), 0644);
+  ASSERT_OK(Connection::Open(path, absl::ZeroDuration()));
+  EXPECT_EQ(modes(), "180 180 180 ") << "one of an earlier version";
+}
+
 TEST_F(SqliteTest, WhatCannotBeOpenedSaysWhy) {
   const auto open = [&](const std::string& path) {
     return Connection::Open(path, absl::ZeroDuration()).status();
