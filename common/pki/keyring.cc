@@ -30,6 +30,10 @@ constexpr char kCoordinatorKeyFile[] = "coordinator.key";
 constexpr char kCoordinatorFile[] = "coordinator.pem";
 constexpr char kUntil[] = "until ";
 
+bool IsClusterId(absl::string_view id) {
+  return id.size() == 16 && id.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+}
+
 absl::StatusOr<std::string> NewClusterId() {
   HPC_ASSIGN_OR_RETURN(const std::string bytes, RandomBytes(8));
   return absl::BytesToHexString(bytes);
@@ -114,9 +118,20 @@ absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now)
   return keyring;
 }
 
+absl::StatusOr<std::string> Keyring::LoadClusterId(const KeyringPlace& place) {
+  const std::string path = absl::StrCat(place.folder, "/", kClusterFile);
+  const absl::StatusOr<std::string> id = ReadFile(path);
+  if (id.ok() && IsClusterId(*id)) return id;
+  return absl::FailedPreconditionError(absl::StrCat(
+      id.ok() ? absl::StrCat(path, " is damaged") : id.status().message(),
+      ". It holds the cluster's id, 16 hexadecimal digits and nothing else: write what stands "
+      "behind hpc:// in ",
+      place.folder, "/", kCoordinatorFile,
+      " (openssl x509 -noout -ext subjectAltName -in that file), or restore a backup"));
+}
+
 absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {
-  HPC_ASSIGN_OR_RETURN(std::string cluster,
-                       ReadFile(absl::StrCat(place.folder, "/", kClusterFile)));
+  HPC_ASSIGN_OR_RETURN(std::string cluster, LoadClusterId(place));
   const std::string key_path = KeyPath(place);
   const absl::StatusOr<std::string> pem = ReadFile(key_path);
   // Without its key an authority exists and is unusable, which is not the same as none.

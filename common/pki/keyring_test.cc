@@ -97,6 +97,17 @@ TEST_F(KeyringTest, SaysWhatToDoWithoutTheKey) {
                              HasSubstr("docs/SECURITY.md"))));
 }
 
+TEST_F(KeyringTest, SaysWhereTheClustersIdIsToBeFoundOnceItsFileIsLost) {
+  ASSERT_OK(Keyring::Create(place_, kNow));
+  const std::string path = place_.folder + "/cluster";
+  const auto says = StatusIs(absl::StatusCode::kFailedPrecondition,
+                             AllOf(HasSubstr(path), HasSubstr("coordinator.pem")));
+  ASSERT_OK(WriteFileAtomically(path, "28572df80ced59"));
+  EXPECT_THAT(Keyring::Load(place_, kNow), says);
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  EXPECT_THAT(Keyring::Load(place_, kNow), says);
+}
+
 TEST_F(KeyringTest, NamesTheFileThatIsDamaged) {
   ASSERT_OK(Keyring::Create(place_, kNow));
   const std::string path = place_.folder + "/authority.key";

@@ -135,7 +135,8 @@ absl::Status CheckLogsAreOf(const std::string& dir, RunId last_run, LogFiles* fi
                    last_run == 0 ? "is missing or new: it knows no run"
                                  : absl::StrCat("is older: the last run it knows is ", last_run),
                    ". Restore the hpc.db that belongs to these logs, or move ",
-                   last_run == 0 ? "logs away to begin anew"
+                   last_run == 0 ? "logs away to begin anew, without what was revoked and with "
+                                   "run numbers that PCs know: docs/OPERATIONS.md"
                                  : absl::StrCat("the folders above ", last_run, " out of it")));
 }
 

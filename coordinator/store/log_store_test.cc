@@ -451,7 +451,8 @@ TEST_F(LogStoreTest, LogsOfRunsThatTheDatabaseDoesNotKnowAreNamed) {
       StatusIs(absl::StatusCode::kFailedPrecondition,
                dir_.path() + " has output of run 12, but hpc.db beside it is missing or new: it "
                              "knows no run. Restore the hpc.db that belongs to these logs, or move "
-                             "logs away to begin anew"));
+                             "logs away to begin anew, without what was revoked and with run "
+                             "numbers that PCs know: docs/OPERATIONS.md"));
   EXPECT_THAT(CheckLogsAreOf(dir_.path(), 10),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("is older: the last run it knows is 10. Restore")));
