@@ -1,22 +1,31 @@
 #include "member/testing.h"
 
+#include <atomic>
+
+#include "absl/strings/str_format.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"
 
 namespace hpc::member {
 namespace {
 
-constexpr char kCluster[] = "0123456789abcdef";
+// Each is a cluster of its own.
+std::string NextClusterId() {
+  static std::atomic<int> made = 0;
+  return absl::StrFormat("%016x", ++made);
+}
+
 constexpr char kSecret[] = "0123456789012345";
 
 }  // namespace
 
 TestCoordinator::TestCoordinator(std::vector<grpc::Service*> more, absl::Time made_at)
-    : former_(*pki::Authority::Create(kCluster, made_at)),
-      authority_(*pki::Authority::Create(kCluster, made_at)) {
+    : cluster_(NextClusterId()),
+      former_(*pki::Authority::Create(cluster_, made_at)),
+      authority_(*pki::Authority::Create(cluster_, made_at)) {
   const pki::PrivateKey key = *pki::PrivateKey::Generate();
   const pki::Certificate certificate = *authority_.Sign(
-      *pki::SigningRequest::Make(key), {kCluster, pki::Role::kCoordinator, "coordinator"}, made_at,
+      *pki::SigningRequest::Make(key), {cluster_, pki::Role::kCoordinator, "coordinator"}, made_at,
       absl::Hours(48));
   grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
   options.pem_key_cert_pairs = {
@@ -46,7 +55,7 @@ pki::Membership TestCoordinator::Admit(pki::Role role, const std::string& name,
   const pki::PrivateKey key = *pki::PrivateKey::Generate();
   return {.key_pem = *key.ToPem(""),
           .certificate_pem = authority_
-                                 .Sign(*pki::SigningRequest::Make(key), {kCluster, role, name},
+                                 .Sign(*pki::SigningRequest::Make(key), {cluster_, role, name},
                                        issued_at, lifetime)
                                  ->ToPem(),
           .authorities_pem = authority_.certificate().ToPem(),
@@ -74,7 +83,7 @@ grpc::Status TestCoordinator::Join(grpc::ServerContext*, const v1::JoinRequest* 
   const std::lock_guard<std::mutex> lock(mutex_);
   joins_.push_back(*request);
   if (!refusal.ok()) return refusal;
-  const pki::Identity identity = {kCluster, *pki::ParseRole(request->role()),
+  const pki::Identity identity = {cluster_, *pki::ParseRole(request->role()),
                                   wrong_name.empty() ? request->name() : wrong_name};
   response->set_certificate(Sign(request->signing_request(), identity).ToPem());
   response->set_authorities(authority_.certificate().ToPem());

@@ -58,6 +58,7 @@ class TestCoordinator : public v1::Trust::Service {
  private:
   pki::Certificate Sign(const std::string& signing_request, const pki::Identity& identity) const;
 
+  const std::string cluster_;
   const pki::Authority former_, authority_;
   Endpoint address_;
   std::unique_ptr<grpc::Server> server_;

@@ -1,11 +1,13 @@
 #include "worker/join_command.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/pki/membership.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "member/admission.h"
 #include "member/join.h"
+#include "worker/runtime/former_cluster.h"
 #include "worker/way.h"
 
 namespace hpc::worker {
@@ -40,9 +42,21 @@ absl::Status WorkerRuns(const std::string& identity, const absl::Status& in_use)
                                    "hpc-worker): ", in_use.message()));
 }
 
+struct Done {
+  member::Joined joined;
+  std::string set_aside;  // where runs of the cluster that the PC was in are now
+};
+
+// "" if it is in none.
+std::string ClusterOf(const std::string& identity) {
+  const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(identity);
+  if (!membership.ok()) return "";
+  const absl::StatusOr<pki::Holder> holder = pki::HolderOf(*membership);
+  return holder.ok() ? holder->identity.cluster : "";
+}
+
 // Only while it lasts is the state directory ours: a worker that is started then needs it.
-absl::StatusOr<member::Joined> Join(const CommandLine& command, const pki::JoinToken& token,
-                                    absl::Time now) {
+absl::StatusOr<Done> Join(const CommandLine& command, const pki::JoinToken& token, absl::Time now) {
   const std::string name = command.name.empty() ? HostName() : command.name;
   const std::string identity = absl::StrCat(command.state_dir, "/", kIdentityFolder);
   // Before the lock: who is a member already most likely runs a worker, which is not the problem.
@@ -50,7 +64,14 @@ absl::StatusOr<member::Joined> Join(const CommandLine& command, const pki::JoinT
   const absl::StatusOr<StateDir> state_dir = StateDir::Open(command.state_dir, "worker");
   if (absl::IsAlreadyExists(state_dir.status())) return WorkerRuns(identity, state_dir.status());
   if (!state_dir.ok()) return WithWayOut(state_dir.status(), command);
-  return member::Join(token, name, state_dir->File(kIdentityFolder), command.replace, now);
+  const std::string former = ClusterOf(identity);
+  Done done;
+  HPC_ASSIGN_OR_RETURN(done.joined, member::Join(token, name, state_dir->File(kIdentityFolder),
+                                                 command.replace, now));
+  if (!former.empty() && former != done.joined.holder.identity.cluster) {
+    HPC_ASSIGN_OR_RETURN(done.set_aside, SetAsideFormerCluster(state_dir->path(), former));
+  }
+  return done;
 }
 
 }  // namespace
@@ -59,8 +80,13 @@ absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Tim
                                            const std::function<absl::Status()>& start_unit) {
   HPC_ASSIGN_OR_RETURN(const pki::JoinToken token,
                        member::ReadToken(command.token, member::Door::kWorker));
-  HPC_ASSIGN_OR_RETURN(const member::Joined joined, Join(command, token, now));
+  HPC_ASSIGN_OR_RETURN(const Done done, Join(command, token, now));
+  const member::Joined& joined = done.joined;
   std::string said;
+  if (!done.set_aside.empty()) {
+    absl::StrAppend(&said, "what runs of its former cluster left here is in ", done.set_aside,
+                    "\n");
+  }
   for (const std::string& passed_over : joined.passed_over) {
     absl::StrAppend(&said, "passed over ", passed_over, "\n");
   }

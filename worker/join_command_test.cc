@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/files.h"
 #include "common/state_dir.h"
@@ -96,6 +97,18 @@ TEST_F(JoinCommandTest, WaitsForNoRunningWorker) {
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists,
                               AllOf(HasSubstr("in use by another worker"), HasSubstr("stop it"))));
   EXPECT_THAT(coordinator_.joins(), SizeIs(0));
+}
+
+TEST_F(JoinCommandTest, WhatRunsOfAnotherClusterLeftIsSetAside) {
+  ASSERT_OK(Run());
+  ASSERT_OK(MakeDirs(command_.state_dir + "/runs/1"));
+  const member::TestCoordinator another;
+  command_.token = pki::FormatJoinToken(another.Token(pki::Role::kWorker));
+  command_.replace = true;
+  const auto said = Run();
+  ASSERT_OK(said);
+  EXPECT_THAT(*said, HasSubstr("left here is in " + command_.state_dir + "/runs-of-"));
+  EXPECT_NE(access((command_.state_dir + "/runs").c_str(), F_OK), 0);
 }
 
 TEST_F(JoinCommandTest, ATokenForAPersonIsNotTaken) {
