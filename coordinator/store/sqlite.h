@@ -105,7 +105,8 @@ class Statement {
 
 class Connection {
  public:
-  // Opens or creates the file, for its owner alone (0600). Changes no setting and reads nothing yet.
+  // Opens or creates the file, for its owner alone (0600). Changes no setting and reads nothing
+  // yet.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
                                                           absl::Duration busy_timeout);
   // Opens a file that exists and that nobody changes, for reading; makes none beside it.
