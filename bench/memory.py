@@ -19,14 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 from harness.cluster import Cluster  # noqa: E402
-
-
-def memory_mb(pid):
-    sizes = {}
-    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
-        key, value = line.split()[:2]
-        sizes[key] = int(value) / 1024
-    return sizes["Pss:"], sizes["Pss_Anon:"]
+from measure.process import memory_mb  # noqa: E402
 
 
 def main():

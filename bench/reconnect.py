@@ -26,18 +26,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 from harness.cluster import Cluster  # noqa: E402
 from harness.process import eventually  # noqa: E402
-
-
-def pss_mb(pid):
-    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
-    raise ValueError(pid)
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+from measure.process import cpu_seconds, memory_mb  # noqa: E402
 
 
 def connected(cluster):
@@ -74,8 +63,8 @@ def main():
             spent.append(time.monotonic() - begin)
             cpu.append(cpu_seconds(cluster.coordinator.pid))
         time.sleep(10)
-        memory = pss_mb(cluster.coordinator.pid)
-        workers = [pss_mb(worker.pid) for worker in list(cluster.workers.values())[:10]]
+        memory = memory_mb(cluster.coordinator.pid)[0]
+        workers = [memory_mb(worker.pid)[0] for worker in list(cluster.workers.values())[:10]]
     print(f"all {args.nodes} back  {statistics.median(spent):.2f} s (of {args.times}: "
           f"{min(spent):.2f} to {max(spent):.2f})")
     print(f"it spent       {statistics.median(cpu):.2f} s of CPU time")

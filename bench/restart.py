@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 from harness.cluster import Cluster  # noqa: E402
 from harness.process import eventually  # noqa: E402
-from reconnect import cpu_seconds  # noqa: E402
+from measure.process import cpu_seconds  # noqa: E402
 
 
 def measure(cluster, times):

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs Debian's Slurm and munge for the benchmark, unless they are there, so that none of their
+# services starts, now or at boot. One that is there already is left as it is.
+set -euo pipefail
+
+missing=()
+for package in slurm-wlm munge iproute2; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  # What Debian's packages ask before they start a service; 101: not to be started.
+  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
+echo "installing ${missing[*]}" >&2
+apt-get update -qq
+DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+for package in "${missing[@]}"; do
+  case $package in
+    slurm-wlm) services="slurmctld slurmd" ;;
+    munge) services=munge ;;
+    *) continue ;;
+  esac
+  # shellcheck disable=SC2086
+  systemctl disable --quiet $services 2>/dev/null || true  # nothing to disable without systemd
+done

@@ -1,0 +1,40 @@
+"""When ranks got somewhere: they write a line into a pipe that has a name, and we read the clock."""
+
+import os
+import pathlib
+import select
+import shutil
+import tempfile
+import time
+
+
+class Arrivals:
+    """`path` is open to every account."""
+
+    def __init__(self):
+        self._dir = pathlib.Path(tempfile.mkdtemp(prefix="hpc-bench-"))
+        self._dir.chmod(0o755)
+        self.path = self._dir / "arrived"
+        os.mkfifo(self.path)
+        self.path.chmod(0o666)
+        # For writing too: so there is no end of file while no rank has it open.
+        self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self._fd)
+        shutil.rmtree(self._dir)
+
+    def wait(self, ranks, timeout=120):
+        """The time (time.monotonic) at which the last of so many has arrived."""
+        deadline = time.monotonic() + timeout
+        lines = 0
+        while lines < ranks:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._fd], [], [], left)[0]:
+                raise TimeoutError(f"{lines} of {ranks} ranks were there within {timeout} s")
+            now = time.monotonic()
+            lines += os.read(self._fd, 4096).count(b"\n")
+        return now

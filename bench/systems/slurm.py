@@ -1,0 +1,242 @@
+"""Slurm: munged, slurmctld and a slurmd for each node, all of our own, on loopback.
+
+Nothing of a Slurm that this machine may be part of is used or changed: configuration, state, key,
+sockets and ports are ours. Needs root, as slurmd does.
+
+Tuned as far as its documentation goes, and beyond: with any Epilog, even /bin/true, slurmd reports the
+end of a job by a message on which slurmctld schedules at once; without one a node is filled again
+only at the scheduler's next turn, a second later.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from harness.process import Process, eventually
+from measure import command, cpu
+from systems.hpcctl import SLOTS
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sbatch", "squeue", "sinfo")
+
+CONF = """\
+ClusterName=bench
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={dir}/munge/socket,cred_expire=10
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation={dir}/state
+SlurmdSpoolDir={dir}/spool-%n
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmdPidFile={dir}/slurmd-%n.pid
+SlurmctldLogFile={dir}/slurmctld.log
+SlurmdLogFile={dir}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,\
+default_queue_depth=1000,bf_interval=1,bf_max_job_test=1000,bf_continue
+PriorityType=priority/basic
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdTimeout=10
+ReturnToService=2
+MailProg=/bin/true
+Epilog=/bin/true
+CompleteWait=0
+MaxJobCount=25000
+MaxArraySize=20001
+TreeWidth=64
+SlurmdParameters=config_overrides
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+"""
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={slots} RealMemory=1000"
+
+
+def find(program):
+    return shutil.which(program, path=PATH)
+
+
+def why_not():
+    """None if Slurm can be started here."""
+    if os.geteuid() != 0:
+        return "slurmd needs root"
+    missing = [program for program in PROGRAMS if find(program) is None]
+    return f"not installed: {', '.join(missing)}" if missing else None
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in held]
+
+
+class Slurm:
+    name = "Slurm"
+
+    def __init__(self, nodes=4):
+        self.nodes = nodes
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="hpc-bench-slurm-"))
+        self.dir.chmod(0o755)
+        self.conf = self.dir / "slurm.conf"
+        self.cpu = cpu.accounting("slurm")
+        self.munged = self.controller = None
+        self.workers = []
+        self.env = {"PATH": PATH, "SLURM_CONF": str(self.conf), "LANG": "C.UTF-8"}
+        try:
+            with self.cpu:
+                self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @staticmethod
+    def version():
+        # Of the package: a client asks for a configuration even to tell its version.
+        return command.run(["/usr/bin/dpkg-query", "-W", "-f", "${Package} ${Version}", "slurmctld"],
+                           {}).out.strip()
+
+    # ---- daemons
+
+    def _start(self):
+        self._configure()
+        munge = self.dir / "munge"
+        self.munged = self._daemon("munged", "--foreground", "--num-threads=10",
+                                   f"--key-file={munge}/key", f"--socket={munge}/socket",
+                                   f"--pid-file={munge}/pid", f"--seed-file={munge}/seed",
+                                   f"--log-file={munge}/log")
+        self._eventually((munge / "socket").exists, "munged answers")
+        self.controller = self._daemon("slurmctld", "-D", "-c", "-f", self.conf)
+        for name in self._names():
+            (self.dir / f"spool-{name}").mkdir()
+            self.workers.append(self._daemon("slurmd", "-D", "-N", name, "-f", self.conf))
+        self._eventually(lambda: self._idle_nodes() == self.nodes, "all nodes are idle", 60)
+
+    def _names(self):
+        return [f"pc{i}" for i in range(1, self.nodes + 1)]
+
+    def _configure(self):
+        (self.dir / "state").mkdir(mode=0o700)
+        (self.dir / "munge").mkdir(mode=0o755)  # every account speaks to its socket
+        key = self.dir / "munge" / "key"
+        key.touch(mode=0o600)
+        key.write_bytes(os.urandom(128))
+        host = socket.gethostname().split(".")[0]
+        controller, *ports = free_ports(1 + self.nodes)
+        self.conf.write_text(CONF.format(
+            dir=self.dir, host=host, controller=controller,
+            nodes="\n".join(NODE.format(name=name, host=host, port=port, slots=SLOTS)
+                            for name, port in zip(self._names(), ports))))
+
+    def _daemon(self, program, *args):
+        return Process([find(program), *args], self.dir / f"{program}.out", env=self.env)
+
+    def _eventually(self, condition, what, timeout=20):
+        try:
+            eventually(condition, f"Slurm: {what}", timeout, interval=0.1)
+        except AssertionError as error:
+            logs = [*self.dir.glob("*.log"), *self.dir.glob("*.out")]
+            raise AssertionError(f"{error}\n" + "".join(
+                f"--- {file.name}\n{file.read_text(errors='replace')[-2000:]}\n"
+                for file in logs)) from None
+
+    def _ask(self, program, *args):
+        done = subprocess.run([find(program), *args], env=self.env, capture_output=True, text=True,
+                              timeout=60)
+        return done.stdout.split() if done.returncode == 0 else None
+
+    def _idle_nodes(self):
+        return sum(map(int, self._ask("sinfo", "-h", "-t", "idle", "-o", "%D") or []))
+
+    def close(self):
+        # The controller first, so that nothing new starts; munged last, which all of them ask.
+        for daemon in [self.controller, *self.workers]:
+            self._end(daemon)
+        self._end_steps()
+        self._end(self.munged)
+        self.cpu.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    @staticmethod
+    def _end(daemon):
+        if daemon is not None and daemon.alive():
+            with contextlib.suppress(AssertionError):  # it was killed instead
+                daemon.terminate()
+
+    def _end_steps(self):
+        """slurmstepd outlives slurmd, with what it has started: by the environment they have of it."""
+        mark = f"SLURM_CONF={self.conf}".encode()
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes() and int(entry.name) not in self.pids():
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+    # ---- what is started
+
+    def pids(self):
+        return [d.pid for d in [self.munged, self.controller, *self.workers] if d is not None]
+
+    @property
+    def coordinator_pid(self):
+        return self.controller.pid
+
+    @property
+    def worker_pid(self):
+        return self.workers[0].pid
+
+    def cpu_seconds(self):
+        return self.cpu.seconds(self.pids())
+
+    # ---- command lines
+
+    def client(self, program, *words, **options):
+        return command.Command([find(program), *words], self.env, **options)
+
+    def gang(self, *words):
+        return self.client("srun", "-N", self.nodes, *words)
+
+    def submit(self, *words, held=False):
+        return self.client("sbatch", "-Q", "-o", "/dev/null", *(["-H"] if held else []), "--wrap",
+                           " ".join(words))
+
+    def submit_all(self, count, *words):
+        return self.client("sbatch", "-Q", "-o", "/dev/null", f"--array=1-{count}", "--wrap",
+                           " ".join(words))
+
+    # ---- what there is
+
+    def unfinished(self):
+        return len(self._ask("squeue", "-h", "-o", "%i") or ["no answer"])
+
+    def settle(self, interval=0.1):
+        """Each look costs Slurm some milliseconds of CPU time."""
+        eventually(lambda: self.unfinished() == 0, "Slurm has nothing to do", 600, interval)
+
+    def occupy(self):
+        """Takes every slot of every node, until Slurm is stopped."""
+        self.submit_all(self.nodes * SLOTS, "sleep", "100000").wait()
+        self._eventually(lambda: len(self._ask("squeue", "-h", "-r", "-t", "R", "-o", "%i") or [])
+                         == self.nodes * SLOTS, "every slot is taken", 60)
