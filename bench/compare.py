@@ -13,6 +13,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
@@ -66,7 +67,7 @@ def main():
                 torchrun.Torchrun.version()]
     figures = []
     for name in chosen:
-        print(f"measuring {name}", file=sys.stderr, flush=True)
+        print(f"measuring {name} ({time.strftime('%H:%M:%S')})", file=sys.stderr, flush=True)
         taken = importlib.import_module(f"figures.{name}").measure(Scale(args.quick))
         report.check_defined(taken)
         figures += taken

@@ -1,9 +1,9 @@
 """Ten thousand runs that wait: what it takes to list them, to add one, and to keep them."""
 
-import concurrent.futures
 import json
 import time
 
+from measure.crowd import crowd
 from measure.figure import Figure, Goal, alternate
 from measure.process import memory_mb, running_seconds
 from systems.hpcctl import Hpcctl
@@ -15,8 +15,7 @@ def fill(ours, slurm, runs):
     ours.occupy()
     ours.submit_all(runs, "/bin/true").wait(timeout=600)
     slurm.occupy()
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: slurm.submit("/bin/true").wait(), range(runs)))
+    crowd(runs, lambda: slurm.submit("/bin/true").wait())
 
 
 def listed(client, runs, rows):

@@ -1,16 +1,15 @@
 """Many runs of one rank: by one client, and by a client each."""
 
-import concurrent.futures
 import json
 import time
 
+from measure.crowd import crowd
 from measure.figure import Figure, Goal, alternate, column
 from measure.operation import operation
 from systems.hpcctl import Hpcctl
 from systems.hyperqueue import HyperQueue
 from systems.slurm import Slurm
 
-AT_ONCE = 4
 LOOK = 0.2  # seconds between two looks at Slurm's queue
 
 
@@ -25,9 +24,7 @@ def one_client(ours, runs):
 
 
 def a_client_each(ours, runs):
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        ids = pool.map(lambda _: ours.submit("/bin/true").wait().out.strip(), range(runs))
-        ours.wait_over(list(ids))
+    ours.wait_over(crowd(runs, lambda: ours.submit("/bin/true").wait().out.strip()))
 
 
 def slurm_one_client(slurm, runs):
@@ -36,8 +33,7 @@ def slurm_one_client(slurm, runs):
 
 
 def slurm_a_client_each(slurm, runs):
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda _: slurm.submit("/bin/true").wait(), range(runs)))
+    crowd(runs, lambda: slurm.submit("/bin/true").wait())
     slurm.settle(LOOK)
 
 

@@ -15,11 +15,12 @@ def measure(scale):
     torchrun = Torchrun()
     with Hpcctl(nodes=RANKS) as ours, Arrivals() as arrivals:
         def first_all_reduce(client):
-            took = 1000 * (arrivals.wait(RANKS) - client.began)
+            took = 1000 * (arrivals.wait(RANKS, timeout=300) - client.began)
             client.wait()
             return took
 
         samples = alternate(scale.of(10, 1), {
             "hpcctl": lambda: first_all_reduce(ours.gang("python", SCRIPT, arrivals.path)),
-            "torchrun": lambda: first_all_reduce(torchrun.gang(RANKS, SCRIPT, arrivals.path))})
+            "torchrun": lambda: first_all_reduce(torchrun.gang(RANKS, SCRIPT, arrivals.path)),
+        }, warm=scale.of(1, 0))
     return [Figure("DDP script to first all-reduce", "ms", samples, [Goal(0.85, peer="torchrun")])]

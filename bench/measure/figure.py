@@ -39,17 +39,15 @@ class Figure:
         return values[0], quarters[0], quarters[2], values[-1]
 
     def ratio(self, peer):
-        """Median of the ratios of neighbours, which the same mood of the machine has seen."""
-        if peer not in self.samples:
+        """Median of the ratios of neighbours, which the same mood of the machine has seen. None: the
+        peer's is nothing, as of a daemon that has slept all the time."""
+        if 0 in self.samples[peer]:
             return None
-        return statistics.median(ours / max(theirs, 1e-9) for ours, theirs in
+        return statistics.median(ours / theirs for ours, theirs in
                                  zip(self.samples[OURS], self.samples[peer]))
 
     def reached(self, goal):
-        """None: the peer was not measured."""
         value = self.ratio(goal.peer) if goal.peer else self.median(OURS)
-        if value is None:
-            return None
         return value <= goal.limit if goal.at_most else value >= goal.limit
 
     def as_dict(self):

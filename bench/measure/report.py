@@ -41,6 +41,11 @@ def cell(figure, system):
     return f"{number(figure.median(system))} ({number(first)} - {number(third)})"
 
 
+def ratio(figure, peer):
+    value = figure.ratio(peer) if peer else None
+    return "-" if value is None else number(value)
+
+
 def verdict(figure, goal, judged):
     if not judged:
         return "not judged"
@@ -57,7 +62,7 @@ def rows(figure, judged):
         alone = [goal for goal in alone if goal not in goals]
         yield [name if figure.note == "" else f"{name} ({figure.note})", cell(figure, OURS),
                f"{peer}: {cell(figure, peer)}" if peer else "-",
-               number(figure.ratio(peer)) if peer else "-",
+               ratio(figure, peer),
                "; ".join(map(str, goals)) or "-",
                "; ".join(verdict(figure, goal, judged) for goal in goals) or "-"]
 

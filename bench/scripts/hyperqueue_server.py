@@ -5,18 +5,22 @@ Each line on standard input is a number of tasks (/bin/true); answered is the ti
 their submission until the client has seen the end of all. It looks once a second.
 """
 
+import os
 import sys
 import time
 
 import hyperqueue
 from hyperqueue.cluster import LocalCluster, WorkerConfig
 
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)  # HyperQueue writes to standard output, too
+
 folder, workers, cores = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with LocalCluster(server_dir=folder) as cluster:
     for _ in range(workers):
         cluster.start_worker(WorkerConfig(cores=cores))
     client = cluster.client()
-    print("ready", flush=True)
+    print("ready", file=answers)
     for line in sys.stdin:
         job = hyperqueue.Job()
         for _ in range(int(line)):
@@ -24,5 +28,5 @@ with LocalCluster(server_dir=folder) as cluster:
         begin = time.monotonic()
         submitted = client.submit(job)
         client.wait_for_jobs([submitted])
-        print(time.monotonic() - begin, flush=True)
+        print(time.monotonic() - begin, file=answers)
         client.forget(submitted)

@@ -164,6 +164,7 @@ class Slurm:
                 for file in logs)) from None
 
     def _ask(self, program, *args):
+        """The words of its answer; None: it has none."""
         done = subprocess.run([find(program), *args], env=self.env, capture_output=True, text=True,
                               timeout=60)
         return done.stdout.split() if done.returncode == 0 else None
@@ -228,12 +229,10 @@ class Slurm:
 
     # ---- what there is
 
-    def unfinished(self):
-        return len(self._ask("squeue", "-h", "-o", "%i") or ["no answer"])
-
     def settle(self, interval=0.1):
         """Each look costs Slurm some milliseconds of CPU time."""
-        eventually(lambda: self.unfinished() == 0, "Slurm has nothing to do", 600, interval)
+        eventually(lambda: self._ask("squeue", "-h", "-o", "%i") == [], "Slurm has nothing to do",
+                   600, interval)
 
     def occupy(self):
         """Takes every slot of every node, until Slurm is stopped."""
