@@ -3,8 +3,9 @@
 
     bench/run.sh [--quick] [--only FIGURES] [--out FOLDER]
 
-bench/run.sh installs what this needs and starts it. Needs root. Writes RESULTS.md and results.json
-into the folder (default: bench, with --quick build/bench); docs/METRICS.md defines the figures.
+bench/run.sh installs what this needs and starts it. Needs root. Writes RESULTS.md, results.svg and
+results.json into the folder (default: bench, with --quick build/bench); docs/METRICS.md defines the
+figures.
 """
 
 import argparse
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/cluster"))
 from harness import account  # noqa: E402
 from harness.cluster import BIN, PYTHON  # noqa: E402
 from measure import cpu, machine, report  # noqa: E402
+from measure.command import Command  # noqa: E402
 from measure.scale import Scale  # noqa: E402
 from systems import hpcctl, hyperqueue, slurm, torchrun  # noqa: E402
 
@@ -78,4 +80,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        Command.kill_all()

@@ -3,7 +3,8 @@
 import pathlib
 
 from measure.arrivals import Arrivals
-from measure.figure import Figure, Goal, alternate
+from measure.figure import Figure, Goal, alternate, column
+from measure.operation import operation
 from systems.hpcctl import Hpcctl
 from systems.torchrun import Torchrun
 
@@ -12,15 +13,21 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "scripts" / "first_all_re
 
 
 def measure(scale):
-    torchrun = Torchrun()
-    with Hpcctl(nodes=RANKS) as ours, Arrivals() as arrivals:
-        def first_all_reduce(client):
+    with Hpcctl(nodes=RANKS) as ours, Torchrun() as torchrun, Arrivals() as arrivals:
+        def first_all_reduce(start):
+            client = start()
             took = 1000 * (arrivals.wait(RANKS, timeout=300) - client.began)
             client.wait()
             return took
 
+        ways = {"hpcctl": (ours, lambda: ours.gang("python", SCRIPT, arrivals.path)),
+                "torchrun": (torchrun, lambda: torchrun.gang(RANKS, SCRIPT, arrivals.path))}
         samples = alternate(scale.of(10, 1), {
-            "hpcctl": lambda: first_all_reduce(ours.gang("python", SCRIPT, arrivals.path)),
-            "torchrun": lambda: first_all_reduce(torchrun.gang(RANKS, SCRIPT, arrivals.path)),
-        }, warm=scale.of(1, 0))
-    return [Figure("DDP script to first all-reduce", "ms", samples, [Goal(0.85, peer="torchrun")])]
+            name: lambda system=system, start=start: operation(
+                system, lambda: first_all_reduce(start), pause=0.5)
+            for name, (system, start) in ways.items()}, warm=scale.of(1, 0))
+    return [
+        Figure("DDP script to first all-reduce", "ms", column(samples, "wall"),
+               [Goal(0.85, peer="torchrun")]),
+        Figure("CPU of a DDP script of one step", "ms", column(samples, "cpu")),
+    ]

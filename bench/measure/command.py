@@ -24,6 +24,8 @@ class Done:
 class Command:
     """Started at once, in the current folder; its output goes to memory."""
 
+    _started = set()  # and not waited for
+
     def __init__(self, argv, env, stdin="/dev/null"):
         self._argv = [str(word) for word in argv]
         self._out = os.memfd_create("out")
@@ -32,6 +34,7 @@ class Command:
                    (os.POSIX_SPAWN_DUP2, self._out, 1), (os.POSIX_SPAWN_DUP2, self._err, 2)]
         self.began = time.monotonic()
         self.pid = os.posix_spawn(self._argv[0], self._argv, env, file_actions=actions)
+        self._started.add(self)
 
     def wait(self, timeout=120, code=0):
         """Fails unless it exits with `code`."""
@@ -45,15 +48,26 @@ class Command:
             _, status = os.waitpid(self.pid, 0)
             wall = 1000 * (time.monotonic() - self.began)
         except BaseException:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
+            self._kill()
             raise
+        self._started.discard(self)
         out, err = (self._text(fd) for fd in (self._out, self._err))
         if os.waitstatus_to_exitcode(status) != code:
             raise CommandFailed(f"{' '.join(self._argv)} exited with "
                                 f"{os.waitstatus_to_exitcode(status)}\n{out[-2000:]}{err[-2000:]}")
         return Done(wall, out)
+
+    @classmethod
+    def kill_all(cls):
+        """Those that were started and not waited for, since something failed meanwhile."""
+        for one in list(cls._started):
+            one._kill()
+
+    def _kill(self):
+        self._started.discard(self)
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
 
     @staticmethod
     def _text(fd):

@@ -1,9 +1,10 @@
-"""RESULTS.md and results.json of one run of the benchmark."""
+"""RESULTS.md, results.svg and results.json of one run of the benchmark."""
 
 import json
 import pathlib
 import re
 
+from measure.drawing import picture
 from measure.figure import OURS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -83,12 +84,14 @@ def page(figures, machine, versions, counted, judged):
           "\nis the median of the ratios of neighbours, hpcctl's by the other's. Each name leads to its"
           "\ndefinition. Everything ran on this one machine.\n\n"
         + ("" if judged else "A quick run: it shows that everything can be measured, and judges nothing.\n\n")
-        + table(figures, judged))
+        + table(figures, judged)
+        + "\n![The figures](results.svg)\n")
 
 
 def write(folder, figures, machine, versions, counted, judged):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "RESULTS.md").write_text(page(figures, machine, versions, counted, judged))
+    (folder / "results.svg").write_text(picture(figures, number))
     (folder / "results.json").write_text(json.dumps(
         {"machine": machine, "versions": versions, "cpu": counted, "quick": not judged,
          "figures": [figure.as_dict() for figure in figures]}, indent=1) + "\n")

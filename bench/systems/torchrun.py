@@ -4,7 +4,7 @@ import os
 import pathlib
 
 from harness.cluster import PYTHON
-from measure import command
+from measure import command, cpu
 
 
 def why_not():
@@ -15,10 +15,20 @@ class Torchrun:
     name = "torchrun"
 
     def __init__(self):
+        self.cpu = cpu.accounting(self.name)
         bin_folder = pathlib.Path(PYTHON).parent
         self._program = bin_folder / "torchrun"
         self._env = {**os.environ, "OMP_NUM_THREADS": "1",
                      "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.cpu.close()
+
+    def cpu_seconds(self):
+        return self.cpu.seconds()
 
     @staticmethod
     def version():
