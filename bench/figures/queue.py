@@ -5,7 +5,7 @@ import time
 
 from measure.crowd import crowd
 from measure.figure import Figure, Goal, alternate
-from measure.process import memory_mb, running_seconds
+from measure.process import memory_alone_mb, running_seconds
 from systems.hpcctl import Hpcctl
 from systems.slurm import Slurm
 
@@ -56,7 +56,7 @@ def measure(scale):
             name: lambda system=system: busy_percent(system.coordinator_pid, seconds)
             for name, system in systems.items()}, warm=0)
         memory = alternate(1, {
-            name: lambda system=system: memory_mb(system.coordinator_pid)[0]
+            name: lambda system=system: memory_alone_mb(system.coordinator_pid)
             for name, system in systems.items()}, warm=0)
     table = {name: listing[name] for name in ("hpcctl", "Slurm")}
     as_json = {"hpcctl": listing["JSON"], "Slurm": listing["Slurm"]}

@@ -3,19 +3,18 @@
 import time
 
 from measure.figure import Figure, Goal
-from measure.process import memory_mb, running_seconds, wakeups
+from measure.process import memory_alone_mb, running_seconds, wakeups
 from systems.hpcctl import Hpcctl
 from systems.slurm import Slurm
 
 
 def at_rest(system, calm, seconds):
-    """With one node only: its pages are then shared with no other worker, as on a PC of its own."""
     system.gang("/bin/true").wait()
     time.sleep(calm)
     pids = {"worker": system.worker_pid, "coordinator": system.coordinator_pid}
     before = {name: (running_seconds(pid), wakeups(pid)) for name, pid in pids.items()}
     time.sleep(seconds)
-    return {name: {"memory": memory_mb(pid)[0],
+    return {name: {"memory": memory_alone_mb(pid),
                    "cpu": 100 * (running_seconds(pid) - before[name][0]) / seconds,
                    "wakeups": (wakeups(pid) - before[name][1]) / seconds}
             for name, pid in pids.items()}

@@ -13,6 +13,19 @@ def memory_mb(pid):
     return sizes["Pss:"], sizes["Pss_Anon:"]
 
 
+def memory_alone_mb(pid):
+    """Proportional set size as if no other process ran this program."""
+    program = os.readlink(f"/proc/{pid}/exe")
+    whole, size = False, 0
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        key, *rest = line.split(None, 5)
+        if not key.endswith(":"):  # a mapping begins
+            whole = rest[-1] == program
+        elif key == ("Rss:" if whole else "Pss:"):
+            size += int(rest[0])
+    return size / 1024
+
+
 def cpu_seconds(pid, waited_for=False):
     """In steps of a clock tick (10 ms). `waited_for`: with its children's that have ended."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

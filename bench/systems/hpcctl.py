@@ -81,8 +81,8 @@ class Hpcctl:
         status = self.cluster.json("status")
         return status["queued"] + status["running"]
 
-    def settle(self):
-        eventually(lambda: self.unfinished() == 0, "hpcctl has nothing to do", 600)
+    def settle(self, interval=0.02):
+        eventually(lambda: self.unfinished() == 0, "hpcctl has nothing to do", 600, interval)
 
     def occupy(self):
         """Takes every slot of every node, until the cluster is closed."""
