@@ -26,7 +26,7 @@ from measure.command import Command  # noqa: E402
 from measure.scale import Scale  # noqa: E402
 from systems import hpcctl, hyperqueue, slurm, torchrun  # noqa: E402
 
-FIGURES = ("launch", "rate", "submission", "queue", "history", "logs", "rest", "training")
+FIGURES = ("launch", "rate", "submission", "queue", "history", "logs", "points", "rest", "training")
 PEERS = {"Slurm": slurm, "HyperQueue": hyperqueue, "torchrun": torchrun}
 
 

@@ -19,6 +19,7 @@ class Arrivals:
         self.path.chmod(0o666)
         # For writing too: so there is no end of file while no rank has it open.
         self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        self._there = 0  # lines that were read and not waited for yet
 
     def __enter__(self):
         return self
@@ -30,11 +31,10 @@ class Arrivals:
     def wait(self, ranks, timeout=120):
         """The time (time.monotonic) at which the last of so many has arrived."""
         deadline = time.monotonic() + timeout
-        lines = 0
-        while lines < ranks:
+        while self._there < ranks:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self._fd], [], [], left)[0]:
-                raise TimeoutError(f"{lines} of {ranks} ranks were there within {timeout} s")
-            now = time.monotonic()
-            lines += os.read(self._fd, 4096).count(b"\n")
-        return now
+                raise TimeoutError(f"{self._there} of {ranks} ranks were there within {timeout} s")
+            self._there += os.read(self._fd, 4096).count(b"\n")
+        self._there -= ranks
+        return time.monotonic()
