@@ -42,5 +42,6 @@ def describe():
         "processor": f"{os.cpu_count()} x {_first('/proc/cpuinfo', 'model name')}",
         "memory": f"{memory:.0f} GiB",
         "system": f"{_first('/etc/os-release', 'PRETTY_NAME')}, Linux {platform.release()}",
+        "load before": f"{os.getloadavg()[0]:.1f} (of others; should be near 0)",
         "disk": f"{_filesystem()} in {tempfile.gettempdir()}, fdatasync of 4 KiB {_sync_ms():.2f} ms",
     }
