@@ -19,7 +19,7 @@ fi
 echo "installing ${missing[*]}" >&2
 apt-get update -qq
 DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt-get install -y -qq -o DPkg::Lock::Timeout=120 --no-install-recommends "${missing[@]}" >/dev/null
 for package in "${missing[@]}"; do
   case $package in
     slurm-wlm) services="slurmctld slurmd" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures hpcctl beside Slurm, HyperQueue and torchrun on this machine, and installs before what is
 # missing for it. Needs root, and nothing else that runs here.
-#   bench/run.sh                    everything (an hour); writes bench/RESULTS.md, bench/results.json
+#   bench/run.sh                    everything (half an hour); writes bench/RESULTS.md, results.svg, results.json
 #   bench/run.sh --quick            few samples of everything; only fails if something does not run
 #   bench/run.sh --only launch,rate [--out FOLDER]
 # HPC_BIN: the programs to measure (default: build/release/bin, built if they are not there).
