@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,7 @@
 #include "common/unique_fd.h"
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
+#include "worker/runtime/json_number.h"
 #include "worker/supervisor/client.h"
 
 namespace hpc::worker {
@@ -135,16 +137,18 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
   const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
     AttemptFile file;
-    file.ref = {record.at("run").get<RunId>(), record.at("number").get<int32_t>()};
-    file.devices = record.at("devices").get<std::vector<int32_t>>();
-    file.first_rank = record.at("first_rank").get<int32_t>();
-    file.ranks = record.at("ranks").get<int32_t>();
-    file.stop_grace = absl::Milliseconds(record.at("stop_grace_ms").get<int64_t>());
+    file.ref = {WholeNumberAt<RunId>(record, "run"), WholeNumberAt<int32_t>(record, "number")};
+    for (const json& device : record.at("devices").get_ref<const json::array_t&>()) {
+      file.devices.push_back(WholeNumber<int32_t>(device));
+    }
+    file.first_rank = WholeNumberAt<int32_t>(record, "first_rank");
+    file.ranks = WholeNumberAt<int32_t>(record, "ranks");
+    file.stop_grace = absl::Milliseconds(WholeNumberAt<int64_t>(record, "stop_grace_ms"));
     if (!ArePossibleRanks(file.first_rank, file.ranks)) {
       return absl::DataLossError(attempt_dir + kRecord + " is damaged");
     }
     return file;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     return absl::DataLossError(attempt_dir + kRecord + " is damaged");
   }
 }

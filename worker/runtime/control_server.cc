@@ -6,18 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
+#include "worker/runtime/control_request.h"
 #include "worker/runtime/control_socket.h"
 
 namespace hpc::worker {
@@ -27,7 +25,6 @@ using nlohmann::json;
 
 constexpr size_t kMaxRequest = 64 << 10;
 constexpr size_t kMaxClients = 64;
-constexpr int64_t kMaxMs = int64_t{10} * 365 * 24 * 3600 * 1000;
 
 json Failure(absl::string_view error) { return {{"ok", false}, {"error", ToValidUtf8(error)}}; }
 
@@ -57,42 +54,6 @@ json Describe(const Engine& engine, Now now) {
                                {"devices", attempt.devices()}});
   }
   return out;
-}
-
-// A number of milliseconds that is there and in range; 0 where it is missing.
-absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
-  const auto it = request.find(key);
-  if (it == request.end()) return 0;
-  if (!it->is_number_integer() || it->get<int64_t>() < 0 || it->get<int64_t>() > kMaxMs) {
-    return absl::InvalidArgumentError(std::string(key) + " is not a number of milliseconds");
-  }
-  return it->get<int64_t>();
-}
-
-// An owner who mistypes "for" must not get a reclaim without an end.
-absl::Status CheckKeys(const json& request, std::initializer_list<absl::string_view> known) {
-  for (const auto& [key, ignored] : request.items()) {
-    if (std::count(known.begin(), known.end(), absl::string_view(key)) > 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(request.at("command").get<std::string>(),
-                                                   " knows no \"", key, "\"; it takes \"",
-                                                   absl::StrJoin(known, "\", \""), "\""));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<YieldRequest> ParseReclaim(const json& request) {
-  YieldRequest yield;
-  HPC_RETURN_IF_ERROR(CheckKeys(request, {"command", "for_ms", "grace_ms", "reason"}));
-  HPC_ASSIGN_OR_RETURN(const int64_t for_ms, Milliseconds(request, "for_ms"));
-  HPC_ASSIGN_OR_RETURN(const int64_t grace_ms, Milliseconds(request, "grace_ms"));
-  if (for_ms > 0) yield.duration = absl::Milliseconds(for_ms);
-  if (request.contains("grace_ms")) yield.grace = absl::Milliseconds(grace_ms);
-  if (const auto reason = request.find("reason"); reason != request.end()) {
-    if (!reason->is_string()) return absl::InvalidArgumentError("reason is not a text");
-    yield.reason = reason->get<std::string>();
-    HPC_RETURN_IF_ERROR(CheckText("reason", yield.reason));
-  }
-  return yield;
 }
 
 class Server : public ControlServer {
@@ -153,26 +114,23 @@ class Server : public ControlServer {
   }
 
   void Handle(uint64_t number, const std::string& line) {
-    const json request = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const json command = request.is_object() ? request.value("command", json()) : json();
-    if (command == "reclaim") {
-      Reclaim(number, request);
-    } else if (command == "status" || command == "lend") {
-      const absl::Status keys = CheckKeys(request, {"command"});
-      if (!keys.ok()) return Answer(number, Failure(keys.message()));
-      if (command == "lend") engine_->Lend();
-      Answer(number, Status());
-    } else {
-      Answer(number, Failure("expected one line of JSON with \"command\": \"status\", \"reclaim\" "
-                             "or \"lend\""));
+    const auto request = ParseControlRequest(line);
+    if (!request.ok()) return Answer(number, Failure(request.status().message()));
+    switch (request->command) {
+      case ControlCommand::kReclaim:
+        return Reclaim(number, request->reclaim);
+      case ControlCommand::kLend:
+        engine_->Lend();
+        break;
+      case ControlCommand::kStatus:
+        break;
     }
+    Answer(number, Status());
   }
 
-  void Reclaim(uint64_t number, const json& request) {
-    const auto yield = ParseReclaim(request);
-    if (!yield.ok()) return Answer(number, Failure(yield.status().message()));
+  void Reclaim(uint64_t number, const YieldRequest& request) {
     ++clients_[number].waits_for;
-    engine_->Reclaim(*yield, [this, alive = alive_, number](absl::Duration took) {
+    engine_->Reclaim(request, [this, alive = alive_, number](absl::Duration took) {
       if (!*alive) return;
       const auto it = clients_.find(number);
       if (it == clients_.end()) return;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "common/status_macros.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/boot_time.h"
+#include "worker/runtime/json_number.h"
 #include "worker/store/ip_address.h"
 #include "worker/store/keepalive.h"
 
@@ -52,15 +54,17 @@ std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
   const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   try {
     WitnessRecord record;
-    record.node_rank = object.at("node_rank").get<int32_t>();
-    record.nodes = object.at("nodes").get<int32_t>();
+    record.node_rank = WholeNumberAt<int32_t>(object, "node_rank");
+    record.nodes = WholeNumberAt<int32_t>(object, "nodes");
     record.address = object.at("address").get<std::string>();
     record.store_address = object.at("store_address").get<std::string>();
-    record.store_port = object.at("store_port").get<int>();
-    record.interval = absl::Microseconds(object.at("interval_us").get<int64_t>());
-    if (record.nodes < 2 || record.interval < absl::Milliseconds(1)) return std::nullopt;
+    record.store_port = WholeNumberAt<uint16_t>(object, "store_port");
+    record.interval = absl::Microseconds(WholeNumberAt<int64_t>(object, "interval_us"));
+    if (record.nodes < 2 || record.nodes > kMaxRanks) return std::nullopt;
+    if (record.node_rank < 0 || record.node_rank >= record.nodes) return std::nullopt;
+    if (record.interval < absl::Milliseconds(1)) return std::nullopt;
     return record;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     return std::nullopt;  // half a file: the word to start was not passed on yet
   }
 }

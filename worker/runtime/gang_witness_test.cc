@@ -86,6 +86,17 @@ TEST_F(GangWitnessTest, TheOneThatIsAskedMayBeStartedAnew) {
   EXPECT_TRUE(BecomesWhole(1));
 }
 
+TEST(WitnessRecordTest, OneOfImpossibleNodesIsDamaged) {
+  for (const WitnessRecord& record : {WitnessRecord{0, INT32_MAX, "", "", 1, absl::Seconds(1)},
+                                      WitnessRecord{-1, 2, "", "", 1, absl::Seconds(1)},
+                                      WitnessRecord{2, 2, "", "", 1, absl::Seconds(1)},
+                                      WitnessRecord{0, 2, "", "", 65536, absl::Seconds(1)}}) {
+    const testing::TempDir dir;
+    ASSERT_OK(WriteWitnessRecord(dir.path(), record));
+    EXPECT_FALSE(ReadWitnessRecord(dir.path()));
+  }
+}
+
 TEST(WitnessRecordTest, WhatIsWrittenIsRead) {
   hpc::testing::TempDir dir;
   EXPECT_FALSE(ReadWitnessRecord(dir.path()));

@@ -1,9 +1,11 @@
 #include "worker/runtime/owner_file.h"
 
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
 #include "common/text.h"
+#include "worker/runtime/json_number.h"
 
 namespace hpc::worker {
 namespace {
@@ -22,13 +24,16 @@ absl::StatusOr<OwnerState> ReadOwnerFile(const std::string& state_dir) {
   try {
     OwnerState state;
     state.reclaimed = root.at("reclaimed").get<bool>();
-    const int64_t until_ms = root.at("until_ms").get<int64_t>();
+    const int64_t until_ms = WholeNumberAt<int64_t>(root, "until_ms");
     if (until_ms != 0) state.until = absl::FromUnixMillis(until_ms);
     state.reason = root.at("reason").get<std::string>();
-    state.trigger = static_cast<YieldTrigger>(root.at("trigger").get<int>());
+    state.trigger =
+        WholeNumberAt<int64_t>(root, "trigger") == static_cast<int64_t>(YieldTrigger::kCoordinator)
+            ? YieldTrigger::kCoordinator
+            : YieldTrigger::kCommand;
     state.unsent = root.at("unsent").get<bool>();
     return state;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     return absl::DataLossError(Path(state_dir) + " is damaged; delete it to lend the PC again");
   }
 }

@@ -172,11 +172,14 @@ TEST_F(AccountFilesTest, WhatTheAccountCannotRemoveStaysAndIsTold) {
 }
 
 TEST(AttemptFilesTest, DamageIsNoticed) {
-  for (
-      const char* text :
-      {"", "{", "[]", R"({"run": 1})",
-       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})",
-       R"({"run":1,"number":1,"devices":[],"first_rank":2147483647,"ranks":2,"stop_grace_ms":1})"}) {
+  for (const char* text :
+       {"", "{", "[]", R"({"run": 1})",
+        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})",
+        R"({"run":1,"number":1,"devices":[],"first_rank":2147483647,"ranks":2,"stop_grace_ms":1})",
+        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":4294967297,"stop_grace_ms":1})",
+        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":1e300})",
+        R"({"run":1,"number":1,"devices":[4294967296],"first_rank":0,"ranks":1,"stop_grace_ms":1})",
+        R"({"run":1,"number":1,"devices":7,"first_rank":0,"ranks":1,"stop_grace_ms":1})"}) {
     const testing::TempDir dir;
     dir.Append("attempt.json", text);
     EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
@@ -249,10 +252,16 @@ TEST(OwnerFileTest, NoneMeansLent) {
 }
 
 TEST(OwnerFileTest, DamageIsNoticed) {
-  const testing::TempDir dir;
-  dir.Append("owner.json", "{\"reclaimed\": tr");
-  EXPECT_THAT(ReadOwnerFile(dir.path()),
-              StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("owner.json")));
+  for (
+      const char* text :
+      {R"({"reclaimed": tr)",
+       R"({"reclaimed":true,"until_ms":1e300,"reason":"","trigger":1,"unsent":false})",
+       R"({"reclaimed":true,"until_ms":18446744073709551615,"reason":"","trigger":1,"unsent":false})"}) {
+    const testing::TempDir dir;
+    dir.Append("owner.json", text);
+    EXPECT_THAT(ReadOwnerFile(dir.path()),
+                StatusIs(absl::StatusCode::kDataLoss, ::testing::HasSubstr("owner.json")));
+  }
 }
 
 class StorePortTest : public ::testing::Test {
@@ -332,6 +341,14 @@ TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
 TEST_F(StorePortTest, ATornRecordMeansThatRanksWereMeeting) {
   const testing::TempDir dir;
   dir.Append("store.json", "{\"addr");
+  EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
+}
+
+TEST_F(StorePortTest, SoDoesOneOfAPortThatIsNone) {
+  const testing::TempDir dir;
+  dir.Append(
+      "store.json",
+      R"({"address":"127.0.0.1","port":4294967296,"allowed":[],"account":0,"world_size":2,"arrived":0})");
   EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
 }
 

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/runtime/json_number.h"
 
 namespace hpc::worker {
 namespace {
@@ -92,13 +94,13 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
   try {
     StoreRecord record;
     record.address = object.at("address").get<std::string>();
-    record.port = object.at("port").get<int>();
+    record.port = WholeNumberAt<uint16_t>(object, "port");
     record.allowed = object.at("allowed").get<std::vector<std::string>>();
-    record.account = object.at("account").get<uint32_t>();
-    record.world_size = object.at("world_size").get<int32_t>();
-    record.arrived = object.at("arrived").get<int32_t>();
+    record.account = WholeNumberAt<uint32_t>(object, "account");
+    record.world_size = WholeNumberAt<int32_t>(object, "world_size");
+    record.arrived = WholeNumberAt<int32_t>(object, "arrived");
     return record;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     // It was being written when the worker died: some rank had just arrived.
     return StoreRecord{.world_size = 2, .arrived = 1};
   }
