@@ -44,7 +44,8 @@ absl::Status WorkerRuns(const std::string& identity, const absl::Status& in_use)
 
 struct Done {
   member::Joined joined;
-  std::string set_aside;  // where runs of the cluster that the PC was in are now
+  // Where what runs of its former cluster left is now; "": there is none.
+  absl::StatusOr<std::string> set_aside = "";
 };
 
 // "" if it is in none.
@@ -69,9 +70,19 @@ absl::StatusOr<Done> Join(const CommandLine& command, const pki::JoinToken& toke
   HPC_ASSIGN_OR_RETURN(done.joined, member::Join(token, name, state_dir->File(kIdentityFolder),
                                                  command.replace, now));
   if (!former.empty() && former != done.joined.holder.identity.cluster) {
-    HPC_ASSIGN_OR_RETURN(done.set_aside, SetAsideFormerCluster(state_dir->path(), former));
+    done.set_aside = SetAsideFormerCluster(state_dir->path(), former);
   }
   return done;
+}
+
+std::string AboutFormerCluster(const CommandLine& command,
+                               const absl::StatusOr<std::string>& set_aside) {
+  constexpr absl::string_view kLeft = "what runs of its former cluster left here is in ";
+  if (!set_aside.ok()) {
+    return absl::StrCat(kLeft, "the way of new ones: ", set_aside.status().message(), ". Move ",
+                        command.state_dir, "/runs and ", command.state_dir, "/attempts away\n");
+  }
+  return set_aside->empty() ? "" : absl::StrCat(kLeft, *set_aside, "\n");
 }
 
 }  // namespace
@@ -82,11 +93,7 @@ absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Tim
                        member::ReadToken(command.token, member::Door::kWorker));
   HPC_ASSIGN_OR_RETURN(const Done done, Join(command, token, now));
   const member::Joined& joined = done.joined;
-  std::string said;
-  if (!done.set_aside.empty()) {
-    absl::StrAppend(&said, "what runs of its former cluster left here is in ", done.set_aside,
-                    "\n");
-  }
+  std::string said = AboutFormerCluster(command, done.set_aside);
   for (const std::string& passed_over : joined.passed_over) {
     absl::StrAppend(&said, "passed over ", passed_over, "\n");
   }

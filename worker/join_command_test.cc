@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "common/files.h"
@@ -109,6 +110,21 @@ TEST_F(JoinCommandTest, WhatRunsOfAnotherClusterLeftIsSetAside) {
   ASSERT_OK(said);
   EXPECT_THAT(*said, HasSubstr("left here is in " + command_.state_dir + "/runs-of-"));
   EXPECT_NE(access((command_.state_dir + "/runs").c_str(), F_OK), 0);
+}
+
+TEST_F(JoinCommandTest, WhatCannotBeSetAsideIsToBeMovedByHandAndThePcIsAMember) {
+  ASSERT_OK(Run());
+  const std::string runs = command_.state_dir + "/runs";
+  ASSERT_OK(MakeDirs(runs));
+  if (mount("none", runs.c_str(), "tmpfs", 0, "") != 0) GTEST_SKIP() << "only root may mount";
+  const member::TestCoordinator another;
+  command_.token = pki::FormatJoinToken(another.Token(pki::Role::kWorker));
+  command_.replace = true;
+  const auto said = Run();
+  umount2(runs.c_str(), MNT_DETACH);
+  ASSERT_OK(said);
+  EXPECT_THAT(*said, AllOf(HasSubstr("in the way of new ones: rename " + runs),
+                           HasSubstr("Move " + runs), HasSubstr("pc1 is a member")));
 }
 
 TEST_F(JoinCommandTest, ATokenForAPersonIsNotTaken) {
