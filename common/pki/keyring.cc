@@ -50,6 +50,18 @@ std::string ToPem(const std::vector<Certificate>& certificates) {
   return pem;
 }
 
+absl::StatusOr<std::string> LoadClusterId(const KeyringPlace& place) {
+  const std::string path = absl::StrCat(place.folder, "/", kClusterFile);
+  const absl::StatusOr<std::string> id = ReadFile(path);
+  if (id.ok() && IsClusterId(*id)) return id;
+  return absl::FailedPreconditionError(absl::StrCat(
+      id.ok() ? absl::StrCat(path, " is damaged") : id.status().message(),
+      ". It holds the cluster's id, 16 hexadecimal digits and nothing else: write what stands "
+      "behind hpc:// in ",
+      place.folder, "/", kCoordinatorFile,
+      " (openssl x509 -noout -ext subjectAltName -in that file), or restore a backup"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadPassphrase(const std::string& path) {
@@ -116,18 +128,6 @@ absl::StatusOr<Keyring> Keyring::Load(const KeyringPlace& place, absl::Time now)
   HPC_RETURN_IF_ERROR(keyring.LoadFormer(now));
   HPC_RETURN_IF_ERROR(keyring.CheckIsOurs(copy));
   return keyring;
-}
-
-absl::StatusOr<std::string> Keyring::LoadClusterId(const KeyringPlace& place) {
-  const std::string path = absl::StrCat(place.folder, "/", kClusterFile);
-  const absl::StatusOr<std::string> id = ReadFile(path);
-  if (id.ok() && IsClusterId(*id)) return id;
-  return absl::FailedPreconditionError(absl::StrCat(
-      id.ok() ? absl::StrCat(path, " is damaged") : id.status().message(),
-      ". It holds the cluster's id, 16 hexadecimal digits and nothing else: write what stands "
-      "behind hpc:// in ",
-      place.folder, "/", kCoordinatorFile,
-      " (openssl x509 -noout -ext subjectAltName -in that file), or restore a backup"));
 }
 
 absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {

@@ -88,7 +88,6 @@ class Keyring {
       : place_(std::move(place)), cluster_(std::move(cluster)), authority_(std::move(authority)) {}
 
   // Key, certificate and cluster.
-  static absl::StatusOr<std::string> LoadClusterId(const KeyringPlace& place);
   static absl::StatusOr<Keyring> LoadAuthority(const KeyringPlace& place);
   absl::Status LoadFormer(absl::Time now);
   absl::Status CheckIsOurs(const std::string& copy) const;
