@@ -34,14 +34,10 @@ absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
   return addresses;
 }
 
-// "": it names none.
-std::string ClusterOf(absl::string_view identity_pem) {
-  const auto certificates = PemBlocks(identity_pem, kCertificateLabel);
-  if (certificates.empty()) return "";
-  const auto certificate = Certificate::FromPem(certificates[0]);
-  if (!certificate.ok()) return "";
-  const auto identity = certificate->GetIdentity();
-  return identity.ok() ? identity->cluster : "";
+// Of the first certificate of a PEM text; "": it names none.
+std::string ClusterOf(const std::string& pem) {
+  const absl::StatusOr<Holder> holder = HolderOf({.certificate_pem = pem});
+  return holder.ok() ? holder->identity.cluster : "";
 }
 
 // Beside the authorities and addresses of another cluster an identity would be a membership of
