@@ -155,9 +155,9 @@ absl::Status CheckName(absl::string_view what, absl::string_view name, size_t ma
   for (size_t i = 0; i < name.size(); ++i) {
     const size_t length = ControlLength(name.substr(i));
     if (length > 0) {
-      return absl::InvalidArgumentError(absl::StrCat(what, " contains a control character (0x",
-                                                     absl::BytesToHexString(name.substr(i, length)),
-                                                     " at ", i, ")"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " contains a control or invisible character (0x",
+                       absl::BytesToHexString(name.substr(i, length)), " at ", i, ")"));
     }
   }
   return absl::OkStatus();
