@@ -114,7 +114,8 @@ void AttemptRunner::OnPlan(PreparePlan plan) {
   context_->observer->OnPrepared(prepared);
 }
 
-// Nobody waits for it: it takes effect long before a rank can have ended or saved anything.
+// Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the
+// power, as if that had gone a moment earlier.
 void AttemptRunner::SyncFiles() const {
   context_->disk->Run(
       [state_dir = context_->state_dir, ref = ref_] {
