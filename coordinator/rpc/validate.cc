@@ -246,8 +246,9 @@ absl::Status CheckHello(const v1::Hello& hello) {
 
 absl::Status CheckLogData(const v1::LogData& data) {
   HPC_RETURN_IF_ERROR(CheckLength("one piece of log data", data.data().size(), kMaxLogData));
-  if (data.offset() >= 0 && data.offset() <= kMaxLogPosition - int64_t{kMaxLogData})
+  if (data.offset() >= 0 && data.offset() <= kMaxLogPosition - int64_t{kMaxLogData}) {
     return absl::OkStatus();
+  }
   return Invalid(absl::StrCat("log data at offset ", data.offset(), ", which no stream reaches"));
 }
 

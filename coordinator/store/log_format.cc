@@ -132,8 +132,8 @@ bool ParseRecord(absl::string_view bytes, ParsedRecord* record) {
   const uint32_t kind = Get32(bytes, 12);
   const absl::string_view data = bytes.substr(static_cast<size_t>(kRecordHeaderBytes), length);
   if (data.empty() || !IsPosition(Get64(bytes, 24))) return false;
-  if (!IsOutput(kind) && (kind != static_cast<uint32_t>(RecordKind::kStreams) || !AreExtents(data)))
-    return false;
+  const bool is_streams = kind == static_cast<uint32_t>(RecordKind::kStreams);
+  if (!IsOutput(kind) && !(is_streams && AreExtents(data))) return false;
   record->kind = static_cast<RecordKind>(kind);
   record->attempt = static_cast<int32_t>(Get32(bytes, 16));
   record->rank = static_cast<int32_t>(Get32(bytes, 20));
