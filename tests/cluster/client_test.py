@@ -4,12 +4,22 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
 
 from harness.cluster import BIN, Cluster, ClusterTest
 from harness.process import Process, eventually
+
+
+def refuse(address, times):
+    """Hangs up on so many who call there."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_server((host, int(port))) as server:
+        server.settimeout(20)
+        for _ in range(times):
+            server.accept()[0].close()
 
 
 class BadInputTest(ClusterTest):
@@ -208,7 +218,7 @@ class ReconnectTest(unittest.TestCase):
         for client in clients[1:]:
             eventually(client.output, "it has connected")
         self.cluster.coordinator.kill()
-        time.sleep(3)  # for a gRPC channel that has failed several times
+        refuse(self.cluster.listen, 3 * len(clients))
         self.cluster.start_coordinator()
         self.assertEqual(clients[0].wait(12), 0, clients[0].output())
         self.assertEqual(clients[1].wait(2), 0, clients[1].output())
