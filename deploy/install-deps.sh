@@ -5,7 +5,7 @@
 set -euo pipefail
 
 build=(
-  g++ cmake ninja-build pkg-config ccache binutils git ca-certificates
+  g++ lld cmake ninja-build pkg-config ccache binutils git ca-certificates
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libabsl-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
   libsqlite3-dev libzstd-dev
