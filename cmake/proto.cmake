@@ -2,7 +2,6 @@
 # is below proto
 # hpc_proto_grpc(name PROTOS a.proto ... DEPS ...): the service stubs, in a library of their own, so
 # that only what really speaks gRPC pays for compiling its headers.
-# Generated code is compiled at -O1: it is most of the build time and none of the run time.
 set(HPC_PROTO_OUT ${CMAKE_BINARY_DIR}/proto_gen)
 file(MAKE_DIRECTORY ${HPC_PROTO_OUT})
 
@@ -30,11 +29,17 @@ function(hpc_proto_rule out_srcs suffix)
   set(${out_srcs} ${srcs} PARENT_SCOPE)
 endfunction()
 
+# It is most of the build time and none of the run time.
+function(hpc_generated name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1> -w)
+  hpc_watch_memory_only(${name})
+endfunction()
+
 function(hpc_proto name)
   cmake_parse_arguments(A "" "" "PROTOS;DEPS" ${ARGN})
   hpc_proto_rule(srcs pb ${A_PROTOS})
-  add_library(${name} STATIC ${srcs})
-  target_compile_options(${name} PRIVATE -O1 -w)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${srcs})
+  hpc_generated(${name})
   target_include_directories(${name} SYSTEM PUBLIC ${HPC_PROTO_OUT})
   target_link_libraries(${name} PUBLIC hpc_dep_protobuf ${A_DEPS})
 endfunction()
@@ -42,8 +47,8 @@ endfunction()
 function(hpc_proto_grpc name)
   cmake_parse_arguments(A "" "" "PROTOS;DEPS" ${ARGN})
   hpc_proto_rule(srcs grpc.pb ${A_PROTOS})
-  add_library(${name} STATIC ${srcs})
-  target_compile_options(${name} PRIVATE -O1 -w)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${srcs})
+  hpc_generated(${name})
   hpc_compile_together(${name} 4)
   target_include_directories(${name} SYSTEM PUBLIC ${HPC_PROTO_OUT})
   target_link_libraries(${name} PUBLIC hpc_dep_grpc ${A_DEPS})

@@ -3,24 +3,40 @@
 #   include.
 # hpc_executable(name SRCS ... DEPS ...)
 # hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest program run by CTest
-# hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). SRCS are
-#   its own and those it is to explore, which are compiled once more with its instrumentation. CTest
-#   runs it for a bounded time, from the inputs kept in tests/fuzz/corpus/<folder>; what it finds on
-#   the way stays in the build folder.
-# ThreadSanitizer reports races of the packaged gRPC, which is not built with it: what runs gRPC is not
-# tested under it, and not built.
-function(hpc_leave_out_under_tsan name)
-  if(HPC_SANITIZE STREQUAL "thread")
+# hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). CTest runs
+#   it for a bounded time, from the inputs kept in tests/fuzz/corpus/<folder>; what it finds on the way
+#   stays in the build folder.
+# Under ThreadSanitizer only the tests labelled `threads` are built, those of code with threads of its
+# own. None that runs gRPC is one: it reports races of the packaged gRPC, which is not built with it.
+function(hpc_leave_out_under_tsan name labels)
+  if(HPC_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST labels)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 
-# Not with fuzzers: they compile some of a library's sources once more, and the linker has to take the
-# others without those.
+# What sanitizers and fuzzers add to code is most of the time that it takes to compile: tests and
+# generated code are watched for memory only, and not explored.
+function(hpc_watch_memory_only name)
+  if(HPC_SANITIZE MATCHES "undefined")
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+  endif()
+endfunction()
+
+function(hpc_explore name)
+  if(HPC_FUZZ)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 function(hpc_compile_together name count)
-  if(count AND NOT HPC_FUZZ)
+  if(count)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   endif()
+endfunction()
+
+# What simulations run for minutes, even where nothing else is worth the time to optimise it.
+function(hpc_compile_for_speed name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
 endfunction()
 
 # Built where something needs it.
@@ -29,6 +45,7 @@ function(hpc_library name)
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${A_SRCS})
   target_link_libraries(${name} PUBLIC ${A_DEPS})
   hpc_compile_together(${name} "${A_TOGETHER}")
+  hpc_explore(${name})
 endfunction()
 
 function(hpc_executable name)
@@ -36,7 +53,7 @@ function(hpc_executable name)
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE ${A_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  hpc_leave_out_under_tsan(${name})
+  hpc_leave_out_under_tsan(${name} "")
 endfunction()
 
 function(hpc_test name)
@@ -50,9 +67,10 @@ function(hpc_test name)
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE ${A_DEPS} hpc_dep_gtest)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  if("grpc" IN_LIST A_LABELS)
-    hpc_leave_out_under_tsan(${name})
-  endif()
+  # To optimise them takes as long as to compile them, and they are run once.
+  target_compile_options(${name} PRIVATE -O0)
+  hpc_watch_memory_only(${name})
+  hpc_leave_out_under_tsan(${name} "${A_LABELS}")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
 endfunction()
@@ -62,10 +80,9 @@ function(hpc_fuzz name)
     return()
   endif()
   cmake_parse_arguments(A "" "CORPUS" "SRCS;DEPS" ${ARGN})
-  set(flags -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
   add_executable(${name} ${A_SRCS})
-  target_compile_options(${name} PRIVATE ${flags} -O1)
-  target_link_options(${name} PRIVATE ${flags})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  hpc_explore(${name})
   target_link_libraries(${name} PRIVATE ${A_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   set(found ${CMAKE_BINARY_DIR}/fuzz/corpus/${A_CORPUS})
