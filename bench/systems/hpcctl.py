@@ -1,5 +1,6 @@
 """hpcctl: a coordinator and workers on this machine, as tests/cluster starts them, with certificates."""
 
+import contextlib
 import json
 
 from harness.cluster import BIN, Cluster
@@ -9,7 +10,7 @@ from measure import command, cpu
 SLOTS = 8  # ranks that a node takes at a time, as CPUs of a node in systems/slurm.py
 
 
-class Hpcctl:
+class Hpcctl(contextlib.AbstractContextManager):
     name = "hpcctl"
 
     def __init__(self, nodes=4, network=False, coordinator_args=()):
@@ -24,9 +25,6 @@ class Hpcctl:
         except BaseException:
             self.cpu.close()
             raise
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.cluster.close()

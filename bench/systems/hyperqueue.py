@@ -1,5 +1,6 @@
 """HyperQueue: server and workers in one process (scripts/hyperqueue_server.py)."""
 
+import contextlib
 import os
 import pathlib
 import select
@@ -18,7 +19,7 @@ def why_not():
     return None if PYTHON else "HPC_BENCH_HYPERQUEUE_PYTHON names no Python that has it"
 
 
-class HyperQueue:
+class HyperQueue(contextlib.AbstractContextManager):
     name = "HyperQueue"
 
     def __init__(self, nodes=4):
@@ -35,9 +36,6 @@ class HyperQueue:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.close()

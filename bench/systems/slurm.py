@@ -88,7 +88,7 @@ def free_ports(count):
         return [one.getsockname()[1] for one in held]
 
 
-class Slurm:
+class Slurm(contextlib.AbstractContextManager):
     name = "Slurm"
 
     def __init__(self, nodes=4):
@@ -106,9 +106,6 @@ class Slurm:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.close()

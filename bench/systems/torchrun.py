@@ -1,5 +1,6 @@
 """torchrun of the torch that HPC_TEST_PYTHON has: ranks on this machine, no daemon."""
 
+import contextlib
 import os
 import pathlib
 
@@ -11,7 +12,7 @@ def why_not():
     return None if PYTHON else "HPC_TEST_PYTHON names no Python that has torch"
 
 
-class Torchrun:
+class Torchrun(contextlib.AbstractContextManager):
     name = "torchrun"
 
     def __init__(self):
@@ -20,9 +21,6 @@ class Torchrun:
         self._program = bin_folder / "torchrun"
         self._env = {**os.environ, "OMP_NUM_THREADS": "1",
                      "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.cpu.close()
