@@ -217,14 +217,20 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
   } else if (!text.empty()) {
     parsed = ParseUnitForm(text);
   }
-  // A century is more than any run takes, and keeps later arithmetic far from overflow.
-  if (!parsed || *parsed <= absl::ZeroDuration() || *parsed > absl::Hours(24 * 36525)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", ToValidUtf8(text),
-                     "' is not a duration: give seconds (90), units (45s, 10m, 2h, 1d, 1h30m) or "
-                     "H:MM:SS"));
+  absl::string_view trouble;
+  if (!parsed || *parsed < absl::ZeroDuration()) {
+    trouble = "is not a duration";
+  } else if (*parsed == absl::ZeroDuration()) {
+    trouble = "is no time at all";
+  } else if (*parsed > absl::Hours(24 * 36525)) {
+    // More than any run takes; later arithmetic stays far from overflow.
+    trouble = "is more than a century";
+  } else {
+    return *parsed;
   }
-  return *parsed;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", ToValidUtf8(text), "' ", trouble,
+                   ": give seconds (90), units (45s, 10m, 2h, 1d, 1h30m) or H:MM:SS"));
 }
 
 std::string HumanDuration(absl::Duration d) {

@@ -7,6 +7,7 @@ namespace {
 
 using ::hpc::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(CheckTextTest, TakesAnyUnicode) {
   EXPECT_OK(CheckText("the name", ""));
@@ -86,6 +87,13 @@ TEST(ParseDurationTest, RefusesTheRestAndShowsTheForms) {
     EXPECT_THAT(ParseDuration(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1h30m")))
         << text;
+  }
+  for (const auto& [text, trouble] :
+       {std::pair("0s", "'0s' is no time at all: give"),
+        std::pair("101y", "'101y' is not a duration: give"),
+        std::pair("36526d", "'36526d' is more than a century: give")}) {
+    EXPECT_THAT(ParseDuration(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(trouble)));
   }
 }
 
