@@ -39,6 +39,13 @@ absl::Status CheckRange(absl::string_view what, int64_t value, int64_t least, in
   return Invalid(absl::StrCat(what, " is ", value, "; it must be from ", least, " to ", most));
 }
 
+// Of a time in milliseconds.
+absl::Status CheckSpan(absl::string_view what, int64_t span, int64_t most) {
+  if (span >= 0 && span <= most) return absl::OkStatus();
+  return Invalid(absl::StrCat(what, " is ", HumanDuration(absl::Milliseconds(span)),
+                              "; it must be from 0 to ", HumanDuration(absl::Milliseconds(most))));
+}
+
 absl::Status CheckShortText(absl::string_view what, const std::string& text, size_t most) {
   HPC_RETURN_IF_ERROR(CheckLength(what, text.size(), most));
   return CheckText(what, text);
@@ -141,9 +148,8 @@ absl::Status CheckNumbers(const v1::RunSpec& spec) {
   HPC_RETURN_IF_ERROR(CheckRange("the priority", spec.priority(), -kMaxPriority, kMaxPriority));
   HPC_RETURN_IF_ERROR(CheckRange("the run to start after", spec.after_run(), 0, INT64_MAX));
   constexpr int64_t kYearMs = int64_t{366} * 24 * 3600 * 1000;
-  HPC_RETURN_IF_ERROR(
-      CheckRange("the time limit in milliseconds", spec.time_limit_ms(), 0, 10 * kYearMs));
-  HPC_RETURN_IF_ERROR(CheckRange("the grace in milliseconds", spec.stop_grace_ms(), 0, kYearMs));
+  HPC_RETURN_IF_ERROR(CheckSpan("the time limit", spec.time_limit_ms(), 10 * kYearMs));
+  HPC_RETURN_IF_ERROR(CheckSpan("the grace", spec.stop_grace_ms(), kYearMs));
   HPC_RETURN_IF_ERROR(CheckCount("exit codes that ask for a restart", spec.retry_exits_size()));
   return CheckRange("the number of restarts", spec.max_restarts(), 0, INT32_MAX);
 }
@@ -221,9 +227,8 @@ absl::Status CheckReadLog(const v1::ReadLogRequest& request) {
 absl::Status CheckReclaim(const v1::ReclaimRequest& request) {
   HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
   HPC_RETURN_IF_ERROR(CheckShortText("the reason", request.reason(), kMaxReason));
-  HPC_RETURN_IF_ERROR(
-      CheckRange("the time in milliseconds", request.for_ms(), 0, INT64_MAX / 1000));
-  return CheckRange("the grace in milliseconds", request.grace_ms(), 0, 3'600'000);
+  HPC_RETURN_IF_ERROR(CheckSpan("the time", request.for_ms(), INT64_MAX / 1000));
+  return CheckSpan("the grace", request.grace_ms(), 3'600'000);
 }
 
 absl::Status CheckHello(const v1::Hello& hello) {

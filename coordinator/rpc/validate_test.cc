@@ -172,6 +172,16 @@ TEST(CheckLogEnd, NoMoreIsCutThanAStreamHas) {
   }
 }
 
+TEST(CheckReclaim, TheGraceIsAnHourAtMost) {
+  v1::ReclaimRequest request;
+  request.set_node("pc1");
+  request.set_grace_ms(3'600'000);
+  EXPECT_OK(CheckReclaim(request));
+  request.set_grace_ms(7'200'000);
+  EXPECT_THAT(CheckReclaim(request),
+              StatusIs(kInvalid, HasSubstr("the grace is 2 h; it must be from 0 to 1 h")));
+}
+
 TEST(CheckListRuns, StatesAreKnownOnes) {
   v1::ListRunsRequest request;
   request.add_states(v1::RUN_STATE_FAILED);
