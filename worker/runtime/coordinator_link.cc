@@ -16,7 +16,6 @@
 #include "hpc/v1/worker.grpc.pb.h"
 #include "member/channel.h"
 #include "member/find_coordinator.h"
-#include "worker/os/timer_slack.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/convert.h"
 
@@ -28,17 +27,14 @@ namespace {
 constexpr int kTransportTimeoutMs = 10'000;
 // Only to switch the transport's time-out on: heartbeats are the real pings.
 constexpr int kKeepaliveMs = 3'600'000;
-// gRPC's threads look for timers every second, each by itself. So late they may do it, to wake the
-// PC together; what waits for a time here may too, and the limits below are that much shorter.
-constexpr int kTimerSlackMs = 1'000;
-constexpr int kConnectMs = 5'000 - kTimerSlackMs;
+constexpr int kConnectMs = 5'000;
 // A Prepare carries the command: up to 10 MB of arguments and as much environment.
 constexpr int kMaxMessageBytes = 64 << 20;
 
 // Of a coordinator that cannot be reached over TLS; with kConnectMs and kKnockTime no more than
 // Connection::kConnectTimeout.
-constexpr absl::Duration kProbeTime = absl::Milliseconds(2'000 - kTimerSlackMs);
-constexpr absl::Duration kKnockTime = absl::Milliseconds(3'000 - kTimerSlackMs);
+constexpr absl::Duration kProbeTime = absl::Seconds(2);
+constexpr absl::Duration kKnockTime = absl::Seconds(3);
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
@@ -46,9 +42,6 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTransportTimeoutMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
-  // It would ping the coordinator for every answer to a heartbeat, to learn how much can be under
-  // way: what a worker receives is little.
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   return arguments;
@@ -85,7 +78,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::lock_guard<std::mutex> lock(mutex_);
     control_.push_back(std::move(hello));
     writing_ = true;  // until the call has begun
-    turn_.Set(queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), Tag(&Stream::OnTurn));
+    turn_.Set(queue_, gpr_now(GPR_CLOCK_MONOTONIC), Tag(&Stream::OnTurn));
   }
 
   void Send(v1::WorkerMessage message, bool bulk) {
@@ -334,7 +327,6 @@ class CoordinatorLink : public Link {
 }  // namespace
 
 std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, Route* route) {
-  const TimerSlack slack(absl::Milliseconds(kTimerSlackMs));
   return std::make_unique<CoordinatorLink>(loop, route);
 }
 
