@@ -30,6 +30,7 @@ def main():
         engine.backward(loss)
         engine.step()
     print(f"deepspeed rank {rank} of {world_size}: loss {loss.item():.4f}", flush=True)
+    deepspeed.comm.barrier()
     deepspeed.comm.destroy_process_group()
     if loss > 0.1:
         raise SystemExit("did not learn")
