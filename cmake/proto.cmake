@@ -29,7 +29,7 @@ function(hpc_proto_rule out_srcs suffix)
   set(${out_srcs} ${srcs} PARENT_SCOPE)
 endfunction()
 
-# It is most of the build time and none of the run time.
+# Long, and little of the run time is spent in it.
 function(hpc_generated name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1> -w)
   hpc_watch_memory_only(${name})

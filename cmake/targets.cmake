@@ -67,7 +67,7 @@ function(hpc_test name)
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE ${A_DEPS} hpc_dep_gtest)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  # To optimise them takes as long as to compile them, and they are run once.
+  # To optimise them takes up to as long again as to compile them, and they are run once.
   target_compile_options(${name} PRIVATE -O0)
   hpc_watch_memory_only(${name})
   hpc_leave_out_under_tsan(${name} "${A_LABELS}")
