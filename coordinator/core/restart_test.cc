@@ -166,6 +166,31 @@ TEST(RestartTest, CancelThatWasAskedForIsKept) {
   EXPECT_EQ(c.record(1).reason, "cancelled by anna");
 }
 
+// Cancelled while pc1 and pc2 prepare it, or are to.
+Snapshot CancelledBeforeItsStart() {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  before.Submit(Nodes(2));
+  EXPECT_OK(before.Prepared(1, "pc1"));
+  EXPECT_OK(before.Cancel(1));
+  return before.Durable();
+}
+
+TEST(RestartTest, WhatWasStoppedBeforeItsStartIsOverWhereItsWorkerDoesNotKnowIt) {
+  ClusterTester c({}, CancelledBeforeItsStart());
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1, false)})));
+  EXPECT_EQ(c.state(1), RunState::kStopping);
+  ASSERT_OK(c.Returned(1, "pc2"));
+  EXPECT_EQ(c.state(1), RunState::kCancelled);
+}
+
+TEST(RestartTest, WhatWasStoppedBeforeItsStartNeedsNoFence) {
+  ClusterTester c({}, CancelledBeforeItsStart());
+  c.Pass(absl::Seconds(11));
+  EXPECT_EQ(c.state(1), RunState::kCancelled);
+}
+
 TEST(RestartTest, ReclaimedNodeIsStillReclaimedAndLentInTime) {
   ClusterTester before;
   before.Join({"pc1"});

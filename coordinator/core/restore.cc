@@ -15,13 +15,14 @@ MonoTime MonoOf(absl::Time t, Now now) {
   return now.mono - std::max(now.wall - t, absl::ZeroDuration());
 }
 
-Member MakeMember(const PlacementRecord& placement, AttemptState state) {
+Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt) {
   Member m;
   m.placement = placement;
-  m.prepare_sent = state != AttemptState::kWaking;
-  m.prepared = m.prepare_sent && state != AttemptState::kPreparing;
-  m.start_sent = m.prepared;
-  m.started = state == AttemptState::kRunning;
+  m.prepare_sent = attempt.state != AttemptState::kWaking;
+  // No word to start goes out before the port that it tells of is durable.
+  m.start_sent = attempt.master_port != 0;
+  m.prepared = m.start_sent;
+  m.started = attempt.state == AttemptState::kRunning;
   return m;
 }
 
@@ -56,7 +57,7 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
   std::sort(placements.begin(), placements.end(),
             [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
   for (const PlacementRecord& p : placements) {
-    attempt->members.push_back(MakeMember(p, record.state));
+    attempt->members.push_back(MakeMember(p, record));
   }
   RestoreRanks(ranks, now, attempt.get());
   return attempt;
