@@ -30,7 +30,7 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
     case RunState::kRunning:
       return absl::StrCat("running", nodes);
     case RunState::kStopping:
-      return absl::StrCat("being stopped", nodes);
+      return "being stopped";
     case RunState::kSucceeded:
       return "succeeded";
     case RunState::kFailed:
@@ -44,9 +44,7 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
 }
 
 std::string Reason(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
-  if (IsTerminal(row.record.state) || row.record.state == RunState::kStopping) {
-    return row.record.reason;
-  }
+  if (IsTerminal(row.record.state)) return row.record.reason;
   if (!wait.text.empty()) return wait.text;
   // That it runs, and where, has been said.
   if (row.record.state == RunState::kRunning) return rendezvous;

@@ -50,6 +50,12 @@ TEST(ExplainRun, ARunningOneNamesWhoHasNotArrived) {
             "running on pc1 and pc2");
 }
 
+TEST(ExplainRun, AStoppingOneSaysWhatItStillWaitsFor) {
+  EXPECT_EQ(ExplainRun(Row(RunState::kStopping, "cancelled by anna"),
+                       {"waits for the devices of pc2: cancelled by anna", 0}, ""),
+            "being stopped: waits for the devices of pc2: cancelled by anna");
+}
+
 TEST(ExplainRun, AnEndedOneSaysHowAndWhy) {
   RunRow row = Row(RunState::kFailed, "rank 1 on pc2 exited with 7");
   row.record.exit_code = 7;
