@@ -30,6 +30,7 @@ struct Member {
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
+  RecallAccess recall;           // not after a restart of the coordinator
   std::vector<RankDoing> doing;  // with its last heartbeat
 
   // What its rank does, or with -1 the processes of it that survive SIGKILL; "": not known.

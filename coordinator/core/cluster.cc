@@ -223,6 +223,19 @@ absl::Status Cluster::Doubted(Now now, const std::string& node, uint64_t incarna
   return absl::OkStatus();
 }
 
+absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarnation,
+                               AttemptRef ref, const std::string& lost, const absl::Status& status,
+                               Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  // Of an attempt that is over this comes late, and is harmless.
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
+  Member* const member = live.run->attempt->FindMember(lost);
+  // Where it was not done the fence decides.
+  if (member != nullptr && status.ok()) impl_->gangs.Recalled(turn, live.run, member, name);
+  return absl::OkStatus();
+}
+
 void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doing) {
   const Node* node = impl_->state.nodes.Find(name);
   if (node == nullptr) return;

@@ -136,6 +136,7 @@ struct PreparedReport {
   std::string store_addr;  // set by the node that hosts the store
   int32_t store_port = 0;
   bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
+  RecallAccess recall = {};
 };
 
 struct RendezvousReport {
@@ -252,6 +253,9 @@ class Cluster {
   // The node does not vouch for the attempt, as it was asked to at `asked`.
   absl::Status Doubted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
                        MonoTime asked, Effects* effects);
+  // What `node` found when it was told to recall the ranks of `lost`. `status`: OK, none is left.
+  absl::Status Recalled(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
+                        const std::string& lost, const absl::Status& status, Effects* effects);
   absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
                           const RendezvousReport& report, Effects* effects);
   // Soft, with heartbeats: replaces what was known of the node's ranks.

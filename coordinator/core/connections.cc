@@ -1,5 +1,7 @@
 #include "coordinator/core/connections.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -7,12 +9,17 @@
 #include "coordinator/core/fit.h"
 #include "coordinator/core/held.h"
 #include "coordinator/core/node_words.h"
+#include "coordinator/core/spare.h"
 
 namespace hpc::coordinator {
 namespace {
 
 // An alarm that rings later than this does so because the coordinator stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
+
+// The reconnect grace of a node that can be done without: a worker that systemd starts again is
+// back sooner.
+constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
 
 // How old the times may be at which a coordinator that crashed says it has heard its nodes.
 constexpr absl::Duration kSaveSeen = absl::Minutes(5);
@@ -112,7 +119,7 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
   node->connected = false;
   gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
-  if (reset) node->lease.Reset(turn.mono());
+  if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   turn.Save(node->record);
   turn.Event(event::kNodeDisconnected, About(node->name()), NodeReason(*node, turn.now()),
@@ -159,14 +166,19 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
+absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
+  const absl::Duration grace = state_->options.reconnect_grace;
+  return SparesStandReady(*state_, turn.now(), node) ? std::min(grace, kSpareGrace) : grace;
+}
+
 std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
   if (!node.seen) {
     return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
   }
-  if (node.lease.was_reset()) {
+  if (const auto grace = node.lease.reset_grace()) {
     return absl::StrCat("the worker of ", node.name(),
                         " is gone: it closed its connection and was not back within the reconnect ",
-                        "grace of ", HumanDuration(state_->options.reconnect_grace));
+                        "grace of ", HumanDuration(*grace));
   }
   return absl::StrCat("nothing heard from ", node.name(), " for ",
                       HumanDuration(turn.mono() - node.lease.heard()));

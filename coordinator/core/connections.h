@@ -38,6 +38,8 @@ class Connections {
  private:
   absl::Status CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const;
   void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
+  // How long a worker that closed its connection may take to be back.
+  absl::Duration ReconnectGrace(const Turn& turn, const Node& node);
   void Lost(Turn& turn, Node* node);
   std::string WhyLost(const Turn& turn, const Node& node) const;
 

@@ -60,6 +60,22 @@ struct DoubtAttempt {
   MonoTime asked;
 };
 
+// How the ranks of a node are ended by another of the gang when its worker is gone.
+struct RecallAccess {
+  int32_t port = 0;  // 0: not at all
+  std::string key, proof;
+};
+
+// The worker of `node` is gone: ask the supervisor there to end the attempt's ranks. Answered by
+// Cluster::Recalled.
+struct RecallRanks {
+  AttemptRef ref;
+  std::string node;
+  std::string address;
+  RecallAccess access;
+  absl::Duration grace;
+};
+
 // SIGTERM to every rank now, SIGKILL to all that is left after `grace`. Also rolls back a
 // preparation. Answered by Cluster::AttemptReturned once no process is left.
 struct StopAttempt {
@@ -85,8 +101,8 @@ struct GoToSleep {
   std::string reason;
 };
 
-using NodeCommand = std::variant<PrepareAttempt, StartAttempt, DoubtAttempt, StopAttempt,
-                                 ForgetAttempt, SetOwner, GoToSleep>;
+using NodeCommand = std::variant<PrepareAttempt, StartAttempt, DoubtAttempt, RecallRanks,
+                                 StopAttempt, ForgetAttempt, SetOwner, GoToSleep>;
 
 struct NodeMessage {
   std::string node;

@@ -148,6 +148,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   if (!std::exchange(member->lost, true)) {
     member->lost_at = turn.mono();
     ArmFence(run);
+    Recall(turn, *run, *member, run->request().stop_grace);
   }
   Stop(turn, run,
        {AttemptOutcome::kNodeLost,
@@ -180,7 +181,9 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
       turn.Save(run->record);
     }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
-    Stop(turn, run, {outcome, why, hurry ? kLossGrace : run->request().stop_grace});
+    const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
+    if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, *member, grace);
+    Stop(turn, run, {outcome, why, grace});
   }
 }
 

@@ -66,6 +66,29 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
   FinishIfReturned(turn, run);
 }
 
+// ------------------------------------------------------------------------------------- recall
+
+void Gangs::Recall(Turn& turn, const Run& run, const Member& lost, absl::Duration grace) {
+  if (lost.recall.port == 0 || lost.placement.returned) return;
+  for (const Member& m : run.attempt->members) {
+    const Node* node = state_->nodes.Find(m.placement.node);
+    if (&m == &lost || m.lost || !node->connected) continue;
+    turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost.placement.node,
+                                        lost.placement.address, lost.recall, grace});
+    return;
+  }
+}
+
+void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+  if (!lost->lost || lost->placement.returned) return;
+  turn.Event(event::kAttemptFenced, About(run->attempt->ref(), lost->placement.node),
+             absl::StrCat("its supervisor on ", lost->placement.node,
+                          " has ended its ranks, as it was asked to by ", by));
+  GiveBack(turn, run, lost);
+  ArmFence(run);
+  FinishIfReturned(turn, run);
+}
+
 // ------------------------------------------------------------------------------------- doubts
 
 void Gangs::WatchSilence(const Attempt& attempt) {

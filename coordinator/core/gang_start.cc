@@ -176,6 +176,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
   member->store_addr = report.store_addr;
   member->store_port = report.store_port;
   member->store_client_ok = report.store_client_ok;
+  member->recall = report.recall;
   if (attempt.AllPrepared()) SendStart(turn, run);
 }
 

@@ -70,6 +70,9 @@ class Gangs {
   // until its fence.
   void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
 
+  // A node was told to recall the ranks of `lost`, and found that none is left there.
+  void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
+
   // ---- silence
   // The attempt is a witnessed one: from now on silence of its nodes is looked at.
   void WatchSilence(const Attempt& attempt);
@@ -98,6 +101,8 @@ class Gangs {
             absl::Duration ended_ago);
   // Leaves a stopping attempt at most `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
+  // Has another node of the gang end what is left on the node of `lost`.
+  void Recall(Turn& turn, const Run& run, const Member& lost, absl::Duration grace);
   // How long after it was last heard a node may still have ranks of the run, whatever others say.
   absl::Duration FenceTime(const Run& run) const;
   // Works out when the ranks of each lost node have ended.

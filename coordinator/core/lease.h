@@ -2,6 +2,8 @@
 #ifndef HPC_COORDINATOR_CORE_LEASE_H_
 #define HPC_COORDINATOR_CORE_LEASE_H_
 
+#include <optional>
+
 #include "absl/time/time.h"
 #include "common/clock.h"
 
@@ -13,34 +15,33 @@ constexpr absl::Duration kReconnectAllowance = absl::Seconds(5);
 
 class Lease {
  public:
-  // `length`: silence after which a node is lost. `reconnect_grace`: the same once its connection
-  // was reset, which proves that its worker is gone, yet a restarted worker is back in a moment;
-  // never more than what is left of the lease.
-  Lease(absl::Duration length, absl::Duration reconnect_grace)
-      : length_(length), reconnect_grace_(reconnect_grace) {}
+  // `length`: silence after which a node is lost.
+  explicit Lease(absl::Duration length) : length_(length) {}
 
   void Renew(MonoTime now) { Grant(now, length_); }
-  void Reset(MonoTime now) {
-    if (now + reconnect_grace_ >= deadline_) return;
-    deadline_ = now + reconnect_grace_;
-    was_reset_ = true;
+  // Its connection was reset, which proves that its worker is gone, yet a restarted worker is back
+  // in a moment: it is lost after `grace`, or what is left of the lease if that is shorter.
+  void Reset(MonoTime now, absl::Duration grace) {
+    if (now + grace >= deadline_) return;
+    deadline_ = now + grace;
+    reset_grace_ = grace;
   }
   // For a node that has not been heard since this process began.
   void Grant(MonoTime now, absl::Duration length) {
     heard_ = now;
     deadline_ = now + length;
-    was_reset_ = false;
+    reset_grace_.reset();
   }
 
   MonoTime heard() const { return heard_; }
   MonoTime deadline() const { return deadline_; }
-  // The deadline is one of reconnecting.
-  bool was_reset() const { return was_reset_; }
+  // Set where the deadline is one of reconnecting: how long it was given.
+  const std::optional<absl::Duration>& reset_grace() const { return reset_grace_; }
 
  private:
-  absl::Duration length_, reconnect_grace_;
+  absl::Duration length_;
   MonoTime heard_{}, deadline_{};
-  bool was_reset_ = false;
+  std::optional<absl::Duration> reset_grace_;
 };
 
 }  // namespace hpc::coordinator

@@ -8,18 +8,18 @@ namespace {
 MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
 
 TEST(LeaseTest, ResetShortensItAndNothingHeardProlongsIt) {
-  Lease lease(absl::Seconds(6), absl::Seconds(2));
+  Lease lease(absl::Seconds(6));
   lease.Renew(At(10));
   EXPECT_EQ(lease.deadline(), At(16));
-  lease.Reset(At(11));
+  lease.Reset(At(11), absl::Seconds(2));
   EXPECT_EQ(lease.deadline(), At(13));
-  EXPECT_TRUE(lease.was_reset());
+  EXPECT_EQ(lease.reset_grace(), absl::Seconds(2));
   lease.Renew(At(12));
   EXPECT_EQ(lease.deadline(), At(18));
-  EXPECT_FALSE(lease.was_reset());
-  lease.Reset(At(17));
+  EXPECT_EQ(lease.reset_grace(), std::nullopt);
+  lease.Reset(At(17), absl::Seconds(2));
   EXPECT_EQ(lease.deadline(), At(18)) << "a reset never gives more time";
-  EXPECT_FALSE(lease.was_reset()) << "silence decides";
+  EXPECT_EQ(lease.reset_grace(), std::nullopt) << "silence decides";
 }
 
 }  // namespace

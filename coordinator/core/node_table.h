@@ -23,8 +23,7 @@ struct Holding {
 };
 
 struct Node {
-  Node(int64_t number_, const ClusterOptions& options)
-      : number(number_), lease(options.lease, options.reconnect_grace) {}
+  Node(int64_t number_, const ClusterOptions& options) : number(number_), lease(options.lease) {}
 
   const int64_t number;  // of this process, for timers
   NodeRecord record;

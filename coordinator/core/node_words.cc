@@ -33,7 +33,7 @@ std::string NodeReason(const Node& node, Now now) {
     return absl::StrCat("not heard for ", HumanDuration(now.mono - node.lease.heard()));
   if (!node.connected) {
     const absl::Duration left = std::max(node.lease.deadline() - now.mono, absl::ZeroDuration());
-    return absl::StrCat(node.lease.was_reset() ? "its worker is gone" : "its connection broke",
+    return absl::StrCat(node.lease.reset_grace() ? "its worker is gone" : "its connection broke",
                         "; lost unless it is back within ", HumanDuration(left));
   }
   if (!record.reclaimed && now.mono < node.unable_until) {

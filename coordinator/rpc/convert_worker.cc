@@ -68,6 +68,16 @@ struct CommandWriter {
     m->set_span_ms(Millis(doubt.span));
     m->set_asked_us(absl::ToInt64Microseconds(doubt.asked.since_zero));
   }
+  void operator()(const RecallRanks& recall) const {
+    v1::Recall* m = out->mutable_recall();
+    *m->mutable_ref() = ToProto(recall.ref);
+    m->set_node(recall.node);
+    m->set_address(recall.address);
+    m->set_port(recall.access.port);
+    m->set_key(recall.access.key);
+    m->set_proof(recall.access.proof);
+    m->set_grace_ms(Millis(recall.grace));
+  }
   void operator()(const StopAttempt& stop) const {
     v1::Stop* m = out->mutable_stop();
     *m->mutable_ref() = ToProto(stop.ref);
@@ -136,6 +146,8 @@ PreparedReport FromProto(const v1::Prepared& prepared) {
   out.store_addr = Words(prepared.store_addr());
   out.store_port = prepared.store_port();
   out.store_client_ok = prepared.store_client_ok();
+  out.recall = {prepared.recall_port(), Words(prepared.recall_key()),
+                Words(prepared.recall_proof())};
   return out;
 }
 

@@ -83,6 +83,12 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
     case WorkerMessage::kDoubted:
       return engine_->OnDoubted(session, FromProto(message.doubted().ref()),
                                 {FromMicros(message.doubted().asked_us())});
+    case WorkerMessage::kRecalled: {
+      const v1::Recalled& recalled = message.recalled();
+      const std::string error = CleanText(recalled.error(), kMaxReason);
+      return engine_->OnRecalled(session, FromProto(recalled.ref()), recalled.node(),
+                                 error.empty() ? absl::OkStatus() : absl::UnavailableError(error));
+    }
     case WorkerMessage::kRendezvous:
       return engine_->OnRendezvous(session, FromProto(message.rendezvous()));
     default:

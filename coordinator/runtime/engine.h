@@ -133,6 +133,8 @@ class Engine {
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref,
                                  const std::string& lost_reason);
   absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
+  absl::Status OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
+                          const absl::Status& status);
   absl::Status OnRendezvous(const Session& session, const RendezvousReport& report);
   absl::Status OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
                      absl::string_view data);

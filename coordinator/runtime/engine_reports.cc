@@ -190,6 +190,14 @@ absl::Status Engine::OnDoubted(const Session& session, AttemptRef ref, MonoTime 
   });
 }
 
+absl::Status Engine::OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
+                                const absl::Status& status) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.Recalled(now, session.node, session.incarnation, ref, lost, status,
+                                   &impl_->effects);
+  });
+}
+
 absl::Status Engine::OnRendezvous(const Session& session, const RendezvousReport& report) {
   return impl_->Report(session, report.ref, [&](Now now) {
     return impl_->cluster.Rendezvous(now, session.node, session.incarnation, report,

@@ -198,6 +198,11 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
       return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
     });
   }
+  if (const auto* m = std::get_if<wo::Recalled>(&message)) {
+    return Report(session, m->ref, [&] {
+      return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
+    });
+  }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref), m->lost_reason, &effects_);

@@ -14,6 +14,7 @@
 namespace hpc::sim {
 
 class Pc;
+class Supervisor;
 class Worker;
 
 class Peers {
@@ -24,12 +25,18 @@ class Peers {
   // What one PC's worker says to the one of another, if there is one when it arrives.
   void Send(const std::string& from, const std::string& to, std::function<void(Worker*)> what);
 
+  // What one PC's worker says to the supervisor of an attempt on another, if there is one there.
+  void SendToSupervisor(const std::string& from, const std::string& to, AttemptRef ref,
+                        std::function<void(Supervisor*)> what);
+
   // Until Heal. `b` "": all.
   void Cut(const std::string& a, const std::string& b) { cut_.insert({a, b}); }
   void Heal(const std::string& a, const std::string& b) { cut_.erase({a, b}); }
   void HealAll() { cut_.clear(); }
 
  private:
+  // Carries it over, or not.
+  void Carry(const std::string& from, const std::string& to, std::function<void(Pc*)> what);
   bool Reaches(const std::string& from, const std::string& to) const;
 
   Context* context_;

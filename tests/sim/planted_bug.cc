@@ -33,6 +33,9 @@ const std::vector<BugInfo>& PlantedBugs() {
        "the coordinator acts on deadlines only when something is said"},
       {Bug::kWholeUnheard, "whole-unheard",
        "a witness says that all nodes vouch, whether or not it has heard them"},
+      {Bug::kRecallUnanswered, "recall-unanswered",
+       "a worker that recalls ranks says that they are gone when it has asked, not when it is "
+       "answered"},
       {Bug::kForgetDoubt, "forget-doubt", "a worker promises not to vouch, and vouches on"},
   };
   return bugs;

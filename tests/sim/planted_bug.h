@@ -36,6 +36,7 @@ enum class Bug {
   kNoTimers,
   kWholeUnheard,
   kForgetDoubt,
+  kRecallUnanswered,
 };
 
 struct BugInfo {

@@ -137,6 +137,13 @@ void Supervisor::SetFence(MonoTime until) {
   WatchFence();
 }
 
+void Supervisor::Recall(absl::Duration grace, std::function<void()> gone) {
+  if (died_) return;
+  if (phase_ == Phase::kGone) return gone();
+  recallers_.push_back(std::move(gone));
+  Stop(grace, "recall");
+}
+
 void Supervisor::WatchFence() {
   if (std::exchange(watching_fence_, true)) return;
   Later(std::max(fence_ - context_->now(), absl::ZeroDuration()), [this] {
@@ -172,6 +179,7 @@ void Supervisor::CheckAllEnded() {
   phase_ = Phase::kGone;
   context_->trace.Note("    ", node_, ": nothing is left of ", prepare_.ref.ToString());
   Record(AllGone{});
+  for (const auto& gone : std::exchange(recallers_, {})) gone();
 }
 
 void Supervisor::BeginKill() {
@@ -205,6 +213,8 @@ void Supervisor::Kill() {
     rank.ended = true;
   }
   phase_ = Phase::kGone;
+  died_ = true;
+  recallers_.clear();
   listener_ = nullptr;
 }
 

@@ -63,6 +63,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void ExtendLease();
   // Its ranks may live until then.
   void SetFence(MonoTime until);
+  // By another node, over the network: stops them, and says when nothing is left.
+  void Recall(absl::Duration grace, std::function<void()> gone);
 
   // ---- accidents
   // With or without a PC around it: everything of it ends now.
@@ -98,9 +100,11 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   const worker::Prepare prepare_;
   const absl::Duration lease_;
   Listener listener_;
+  std::vector<std::function<void()>> recallers_;
   std::vector<JournalEntry> journal_;
   std::map<int32_t, Rank> ranks_;
   Phase phase_ = Phase::kReady;
+  bool died_ = false;      // killed, before everything had ended
   bool stopping_ = false;  // ranks that end now end after a stop
   bool watching_ = false, watching_fence_ = false;
   MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();

@@ -53,6 +53,12 @@ wo::CoordinatorMessage ToWorker(const co::NodeCommand& command) {
                            static_cast<wo::StoreHost>(c.store_host), c.witnessed};
         } else if constexpr (std::is_same_v<T, co::DoubtAttempt>) {
           return wo::Doubt{c.ref, Millis(c.span), absl::ToInt64Microseconds(c.asked.since_zero)};
+        } else if constexpr (std::is_same_v<T, co::RecallRanks>) {
+          return wo::Recall{c.ref,
+                            c.node,
+                            c.address,
+                            {c.access.port, c.access.key, c.access.proof},
+                            Millis(c.grace)};
         } else if constexpr (std::is_same_v<T, co::StopAttempt>) {
           return wo::Stop{c.ref, Millis(c.grace), c.reason};
         } else if constexpr (std::is_same_v<T, co::ForgetAttempt>) {
@@ -108,7 +114,8 @@ co::RankAges ToCoordinator(const wo::RankAges& ages) {
 }
 
 co::PreparedReport ToCoordinator(const wo::Prepared& p) {
-  return {p.ref, p.status, p.store_addr, p.store_port, p.store_client_ok};
+  return {p.ref,        p.status,          p.store_addr,
+          p.store_port, p.store_client_ok, {p.recall.port, p.recall.key, p.recall.proof}};
 }
 
 co::ReclaimRequest ToCoordinator(const wo::OwnerChanged& change) {

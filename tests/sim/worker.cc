@@ -267,6 +267,7 @@ void Worker::OnPlan(const wo::Prepare& prepare) {
     prepared.store_addr = pc_->address();
     prepared.store_port = 20000 + context_->random.Below(20000);
   }
+  if (prepare.peers.size() > 1) prepared.recall.port = 20000 + context_->random.Below(20000);
   auto supervisor = pc_->MakeSupervisor(prepare, agent_.connection().SupervisorLease());
   pc_->folders[prepare.ref].supervisor = supervisor;
   Attach(prepare.ref, supervisor);
@@ -317,6 +318,7 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
       agent_.OnRankExited(now, ref, exited->rank, exited->exit, ago, effects);
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
       if (stop->reason == "lease") agent_.OnStoppedItself(ref, "its supervisor's lease ran out");
+      if (stop->reason == "recall") agent_.OnStoppedItself(ref, "its worker was gone");
       if (stop->reason == "fenced") agent_.OnStoppedItself(ref, "it was cut off from its gang");
     } else {
       agent_.OnReturned(now, ref, "", effects);
@@ -438,6 +440,25 @@ void Worker::OnAnswer(AttemptRef ref, const wo::KeepaliveAnswer& answer) {
 void Worker::OnWhole(AttemptRef ref, MonoTime at) {
   Decide(
       [&](Now now, wo::Effects* effects) { agent_.OnWhole(now, ref, pc_->MonoOf(at), effects); });
+}
+
+void Worker::Carry(const wo::RecallRanks& effect) {
+  const wo::Recall& recall = effect.recall;
+  const wo::Recalled recalled{recall.ref, recall.node, absl::OkStatus()};
+  // To whichever process is that PC's worker then, which is one too many at worst.
+  const auto answer = [peers = &pc_->peers(), to = pc_->name(), recalled] {
+    peers->Send(recalled.node, to, [recalled](Worker* worker) { worker->OnRecalled(recalled); });
+  };
+  if (context_->Bugged(Bug::kRecallUnanswered)) return OnRecalled(recalled);
+  pc_->peers().SendToSupervisor(
+      pc_->name(), recall.node, recall.ref,
+      [grace = recall.grace, answer](Supervisor* s) { s->Recall(grace, answer); });
+}
+
+void Worker::OnRecalled(const wo::Recalled& recalled) {
+  Do([this, recalled] {
+    Decide([&](Now, wo::Effects* effects) { agent_.OnRecalled(recalled, effects); });
+  });
 }
 
 // Once the coordinator has its output.

@@ -42,7 +42,9 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void OnResumed();
   void OnSupervisorDied(AttemptRef ref);
 
-  // ---- other workers of a witnessed attempt
+  // ---- other nodes of an attempt
+  // What came of a recall.
+  void OnRecalled(const worker::Recalled& recalled);
   void OnKeepalive(const std::string& from, const worker::Keepalive& asked);
   void OnAnswer(AttemptRef ref, const worker::KeepaliveAnswer& answer);
 
@@ -92,6 +94,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void Carry(const worker::DropAttempt& effect) { Drop(effect.ref); }
   void Carry(const worker::ExtendLeases& effect);
   void Carry(const worker::SetFence& effect);
+  void Carry(const worker::RecallRanks& effect);
   void Carry(const worker::SaveOwner& effect);
   void Carry(const worker::Sleep& effect);
   void Carry(const worker::Note& effect);

@@ -44,6 +44,7 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
                  },
                  [&](const Start& m) { OnStart(now, m, effects); },
                  [&](const Doubt& m) { OnDoubt(now, m, effects); },
+                 [&](const Recall& m) { effects->push_back(RecallRanks{m}); },
                  [&](const Stop& m) { OnStop(now, m, effects); },
                  [&](const Forget& m) { OnForget(m, effects); },
                  [&](const SetOwner& m) { OnSetOwner(now, m, effects); },
@@ -255,6 +256,11 @@ void Agent::OnDoomed(Now, AttemptRef ref, const std::string& reason, Effects* ef
   if (Attempt* attempt = Find(ref)) {
     attempt->StopForOurselves(std::min(kOwnGrace, attempt->stop_grace()), reason, effects);
   }
+}
+
+void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
+  effects->push_back(Say{recalled});
+  DropUnsayable(effects);
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects) {

@@ -46,6 +46,8 @@ class Agent {
   // Whether this node vouches for it. A new process does not before it was welcomed: it does not
   // know what the one before it has promised.
   bool Vouches(Now now, AttemptRef ref) const;
+  // What came of a RecallRanks.
+  void OnRecalled(const Recalled& recalled, Effects* effects);
   // No process of it is left. `lost_reason`: its supervisor died.
   void OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects);
   // Its files are gone.

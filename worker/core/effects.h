@@ -67,6 +67,11 @@ struct SetFence {
   MonoTime until;
 };
 
+// Ask the supervisor of an attempt on another node to end its ranks there. Answered by OnRecalled.
+struct RecallRanks {
+  Recall recall;
+};
+
 // Make the owner's wish durable.
 struct SaveOwner {
   OwnerState state;
@@ -85,7 +90,7 @@ struct Note {
 
 using Effect =
     std::variant<OpenLink, CloseLink, Say, SayHeartbeat, PrepareAttempt, StartAttempt, StopAttempt,
-                 DropAttempt, ExtendLeases, SetFence, SaveOwner, Sleep, Note>;
+                 DropAttempt, ExtendLeases, SetFence, RecallRanks, SaveOwner, Sleep, Note>;
 using Effects = std::vector<Effect>;
 
 }  // namespace hpc::worker

@@ -121,6 +121,21 @@ struct Doubt {
   int64_t asked_us = 0;  // the coordinator's own
 };
 
+// How the ranks of a node are ended by another of the gang when its worker is gone.
+struct RecallAccess {
+  int32_t port = 0;  // 0: not at all
+  std::string key, proof;
+};
+
+// The worker of `node` is gone: its supervisor is to be asked to end the attempt's ranks there.
+struct Recall {
+  AttemptRef ref;
+  std::string node;
+  std::string address;
+  RecallAccess access;
+  absl::Duration grace;
+};
+
 struct Stop {
   AttemptRef ref;
   absl::Duration grace;
@@ -152,7 +167,7 @@ struct MetricAck {
   int64_t end_offset = 0;
 };
 
-using CoordinatorMessage = std::variant<Welcome, Heard, Prepare, Start, Doubt, Stop, Forget,
+using CoordinatorMessage = std::variant<Welcome, Heard, Prepare, Start, Doubt, Recall, Stop, Forget,
                                         SetOwner, GoToSleep, LogAck, MetricAck>;
 
 // --------------------------------------------------------------------------------- worker says
@@ -205,6 +220,7 @@ struct Prepared {
   std::string store_addr;  // of the store's host only
   int32_t store_port = 0;
   bool store_client_ok = true;
+  RecallAccess recall = {};
 };
 
 struct Started {
@@ -222,6 +238,12 @@ struct RankEnded {
 struct Doubted {
   AttemptRef ref;
   int64_t asked_us = 0;
+};
+
+struct Recalled {
+  AttemptRef ref;
+  std::string node;
+  absl::Status status;  // OK: nothing of the attempt is left there
 };
 
 struct AttemptReturned {
@@ -277,9 +299,9 @@ struct MetricData {
   bool ended = false;                // nothing will follow
 };
 
-using WorkerMessage =
-    std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded, Doubted,
-                 AttemptReturned, EnvironmentReport, RendezvousReport, LogData, LogEnd, MetricData>;
+using WorkerMessage = std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded,
+                                   Doubted, Recalled, AttemptReturned, EnvironmentReport,
+                                   RendezvousReport, LogData, LogEnd, MetricData>;
 
 }  // namespace hpc::worker
 

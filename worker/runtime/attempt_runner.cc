@@ -12,7 +12,9 @@
 #include "common/version.h"
 #include "worker/os/process_words.h"
 #include "worker/runtime/boot_time.h"
+#include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
+#include "worker/runtime/recall_port.h"
 
 namespace hpc::worker {
 namespace {
@@ -24,10 +26,13 @@ constexpr absl::Duration kKillRetry = absl::Seconds(1);
 
 // The reasons that a supervisor gives itself.
 bool IsItsOwnReason(const std::string& reason) {
-  return reason == "lease" || reason == "fence" || reason == "SIGTERM";
+  return reason == "lease" || reason == "fence" || reason == "recall" || reason == "SIGTERM";
 }
 
 std::string InWords(const std::string& reason) {
+  if (reason == "recall") {
+    return "its worker was gone, and the coordinator had another node end its ranks";
+  }
   if (reason == "lease") return "its supervisor had not heard from the worker for too long";
   if (reason == "fence") {
     return "its node had lost contact with the coordinator and with others of the gang, or its "
@@ -105,7 +110,7 @@ void AttemptRunner::OnPlan(PreparePlan plan) {
   if (stopped_ || !plan_.status.ok()) return RollBack(plan_.status);
   Prepared prepared{ref_, absl::OkStatus(), "", 0, plan_.python.store_client_ok};
   absl::Status status = OpenStore(&prepared);
-  if (status.ok()) status = Spawn(lease_);
+  if (status.ok()) status = Spawn(lease_, &prepared.recall);
   if (!status.ok()) {
     return RollBack(
         absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message()))));
@@ -179,8 +184,18 @@ void AttemptRunner::RecordArrivals(int32_t arrived) {
   }
 }
 
-absl::Status AttemptRunner::Spawn(absl::Duration lease) {
+absl::Status AttemptRunner::Spawn(absl::Duration lease, RecallAccess* recall) {
   SupervisorSpec spec;
+  UniqueFd recall_socket;
+  if (prepare_.peers.size() > 1) {
+    const std::string& own = prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address;
+    HPC_ASSIGN_OR_RETURN(RecallPort port, OpenRecallPort(own));
+    recall_socket = std::move(port.socket);
+    *recall = port.access;
+    spec.recall_key = port.access.key;
+    spec.recall_proof = port.access.proof;
+    spec.recall_from = PeerAddresses(prepare_);
+  }
   spec.name = ref_.ToString();
   spec.dir = dir_;
   spec.workdir = prepare_.workdir;
@@ -194,9 +209,9 @@ absl::Status AttemptRunner::Spawn(absl::Duration lease) {
                           .env = std::move(rank.env)});
   }
   plan_.ranks.ranks.clear();
-  HPC_ASSIGN_OR_RETURN(supervisor_,
-                       SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec,
-                                               plan_.account, MakeCallbacks()));
+  HPC_ASSIGN_OR_RETURN(
+      supervisor_, SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec,
+                                           plan_.account, recall_socket.get(), MakeCallbacks()));
   return absl::OkStatus();
 }
 

@@ -100,7 +100,7 @@ class AttemptRunner {
   void ReopenStore();
   void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);
-  absl::Status Spawn(absl::Duration lease);
+  absl::Status Spawn(absl::Duration lease, RecallAccess* recall);
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
   // Ends without ever having run anything. `status`: why, unless it was stopped.

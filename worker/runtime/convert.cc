@@ -154,6 +154,9 @@ void Fill(const Prepared& m, v1::WorkerMessage* out) {
   one->set_store_addr(m.store_addr);
   one->set_store_port(m.store_port);
   one->set_store_client_ok(m.store_client_ok);
+  one->set_recall_port(m.recall.port);
+  one->set_recall_key(m.recall.key);
+  one->set_recall_proof(m.recall.proof);
 }
 
 void Fill(const Started& m, v1::WorkerMessage* out) {
@@ -175,6 +178,13 @@ void Fill(const Doubted& m, v1::WorkerMessage* out) {
   v1::Doubted* one = out->mutable_doubted();
   Fill(m.ref, one->mutable_ref());
   one->set_asked_us(m.asked_us);
+}
+
+void Fill(const Recalled& m, v1::WorkerMessage* out) {
+  v1::Recalled* one = out->mutable_recalled();
+  Fill(m.ref, one->mutable_ref());
+  one->set_node(m.node);
+  if (!m.status.ok()) one->set_error(ToValidUtf8(m.status.message()));
 }
 
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
@@ -370,6 +380,12 @@ std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
                    m.doubt().asked_us()};
     case v1::CoordinatorMessage::kHeard:
       return Heard{{absl::Microseconds(m.heard().sent_us())}};
+    case v1::CoordinatorMessage::kRecall:
+      return Recall{FromProto(m.recall().ref()),
+                    m.recall().node(),
+                    m.recall().address(),
+                    {m.recall().port(), m.recall().key(), m.recall().proof()},
+                    Grace(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
       return Stop{FromProto(m.stop().ref()), Grace(m.stop().grace_ms()), m.stop().reason()};
     case v1::CoordinatorMessage::kForget:

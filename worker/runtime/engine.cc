@@ -286,6 +286,19 @@ void Engine::Do(const ExtendLeases&) {
   for (auto& [ref, runner] : runners_) runner->ExtendLease();
 }
 
+void Engine::Do(const RecallRanks& effect) {
+  const Recall& recall = effect.recall;
+  LogInfo("ending ranks on a node that is lost",
+          {{"attempt", recall.ref.ToString()}, {"node", recall.node}});
+  const uint64_t number = ++recalls_begun_;
+  auto done = [this, number, ref = recall.ref, node = recall.node](const absl::Status& status) {
+    if (!status.ok()) LogWarning("ranks on a lost node are not ended", {{"why", status.message()}});
+    recalls_.erase(number);
+    Decide([&](Now, Effects* effects) { agent_->OnRecalled({ref, node, status}, effects); });
+  };
+  recalls_[number] = std::make_unique<RecallCall>(loop_, address_, recall, std::move(done));
+}
+
 void Engine::Do(const SetFence& effect) {
   const auto it = runners_.find(effect.ref);
   if (it == runners_.end()) return;

@@ -20,6 +20,7 @@
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/link.h"
 #include "worker/runtime/output.h"
+#include "worker/runtime/recall_call.h"
 #include "worker/runtime/route.h"
 #include "worker/runtime/surroundings.h"
 
@@ -108,6 +109,7 @@ class Engine : public AttemptObserver {
   void Do(const DropAttempt& effect) { output_.DropWhenDone(effect.ref); }
   void Do(const ExtendLeases& effect);
   void Do(const SetFence& effect);
+  void Do(const RecallRanks& effect);
   void Do(const SaveOwner& effect);
   void Do(const Sleep& effect);
   void Do(const Note& effect);
@@ -135,6 +137,9 @@ class Engine : public AttemptObserver {
   Output output_;
   std::unique_ptr<Agent> agent_;
   std::map<AttemptRef, std::unique_ptr<AttemptRunner>> runners_;
+
+  std::map<uint64_t, std::unique_ptr<RecallCall>> recalls_;
+  uint64_t recalls_begun_ = 0;
 
   bool deciding_ = false;
   std::deque<Effect> effects_;

@@ -1,8 +1,6 @@
 #include "worker/runtime/gang_witness.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -18,15 +16,13 @@
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/json_number.h"
-#include "worker/store/ip_address.h"
+#include "worker/runtime/peer_socket.h"
 #include "worker/store/keepalive.h"
 
 namespace hpc::worker {
 namespace {
 
 using nlohmann::json;
-using store::ParseIp;
-using store::SocketAddress;
 
 // An answer that has not come after so many intervals is not waited for: a new connection gets
 // through sooner than the next attempt of TCP on one that was cut.
@@ -126,20 +122,8 @@ void GangWitness::Ask() {
 }
 
 absl::Status GangWitness::Connect() {
-  HPC_ASSIGN_OR_RETURN(SocketAddress to, ParseIp(record_.store_address, record_.store_port));
-  HPC_ASSIGN_OR_RETURN(SocketAddress from, ParseIp(record_.address, 0));
-  UniqueFd fd(socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.ok()) return ErrnoStatus(errno, "open a socket");
-  const int on = 1;
-  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // The store lets in the addresses of the attempt's nodes only. One that is not this machine's
-  // own, since others reach it by way of something in between, the kernel chooses as it does for
-  // ranks.
-  (void)bind(fd.get(), from.get(), from.size);
-  if (connect(fd.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) {
-    return ErrnoStatus(errno, "connect to " + record_.store_address);
-  }
-  socket_ = std::move(fd);
+  HPC_ASSIGN_OR_RETURN(socket_,
+                       ConnectToPeer(record_.address, record_.store_address, record_.store_port));
   loop_->Add(socket_.get(), EPOLLIN | EPOLLOUT, [this](uint32_t events) { OnSocket(events); });
   return absl::OkStatus();
 }

@@ -8,13 +8,13 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/json_number.h"
+#include "worker/runtime/peer_socket.h"
 
 namespace hpc::worker {
 namespace {
@@ -71,9 +71,7 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare,
     HPC_ASSIGN_OR_RETURN(out.port, FindFreePort(out.address));
     return out;
   }
-  for (const Peer& peer : prepare.peers) out.allowed.push_back(peer.address);
-  // From one loopback address to another the kernel names this one as the source.
-  if (absl::StartsWith(out.address, "127.")) out.allowed.push_back("127.0.0.1");
+  out.allowed = PeerAddresses(prepare);
   HPC_ASSIGN_OR_RETURN(out.server, Listen(loop, out.address, 0, out.allowed, account));
   out.port = out.server->port();
   out.account = account;

@@ -70,7 +70,8 @@ void AttemptRig::Spawn() {
     ASSERT_OK(MakeDirs(spec.dir, 0700));
     ASSERT_EQ(chown(spec.dir.c_str(), account->uid, account->gid), 0);
   }
-  auto spawned = SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, account, Callbacks());
+  auto spawned =
+      SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, account, recall, Callbacks());
   ASSERT_OK(spawned);
   client = *std::move(spawned);
 }

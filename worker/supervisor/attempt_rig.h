@@ -25,6 +25,7 @@ class AttemptRig {
 
   SupervisorSpec spec;
   std::optional<AccountIds> account;  // that it runs as
+  int recall = -1;                    // its socket for recalls
 
   // The next rank runs this.
   void AddRank(std::vector<std::string> argv);

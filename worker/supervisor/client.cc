@@ -219,7 +219,7 @@ int64_t PeerOf(int socket) {
 
 absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
     EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
-    const std::optional<AccountIds>& account, Callbacks callbacks) {
+    const std::optional<AccountIds>& account, int recall, Callbacks callbacks) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
   HPC_ASSIGN_OR_RETURN(const SupervisorFiles files, MakeSupervisorFiles(spec.dir));
   SupervisorSpec complete = spec;
@@ -229,7 +229,8 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
                        .account = account,
                        .cgroup = "",
                        .journal = files.journal.get(),
-                       .listener = files.listener.get()};
+                       .listener = files.listener.get(),
+                       .recall = recall};
   complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
   if (!complete.await_scope && account) {
     complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec);

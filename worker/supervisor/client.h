@@ -29,10 +29,10 @@ class SupervisorClient {
 
   // Starts `program` by posix_spawn and does not wait for it. `account`: the one that it and its
   // ranks run as, which spec.dir belongs to; not set: ours (spec.dir is made if missing). The ranks
-  // do not run before Send(StartRanks).
+  // do not run before Send(StartRanks). `recall`: bound, if spec.recall_key is set; else -1.
   static absl::StatusOr<std::unique_ptr<SupervisorClient>> Spawn(
       EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
-      const std::optional<AccountIds>& account, Callbacks callbacks);
+      const std::optional<AccountIds>& account, int recall, Callbacks callbacks);
 
   // Connects to the supervisor that serves `dir`; its journal is replayed first, so that on_event
   // sees all that has happened (OutputGrown as it stands now). NotFound: none answers there any

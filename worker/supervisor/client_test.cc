@@ -150,9 +150,9 @@ TEST(SupervisorClientTest, WhatAKilledSupervisorWroteDownIsToldBeforeTheLoss) {
 TEST(SupervisorClientTest, ASupervisorProgramThatIsNotThereIsNamed) {
   AttemptRig rig;
   rig.AddShell("exit 0");
-  EXPECT_THAT(
-      SupervisorClient::Spawn(&rig.loop, "/no/such/hpc-supervisor", rig.spec, {}, rig.Callbacks()),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/hpc-supervisor")));
+  EXPECT_THAT(SupervisorClient::Spawn(&rig.loop, "/no/such/hpc-supervisor", rig.spec, {}, -1,
+                                      rig.Callbacks()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/hpc-supervisor")));
   // And nothing is in the way of the next try.
   rig.Spawn();
   rig.Start();
@@ -165,7 +165,7 @@ TEST(SupervisorClientTest, TwoSupervisorsDoNotShareAnAttemptDir) {
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
   EXPECT_THAT(
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, rig.Callbacks()),
+      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, -1, rig.Callbacks()),
       StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/journal")));
   rig.Send(StopRanks{});
   rig.RunUntilAllGone();
@@ -180,7 +180,8 @@ TEST(SupervisorClientTest, ACallbackMayDestroyTheClient) {
     rig.DropClient();
   };
   rig.client =
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, callbacks).value();
+      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, -1, callbacks)
+          .value();
   rig.Start();
   rig.RunUntil("the journal's end",
                [&] { return rig.FileOf("../journal").find("gone") != std::string::npos; });

@@ -27,11 +27,12 @@ namespace {
 // What the supervisor gets open, here under numbers above those that it has there.
 struct Inherited {
   UniqueFd spec, socket, journal, listener;
+  UniqueFd recall;  // perhaps
 
   bool ok() const { return spec.ok() && socket.ok() && journal.ok() && listener.ok(); }
 };
 
-UniqueFd High(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kListenerFd + 1)); }
+UniqueFd High(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kRecallFd + 1)); }
 
 // In memory, because secrets of the run are in it.
 absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
@@ -70,7 +71,8 @@ bool TakeDescriptors(const Inherited& inherited) {
   return null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0 &&
          dup2(inherited.spec.get(), 0) >= 0 && dup2(inherited.socket.get(), kWorkerSocketFd) >= 0 &&
          dup2(inherited.journal.get(), kJournalFd) >= 0 &&
-         dup2(inherited.listener.get(), kListenerFd) >= 0;
+         dup2(inherited.listener.get(), kListenerFd) >= 0 &&
+         (!inherited.recall.ok() || dup2(inherited.recall.get(), kRecallFd) >= 0);
 }
 
 [[noreturn]] void RunChild(const ChildPlan& child, bool must_enter) {
@@ -159,9 +161,11 @@ absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request) {
   const UniqueFd theirs(ends[1]);
   HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
 
-  const Inherited inherited{High(spec.get()), High(theirs.get()), High(request.journal),
-                            High(request.listener)};
-  if (!inherited.ok()) return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
+  Inherited inherited{High(spec.get()), High(theirs.get()), High(request.journal),
+                      High(request.listener), UniqueFd()};
+  if (request.recall >= 0) inherited.recall = High(request.recall);
+  if (!inherited.ok() || inherited.recall.ok() != (request.recall >= 0))
+    return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
   HPC_ASSIGN_OR_RETURN(const pid_t pid, StartChild(request, inherited));
   spawned.pid = pid;
   spawned.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -18,6 +18,7 @@ struct SpawnRequest {
   std::optional<AccountIds> account;  // to become first; else it stays ours
   std::string cgroup;                 // to be born in; "": ours
   int journal = -1, listener = -1;    // SupervisorFiles
+  int recall = -1;                    // bound; -1: not recallable
 };
 
 struct SpawnedSupervisor {

@@ -15,7 +15,8 @@ bool Fields(A& a, RankSpec& v) {
 template <typename A>
 bool Fields(A& a, SupervisorSpec& v) {
   return a(v.name) && a(v.dir) && a(v.workdir) && a(v.ranks) && a(v.output_limit_bytes) &&
-         a(v.default_grace_ms) && a(v.lease_ms) && a(v.cgroup_parent) && a(v.await_scope);
+         a(v.default_grace_ms) && a(v.lease_ms) && a(v.cgroup_parent) && a(v.await_scope) &&
+         a(v.recall_key) && a(v.recall_proof) && a(v.recall_from);
 }
 template <typename A>
 bool Fields(A& a, StartRanks& v) {
@@ -74,7 +75,7 @@ bool Fields(A& a, NotGone& v) {
 namespace {
 
 // The last digit is the version: a supervisor refuses a spec of another.
-constexpr char kMagic[] = "hpc-spec-1";
+constexpr char kMagic[] = "hpc-spec-2";
 
 template <typename T>
 void Write(WireWriter& writer, const T& value) {

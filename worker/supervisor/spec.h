@@ -45,11 +45,15 @@ struct SupervisorSpec {
   // Set by the client where systemd runs: the worker has asked systemd for a scope of this
   // supervisor's own, so wait a moment for it before saying how descendants are held.
   bool await_scope = false;
+  // How its ranks are ended by another node of the gang when the worker is gone (recall.h), and
+  // the addresses of those nodes. An empty key: not at all.
+  std::string recall_key, recall_proof;
+  std::vector<std::string> recall_from;
 };
 
-// Its descriptors besides that: the worker's socketpair, the journal, and the bound
-// supervisor.sock.
-inline constexpr int kWorkerSocketFd = 3, kJournalFd = 4, kListenerFd = 5;
+// Its descriptors besides that: the worker's socketpair, the journal, the bound supervisor.sock,
+// and where there is a recall_key the bound TCP socket for that.
+inline constexpr int kWorkerSocketFd = 3, kJournalFd = 4, kListenerFd = 5, kRecallFd = 6;
 
 std::string Encode(const SupervisorSpec& spec);
 // nullopt if the bytes are not what Encode makes.
@@ -105,7 +109,7 @@ struct OutputGrown {
   bool ended = false;  // nobody holds the other end any more
 };
 struct StopBegan {
-  std::string reason;  // the worker's, or "lease" / "fence" / "SIGTERM" of its own
+  std::string reason;  // the worker's, or "lease", "fence", "recall", "SIGTERM" of its own
   int64_t at_ns = 0;
 };
 // Every descendant is proved gone. The last message; the supervisor exits after it.

@@ -41,6 +41,7 @@ Supervisor::Supervisor(SupervisorSpec spec)
       outputs_(&poller_),
       feed_(&poller_, &outputs_.streams(),
             [this](const SupervisorCommand& command) { OnCommand(command); }),
+      recall_(&poller_, [this](int64_t grace_ms) { BeginStop("recall", grace_ms); }),
       ranks_(spec_.ranks.size()) {}
 
 bool Supervisor::Prepare(Inherited inherited) {
@@ -55,6 +56,11 @@ bool Supervisor::Prepare(Inherited inherited) {
   if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return SayErrno("pipe for a rank");
   if (!feed_.Listen(std::move(inherited.listener))) return SayErrno("listen on supervisor.sock");
   feed_.Adopt(std::move(inherited.worker_socket));
+  if (inherited.recall.ok() &&
+      !recall_.Listen(std::move(inherited.recall), {spec_.recall_key, spec_.recall_proof},
+                      spec_.recall_from)) {
+    return SayErrno("listen for a recall");
+  }
   reset_oom_score_ =
       ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
@@ -180,6 +186,7 @@ void Supervisor::Run() {
     // Written, then shown.
     journal_.Write();
     feed_.Flush();
+    if (phase_ == Phase::kGone) recall_.TellGone();
     if (phase_ == Phase::kGone && (feed_.Drained() || now >= gone_ns_ + kLastWords)) break;
     SyncJournal();
     poller_.Wait(NextDeadline());

@@ -27,6 +27,7 @@
 #include "worker/supervisor/poller.h"
 #include "worker/supervisor/rank_launch.h"
 #include "worker/supervisor/rank_outputs.h"
+#include "worker/supervisor/recall_door.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
@@ -39,7 +40,7 @@ class Supervisor {
 
   // What the worker has opened for it.
   struct Inherited {
-    UniqueFd worker_socket, journal, listener;
+    UniqueFd worker_socket, journal, listener, recall;
   };
 
   // False: said in the log what failed. The worker's socket stays open until then, so that whoever
@@ -94,6 +95,7 @@ class Supervisor {
   JournalFile journal_;
   RankOutputs outputs_;
   EventFeed feed_;
+  RecallDoor recall_;
   UniqueFd signals_;
   UniqueFd null_;
   std::vector<Rank> ranks_;

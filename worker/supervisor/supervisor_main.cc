@@ -30,6 +30,7 @@ namespace {
 using hpc::worker::AccountIds;
 using hpc::worker::kJournalFd;
 using hpc::worker::kListenerFd;
+using hpc::worker::kRecallFd;
 using hpc::worker::kWorkerSocketFd;
 
 struct CommandLine {
@@ -106,11 +107,15 @@ int Supervise(const std::string& dir) {
     hpc::worker::Say("this spec is not of our version (" HPC_VERSION ")");
     return 1;
   }
+  const bool recallable = !spec->recall_key.empty();
   hpc::worker::Supervisor supervisor(std::move(*spec));
   hpc::worker::Supervisor::Inherited inherited{.worker_socket = Inherit(kWorkerSocketFd),
                                                .journal = Inherit(kJournalFd),
-                                               .listener = Inherit(kListenerFd)};
-  if (!inherited.worker_socket.ok() || !inherited.journal.ok() || !inherited.listener.ok()) {
+                                               .listener = Inherit(kListenerFd),
+                                               .recall = {}};
+  if (recallable) inherited.recall = Inherit(kRecallFd);
+  if (!inherited.worker_socket.ok() || !inherited.journal.ok() || !inherited.listener.ok() ||
+      inherited.recall.ok() != recallable) {
     return hpc::worker::SayErrno("take over what the worker opened"), 1;
   }
   if (!supervisor.Prepare(std::move(inherited))) return 1;
@@ -133,7 +138,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   umask(077);
-  syscall(SYS_close_range, kListenerFd + 1, ~0U, 0);
+  syscall(SYS_close_range, kRecallFd + 1, ~0U, 0);
   if (!Demote(*line)) return 1;
   if (line->run != nullptr) Run(line->run);
   return Supervise(line->dir);

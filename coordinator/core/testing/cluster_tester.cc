@@ -26,6 +26,9 @@ std::string Describe(const NodeCommand& command) {
           return absl::StrCat("start ", c.ref.ToString(), " ", c.master_addr, ":", c.master_port);
         } else if constexpr (std::is_same_v<T, DoubtAttempt>) {
           return absl::StrCat("doubt ", c.ref.ToString(), " for ", HumanDuration(c.span));
+        } else if constexpr (std::is_same_v<T, RecallRanks>) {
+          return absl::StrCat("recall ", c.ref.ToString(), " on ", c.node, " at ", c.address, ":",
+                              c.access.port, " within ", HumanDuration(c.grace));
         } else if constexpr (std::is_same_v<T, StopAttempt>) {
           return absl::StrCat("stop ", c.ref.ToString(), " within ", HumanDuration(c.grace), ": ",
                               c.reason);
@@ -271,6 +274,7 @@ absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::S
   PreparedReport report;
   report.ref = ref(run);
   report.status = std::move(status);
+  report.recall = recall;
   const std::vector<std::string> names = nodes_of(run);
   if (!names.empty() && names[0] == name) {
     report.store_addr = nodes_.at(name).address;
@@ -321,6 +325,14 @@ absl::Status ClusterTester::Doubted(RunId run, const std::string& name) {
       cluster_->Doubted(now(), name, incarnations_[name], ref(run), now().mono, &effects_);
   Settle();
   return status;
+}
+
+absl::Status ClusterTester::Recalled(RunId run, const std::string& name, const std::string& lost,
+                                     const absl::Status& status) {
+  absl::Status result =
+      cluster_->Recalled(now(), name, incarnations_[name], ref(run), lost, status, &effects_);
+  Settle();
+  return result;
 }
 
 absl::Status ClusterTester::Returned(RunId run, const std::string& name,

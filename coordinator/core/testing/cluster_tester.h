@@ -67,6 +67,9 @@ class ClusterTester {
   absl::Status Exit(RunId run, int rank, int code);
   absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
+  // What `node` found when it was to recall the ranks of `lost`.
+  absl::Status Recalled(RunId run, const std::string& node, const std::string& lost,
+                        const absl::Status& status = absl::OkStatus());
   // That it does not vouch, as it is asked to just now.
   absl::Status Doubted(RunId run, const std::string& node);
   // The same of all its nodes or ranks.
@@ -107,6 +110,9 @@ class ClusterTester {
   FakeClock& clock() { return clock_; }
   Now now() const { return clock_.Get(); }
   AttemptRef ref(RunId run) const { return {run, runs_.at(run).attempts}; }
+
+  // What nodes say, when they are prepared, of how their ranks may be recalled.
+  RecallAccess recall;
 
   // What the shell would answer about runs that the core has forgotten.
   std::map<RunId, RunState> past;

@@ -320,7 +320,8 @@ void RandomWorld::Deliver(Pc* pc) {
           }
           Break(pc, Pick(2) == 0);
           pc->asleep = Pick(4) > 0;
-        } else if constexpr (!std::is_same_v<T, SetOwner> && !std::is_same_v<T, DoubtAttempt>) {
+        } else if constexpr (!std::is_same_v<T, SetOwner> && !std::is_same_v<T, DoubtAttempt> &&
+                             !std::is_same_v<T, RecallRanks>) {
           Obey(pc, c);
         }
       },

@@ -1,0 +1,53 @@
+// Where another node of the gang ends the ranks of a supervisor whose worker is gone (recall.h).
+#ifndef HPC_WORKER_SUPERVISOR_RECALL_DOOR_H_
+#define HPC_WORKER_SUPERVISOR_RECALL_DOOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+#include "worker/supervisor/poller.h"
+#include "worker/supervisor/recall.h"
+
+namespace hpc::worker {
+
+class RecallDoor {
+ public:
+  using OnRecall = std::function<void(int64_t grace_ms)>;
+
+  RecallDoor(Poller* poller, OnRecall on_recall);
+
+  // Takes connections of these addresses at the bound socket; others are closed unheard. False:
+  // errno says why not.
+  bool Listen(UniqueFd bound, const RecallSecret& secret, std::vector<std::string> allowed);
+  // Answers whoever has asked, and whoever asks from now on.
+  void TellGone();
+
+ private:
+  struct Connection {
+    UniqueFd socket;   // none: closed
+    std::string line;  // as far as it has come
+    bool asked = false;
+  };
+
+  void Accept();
+  void Read(Connection& connection);
+  void Take(Connection& connection);
+  void Answer(const Connection& connection) const;
+  void Close(Connection& connection);
+
+  Poller* poller_;
+  OnRecall on_recall_;
+  UniqueFd listener_;
+  RecallSecret secret_;
+  std::vector<std::string> allowed_;
+  std::list<Connection> connections_;
+  bool gone_ = false;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_RECALL_DOOR_H_
