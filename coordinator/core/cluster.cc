@@ -136,6 +136,12 @@ absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarna
   return absl::OkStatus();
 }
 
+absl::Status Cluster::HandingOver(Now now, const std::string& name, uint64_t incarnation) {
+  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  node->hands_over = true;
+  return absl::OkStatus();
+}
+
 absl::Status Cluster::SleepFailed(Now now, const std::string& name, uint64_t incarnation,
                                   const std::string& error, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);

@@ -224,6 +224,8 @@ class Cluster {
   absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation, Leave leave,
                        const std::string& reason, Effects* effects);
   // The node was told to sleep, and could not.
+  // Its worker ends and leaves its ranks to the next one, which may take the reconnect grace.
+  absl::Status HandingOver(Now now, const std::string& node, uint64_t incarnation);
   absl::Status SleepFailed(Now now, const std::string& node, uint64_t incarnation,
                            const std::string& error, Effects* effects);
   absl::Status InventoryChanged(Now now, const std::string& node, uint64_t incarnation,

@@ -77,6 +77,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
+  node->hands_over = false;
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));
@@ -168,6 +169,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
 
 absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
   const absl::Duration grace = state_->options.reconnect_grace;
+  if (node.hands_over) return grace;
   return SparesStandReady(*state_, turn.now(), node) ? std::min(grace, kSpareGrace) : grace;
 }
 

@@ -34,6 +34,7 @@ struct Node {
   bool lost = false;
   uint64_t incarnation = 0;
   bool can_vouch = false;
+  bool hands_over = false;  // its worker has said that another one follows
   Lease lease;
   MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
 

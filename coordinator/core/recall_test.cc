@@ -83,6 +83,16 @@ TEST_F(RecallTest, ASpareThatSleepsIsNone) {
   EXPECT_EQ(c.state(run), RunState::kRunning);
 }
 
+TEST_F(RecallTest, AWorkerThatHandsOverHasTheWholeGraceForTheNextOne) {
+  Begin(Nodes(2), {"pc1", "pc2", "pc3"});
+  ASSERT_OK(c.HandingOver("pc2"));
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Milliseconds(2900), {"pc2"});
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  c.Pass(absl::Milliseconds(100), {"pc2"});
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+}
+
 TEST_F(RecallTest, OneSpareDoesNotStandInForTwoGangs) {
   for (const bool enough : {false, true}) {
     ClusterTester two;

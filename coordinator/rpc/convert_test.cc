@@ -146,6 +146,24 @@ TEST(Workers, ARefusalKeepsItsCodeAndWords) {
   EXPECT_EQ(report.status, absl::NotFoundError("no such program"));
 }
 
+TEST(Workers, HowRanksAreRecalledIsHeardAndToldWhole) {
+  v1::Prepared prepared;
+  prepared.set_recall_port(4711);
+  prepared.set_recall_key("key");
+  prepared.set_recall_proof("proof");
+  const RecallAccess access = FromProto(prepared).recall;
+  const v1::CoordinatorMessage message = ToProto(
+      NodeCommand(RecallRanks{{12, 2}, "pc2", "10.0.0.2", access, absl::Milliseconds(500)}));
+  const v1::Recall& recall = message.recall();
+  EXPECT_EQ(recall.ref().run(), 12);
+  EXPECT_EQ(recall.node(), "pc2");
+  EXPECT_EQ(recall.address(), "10.0.0.2");
+  EXPECT_EQ(recall.port(), 4711);
+  EXPECT_EQ(recall.key(), "key");
+  EXPECT_EQ(recall.proof(), "proof");
+  EXPECT_EQ(recall.grace_ms(), 500);
+}
+
 TEST(Workers, AnExitHasACodeOrASignal) {
   v1::RankExit exit;
   exit.set_signal(9);

@@ -63,6 +63,8 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
       return engine_->OnLeaving(session,
                                 message.leaving().stays_on() ? Leave::kWorkerStops : Leave::kPcGoes,
                                 CleanText(message.leaving().reason(), kMaxReason));
+    case WorkerMessage::kHandingOver:
+      return engine_->OnHandingOver(session);
     case WorkerMessage::kSleepFailed:
       return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
     case WorkerMessage::kPrepared:

@@ -120,6 +120,7 @@ class Engine {
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
   absl::Status OnLeaving(const Session& session, Leave leave, const std::string& reason);
+  absl::Status OnHandingOver(const Session& session);
   absl::Status OnSleepFailed(const Session& session, const std::string& error);
   absl::Status OnInventory(const Session& session, const Inventory& inventory);
   absl::Status OnOwnerChanged(const Session& session, bool reclaimed,

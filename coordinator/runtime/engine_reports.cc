@@ -132,6 +132,11 @@ absl::Status Engine::OnLeaving(const Session& session, Leave leave, const std::s
                                 &impl_->effects);
 }
 
+absl::Status Engine::OnHandingOver(const Session& session) {
+  HPC_RETURN_IF_ERROR(impl_->links.Check(session));
+  return impl_->cluster.HandingOver(impl_->clock->Get(), session.node, session.incarnation);
+}
+
 absl::Status Engine::OnSleepFailed(const Session& session, const std::string& error) {
   const Now now = impl_->clock->Get();
   HPC_RETURN_IF_ERROR(impl_->Alive(session, now));

@@ -204,19 +204,20 @@ class WorkerCrashTest(ClusterTest):
         self.assertEqual(len(self.pids_on("pc2")), 1)
         self.assertTrue(pathlib.Path(f"/proc/{self.pids_on('pc2')[0]}").exists())
 
-    def test_one_that_is_back_too_late_ends_its_ranks_and_the_run_starts_again(self):
+    def test_ranks_of_one_that_is_not_back_are_ended_through_another_node(self):
         (orphan,) = self.pids_on("pc2")
         self.cluster.workers["pc2"].kill()
         eventually(lambda: self.cluster.node("pc2")["state"] == "lost", "pc2 is lost")
-        self.assertTrue(pathlib.Path(f"/proc/{orphan}").exists(), "nobody could end it yet")
         lost = next(e for e in reversed(self.cluster.events()) if e["kind"] == "node.lost")
         self.assertIn("reconnect grace of 2 s", lost["text"])
+        eventually(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "its rank is ended")
+        self.cluster.wait_state(self.run_id, "queued")
         self.cluster.start_worker("pc2")
         eventually(lambda: len(self.pids_on("pc2")) == 2, "the run has started again")
-        self.assertFalse(pathlib.Path(f"/proc/{orphan}").exists())
-        orphaned = [e for e in self.cluster.events() if e["kind"] == "attempt.orphaned"]
-        self.assertEqual([(e["run"], e["attempt"], e["node"]) for e in orphaned],
+        fenced = [e for e in self.cluster.events() if e["kind"] == "attempt.fenced"]
+        self.assertEqual([(e["run"], e["attempt"], e["node"]) for e in fenced],
                          [(self.run_id, 1, "pc2")])
+        self.assertIn("asked to by pc1", fenced[0]["text"])
 
 
 if __name__ == "__main__":

@@ -40,7 +40,9 @@ WAITS = "import os, pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exis
 
 
 class PortsTest(ClusterTest):
-    options = {"nodes": 4, "network": True}
+    # Nobody is lost while ports are looked at.
+    options = {"nodes": 4, "network": True,
+               "coordinator_args": ["--lease", "1m", "--reconnect-grace", "1m"]}
 
     def scan(self, seen_from="pc4"):
         """What answers, by PC: {port: what it said}."""
@@ -78,11 +80,26 @@ class PortsTest(ClusterTest):
         other = next(name for name in ("pc1", "pc2", "pc3") if name != first)
         self.assertEqual(self.greet(other, first, rendezvous), "waits")
 
+        # ---- while a worker of it is away: its supervisor can be told by the gang's nodes to end
+        self.cluster.workers[other].kill()
+        (recall,) = self.scan_one(other)
+        self.assertEqual(self.greet("pc4", other, recall), "closed")
+        self.assertEqual(self.greet(first, other, recall), "waits")
+        self.cluster.start_worker(other)
+
         # ---- after it
         (self.cluster.dir / "go").touch()
         self.cluster.wait_state(run, "succeeded")
         eventually(lambda: {name: list(ports) for name, ports in self.scan().items()} == quiet,
                    "the rendezvous port is closed")
+
+    def scan_one(self, name):
+        """The ports of this PC that answer, seen from one outside the gang."""
+        network = self.cluster.network
+        out = subprocess.run([*network.prefix("pc4"), sys.executable, "-c", SCAN,
+                              network.address(name)],
+                             capture_output=True, text=True, timeout=120, check=True).stdout
+        return [int(port) for port in json.loads(out)[network.address(name)]]
 
     def greet(self, origin, host, port):
         """What the port says to a PC that may ask: nothing, until it is asked properly."""

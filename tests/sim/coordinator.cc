@@ -198,6 +198,9 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
       return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
     });
   }
+  if (std::holds_alternative<wo::HandingOver>(message)) {
+    return cluster_.HandingOver(now, node, inc);
+  }
   if (const auto* m = std::get_if<wo::Recalled>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);

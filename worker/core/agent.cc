@@ -307,6 +307,7 @@ void Agent::Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effec
     }
   } else if (live_attempts() > 0) {
     leaving_said_ = true;
+    effects->push_back(Say{HandingOver{}});
     effects->push_back(Note{false, absl::StrCat(Count(live_attempts(), "attempt"),
                                                 " lives on; the next worker finds it again")});
   }

@@ -66,7 +66,8 @@ class Agent {
   void OnFallingAsleep(const std::string& reason, Effects* effects);
 
   // ---- the end of this process. Without `stop_ranks` attempts live on under their supervisors,
-  // and the coordinator is told that the node leaves only if there are none.
+  // and the coordinator is told that the node leaves only if there are none, else that it hands
+  // them over.
   void Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects);
   // Everything that Leave waits for is done.
   bool ReadyToExit() const;

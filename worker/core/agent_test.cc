@@ -439,14 +439,27 @@ TEST_F(AgentTest, APcThatFallsAsleepDoesNotStayOn) {
   EXPECT_FALSE(Said<Leaving>(effects)[0].stays_on);
 }
 
-TEST_F(AgentTest, LeavingRanksBehindIsNotSaidSinceTheyLiveOn) {
+TEST_F(AgentTest, RanksThatAreLeftBehindAreHandedOverToTheNextWorker) {
   Connect();
   Run();
   Effects effects;
   agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
   EXPECT_THAT(Said<Leaving>(effects), IsEmpty());
+  EXPECT_THAT(Said<HandingOver>(effects), SizeIs(1));
   EXPECT_THAT(All<StopAttempt>(effects), IsEmpty());
   EXPECT_TRUE(agent_.ReadyToExit());
+}
+
+TEST_F(AgentTest, ARecallIsCarriedOutAndItsOutcomeSaid) {
+  Connect();
+  const Recall recall{{12, 2}, "pc2", "10.0.0.2", {4711, "key", "proof"}, absl::Milliseconds(500)};
+  const Effects effects = Hear(recall);
+  ASSERT_THAT(All<RecallRanks>(effects), SizeIs(1));
+  EXPECT_EQ(All<RecallRanks>(effects)[0].recall.node, "pc2");
+  Effects after;
+  agent_.OnRecalled({{12, 2}, "pc2", absl::OkStatus()}, &after);
+  ASSERT_THAT(Said<Recalled>(after), SizeIs(1));
+  EXPECT_EQ(Said<Recalled>(after)[0].node, "pc2");
 }
 
 TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {

@@ -210,6 +210,9 @@ struct Leaving {
   bool stays_on = false;  // only the worker ends, not the PC
 };
 
+// This worker ends, and its ranks live on for the next one.
+struct HandingOver {};
+
 struct SleepFailed {
   std::string error;
 };
@@ -299,9 +302,10 @@ struct MetricData {
   bool ended = false;                // nothing will follow
 };
 
-using WorkerMessage = std::variant<OwnerChanged, Leaving, SleepFailed, Prepared, Started, RankEnded,
-                                   Doubted, Recalled, AttemptReturned, EnvironmentReport,
-                                   RendezvousReport, LogData, LogEnd, MetricData>;
+using WorkerMessage =
+    std::variant<OwnerChanged, Leaving, HandingOver, SleepFailed, Prepared, Started, RankEnded,
+                 Doubted, Recalled, AttemptReturned, EnvironmentReport, RendezvousReport, LogData,
+                 LogEnd, MetricData>;
 
 }  // namespace hpc::worker
 

@@ -137,6 +137,8 @@ void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
   one->set_grace_ms(absl::ToInt64Milliseconds(m.grace));
 }
 
+void Fill(const HandingOver&, v1::WorkerMessage* out) { out->mutable_handing_over(); }
+
 void Fill(const SleepFailed& m, v1::WorkerMessage* out) {
   out->mutable_sleep_failed()->set_error(ToValidUtf8(m.error));
 }

@@ -67,6 +67,39 @@ TEST(ConvertTest, ARefusalKeepsItsCodeAndWords) {
   EXPECT_EQ(message.prepared().error(), "pc1: command 'x' was not found");
 }
 
+TEST(ConvertTest, HowItsRanksAreRecalledIsToldAndHeardWhole) {
+  const v1::WorkerMessage message =
+      ToProto(Prepared{{1, 1}, absl::OkStatus(), "", 0, true, {4711, "key", "proof"}});
+  EXPECT_EQ(message.prepared().recall_port(), 4711);
+  EXPECT_EQ(message.prepared().recall_key(), "key");
+  EXPECT_EQ(message.prepared().recall_proof(), "proof");
+
+  v1::CoordinatorMessage told;
+  v1::Recall* in = told.mutable_recall();
+  in->mutable_ref()->set_run(12);
+  in->mutable_ref()->set_number(2);
+  in->set_node("pc2");
+  in->set_address("10.0.0.2");
+  in->set_port(4711);
+  in->set_key("key");
+  in->set_proof("proof");
+  in->set_grace_ms(500);
+  const Recall out = std::get<Recall>(*FromProto(told));
+  EXPECT_EQ(out.ref, (AttemptRef{12, 2}));
+  EXPECT_EQ(out.node, "pc2");
+  EXPECT_EQ(out.address, "10.0.0.2");
+  EXPECT_EQ(out.access.port, 4711);
+  EXPECT_EQ(out.access.key, "key");
+  EXPECT_EQ(out.access.proof, "proof");
+  EXPECT_EQ(out.grace, absl::Milliseconds(500));
+
+  const v1::WorkerMessage failed =
+      ToProto(Recalled{{12, 2}, "pc2", absl::UnavailableError("refused")});
+  EXPECT_EQ(failed.recalled().node(), "pc2");
+  EXPECT_EQ(failed.recalled().error(), "refused");
+  EXPECT_EQ(ToProto(Recalled{{12, 2}, "pc2", absl::OkStatus()}).recalled().error(), "");
+}
+
 TEST(ConvertTest, AgesAreExactToTheMicrosecond) {
   RankEnded ended{{1, 1}, 3, {}, {absl::Microseconds(5678), absl::Microseconds(1234)}};
   ended.exit.exit_code = 0;

@@ -1,18 +1,18 @@
 // Ranks that live on under their supervisor are ended over the network, by who may do that.
 #include "worker/supervisor/recall.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/status_matchers.h"
+#include "worker/runtime/peer_socket.h"
 #include "worker/runtime/recall_call.h"
 #include "worker/runtime/recall_port.h"
 #include "worker/supervisor/attempt_rig.h"
@@ -21,15 +21,14 @@ namespace hpc::worker {
 namespace {
 
 using ::hpc::testing::StatusIs;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr char kHere[] = "127.0.0.1";
 
 class RecallTest : public ::testing::Test {
  protected:
-  // A supervisor that is told whom to hear, with a rank that runs `script`; its worker is gone.
-  void Orphan(const std::string& script, const std::string& allowed = kHere) {
+  // A supervisor that is told whom to hear, with a rank that runs `script`.
+  void Run(const std::string& script, const std::string& allowed = kHere) {
     port_ = OpenRecallPort(kHere).value();
     rig_.recall = port_.socket.get();
     rig_.spec.recall_key = port_.access.key;
@@ -41,7 +40,20 @@ class RecallTest : public ::testing::Test {
     rig_.RunUntil("the rank runs", [this] { return rig_.Saw<RankStarted>(); });
     pid_ = rig_.All<RankStarted>()[0].pid;
     port_.socket.Reset();
+  }
+  // And its worker is gone.
+  void Orphan(const std::string& script, const std::string& allowed = kHere) {
+    Run(script, allowed);
     rig_.DropClient();
+    rig_.RunUntil("the supervisor has noticed", [this] { return Listens(); });
+  }
+  bool Listens() const {
+    const auto socket = ConnectToPeer(kHere, kHere, port_.access.port);
+    pollfd one{socket.ok() ? socket->get() : -1, POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof error;
+    return socket.ok() && poll(&one, 1, 1000) == 1 &&
+           getsockopt(socket->get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
   }
 
   absl::Status Ask(const RecallAccess& access, absl::Duration grace = absl::Seconds(5)) {

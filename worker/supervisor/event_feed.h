@@ -39,6 +39,7 @@ class EventFeed {
 
   // Sends what can be sent without waiting.
   void Flush();
+  bool HasConnection() const { return !connections_.empty(); }
   // Whether every connection has been told everything.
   bool Drained() const;
   // Whether one has.

@@ -1,5 +1,6 @@
 // Ending the ranks of a node whose worker is gone: the worker of another node of the gang asks
-// their supervisor, which answers when they are gone. Both sides' bytes; without Abseil.
+// their supervisor, which listens once its own worker is not there, and answers when they are gone.
+// Both sides' bytes; without Abseil.
 //
 //   asked     "hpc-recall <key> <grace in ms>\n"
 //   answered  "<proof>\n"   once no process of the attempt is left there

@@ -36,11 +36,16 @@ std::string PeerAddress(const sockaddr_storage& peer) {
 RecallDoor::RecallDoor(Poller* poller, OnRecall on_recall)
     : poller_(poller), on_recall_(std::move(on_recall)) {}
 
-bool RecallDoor::Listen(UniqueFd bound, const RecallSecret& secret,
-                        std::vector<std::string> allowed) {
-  listener_ = std::move(bound);
+void RecallDoor::Hold(UniqueFd bound, const RecallSecret& secret,
+                      std::vector<std::string> allowed) {
+  bound_ = std::move(bound);
   secret_ = secret;
   allowed_ = std::move(allowed);
+}
+
+bool RecallDoor::Open() {
+  if (!bound_.ok()) return true;
+  listener_ = std::move(bound_);
   if (listen(listener_.get(), 16) != 0) return false;
   poller_->Add(listener_.get(), [this] { Accept(); });
   return true;

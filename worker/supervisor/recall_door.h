@@ -20,9 +20,11 @@ class RecallDoor {
 
   RecallDoor(Poller* poller, OnRecall on_recall);
 
-  // Takes connections of these addresses at the bound socket; others are closed unheard. False:
-  // errno says why not.
-  bool Listen(UniqueFd bound, const RecallSecret& secret, std::vector<std::string> allowed);
+  // What to open it with: connections of these addresses are taken at the bound socket, others are
+  // closed unheard.
+  void Hold(UniqueFd bound, const RecallSecret& secret, std::vector<std::string> allowed);
+  // From the first call on, if there is something to open. False, then: errno says why not.
+  bool Open();
   // Answers whoever has asked, and whoever asks from now on.
   void TellGone();
 
@@ -41,7 +43,7 @@ class RecallDoor {
 
   Poller* poller_;
   OnRecall on_recall_;
-  UniqueFd listener_;
+  UniqueFd bound_, listener_;
   RecallSecret secret_;
   std::vector<std::string> allowed_;
   std::list<Connection> connections_;

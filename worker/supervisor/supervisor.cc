@@ -56,11 +56,8 @@ bool Supervisor::Prepare(Inherited inherited) {
   if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return SayErrno("pipe for a rank");
   if (!feed_.Listen(std::move(inherited.listener))) return SayErrno("listen on supervisor.sock");
   feed_.Adopt(std::move(inherited.worker_socket));
-  if (inherited.recall.ok() &&
-      !recall_.Listen(std::move(inherited.recall), {spec_.recall_key, spec_.recall_proof},
-                      spec_.recall_from)) {
-    return SayErrno("listen for a recall");
-  }
+  recall_.Hold(std::move(inherited.recall), {spec_.recall_key, spec_.recall_proof},
+               spec_.recall_from);
   reset_oom_score_ =
       ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
@@ -186,6 +183,8 @@ void Supervisor::Run() {
     // Written, then shown.
     journal_.Write();
     feed_.Flush();
+    // As long as the worker is there it is whom to ask.
+    if (!feed_.HasConnection() && !recall_.Open()) SayErrno("listen for a recall");
     if (phase_ == Phase::kGone) recall_.TellGone();
     if (phase_ == Phase::kGone && (feed_.Drained() || now >= gone_ns_ + kLastWords)) break;
     SyncJournal();

@@ -52,6 +52,9 @@ class ClusterTester {
   absl::Status Forget(const std::string& node);
   void ShutOut(const std::string& node, const std::string& why = "revoked by anna");
   void SaveSeen();
+  absl::Status HandingOver(const std::string& node) {
+    return cluster_->HandingOver(now(), node, incarnations_[node]);
+  }
   absl::Status SleepFailed(const std::string& node, const std::string& error);
   absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
   absl::Status OwnerChanged(const std::string& node, bool reclaimed);
