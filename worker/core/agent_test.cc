@@ -280,23 +280,6 @@ TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
   EXPECT_FALSE(All<SaveOwner>(welcomed)[0].state.unsent);
 }
 
-TEST_F(AgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped) {
-  OwnerState owner;
-  owner.reclaimed = true;
-  AdoptedAttempt running;
-  running.ref = kRef;
-  running.started = true;
-  running.ranks = {{0, 100, std::nullopt, {}}};
-  Agent next("pc1", now(), owner, {running});
-  Effects effects;
-  next.Tick(now(), &effects);
-  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(10));
-  effects.clear();
-  next.Tick(now(), &effects);
-  EXPECT_THAT(All<StopAttempt>(effects), IsEmpty()) << "once";
-}
-
 TEST_F(AgentTest, ATakenPcRefusesWork) {
   Connect();
   Reclaim();
@@ -514,6 +497,12 @@ TEST_F(WitnessedTest, NothingThatIsStillToBeSaidIsContact) {
   Begin();
   Stay(absl::Seconds(1));
   EXPECT_EQ(Lives(Hear(Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
+}
+
+TEST_F(WitnessedTest, NothingIsWholeInTimeToCome) {
+  Begin();
+  Stay(absl::Seconds(4));
+  EXPECT_EQ(Lives(Whole(-absl::Hours(1))), absl::Seconds(2));
 }
 
 TEST_F(WitnessedTest, ANewConnectionIsContactSinceItsHello) {

@@ -31,7 +31,8 @@ void Attempt::OnPrepareAgain(Effects* effects) const {
 }
 
 void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
-  if (phase_ == Phase::kPrepared) {
+  const bool prepared = phase_ == Phase::kPrepared;
+  if (prepared && prepared_) {
     phase_ = Phase::kStarting;
     start_asked_ = true;
     witnessed_ = start.witnessed;
@@ -39,8 +40,9 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
   } else if (start_said_) {
     effects->push_back(Say{MakeStarted(now)});
   } else {
-    effects->push_back(Note{true, "attempt " + ref_.ToString() + " was told to start while " +
-                                      Name(phase_) + ": ignored"});
+    effects->push_back(
+        Note{true, "attempt " + ref_.ToString() + " was told to start while " + Name(phase_) +
+                       (prepared ? " by an earlier worker process" : "") + ": ignored"});
   }
 }
 

@@ -61,6 +61,7 @@ class Attempt {
 
   // ---- the coordinator
   void OnPrepareAgain(Effects* effects) const;
+  // Not one that was adopted: what its Prepare said is gone with the process that heard it.
   void OnStart(MonoTime now, const Start& start, Effects* effects);
   void OnStop(absl::Duration grace, const std::string& reason, Effects* effects);
   // Ends what still runs; the files go when nothing does.
