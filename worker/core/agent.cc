@@ -52,6 +52,10 @@ Agent::Agent(const std::string& node, Now now, const OwnerState& owner,
 }
 
 void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effects) {
+  if (!connection_.connected() && !std::holds_alternative<Welcome>(message)) {
+    effects->push_back(Note{true, "told something before a welcome: ignored"});
+    return;
+  }
   std::visit(Overloaded{
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },

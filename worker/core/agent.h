@@ -30,7 +30,8 @@ class Agent {
   Agent(const std::string& node, Now now, const OwnerState& owner,
         const std::vector<AdoptedAttempt>& adopted);
 
-  // ---- the coordinator. Acknowledgements of output are the shell's own business.
+  // ---- the coordinator. Acknowledgements of output are the shell's own business. What it says
+  // before it has welcomed this node is ignored.
   void OnMessage(Now now, const CoordinatorMessage& message, Effects* effects);
   void OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects);
 

@@ -189,6 +189,15 @@ TEST_F(AgentTest, ANewerAttemptEndsTheOlderOne) {
   EXPECT_THAT(All<PrepareAttempt>(effects), SizeIs(1));
 }
 
+TEST_F(AgentTest, TakesNothingFromWhoHasNotWelcomedIt) {
+  Tick();
+  const Effects effects = Hear(OneRank());
+  EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
+  EXPECT_THAT(All<Note>(effects), SizeIs(1));
+  Hear(Welcome{});
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1));
+}
+
 TEST_F(AgentTest, AStopOfAnUnknownAttemptIsAnsweredAsReturned) {
   Connect();
   EXPECT_THAT(Said<AttemptReturned>(Hear(Stop{{99, 1}, absl::Seconds(1), "lost"})), SizeIs(1));

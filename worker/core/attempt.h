@@ -109,6 +109,7 @@ class Attempt {
     std::optional<RankExit> exit;
     MonoTime started_at;
     MonoTime ended_at;
+    bool unstarted() const { return pid == 0 && !exit; }
   };
   void SayStartedOnce(MonoTime now, Effects* effects);
   Started MakeStarted(MonoTime now) const;
@@ -123,6 +124,7 @@ class Attempt {
   bool start_said_ = false;
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
+  size_t unstarted_ = 0;  // of them: neither a process nor an end
   std::string lost_reason_;
   bool store_lost_ = false;
   bool witnessed_ = false;

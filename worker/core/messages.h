@@ -145,6 +145,9 @@ struct GoToSleep {
   std::string reason;
 };
 
+// Of anything that ranks write. What says more is damaged, and sums of offsets shall not overflow.
+inline constexpr int64_t kMaxOffset = int64_t{1} << 45;
+
 struct LogAck {
   StreamId stream;
   int64_t offset = 0;
