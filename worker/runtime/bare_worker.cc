@@ -18,6 +18,9 @@ void Check(bool holds, const char* what) {
   abort();
 }
 
+// As many as there may be at once, and many times, take a fuzzer's time and show nothing new.
+constexpr size_t kManyRanks = 1000;
+
 bool Shares(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
 }
@@ -34,6 +37,12 @@ bool BareWorker::AnyLive() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const auto& p) { return p.second.live; });
 }
 
+size_t BareWorker::CountRanks() const {
+  size_t ranks = 0;
+  for (const auto& [ref, part] : parts_) ranks += part.ranks.size();
+  return ranks;
+}
+
 template <typename Predicate>
 std::map<AttemptRef, BareWorker::Part>::iterator BareWorker::Choose(uint64_t which, Predicate can) {
   std::vector<std::map<AttemptRef, Part>::iterator> all;
@@ -48,6 +57,7 @@ std::map<AttemptRef, BareWorker::Part>::iterator BareWorker::Choose(uint64_t whi
 void BareWorker::Hear(const v1::CoordinatorMessage& message) {
   const std::optional<CoordinatorMessage> heard = FromProto(message);
   if (!heard || link_ == LinkState::kClosed) return;
+  if (message.has_prepare() && CountRanks() > kManyRanks) return;
   if (const auto* welcome = std::get_if<Welcome>(&*heard)) {
     link_ = LinkState::kOpen;
     welcomed_ = true;

@@ -85,6 +85,7 @@ class BareWorker {
   void CheckAfterTick() const;
   void Tick();
   bool AnyLive() const;
+  size_t CountRanks() const;
   // One of those that `can`.
   template <typename Predicate>
   std::map<AttemptRef, Part>::iterator Choose(uint64_t which, Predicate can);
