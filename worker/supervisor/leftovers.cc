@@ -109,7 +109,7 @@ class Traces {
   }
 
  private:
-  // Of a journal that is damaged: sessions 0 and 1 are a whole container's.
+  // Sessions 0 and 1 are a whole container's: no rank's, whoever says so.
   void Add(const RankStarted& started) {
     if (started.pid > 1) ranks_[started.pid] = started.at_ns;
   }
