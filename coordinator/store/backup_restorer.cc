@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/files.h"
 #include "common/pki/keyring.h"
 #include "common/state_dir.h"
@@ -29,6 +32,7 @@
 #include "coordinator/store/log_files.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/sqlite.h"
+#include "coordinator/store/sqlite_store.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -42,10 +46,19 @@ absl::Status Damaged(const std::string& file, absl::string_view what) {
 }
 
 // SQLite's own words advise what is right for a coordinator's database only.
+absl::string_view WithoutAdvice(absl::string_view words) {
+  absl::ConsumeSuffix(&words, kDamagedAdvice);
+  absl::ConsumeSuffix(&words, ": ");
+  return words;
+}
+
 absl::Status OfFile(const std::string& file, const absl::Status& status) {
   const bool of_sqlite =
       absl::IsDataLoss(status) && absl::StrContains(status.message(), kDamagedAdvice);
-  return of_sqlite ? Damaged(file, "SQLite cannot read it") : status;
+  if (of_sqlite) return Damaged(file, "SQLite cannot read it");
+  // A flaw that SQLite has no better name for: a table that is not there, say.
+  if (absl::IsInternal(status)) return Damaged(file, status.message());
+  return status;
 }
 
 // ---- the place
@@ -92,6 +105,7 @@ absl::Status CheckIsBackup(Connection* db, const std::string& file) {
 absl::Status CheckKnownVersion(Connection* db, const std::string& file) {
   HPC_ASSIGN_OR_RETURN(const int64_t version, db->ReadNumber("PRAGMA user_version"));
   const auto known = static_cast<int64_t>(SchemaMigrations().size());
+  if (version < 1) return Damaged(file, absl::StrCat("its schema has version ", version));
   if (version <= known) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       file, ": its schema has version ", version, ", this hpc-coordinator knows versions up to ",
@@ -119,6 +133,39 @@ absl::StatusOr<Label> ReadLabel(Connection* db, const std::string& file) {
   return label;
 }
 
+// By name.
+absl::StatusOr<std::map<std::string, std::string>> Definitions(Connection* db) {
+  std::map<std::string, std::string> all;
+  HPC_RETURN_IF_ERROR(
+      db->Sql("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").Query([&](Row& row) {
+        const std::string name = row.Text();
+        all[name] = row.Text();
+      }));
+  return all;
+}
+
+// A table or index that is not there, or another than it says, may be missed by nobody before the
+// coordinator is at work. What somebody has added is no harm. `scratch`: the name of a file.
+absl::Status CheckDefinitions(Connection* db, const std::string& file, const std::string& scratch) {
+  HPC_ASSIGN_OR_RETURN(const int64_t version, db->ReadNumber("PRAGMA user_version"));
+  const std::vector<std::string>& all = SchemaMigrations();
+  {
+    HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> model,
+                         Connection::Open(scratch, kNoWait));
+    HPC_RETURN_IF_ERROR(model->Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"));
+    HPC_RETURN_IF_ERROR(Migrate(model.get(), {all.begin(), all.begin() + version}));
+    HPC_ASSIGN_OR_RETURN(const auto wanted, Definitions(model.get()));
+    HPC_ASSIGN_OR_RETURN(const auto found, Definitions(db));
+    for (const auto& [name, sql] : wanted) {
+      const auto it = found.find(name);
+      if (it != found.end() && it->second == sql) continue;
+      return Damaged(file, absl::StrCat(name, " is not as version ", version, " has it"));
+    }
+  }
+  if (unlink(scratch.c_str()) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, absl::StrCat("remove ", scratch));
+}
+
 absl::Status CheckWhole(Connection* db, const std::string& file, const Label& label) {
   std::string finding;
   HPC_RETURN_IF_ERROR(
@@ -144,14 +191,14 @@ bool IsSafe(absl::string_view path) {
 
 absl::Status Unpack(Connection* db, const std::string& file, const std::string& dir) {
   absl::Status status;
-  std::set<std::string> folders;
+  std::set<std::string> folders, paths;
   const absl::Status read =
       db->Sql("SELECT path, sha256, content FROM backup_files").Query([&](Row& row) {
         if (!status.ok()) return;
         const std::string path = row.Text();
         const std::string hash = row.Text();
         const std::string content = row.Blob();
-        if (!IsSafe(path) || ContentHash(content) != hash) {
+        if (!IsSafe(path) || !paths.insert(path).second || ContentHash(content) != hash) {
           status = Damaged(file, absl::StrCat(ToValidUtf8(path), " is not what was written"));
           return;
         }
@@ -184,7 +231,8 @@ absl::Status CopyFile(const std::string& from, const std::string& to) {
 }
 
 // What this state does not know must not be given out once more; see docs/STORAGE.md.
-absl::Status NoteRestore(Connection* db, const Label& label, absl::Time now, RestoredBackup* out) {
+absl::Status NoteRestore(Connection* db, const std::string& file, const Label& label,
+                         absl::Time now, RestoredBackup* out) {
   constexpr char kNewest[] =
       "SELECT max(coalesce((SELECT max(id) FROM runs), 0), "
       "coalesce((SELECT max(taken_run) FROM restores), 0))";
@@ -197,6 +245,10 @@ absl::Status NoteRestore(Connection* db, const Label& label, absl::Time now, Res
   HPC_ASSIGN_OR_RETURN(const RunId known_run, db->ReadNumber(kNewest));
   HPC_ASSIGN_OR_RETURN(const int64_t newest_event, db->ReadNumber(kNewestEvent));
   HPC_ASSIGN_OR_RETURN(const int64_t attempt, db->ReadNumber(kNewestAttempt));
+  const auto most = [](auto number) { return std::numeric_limits<decltype(number)>::max() / 2; };
+  if (known_run > most(RunId()) || newest_event > most(EventId()) || attempt > most(int32_t())) {
+    return Damaged(file, "a number in it is greater than any that was given out");
+  }
   // A round number, which nobody takes for a mistake.
   const RunId taken_run = (known_run / kRunsSkipped + 2) * kRunsSkipped;
   out->next_run = taken_run + 1;
@@ -220,13 +272,12 @@ absl::Status NoteRestore(Connection* db, const Label& label, absl::Time now, Res
 
 absl::Status MakeDatabase(const std::string& file, const std::string& path, const Label& label,
                           absl::Time now, RestoredBackup* out) {
-  HPC_RETURN_IF_ERROR(CopyFile(file, path));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> db, Connection::Open(path, kNoWait));
   HPC_RETURN_IF_ERROR(db->Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"));
   HPC_RETURN_IF_ERROR(db->Execute(kDropBackupTables));
   HPC_RETURN_IF_ERROR(db->Execute(absl::StrCat("PRAGMA application_id = ", kApplicationId)));
   HPC_RETURN_IF_ERROR(Migrate(db.get(), SchemaMigrations()));
-  HPC_RETURN_IF_ERROR(NoteRestore(db.get(), label, now, out));
+  HPC_RETURN_IF_ERROR(NoteRestore(db.get(), file, label, now, out));
   HPC_RETURN_IF_ERROR(db->Sql("UPDATE tokens SET revoked = 1").Run());
   HPC_ASSIGN_OR_RETURN(out->runs, db->ReadNumber("SELECT count(*) FROM runs"));
   HPC_ASSIGN_OR_RETURN(out->live_runs,
@@ -234,6 +285,16 @@ absl::Status MakeDatabase(const std::string& file, const std::string& path, cons
                                       "('queued', 'starting', 'running', 'stopping')"));
   // Gives back the space of what has been unpacked.
   return db->Execute("VACUUM");
+}
+
+// As the next start does.
+absl::Status CheckLoads(const std::string& file, const std::string& path) {
+  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(path));
+  absl::Status status = store->Load().status();
+  if (status.ok()) status = store->LoadTrust().status();
+  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  return Damaged(
+      file, absl::StrCat("no coordinator could start with it: ", WithoutAdvice(status.message())));
 }
 
 // ---- putting it in place
@@ -282,13 +343,20 @@ absl::StatusOr<RestoredBackup> Build(Connection* db, const std::string& file,
   HPC_RETURN_IF_ERROR(CheckWhole(db, file, label));
   // Made, and marked as a coordinator's.
   HPC_RETURN_IF_ERROR(StateDir::Open(dir, "coordinator").status());
+  HPC_RETURN_IF_ERROR(CheckDefinitions(db, file, absl::StrCat(dir, "/model.db")));
   HPC_RETURN_IF_ERROR(Unpack(db, file, dir));
   RestoredBackup out;
   out.made_at = label.made_at;
   out.with_logs = label.with_logs;
   out.has_authority =
       access(absl::StrCat(dir, "/", pki::kKeyringFolder, "/authority.key").c_str(), F_OK) == 0;
-  HPC_RETURN_IF_ERROR(MakeDatabase(file, absl::StrCat(dir, "/hpc.db"), label, now, &out));
+  const std::string database = absl::StrCat(dir, "/hpc.db");
+  HPC_RETURN_IF_ERROR(CopyFile(file, database));
+  const absl::Status made = MakeDatabase(file, database, label, now, &out);
+  // It was made just now: its own first bytes say so.
+  if (absl::IsPermissionDenied(made)) return Damaged(file, "SQLite may only read it");
+  HPC_RETURN_IF_ERROR(made);
+  HPC_RETURN_IF_ERROR(CheckLoads(file, database));
   return out;
 }
 

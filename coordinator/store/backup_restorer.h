@@ -32,7 +32,8 @@ struct RestoredBackup {
 //   AlreadyExists       there is something in `state_dir`; names it
 //   NotFound            no such file
 //   InvalidArgument     the file is no backup
-//   DataLoss            it is damaged
+//   DataLoss            it is damaged: what it holds is not what was written, or no
+//                       coordinator could start with it
 //   FailedPrecondition  it is of a newer version, or `state_dir` cannot be replaced
 //   ResourceExhausted   no space
 absl::StatusOr<RestoredBackup> RestoreBackup(const std::string& file, const std::string& state_dir,

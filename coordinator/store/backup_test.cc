@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "common/status_matchers.h"
 #include "coordinator/store/backup_format.h"
@@ -21,6 +23,7 @@ namespace {
 
 using ::hpc::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using testing::At;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -102,6 +105,14 @@ class BackupTest : public ::testing::Test {
 
   void Execute(const std::string& sql) {
     EXPECT_OK((*Connection::Open(Backup(), absl::ZeroDuration()))->Execute(sql));
+  }
+  // The same, and the backup says of itself that it is as it was written.
+  void Forge(const std::string& sql) {
+    Execute(sql);
+    auto db = *Connection::Open(Backup(), absl::ZeroDuration());
+    const absl::StatusOr<std::string> hash = ContentHash(db.get());
+    ASSERT_OK(hash);
+    EXPECT_OK(db->Sql("UPDATE backup SET content_hash = ?").Text(*hash).Run());
   }
 
   TempDir state_, place_;
@@ -331,6 +342,102 @@ TEST_F(BackupTest, ThatWasCutShortIsRefused) {
     EXPECT_FALSE(Restore().ok()) << size;
     EXPECT_THAT(Leftovers(), IsEmpty());
   }
+}
+
+TEST_F(BackupTest, OfAVersionThatNoneHasIsDamage) {
+  ASSERT_OK(Make());
+  for (const char* version : {"0", "-1", "-2147483648"}) {
+    Execute(absl::StrCat("PRAGMA user_version = ", version));
+    EXPECT_THAT(Restore(), StatusIs(absl::StatusCode::kDataLoss,
+                                    HasSubstr(absl::StrCat("schema has version ", version))));
+  }
+  EXPECT_THAT(Leftovers(), IsEmpty());
+}
+
+TEST_F(BackupTest, ATableThatIsMissingOrAnotherIsDamage) {
+  const std::pair<const char*, const char*> kChanges[] = {
+      {"DROP TABLE metrics", "(metrics is not"},
+      {"DROP VIEW run_overview", "(run_overview is not"},
+      {"ALTER TABLE nodes ADD COLUMN x", "(nodes is not"},
+  };
+  for (const auto& [sql, words] : kChanges) {
+    ASSERT_OK(Make());
+    Forge(sql);
+    EXPECT_THAT(Restore(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(words))) << sql;
+    EXPECT_THAT(Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(BackupTest, WhatSomebodyHasAddedToTheDatabaseIsRestoredWithIt) {
+  ASSERT_OK((*Connection::Open(File("hpc.db"), absl::ZeroDuration()))
+                ->Execute("CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')"));
+  ASSERT_OK(Make());
+  ASSERT_OK(Restore());
+  const auto db = *Connection::Open(Target() + "/hpc.db", absl::ZeroDuration());
+  EXPECT_EQ(*db->ReadNumber("SELECT count(*) FROM notes WHERE text = 'mine'"), 1);
+}
+
+TEST_F(BackupTest, ANumberThatNobodyGaveOutIsDamage) {
+  ASSERT_OK(Make());
+  Forge("UPDATE events SET id = 9223372036854775807");
+  EXPECT_THAT(Restore(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("greater than any")));
+  EXPECT_THAT(Leftovers(), IsEmpty());
+}
+
+TEST_F(BackupTest, WhatNoCoordinatorCouldStartWithIsDamage) {
+  for (const char* sql :
+       {"UPDATE runs SET node_list = 'pc1'", "UPDATE runs SET attempts = 1 << 32"}) {
+    ASSERT_OK(Make());
+    Forge(sql);
+    EXPECT_THAT(Restore(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("could start"))) << sql;
+    EXPECT_THAT(Leftovers(), IsEmpty());
+  }
+}
+
+TEST_F(BackupTest, WhatItsFirstBytesSayWrongIsDamage) {
+  ASSERT_OK(Make());
+  const std::string whole = *ReadFile(Backup());
+  for (const size_t at : {18, 47}) {  // the version that is needed to write it, and of its schema
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x90);
+    EXPECT_OK(WriteFileAtomically(Backup(), damaged));
+    EXPECT_THAT(Restore(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("damaged"))) << at;
+    EXPECT_THAT(Leftovers(), IsEmpty());
+  }
+}
+
+// At some places, drawn from HPC_SEED.
+TEST_F(BackupTest, WithAnyBitFlippedItIsRefusedOrRestoredWhole) {
+  ASSERT_OK(Make());
+  const std::string whole = *ReadFile(Backup());
+  const char* seed = getenv("HPC_SEED");
+  std::mt19937 random(seed == nullptr ? 1 : static_cast<uint32_t>(atoi(seed)));
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {
+    // The beginning has most of what SQLite goes by.
+    const size_t at = random() % (i % 3 == 0 ? size_t{200} : whole.size());
+    const int bit = static_cast<int>(random() % 8);
+    SCOPED_TRACE(absl::StrCat("bit ", bit, " of byte ", at));
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+    EXPECT_OK(WriteFileAtomically(Backup(), damaged));
+    const absl::StatusOr<RestoredBackup> restored = Restore();
+    if (restored.ok()) {
+      EXPECT_EQ(*ReadFile(Target() + "/keys/authority.key"), "the key");
+      EXPECT_EQ(*ReadFile(Target() + "/secrets/1"), "HF_TOKEN=x");
+      EXPECT_EQ(Output(Target()), "hello\n");
+      EXPECT_OK((*OpenSqliteStore(Target() + "/hpc.db"))->GetRun(1));
+      std::filesystem::remove_all(Target());
+    } else {
+      ++refused;
+      EXPECT_THAT(restored.status().code(),
+                  AnyOf(absl::StatusCode::kDataLoss, absl::StatusCode::kInvalidArgument,
+                        absl::StatusCode::kFailedPrecondition))
+          << restored.status();
+    }
+    EXPECT_THAT(Leftovers(), IsEmpty());
+  }
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace

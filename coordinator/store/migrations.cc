@@ -20,6 +20,10 @@ absl::Status CheckVersion(Connection* db, const std::vector<std::string>& migrat
                      "that hpc-coordinator made"));
   }
   HPC_ASSIGN_OR_RETURN(const int64_t version, Version(db));
+  if (version < 0) {
+    return absl::DataLossError(absl::StrCat(db->path(), ": damaged (its schema has version ",
+                                            version, "): ", kDamagedAdvice));
+  }
   const auto known = static_cast<int64_t>(migrations.size());
   if (version > known) {
     return absl::FailedPreconditionError(

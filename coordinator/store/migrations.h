@@ -19,6 +19,7 @@ const std::vector<std::string>& SchemaMigrations();
 
 // Refuses, before anything is changed, what Migrate must not touch. FailedPrecondition: newer than
 // the last of `migrations` (both numbers are named), or a database of another application.
+// DataLoss: of a version that none can have.
 absl::Status CheckVersion(Connection* db, const std::vector<std::string>& migrations);
 
 // Brings the database to the last of `migrations` in one transaction: a crash or an error leaves

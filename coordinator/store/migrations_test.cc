@@ -169,5 +169,12 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
               ElementsAre("pc1, pc2|python train.py|2.5|1", "loss|5|0.5", "run.queued|.500"));
 }
 
+TEST_F(MigrationsTest, AVersionBeforeTheFirstIsDamage) {
+  ASSERT_OK(Migrate(db_.get(), OneStep()));
+  EXPECT_OK(db_->Execute("PRAGMA user_version = -1"));
+  EXPECT_THAT(CheckVersion(db_.get(), TwoSteps()),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("schema has version -1")));
+}
+
 }  // namespace
 }  // namespace hpc::coordinator

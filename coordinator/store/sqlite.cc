@@ -100,6 +100,13 @@ int64_t Row::Int(int64_t if_null) {
   return sqlite3_column_int64(stmt_, column);
 }
 
+int32_t Row::Int32(int32_t if_null) {
+  const int64_t value = Int(if_null);
+  if (std::in_range<int32_t>(value)) return static_cast<int32_t>(value);
+  Reject("has a number that does not fit");
+  return 0;
+}
+
 std::optional<int32_t> Row::OptionalInt32() {
   if (NextIsNull()) {
     ++next_;

@@ -43,7 +43,7 @@ class Row {
   explicit Row(sqlite3_stmt* stmt) : stmt_(stmt) {}
 
   int64_t Int(int64_t if_null = 0);
-  int32_t Int32(int32_t if_null = 0) { return static_cast<int32_t>(Int(if_null)); }
+  int32_t Int32(int32_t if_null = 0);  // one that does not fit is rejected
   bool Bool() { return Int() != 0; }
   std::optional<int32_t> OptionalInt32();
   double Real();       // NULL is NaN

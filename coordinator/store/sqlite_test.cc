@@ -112,6 +112,14 @@ TEST_F(SqliteTest, ARejectedValueIsDataLossThatNamesTheColumn) {
   EXPECT_THAT(Numbers(), ElementsAre(1));
 }
 
+TEST_F(SqliteTest, ANumberThatDoesNotFitIsDataLoss) {
+  EXPECT_OK(db_->Execute("INSERT INTO t VALUES (4294967297, 4294967297)"));
+  EXPECT_THAT(db_->Sql("SELECT b FROM t").Query([](Row& row) { row.Int32(); }),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("column b has a number")));
+  EXPECT_THAT(db_->Sql("SELECT a FROM t").Query([](Row& row) { row.OptionalInt32(); }),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("column a has a number")));
+}
+
 TEST_F(SqliteTest, AFullDiskIsResourceExhaustedAndChangesNothing) {
   ASSERT_OK(db_->Execute("PRAGMA max_page_count = 8"));
   const std::string big(64 << 10, 'x');

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
@@ -15,6 +16,13 @@ constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
 
 bool HasPossibleRanks(const Prepare& prepare) {
   return ArePossibleRanks(prepare.first_rank, prepare.ranks);
+}
+
+// The device that both claim.
+std::optional<int32_t> SharedDevice(const Attempt& a, const Attempt& b) {
+  const auto shared = std::find_first_of(a.devices().begin(), a.devices().end(),
+                                         b.devices().begin(), b.devices().end());
+  return shared == a.devices().end() ? std::nullopt : std::make_optional(*shared);
 }
 
 template <class... Ts>
@@ -32,9 +40,22 @@ Agent::Agent(const std::string& node, Now now, const OwnerState& owner,
   for (const AdoptedAttempt& attempt : adopted) {
     attempts_.emplace(attempt.ref, Attempt(now.mono, attempt));
   }
+  for (const auto& [ref, attempt] : attempts_) {
+    for (const auto& [other_ref, other] : attempts_) {
+      if (ref == other_ref || !attempt.live() || !other.live()) continue;
+      const std::optional<int32_t> device = SharedDevice(attempt, other);
+      if (!device) continue;
+      contested_[ref] = absl::StrCat("device ", *device, " is attempt ", other_ref.ToString(),
+                                     "'s too, as the worker's files say: they are damaged");
+    }
+  }
 }
 
 void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effects) {
+  if (!connection_.connected() && !std::holds_alternative<Welcome>(message)) {
+    effects->push_back(Note{true, "told something before a welcome: ignored"});
+    return;
+  }
   std::visit(Overloaded{
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },
@@ -139,10 +160,10 @@ void Agent::OnDoubt(Now now, const Doubt& doubt, Effects* effects) {
   effects->push_back(Say{Doubted{doubt.ref, doubt.asked_us}});
 }
 
-void Agent::OnWhole(Now, AttemptRef ref, MonoTime at, Effects* effects) {
+void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {
   Attempt* attempt = Find(ref);
   if (attempt == nullptr) return;
-  attempt->OnWhole(at);
+  attempt->OnWhole(std::min(at, now.mono));
   Fence(attempt, effects);
 }
 
@@ -387,7 +408,17 @@ void Agent::StopAllIfReclaimed(Effects* effects) {
   }
 }
 
+// Before the hello, which then tells why.
+void Agent::StopContested(Effects* effects) {
+  for (const auto& [ref, why] : std::exchange(contested_, {})) {
+    if (Attempt* attempt = Find(ref)) {
+      attempt->StopForOurselves(std::min(kOwnGrace, attempt->stop_grace()), why, effects);
+    }
+  }
+}
+
 void Agent::Tick(Now now, Effects* effects) {
+  StopContested(effects);
   TickConnection(now, effects);
   ExtendLeasesIfDue(now, effects);
   StopIfCutOff(now, effects);

@@ -24,11 +24,14 @@ namespace hpc::worker {
 
 class Agent {
  public:
-  // `node`: this PC's name, for words.
+  // `node`: this PC's name, for words. Where several of `adopted` that live claim one device, the
+  // records of all but one are damaged, and nobody can tell of which: the first Tick stops them
+  // all, so that no device is shared and none is kept from others by a record that is wrong.
   Agent(const std::string& node, Now now, const OwnerState& owner,
         const std::vector<AdoptedAttempt>& adopted);
 
-  // ---- the coordinator. Acknowledgements of output are the shell's own business.
+  // ---- the coordinator. Acknowledgements of output are the shell's own business. What it says
+  // before it has welcomed this node is ignored.
   void OnMessage(Now now, const CoordinatorMessage& message, Effects* effects);
   void OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects);
 
@@ -99,6 +102,7 @@ class Agent {
   void TickYield(Now now, Effects* effects);
   // What an earlier worker process was still to stop when it died.
   void StopAllIfReclaimed(Effects* effects);
+  void StopContested(Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
   void ExtendLeasesIfDue(Now now, Effects* effects);
   void Fence(Attempt* attempt, Effects* effects) const;
@@ -112,6 +116,7 @@ class Agent {
   Connection connection_;
   Yield yield_;
   std::map<AttemptRef, Attempt> attempts_;
+  std::map<AttemptRef, std::string> contested_;  // and why; not stopped yet
   bool resumed_ = false;
   bool leaving_ = false;
   bool leaving_said_ = false;

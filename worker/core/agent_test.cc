@@ -189,6 +189,15 @@ TEST_F(AgentTest, ANewerAttemptEndsTheOlderOne) {
   EXPECT_THAT(All<PrepareAttempt>(effects), SizeIs(1));
 }
 
+TEST_F(AgentTest, TakesNothingFromWhoHasNotWelcomedIt) {
+  Tick();
+  const Effects effects = Hear(OneRank());
+  EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
+  EXPECT_THAT(All<Note>(effects), SizeIs(1));
+  Hear(Welcome{});
+  EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1));
+}
+
 TEST_F(AgentTest, AStopOfAnUnknownAttemptIsAnsweredAsReturned) {
   Connect();
   EXPECT_THAT(Said<AttemptReturned>(Hear(Stop{{99, 1}, absl::Seconds(1), "lost"})), SizeIs(1));
@@ -278,23 +287,6 @@ TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
   const Effects welcomed = Hear(Welcome{});
   ASSERT_THAT(All<SaveOwner>(welcomed), SizeIs(1));
   EXPECT_FALSE(All<SaveOwner>(welcomed)[0].state.unsent);
-}
-
-TEST_F(AgentTest, WhatItsPredecessorDidNotLiveToStopForTheOwnerIsStopped) {
-  OwnerState owner;
-  owner.reclaimed = true;
-  AdoptedAttempt running;
-  running.ref = kRef;
-  running.started = true;
-  running.ranks = {{0, 100, std::nullopt, {}}};
-  Agent next("pc1", now(), owner, {running});
-  Effects effects;
-  next.Tick(now(), &effects);
-  ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_EQ(All<StopAttempt>(effects)[0].grace, absl::Seconds(10));
-  effects.clear();
-  next.Tick(now(), &effects);
-  EXPECT_THAT(All<StopAttempt>(effects), IsEmpty()) << "once";
 }
 
 TEST_F(AgentTest, ATakenPcRefusesWork) {
@@ -527,6 +519,12 @@ TEST_F(WitnessedTest, NothingThatIsStillToBeSaidIsContact) {
   Begin();
   Stay(absl::Seconds(1));
   EXPECT_EQ(Lives(Hear(Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
+}
+
+TEST_F(WitnessedTest, NothingIsWholeInTimeToCome) {
+  Begin();
+  Stay(absl::Seconds(4));
+  EXPECT_EQ(Lives(Whole(-absl::Hours(1))), absl::Seconds(2));
 }
 
 TEST_F(WitnessedTest, ANewConnectionIsContactSinceItsHello) {

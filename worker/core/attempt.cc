@@ -7,6 +7,7 @@ namespace hpc::worker {
 Attempt::Attempt(const Prepare& prepare)
     : ref_(prepare.ref), devices_(prepare.devices), stop_grace_(prepare.stop_grace) {
   for (int32_t i = 0; i < prepare.ranks; ++i) ranks_[prepare.first_rank + i];
+  unstarted_ = ranks_.size();
 }
 
 Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
@@ -24,6 +25,8 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended};
   }
+  unstarted_ = static_cast<size_t>(std::count_if(
+      ranks_.begin(), ranks_.end(), [](const auto& entry) { return entry.second.unstarted(); }));
 }
 
 void Attempt::OnPrepareAgain(Effects* effects) const {
@@ -31,7 +34,8 @@ void Attempt::OnPrepareAgain(Effects* effects) const {
 }
 
 void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
-  if (phase_ == Phase::kPrepared) {
+  const bool prepared = phase_ == Phase::kPrepared;
+  if (prepared && prepared_) {
     phase_ = Phase::kStarting;
     start_asked_ = true;
     witnessed_ = start.witnessed;
@@ -39,8 +43,9 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
   } else if (start_said_) {
     effects->push_back(Say{MakeStarted(now)});
   } else {
-    effects->push_back(Note{true, "attempt " + ref_.ToString() + " was told to start while " +
-                                      Name(phase_) + ": ignored"});
+    effects->push_back(
+        Note{true, "attempt " + ref_.ToString() + " was told to start while " + Name(phase_) +
+                       (prepared ? " by an earlier worker process" : "") + ": ignored"});
   }
 }
 
@@ -80,7 +85,8 @@ void Attempt::OnPrepared(const Prepared& prepared, Effects* effects) {
 void Attempt::OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago,
                             Effects* effects) {
   auto it = ranks_.find(rank);
-  if (it == ranks_.end()) return;
+  if (it == ranks_.end() || pid == 0) return;
+  if (it->second.unstarted()) --unstarted_;
   it->second.pid = pid;
   it->second.started_at = now - ago;
   SayStartedOnce(now, effects);
@@ -90,6 +96,7 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, Ran
                            Effects* effects) {
   auto it = ranks_.find(rank);
   if (it == ranks_.end() || it->second.exit) return;
+  if (it->second.unstarted()) --unstarted_;
   it->second.exit = exit;
   // Both anew: time that the machine slept meanwhile is part of these ages.
   it->second.started_at = now - ago.started;
@@ -100,10 +107,7 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, Ran
 }
 
 void Attempt::SayStartedOnce(MonoTime now, Effects* effects) {
-  const bool all = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
-    return entry.second.pid != 0 || entry.second.exit;
-  });
-  if (start_said_ || !all) return;
+  if (start_said_ || unstarted_ > 0) return;
   start_said_ = true;
   if (phase_ == Phase::kStarting) phase_ = Phase::kRunning;
   effects->push_back(Say{MakeStarted(now)});

@@ -61,6 +61,7 @@ class Attempt {
 
   // ---- the coordinator
   void OnPrepareAgain(Effects* effects) const;
+  // Not one that was adopted: what its Prepare said is gone with the process that heard it.
   void OnStart(MonoTime now, const Start& start, Effects* effects);
   void OnStop(absl::Duration grace, const std::string& reason, Effects* effects);
   // Ends what still runs; the files go when nothing does.
@@ -108,6 +109,7 @@ class Attempt {
     std::optional<RankExit> exit;
     MonoTime started_at;
     MonoTime ended_at;
+    bool unstarted() const { return pid == 0 && !exit; }
   };
   void SayStartedOnce(MonoTime now, Effects* effects);
   Started MakeStarted(MonoTime now) const;
@@ -122,6 +124,7 @@ class Attempt {
   bool start_said_ = false;
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
+  size_t unstarted_ = 0;  // of them: neither a process nor an end
   std::string lost_reason_;
   bool store_lost_ = false;
   bool witnessed_ = false;

@@ -99,6 +99,23 @@ TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
 }
 
+// Within the time that a test has: not by looking at all ranks as each one starts.
+TEST(AttemptTest, SaysSoOfAsManyRanksAsThereMayBe) {
+  Prepare prepare = TwoRanks();
+  prepare.first_rank = 0;
+  prepare.ranks = kMaxRanks;
+  for (int attempts = 0; attempts < 8; ++attempts) {
+    Attempt attempt(prepare);
+    Effects effects;
+    attempt.OnPrepared(Ready(), &effects);
+    attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+    for (int32_t rank = 0; rank < kMaxRanks; ++rank) {
+      attempt.OnRankStarted(At(11), rank, 100 + rank, {}, &effects);
+    }
+    EXPECT_THAT(Said<Started>(effects), SizeIs(1));
+  }
+}
+
 TEST(AttemptTest, AStartBeforeItIsPreparedIsIgnoredWithANote) {
   Attempt attempt(TwoRanks());
   Effects effects;

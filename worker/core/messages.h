@@ -82,6 +82,10 @@ constexpr bool ArePossibleRanks(int32_t first, int32_t count) {
   return first >= 0 && count >= 0 && count <= kMaxRanks && first <= kMaxRanks - count;
 }
 
+// Longer than any that can be asked for. A supervisor counts times in nanoseconds, which end with
+// 292 years.
+inline constexpr absl::Duration kMaxSpan = absl::Hours(365 * 24);
+
 struct Prepare {
   AttemptRef ref;
   int32_t node_rank = 0;
@@ -155,6 +159,9 @@ struct SetOwner {
 struct GoToSleep {
   std::string reason;
 };
+
+// Of anything that ranks write. What says more is damaged, and sums of offsets shall not overflow.
+inline constexpr int64_t kMaxOffset = int64_t{1} << 45;
 
 struct LogAck {
   StreamId stream;

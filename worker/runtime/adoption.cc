@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "worker/runtime/boot_time.h"
+#include "worker/runtime/event_age.h"
 #include "worker/runtime/gang_witness.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/rank_report.h"
@@ -26,33 +27,39 @@ class JournalReader {
   }
 
   void Take(const SupervisorEvent& event) {
-    if (const auto* started = std::get_if<RankStarted>(&event)) {
-      ranks_[started->rank].pid = started->pid;
-      out_.started = true;
-      ranks_[started->rank].ago.started = Age(started->at_ns);
-    } else if (const auto* failed = std::get_if<RankStartFailed>(&event)) {
-      out_.started = true;
-      ranks_[failed->rank].exit = ToRankExit(*failed);
-    } else if (const auto* exited = std::get_if<RankExited>(&event)) {
-      ranks_[exited->rank].exit = ToRankExit(*exited);
-      ranks_[exited->rank].ago.ended = Age(exited->at_ns);
-    } else if (std::holds_alternative<AllGone>(event)) {
-      out_.returned = true;
-    }
+    std::visit(
+        [this](const auto& one) {
+          if constexpr (requires { one.rank; }) {
+            // What a journal says is no better than the account that it was written by.
+            if (ranks_.count(one.rank) == 0) return;
+          }
+          On(one);
+        },
+        event);
   }
 
   AdoptedAttempt Finish() {
-    for (auto& [number, rank] : ranks_) {
-      rank.rank = number;
-      out_.ranks.push_back(rank);
-    }
+    for (const auto& [number, rank] : ranks_) out_.ranks.push_back(rank);
     return std::move(out_);
   }
 
  private:
-  absl::Duration Age(int64_t at_ns) const {
-    return absl::Nanoseconds(std::max<int64_t>(0, now_ns_ - at_ns));
+  void On(const RankStarted& event) {
+    out_.started = true;
+    ranks_[event.rank].pid = event.pid;
+    ranks_[event.rank].ago.started = EventAge(event.at_ns, now_ns_);
   }
+  void On(const RankStartFailed& event) {
+    out_.started = true;
+    ranks_[event.rank].exit = ToRankExit(event);
+  }
+  void On(const RankExited& event) {
+    ranks_[event.rank].exit = ToRankExit(event);
+    ranks_[event.rank].ago.ended = EventAge(event.at_ns, now_ns_);
+  }
+  void On(const AllGone&) { out_.returned = true; }
+  template <typename Other>
+  void On(const Other&) {}
 
   int64_t now_ns_;
   AdoptedAttempt out_;

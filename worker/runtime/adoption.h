@@ -24,7 +24,7 @@ struct FoundAttempt {
 // not there is killed.
 std::vector<FoundAttempt> FindAttempts(const std::string& state_dir);
 
-// What a journal says, at CLOCK_BOOTTIME `now_ns`.
+// What a journal says of the file's ranks, at CLOCK_BOOTTIME `now_ns`.
 AdoptedAttempt FromJournal(const AttemptFile& file, const std::vector<SupervisorEvent>& journal,
                            int64_t now_ns);
 

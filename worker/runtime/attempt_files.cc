@@ -144,7 +144,9 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     file.first_rank = WholeNumberAt<int32_t>(record, "first_rank");
     file.ranks = WholeNumberAt<int32_t>(record, "ranks");
     file.stop_grace = absl::Milliseconds(WholeNumberAt<int64_t>(record, "stop_grace_ms"));
-    if (!ArePossibleRanks(file.first_rank, file.ranks)) {
+    const bool possible_grace =
+        file.stop_grace >= absl::ZeroDuration() && file.stop_grace <= kMaxSpan;
+    if (!ArePossibleRanks(file.first_rank, file.ranks) || !possible_grace) {
       return absl::DataLossError(attempt_dir + kRecord + " is damaged");
     }
     return file;

@@ -12,6 +12,7 @@
 #include "common/version.h"
 #include "worker/os/process_words.h"
 #include "worker/runtime/boot_time.h"
+#include "worker/runtime/event_age.h"
 #include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/recall_port.h"
@@ -41,9 +42,7 @@ std::string InWords(const std::string& reason) {
   return "its supervisor was told to end by " + reason;
 }
 
-absl::Duration AgeOf(int64_t at_ns) {
-  return absl::Nanoseconds(std::max<int64_t>(0, BootTimeNs() - at_ns));
-}
+absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
 
 }  // namespace
 

@@ -26,12 +26,19 @@ absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
   return it->get<int64_t>();
 }
 
+// "" where there is none. It is not copied as it is: lists in lists, as deep as a request is long,
+// would be copied by as many calls in one another.
+std::string CommandOf(const json& request) {
+  const auto it = request.find("command");
+  return it != request.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
 // An owner who mistypes "for" must not get a reclaim without an end.
 absl::Status CheckKeys(const json& request, std::initializer_list<absl::string_view> known) {
   for (const auto& [key, ignored] : request.items()) {
     if (std::count(known.begin(), known.end(), absl::string_view(key)) > 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(request.at("command").get<std::string>(),
-                                                   " knows no \"", key, "\"; it takes \"",
+    return absl::InvalidArgumentError(absl::StrCat(CommandOf(request), " knows no \"", key,
+                                                   "\"; it takes \"",
                                                    absl::StrJoin(known, "\", \""), "\""));
   }
   return absl::OkStatus();
@@ -56,7 +63,7 @@ absl::StatusOr<YieldRequest> ParseReclaim(const json& request) {
 
 absl::StatusOr<ControlRequest> ParseControlRequest(const std::string& line) {
   const json request = json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const json command = request.is_object() ? request.value("command", json()) : json();
+  const std::string command = CommandOf(request);
   ControlRequest out;
   if (command == "reclaim") {
     out.command = ControlCommand::kReclaim;

@@ -18,9 +18,8 @@ std::optional<absl::Duration> Limit(int64_t ms) {
   return ms > 0 ? std::optional(absl::Milliseconds(ms)) : std::nullopt;
 }
 
-// Longer than any that can be asked for; the supervisor counts it in nanoseconds.
-absl::Duration Grace(int64_t ms) {
-  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), absl::Hours(365 * 24));
+absl::Duration Span(int64_t ms) {
+  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), kMaxSpan);
 }
 
 void Fill(AttemptRef ref, v1::AttemptRef* out) {
@@ -247,15 +246,15 @@ void Fill(const MetricData& m, v1::WorkerMessage* out) {
 
 Welcome FromProto(const v1::Welcome& m) {
   Welcome welcome;
-  if (m.lease_ms() > 0) welcome.lease = absl::Milliseconds(m.lease_ms());
+  if (m.lease_ms() > 0) welcome.lease = Span(m.lease_ms());
   if (m.heartbeat_interval_ms() > 0) {
-    welcome.heartbeat_interval = absl::Milliseconds(m.heartbeat_interval_ms());
+    welcome.heartbeat_interval = Span(m.heartbeat_interval_ms());
   }
   if (m.stop_after_disconnect_ms() > 0) {
-    welcome.stop_after_disconnect = absl::Milliseconds(m.stop_after_disconnect_ms());
+    welcome.stop_after_disconnect = Span(m.stop_after_disconnect_ms());
   }
-  if (m.contact_limit_ms() > 0) welcome.contact_limit = absl::Milliseconds(m.contact_limit_ms());
-  if (m.vouch_limit_ms() > 0) welcome.vouch_limit = absl::Milliseconds(m.vouch_limit_ms());
+  if (m.contact_limit_ms() > 0) welcome.contact_limit = Span(m.contact_limit_ms());
+  if (m.vouch_limit_ms() > 0) welcome.vouch_limit = Span(m.vouch_limit_ms());
   return welcome;
 }
 
@@ -296,7 +295,7 @@ Prepare FromProto(const v1::Prepare& m) {
   out.store_host = FromProto(m.store_host());
   out.restart_count = m.restart_count();
   out.max_restarts = m.max_restarts();
-  out.stop_grace = Grace(m.stop_grace_ms());
+  out.stop_grace = Span(m.stop_grace_ms());
   out.run_name = m.run_name();
   out.experiment = m.experiment();
   out.command.assign(m.command().begin(), m.command().end());
@@ -389,7 +388,7 @@ std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
                     {m.recall().port(), m.recall().key(), m.recall().proof()},
                     Grace(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
-      return Stop{FromProto(m.stop().ref()), Grace(m.stop().grace_ms()), m.stop().reason()};
+      return Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()), m.stop().reason()};
     case v1::CoordinatorMessage::kForget:
       return Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:

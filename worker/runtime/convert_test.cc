@@ -159,6 +159,23 @@ TEST(ConvertTest, AGraceIsNeitherNegativeNorForEver) {
   EXPECT_EQ(std::get<Prepare>(*FromProto(message)).stop_grace, absl::Hours(365 * 24));
 }
 
+TEST(ConvertTest, NoSpanOfAWelcomeIsForEver) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  v1::CoordinatorMessage message;
+  v1::Welcome* in = message.mutable_welcome();
+  in->set_lease_ms(kMax);
+  in->set_heartbeat_interval_ms(kMax);
+  in->set_stop_after_disconnect_ms(kMax);
+  in->set_contact_limit_ms(kMax);
+  in->set_vouch_limit_ms(kMax);
+  const Welcome welcome = std::get<Welcome>(*FromProto(message));
+  for (const absl::Duration span :
+       {welcome.lease, welcome.heartbeat_interval, welcome.stop_after_disconnect,
+        welcome.contact_limit, welcome.vouch_limit}) {
+    EXPECT_EQ(span, kMaxSpan);
+  }
+}
+
 TEST(ConvertTest, AWelcomeThatLeavesSomethingOutKeepsItsDefault) {
   v1::CoordinatorMessage message;
   message.mutable_welcome()->set_lease_ms(9'000);

@@ -64,13 +64,14 @@ void LogShipper::OnAck(const LogAck& ack) {
   auto it = streams_.find(ack.stream);
   if (it == streams_.end()) return;
   Stream& stream = it->second;
+  const int64_t offset = std::clamp<int64_t>(ack.offset, 0, kMaxOffset);
   in_flight_ -= stream.sent - stream.acked;
   if (stream.waiting) {
     stream.waiting = false;
-    stream.sent = ack.offset;
+    stream.sent = offset;
     stream.end_said = false;
   }
-  stream.acked = std::min(ack.offset, stream.sent);
+  stream.acked = std::min(offset, stream.sent);
   in_flight_ += stream.sent - stream.acked;
 }
 

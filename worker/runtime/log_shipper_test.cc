@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "worker/runtime/temp_dir.h"
 
 namespace hpc::worker {
@@ -248,6 +250,21 @@ TEST_F(LogShipperTest, AFileThatVanishedEndsItsStream) {
   Pump();
   EXPECT_THAT(Data(), IsEmpty());
   EXPECT_THAT(Ends(), SizeIs(2));
+}
+
+TEST_F(LogShipperTest, WhatNobodyCanHaveIsNotBelieved) {
+  Add(/*known=*/true);
+  shipper_.OnAck({kOut, std::numeric_limits<int64_t>::min()});
+  Write("one\n");
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].offset, 0);
+  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 0);
+  shipper_.OnConnected();
+  for (const bool is_stderr : {false, true}) {
+    shipper_.OnAck({{kRef, 0, is_stderr}, std::numeric_limits<int64_t>::max()});
+  }
+  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 2 * kMaxOffset);
 }
 
 }  // namespace

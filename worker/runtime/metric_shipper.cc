@@ -42,12 +42,13 @@ void MetricShipper::OnAck(const MetricAck& ack) {
   const auto it = files_.find({ack.ref, ack.rank});
   if (it == files_.end()) return;
   File& file = it->second;
+  const int64_t offset = std::clamp<int64_t>(ack.end_offset, 0, kMaxOffset);
   std::erase_if(file.remarks, [&](const Remark& remark) {
-    return remark.sent_with >= 0 && remark.sent_with <= ack.end_offset;
+    return remark.sent_with >= 0 && remark.sent_with <= offset;
   });
   if (file.waiting) {
     file.waiting = false;
-    if (const int64_t lost = file.reader.Seek(ack.end_offset); lost > 0) {
+    if (const int64_t lost = file.reader.Seek(offset); lost > 0) {
       Complain(it->first,
                absl::StrCat("its metrics file was cut or replaced while the coordinator was away: ",
                             lost, " bytes of it are lost"),
@@ -55,7 +56,7 @@ void MetricShipper::OnAck(const MetricAck& ack) {
     }
     for (Remark& remark : file.remarks) remark.sent_with = -1;
   }
-  file.acked = std::min(ack.end_offset, file.reader.offset());
+  file.acked = std::min(offset, file.reader.offset());
   file.reader.Forget(file.acked);
 }
 

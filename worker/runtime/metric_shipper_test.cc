@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "worker/runtime/temp_dir.h"
@@ -240,6 +241,28 @@ TEST_F(MetricShipperTest, ARankThatLoggedNothingIsDoneToo) {
   EXPECT_TRUE(shipper_.Done(kRef));
   EXPECT_THAT(sent_, SizeIs(1));
   EXPECT_TRUE(Ended());
+}
+
+TEST_F(MetricShipperTest, WhatNobodyCanHaveIsNotBelieved) {
+  Add(/*known=*/true);
+  shipper_.OnAck({kRef, 0, std::numeric_limits<int64_t>::min()});
+  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 0);
+  dir_.Append(kFile, "{\"loss\":1}\n");
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(1));
+}
+
+TEST_F(MetricShipperTest, ADamagedBeginningIsNone) {
+  for (const char* base : {"9223372036854775807", "-1", "x"}) {
+    std::filesystem::remove(dir_.File("metrics-0.base"));
+    dir_.Append("metrics-0.base", base);
+    std::filesystem::remove(dir_.File(kFile));
+    dir_.Append(kFile, "{\"loss\":1}\n");
+    Add();
+    Pump();
+    EXPECT_EQ(EndOffset(), 11) << base;
+    shipper_.Remove(kRef);
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "worker/core/messages.h"
 #include "worker/supervisor/foreign_file.h"
 
 namespace hpc::worker {
@@ -23,7 +24,8 @@ constexpr size_t kTailBytes = 64;
 int64_t ReadBase(const std::string& base_file) {
   int64_t base = 0;
   const auto text = ReadForeignFile(base_file, 32);
-  return text.ok() && absl::SimpleAtoi(*text, &base) ? base : 0;
+  const bool read = text.ok() && absl::SimpleAtoi(*text, &base);
+  return read && base >= 0 && base <= kMaxOffset ? base : 0;
 }
 
 }  // namespace

@@ -172,14 +172,17 @@ TEST_F(AccountFilesTest, WhatTheAccountCannotRemoveStaysAndIsTold) {
 }
 
 TEST(AttemptFilesTest, DamageIsNoticed) {
-  for (const char* text :
-       {"", "{", "[]", R"({"run": 1})",
-        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})",
-        R"({"run":1,"number":1,"devices":[],"first_rank":2147483647,"ranks":2,"stop_grace_ms":1})",
-        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":4294967297,"stop_grace_ms":1})",
-        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":1e300})",
-        R"({"run":1,"number":1,"devices":[4294967296],"first_rank":0,"ranks":1,"stop_grace_ms":1})",
-        R"({"run":1,"number":1,"devices":7,"first_rank":0,"ranks":1,"stop_grace_ms":1})"}) {
+  for (
+      const char* text :
+      {"", "{", "[]", R"({"run": 1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":99999999,"stop_grace_ms":1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":2147483647,"ranks":2,"stop_grace_ms":1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":4294967297,"stop_grace_ms":1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":1e300})",
+       R"({"run":1,"number":1,"devices":[4294967296],"first_rank":0,"ranks":1,"stop_grace_ms":1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":-1})",
+       R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":9223372036854775807})",
+       R"({"run":1,"number":1,"devices":7,"first_rank":0,"ranks":1,"stop_grace_ms":1})"}) {
     const testing::TempDir dir;
     dir.Append("attempt.json", text);
     EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
@@ -219,6 +222,25 @@ TEST(AdoptionTest, AnEmptyJournalMeansThatNothingRan) {
   const AdoptedAttempt found = FromJournal({.ref = {12, 2}, .ranks = 1}, {}, 0);
   EXPECT_FALSE(found.started);
   EXPECT_THAT(found.ranks, SizeIs(1));
+}
+
+TEST(AdoptionTest, AJournalTellsOfTheAttemptsRanksOnly) {
+  const AdoptedAttempt found =
+      FromJournal({.ref = {12, 2}, .first_rank = 4, .ranks = 1},
+                  {RankStarted{.rank = 3, .pid = 100}, RankStartFailed{.rank = -1, .error = ENOENT},
+                   RankExited{.rank = 5}},
+                  0);
+  EXPECT_FALSE(found.started);
+  ASSERT_THAT(found.ranks, SizeIs(1));
+  EXPECT_EQ(found.ranks[0].rank, 4);
+}
+
+TEST(AdoptionTest, NothingOfAJournalIsOlderThanTheBootOrStillToCome) {
+  const AdoptedAttempt found = FromJournal({.ref = {12, 2}, .ranks = 1},
+                                           {RankStarted{.rank = 0, .pid = 100, .at_ns = INT64_MIN},
+                                            RankExited{.rank = 0, .at_ns = INT64_MAX}},
+                                           /*now_ns=*/10'000'000'000);
+  EXPECT_EQ(found.ranks[0].ago, (RankAges{absl::Seconds(10), absl::ZeroDuration()}));
 }
 
 TEST(AdoptionTest, ProvedGoneIsReturned) {

@@ -1,5 +1,6 @@
 // libFuzzer: a few clients of one store do what the input says. The same bytes go to a second store
-// one at a time, and both must answer alike.
+// one at a time, and both must answer alike. What is read as a keepalive, or as an answer to one,
+// is what is written of it.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "worker/store/keepalive.h"
 #include "worker/store/store_core.h"
 #include "worker/store/wire.h"
 
@@ -121,6 +123,16 @@ class RequestMaker {
   std::string out_;
 };
 
+template <typename Decoded>
+void CheckCanonical(const Decoded& decoded, absl::string_view bytes) {
+  if (decoded) Check(Encode(*decoded) == bytes);
+}
+
+void ReadKeepalive(absl::string_view bytes) {
+  CheckCanonical(DecodeKeepalive(bytes), bytes);
+  CheckCanonical(DecodeKeepaliveAnswer(bytes), bytes);
+}
+
 class Scene {
  public:
   explicit Scene(Input* input) : input_(*input) {
@@ -227,5 +239,6 @@ class Scene {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hpc::worker::store::Input input(data, size);
   hpc::worker::store::Scene(&input).Run();
+  hpc::worker::store::ReadKeepalive({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -127,7 +127,8 @@ struct LineOf {
 
 // Fills `event` if the line is of its kind.
 bool Read(LineReader& line, RankStarted& e) {
-  return line.Is("started", 3) && (line >> e.rank >> e.pid >> e.at_ns).ok();
+  // Whoever reads it may kill what has this number, or a session that does.
+  return line.Is("started", 3) && (line >> e.rank >> e.pid >> e.at_ns).ok() && e.pid > 1;
 }
 bool Read(LineReader& line, RankStartFailed& e) {
   return line.Is("start-failed", 3) && (line >> e.rank >> e.error >> e.what).ok();

@@ -54,8 +54,9 @@ TEST(JournalLineTest, TheHeaderReadsBack) {
 TEST(JournalLineTest, WhatIsNotALineIsNoEvent) {
   for (const char* line :
        {"", "started", "started 0 1", "started 0 1 2 3", "started 0 x 2", "started  1 2",
-        "started 99999999999 1 2", "started 0 1 99999999999999999999", "stop 1 %4", "stop 1 %zz",
-        "exited 0 15 2 9 3 2 1", "unknown 1", "ready x cgroup b %"}) {
+        "started 99999999999 2 2", "started 0 2 99999999999999999999", "started 0 1 2",
+        "started 0 0 2", "started 0 -7 2", "stop 1 %4", "stop 1 %zz", "exited 0 15 2 9 3 2 1",
+        "unknown 1", "ready x cgroup b %"}) {
     EXPECT_EQ(ParseJournalLine(line).index(), 0u) << line;
   }
 }

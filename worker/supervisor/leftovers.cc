@@ -82,11 +82,9 @@ class Traces {
   Traces(const std::string& dir, uid_t owner, const Journal& journal,
          const std::vector<RankStarted>& seen)
       : value_("=" + dir + "/"), owner_(owner) {
-    for (const RankStarted& started : seen) ranks_[started.pid] = started.at_ns;
+    for (const RankStarted& started : seen) Add(started);
     for (const SupervisorEvent& event : journal.events) {
-      if (const auto* started = std::get_if<RankStarted>(&event)) {
-        ranks_[started->pid] = started->at_ns;
-      }
+      if (const auto* started = std::get_if<RankStarted>(&event)) Add(*started);
     }
   }
 
@@ -111,6 +109,10 @@ class Traces {
   }
 
  private:
+  // Sessions 0 and 1 are a whole container's: no rank's, whoever says so.
+  void Add(const RankStarted& started) {
+    if (started.pid > 1) ranks_[started.pid] = started.at_ns;
+  }
   bool Ours() const { return owner_ == geteuid(); }
   // Root's worker may kill anybody's, and a process that its own user started may have become root.
   bool Owns(int64_t pid) const { return Ours() || RealUid(pid) == owner_; }
@@ -119,7 +121,7 @@ class Traces {
   bool InSession(const ProcessStat& stat) const {
     constexpr int64_t kClockSlackNs = 1'000'000'000;
     const auto rank = ranks_.find(stat.session);
-    return rank != ranks_.end() && stat.started_ns > rank->second - kClockSlackNs;
+    return rank != ranks_.end() && stat.started_ns + kClockSlackNs > rank->second;
   }
   // Any of the variables that name a file of the attempt: a run may have set some otherwise.
   bool Carries(int64_t pid) const {

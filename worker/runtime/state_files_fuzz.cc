@@ -1,0 +1,145 @@
+// What a worker is asked over its socket, and the files that an earlier worker and its ranks have
+// left, with any bytes in them. Each is taken or is an error that says what is wrong with it; what
+// is taken can be used, and takes no more memory than it may.
+//
+// The first byte says which it is.
+#include <stdlib.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "worker/core/witness.h"
+#include "worker/core/yield.h"
+#include "worker/runtime/attempt_files.h"
+#include "worker/runtime/control_request.h"
+#include "worker/runtime/gang_witness.h"
+#include "worker/runtime/owner_file.h"
+#include "worker/runtime/python_traceback.h"
+#include "worker/runtime/rank_report.h"
+#include "worker/runtime/run_dirs.h"
+#include "worker/runtime/store_port.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr Now kNow{MonoTime{absl::Seconds(1000)}, absl::FromUnixSeconds(1'795'219'562)};
+
+void Check(bool holds) {
+  if (!holds) abort();
+}
+
+// A state directory, for all inputs.
+class Files {
+ public:
+  Files() : dir_("/dev/shm/state_files_fuzz_XXXXXX") {
+    Check(mkdtemp(dir_.data()) != nullptr);
+    Check(MakeDirs(dir_ + "/runs/12/checkpoints", 0700).ok());
+  }
+  ~Files() { RemoveTree(dir_).IgnoreError(); }
+
+  const std::string& dir() const { return dir_; }
+  void Put(const std::string& name, const std::string& bytes) const {
+    Check(WriteQuickly(dir_ + "/" + name, bytes).ok());
+  }
+
+ private:
+  std::string dir_;
+};
+
+void Control(const std::string& line) {
+  const auto request = ParseControlRequest(line);
+  if (!request.ok()) return Check(!request.status().message().empty());
+  Yield yield(kNow, {});
+  yield.Reclaim(kNow, request->reclaim);
+  const auto left = yield.Left(kNow);
+  Check(!left || (*left > absl::ZeroDuration() && *left < absl::Hours(24 * 4000)));
+  Check(request->reclaim.grace >= absl::ZeroDuration());
+}
+
+void AttemptJson(const Files& files, const std::string& bytes) {
+  files.Put("attempt.json", bytes);
+  const auto file = ReadAttemptFile(files.dir());
+  if (!file.ok()) return Check(absl::StrContains(file.status().message(), "attempt.json"));
+  const std::vector<int32_t> ranks = file->RankNumbers();
+  Check(ranks.size() <= kMaxRanks && (ranks.empty() || ranks.front() >= 0));
+  Check(file->stop_grace >= absl::ZeroDuration() && file->stop_grace <= kMaxSpan);
+  Check(file->devices.size() <= bytes.size());
+}
+
+void OwnerJson(const Files& files, const std::string& bytes) {
+  files.Put("owner.json", bytes);
+  const auto owner = ReadOwnerFile(files.dir());
+  if (!owner.ok()) return Check(absl::StrContains(owner.status().message(), "owner.json"));
+  Yield yield(kNow, *owner);
+  yield.Tick(kNow);
+  (void)yield.Left(kNow);
+  Check(WriteOwnerFile(files.dir(), yield.state()).ok());
+  const auto again = ReadOwnerFile(files.dir());
+  Check(again.ok() && *again == yield.state());
+}
+
+void WitnessJson(const Files& files, const std::string& bytes) {
+  files.Put("witness.json", bytes);
+  const auto record = ReadWitnessRecord(files.dir());
+  if (!record) return;
+  Check(record->node_rank >= 0 && record->node_rank < record->nodes);
+  Witness witness({12, 1}, record->nodes);
+  (void)witness.WholeAt();
+}
+
+void StoreJson(const Files& files, const std::string& bytes) {
+  files.Put("store.json", bytes);
+  const auto record = ReadStoreRecord(files.dir());
+  Check(record && record->port >= 0 && record->port <= 65535);
+}
+
+void RunsJson(const Files& files, const std::string& bytes) {
+  files.Put("runs.json", bytes);
+  RemoveOldRunDirs(files.dir(), absl::CivilDay(2026, 11, 22), /*keep_days=*/0);
+  RemoveOldRunDirs(files.dir(), absl::CivilDay(2026, 11, 23), /*keep_days=*/0);
+}
+
+void ErrorJson(const std::string& bytes) {
+  const auto report = ParseErrorFile(bytes);
+  Check(!report || report->message.size() <= kMaxWords);
+  Check(LastLines(bytes, kLastLines, kMaxWords).size() <= kMaxWords);
+  const auto traceback = FindTraceback(bytes);
+  Check(!traceback || traceback->message.size() <= bytes.size());
+}
+
+}  // namespace
+}  // namespace hpc::worker
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace hpc::worker;  // NOLINT: so that the calls read as elsewhere
+  static const Files files;
+  hpc::SetLogLevel(hpc::LogLevel::kError);
+  if (size == 0) return 0;
+  const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0] % 7) {
+    case 0:
+      Control(bytes);
+      break;
+    case 1:
+      AttemptJson(files, bytes);
+      break;
+    case 2:
+      OwnerJson(files, bytes);
+      break;
+    case 3:
+      WitnessJson(files, bytes);
+      break;
+    case 4:
+      StoreJson(files, bytes);
+      break;
+    case 5:
+      RunsJson(files, bytes);
+      break;
+    default:
+      ErrorJson(bytes);
+  }
+  return 0;
+}
