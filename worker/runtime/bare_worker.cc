@@ -303,6 +303,9 @@ void BareWorker::Do(const Say& effect) {
     const auto it = parts_.find(over->ref);
     Check(it == parts_.end() || !it->second.live, "what lives is not called returned");
   }
+  if (std::holds_alternative<HandingOver>(effect.message)) {
+    Check(AnyLive(), "who hands over has something to hand over");
+  }
   if (std::holds_alternative<Leaving>(effect.message)) {
     Check(!AnyLive(), "who leaves ranks behind does not say so");
   }
@@ -375,6 +378,13 @@ void BareWorker::Do(const SetFence& effect) {
         "no fence is later than contact or all nodes allow");
   Check(!part.fence || *part.fence <= effect.until, "a fence only moves on");
   part.fence = effect.until;
+}
+
+void BareWorker::Do(const RecallRanks& effect) {
+  Check(link_ == LinkState::kOpen, "only who is welcome is told of other nodes");
+  Effects effects;
+  agent_->OnRecalled({effect.recall.ref, effect.recall.node, absl::OkStatus()}, &effects);
+  Do(effects);
 }
 
 void BareWorker::Do(const SaveOwner& effect) {

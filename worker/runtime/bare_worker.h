@@ -76,6 +76,7 @@ class BareWorker {
   void Do(const DropAttempt& effect);
   void Do(const ExtendLeases& effect);
   void Do(const SetFence& effect);
+  void Do(const RecallRanks& effect);
   void Do(const SaveOwner& effect);
   void Do(const Sleep& effect);
   void Do(const Note& effect);
