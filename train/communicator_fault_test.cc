@@ -145,6 +145,23 @@ TEST(CommunicatorFault, AnAbortEndsAllAtOnceWithItsReason) {
   ExpectTold(outcomes, -1, " 1", "rank 1 aborted: out of memory", milliseconds(200));
 }
 
+TEST(CommunicatorFault, AnAbortInTheMidstOfSendingIsAnErrorAndNoSignal) {
+  for (int time = 0; time < 10; ++time) {
+    auto outcomes = RunGroup(3, [&](Communicator& group) {
+      std::vector<at::Tensor> tensors;
+      std::vector<PendingPtr> pending;
+      for (int i = 0; i < 8; ++i) {
+        tensors.push_back(at::ones({kLarge / 8}));
+        pending.push_back(group.AllReduce(tensors.back(), ReduceOp::kSum, {"sum", {}}));
+      }
+      if (group.rank() == 1) group.Abort("enough");
+      for (PendingPtr& one : pending) one->Wait();
+      Reduce(group, "next");
+    });
+    ExpectTold(outcomes, -1, " 1", "rank 1 aborted: enough", milliseconds(0));
+  }
+}
+
 TEST(CommunicatorFault, ADeadGroupStaysDead) {
   auto outcomes = RunGroup(2, [](Communicator& group) {
     if (group.rank() == 1) raise(SIGKILL);

@@ -1,5 +1,7 @@
 #include "train/gloo_communicator.h"
 
+#include <signal.h>
+
 #include <random>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -47,6 +49,23 @@ std::string RandomWord() {
   return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8),
                       absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
 }
+
+// Gloo writes to connections that the other end has closed, and so does not see the end of its peer
+// but a signal that ends this process. Python ignores it, a C++ program does not. Threads that are
+// made while one of these lives have it blocked; Gloo writes in its own only.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+  }
+  ~WithoutSigpipe() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
 
 // What operations share with the group, and may need when it is gone.
 struct GlooGroup {
@@ -143,6 +162,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
   const std::string address = OwnAddress(environment);
   group_ = std::make_shared<GlooGroup>(rank_, address);
 
+  const WithoutSigpipe for_threads_of_gloo;
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.join_deadline);
   const std::set<std::string> before = ListeningEndpoints();
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
@@ -224,7 +244,8 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
     c10d::ReduceScatterOptions gloo;
     gloo.reduceOp = ToC10d(op);
     gloo.timeout = deadline;
-    return gloo_->_reduce_scatter_base(output, input, gloo);
+    at::Tensor to = output.view(-1), from = input.view(-1);
+    return gloo_->_reduce_scatter_base(to, from, gloo);
   });
 }
 
@@ -235,7 +256,8 @@ PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Opti
   return Issue(what + " of " + TypeAndSize(output), options, [&](Milliseconds deadline) {
     c10d::AllgatherOptions gloo;
     gloo.timeout = deadline;
-    return gloo_->_allgather_base(output, input, gloo);
+    at::Tensor to = output.view(-1), from = input.view(-1);
+    return gloo_->_allgather_base(to, from, gloo);
   });
 }
 

@@ -59,6 +59,8 @@ Child StartStore(int* port) {
     options.port = 0;
     options.isServer = true;
     options.waitWorkers = false;
+    options.useLibUV =
+        false;  // that one asks DNS for the name of who connects, which may take long
     c10d::TCPStore store("127.0.0.1", options);
     const int chosen = store.getPort();
     WriteAll(output, std::string(reinterpret_cast<const char*>(&chosen), sizeof chosen));
@@ -82,10 +84,12 @@ void RunRank(const std::function<Values(const LaunchEnvironment&)>& body,
   WriteAll(output, written);
 }
 
-RankOutcome OutcomeOf(const Child& child) {
+RankOutcome OutcomeOf(const Child& child, int status) {
   RankOutcome outcome;
   if (child.written.empty()) {
-    outcome.error = "it ended without a word";
+    outcome.error = WIFSIGNALED(status)
+                        ? "it was ended by signal " + std::to_string(WTERMSIG(status))
+                        : "it ended without a word";
   } else if (child.written[0] == 'e') {
     outcome.error = child.written.substr(1);
   } else {
@@ -144,8 +148,9 @@ std::vector<RankOutcome> RunRanks(int ranks,
   std::vector<RankOutcome> outcomes;
   for (int rank = 0; rank < ranks; ++rank) {
     if (children[rank].open || unending.count(rank) != 0) kill(children[rank].pid, SIGKILL);
-    waitpid(children[rank].pid, nullptr, 0);
-    outcomes.push_back(OutcomeOf(children[rank]));
+    int status = 0;
+    waitpid(children[rank].pid, &status, 0);
+    outcomes.push_back(OutcomeOf(children[rank], status));
     outcomes.back().took = took[rank];
   }
   End(store);
