@@ -31,6 +31,16 @@ namespace hpc::train {
 inline void AppendTensors(const at::Tensor& output, std::vector<at::Tensor>* tensors) {
   tensors->push_back(output);
 }
+// Of each other, in any depth.
+template <typename T>
+void AppendTensors(const std::vector<T>& outputs, std::vector<at::Tensor>* tensors);
+template <typename T>
+void AppendTensors(const std::optional<T>& output, std::vector<at::Tensor>* tensors);
+template <typename... T>
+void AppendTensors(const std::tuple<T...>& outputs, std::vector<at::Tensor>* tensors);
+template <typename A, typename B>
+void AppendTensors(const std::pair<A, B>& outputs, std::vector<at::Tensor>* tensors);
+
 template <typename T>
 void AppendTensors(const std::vector<T>& outputs, std::vector<at::Tensor>* tensors) {
   for (const T& output : outputs) AppendTensors(output, tensors);

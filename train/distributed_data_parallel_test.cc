@@ -373,6 +373,15 @@ TEST(DistributedDataParallel, ABackwardPassThatBrokeOffEndsAllRanks) {
   }
 }
 
+TEST(DistributedDataParallel, FindsTheTensorsInWhateverAModelReturns) {
+  using Part = std::pair<at::Tensor, std::optional<at::Tensor>>;
+  std::tuple<at::Tensor, std::vector<Part>> output;
+  std::get<1>(output) = {Part(), {at::Tensor(), at::Tensor()}};
+  std::vector<at::Tensor> tensors;
+  AppendTensors(output, &tensors);
+  EXPECT_EQ(tensors.size(), 4u);
+}
+
 TEST(DistributedDataParallel, WhereNobodyHasABatchAllAreTold) {
   auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
     torch::nn::Sequential net(torch::nn::Linear(4, 4));

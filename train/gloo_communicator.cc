@@ -217,7 +217,11 @@ PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
     last_ = c10::weak_intrusive_ptr<c10d::Work>(work);
     pending->set_work(std::move(work));
   } catch (const std::exception& error) {
-    throw pending->Failed(error);
+    group_->watch.Declare(
+        {.missing = {rank_},
+         .reason = absl::StrCat("rank ", rank_, " cannot begin ", collective.ToString(), ": ",
+                                OneLine(error.what()))});
+    throw group_->Dead(*group_->watch.verdict(), "");
   }
   return pending;
 }
@@ -225,7 +229,7 @@ PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
 PendingPtr GlooCommunicator::AllReduce(at::Tensor tensor, ReduceOp op, Options options) {
   const std::string what = "all_reduce '" + options.name + "'";
   CheckTensor(tensor, what);
-  CheckOnCpu(tensor, what);
+  CheckForGloo(tensor, what);
   return Issue(what + " of " + TypeAndSize(tensor), options, [&](Milliseconds deadline) {
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions gloo;
@@ -239,7 +243,7 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
                                            Options options) {
   const std::string what = "reduce_scatter '" + options.name + "'";
   CheckParts(input, output, size_, what);
-  CheckOnCpu(input, what);
+  CheckForGloo(input, what);
   return Issue(what + " of " + TypeAndSize(input), options, [&](Milliseconds deadline) {
     c10d::ReduceScatterOptions gloo;
     gloo.reduceOp = ToC10d(op);
@@ -252,7 +256,7 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
 PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Options options) {
   const std::string what = "all_gather '" + options.name + "'";
   CheckParts(output, input, size_, what);
-  CheckOnCpu(output, what);
+  CheckForGloo(output, what);
   return Issue(what + " of " + TypeAndSize(output), options, [&](Milliseconds deadline) {
     c10d::AllgatherOptions gloo;
     gloo.timeout = deadline;
@@ -264,7 +268,7 @@ PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Opti
 PendingPtr GlooCommunicator::Broadcast(at::Tensor tensor, int root, Options options) {
   const std::string what = "broadcast '" + options.name + "'";
   CheckTensor(tensor, what);
-  CheckOnCpu(tensor, what);
+  CheckForGloo(tensor, what);
   CheckRoot(root, size_, what);
   return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", root), options,
                [&](Milliseconds deadline) {

@@ -21,10 +21,14 @@ void CheckTensor(const at::Tensor& tensor, const std::string& operation) {
   }
 }
 
-void CheckOnCpu(const at::Tensor& tensor, const std::string& operation) {
-  if (tensor.device().is_cpu()) return;
-  throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(tensor), " is on ",
-                                           tensor.device().str(), "; Gloo takes CPU tensors"));
+void CheckForGloo(const at::Tensor& tensor, const std::string& operation) {
+  const c10::ScalarType type = tensor.scalar_type();
+  const bool known = c10::isIntegralType(type, /*includeBool=*/true) || type == c10::kFloat ||
+                     type == c10::kDouble || type == c10::kHalf || type == c10::kBFloat16;
+  if (tensor.device().is_cpu() && known) return;
+  throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(tensor), " on ",
+                                           tensor.device().str(),
+                                           "; Gloo takes real numbers on the CPU"));
 }
 
 void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,

@@ -15,8 +15,8 @@ std::string TypeAndSize(const at::Tensor& tensor);
 // contiguous.
 void CheckTensor(const at::Tensor& tensor, const std::string& operation);
 
-// Throws unless it is on the CPU.
-void CheckOnCpu(const at::Tensor& tensor, const std::string& operation);
+// Throws unless it is on the CPU and of a type that Gloo knows.
+void CheckForGloo(const at::Tensor& tensor, const std::string& operation);
 
 // CheckTensor of both; also throws unless `whole` has the type and device of `part`, and `times` x
 // as many elements.
