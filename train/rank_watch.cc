@@ -4,9 +4,11 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <future>
 
+#include "common/text.h"
 #include "train/sockets.h"
 #include "train/watch_message.h"
 
@@ -27,6 +29,7 @@ RankWatch::RankWatch(int rank, const std::string& address)
 RankWatch::~RankWatch() {
   eventfd_write(stop_.get(), 1);
   if (server_.joinable()) server_.join();
+  for (const Staying& peer : staying_) SendAll(peer.connection.get(), kWatchBye);
 }
 
 void RankWatch::Start(std::vector<std::string> endpoints, std::string secret,
@@ -96,7 +99,8 @@ RankAnswer RankWatch::Ask(int rank) const {
   }
   // A process that dies just now may still have let us in.
   answer.kind = Kind::kGone;
-  if (!SendAll(to.socket.get(), EncodeRequest({.secret = secret_}))) return answer;
+  if (!SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = {}})))
+    return answer;
   const Line line = ReadLineWithin(to.socket.get(), kAnswerTime, kMaxWatchLine);
   if (line.error == EAGAIN) answer.kind = Kind::kSilent;
   if (!line.text) return answer;
@@ -114,34 +118,78 @@ void RankWatch::TellAll(const Verdict& verdict) const {
     told.push_back(std::async(std::launch::async, [this, rank, &verdict] {
       Connection to = ConnectWithin(endpoints_[rank], kAnswerTime / 2);
       if (!to.socket.ok()) return;
-      if (!SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = verdict}))) return;
+      if (!SendAll(to.socket.get(),
+                   EncodeRequest({.secret = secret_, .verdict = verdict, .stay = {}})))
+        return;
       ReadLineWithin(to.socket.get(), kAnswerTime / 2, kMaxWatchLine);
     }));
   }
 }
 
 void RankWatch::Serve() {
+  ConnectToLowerRanks();
   for (;;) {
-    pollfd wanted[] = {{.fd = listener_.get(), .events = POLLIN},
-                       {.fd = stop_.get(), .events = POLLIN}};
-    poll(wanted, 2, -1);
+    std::vector<pollfd> wanted = {{.fd = listener_.get(), .events = POLLIN},
+                                  {.fd = stop_.get(), .events = POLLIN}};
+    for (const Staying& peer : staying_) {
+      wanted.push_back({.fd = peer.connection.get(), .events = POLLIN});
+    }
+    poll(wanted.data(), wanted.size(), ended_.empty() ? -1 : 50);
     if (wanted[1].revents != 0) return;
+    for (size_t i = wanted.size(); i-- > 2;) {
+      if (wanted[i].revents != 0) OnStayingReadable(i - 2);
+    }
+    if (!ended_.empty() && std::chrono::steady_clock::now() > ended_at_ + kEndGrace) DeclareEnded();
+    if (wanted[0].revents == 0) continue;
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection.ok()) Answer(connection.get());
+    if (connection.ok()) Answer(std::move(connection));
   }
 }
 
-void RankWatch::Answer(int connection) {
-  const Line line = ReadLineWithin(connection, kQuestionTime, kMaxWatchLine);
+void RankWatch::ConnectToLowerRanks() {
+  for (int rank = 0; rank < rank_ && rank < static_cast<int>(endpoints_.size()); ++rank) {
+    Connection to = ConnectWithin(endpoints_[rank], kAnswerTime);
+    if (!to.socket.ok()) continue;  // who is gone already is found out as before
+    SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = rank_}));
+    staying_.push_back({rank, std::move(to.socket)});
+  }
+}
+
+void RankWatch::OnStayingReadable(size_t index) {
+  const Line line = ReadLineWithin(staying_[index].connection.get(), kQuestionTime, kMaxWatchLine);
+  if (!line.text) {
+    ended_.push_back(staying_[index].rank);
+    ended_at_ = std::chrono::steady_clock::now();
+  }
+  staying_.erase(staying_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+// All others see it for themselves, and need not be told.
+void RankWatch::DeclareEnded() {
+  std::sort(ended_.begin(), ended_.end());
+  std::vector<std::string> names;
+  for (int rank : ended_) names.push_back(std::to_string(rank));
+  Keep({.missing = ended_,
+        .reason = "rank " + JoinWords(names) +
+                  " ended without leaving the group: its process is gone (its connection closed)"});
+  ended_.clear();
+}
+
+void RankWatch::Answer(UniqueFd connection) {
+  const Line line = ReadLineWithin(connection.get(), kQuestionTime, kMaxWatchLine);
   if (!line.text) return;
   std::optional<WatchRequest> request = DecodeRequest(*line.text);
   if (!request || request->secret != secret_) return;
+  if (request->stay) {
+    staying_.push_back({*request->stay, std::move(connection)});
+    return;
+  }
   if (!request->verdict) {
-    SendAll(connection, EncodeStatus(Status()));
+    SendAll(connection.get(), EncodeStatus(Status()));
     return;
   }
   Keep(std::move(*request->verdict));
-  SendAll(connection, kWatchOk);
+  SendAll(connection.get(), kWatchOk);
 }
 
 }  // namespace hpc::train

@@ -5,6 +5,9 @@
 // and tells all that live, so that they end at once instead of at their own deadline, with one and
 // the same verdict. A rank that hangs in its own code still answers, since its server is a thread
 // of its own; one that is stopped or dead is known by not answering.
+//
+// Any two ranks also keep a connection open, which the kernel closes when the process of either
+// ends: Gloo does not always notice.
 #ifndef HPC_TRAIN_RANK_WATCH_H_
 #define HPC_TRAIN_RANK_WATCH_H_
 
@@ -23,6 +26,9 @@ namespace hpc::train {
 
 // How long others have to answer, and so how much longer than its deadline a failure may take.
 inline constexpr std::chrono::milliseconds kAnswerTime{2000};
+
+// What others may still need to complete what an ended rank took part in.
+inline constexpr std::chrono::milliseconds kEndGrace{500};
 
 // All methods from any thread.
 class RankWatch {
@@ -57,7 +63,10 @@ class RankWatch {
 
  private:
   void Serve();
-  void Answer(int connection);
+  void Answer(UniqueFd connection);
+  void ConnectToLowerRanks();
+  void OnStayingReadable(size_t index);
+  void DeclareEnded();
   bool Keep(Verdict verdict);
   RankStatus Status() const;
   RankAnswer Ask(int rank) const;
@@ -70,6 +79,15 @@ class RankWatch {
   std::string secret_;
   std::function<void()> on_verdict_;
   std::thread server_;
+
+  // Of the server's thread.
+  struct Staying {
+    int rank;
+    UniqueFd connection;
+  };
+  std::vector<Staying> staying_;
+  std::vector<int> ended_;  // without a bye
+  std::chrono::steady_clock::time_point ended_at_;
 
   std::mutex investigation_;  // one at a time; taken before mutex_
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "train/rank_watch.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -71,6 +72,34 @@ TEST_F(RankWatchTest, ARankWhosePortAnswersNothingIsStopped) {
   EXPECT_THAT(verdict.reason, HasSubstr("does not answer at " + endpoint));
 }
 
+// A rank that other ranks see as one, until it is closed without a bye.
+UniqueFd StayAs(int rank, const std::string& with) {
+  Connection connection = ConnectWithin(with, std::chrono::seconds(5));
+  SendAll(connection.socket.get(), EncodeRequest({"secret", {}, rank}));
+  return std::move(connection.socket);
+}
+
+TEST_F(RankWatchTest, ARankThatEndsIsKnownWithoutAsking) {
+  Make(1);
+  UniqueFd peer = StayAs(7, endpoints_[0]);
+  usleep(100000);
+  EXPECT_FALSE(watches_[0]->verdict().has_value());
+  peer.Reset();
+  for (int i = 0; i < 100 && !watches_[0]->verdict(); ++i) usleep(50000);
+  ASSERT_TRUE(watches_[0]->verdict().has_value());
+  EXPECT_THAT(watches_[0]->verdict()->missing, ElementsAre(7));
+  EXPECT_THAT(watches_[0]->verdict()->reason, HasSubstr("its process is gone"));
+}
+
+TEST_F(RankWatchTest, ARankThatLeavesIsNotDead) {
+  Make(3);
+  usleep(100000);
+  watches_[2].reset();
+  usleep(800000);
+  EXPECT_FALSE(watches_[0]->verdict().has_value());
+  EXPECT_FALSE(watches_[1]->verdict().has_value());
+}
+
 TEST_F(RankWatchTest, AnAbortIsEverybodys) {
   Make(2);
   watches_[1]->Declare({.missing = {1}, .reason = "rank 1 aborted: out of memory"});
@@ -80,7 +109,7 @@ TEST_F(RankWatchTest, AnAbortIsEverybodys) {
 TEST_F(RankWatchTest, WhoDoesNotKnowTheSecretIsNotAnswered) {
   Make(1);
   for (const std::string& request :
-       {EncodeRequest({"wrong", Verdict{{0}, "lie"}}), EncodeRequest({.secret = "wrong"}),
+       {EncodeRequest({"wrong", Verdict{{0}, "lie"}, {}}), EncodeRequest({"wrong", {}, {}}),
         std::string("GET / HTTP/1.1\r\n\r\n"), std::string(2 * kMaxWatchLine, 'x')}) {
     Connection connection = ConnectWithin(endpoints_[0], std::chrono::seconds(5));
     ASSERT_TRUE(connection.socket.ok());

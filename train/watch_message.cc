@@ -33,6 +33,9 @@ std::optional<std::vector<int>> ParseRanks(absl::string_view text) {
 }  // namespace
 
 std::string EncodeRequest(const WatchRequest& request) {
+  if (request.stay) {
+    return absl::StrCat("hpc-train 1 ", request.secret, " stay ", *request.stay, "\n");
+  }
   if (!request.verdict) return absl::StrCat("hpc-train 1 ", request.secret, " ask\n");
   return absl::StrCat("hpc-train 1 ", request.secret, " tell ", Ranks(request.verdict->missing),
                       "\t", Text(request.verdict->reason), "\n");
@@ -51,6 +54,12 @@ std::optional<WatchRequest> DecodeRequest(absl::string_view line) {
   if (words.size() < 4 || words[0] != "hpc-train" || words[1] != "1") return std::nullopt;
   WatchRequest request = {.secret = words[2]};
   if (words[3] == "ask" && words.size() == 4 && fields.size() == 1) return request;
+  int rank = 0;
+  if (words[3] == "stay" && words.size() == 5 && fields.size() == 1 &&
+      absl::SimpleAtoi(words[4], &rank) && rank >= 0) {
+    request.stay = rank;
+    return request;
+  }
   if (words[3] != "tell" || words.size() != 5 || fields.size() != 2) return std::nullopt;
   std::optional<std::vector<int>> missing = ParseRanks(words[4]);
   if (!missing) return std::nullopt;

@@ -4,6 +4,8 @@
 //   <- status NUMBER AGO_MS FAILED MISSING \t WHAT \t REASON
 //   -> hpc-train 1 SECRET tell MISSING \t REASON        the verdict
 //   <- ok
+//   -> hpc-train 1 SECRET stay RANK                     who I am; the connection stays open
+//   <> bye                                              (either side) I leave, and am not dead
 //
 // SECRET keeps others out that can reach the port; it is no protection from who can listen to the
 // network. MISSING is "-" or ranks with commas; FAILED is 0 or 1.
@@ -22,13 +24,15 @@ inline constexpr size_t kMaxWatchLine = 8192;  // with its newline; longer text 
 
 struct WatchRequest {
   std::string secret;
-  std::optional<Verdict> verdict;  // none: it asks
+  std::optional<Verdict> verdict;  // it tells; else:
+  std::optional<int> stay;         // it stays, and is this rank; else it asks
 };
 
 // With the newline.
 std::string EncodeRequest(const WatchRequest& request);
 std::string EncodeStatus(const RankStatus& status);
 inline constexpr char kWatchOk[] = "ok\n";
+inline constexpr char kWatchBye[] = "bye\n";
 
 // Of a line without its newline. None if it is anything else than what the above make.
 std::optional<WatchRequest> DecodeRequest(absl::string_view line);

@@ -12,18 +12,26 @@ using ::testing::Eq;
 absl::string_view WithoutNewline(absl::string_view line) { return line.substr(0, line.size() - 1); }
 
 TEST(WatchMessage, AQuestionArrives) {
-  std::optional<WatchRequest> got = DecodeRequest(WithoutNewline(EncodeRequest({"abc", {}})));
+  std::optional<WatchRequest> got = DecodeRequest(WithoutNewline(EncodeRequest({"abc", {}, {}})));
   ASSERT_TRUE(got.has_value());
   EXPECT_EQ(got->secret, "abc");
   EXPECT_FALSE(got->verdict.has_value());
 }
 
 TEST(WatchMessage, AVerdictArrives) {
-  const std::string line = EncodeRequest({"abc", Verdict{{1, 3}, "rank 1 went\tfar\naway"}});
+  const std::string line = EncodeRequest({"abc", Verdict{{1, 3}, "rank 1 went\tfar\naway"}, {}});
   std::optional<WatchRequest> got = DecodeRequest(WithoutNewline(line));
   ASSERT_TRUE(got.has_value() && got->verdict.has_value());
   EXPECT_THAT(got->verdict->missing, ElementsAre(1, 3));
   EXPECT_EQ(got->verdict->reason, "rank 1 went far away");
+}
+
+TEST(WatchMessage, WhoStaysSaysWho) {
+  std::optional<WatchRequest> got = DecodeRequest(WithoutNewline(EncodeRequest({"abc", {}, 3})));
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->stay, 3);
+  EXPECT_FALSE(DecodeRequest("hpc-train 1 abc stay").has_value());
+  EXPECT_FALSE(DecodeRequest("hpc-train 1 abc stay -1").has_value());
 }
 
 TEST(WatchMessage, AStatusArrives) {
@@ -45,7 +53,7 @@ TEST(WatchMessage, LongTextIsCutToWhatFitsALine) {
   std::string longest(100000, 'x');
   RankStatus status = {.entered = {7, longest}, .verdict = Verdict{{1}, longest}};
   EXPECT_LE(EncodeStatus(status).size(), kMaxWatchLine);
-  EXPECT_LE(EncodeRequest({"abc", Verdict{std::vector<int>(10000, 7), longest}}).size(),
+  EXPECT_LE(EncodeRequest({"abc", Verdict{std::vector<int>(10000, 7), longest}, {}}).size(),
             kMaxWatchLine);
 }
 
