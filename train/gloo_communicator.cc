@@ -108,13 +108,20 @@ class GlooPending : public Pending {
     return group_->Failed(collective_, since_, deadline_, error.what());
   }
 
+  // Gloo's own deadline is that of one message, and an operation has several. And where a
+  // connection was closed before Gloo waits on it, nothing wakes it: then the verdict ends the
+  // wait.
   void Wait() override {
-    try {
-      // Gloo's own deadline is that of one message, and an operation has several.
+    constexpr Milliseconds kLook{200};
+    for (;;) {
       const auto left = std::chrono::ceil<Milliseconds>(since_ + deadline_ - SteadyClock::now());
-      work_->wait(std::max(left, Milliseconds(1)));
-    } catch (const std::exception& error) {
-      throw Failed(error);
+      try {
+        work_->wait(std::clamp(left, Milliseconds(1), kLook));
+        return;
+      } catch (const std::exception& error) {
+        const bool goes_on = !work_->isCompleted() && left > kLook;
+        if (!goes_on || group_->watch.verdict()) throw Failed(error);
+      }
     }
   }
 
@@ -200,6 +207,8 @@ GlooCommunicator::~GlooCommunicator() {
   if (WorkPtr last = last_.lock(); last && !last->isCompleted()) {
     Abort(absl::StrCat("it left while collective ", number_, " was under way"));
   }
+  // What Gloo still waits for in a dead group may take it until its deadline.
+  if (group_->watch.verdict()) std::thread([gloo = std::move(gloo_)] {}).detach();
 }
 
 PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
