@@ -2,6 +2,8 @@
 # Installs what is missing, builds, and runs every test.
 #   tests/run.sh                 the release build, all tests
 #   tests/run.sh PRESET [ctest arguments]
+# HPC_TRAIN=ON in the environment adds the native training library (train/) and its tests, label
+# `train`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

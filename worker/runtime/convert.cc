@@ -386,7 +386,7 @@ std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
                     m.recall().node(),
                     m.recall().address(),
                     {m.recall().port(), m.recall().key(), m.recall().proof()},
-                    Grace(m.recall().grace_ms())};
+                    Span(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
       return Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()), m.stop().reason()};
     case v1::CoordinatorMessage::kForget:

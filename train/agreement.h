@@ -1,0 +1,30 @@
+// That all ranks mean the same: found before the first step, and named, instead of a hang or a
+// wrong model after it.
+#ifndef HPC_TRAIN_AGREEMENT_H_
+#define HPC_TRAIN_AGREEMENT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/communicator.h"
+#include "train/named_tensor.h"
+
+namespace hpc::train {
+
+// One line each: "parameter 'fc.weight' float[10, 64]".
+std::vector<std::string> DescribeTensors(const std::string& what,
+                                         const std::vector<NamedTensor>& tensors);
+
+// Compares what ranks say of themselves, line by line, with rank 0. None if all are the same, else
+// the first difference of the first rank that differs: "rank 2 differs from rank 0: it has
+// parameter 'fc.weight' float[10, 32] where rank 0 has parameter 'fc.weight' float[10, 64]".
+std::optional<std::string> FirstDifference(const std::vector<std::vector<std::string>>& ranks);
+
+// Throws std::invalid_argument with FirstDifference, on all ranks, unless all have the same lines.
+// Sends 16 bytes if they have, all lines if not. Lines contain no newline.
+void CheckSameOnAllRanks(Communicator& group, const std::vector<std::string>& lines);
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_AGREEMENT_H_

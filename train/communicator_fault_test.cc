@@ -1,0 +1,213 @@
+// What ranks are told when one of them is killed, hangs, leaves or does something else.
+#include <ATen/Functions.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/gloo_communicator.h"
+#include "train/testing/rank_processes.h"
+
+namespace hpc::train {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr milliseconds kDeadline{1500};
+constexpr int64_t kLarge = 4 << 20;  // 16 MB: more than sockets hold
+
+// What a rank saw of the failure, as values: missing ranks, after what() in the outcome's error.
+// The body of a test throws what it saw, so that its text arrives.
+using Body = std::function<void(Communicator&)>;
+
+std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> unending = {}) {
+  return RunRanks(
+      ranks,
+      [&](const LaunchEnvironment& environment) -> Values {
+        auto group = MakeGlooCommunicator(environment, {.deadline = kDeadline});
+        group->Barrier({"start", {}})->Wait();
+        try {
+          body(*group);
+        } catch (const CollectiveError& error) {
+          std::string missing;
+          for (int rank : error.missing()) missing += " " + std::to_string(rank);
+          throw std::runtime_error("missing" + missing + "|" + error.what());
+        }
+        return {};
+      },
+      unending);
+}
+
+// The soonest that all are told is at once, the latest their deadline and what finding out takes.
+void ExpectTold(const std::vector<RankOutcome>& outcomes, int except, const std::string& missing,
+                const std::string& why, milliseconds within) {
+  for (int rank = 0; rank < static_cast<int>(outcomes.size()); ++rank) {
+    if (rank == except) continue;
+    EXPECT_FALSE(outcomes[rank].finished) << "rank " << rank;
+    EXPECT_THAT(outcomes[rank].error, AllOf(HasSubstr("missing" + missing + "|"), HasSubstr(why)))
+        << "rank " << rank;
+    EXPECT_LT(outcomes[rank].took, within + milliseconds(5000)) << "rank " << rank;
+  }
+}
+
+void Reduce(Communicator& group, const std::string& name, int64_t size = kLarge) {
+  at::Tensor tensor = at::ones({size});
+  group.AllReduce(tensor, ReduceOp::kSum, {name, {}})->Wait();
+}
+
+TEST(CommunicatorFault, ARankKilledInAllReduceIsNamedAtOnce) {
+  for (int victim = 0; victim < 3; ++victim) {
+    auto outcomes = RunGroup(3, [&](Communicator& group) {
+      Reduce(group, "first");
+      at::Tensor tensor = at::ones({kLarge});
+      auto pending = group.AllReduce(tensor, ReduceOp::kSum, {"second", std::chrono::minutes(5)});
+      if (group.rank() == victim) raise(SIGKILL);
+      pending->Wait();
+      Reduce(group, "third");  // where the second got through
+    });
+    ExpectTold(outcomes, victim, " " + std::to_string(victim), "its process is gone",
+               milliseconds(0));
+  }
+}
+
+TEST(CommunicatorFault, ARankKilledInBroadcastIsNamedAtOnce) {
+  for (int victim = 0; victim < 3; ++victim) {
+    auto outcomes = RunGroup(3, [&](Communicator& group) {
+      at::Tensor tensor = at::ones({kLarge});
+      if (group.rank() == victim) raise(SIGKILL);
+      group.Broadcast(tensor, 0, {"weights", std::chrono::minutes(5)})->Wait();
+      Reduce(group, "next");
+    });
+    ExpectTold(outcomes, victim, " " + std::to_string(victim), "its process is gone",
+               milliseconds(0));
+  }
+}
+
+TEST(CommunicatorFault, AStoppedRankIsNamedAfterTheDeadline) {
+  auto outcomes = RunGroup(4,
+                           [](Communicator& group) {
+                             if (group.rank() == 2) raise(SIGSTOP);
+                             Reduce(group, "gradients 0");
+                           },
+                           {2});
+  ExpectTold(outcomes, 2, " 2", "never completed collective 2, all_reduce 'gradients 0' of float",
+             kDeadline);
+  EXPECT_THAT(outcomes[0].error, HasSubstr("stopped or its PC hangs"));
+}
+
+TEST(CommunicatorFault, ARankThatHangsInItsOwnCodeIsNamedWithWhatItDidLast) {
+  auto outcomes = RunGroup(3,
+                           [](Communicator& group) {
+                             Reduce(group, "gradients 0", 10);
+                             if (group.rank() == 1) pause();
+                             Reduce(group, "gradients 1", 10);
+                           },
+                           {1});
+  ExpectTold(outcomes, 1, " 1", "rank 1 never reached collective 3, all_reduce 'gradients 1'",
+             kDeadline);
+  EXPECT_THAT(outcomes[0].error, HasSubstr("entered is collective 2, all_reduce 'gradients 0'"));
+}
+
+TEST(CommunicatorFault, ARankThatWaitsInNoCollectiveIsToldToo) {
+  auto outcomes = RunGroup(3, [](Communicator& group) {
+    if (group.rank() == 1) raise(SIGKILL);
+    if (group.rank() == 2) usleep(500000);  // computes while the others fail
+    group.Barrier({"step", std::chrono::minutes(5)})->Wait();
+  });
+  ExpectTold(outcomes, 1, " 1", "its process is gone", milliseconds(500));
+}
+
+TEST(CommunicatorFault, RanksThatDoDifferentThingsAreToldWhich) {
+  auto outcomes = RunGroup(2, [](Communicator& group) {
+    at::Tensor tensor = at::ones({100});
+    if (group.rank() == 0) {
+      group.AllReduce(tensor, ReduceOp::kSum, {"weights", {}})->Wait();
+    } else {
+      group.Broadcast(tensor, 0, {"buffers", {}})->Wait();
+    }
+  });
+  std::vector<std::string> errors = {outcomes[0].error, outcomes[1].error};
+  EXPECT_THAT(errors, Contains(HasSubstr("in its place; all ranks must do the same")));
+}
+
+TEST(CommunicatorFault, AnAbortEndsAllAtOnceWithItsReason) {
+  auto outcomes = RunGroup(3, [](Communicator& group) {
+    if (group.rank() == 1) {
+      usleep(200000);
+      group.Abort("out of memory");
+    }
+    group.Barrier({"step", std::chrono::minutes(5)})->Wait();
+  });
+  ExpectTold(outcomes, -1, " 1", "rank 1 aborted: out of memory", milliseconds(200));
+}
+
+TEST(CommunicatorFault, AnAbortInTheMidstOfSendingIsAnErrorAndNoSignal) {
+  for (int time = 0; time < 10; ++time) {
+    auto outcomes = RunGroup(3, [&](Communicator& group) {
+      std::vector<at::Tensor> tensors;
+      std::vector<PendingPtr> pending;
+      for (int i = 0; i < 8; ++i) {
+        tensors.push_back(at::ones({kLarge / 8}));
+        pending.push_back(group.AllReduce(tensors.back(), ReduceOp::kSum, {"sum", {}}));
+      }
+      if (group.rank() == 1) group.Abort("enough");
+      for (PendingPtr& one : pending) one->Wait();
+      Reduce(group, "next");
+    });
+    ExpectTold(outcomes, -1, " 1", "rank 1 aborted: enough", milliseconds(0));
+  }
+}
+
+TEST(CommunicatorFault, ADeadGroupStaysDead) {
+  auto outcomes = RunGroup(2, [](Communicator& group) {
+    if (group.rank() == 1) raise(SIGKILL);
+    try {
+      Reduce(group, "first");
+    } catch (const CollectiveError&) {
+      Reduce(group, "second");
+    }
+  });
+  EXPECT_THAT(outcomes[0].error, AllOf(HasSubstr("missing 1|"), HasSubstr("all_reduce 'second'")));
+}
+
+TEST(CommunicatorFault, ThoseThatAreLeftGoOnInANewGroup) {
+  auto outcomes = RunRanks(3, [](const LaunchEnvironment& environment) -> Values {
+    auto group = MakeGlooCommunicator(environment, {.deadline = kDeadline});
+    group->Barrier({"start", {}})->Wait();
+    if (environment.rank == 1) raise(SIGKILL);
+    try {
+      Reduce(*group, "sum");
+    } catch (const CollectiveError&) {
+      group.reset();
+    }
+    LaunchEnvironment left = environment;
+    left.world_size = 2;
+    left.rank = environment.rank / 2;
+    group = MakeGlooCommunicator(left, {.group = "after", .deadline = kDeadline});
+    at::Tensor tensor = at::ones({1});
+    group->AllReduce(tensor, ReduceOp::kSum, {"sum", {}})->Wait();
+    return {tensor.item<double>()};
+  });
+  EXPECT_THAT(outcomes[0].values, ElementsAre(2)) << outcomes[0].error;
+  EXPECT_THAT(outcomes[2].values, ElementsAre(2)) << outcomes[2].error;
+}
+
+TEST(CommunicatorFault, LeavingWhileSomethingIsUnderWayTakesNoTime) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    auto group = MakeGlooCommunicator(environment);
+    group->Barrier({"start", {}})->Wait();
+    if (environment.rank == 1) return {};
+    group->AllReduce(at::ones({kLarge}), ReduceOp::kSum, {"unwaited", {}});
+    group.reset();
+    return {};
+  });
+  ValuesOf(outcomes);
+  EXPECT_LT(outcomes[0].took, milliseconds(5000));
+}
+
+}  // namespace
+}  // namespace hpc::train

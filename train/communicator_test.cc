@@ -1,0 +1,193 @@
+// What holds for the communicators while all ranks live.
+#include "train/communicator.h"
+
+#include <ATen/Functions.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/gloo_communicator.h"
+#include "train/testing/rank_processes.h"
+
+namespace hpc::train {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Values ToValues(const at::Tensor& tensor) {
+  const at::Tensor doubles = tensor.to(at::kDouble).contiguous().view(-1);
+  return Values(doubles.data_ptr<double>(), doubles.data_ptr<double>() + doubles.numel());
+}
+
+at::Tensor Counting(int64_t n, int from, at::ScalarType type = at::kFloat) {
+  return at::arange(from, from + n, at::TensorOptions(type));
+}
+
+class CommunicatorTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(CommunicatorTest, AllReduceSums) {
+  const int ranks = GetParam();
+  for (at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kLong}) {
+    auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) {
+      auto group = MakeGlooCommunicator(environment);
+      at::Tensor tensor = Counting(3, group->rank(), type);
+      group->AllReduce(tensor, ReduceOp::kSum, {"sum", {}})->Wait();
+      return ToValues(tensor);
+    });
+    const double ranks_before = ranks * (ranks - 1) / 2.0;
+    EXPECT_THAT(ValuesOf(outcomes),
+                Each(ElementsAre(ranks_before, ranks_before + ranks, ranks_before + 2 * ranks)))
+        << c10::toString(type);
+  }
+}
+
+TEST_P(CommunicatorTest, AllReduceFindsLeastAndGreatest) {
+  auto outcomes = RunRanks(GetParam(), [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    at::Tensor least = Counting(1, group->rank()), greatest = Counting(1, group->rank());
+    auto first = group->AllReduce(least, ReduceOp::kMin, {"least", {}});
+    group->AllReduce(greatest, ReduceOp::kMax, {"greatest", {}})->Wait();
+    first->Wait();
+    return ToValues(at::cat({least, greatest}));
+  });
+  EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(0, GetParam() - 1)));
+}
+
+TEST_P(CommunicatorTest, ReduceScatterGivesEachRankItsPart) {
+  const int ranks = GetParam();
+  auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    at::Tensor output = at::zeros({2});
+    group->ReduceScatter(output, Counting(2 * ranks, group->rank()), ReduceOp::kSum, {"part", {}})
+        ->Wait();
+    return ToValues(output);
+  });
+  auto values = ValuesOf(outcomes);
+  const double ranks_before = ranks * (ranks - 1) / 2.0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    EXPECT_THAT(values[rank], ElementsAre(ranks_before + 2 * rank * ranks,
+                                          ranks_before + (2 * rank + 1) * ranks));
+  }
+}
+
+TEST_P(CommunicatorTest, AllGatherGathersInOrderOfRanks) {
+  const int ranks = GetParam();
+  auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    at::Tensor output = at::zeros({2 * ranks});
+    group->AllGather(output, Counting(2, 2 * group->rank()), {"all", {}})->Wait();
+    return ToValues(output);
+  });
+  Values all;
+  for (int i = 0; i < 2 * ranks; ++i) all.push_back(i);
+  EXPECT_THAT(ValuesOf(outcomes), Each(all));
+}
+
+TEST_P(CommunicatorTest, BroadcastGivesAllWhatTheRootHas) {
+  const int root = GetParam() - 1;
+  auto outcomes = RunRanks(GetParam(), [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    at::Tensor flags = at::full({2}, group->rank() == root, at::kBool);
+    at::Tensor tensor = Counting(2, group->rank());
+    group->Broadcast(flags, root, {"flags", {}})->Wait();
+    group->Broadcast(tensor, root, {"numbers", {}})->Wait();
+    group->Barrier({"end", {}})->Wait();
+    return ToValues(at::cat({flags.to(at::kFloat), tensor}));
+  });
+  EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(1, 1, root, root + 1)));
+}
+
+TEST_P(CommunicatorTest, WhatIsWrongWithATensorIsSaidAndHarmsNothing) {
+  auto outcomes = RunRanks(GetParam(), [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    Values thrown;
+    for (const at::Tensor& tensor : {at::Tensor(), at::zeros({4, 4}).t().slice(0, 0, 2)}) {
+      try {
+        group->AllReduce(tensor, ReduceOp::kSum, {"bad", {}})->Wait();
+        thrown.push_back(0);
+      } catch (const std::invalid_argument& error) {
+        thrown.push_back(std::string(error.what()).find("all_reduce 'bad'") == 0);
+      }
+    }
+    try {
+      group->Broadcast(at::zeros({1}), GetParam(), {"from nobody", {}});
+    } catch (const std::invalid_argument&) {
+      thrown.push_back(1);
+    }
+    try {
+      group->AllGather(at::zeros({GetParam() + 1}), at::zeros({1}), {"too large", {}});
+    } catch (const std::invalid_argument&) {
+      thrown.push_back(1);
+    }
+    group->Barrier({"alive", {}})->Wait();
+    return thrown;
+  });
+  EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(1, 1, 1, 1)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, CommunicatorTest, ::testing::Values(1, 2, 3, 4));
+
+TEST(GlooCommunicator, WhatGlooDoesNotTakeIsAnErrorBeforeItIsSent) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    auto group = MakeGlooCommunicator(environment);
+    try {
+      group->AllReduce(at::zeros({2}, at::kComplexFloat), ReduceOp::kSum, {"phases", {}});
+    } catch (const std::invalid_argument& error) {
+      group->Barrier({"alive", {}})->Wait();
+      throw;
+    }
+    return {};
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_THAT(outcome.error, HasSubstr("all_reduce 'phases': complexfloat[2] on cpu; Gloo"));
+  }
+}
+
+TEST(GlooCommunicator, GroupsOfOneRunDoNotMeet) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) {
+    auto one = MakeGlooCommunicator(environment, {.group = "one"});
+    auto two = MakeGlooCommunicator(environment, {.group = "two"});
+    at::Tensor first = at::ones({1}), second = at::ones({1});
+    auto& earlier = environment.rank == 0 ? one : two;
+    auto& later = environment.rank == 0 ? two : one;
+    auto a = earlier->AllReduce(first, ReduceOp::kSum, {"x", {}});
+    auto b = later->AllReduce(second, ReduceOp::kSum, {"x", {}});
+    a->Wait();
+    b->Wait();
+    return ToValues(at::cat({first, second}));
+  });
+  EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(2, 2)));
+}
+
+TEST(GlooCommunicator, ARankThatDoesNotComeIsNamed) {
+  auto outcomes = RunRanks(3, [](const LaunchEnvironment& environment) -> Values {
+    if (environment.rank == 1) return {};
+    MakeGlooCommunicator(environment, {.join_deadline = std::chrono::seconds(1)});
+    return {};
+  });
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(outcomes[rank].error, HasSubstr("rank 1 did not come to the store at 127.0.0.1:"));
+  }
+}
+
+TEST(GlooCommunicator, AnInterfaceThatIsNotThereIsNamed) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    setenv("GLOO_SOCKET_IFNAME", "wlan7", 1);
+    MakeGlooCommunicator(environment);
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error, HasSubstr("GLOO_SOCKET_IFNAME='wlan7'"));
+}
+
+TEST(GlooCommunicator, TheNamedInterfaceIsUsed) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    setenv("GLOO_SOCKET_IFNAME", "nothing0,lo", 1);
+    MakeGlooCommunicator(environment)->Barrier({"met", {}})->Wait();
+    return {};
+  });
+  ValuesOf(outcomes);
+}
+
+}  // namespace
+}  // namespace hpc::train

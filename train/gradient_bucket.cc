@@ -1,0 +1,82 @@
+#include "train/gradient_bucket.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc::train {
+
+GradientBucket::GradientBucket(std::vector<NamedTensor> parameters, std::string name)
+    : parameters_(std::move(parameters)),
+      name_(std::move(name)),
+      has_(parameters_.size()),
+      used_here_(parameters_.size()),
+      missing_(parameters_.size()) {
+  int64_t elements = 0;
+  for (const NamedTensor& one : parameters_) elements += one.tensor.numel();
+  const int64_t count = static_cast<int64_t>(parameters_.size());
+  flat_ = at::zeros({elements + count}, parameters_[0].tensor.options().requires_grad(false));
+  int64_t offset = 0;
+  for (const NamedTensor& one : parameters_) {
+    views_.push_back(flat_.narrow(0, offset, one.tensor.numel()).view(one.tensor.sizes()));
+    offset += one.tensor.numel();
+  }
+  used_ = flat_.narrow(0, elements, count);
+}
+
+void GradientBucket::Fill(size_t place, double scale) {
+  at::NoGradGuard no_grad;
+  const at::Tensor& gradient = parameters_[place].tensor.grad();
+  if (gradient.layout() != c10::kStrided) {
+    throw std::invalid_argument(absl::StrCat(
+        "the gradient of parameter '", parameters_[place].name,
+        "' is sparse, which is not reduced here: make the embedding with sparse(false)"));
+  }
+  if (gradient.requires_grad()) {
+    throw std::invalid_argument(
+        absl::StrCat("the gradient of parameter '", parameters_[place].name,
+                     "' is part of a graph itself: backward(create_graph) is not reduced here"));
+  }
+  at::mul_out(views_[place], gradient, at::scalar_tensor(scale, at::kDouble));
+  used_here_[place] = 1;
+  if (!has_[place]) --missing_;
+  has_[place] = true;
+}
+
+void GradientBucket::LeaveOut(size_t place) {
+  at::NoGradGuard no_grad;
+  views_[place].zero_();
+  used_here_[place] = 0;
+  if (!has_[place]) --missing_;
+  has_[place] = true;
+}
+
+void GradientBucket::Launch(Communicator& group) {
+  used_.copy_(at::from_blob(used_here_.data(), {used_.numel()}, at::kFloat));
+  pending_ = group.AllReduce(flat_, ReduceOp::kSum, {name_, {}});
+}
+
+void GradientBucket::Finish() {
+  pending_->Wait();
+  pending_.reset();
+  at::NoGradGuard no_grad;
+  at::Tensor used;  // looked at where it matters only: it may be on a GPU
+  for (size_t place = 0; place < parameters_.size(); ++place) {
+    at::Tensor parameter = parameters_[place].tensor;
+    if (parameter.grad().defined()) {
+      parameter.mutable_grad().copy_(views_[place]);
+      continue;
+    }
+    if (!used.defined()) used = used_.to(at::kCPU, at::kFloat);
+    if (used[static_cast<int64_t>(place)].item<float>() > 0) {
+      parameter.mutable_grad() = views_[place].clone();
+    }
+  }
+  has_.assign(parameters_.size(), false);
+  missing_ = parameters_.size();
+}
+
+}  // namespace hpc::train

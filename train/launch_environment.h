@@ -1,0 +1,33 @@
+// Who this process is among the ranks of its run, as torchrun and hpcctl say it in the environment.
+#ifndef HPC_TRAIN_LAUNCH_ENVIRONMENT_H_
+#define HPC_TRAIN_LAUNCH_ENVIRONMENT_H_
+
+#include <functional>
+#include <string>
+
+namespace hpc::train {
+
+struct LaunchEnvironment {
+  int rank = 0;
+  int world_size = 1;
+  std::string master_addr;  // empty where the run is this process alone
+  int master_port = 0;
+  // TORCHELASTIC_USE_AGENT_STORE=True: the launcher serves the store, every rank is its client.
+  // Else rank 0 serves it.
+  bool store_is_served = false;
+  // TORCHELASTIC_RESTART_COUNT: attempts of the run before this one. The same on all ranks.
+  int restart_count = 0;
+};
+
+// The value of a variable, or nullptr.
+using GetVariable = std::function<const char*(const char* name)>;
+
+// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the two above. Where neither RANK nor
+// WORLD_SIZE is set, or the world is one rank, nothing else is needed. Throws std::invalid_argument
+// that names the variable, its value and what it may be.
+LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get);
+LaunchEnvironment ReadLaunchEnvironment();  // of this process
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_LAUNCH_ENVIRONMENT_H_

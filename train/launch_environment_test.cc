@@ -1,0 +1,79 @@
+#include "train/launch_environment.h"
+
+#include <map>
+#include <stdexcept>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace hpc::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+LaunchEnvironment Read(const std::map<std::string, std::string>& variables) {
+  return ReadLaunchEnvironment([&](const char* name) -> const char* {
+    auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+std::string ErrorOf(const std::map<std::string, std::string>& variables) {
+  try {
+    Read(variables);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LaunchEnvironment, WithoutRankThisProcessIsAlone) {
+  LaunchEnvironment alone = Read({});
+  EXPECT_EQ(alone.rank, 0);
+  EXPECT_EQ(alone.world_size, 1);
+}
+
+TEST(LaunchEnvironment, OneRankNeedsNoStore) {
+  EXPECT_EQ(Read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).master_addr, "");
+}
+
+TEST(LaunchEnvironment, IsWhatTheLauncherSays) {
+  LaunchEnvironment third = Read({{"RANK", "2"},
+                                  {"WORLD_SIZE", "4"},
+                                  {"MASTER_ADDR", "10.0.0.1"},
+                                  {"MASTER_PORT", "29500"},
+                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                  {"TORCHELASTIC_RESTART_COUNT", "3"}});
+  EXPECT_EQ(third.rank, 2);
+  EXPECT_EQ(third.world_size, 4);
+  EXPECT_EQ(third.master_addr, "10.0.0.1");
+  EXPECT_EQ(third.master_port, 29500);
+  EXPECT_TRUE(third.store_is_served);
+  EXPECT_EQ(third.restart_count, 3);
+}
+
+TEST(LaunchEnvironment, RankZeroServesTheStoreUnlessToldOtherwise) {
+  std::map<std::string, std::string> variables = {
+      {"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "pc1"}, {"MASTER_PORT", "29500"}};
+  EXPECT_FALSE(Read(variables).store_is_served);
+  variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  EXPECT_FALSE(Read(variables).store_is_served);
+}
+
+TEST(LaunchEnvironment, AnErrorNamesVariableAndValue) {
+  EXPECT_THAT(ErrorOf({{"WORLD_SIZE", "2"}}), HasSubstr("RANK is not set"));
+  EXPECT_THAT(ErrorOf({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
+              HasSubstr("RANK='2' is no number from 0 to 1"));
+  EXPECT_THAT(ErrorOf({{"RANK", "0"}, {"WORLD_SIZE", "two"}}),
+              AllOf(HasSubstr("WORLD_SIZE='two'"), HasSubstr("from 1")));
+  EXPECT_THAT(ErrorOf({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), HasSubstr("MASTER_ADDR is not set"));
+  EXPECT_THAT(ErrorOf({{"RANK", "0"},
+                       {"WORLD_SIZE", "2"},
+                       {"MASTER_ADDR", "10.0.0.1"},
+                       {"MASTER_PORT", "70000"}}),
+              HasSubstr("MASTER_PORT='70000'"));
+}
+
+}  // namespace
+}  // namespace hpc::train

@@ -1,0 +1,33 @@
+// The group of one rank, so that what trains on many PCs runs alone too, without store or network.
+#ifndef HPC_TRAIN_LONE_COMMUNICATOR_H_
+#define HPC_TRAIN_LONE_COMMUNICATOR_H_
+
+#include <mutex>
+
+#include "train/communicator.h"
+
+namespace hpc::train {
+
+// Tensors of any device. Operations are done when they return.
+class LoneCommunicator : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
+  PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
+                           Options options) override;
+  PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
+  PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
+  PendingPtr Barrier(Options options) override;
+  void Abort(const std::string& reason) override;
+
+ private:
+  PendingPtr Done(const Options& options);
+
+  std::mutex mutex_;
+  std::optional<std::string> aborted_;
+};
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_LONE_COMMUNICATOR_H_

@@ -1,0 +1,195 @@
+#include "train/rank_watch.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+
+#include "common/text.h"
+#include "train/sockets.h"
+#include "train/watch_message.h"
+
+namespace hpc::train {
+namespace {
+
+// Who connects to the port speaks at once.
+constexpr std::chrono::milliseconds kQuestionTime{500};
+
+}  // namespace
+
+RankWatch::RankWatch(int rank, const std::string& address)
+    : rank_(rank),
+      listener_(Listen(address, &endpoint_)),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      entered_at_(std::chrono::steady_clock::now()) {}
+
+RankWatch::~RankWatch() {
+  eventfd_write(stop_.get(), 1);
+  if (server_.joinable()) server_.join();
+  for (const Staying& peer : staying_) SendAll(peer.connection.get(), kWatchBye);
+}
+
+void RankWatch::Start(std::vector<std::string> endpoints, std::string secret,
+                      std::function<void()> on_verdict) {
+  endpoints_ = std::move(endpoints);
+  secret_ = std::move(secret);
+  on_verdict_ = std::move(on_verdict);
+  server_ = std::thread([this] { Serve(); });
+}
+
+void RankWatch::Enter(Collective collective) {
+  std::lock_guard lock(mutex_);
+  entered_ = std::move(collective);
+  entered_at_ = std::chrono::steady_clock::now();
+}
+
+Verdict RankWatch::Investigate(const Failure& failure) {
+  std::lock_guard one_at_a_time(investigation_);
+  if (std::optional<Verdict> known = verdict()) return *known;
+  std::vector<std::future<RankAnswer>> asked;
+  for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank) {
+    if (rank == rank_) continue;
+    asked.push_back(std::async(std::launch::async, [this, rank] { return Ask(rank); }));
+  }
+  std::vector<RankAnswer> answers;
+  for (auto& answer : asked) answers.push_back(answer.get());
+  Verdict found = Judge(failure, answers);
+  if (Keep(found)) TellAll(found);
+  return *verdict();
+}
+
+void RankWatch::Declare(Verdict verdict) {
+  std::lock_guard one_at_a_time(investigation_);
+  if (Keep(verdict)) TellAll(verdict);
+}
+
+std::optional<Verdict> RankWatch::verdict() const {
+  std::lock_guard lock(mutex_);
+  return verdict_;
+}
+
+bool RankWatch::Keep(Verdict verdict) {
+  {
+    std::lock_guard lock(mutex_);
+    if (verdict_) return false;
+    verdict_ = std::move(verdict);
+  }
+  on_verdict_();
+  return true;
+}
+
+RankStatus RankWatch::Status() const {
+  std::lock_guard lock(mutex_);
+  return {.entered = entered_,
+          .ago = std::chrono::duration_cast<std::chrono::milliseconds>(
+              std::chrono::steady_clock::now() - entered_at_),
+          .verdict = verdict_};
+}
+
+RankAnswer RankWatch::Ask(int rank) const {
+  using Kind = RankAnswer::Kind;
+  RankAnswer answer = {.rank = rank, .endpoint = endpoints_[rank]};
+  Connection to = ConnectWithin(answer.endpoint, kAnswerTime);
+  if (!to.socket.ok()) {
+    answer.kind = to.error == ECONNREFUSED ? Kind::kGone : Kind::kUnreachable;
+    return answer;
+  }
+  // A process that dies just now may still have let us in.
+  answer.kind = Kind::kGone;
+  if (!SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = {}})))
+    return answer;
+  const Line line = ReadLineWithin(to.socket.get(), kAnswerTime, kMaxWatchLine);
+  if (line.error == EAGAIN) answer.kind = Kind::kSilent;
+  if (!line.text) return answer;
+  std::optional<RankStatus> status = DecodeStatus(*line.text);
+  if (!status) return answer;  // its port is somebody else's by now
+  answer.kind = Kind::kAnswered;
+  answer.status = std::move(*status);
+  return answer;
+}
+
+void RankWatch::TellAll(const Verdict& verdict) const {
+  std::vector<std::future<void>> told;
+  for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank) {
+    if (rank == rank_) continue;
+    told.push_back(std::async(std::launch::async, [this, rank, &verdict] {
+      Connection to = ConnectWithin(endpoints_[rank], kAnswerTime / 2);
+      if (!to.socket.ok()) return;
+      if (!SendAll(to.socket.get(),
+                   EncodeRequest({.secret = secret_, .verdict = verdict, .stay = {}})))
+        return;
+      ReadLineWithin(to.socket.get(), kAnswerTime / 2, kMaxWatchLine);
+    }));
+  }
+}
+
+void RankWatch::Serve() {
+  ConnectToLowerRanks();
+  for (;;) {
+    std::vector<pollfd> wanted = {{.fd = listener_.get(), .events = POLLIN},
+                                  {.fd = stop_.get(), .events = POLLIN}};
+    for (const Staying& peer : staying_) {
+      wanted.push_back({.fd = peer.connection.get(), .events = POLLIN});
+    }
+    poll(wanted.data(), wanted.size(), ended_.empty() ? -1 : 50);
+    if (wanted[1].revents != 0) return;
+    for (size_t i = wanted.size(); i-- > 2;) {
+      if (wanted[i].revents != 0) OnStayingReadable(i - 2);
+    }
+    if (!ended_.empty() && std::chrono::steady_clock::now() > ended_at_ + kEndGrace) DeclareEnded();
+    if (wanted[0].revents == 0) continue;
+    UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection.ok()) Answer(std::move(connection));
+  }
+}
+
+void RankWatch::ConnectToLowerRanks() {
+  for (int rank = 0; rank < rank_ && rank < static_cast<int>(endpoints_.size()); ++rank) {
+    Connection to = ConnectWithin(endpoints_[rank], kAnswerTime);
+    if (!to.socket.ok()) continue;  // who is gone already is found out as before
+    SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = rank_}));
+    staying_.push_back({rank, std::move(to.socket)});
+  }
+}
+
+void RankWatch::OnStayingReadable(size_t index) {
+  const Line line = ReadLineWithin(staying_[index].connection.get(), kQuestionTime, kMaxWatchLine);
+  if (!line.text) {
+    ended_.push_back(staying_[index].rank);
+    ended_at_ = std::chrono::steady_clock::now();
+  }
+  staying_.erase(staying_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+// All others see it for themselves, and need not be told.
+void RankWatch::DeclareEnded() {
+  std::sort(ended_.begin(), ended_.end());
+  std::vector<std::string> names;
+  for (int rank : ended_) names.push_back(std::to_string(rank));
+  Keep({.missing = ended_,
+        .reason = "rank " + JoinWords(names) +
+                  " ended without leaving the group: its process is gone (its connection closed)"});
+  ended_.clear();
+}
+
+void RankWatch::Answer(UniqueFd connection) {
+  const Line line = ReadLineWithin(connection.get(), kQuestionTime, kMaxWatchLine);
+  if (!line.text) return;
+  std::optional<WatchRequest> request = DecodeRequest(*line.text);
+  if (!request || request->secret != secret_) return;
+  if (request->stay) {
+    staying_.push_back({*request->stay, std::move(connection)});
+    return;
+  }
+  if (!request->verdict) {
+    SendAll(connection.get(), EncodeStatus(Status()));
+    return;
+  }
+  Keep(std::move(*request->verdict));
+  SendAll(connection.get(), kWatchOk);
+}
+
+}  // namespace hpc::train

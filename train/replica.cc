@@ -1,0 +1,78 @@
+#include "train/replica.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "train/agreement.h"
+#include "train/coalesced.h"
+
+namespace hpc::train {
+namespace {
+
+std::vector<NamedTensor> EachOnce(std::vector<NamedTensor> tensors) {
+  std::vector<NamedTensor> kept;
+  std::set<const void*> known;
+  for (NamedTensor& one : tensors) {
+    if (one.tensor.defined() && known.insert(one.tensor.unsafeGetTensorImpl()).second) {
+      kept.push_back(std::move(one));
+    }
+  }
+  return kept;
+}
+
+void Append(const std::vector<std::string>& more, std::vector<std::string>* lines) {
+  lines->insert(lines->end(), more.begin(), more.end());
+}
+
+std::string Describe(const DataParallelOptions& options) {
+  const ReducerOptions& reducer = options.reducer;
+  return absl::StrCat("options first_bucket_bytes=", reducer.first_bucket_bytes,
+                      " bucket_bytes=", reducer.bucket_bytes, " weighted=", reducer.weighted,
+                      " broadcast_buffers=", options.broadcast_buffers);
+}
+
+}  // namespace
+
+Replica::Replica(std::vector<NamedTensor> parameters, std::vector<NamedTensor> buffers,
+                 std::shared_ptr<Communicator> group, const DataParallelOptions& options)
+    : group_(std::move(group)), options_(options) {
+  std::vector<NamedTensor> trained, frozen;
+  for (NamedTensor& one : EachOnce(std::move(parameters))) {
+    (one.tensor.requires_grad() ? trained : frozen).push_back(std::move(one));
+  }
+  buffers = EachOnce(std::move(buffers));
+
+  std::vector<std::string> lines = DescribeTensors("parameter", trained);
+  Append(DescribeTensors("frozen parameter", frozen), &lines);
+  Append(DescribeTensors("buffer", buffers), &lines);
+  lines.push_back(Describe(options));
+  CheckSameOnAllRanks(*group_, lines);
+
+  std::vector<at::Tensor> all;
+  for (const auto* some : {&trained, &frozen, &buffers}) {
+    for (const NamedTensor& one : *some) all.push_back(one.tensor);
+  }
+  BroadcastCoalesced(*group_, all, 0, "initial parameters and buffers");
+  for (const NamedTensor& one : buffers) buffers_.push_back(one.tensor);
+  reducer_ = std::make_unique<GradientReducer>(std::move(trained), group_, options.reducer);
+}
+
+void Replica::BeforeForward(bool training) {
+  if (!training || !at::GradMode::is_enabled() || !reducer_->synchronized()) return;
+  reducer_->PrepareForward();
+  if (options_.broadcast_buffers) BroadcastCoalesced(*group_, buffers_, 0, "buffers");
+}
+
+void Replica::AfterForward(const std::vector<at::Tensor>& outputs) {
+  if (at::GradMode::is_enabled()) reducer_->WatchOutputs(outputs);
+}
+
+void Replica::SynchronizeGradients() {
+  reducer_->PrepareForward();
+  if (options_.broadcast_buffers) BroadcastCoalesced(*group_, buffers_, 0, "buffers");
+  reducer_->SynchronizeGradients();
+}
+
+}  // namespace hpc::train

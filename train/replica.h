@@ -1,0 +1,51 @@
+// One rank's copy of a model that all ranks keep the same: what DistributedDataParallel does that
+// does not depend on the model's class.
+#ifndef HPC_TRAIN_REPLICA_H_
+#define HPC_TRAIN_REPLICA_H_
+
+#include <memory>
+#include <vector>
+
+#include "train/communicator.h"
+#include "train/gradient_reducer.h"
+#include "train/named_tensor.h"
+
+namespace hpc::train {
+
+// The same on all ranks.
+struct DataParallelOptions {
+  ReducerOptions reducer;
+  // Before each forward pass whose backward pass reduces, buffers (running means) become rank 0's.
+  bool broadcast_buffers = true;
+};
+
+// Used from one thread.
+class Replica {
+ public:
+  // Checks that all ranks have the same parameters and buffers by name, type and shape, and the
+  // same options, and gives all of them rank 0's values. Names that share a tensor count once.
+  // Throws std::invalid_argument, on all ranks, that names the first rank and the first thing that
+  // differ.
+  Replica(std::vector<NamedTensor> parameters, std::vector<NamedTensor> buffers,
+          std::shared_ptr<Communicator> group, const DataParallelOptions& options);
+
+  // Around each forward pass. The first is a collective in training mode while gradients are
+  // recorded and synchronized.
+  void BeforeForward(bool training);
+  void AfterForward(const std::vector<at::Tensor>& outputs);
+
+  // What BeforeForward and the backward pass do, for a rank without a batch.
+  void SynchronizeGradients();
+
+  GradientReducer& reducer() { return *reducer_; }
+
+ private:
+  const std::shared_ptr<Communicator> group_;
+  const DataParallelOptions options_;
+  std::vector<at::Tensor> buffers_;
+  std::unique_ptr<GradientReducer> reducer_;
+};
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_REPLICA_H_

@@ -1,0 +1,51 @@
+#include "train/tensor_check.h"
+
+#include <stdexcept>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace hpc::train {
+
+std::string TypeAndSize(const at::Tensor& tensor) {
+  return absl::StrCat(absl::AsciiStrToLower(c10::toString(tensor.scalar_type())), "[",
+                      tensor.numel(), "]");
+}
+
+void CheckTensor(const at::Tensor& tensor, const std::string& operation) {
+  if (!tensor.defined()) throw std::invalid_argument(operation + ": the tensor is undefined");
+  if (tensor.layout() != c10::kStrided || !tensor.is_contiguous()) {
+    throw std::invalid_argument(
+        absl::StrCat(operation, ": ", TypeAndSize(tensor),
+                     " is not dense and contiguous; .contiguous() makes it"));
+  }
+}
+
+void CheckForGloo(const at::Tensor& tensor, const std::string& operation) {
+  const c10::ScalarType type = tensor.scalar_type();
+  const bool known = c10::isIntegralType(type, /*includeBool=*/true) || type == c10::kFloat ||
+                     type == c10::kDouble || type == c10::kHalf || type == c10::kBFloat16;
+  if (tensor.device().is_cpu() && known) return;
+  throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(tensor), " on ",
+                                           tensor.device().str(),
+                                           "; Gloo takes real numbers on the CPU"));
+}
+
+void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,
+                const std::string& operation) {
+  CheckTensor(whole, operation);
+  CheckTensor(part, operation);
+  if (whole.scalar_type() != part.scalar_type() || whole.device() != part.device() ||
+      whole.numel() != part.numel() * times) {
+    throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(whole), " is not ", times,
+                                             " x ", TypeAndSize(part), " on one device"));
+  }
+}
+
+void CheckRoot(int root, int size, const std::string& operation) {
+  if (root >= 0 && root < size) return;
+  throw std::invalid_argument(
+      absl::StrCat(operation, ": there is no rank ", root, " among ", size));
+}
+
+}  // namespace hpc::train
