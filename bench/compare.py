@@ -24,9 +24,10 @@ from harness.cluster import BIN, PYTHON  # noqa: E402
 from measure import cpu, machine, report  # noqa: E402
 from measure.command import Command  # noqa: E402
 from measure.scale import Scale  # noqa: E402
-from systems import hpcctl, hyperqueue, slurm, torchrun  # noqa: E402
+from systems import hpcctl, hyperqueue, simulated, slurm, torchrun  # noqa: E402
 
-FIGURES = ("launch", "rate", "submission", "queue", "history", "logs", "points", "rest", "training")
+FIGURES = ("launch", "rate", "submission", "queue", "history", "logs", "points", "rest", "nodes",
+           "training")
 PEERS = {"Slurm": slurm, "HyperQueue": hyperqueue, "torchrun": torchrun}
 
 
@@ -37,12 +38,14 @@ def end(number, _):
     sys.exit(128 + number)
 
 
-def prepare():
+def prepare(chosen):
     for peer, system in PEERS.items():
         if why := system.why_not():
             sys.exit(f"compare.py: no {peer}: {why}. bench/run.sh, as root, installs what is missing.")
     if not (BIN / "hpcctl").exists():
         sys.exit(f"compare.py: no hpcctl in {BIN}: build it, or name its folder in HPC_BIN.")
+    if "nodes" in chosen and (why := simulated.why_not()):
+        sys.exit(f"compare.py: {why}")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     # The account of ranks must reach all of it, also what lies in root's home.
@@ -63,7 +66,7 @@ def main():
     if unknown := set(chosen) - set(FIGURES):
         parser.error(f"no such figures: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}")
     out = (args.out or ROOT / ("build/bench" if args.quick else "bench")).absolute()
-    prepare()
+    prepare(chosen)
     about = machine.describe()
     versions = [hpcctl.Hpcctl.version(), slurm.Slurm.version(), hyperqueue.HyperQueue.version(),
                 torchrun.Torchrun.version()]

@@ -4,12 +4,13 @@
 #   bench/run.sh                    everything (half an hour); writes bench/RESULTS.md, results.svg, results.json
 #   bench/run.sh --quick            few samples of everything; only fails if something does not run
 #   bench/run.sh --only launch,rate [--out FOLDER]
-# HPC_BIN: the programs to measure (default: build/release/bin, built if they are not there).
+# HPC_BIN: the programs to measure (default: build/release/bin, built if they are not there); for the figures
+# of `nodes` the simulator is in ../bench beside them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
 if [ "$(id -u)" != 0 ]; then
   echo "run.sh: Slurm's daemons and network namespaces need root: sudo bench/run.sh" >&2
@@ -18,7 +19,7 @@ fi
 
 if [ -z "${HPC_BIN:-}" ]; then
   deploy/install-deps.sh build
-  HPC_BIN=$(deploy/build.sh release hpc-coordinator hpc-worker hpc-supervisor hpcctl)
+  HPC_BIN=$(deploy/build.sh release hpc-coordinator hpc-worker hpc-supervisor hpcctl hpc-node-simulator)
 fi
 export HPC_BIN
 bench/install-slurm.sh

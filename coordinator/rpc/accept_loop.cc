@@ -27,6 +27,24 @@ constexpr RateLimit kToldRefusals = {.burst = 10, .each = absl::Seconds(6)};
 // TLS alert: fatal, protocol_version.
 constexpr std::array<unsigned char, 7> kVersionAlert = {0x15, 3, 3, 0, 2, 2, 70};
 
+// Finds peers that vanished without a word: a connection on which nothing is said for so long is
+// asked, and ends where what was sent is not acknowledged. Leases find workers much sooner.
+constexpr int kKeepaliveSeconds = 60;
+constexpr int kKeepaliveInterval = 10;
+constexpr int kUnacknowledgedMs = 20'000;
+
+// gRPC has pings for the same, but would set a timer with every message that is received.
+void SetOptions(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveInterval);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledgedMs);
+}
+
 }  // namespace
 
 AcceptLoop::AcceptLoop(const DescriptorPlan& plan, GuestBook* guests)
@@ -64,6 +82,7 @@ void AcceptLoop::Run() {
     auto ready = polled.begin() + 1 + static_cast<ptrdiff_t>(doors_.size());
     for (auto caller = waiting_.begin(); caller != waiting_.end(); ++ready) {
       const bool done = (ready->revents != 0 || caller->deadline <= now) && Judge(&*caller, now);
+      if (done) SendAway(&*caller);
       caller = done ? waiting_.erase(caller) : std::next(caller);
     }
     for (size_t i = 0; i < doors_.size(); ++i) {
@@ -126,16 +145,25 @@ void AcceptLoop::Accept(const Door& door) {
       continue;
     }
     Tell(guests_->Enter(fd.get(), peer, now), now);
-    const int on = 1;
-    setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    SetOptions(fd.get());
     if (!door.tls) {
       door.on_connection(door.listener.get(), std::move(fd));
       continue;
     }
     // The longest wait makes room.
-    if (waiting_.size() >= kMaxWaiting) waiting_.pop_front();
-    waiting_.push_back({&door, std::move(fd), address, now + kOpeningTimeout});
+    if (waiting_.size() >= kMaxWaiting) {
+      SendAway(&waiting_.front());
+      waiting_.pop_front();
+    }
+    waiting_.push_back({&door, std::move(fd), address, EndpointOf(peer), now + kOpeningTimeout});
   }
+}
+
+// A worker knocks before it comes in: what has gone again is to count for nothing.
+void AcceptLoop::SendAway(Caller* caller) {
+  if (!caller->fd.ok()) return;  // it was let in
+  guests_->Left(caller->endpoint);
+  caller->fd.Reset();
 }
 
 bool AcceptLoop::Judge(Caller* caller, MonoTime now) {

@@ -50,7 +50,7 @@ class AcceptLoop {
   struct Caller {
     const Door* door;
     UniqueFd fd;
-    std::string address;
+    std::string address, endpoint;
     MonoTime deadline;
   };
 
@@ -59,6 +59,8 @@ class AcceptLoop {
   void Tell(const std::vector<GuestBook::Leave>& left, MonoTime now);
   // Whether the caller has been let in or sent away.
   bool Judge(Caller* caller, MonoTime now);
+  // It is not let in: closes its connection, if it has not been.
+  void SendAway(Caller* caller);
   int NextTimeout(MonoTime now) const;
 
   const DescriptorPlan plan_;

@@ -11,12 +11,13 @@ void BidiCall::Accept(CallHost* host, std::shared_ptr<const BidiMethod> method) 
   BidiCall* call = method->make();
   call->host_ = host;
   call->method_ = std::move(method);
-  call->context_.AsyncNotifyWhenDone(&call->done_tag_);
+  if (call->ear_ == Ear::kAtTimes) call->context_.AsyncNotifyWhenDone(&call->done_tag_);
   call->method_->accept(&call->context_, &call->stream_, host->queue, &call->accepted_tag_);
 }
 
-BidiCall::BidiCall()
-    : stream_(&context_),
+BidiCall::BidiCall(Ear ear)
+    : ear_(ear),
+      stream_(&context_),
       accepted_tag_(this, &BidiCall::OnAcceptedTag),
       read_tag_(this, &BidiCall::OnReadTag),
       written_tag_(this, &BidiCall::OnWrittenTag),
@@ -96,6 +97,7 @@ void BidiCall::OnWrittenTag(bool ok) {
 
 void BidiCall::OnFinishedTag(bool) {
   writing_ = false;
+  if (ear_ == Ear::kAlways) done_ = true;
   DeleteIfIdle();
 }
 

@@ -72,8 +72,9 @@ std::optional<OpenSocket> GuestBook::Find(absl::string_view grpc_peer) const {
   return guests_.find(found->second)->second.socket;
 }
 
-void GuestBook::Vouch(absl::string_view grpc_peer) {
-  const std::string endpoint = EndpointOfPeer(grpc_peer);
+void GuestBook::Vouch(absl::string_view grpc_peer) { Left(EndpointOfPeer(grpc_peer)); }
+
+void GuestBook::Left(const std::string& endpoint) {
   const std::lock_guard lock(mutex_);
   const auto found = by_endpoint_.find(endpoint);
   if (found != by_endpoint_.end()) Erase(guests_.find(found->second));

@@ -51,6 +51,8 @@ class GuestBook {
   std::optional<OpenSocket> Find(absl::string_view grpc_peer) const;
   // It is a member's: no guest any more. One that is not in the book is ignored.
   void Vouch(absl::string_view grpc_peer);
+  // The connection of this peer (EndpointOf) is about to be closed by who accepted it.
+  void Left(const std::string& endpoint);
   // Ends those whose time is over.
   std::vector<Leave> EndOverdue(MonoTime now);
   // When EndOverdue has something to do; Infinite: there is nobody.

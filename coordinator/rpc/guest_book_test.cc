@@ -118,6 +118,16 @@ TEST_F(GuestBookTest, DoesNotCountThoseThatHaveGone) {
   EXPECT_THAT(left_, IsEmpty());
 }
 
+TEST_F(GuestBookTest, ForgetsAtOnceWhoIsSaidToHaveLeft) {
+  const Connection& first = Connect("10.0.0.7", 1, 0);
+  book_.Left(EndpointOf(Peer("10.0.0.7", 1)));
+  EXPECT_EQ(book_.NextDeadline(), MonoTime::Infinite());
+  const Connection& second = Connect("10.0.0.7", 2, 0);
+  Connect("10.0.0.7", 3, 0);
+  EXPECT_FALSE(first.Ended());
+  EXPECT_FALSE(second.Ended());
+}
+
 TEST_F(GuestBookTest, DoesNotEndAnotherSocketThatHasGotTheNumber) {
   Connection& gone = Connect("10.0.0.7", 1, 0);
   const int number = gone.ours.Release();

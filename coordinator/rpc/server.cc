@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -29,6 +30,7 @@
 #include "coordinator/rpc/limits.h"
 #include "coordinator/rpc/listen.h"
 #include "coordinator/rpc/methods.h"
+#include "coordinator/rpc/no_tickets.h"
 #include "coordinator/rpc/own_addresses.h"
 #include "coordinator/rpc/peer_book.h"
 #include "coordinator/rpc/posted.h"
@@ -44,7 +46,6 @@ constexpr int kEventsPerRound = 1000;
 // to be heard before the next one judges who has been silent.
 constexpr absl::Duration kLongRound = absl::Milliseconds(500);
 constexpr absl::Duration kLongestHearing = absl::Seconds(1);
-constexpr int kKeepaliveMs = 60'000;
 // At the Unix socket, by reason, which names the account.
 constexpr RateLimit kToldRefusals = {.burst = 5, .each = absl::Seconds(12)};
 
@@ -72,12 +73,17 @@ void InitGrpc() {
     // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
     // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
     setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
+    if (const absl::Status status = SendNoTickets(); !status.ok()) {
+      LogWarning("connections cost more than they have to", {{"reason", status.message()}});
+    }
   });
 }
 
 void Configure(grpc::ServerBuilder* builder) {
-  // Finds peers that vanished without a word; leases find workers much sooner.
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  // No pings: the kernel finds peers that vanished (accept_loop.cc), and that of a local one closes
+  // its socket.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, INT_MAX);
+  // Peers may ping.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);

@@ -13,7 +13,8 @@ namespace hpc::coordinator {
 
 class WorkerStream final : public BidiCall, public NodeLink {
  public:
-  WorkerStream(Engine* engine, NodeUsage* usage) : session_(engine, usage, this) {}
+  WorkerStream(Engine* engine, NodeUsage* usage)
+      : BidiCall(Ear::kAlways), session_(engine, usage, this) {}
 
   void Send(const NodeCommand& command) override;
   void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,

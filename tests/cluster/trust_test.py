@@ -1,11 +1,13 @@
 """Who gets in, what each may do, and how one is shut out again."""
 
 import base64
+import contextlib
 import os
 import pathlib
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import time
 import unittest
@@ -288,6 +290,34 @@ class WrongCertificateTest(TrustTest):
         self.assertNotEqual(done.returncode, 0)
         eventually(lambda: self.told("127.0.0.1", "no TLS 1.3"), "old TLS is written down")
         eventually(lambda: self.told("127.0.0.1", "plain text"), "plain text is written down")
+
+    def test_no_tickets_are_sent(self):
+        """Nobody comes back with one, and to make them takes long."""
+        with self.speak_http2() as sock:
+            self.assertFalse(sock.session is not None and sock.session.has_ticket)
+
+    def test_a_silent_peer_is_looked_after(self):
+        """The kernel asks whether it is there: gRPC does not."""
+        with self.speak_http2() as sock:
+            mine = sock.getsockname()[1]
+            theirs = self.cluster.listen.rpartition(":")[2]
+            shown = ["ss", "-tnoH", "sport", f":{theirs}", "dport", f":{mine}"]
+            eventually(lambda: "timer:(keepalive" in subprocess.check_output(shown, text=True),
+                       "the kernel counts the time until it asks", 5)
+
+    @contextlib.contextmanager
+    def speak_http2(self):
+        """A connection of nobody, on which the coordinator has spoken."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols(["h2"])
+        host, _, port = self.cluster.listen.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as plain, \
+                context.wrap_socket(plain) as sock:
+            sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            self.assertNotEqual(sock.recv(9), b"")
+            yield sock
 
 
 class SecretTest(TrustTest):

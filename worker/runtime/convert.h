@@ -1,4 +1,5 @@
-// Messages to and from protobuf. With coordinator_link the only place that knows the wire.
+// Messages to and from protobuf. With coordinator_link and coordinator_stream the only place that
+// knows the wire.
 #ifndef HPC_WORKER_RUNTIME_CONVERT_H_
 #define HPC_WORKER_RUNTIME_CONVERT_H_
 

@@ -1,0 +1,32 @@
+// What hpc-node-simulator is asked for.
+#ifndef HPC_BENCH_SIMULATOR_OPTIONS_H_
+#define HPC_BENCH_SIMULATOR_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+
+namespace hpc::simulator {
+
+struct Options {
+  int nodes = 1000;
+  std::vector<Endpoint> coordinators;  // the nodes take turns; none: each where it joined
+  bool insecure = false;
+  int connections = 0;  // that the nodes share; 0: each has its own
+  std::string state_dir;
+  std::vector<std::string> tokens;
+  int gpus = 1;
+  absl::Duration run_time = absl::Seconds(1);
+  absl::Duration within = absl::Seconds(10);
+  int threads = 1;
+};
+
+// InvalidArgument: says what was meant. Cancelled: help was asked for and is the message.
+absl::StatusOr<Options> ParseOptions(int argc, const char* const* argv);
+
+}  // namespace hpc::simulator
+
+#endif  // HPC_BENCH_SIMULATOR_OPTIONS_H_

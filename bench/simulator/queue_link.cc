@@ -1,0 +1,90 @@
+#include "bench/simulator/queue_link.h"
+
+#include <utility>
+#include <variant>
+
+#include "common/clock.h"
+#include "worker/runtime/boot_time.h"
+#include "worker/runtime/convert.h"
+
+namespace hpc::simulator {
+
+using worker::CoordinatorStream;
+
+void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hello,
+                     const worker::Inventory& inventory) {
+  const uint64_t number = ++current_;
+  CoordinatorStream::Handlers handlers;
+  handlers.on_shown = [](const std::string&) {};
+  handlers.on_message = [this, number](const v1::CoordinatorMessage& message) {
+    if (number == current_) OnMessage(message);
+  };
+  handlers.on_closed = [this, number](const absl::Status& why) {
+    if (number == current_) OnClosed(why);
+  };
+  if (channel_ == nullptr) {
+    channel_ = worker::MakeCoordinatorChannel(route_.next(), route_.security());
+  }
+  answered_ = false;
+  stream_ = std::make_shared<CoordinatorStream>(
+      CoordinatorStream::Way{route_.next(), route_.security(), channel_}, queue_,
+      std::move(handlers));
+  stream_->Start(worker::HelloToProto(identity, hello, inventory));
+}
+
+void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
+  std::optional<worker::CoordinatorMessage> heard = worker::FromProto(message);
+  if (!heard) return;
+  if (auto* answer = std::get_if<worker::Heard>(&*heard)) {
+    const absl::Duration ago = absl::Nanoseconds(worker::BootTimeNs()) - answer->sent.since_zero;
+    answer->sent = RealClock().Get().mono - ago;
+  }
+  if (std::holds_alternative<worker::Welcome>(*heard)) {
+    answered_ = true;
+    route_.OnAnswered();
+  }
+  callbacks_.on_message(*heard);
+}
+
+// A channel that did not get through would have times of its own at which it tries again.
+absl::Status QueueLink::NoteEnd(const absl::Status& why) {
+  stream_.reset();
+  if (!answered_ && !shared_) channel_.reset();
+  return route_.OnClosed(why);
+}
+
+void QueueLink::OnClosed(const absl::Status& why) {
+  callbacks_.on_closed(
+      NoteEnd(why.ok() ? absl::UnavailableError("the coordinator ended the connection") : why));
+}
+
+void QueueLink::Send(const worker::WorkerMessage& message) {
+  const bool bulk = std::holds_alternative<worker::LogData>(message) ||
+                    std::holds_alternative<worker::LogEnd>(message);
+  if (stream_ != nullptr) stream_->Send(worker::ToProto(message), bulk);
+}
+
+void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
+                              const std::vector<worker::RankDoing>& doing) {
+  if (stream_ == nullptr) return;
+  v1::WorkerMessage message = worker::HeartbeatToProto(usage, doing);
+  message.mutable_heartbeat()->set_sent_us(worker::BootTimeNs() / 1000);
+  stream_->Send(std::move(message), false);
+}
+
+void QueueLink::SendInventory(const worker::Inventory& inventory) {
+  if (stream_ != nullptr) stream_->Send(worker::InventoryToProto(inventory), false);
+}
+
+void QueueLink::Finish() {
+  if (stream_ != nullptr) stream_->Finish();
+}
+
+void QueueLink::Close() {
+  ++current_;
+  if (stream_ == nullptr) return;
+  stream_->Cancel();
+  NoteEnd(absl::DeadlineExceededError("the coordinator does not answer")).IgnoreError();
+}
+
+}  // namespace hpc::simulator

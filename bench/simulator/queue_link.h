@@ -1,0 +1,55 @@
+// A node's stream to the coordinator on a queue that many nodes share.
+#ifndef HPC_BENCH_SIMULATOR_QUEUE_LINK_H_
+#define HPC_BENCH_SIMULATOR_QUEUE_LINK_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "worker/runtime/coordinator_stream.h"
+#include "worker/runtime/link.h"
+#include "worker/runtime/route.h"
+
+namespace hpc::simulator {
+
+// Everything, callbacks too, is on the thread that serves the queue.
+class QueueLink final : public worker::Link {
+ public:
+  // `shared`: the channel to use, beside others; null: it has its own.
+  QueueLink(grpc::CompletionQueue* queue, worker::Route route,
+            std::shared_ptr<grpc::Channel> shared)
+      : queue_(queue),
+        route_(std::move(route)),
+        shared_(shared != nullptr),
+        channel_(std::move(shared)) {}
+
+  void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
+  void Open(const worker::Identity& identity, const worker::Hello& hello,
+            const worker::Inventory& inventory) override;
+  void Send(const worker::WorkerMessage& message) override;
+  void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
+                     const std::vector<worker::RankDoing>& doing) override;
+  void SendInventory(const worker::Inventory& inventory) override;
+  void Finish() override;
+  void Close() override;
+
+ private:
+  void OnMessage(const v1::CoordinatorMessage& message);
+  void OnClosed(const absl::Status& why);
+  absl::Status NoteEnd(const absl::Status& why);
+
+  grpc::CompletionQueue* const queue_;
+  worker::Route route_;
+  const bool shared_;
+  // Kept from one connection to the next: to make its keys ready takes gRPC longer than all the
+  // rest, and a thousand PCs each do that for themselves. The coordinator sees no difference.
+  std::shared_ptr<grpc::Channel> channel_;
+  Callbacks callbacks_;
+  uint64_t current_ = 0;  // what comes of an earlier stream is not handed on
+  std::shared_ptr<worker::CoordinatorStream> stream_;
+  bool answered_ = false;  // on this stream
+};
+
+}  // namespace hpc::simulator
+
+#endif  // HPC_BENCH_SIMULATOR_QUEUE_LINK_H_
