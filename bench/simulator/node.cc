@@ -219,6 +219,14 @@ void Node::DropDone(Now now) {
   }
 }
 
+void Node::Do(Now, const worker::RecallRanks& effect) {
+  Effects effects;
+  agent_.OnRecalled({effect.recall.ref, effect.recall.node,
+                     absl::UnavailableError("a simulated PC has no supervisor")},
+                    &effects);
+  effects_.insert(effects_.end(), effects.begin(), effects.end());
+}
+
 void Node::Do(Now, const worker::Sleep&) {
   Effects effects;
   agent_.OnSleepFailed("a simulated PC does not sleep", &effects);

@@ -63,6 +63,7 @@ class Node {
   void Do(Now now, const worker::StopAttempt& effect);
   void Do(Now now, const worker::DropAttempt& effect);
   void Do(Now now, const worker::Sleep& effect);
+  void Do(Now now, const worker::RecallRanks& effect);
   // Nothing outlives this process that would have to be told of these.
   void Do(Now, const worker::ExtendLeases&) {}
   void Do(Now, const worker::SetFence&) {}
