@@ -444,14 +444,11 @@ TEST_F(AgentTest, RanksThatAreLeftBehindAreHandedOverToTheNextWorker) {
 
 TEST_F(AgentTest, ARecallIsCarriedOutAndItsOutcomeSaid) {
   Connect();
-  const Recall recall{{12, 2}, "pc2", "10.0.0.2", {4711, "key", "proof"}, absl::Milliseconds(500)};
-  const Effects effects = Hear(recall);
-  ASSERT_THAT(All<RecallRanks>(effects), SizeIs(1));
-  EXPECT_EQ(All<RecallRanks>(effects)[0].recall.node, "pc2");
+  const Recall recall{{12, 2}, "pc2", "10.0.0.2", {4711, "key", "proof"}, absl::Seconds(1)};
+  ASSERT_THAT(All<RecallRanks>(Hear(recall)), SizeIs(1));
   Effects after;
-  agent_.OnRecalled({{12, 2}, "pc2", absl::OkStatus()}, &after);
-  ASSERT_THAT(Said<Recalled>(after), SizeIs(1));
-  EXPECT_EQ(Said<Recalled>(after)[0].node, "pc2");
+  agent_.OnRecalled({recall.ref, recall.node, absl::OkStatus()}, &after);
+  EXPECT_THAT(Said<Recalled>(after), SizeIs(1));
 }
 
 TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
