@@ -27,7 +27,7 @@ from measure.scale import Scale  # noqa: E402
 from systems import hpcctl, hyperqueue, simulated, slurm, torchrun  # noqa: E402
 
 FIGURES = ("launch", "rate", "submission", "queue", "history", "logs", "points", "rest", "nodes",
-           "training")
+           "loss", "restart", "training")
 PEERS = {"Slurm": slurm, "HyperQueue": hyperqueue, "torchrun": torchrun}
 
 

@@ -70,6 +70,12 @@ class Hpcctl(contextlib.AbstractContextManager):
         lines.write_text((json.dumps({"command": list(words)}) + "\n") * count)
         return self.client("submit", lines)
 
+    # ---- what dies
+
+    def restart_coordinator(self):
+        with self.cpu:
+            self.cluster.restart_coordinator()
+
     # ---- what there is
 
     def wait_over(self, ids):

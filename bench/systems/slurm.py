@@ -17,12 +17,14 @@ import socket
 import subprocess
 import tempfile
 
+from harness import beats
 from harness.process import Process, eventually
 from measure import command, cpu
 from systems.hpcctl import SLOTS
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sbatch", "squeue", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sbatch", "squeue", "sinfo", "scancel",
+            "scontrol")
 
 CONF = """\
 ClusterName=bench
@@ -88,6 +90,39 @@ def free_ports(count):
         return [one.getsockname()[1] for one in held]
 
 
+def _parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class _Beats(contextlib.AbstractContextManager):
+    """A gang as harness/beats.py starts it, by Slurm."""
+
+    def __init__(self, slurm, nodes):
+        self.slurm = slurm
+        self.count = nodes
+        self.dir = pathlib.Path(tempfile.mkdtemp(dir=slurm.dir, prefix="beats-"))
+        self.dir.chmod(0o777)
+        script = self.dir / "beats.sh"
+        script.write_text(beats.SCRIPT.replace(
+            "\n", "\nHPC_RESTART_COUNT=${SLURM_RESTART_COUNT:-0} RANK=$SLURM_PROCID\n", 1))
+        script.chmod(0o755)
+        out = slurm.client("sbatch", "--parsable", "--requeue", "-N", nodes, "-o", "/dev/null",
+                           "--wrap", f"srun {script} {self.dir}").wait().out
+        self.job = out.strip()
+        self.wait_began(0)
+
+    def __exit__(self, *_):
+        self.slurm.client("scancel", self.job).wait()
+        self.slurm.settle()
+
+    def nodes(self):
+        listed = self.slurm._ask("squeue", "-h", "-j", self.job, "-o", "%N")[0]
+        return self.slurm._ask("scontrol", "show", "hostnames", listed)
+
+    def wait_began(self, attempt, timeout=40):
+        return beats.wait_began(self.dir, attempt, self.count, timeout, f"Slurm's job {self.job}")
+
+
 class Slurm(contextlib.AbstractContextManager):
     name = "Slurm"
 
@@ -126,10 +161,10 @@ class Slurm(contextlib.AbstractContextManager):
                                    f"--pid-file={munge}/pid", f"--seed-file={munge}/seed",
                                    f"--log-file={munge}/log")
         self._eventually((munge / "socket").exists, "munged answers")
-        self.controller = self._daemon("slurmctld", "-D", "-c", "-f", self.conf)
+        self.controller = self._daemon("slurmctld", "-D", "-c", "-f", self.conf)  # -c: from nothing
         for name in self._names():
             (self.dir / f"spool-{name}").mkdir()
-            self.workers.append(self._daemon("slurmd", "-D", "-N", name, "-f", self.conf))
+            self.workers.append(self._slurmd(name))
         self._eventually(lambda: self._idle_nodes() == self.nodes, "all nodes are idle", 60)
 
     def _names(self):
@@ -142,11 +177,14 @@ class Slurm(contextlib.AbstractContextManager):
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))
         host = socket.gethostname().split(".")[0]
-        controller, *ports = free_ports(1 + self.nodes)
+        self.port, *ports = free_ports(1 + self.nodes)
         self.conf.write_text(CONF.format(
-            dir=self.dir, host=host, controller=controller,
+            dir=self.dir, host=host, controller=self.port,
             nodes="\n".join(NODE.format(name=name, host=host, port=port, slots=SLOTS)
                             for name, port in zip(self._names(), ports))))
+
+    def _slurmd(self, name):
+        return self._daemon("slurmd", "-D", "-N", name, "-f", self.conf)
 
     def _daemon(self, program, *args):
         return Process([find(program), *args], self.dir / f"{program}.out", env=self.env)
@@ -223,6 +261,49 @@ class Slurm(contextlib.AbstractContextManager):
     def submit_all(self, count, *words):
         return self.client("sbatch", "-Q", "-o", "/dev/null", f"--array=1-{count}", "--wrap",
                            " ".join(words))
+
+    def gang_of_beats(self, nodes):
+        return _Beats(self, nodes)
+
+    # ---- what dies
+
+    def restart_coordinator(self):
+        self.controller.kill()
+        with self.cpu:
+            self.controller = self._daemon("slurmctld", "-D", "-f", self.conf)
+        # A client that finds nobody would wait for seconds.
+        eventually(self._listens, "slurmctld listens", 60, interval=0.001)
+
+    def _listens(self):
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def kill_node(self, name):
+        """As when it loses its power: who could still tell of an end is killed first."""
+        self.workers[self._names().index(name)].kill()
+        tasks = self._tasks_on(name)
+        for parents in (True, False):
+            for pid in tasks:
+                with contextlib.suppress(OSError):
+                    os.kill(_parent_of(pid) if parents else pid, signal.SIGKILL)
+
+    def start_node(self, name):
+        with self.cpu:
+            self.workers[self._names().index(name)] = self._slurmd(name)
+        self._eventually(lambda: self._idle_nodes() == self.nodes, f"{name} is idle again", 120)
+
+    def _tasks_on(self, name):
+        """The tasks of job steps there: children of a slurmstepd."""
+        marks = {f"SLURM_CONF={self.conf}".encode(), f"SLURMD_NODENAME={name}".encode()}
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if not marks <= set((entry / "environ").read_bytes().split(b"\0")):
+                    continue
+                parent = pathlib.Path(f"/proc/{_parent_of(entry.name)}/comm").read_text().strip()
+                if parent == "slurmstepd":
+                    found.append(int(entry.name))
+        return found
 
     # ---- what there is
 

@@ -9,6 +9,13 @@ while :; do : > "$1/alive.$HPC_RESTART_COUNT.$RANK"; sleep 0.02; done
 """
 
 
+def wait_began(folder, attempt, ranks, timeout, why):
+    names = [f"began.{attempt}.{rank}" for rank in range(ranks)]
+    eventually(lambda: all((folder / name).exists() for name in names),
+               f"attempt {attempt + 1} begins: {why}", timeout)
+    return max((folder / name).stat().st_mtime for name in names)
+
+
 class Beats:
     """One gang on some nodes of a cluster that has others to spare."""
 
@@ -26,10 +33,8 @@ class Beats:
 
     def wait_began(self, attempt, timeout=40):
         """Waits for every rank of that attempt, from 0; when the last one began, on the wall clock."""
-        names = [f"began.{attempt}.{rank}" for rank in range(self.nodes)]
-        eventually(lambda: all((self.dir / name).exists() for name in names),
-                   f"attempt {attempt + 1} begins: {self.cluster.json('why', self.run)}", timeout)
-        return max((self.dir / name).stat().st_mtime for name in names)
+        return wait_began(self.dir, attempt, self.nodes, timeout,
+                          self.cluster.json("why", self.run))
 
     def first_began(self, attempt):
         return min(f.stat().st_mtime for f in self.dir.glob(f"began.{attempt}.*"))
