@@ -163,6 +163,12 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     node->lease.Grant(turn.mono(), state_->options.lease);
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
+  // What stood ready may be gone by now, or taken.
+  const auto grace = node->lease.reset_grace();
+  if (grace && *grace < ReconnectGrace(turn, *node)) {
+    node->lease.ProlongReset(ReconnectGrace(turn, *node));
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
   node->connected = false;
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }

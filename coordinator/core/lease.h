@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_CORE_LEASE_H_
 #define HPC_COORDINATOR_CORE_LEASE_H_
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/time/time.h"
@@ -24,6 +25,11 @@ class Lease {
   void Reset(MonoTime now, absl::Duration grace) {
     if (now + grace >= deadline_) return;
     deadline_ = now + grace;
+    reset_grace_ = grace;
+  }
+  // It was given less time to reconnect than it may have after all.
+  void ProlongReset(absl::Duration grace) {
+    deadline_ = std::min(heard_ + length_, deadline_ - *reset_grace_ + grace);
     reset_grace_ = grace;
   }
   // For a node that has not been heard since this process began.

@@ -93,6 +93,29 @@ TEST_F(RecallTest, AWorkerThatHandsOverHasTheWholeGraceForTheNextOne) {
   EXPECT_EQ(c.state(run), RunState::kStopping);
 }
 
+TEST_F(RecallTest, AGangThatWouldHaveToWaitAfterAnotherLossGivesTheWholeGrace) {
+  Begin(Nodes(2), {"pc1", "pc2", "pc3", "pc4"});
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Milliseconds(500), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  ASSERT_OK(c.Recalled(run, "pc1", "pc2"));
+  c.Run(run);
+  ASSERT_THAT(c.nodes_of(run), ElementsAre("pc1", "pc3"));
+  c.Disconnect("pc3", /*reset=*/true);
+  c.Pass(absl::Milliseconds(2900), {"pc2", "pc3"});
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+}
+
+TEST_F(RecallTest, WhenNobodyIsLeftToRecallTheWorkersHaveTheWholeGrace) {
+  Begin(Nodes(2), {"pc1", "pc2", "pc3", "pc4"});
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Disconnect("pc1", /*reset=*/true);
+  c.Pass(absl::Milliseconds(2900), {"pc1", "pc2"});
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  c.Pass(absl::Milliseconds(100), {"pc1", "pc2"});
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+}
+
 TEST_F(RecallTest, OneSpareDoesNotStandInForTwoGangs) {
   for (const bool enough : {false, true}) {
     ClusterTester two;

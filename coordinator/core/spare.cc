@@ -7,6 +7,7 @@
 
 #include "coordinator/core/cluster_view.h"
 #include "coordinator/core/fit.h"
+#include "coordinator/core/verdict.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -23,6 +24,13 @@ bool CanBeRecalled(const State& state, const Attempt& attempt, const Node& node)
   return std::any_of(attempt.members.begin(), attempt.members.end(), [&](const Member& other) {
     return &other != member && state.nodes.Find(other.placement.node)->connected;
   });
+}
+
+// After a loss: a second one in a row has to wait, and the last may not be spent on a worker that
+// is back in a moment.
+bool StartsAgainAtOnce(const State& state, const Run& run, MonoTime now) {
+  const bool first = run.record.losses == 0 || now - run.attempt->running_since >= kRowEndsAfter;
+  return first && state.options.infrastructure_retries > 0;
 }
 
 // Finds room for what the attempt would be if it were started again, and takes it.
@@ -55,7 +63,8 @@ bool SparesStandReady(State& state, Now now, const Node& node) {
   return std::all_of(node.holdings.begin(), node.holdings.end(), [&](const Holding& holding) {
     const Run* run = state.runs.Find(holding.ref.run);
     return run != nullptr && run->attempt != nullptr && run->attempt->ref() == holding.ref &&
-           CanBeRecalled(state, *run->attempt, node) && TakeRoom(*run, node, &view);
+           StartsAgainAtOnce(state, *run, now.mono) && CanBeRecalled(state, *run->attempt, node) &&
+           TakeRoom(*run, node, &view);
   });
 }
 

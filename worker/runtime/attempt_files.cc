@@ -182,6 +182,11 @@ absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
 
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
   const absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref));
+  // The next attempt of the run may be here already, and still have nothing to put there.
+  for (const std::string& name : ListAttempts(state_dir)) {
+    const std::optional<AttemptRef> other = ParseAttemptName(name);
+    if (other && other->run == ref.run) return removed;
+  }
   const std::string run_dir = RunDir(state_dir, ref.run);
   rmdir(CheckpointDir(run_dir).c_str());
   rmdir(run_dir.c_str());

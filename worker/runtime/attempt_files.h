@@ -59,7 +59,8 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
 // checkpoint that its program has. Takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
-// Deletes the attempt's folder, what it is known by first, and the run's if it is empty. What
+// Deletes the attempt's folder, what it is known by first, and the run's if it is empty and no
+// other attempt of the run is here. What
 // another account has put there goes with that account's rights, so that no link of its leads
 // elsewhere.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);

@@ -69,6 +69,18 @@ TEST(AttemptFilesTest, ARunThatLeavesNothingHasNoFolder) {
   EXPECT_NE(access(dir.File("runs/12").c_str(), F_OK), 0);
 }
 
+TEST(AttemptFilesTest, TheFoldersOfARunStayForAnAttemptThatIsHereAlready) {
+  const testing::TempDir dir;
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
+  Prepare next = TwoRanks();
+  next.ref = {12, 3};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
+  EXPECT_EQ(access(dir.File("runs/12/checkpoints").c_str(), F_OK), 0);
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 3}));
+  EXPECT_NE(access(dir.File("runs/12").c_str(), F_OK), 0);
+}
+
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {
   const testing::TempDir dir;
   Prepare prepare = TwoRanks();
