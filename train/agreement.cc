@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -18,24 +19,6 @@ uint64_t HashOf(const std::string& bytes, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325 ^ seed;
   for (unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
   return hash;
-}
-
-// All ranks' texts. They must differ in length at most.
-std::vector<std::string> GatherTexts(Communicator& group, const std::string& mine) {
-  at::Tensor lengths = at::zeros({group.size()}, at::kLong);
-  const at::Tensor length = at::full({1}, static_cast<int64_t>(mine.size()), at::kLong);
-  group.AllGather(lengths, length, {"lengths of descriptions", {}})->Wait();
-  const int64_t longest = lengths.max().item<int64_t>();
-  at::Tensor own = at::zeros({longest}, at::kByte);
-  std::memcpy(own.data_ptr(), mine.data(), mine.size());
-  at::Tensor all = at::zeros({group.size() * longest}, at::kByte);
-  group.AllGather(all, own, {"descriptions", {}})->Wait();
-  std::vector<std::string> texts;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    texts.emplace_back(static_cast<const char*>(all.data_ptr()) + rank * longest,
-                       lengths[rank].item<int64_t>());
-  }
-  return texts;
 }
 
 std::string LineOr(const std::vector<std::string>& lines, size_t index) {
@@ -84,6 +67,23 @@ void CheckSameOnAllRanks(Communicator& group, const std::vector<std::string>& li
   }
   throw std::invalid_argument(
       FirstDifference(ranks).value_or("hashes of equal descriptions differ"));
+}
+
+std::vector<std::string> GatherTexts(Communicator& group, const std::string& mine) {
+  at::Tensor lengths = at::zeros({group.size()}, at::kLong);
+  const at::Tensor length = at::full({1}, static_cast<int64_t>(mine.size()), at::kLong);
+  group.AllGather(lengths, length, {"lengths of descriptions", {}})->Wait();
+  const int64_t longest = std::max<int64_t>(lengths.max().item<int64_t>(), 1);
+  at::Tensor own = at::zeros({longest}, at::kByte);
+  std::memcpy(own.data_ptr(), mine.data(), mine.size());
+  at::Tensor all = at::zeros({group.size() * longest}, at::kByte);
+  group.AllGather(all, own, {"descriptions", {}})->Wait();
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    texts.emplace_back(static_cast<const char*>(all.data_ptr()) + rank * longest,
+                       lengths[rank].item<int64_t>());
+  }
+  return texts;
 }
 
 }  // namespace hpc::train

@@ -25,6 +25,9 @@ std::optional<std::string> FirstDifference(const std::vector<std::vector<std::st
 // Sends 16 bytes if they have, all lines if not. Lines contain no newline.
 void CheckSameOnAllRanks(Communicator& group, const std::vector<std::string>& lines);
 
+// What every rank has to say, by rank: any bytes, of any length.
+std::vector<std::string> GatherTexts(Communicator& group, const std::string& mine);
+
 }  // namespace hpc::train
 
 #endif  // HPC_TRAIN_AGREEMENT_H_

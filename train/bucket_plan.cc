@@ -6,7 +6,7 @@
 namespace hpc::train {
 namespace {
 
-struct Bucket {
+struct PlannedBucket {
   std::vector<size_t> indices;
   size_t bytes = 0;
   size_t last = 0;  // place of its last item in the order
@@ -17,7 +17,7 @@ struct Bucket {
 std::vector<std::vector<size_t>> PlanBuckets(const std::vector<BucketItem>& items,
                                              const std::vector<size_t>& order, size_t first_bytes,
                                              size_t bytes) {
-  std::vector<Bucket> buckets;
+  std::vector<PlannedBucket> buckets;
   std::map<int, size_t> open;  // by kind
   for (size_t place = 0; place < order.size(); ++place) {
     const BucketItem& item = items[order[place]];
@@ -27,15 +27,15 @@ std::vector<std::vector<size_t>> PlanBuckets(const std::vector<BucketItem>& item
       found = open.insert_or_assign(item.kind, buckets.size()).first;
       buckets.emplace_back();
     }
-    Bucket& bucket = buckets[found->second];
+    PlannedBucket& bucket = buckets[found->second];
     bucket.indices.push_back(order[place]);
     bucket.bytes += item.bytes;
     bucket.last = place;
   }
   std::stable_sort(buckets.begin(), buckets.end(),
-                   [](const Bucket& a, const Bucket& b) { return a.last < b.last; });
+                   [](const PlannedBucket& a, const PlannedBucket& b) { return a.last < b.last; });
   std::vector<std::vector<size_t>> plan;
-  for (Bucket& bucket : buckets) plan.push_back(std::move(bucket.indices));
+  for (PlannedBucket& bucket : buckets) plan.push_back(std::move(bucket.indices));
   return plan;
 }
 

@@ -117,13 +117,6 @@ class DistributedDataParallel {
   GradientReducer& reducer() { return replica_.reducer(); }
 
  private:
-  template <typename Dict>
-  static std::vector<NamedTensor> Named(const Dict& dict) {
-    std::vector<NamedTensor> tensors;
-    for (const auto& item : dict) tensors.push_back({item.key(), item.value()});
-    return tensors;
-  }
-
   Module module_;
   Replica replica_;
 };

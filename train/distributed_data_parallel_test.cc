@@ -10,6 +10,7 @@
 #include "train/lone_communicator.h"
 #include "train/testing/oracle.h"
 #include "train/testing/rank_processes.h"
+#include "train/testing/values.h"
 
 namespace hpc::train {
 namespace {
@@ -124,19 +125,7 @@ Values Train(const LaunchEnvironment& environment, const Plan& plan, int ranks, 
     optimizer.step();
   }
   if (group != nullptr) group->Barrier({"end", {}})->Wait();
-  Values values;
-  for (const at::Tensor& one : parameters) {
-    const at::Tensor flat = one.detach().to(at::kDouble).contiguous().view(-1);
-    values.insert(values.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
-  }
-  return values;
-}
-
-double Difference(const Values& a, const Values& b) {
-  if (a.size() != b.size() || a.empty()) return INFINITY;
-  double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
+  return Flat(parameters);
 }
 
 class Exactness : public ::testing::TestWithParam<int> {

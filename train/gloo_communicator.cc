@@ -89,7 +89,25 @@ struct GlooGroup {
                            absl::StrCat("rank ", rank, ": ", verdict.reason, detail));
   }
 
+  void Began(const WorkPtr& work) {
+    std::lock_guard lock(last_mutex);
+    last = c10::weak_intrusive_ptr<c10d::Work>(work);
+  }
+  // A work keeps its tensors for as long as anything refers to it, even so weakly.
+  void Ended(const WorkPtr& work) {
+    std::lock_guard lock(last_mutex);
+    if (last.lock() == work) last.reset();
+  }
+  bool UnderWay() {
+    std::lock_guard lock(last_mutex);
+    const WorkPtr work = last.lock();
+    return work && !work->isCompleted();
+  }
+
   const int rank;
+  std::mutex last_mutex;
+  c10::weak_intrusive_ptr<c10d::Work> last{
+      WorkPtr()};                        // operation that began and was not waited for
   std::set<std::string> gloo_endpoints;  // of all ranks
   RankWatch watch;                       // last: its thread uses the others
 };
@@ -117,6 +135,7 @@ class GlooPending : public Pending {
       const auto left = std::chrono::ceil<Milliseconds>(since_ + deadline_ - SteadyClock::now());
       try {
         work_->wait(std::clamp(left, Milliseconds(1), kLook));
+        group_->Ended(work_);
         return;
       } catch (const std::exception& error) {
         const bool goes_on = !work_->isCompleted() && left > kLook;
@@ -159,7 +178,6 @@ class GlooCommunicator : public Communicator {
 
   std::mutex mutex_;
   uint64_t number_ = 0;
-  c10::weak_intrusive_ptr<c10d::Work> last_{c10::intrusive_ptr<c10d::Work>()};
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
 };
 
@@ -204,7 +222,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
 
 GlooCommunicator::~GlooCommunicator() {
   // Gloo's destructor waits for what is under way, which nobody may come to any more.
-  if (WorkPtr last = last_.lock(); last && !last->isCompleted()) {
+  if (group_->UnderWay()) {
     Abort(absl::StrCat("it left while collective ", number_, " was under way"));
   }
   // What Gloo still waits for in a dead group may take it until its deadline.
@@ -223,7 +241,7 @@ PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
   auto pending = std::make_unique<GlooPending>(group_, collective, deadline);
   try {
     WorkPtr work = start(deadline);
-    last_ = c10::weak_intrusive_ptr<c10d::Work>(work);
+    group_->Began(work);
     pending->set_work(std::move(work));
   } catch (const std::exception& error) {
     group_->watch.Declare(

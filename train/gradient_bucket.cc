@@ -3,15 +3,41 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 
 namespace hpc::train {
 
-GradientBucket::GradientBucket(std::vector<NamedTensor> parameters, std::string name)
+std::vector<BucketItem> BucketItemsOf(const std::vector<NamedTensor>& parameters) {
+  std::map<std::pair<at::ScalarType, std::string>, int> kinds;
+  std::vector<BucketItem> items;
+  for (const NamedTensor& one : parameters) {
+    const auto kind = std::make_pair(one.tensor.scalar_type(), one.tensor.device().str());
+    items.push_back({.bytes = one.tensor.nbytes(),
+                     .kind = kinds.emplace(kind, static_cast<int>(kinds.size())).first->second});
+  }
+  return items;
+}
+
+void CheckReducible(const NamedTensor& parameter) {
+  const at::Tensor& gradient = parameter.tensor.grad();
+  if (gradient.layout() != c10::kStrided) {
+    throw std::invalid_argument(absl::StrCat(
+        "the gradient of parameter '", parameter.name,
+        "' is sparse, which is not reduced here: make the embedding with sparse(false)"));
+  }
+  if (gradient.requires_grad()) {
+    throw std::invalid_argument(
+        absl::StrCat("the gradient of parameter '", parameter.name,
+                     "' is part of a graph itself: backward(create_graph) is not reduced here"));
+  }
+}
+
+GradientBucket::GradientBucket(std::vector<NamedTensor> parameters, const std::string& name,
+                               const CompressionOptions& compression)
     : parameters_(std::move(parameters)),
-      name_(std::move(name)),
       has_(parameters_.size()),
       used_here_(parameters_.size()),
       missing_(parameters_.size()) {
@@ -25,21 +51,13 @@ GradientBucket::GradientBucket(std::vector<NamedTensor> parameters, std::string 
     offset += one.tensor.numel();
   }
   used_ = flat_.narrow(0, elements, count);
+  sum_ = MakeBucketSum(compression, flat_, views_, name);
 }
 
 void GradientBucket::Fill(size_t place, double scale) {
   at::NoGradGuard no_grad;
+  CheckReducible(parameters_[place]);
   const at::Tensor& gradient = parameters_[place].tensor.grad();
-  if (gradient.layout() != c10::kStrided) {
-    throw std::invalid_argument(absl::StrCat(
-        "the gradient of parameter '", parameters_[place].name,
-        "' is sparse, which is not reduced here: make the embedding with sparse(false)"));
-  }
-  if (gradient.requires_grad()) {
-    throw std::invalid_argument(
-        absl::StrCat("the gradient of parameter '", parameters_[place].name,
-                     "' is part of a graph itself: backward(create_graph) is not reduced here"));
-  }
   at::mul_out(views_[place], gradient, at::scalar_tensor(scale, at::kDouble));
   used_here_[place] = 1;
   if (!has_[place]) --missing_;
@@ -56,12 +74,13 @@ void GradientBucket::LeaveOut(size_t place) {
 
 void GradientBucket::Launch(Communicator& group) {
   used_.copy_(at::from_blob(used_here_.data(), {used_.numel()}, at::kFloat));
-  pending_ = group.AllReduce(flat_, ReduceOp::kSum, {name_, {}});
+  sum_->Begin(group);
+  launched_ = true;
 }
 
 void GradientBucket::Finish() {
-  pending_->Wait();
-  pending_.reset();
+  sum_->Finish();
+  launched_ = false;
   at::NoGradGuard no_grad;
   at::Tensor used;  // looked at where it matters only: it may be on a GPU
   for (size_t place = 0; place < parameters_.size(); ++place) {

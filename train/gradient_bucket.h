@@ -2,49 +2,53 @@
 #ifndef HPC_TRAIN_GRADIENT_BUCKET_H_
 #define HPC_TRAIN_GRADIENT_BUCKET_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "train/communicator.h"
+#include "train/bucket.h"
+#include "train/bucket_plan.h"
+#include "train/compression.h"
 #include "train/named_tensor.h"
 
 namespace hpc::train {
 
+// What decides which parameters travel together: their sizes, and of which type and device they
+// are.
+std::vector<BucketItem> BucketItemsOf(const std::vector<NamedTensor>& parameters);
+
+// Throws std::invalid_argument, as Bucket::Fill says, unless the parameter's gradient is dense and
+// no part of a graph.
+void CheckReducible(const NamedTensor& parameter);
+
 // One buffer: the gradients one after the other, then for each whether a rank has it, so that what
-// no rank uses is known without another message. Not thread-safe.
-class GradientBucket {
+// no rank uses is known without another message.
+class GradientBucket : public Bucket {
  public:
   // Tensors of one type on one device.
-  GradientBucket(std::vector<NamedTensor> parameters, std::string name);
+  GradientBucket(std::vector<NamedTensor> parameters, const std::string& name,
+                 const CompressionOptions& compression = {});
 
-  // Takes the gradient of one of them, by its place, times `scale`; again: in place of the one
-  // before. Throws std::invalid_argument that names the parameter if its gradient is sparse, or
-  // part of a graph itself (create_graph).
-  void Fill(size_t place, double scale);
-  // Nothing of this one: zeros.
-  void LeaveOut(size_t place);
-
-  // Was filled or left out.
-  bool Has(size_t place) const { return has_[place]; }
-  // All have been.
-  bool Full() const { return missing_ == 0; }
-
-  void Launch(Communicator& group);
-  bool launched() const { return pending_ != nullptr; }
-
-  // Waits, writes the sums into the parameters' gradients and is empty again.
-  void Finish();
+  void Fill(size_t place, double scale) override;
+  void LeaveOut(size_t place) override;
+  bool Has(size_t place) const override { return has_[place]; }
+  bool Full() const override { return missing_ == 0; }
+  void Launch(Communicator& group) override;
+  bool launched() const override { return launched_; }
+  void Advance(Communicator& group) override { sum_->Advance(group); }
+  // Writes the sums into the parameters' gradients.
+  void Finish() override;
 
  private:
   const std::vector<NamedTensor> parameters_;
-  const std::string name_;
   at::Tensor flat_;
   std::vector<at::Tensor> views_;  // of flat_, in the parameters' shapes
   at::Tensor used_;                // of flat_: by how many ranks
   std::vector<bool> has_;          // filled or left out
   std::vector<float> used_here_;   // 1: filled
   size_t missing_;
-  PendingPtr pending_;
+  bool launched_ = false;
+  std::unique_ptr<BucketSum> sum_;
 };
 
 }  // namespace hpc::train

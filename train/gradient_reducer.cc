@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "train/bucket_plan.h"
 #include "train/gradient_bucket.h"
+#include "train/sharded_bucket.h"
 
 namespace hpc::train {
 
@@ -20,7 +21,7 @@ namespace hpc::train {
 class GradientReducer::State : public std::enable_shared_from_this<State> {
  public:
   State(std::vector<NamedTensor> parameters, std::shared_ptr<Communicator> group,
-        const ReducerOptions& options);
+        const ReducerOptions& options, const std::shared_ptr<GradientShard>& shard);
 
   void SetHooks();
   void TakeHooksAway();
@@ -46,9 +47,11 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
 
   // All with mutex_ held.
   void MakeBuckets(const std::vector<size_t>& order);
+  void MakeShardedBuckets(const std::shared_ptr<GradientShard>& shard);
   void CheckIdle();
   void Take(size_t index);
   void LaunchFull();
+  void AdvanceTo(size_t end);
   void OnEndOfBackward();
   void ReduceRest();
   void AgreeOnOrder();
@@ -65,9 +68,10 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   bool synchronized_ = true;
 
   std::vector<std::vector<size_t>> plan_;
-  std::vector<GradientBucket> buckets_;
+  std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<Place> places_;  // by parameter
   size_t next_ = 0;            // bucket to launch
+  size_t advanced_ = 0;        // buckets that have been
 
   // How often each parameter got a gradient in this pass, and does at most; more than once where
   // its uses are recomputed one by one. It is ready with the last, which only earlier passes tell.
@@ -102,12 +106,20 @@ class GradientHook : public torch::autograd::PostAccumulateGradHook {
 }  // namespace
 
 GradientReducer::State::State(std::vector<NamedTensor> parameters,
-                              std::shared_ptr<Communicator> group, const ReducerOptions& options)
+                              std::shared_ptr<Communicator> group, const ReducerOptions& options,
+                              const std::shared_ptr<GradientShard>& shard)
     : parameters_(std::move(parameters)),
       group_(std::move(group)),
       options_(options),
       seen_(parameters_.size()),
       expected_(parameters_.size(), 1) {
+  if (shard != nullptr) {
+    if (options_.compression.kind != Compression::kNone) {
+      throw std::invalid_argument("gradients that are reduced into shards are not compressed");
+    }
+    MakeShardedBuckets(shard);
+    return;
+  }
   std::vector<size_t> order;  // the last layer's gradients come first, mostly
   for (size_t i = parameters_.size(); i-- > 0;) order.push_back(i);
   MakeBuckets(order);
@@ -170,14 +182,8 @@ std::vector<std::vector<size_t>> GradientReducer::State::plan() const {
 }
 
 void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
-  std::map<std::pair<at::ScalarType, std::string>, int> kinds;
-  std::vector<BucketItem> items;
-  for (const NamedTensor& one : parameters_) {
-    const auto kind = std::make_pair(one.tensor.scalar_type(), one.tensor.device().str());
-    items.push_back({.bytes = one.tensor.nbytes(),
-                     .kind = kinds.emplace(kind, static_cast<int>(kinds.size())).first->second});
-  }
-  plan_ = PlanBuckets(items, order, options_.first_bucket_bytes, options_.bucket_bytes);
+  plan_ = PlanBuckets(BucketItemsOf(parameters_), order, options_.first_bucket_bytes,
+                      options_.bucket_bytes);
   buckets_.clear();
   places_.resize(parameters_.size());
   for (size_t bucket = 0; bucket < plan_.size(); ++bucket) {
@@ -186,8 +192,40 @@ void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
       places_[index] = {bucket, members.size()};
       members.push_back(parameters_[index]);
     }
-    buckets_.emplace_back(std::move(members), absl::StrCat("gradients ", bucket));
+    buckets_.push_back(std::make_unique<GradientBucket>(
+        std::move(members), absl::StrCat("gradients ", bucket), options_.compression));
   }
+}
+
+// The shard's own buckets: to whom an element belongs must not change while optimizers have states.
+void GradientReducer::State::MakeShardedBuckets(const std::shared_ptr<GradientShard>& shard) {
+  std::map<const void*, size_t> indices;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    indices[parameters_[i].tensor.unsafeGetTensorImpl()] = i;
+  }
+  places_.resize(parameters_.size());
+  for (size_t bucket = 0; bucket < shard->plan().size(); ++bucket) {
+    plan_.emplace_back();
+    for (size_t of_shard : shard->plan()[bucket].parameters) {
+      const NamedTensor& one = shard->parameters()[of_shard];
+      const auto index = indices.find(one.tensor.unsafeGetTensorImpl());
+      if (index == indices.end()) {
+        throw std::invalid_argument(absl::StrCat(
+            "parameter '", one.name,
+            "' is one of the optimizer's, and none of the model's that require a gradient"));
+      }
+      places_[index->second] = {bucket, plan_.back().size()};
+      plan_.back().push_back(index->second);
+      indices.erase(index);
+    }
+    buckets_.push_back(std::make_unique<ShardedBucket>(shard, bucket));
+  }
+  if (!indices.empty()) {
+    throw std::invalid_argument(
+        absl::StrCat("parameter '", parameters_[indices.begin()->second].name,
+                     "' requires a gradient, and is none of the optimizer's"));
+  }
+  ordered_ = true;
 }
 
 // Where a pass that reduces broke off, on an exception in the model, some buckets are under way and
@@ -227,7 +265,7 @@ void GradientReducer::State::OnGradient(size_t index) {
   if (phase_ == Phase::kIdle) return;  // of a loss that no output is part of: it accumulates
   if (++seen_[index] == 1) came_.push_back(index);
   if (phase_ == Phase::kLocal) return;
-  if (buckets_[places_[index].bucket].launched()) {
+  if (buckets_[places_[index].bucket]->launched()) {
     Refuse(absl::StrCat("parameter '", parameters_[index].name, "' got its gradient number ",
                         seen_[index], " of one backward pass, where the most before was ",
                         expected_[index],
@@ -242,14 +280,24 @@ void GradientReducer::State::Take(size_t index) {
   const Place at = places_[index];
   const double scale = Scale();
   if (parameters_[index].tensor.grad().defined() && scale != 0) {
-    buckets_[at.bucket].Fill(at.place, scale);
+    buckets_[at.bucket]->Fill(at.place, scale);
   } else {
-    buckets_[at.bucket].LeaveOut(at.place);  // 0 x infinity would not be 0
+    buckets_[at.bucket]->LeaveOut(at.place);  // 0 x infinity would not be 0
   }
 }
 
 void GradientReducer::State::LaunchFull() {
-  while (next_ < buckets_.size() && buckets_[next_].Full()) buckets_[next_++].Launch(*group_);
+  // A bucket's second message, if it has one, follows when two more have begun: the first has
+  // mostly come by then, and all ranks keep to the same order.
+  constexpr size_t kBetween = 2;
+  while (next_ < buckets_.size() && buckets_[next_]->Full()) {
+    buckets_[next_++]->Launch(*group_);
+    if (next_ > kBetween) AdvanceTo(next_ - kBetween);
+  }
+}
+
+void GradientReducer::State::AdvanceTo(size_t end) {
+  while (advanced_ < end) buckets_[advanced_++]->Advance(*group_);
 }
 
 double GradientReducer::State::Scale() {
@@ -273,13 +321,16 @@ void GradientReducer::State::OnEndOfBackward() {
 }
 
 void GradientReducer::State::ReduceRest() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const GradientBucket& bucket = buckets_[places_[i].bucket];
-    if (!bucket.launched() && !bucket.Has(places_[i].place)) Take(i);
+  for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    for (size_t index : plan_[bucket]) {
+      if (!buckets_[bucket]->launched() && !buckets_[bucket]->Has(places_[index].place))
+        Take(index);
+    }
+    LaunchFull();
   }
-  LaunchFull();
-  for (GradientBucket& bucket : buckets_) bucket.Finish();
-  next_ = 0;
+  AdvanceTo(buckets_.size());
+  for (const auto& bucket : buckets_) bucket->Finish();
+  next_ = advanced_ = 0;
   scale_.reset();
   if (!ordered_) AgreeOnOrder();
   came_.clear();
@@ -308,8 +359,9 @@ void GradientReducer::State::AgreeOnOrder() {
 }
 
 GradientReducer::GradientReducer(std::vector<NamedTensor> parameters,
-                                 std::shared_ptr<Communicator> group, const ReducerOptions& options)
-    : state_(std::make_shared<State>(std::move(parameters), std::move(group), options)) {
+                                 std::shared_ptr<Communicator> group, const ReducerOptions& options,
+                                 const std::shared_ptr<GradientShard>& shard)
+    : state_(std::make_shared<State>(std::move(parameters), std::move(group), options, shard)) {
   state_->SetHooks();
 }
 

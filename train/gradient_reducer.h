@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "train/communicator.h"
+#include "train/compression.h"
+#include "train/gradient_shard.h"
 #include "train/named_tensor.h"
 
 namespace hpc::train {
@@ -35,6 +37,9 @@ struct ReducerOptions {
   // Without it communication begins when the backward pass has ended. For models that recompute one
   // parameter's uses a number of times that changes from step to step.
   bool overlap = true;
+  // What is sent of the gradients (compression.h). The mean is about what is said above, then, and
+  // still the same bits on all ranks.
+  CompressionOptions compression;
 };
 
 // Used from one thread; the hooks that it sets run in those of autograd. Errors of the group
@@ -44,8 +49,13 @@ class GradientReducer {
   // `parameters` are leaves that require a gradient, dense, each once, of the same types and shapes
   // on all ranks in the same order. Sets their post-accumulate-gradient hook, which is one a
   // tensor.
+  //
+  // With a shard each rank gets the mean of its own slices, in the shard, and .grad is undefined
+  // after backward(). Buckets are the shard's then, whatever the options say. Throws
+  // std::invalid_argument unless the shard's parameters are these, and if there is compression.
   GradientReducer(std::vector<NamedTensor> parameters, std::shared_ptr<Communicator> group,
-                  const ReducerOptions& options = {});
+                  const ReducerOptions& options = {},
+                  const std::shared_ptr<GradientShard>& shard = nullptr);
   ~GradientReducer();  // takes the hooks away
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;

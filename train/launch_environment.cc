@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
 #include "absl/strings/numbers.h"
@@ -52,6 +53,27 @@ LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get) {
 
 LaunchEnvironment ReadLaunchEnvironment() {
   return ReadLaunchEnvironment([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+LaunchEnvironment WithoutRanks(const LaunchEnvironment& environment,
+                               const std::vector<int>& missing) {
+  const std::set<int> gone(missing.begin(), missing.end());
+  if (gone.empty())
+    throw std::invalid_argument("no rank is known to be missing: regroup without whom?");
+  if (gone.count(environment.rank) != 0) {
+    throw std::invalid_argument(
+        absl::StrCat("rank ", environment.rank, " is itself among those that are missing"));
+  }
+  if (gone.count(0) != 0 && !environment.store_is_served) {
+    throw std::invalid_argument("rank 0 is gone, and the rendezvous store with it");
+  }
+  LaunchEnvironment left = environment;
+  for (int rank : gone) {
+    if (rank < 0 || rank >= environment.world_size) continue;
+    --left.world_size;
+    if (rank < environment.rank) --left.rank;
+  }
+  return left;
 }
 
 }  // namespace hpc::train

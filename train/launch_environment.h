@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace hpc::train {
 
@@ -27,6 +28,13 @@ using GetVariable = std::function<const char*(const char* name)>;
 // that names the variable, its value and what it may be.
 LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get);
 LaunchEnvironment ReadLaunchEnvironment();  // of this process
+
+// Of the group of those that are left when ranks `missing` (CollectiveError::missing()) are gone,
+// the others in their order: for MakeGlooCommunicator, under another group name, on each of them.
+// Throws std::invalid_argument where no group can be made: nobody is missing, this rank is, or rank
+// 0 is and served the store.
+LaunchEnvironment WithoutRanks(const LaunchEnvironment& environment,
+                               const std::vector<int>& missing);
 
 }  // namespace hpc::train
 

@@ -75,5 +75,16 @@ TEST(LaunchEnvironment, AnErrorNamesVariableAndValue) {
               HasSubstr("MASTER_PORT='70000'"));
 }
 
+TEST(LaunchEnvironment, ThoseThatAreLeftKeepTheirOrder) {
+  const LaunchEnvironment environment = {.rank = 3, .world_size = 5, .store_is_served = true};
+  const LaunchEnvironment left = WithoutRanks(environment, {0, 2});
+  EXPECT_EQ(left.rank, 1);
+  EXPECT_EQ(left.world_size, 3);
+  EXPECT_EQ(WithoutRanks(environment, {4}).rank, 3);
+  EXPECT_THROW(WithoutRanks(environment, {}), std::invalid_argument);
+  EXPECT_THROW(WithoutRanks(environment, {3}), std::invalid_argument);
+  EXPECT_THROW(WithoutRanks({.rank = 1, .world_size = 2}, {0}), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace hpc::train

@@ -2,25 +2,12 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <set>
-
 #include "absl/strings/str_cat.h"
 #include "train/agreement.h"
 #include "train/coalesced.h"
 
 namespace hpc::train {
 namespace {
-
-std::vector<NamedTensor> EachOnce(std::vector<NamedTensor> tensors) {
-  std::vector<NamedTensor> kept;
-  std::set<const void*> known;
-  for (NamedTensor& one : tensors) {
-    if (one.tensor.defined() && known.insert(one.tensor.unsafeGetTensorImpl()).second) {
-      kept.push_back(std::move(one));
-    }
-  }
-  return kept;
-}
 
 void Append(const std::vector<std::string>& more, std::vector<std::string>* lines) {
   lines->insert(lines->end(), more.begin(), more.end());
@@ -30,7 +17,9 @@ std::string Describe(const DataParallelOptions& options) {
   const ReducerOptions& reducer = options.reducer;
   return absl::StrCat("options first_bucket_bytes=", reducer.first_bucket_bytes,
                       " bucket_bytes=", reducer.bucket_bytes, " weighted=", reducer.weighted,
-                      " broadcast_buffers=", options.broadcast_buffers);
+                      " broadcast_buffers=", options.broadcast_buffers,
+                      " compression=", Describe(reducer.compression),
+                      " sharded=", options.shard != nullptr);
 }
 
 }  // namespace
@@ -56,7 +45,8 @@ Replica::Replica(std::vector<NamedTensor> parameters, std::vector<NamedTensor> b
   }
   BroadcastCoalesced(*group_, all, 0, "initial parameters and buffers");
   for (const NamedTensor& one : buffers) buffers_.push_back(one.tensor);
-  reducer_ = std::make_unique<GradientReducer>(std::move(trained), group_, options.reducer);
+  reducer_ =
+      std::make_unique<GradientReducer>(std::move(trained), group_, options.reducer, options.shard);
 }
 
 void Replica::BeforeForward(bool training) {

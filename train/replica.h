@@ -17,6 +17,8 @@ struct DataParallelOptions {
   ReducerOptions reducer;
   // Before each forward pass whose backward pass reduces, buffers (running means) become rank 0's.
   bool broadcast_buffers = true;
+  // Of a ShardedOptimizer (sharded_optimizer.h), which reduces gradients into shards, or nothing.
+  std::shared_ptr<GradientShard> shard;
 };
 
 // Used from one thread.

@@ -1,0 +1,471 @@
+#include "train/checkpointer.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/text.h"
+#include "train/agreement.h"
+#include "train/saved_states.h"
+
+namespace hpc::train {
+namespace {
+
+constexpr int64_t kSendAtOnce = 16 << 20;
+constexpr char kModelFile[] = "model.safetensors";
+constexpr char kFault = '!';  // what a rank says first of why it cannot
+
+std::string StatesFile(int rank, int ranks) {
+  return absl::StrCat("optimizer-", rank + 1, "-of-", ranks, ".safetensors");
+}
+
+std::vector<CheckpointTensor> Described(const std::vector<NamedTensor>& tensors) {
+  std::vector<CheckpointTensor> described;
+  for (const NamedTensor& one : tensors) {
+    described.push_back(
+        {one.name, SafetensorsTypeOf(one.tensor.scalar_type()), one.tensor.sizes().vec()});
+  }
+  return described;
+}
+
+// Does it, and tells all ranks whether it could; throws, on all, why the first could not.
+std::vector<std::string> AllOrNone(Communicator& group, const std::string& what,
+                                   const std::function<std::string()>& act) {
+  std::string mine;
+  try {
+    mine = " " + act();
+  } catch (const CollectiveError&) {
+    throw;
+  } catch (const std::exception& error) {
+    mine = kFault + OneLine(error.what());
+  }
+  std::vector<std::string> texts = GatherTexts(group, mine);
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    if (texts[rank][0] == kFault) {
+      throw CheckpointError(absl::StrCat(what, "rank ", rank, ": ", texts[rank].substr(1)));
+    }
+    texts[rank].erase(0, 1);
+  }
+  return texts;
+}
+
+// The bytes of `pieces`, one after the other.
+class PieceReader {
+ public:
+  explicit PieceReader(std::vector<absl::string_view> pieces) : pieces_(std::move(pieces)) {}
+
+  void Read(char* to, size_t count) {
+    while (count > 0) {
+      absl::string_view& piece = pieces_[at_];
+      const size_t taken = std::min(count, piece.size());
+      std::memcpy(to, piece.data(), taken);
+      piece.remove_prefix(taken);
+      to += taken;
+      count -= taken;
+      if (piece.empty()) ++at_;
+    }
+  }
+
+ private:
+  std::vector<absl::string_view> pieces_;
+  size_t at_ = 0;
+};
+
+// All ranks get what `owner` has in `pieces`, a part at a time.
+void Distribute(Communicator& group, int owner, const std::vector<absl::string_view>& pieces,
+                const std::function<void(absl::string_view)>& take) {
+  at::Tensor size = at::zeros({1}, at::kLong);
+  for (absl::string_view piece : pieces) size += static_cast<int64_t>(piece.size());
+  group.Broadcast(size, owner, {"size of a file", {}})->Wait();
+  int64_t left = size.item<int64_t>();
+  const at::Tensor buffer = at::empty({std::min(left, kSendAtOnce)}, at::kByte);
+  PieceReader reader(pieces);
+  while (left > 0) {
+    const int64_t count = std::min(left, kSendAtOnce);
+    const at::Tensor part = buffer.narrow(0, 0, count);
+    char* const bytes = static_cast<char*>(part.data_ptr());
+    if (group.rank() == owner) reader.Read(bytes, count);
+    group.Broadcast(part, owner, {"a part of a file", {}})->Wait();
+    take({bytes, static_cast<size_t>(count)});
+    left -= count;
+  }
+}
+
+// A file that this rank writes, or does not; what goes wrong is kept until it is asked for, so that
+// the rank goes on taking part in what all do.
+class Sink {
+ public:
+  Sink(bool writes, const std::string& folder, const std::string& name) {
+    if (writes) Try([&] { writer_ = std::make_unique<CheckpointFileWriter>(folder, name); });
+  }
+  void Write(absl::string_view bytes) {
+    if (writer_ != nullptr) Try([&] { writer_->Write(bytes); });
+  }
+  std::optional<CheckpointFile> Commit() {
+    std::optional<CheckpointFile> file;
+    if (writer_ != nullptr) Try([&] { file = writer_->Commit(); });
+    return file;
+  }
+  const std::string& fault() const { return fault_; }
+
+ private:
+  void Try(const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const CheckpointError& error) {
+      fault_ = error.what();
+      writer_.reset();
+    }
+  }
+
+  std::unique_ptr<CheckpointFileWriter> writer_;
+  std::string fault_;
+};
+
+std::string EncodeFile(const CheckpointFile& file) {
+  return absl::StrCat(file.name, " ", file.bytes, " ", file.sha256, "\n");
+}
+
+std::vector<CheckpointFile> DecodeFiles(const std::vector<std::string>& texts) {
+  std::vector<CheckpointFile> files;
+  for (const std::string& text : texts) {
+    for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      const std::vector<std::string> words = absl::StrSplit(line, ' ');
+      CheckpointFile file = {.name = words.at(0), .sha256 = words.at(2)};
+      if (!absl::SimpleAtoi(words[1], &file.bytes)) throw CheckpointError("a rank says " + text);
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+void CheckModel(const CheckpointManifest& manifest, const std::string& path,
+                const CheckpointSubject& subject) {
+  std::optional<std::string> difference =
+      FirstDifference("parameter", manifest.parameters, Described(EachOnce(subject.parameters)));
+  if (!difference) {
+    difference = FirstDifference("buffer", manifest.buffers, Described(EachOnce(subject.buffers)));
+  }
+  if (difference) throw CheckpointError(path + " is of another model: " + *difference);
+  const std::string wanted =
+      subject.optimizer == nullptr ? "" : AlgorithmName(subject.optimizer->algorithm());
+  if (!wanted.empty() && manifest.optimizer != wanted) {
+    throw CheckpointError(absl::StrCat(
+        path, " has states of ", manifest.optimizer.empty() ? "no optimizer" : manifest.optimizer,
+        ", and the optimizer is ", wanted));
+  }
+}
+
+void LoadModel(const std::string& path, const CheckpointSubject& subject) {
+  at::NoGradGuard no_grad;
+  const SafetensorsFile file(absl::StrCat(path, "/", kModelFile));
+  for (const auto* tensors : {&subject.parameters, &subject.buffers}) {
+    for (const NamedTensor& one : EachOnce(*tensors)) {
+      at::Tensor to = one.tensor;
+      to.copy_(ReadTensor(file, file.Get(one.name)));
+    }
+  }
+}
+
+}  // namespace
+
+// What one rank has to write.
+struct Checkpointer::Job {
+  CheckpointManifest manifest;
+  std::string path;
+  std::map<std::string, SafetensorsSnapshot> files;  // this rank's, by name
+};
+
+struct Checkpointer::Newest {
+  int64_t step = -1;
+  std::vector<std::string> passed_over;
+};
+
+Checkpointer::Checkpointer(const CheckpointOptions& options, std::shared_ptr<Communicator> group,
+                           std::shared_ptr<Communicator> background)
+    : options_(options),
+      group_(std::move(group)),
+      background_(std::move(background)),
+      homes_(FindFolders()) {
+  AllOrNone(*group_, "", [&] {
+    if (IsHome()) RemoveTornCheckpoints(options_.folder);
+    return std::string();
+  });
+}
+
+Checkpointer::~Checkpointer() {
+  if (writer_.joinable()) writer_.join();
+}
+
+// Each rank leaves a file, and looks whose it sees.
+std::vector<int> Checkpointer::FindFolders() const {
+  std::random_device random;
+  const std::string mine =
+      absl::StrCat(".rank-", group_->rank(), "-", absl::Hex(random()), absl::Hex(random()), ".tmp");
+  const std::vector<std::string> names = AllOrNone(*group_, "", [&] {
+    for (const absl::Status& status : {MakeDirsDurably(options_.folder),
+                                       WriteFileAtomically(options_.folder + "/" + mine, "")}) {
+      if (!status.ok()) throw CheckpointError(std::string(status.message()));
+    }
+    return mine;
+  });
+  int home = 0;
+  while (access((options_.folder + "/" + names[home]).c_str(), F_OK) != 0 &&
+         home < group_->rank()) {
+    ++home;
+  }
+  std::vector<int> homes;
+  for (const std::string& text : GatherTexts(*group_, absl::StrCat(home))) {
+    homes.push_back(std::stoi(text));
+    if (homes.back() < static_cast<int>(homes.size())) homes.back() = homes[homes.back()];
+  }
+  unlink((options_.folder + "/" + mine).c_str());
+  return homes;
+}
+
+void Checkpointer::Save(const Progress& progress, const CheckpointSubject& subject) {
+  Wait();
+  auto job = std::make_shared<Job>();
+  const std::vector<NamedTensor> parameters = EachOnce(subject.parameters);
+  const std::vector<NamedTensor> buffers = EachOnce(subject.buffers);
+  job->path = CheckpointPath(options_.folder, progress.step);
+  job->manifest = {.run = options_.run,
+                   .step = progress.step,
+                   .world = group_->size(),
+                   .metric = progress.metric,
+                   .values = progress.values,
+                   .parameters = Described(parameters),
+                   .buffers = Described(buffers)};
+  if (group_->rank() == 0) {
+    std::vector<NamedTensor> all = parameters;
+    all.insert(all.end(), buffers.begin(), buffers.end());
+    job->files.emplace(kModelFile, SafetensorsSnapshot(all, {{"format", "pt"}}));
+  }
+  if (subject.optimizer != nullptr) {
+    job->manifest.optimizer = AlgorithmName(subject.optimizer->algorithm());
+    // Where each rank has all of them, rank 0's are saved.
+    const bool mine = !subject.optimizer->whole() || group_->rank() == 0;
+    job->files.emplace(
+        StatesFile(group_->rank(), group_->size()),
+        SafetensorsSnapshot(NamedStates(mine ? subject.optimizer->States()
+                                             : std::vector<ShardedOptimizer::StateSlice>())));
+  }
+  writer_ = std::thread([this, job] {
+    setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);  // training goes first
+    try {
+      Write(job.get());
+    } catch (...) {
+      failed_ = std::current_exception();
+    }
+  });
+}
+
+void Checkpointer::Wait() {
+  if (writer_.joinable()) writer_.join();
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+}
+
+std::optional<int64_t> Checkpointer::saved() const {
+  const int64_t step = saved_;
+  if (step < 0) return std::nullopt;
+  return step;
+}
+
+// In the writer's thread, as all that it calls.
+void Checkpointer::Write(Job* job) {
+  const std::string what =
+      absl::StrCat("the checkpoint of step ", job->manifest.step, " was not written: ");
+  AllOrNone(*background_, what, [&] {
+    if (!IsHome()) return std::string();
+    RemoveCheckpoint(job->path);
+    const absl::Status made = MakeDirsDurably(job->path);
+    if (!made.ok()) throw CheckpointError(std::string(made.message()));
+    return std::string();
+  });
+  try {
+    job->manifest.files = WriteFiles(job);
+    AllOrNone(*background_, what, [&] {
+      if (IsHome()) CommitManifest(job->path, job->manifest);
+      return std::string();
+    });
+  } catch (const CheckpointError&) {
+    if (IsHome()) RemoveCheckpoint(job->path);
+    throw;
+  }
+  saved_ = job->manifest.step;
+  AllOrNone(*background_, "old checkpoints were not removed: ", [&] {
+    if (IsHome()) Prune();
+    return std::string();
+  });
+}
+
+// Each file comes from its rank; who has another folder gets it sent.
+std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
+  const int me = background_->rank(), ranks = background_->size();
+  const bool one_folder =
+      std::all_of(homes_.begin(), homes_.end(), [](int home) { return home == 0; });
+  std::vector<std::pair<std::string, int>> files = {{kModelFile, 0}};
+  if (!job->manifest.optimizer.empty()) {
+    for (int rank = 0; rank < ranks; ++rank) files.emplace_back(StatesFile(rank, ranks), rank);
+  }
+  std::string written, fault;
+  for (const auto& [name, owner] : files) {
+    std::vector<absl::string_view> pieces;
+    if (me == owner) pieces = job->files.at(name).Pieces();
+    Sink sink(me == owner || (IsHome() && homes_[owner] != me), job->path, name);
+    auto take = [&](absl::string_view bytes) { sink.Write(bytes); };
+    if (one_folder) {
+      std::for_each(pieces.begin(), pieces.end(), take);
+    } else {
+      Distribute(*background_, owner, pieces, take);
+    }
+    const std::optional<CheckpointFile> file = sink.Commit();
+    if (file && me == owner) written += EncodeFile(*file);
+    if (fault.empty()) fault = sink.fault();
+    job->files.erase(name);  // its memory
+  }
+  return DecodeFiles(AllOrNone(
+      *background_,
+      absl::StrCat("the checkpoint of step ", job->manifest.step, " was not written: "), [&] {
+        if (!fault.empty()) throw CheckpointError(fault);
+        return written;
+      }));
+}
+
+void Checkpointer::Prune() const {
+  std::vector<KeptCheckpoint> all;
+  for (int64_t step : CheckpointsIn(options_.folder)) {
+    all.push_back({.step = step});
+    try {
+      all.back().metric = ReadManifest(CheckpointPath(options_.folder, step)).metric;
+    } catch (const CheckpointError&) {  // is as good as none
+    }
+  }
+  for (int64_t step : StepsToRemove(all, options_.keep)) {
+    RemoveCheckpoint(CheckpointPath(options_.folder, step));
+  }
+}
+
+Checkpointer::Newest Checkpointer::FindNewest() const {
+  std::vector<int64_t> steps = CheckpointsIn(options_.folder);
+  std::reverse(steps.begin(), steps.end());
+  Newest newest;
+  for (int64_t step : steps) {
+    const std::string path = CheckpointPath(options_.folder, step);
+    try {
+      CheckFiles(path, ReadManifest(path));
+      newest.step = step;
+      return newest;
+    } catch (const NewerCheckpointError&) {
+      throw;
+    } catch (const CheckpointError& error) {
+      newest.passed_over.push_back(error.what());
+    }
+  }
+  return newest;
+}
+
+// Copies a checkpoint of rank `source` to the folders of ranks `lacking`.
+void Checkpointer::Fetch(int64_t step, int source, const std::vector<int>& lacking) {
+  const std::string path = CheckpointPath(options_.folder, step);
+  const bool sends = group_->rank() == source;
+  const bool lacks = std::count(lacking.begin(), lacking.end(), group_->rank()) > 0;
+  std::string text;
+  if (sends) text = EncodeManifest(ReadManifest(path));
+  std::string received;
+  Distribute(*group_, source, {text},
+             [&](absl::string_view bytes) { received.append(bytes.data(), bytes.size()); });
+  const CheckpointManifest manifest = ParseManifest(received);
+  std::string fault;
+  try {
+    if (lacks) RemoveCheckpoint(path);
+  } catch (const CheckpointError& error) {
+    fault = error.what();
+  }
+  if (lacks) fault += std::string(MakeDirsDurably(path).message());
+  for (const CheckpointFile& one : manifest.files) {
+    std::optional<SafetensorsFile> file;
+    std::vector<absl::string_view> pieces;
+    if (sends) pieces = {file.emplace(absl::StrCat(path, "/", one.name)).Bytes()};
+    Sink sink(lacks && fault.empty(), path, one.name);
+    Distribute(*group_, source, pieces, [&](absl::string_view bytes) { sink.Write(bytes); });
+    const std::optional<CheckpointFile> written = sink.Commit();
+    if (fault.empty()) fault = sink.fault();
+    if (written && written->sha256 != one.sha256) fault = one.name + " changed while it was sent";
+  }
+  AllOrNone(*group_, absl::StrCat("the checkpoint of step ", step, " was not copied: "), [&] {
+    if (!fault.empty()) throw CheckpointError(fault);
+    if (lacks) CommitManifest(path, manifest);
+    return std::string();
+  });
+}
+
+std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& subject) {
+  Wait();
+  Newest mine;
+  int64_t best = -1;
+  int source = 0;
+  std::vector<int64_t> steps;
+  std::string torn;
+  for (const std::string& text : AllOrNone(*group_, "", [&] {
+         if (IsHome()) mine = FindNewest();
+         return absl::StrCat(mine.step, "\n",
+                             mine.passed_over.empty() ? "" : mine.passed_over.front());
+       })) {
+    const std::vector<std::string> lines = absl::StrSplit(text, absl::MaxSplits('\n', 1));
+    steps.push_back(std::stoll(lines[0]));
+    if (torn.empty()) torn = lines[1];
+    if (steps.back() > best) {
+      best = steps.back();
+      source = static_cast<int>(steps.size()) - 1;
+    }
+  }
+  if (best < 0 && torn.empty()) return std::nullopt;
+  if (best < 0) throw CheckpointError(torn);
+  std::vector<int> lacking;
+  for (int rank = 0; rank < group_->size(); ++rank) {
+    if (homes_[rank] == rank && steps[rank] != best) lacking.push_back(rank);
+  }
+  if (!lacking.empty()) Fetch(best, source, lacking);
+
+  const std::string path = CheckpointPath(options_.folder, best);
+  CheckpointManifest manifest;
+  std::optional<SavedStates> states;
+  AllOrNone(*group_, "", [&] {
+    manifest = ReadManifest(path);
+    CheckModel(manifest, path, subject);
+    std::vector<std::string> files;
+    for (const CheckpointFile& one : manifest.files) {
+      if (one.name != kModelFile) files.push_back(absl::StrCat(path, "/", one.name));
+    }
+    states.emplace(files);
+    return std::string();
+  });
+  AllOrNone(*group_, "", [&] {
+    LoadModel(path, subject);
+    if (subject.optimizer != nullptr) {
+      subject.optimizer->LoadStates(
+          [&](ShardedOptimizer::StateSlice& wanted) { return states->Read(wanted); });
+    }
+    return std::string();
+  });
+  return Loaded{.progress = {manifest.step, manifest.metric, manifest.values},
+                .run = manifest.run,
+                .world = manifest.world,
+                .passed_over = mine.passed_over};
+}
+
+}  // namespace hpc::train

@@ -1,0 +1,120 @@
+// Makes things ahead of who needs them, in threads of its own, and hands them out in their order.
+#ifndef HPC_TRAIN_DATA_PREFETCHER_H_
+#define HPC_TRAIN_DATA_PREFETCHER_H_
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace hpc::train {
+
+struct PrefetchOptions {
+  int workers = 1;  // threads; 0: each thing is made when it is asked for
+  int ahead = 4;    // things that are made or being made before they are asked for
+  // Of steady_clock unless a test says another.
+  std::function<std::chrono::nanoseconds()> now = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
+  };
+};
+
+// Next is called from one thread.
+template <typename T>
+class Prefetcher {
+ public:
+  // Of things 0 to count - 1. `make` is called once for each at most, in threads of its own and
+  // several at the same time; what it throws comes out of Next in place of that thing.
+  Prefetcher(int64_t count, std::function<T(int64_t)> make, PrefetchOptions options)
+      : count_(count), make_(std::move(make)), options_(std::move(options)) {
+    options_.ahead = std::max(options_.ahead, 1);
+    for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
+  }
+
+  // Waits for what is being made.
+  ~Prefetcher() {
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  // The next one; none after the last.
+  std::optional<T> Next() {
+    if (given_ == count_) return std::nullopt;
+    const std::chrono::nanoseconds begin = options_.now();
+    Made made;
+    if (threads_.empty()) {
+      made = Make(given_++);
+    } else {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return made_.count(given_) != 0; });
+      made = std::move(made_.extract(given_++).mapped());
+    }
+    changed_.notify_all();
+    waited_ += options_.now() - begin;
+    if (made.error) std::rethrow_exception(made.error);
+    return std::move(made.thing);
+  }
+
+  // How long Next has taken by now, all calls together.
+  std::chrono::nanoseconds waited() const { return waited_; }
+
+ private:
+  struct Made {
+    std::optional<T> thing;
+    std::exception_ptr error;
+  };
+
+  Made Make(int64_t index) {
+    Made made;
+    try {
+      made.thing = make_(index);
+    } catch (...) {
+      made.error = std::current_exception();
+    }
+    return made;
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock,
+                    [&] { return ended_ || begun_ == count_ || begun_ < given_ + options_.ahead; });
+      if (ended_ || begun_ == count_) return;
+      const int64_t index = begun_++;
+      lock.unlock();
+      Made made = Make(index);
+      lock.lock();
+      made_.emplace(index, std::move(made));
+      changed_.notify_all();
+    }
+  }
+
+  const int64_t count_;
+  const std::function<T(int64_t)> make_;
+  PrefetchOptions options_;
+  std::chrono::nanoseconds waited_{0};
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int64_t, Made> made_;
+  int64_t begun_ = 0, given_ = 0;
+  bool ended_ = false;
+  std::vector<std::thread> threads_;  // the last: they use the others
+};
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_DATA_PREFETCHER_H_

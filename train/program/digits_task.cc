@@ -1,0 +1,180 @@
+// Small pictures and what they show: handwritten digits, or any others of one size.
+#include <ATen/ATen.h>
+#include <sys/stat.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/pooling.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "train/data/array_file.h"
+#include "train/data/distributed_sampler.h"
+#include "train/program/resnet.h"
+#include "train/program/task.h"
+
+namespace hpc::train {
+namespace {
+
+constexpr double kTestPictureShare = 0.2;  // of the images, where there are no others to test with
+
+bool IsFolder(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+bool Exists(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+struct Pictures {
+  at::Tensor images, labels;
+};
+
+Pictures OpenPictures(const std::string& images, const std::string& labels) {
+  Pictures pictures;
+  pictures.images = OpenArray(images, {.types = {at::kByte, at::kFloat, at::kDouble, at::kHalf}});
+  if (pictures.images.dim() != 3 && pictures.images.dim() != 4) {
+    throw DataError(absl::StrCat(images, ": it has ", pictures.images.dim(),
+                                 " dimensions where [images, height, width] or ",
+                                 "[images, channels, height, width] is needed"));
+  }
+  pictures.labels = OpenArray(labels, {.types = {at::kByte, at::kInt, at::kLong, at::kChar},
+                                       .shape = {pictures.images.size(0)}});
+  return pictures;
+}
+
+// `layers` are those of a ResNet; 0: a small net.
+class PictureTask : public Task {
+ public:
+  PictureTask(const TrainOptions& options, int layers) : options_(options), layers_(layers) {
+    Open();
+  }
+
+  std::shared_ptr<const DataSet> TrainingData() override { return training_; }
+  std::shared_ptr<const DataSet> TestData() override { return test_; }
+
+  std::unique_ptr<Model> MakeModel() override {
+    namespace nn = torch::nn;
+    const int64_t channels = images_.dim() == 4 ? images_.size(1) : 1;
+    if (layers_ > 0) return MakeResnet(layers_, channels, classes_);
+    const int64_t rest = (images_.size(-2) / 2) * (images_.size(-1) / 2);
+    return MakeModuleModel(nn::Sequential(
+        nn::Conv2d(nn::Conv2dOptions(channels, 16, 3).padding(1)), nn::ReLU(),
+        nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::ReLU(), nn::MaxPool2d(2),
+        nn::Flatten(), nn::Linear(32 * rest, 64), nn::ReLU(), nn::Linear(64, classes_)));
+  }
+
+  at::Tensor Input(const Batch& batch) override {
+    at::Tensor images = batch[0].dim() == 3 ? batch[0].unsqueeze(1) : batch[0];
+    if (images.scalar_type() == at::kByte) return images.to(at::kFloat).div_(255);
+    return images.to(at::kFloat);
+  }
+  at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
+    return at::cross_entropy_loss(output.to(at::kFloat), batch[1].to(at::kLong));
+  }
+  std::map<std::string, double> Judge(const at::Tensor& output, const Batch& batch) override {
+    return {{"accuracy", output.argmax(1).eq(batch[1]).sum().item<double>()}};
+  }
+
+ private:
+  void Open() {
+    const std::string& data = options_.data;
+    if (data.empty()) {
+      throw std::runtime_error(
+          "it needs --data: a folder with images.npy and labels.npy (examples/digits_data.py "
+          "makes one), or with the files of MNIST, or a safetensors file with both");
+    }
+    if (!IsFolder(data)) return OpenFile(data);
+    for (const auto& [images, labels, test_images, test_labels] :
+         {std::array<const char*, 4>{"images.npy", "labels.npy", "test-images.npy",
+                                     "test-labels.npy"},
+          std::array<const char*, 4>{"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                     "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}}) {
+      auto in = [&](const char* name) { return absl::StrCat(data, "/", name); };
+      if (!Exists(in(images))) continue;
+      const Pictures training = OpenPictures(in(images), in(labels));
+      if (!Exists(in(test_images))) return Split(training);
+      return Use(training, OpenPictures(in(test_images), in(test_labels)));
+    }
+    throw DataError(
+        absl::StrCat(data, ": there is neither images.npy nor train-images-idx3-ubyte"));
+  }
+
+  void OpenFile(const std::string& data) {
+    if (!Exists(data)) throw DataError(absl::StrCat(data, ": there is no such file or folder"));
+    auto in = [&](const char* name) { return absl::StrCat(data, ":", name); };
+    const Pictures training = OpenPictures(in("images"), in("labels"));
+    if (!HasArray(in("test_images"))) return Split(training);
+    Use(training, OpenPictures(in("test_images"), in("test_labels")));
+  }
+
+  // The same of them for every number of ranks, and every seed.
+  void Split(const Pictures& all) {
+    images_ = all.images;
+    const int64_t count = all.images.size(0);
+    if (count == 0) throw DataError(absl::StrCat(options_.data, ": there are no images in it"));
+    DistributedSampler order(count, 0, 1, {.batch = count, .seed = 1});
+    std::vector<int64_t> rows = order.Indices(0);
+    const auto test = static_cast<int64_t>(static_cast<double>(count) * kTestPictureShare);
+    test_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{all.images, all.labels},
+                                           std::vector<int64_t>(rows.end() - test, rows.end()));
+    if (test == 0) test_ = nullptr;
+    rows.resize(count - test);
+    training_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{all.images, all.labels},
+                                               std::move(rows));
+    CountClasses(all.labels);
+  }
+
+  void Use(const Pictures& training, const Pictures& test) {
+    images_ = training.images;
+    if (training.images.size(0) == 0) {
+      throw DataError(absl::StrCat(options_.data, ": there are no images in it"));
+    }
+    training_ =
+        std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{training.images, training.labels});
+    test_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{test.images, test.labels});
+    CountClasses(training.labels);
+  }
+
+  void CountClasses(const at::Tensor& labels) {
+    if (labels.min().item<int64_t>() < 0) {
+      throw DataError(absl::StrCat(options_.data, ": a label is ", labels.min().item<int64_t>(),
+                                   "; they are to be 0 or more"));
+    }
+    classes_ = std::max<int64_t>(2, labels.max().item<int64_t>() + 1);
+  }
+
+  const TrainOptions options_;
+  const int layers_;
+  at::Tensor images_;
+  int64_t classes_ = 0;
+  std::shared_ptr<const DataSet> training_, test_;
+};
+
+}  // namespace
+
+TaskEntry DigitsTask() {
+  return {"digits", "a small convolutional net on pictures of digits (--data FOLDER)",
+          [](const TrainOptions& options) { return std::make_unique<PictureTask>(options, 0); },
+          [](TrainOptions* options) { options->lr = 6e-3; }};
+}
+
+TaskEntry ResnetTask(int layers) {
+  return {
+      absl::StrCat("resnet", layers),
+      absl::StrCat("ResNet-", layers, " on pictures of CIFAR's size (--data FOLDER)"),
+      [=](const TrainOptions& options) { return std::make_unique<PictureTask>(options, layers); },
+      [](TrainOptions* options) {
+        options->optimizer = "sgd";
+        options->lr = 0.1;
+        options->weight_decay = 5e-4;
+        options->schedule = "cosine";
+      }};
+}
+
+}  // namespace hpc::train

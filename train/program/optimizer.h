@@ -1,0 +1,23 @@
+// The optimizer that the options ask for.
+#ifndef HPC_TRAIN_PROGRAM_OPTIMIZER_H_
+#define HPC_TRAIN_PROGRAM_OPTIMIZER_H_
+
+#include <memory>
+#include <vector>
+
+#include "train/communicator.h"
+#include "train/named_tensor.h"
+#include "train/program/train_options.h"
+#include "train/sharded_optimizer.h"
+
+namespace hpc::train {
+
+// As --optimizer, --momentum, --weight-decay and --zero say; without --zero, and where ranks take
+// steps alone, each rank has all of its states.
+std::unique_ptr<ShardedOptimizer> MakeOptimizer(const TrainOptions& options,
+                                                std::vector<NamedTensor> parameters,
+                                                std::shared_ptr<Communicator> group);
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_PROGRAM_OPTIMIZER_H_

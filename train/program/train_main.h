@@ -1,0 +1,18 @@
+// A program that trains: hpc-train itself, or one with tasks of your own.
+#ifndef HPC_TRAIN_PROGRAM_TRAIN_MAIN_H_
+#define HPC_TRAIN_PROGRAM_TRAIN_MAIN_H_
+
+#include <vector>
+
+#include "train/program/task.h"
+
+namespace hpc::train {
+
+// "PROGRAM TASK OPTIONS...", or without TASK where there is one only. Runs as one of the ranks that
+// the environment tells of, or alone. The exit code: 0, all epochs done; 1, an error, which is one
+// line on standard error; 2, wrong use; 143, asked to stop (SIGTERM) and left at the end of a step.
+int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks);
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_PROGRAM_TRAIN_MAIN_H_

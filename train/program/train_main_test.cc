@@ -1,0 +1,403 @@
+// hpc-train as its user sees it: exit codes, errors, summaries; ranks are processes.
+#include "train/program/train_main.h"
+
+#include <ATen/ATen.h>
+#include <signal.h>
+#include <torch/csrc/jit/api/module.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <regex>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/program/resnet.h"
+#include "train/testing/rank_processes.h"
+
+namespace hpc::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Arguments = std::vector<std::string>;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// "loss" of {"loss": 0.25, ...}; NAN if it is not in it.
+double Number(const std::string& json, const std::string& key) {
+  std::smatch match;
+  if (!std::regex_search(json, match, std::regex("\"" + key + "\": ([-+0-9.e]+)"))) return NAN;
+  return std::stod(match[1]);
+}
+
+template <typename T>
+void WriteNpy(const std::string& path, const std::string& descr, const std::string& shape,
+              const std::vector<T>& values) {
+  std::string header =
+      absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ", shape, ", }");
+  header.resize(118, ' ');
+  std::ofstream file(path, std::ios::binary);
+  file << absl::string_view("\x93NUMPY\x01\x00\x76\x00", 10) << header;
+  file.write(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+class HpcTrain : public ::testing::Test {
+ protected:
+  struct Outcome {
+    int code = -1;
+    std::string output, error;
+  };
+
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories(digits_);
+    WritePictures();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Pictures of ten kinds, not all of which can be told apart by one point.
+  void WritePictures() {
+    std::mt19937 random(1);
+    std::normal_distribution<float> noise(0, 0.3f);
+    std::vector<float> kinds(10 * 64), images;
+    for (float& point : kinds) point = static_cast<float>(random() % 2);
+    std::vector<int64_t> labels;
+    for (int i = 0; i < kPictures; ++i) {
+      labels.push_back(random() % 10);
+      for (int at = 0; at < 64; ++at)
+        images.push_back(kinds[labels.back() * 64 + at] + noise(random));
+    }
+    WriteNpy(digits_ + "/images.npy", "<f4", absl::StrCat("(", kPictures, ", 8, 8)"), images);
+    WriteNpy(digits_ + "/labels.npy", "<i8", absl::StrCat("(", kPictures, ",)"), labels);
+  }
+
+  std::string File(const std::string& name) const { return absl::StrCat(folder_, "/", name); }
+
+  // As a rank, with what the environment has then. `before` runs in the process first.
+  std::vector<Outcome> Run(
+      int ranks, const std::function<Arguments(int rank)>& arguments,
+      const std::function<void(int rank)>& before = [](int) {}) {
+    auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) -> Values {
+      const int rank = environment.rank;
+      setenv("RANK", absl::StrCat(rank).c_str(), 1);
+      setenv("WORLD_SIZE", absl::StrCat(environment.world_size).c_str(), 1);
+      setenv("MASTER_ADDR", environment.master_addr.c_str(), 1);
+      setenv("MASTER_PORT", absl::StrCat(environment.master_port).c_str(), 1);
+      setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+      setenv("HPC_METRICS_FILE", File(absl::StrCat("metrics", rank)).c_str(), 1);
+      if (freopen(File(absl::StrCat("out", rank)).c_str(), "w", stdout) == nullptr ||
+          freopen(File(absl::StrCat("err", rank)).c_str(), "w", stderr) == nullptr) {
+        throw std::runtime_error("no file for the output");
+      }
+      Arguments all = {"hpc-train"};
+      for (const std::string& one : arguments(rank)) all.push_back(one);
+      std::vector<char*> argv;
+      for (std::string& one : all) argv.push_back(one.data());
+      before(rank);
+      const int code = TrainMain(static_cast<int>(argv.size()), argv.data(),
+                                 {DigitsTask(), ResnetTask(18), CharlmTask()});
+      fflush(stdout);
+      fflush(stderr);
+      return {static_cast<double>(code)};
+    });
+    std::vector<Outcome> ended;
+    const std::vector<Values> codes = ValuesOf(outcomes);
+    for (int rank = 0; rank < ranks; ++rank) {
+      ended.push_back({codes[rank].empty() ? -1 : static_cast<int>(codes[rank][0]),
+                       ReadAll(File(absl::StrCat("out", rank))),
+                       ReadAll(File(absl::StrCat("err", rank)))});
+    }
+    return ended;
+  }
+
+  // The summary of a training that ends well.
+  std::string Train(int ranks, const Arguments& arguments) {
+    std::filesystem::remove(File("summary"));
+    Arguments all = arguments;
+    all.push_back(absl::StrCat("--summary=", File("summary")));
+    for (const Outcome& outcome : Run(ranks, [&](int) { return all; })) {
+      EXPECT_EQ(outcome.code, 0) << outcome.error;
+    }
+    return ReadAll(File("summary"));
+  }
+  std::string TrainDigits(int ranks, Arguments more) {
+    more.insert(more.begin(), {"digits", "--data", digits_, "--epochs=4", "--batch=64"});
+    return Train(ranks, more);
+  }
+
+  static constexpr int kPictures = 1000;
+  const std::string folder_ = absl::StrCat(::testing::TempDir(), "/hpc_train.", getpid());
+  const std::string digits_ = folder_ + "/digits";
+};
+
+TEST_F(HpcTrain, AnyNumberOfRanksTrainsAsOneWithTheWholeBatch) {
+  const std::string one = TrainDigits(1, {});
+  EXPECT_GT(Number(one, "test_accuracy"), 0.95) << one;
+  EXPECT_EQ(Number(one, "samples"), 4 * 800);
+  EXPECT_EQ(Number(one, "steps"), 4 * 13);
+  for (const auto& [ranks, more] : std::vector<std::pair<int, Arguments>>{{2, {}},
+                                                                          {4, {}},
+                                                                          {3, {"--shares=1,2,4"}},
+                                                                          {2, {"--shares=0,1"}},
+                                                                          {2, {"--zero=1"}},
+                                                                          {3, {"--zero=2"}}}) {
+    const std::string many = TrainDigits(ranks, more);
+    EXPECT_NEAR(Number(many, "loss"), Number(one, "loss"), 1e-3) << ranks << " ranks: " << many;
+    EXPECT_NEAR(Number(many, "test_accuracy"), Number(one, "test_accuracy"), 0.006) << many;
+    EXPECT_EQ(Number(many, "ranks"), ranks);
+  }
+}
+
+TEST_F(HpcTrain, CompressionLocalStepsAndNarrowTypesReachTheSameAccuracy) {
+  const double plain = Number(TrainDigits(2, {}), "test_accuracy");
+  for (const Arguments& more : {Arguments{"--compression=bf16"},
+                                {"--compression=fp16"},
+                                {"--compression=powersgd"},
+                                {"--local-steps=4"},
+                                {"--local-steps=4", "--compression=bf16"},
+                                {"--precision=bf16"},
+                                {"--precision=fp16"},
+                                {"--precision=fp16", "--zero=2", "--clip=1"},
+                                {"--clip=1"},
+                                {"--schedule=cosine", "--warmup=10"}}) {
+    const std::string summary = TrainDigits(2, more);
+    EXPECT_NEAR(Number(summary, "test_accuracy"), plain, 0.0051) << more[0] << ": " << summary;
+  }
+}
+
+TEST_F(HpcTrain, SaysHowItGoesAndWritesMetrics) {
+  const auto outcomes = Run(2, [&](int) {
+    return Arguments{"digits", "--data", digits_, "--epochs=2"};
+  });
+  const std::string& output = outcomes[0].output;
+  EXPECT_THAT(output, HasSubstr("digits: 2 ranks on cpu\n"));
+  EXPECT_TRUE(std::regex_search(
+      output, std::regex("epoch 2/2  loss [0-9.]+  test accuracy [0-9.]+  test loss [0-9.]+  "
+                         "[0-9]+ samples/s  data wait [0-9]+ %  done\n")))
+      << output;
+  EXPECT_EQ(output.substr(output.rfind("\n", output.size() - 2) + 1, 19),
+            "{\"task\": \"digits\", ");
+  EXPECT_EQ(outcomes[1].output, "");
+  const std::string metrics = ReadAll(File("metrics0"));
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 2) << metrics;
+  EXPECT_EQ(Number(metrics, "step"), 7);
+  EXPECT_GT(Number(metrics, "samples_per_second"), 0);
+  EXPECT_GE(Number(metrics, "data_wait_share"), 0);
+}
+
+TEST_F(HpcTrain, DataThatOneRankLacksEndAllRanksWithItsName) {
+  const auto outcomes = Run(3, [&](int rank) {
+    return Arguments{"digits", "--data", rank == 1 ? folder_ : digits_};
+  });
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(outcomes[rank].code, 1);
+    EXPECT_THAT(outcomes[rank].error,
+                AllOf(HasSubstr("rank 1: "), HasSubstr("there is neither images.npy nor")));
+  }
+}
+
+TEST_F(HpcTrain, DataThatDifferAreFoundBeforeTheFirstStep) {
+  std::filesystem::create_directories(folder_ + "/other");
+  std::filesystem::copy_file(digits_ + "/labels.npy", folder_ + "/other/labels.npy");
+  WriteNpy(folder_ + "/other/images.npy", "<f4", absl::StrCat("(", kPictures, ", 8, 8)"),
+           std::vector<float>(kPictures * 64));
+  const auto outcomes = Run(2, [&](int rank) {
+    return Arguments{"digits", "--data", rank == 1 ? folder_ + "/other" : digits_};
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("rank 1 differs from rank 0: it has training data"));
+  }
+}
+
+TEST_F(HpcTrain, HyperparametersThatDifferAreNamed) {
+  const auto outcomes = Run(3, [&](int rank) {
+    return Arguments{"digits", "--data", digits_, rank == 2 ? "--lr=0.5" : "--lr=0.25"};
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("rank 2 differs from rank 0: it has option lr=0.5 where "
+                                         "rank 0 has option lr=0.25"));
+  }
+}
+
+TEST_F(HpcTrain, ALossThatIsNotFiniteEndsAllRanksOrItsStepIsLeftOut) {
+  auto arguments = [&](const std::string& policy) {
+    return [=, this](int) {
+      return Arguments{"digits",   "--data",   digits_, "--optimizer=sgd",
+                       "--lr=1e6", "--on-nan", policy};
+    };
+  };
+  for (const Outcome& outcome : Run(2, arguments("stop"))) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, AllOf(HasSubstr(": the loss of step "), HasSubstr("not finite"),
+                                     HasSubstr("--on-nan skip")));
+  }
+  for (const Outcome& outcome : Run(2, arguments("skip"))) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("no loss or gradient was finite for 20 steps"));
+  }
+}
+
+TEST_F(HpcTrain, ASignalToOneRankStopsAllAtTheSameStep) {
+  const auto outcomes = Run(
+      3,
+      [&](int) {
+        return Arguments{"digits",
+                         "--data",
+                         digits_,
+                         "--epochs=100000",
+                         "--checkpoint-every=1000000",
+                         "--checkpoint-dir",
+                         File("stopped")};
+      },
+      [&](int rank) {
+        if (rank != 1) return;
+        std::thread([this] {
+          while (ReadAll(File("out0")).find("epoch 2/") == std::string::npos) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
+          kill(getpid(), SIGTERM);
+        }).detach();
+      });
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.code, 143) << outcome.error;
+  EXPECT_THAT(outcomes[0].output, HasSubstr("\"stopped\": true"));
+  // What was trained is not lost, whatever step it was.
+  const auto again = Run(2, [&](int) {
+    return Arguments{"digits",           "--data",        digits_,
+                     "--checkpoint-dir", File("stopped"), "--epochs=1"};
+  });
+  EXPECT_EQ(Number(again[0].output, "steps"), Number(outcomes[0].output, "steps"));
+}
+
+TEST_F(HpcTrain, GoesOnFromACheckpointWithAnotherNumberOfRanks) {
+  const std::string whole = TrainDigits(1, {});
+  const std::string to = absl::StrCat("--checkpoint-dir=", File("checkpoints"));
+  for (const Arguments& more : {Arguments{}, {"--zero=2"}}) {
+    std::filesystem::remove_all(File("checkpoints"));
+    auto part = [&](int ranks, const std::string& epochs) {
+      Arguments all = {to, "--epochs=" + epochs, "--checkpoint-every=5"};
+      all.insert(all.end(), more.begin(), more.end());
+      return TrainDigits(ranks, all);
+    };
+    part(2, "1");  // the newest is of step 10, three before the end
+    EXPECT_THAT(ReadAll(File("metrics0")), HasSubstr("\"checkpoint_saved\": 1, \"step\": 10}"));
+    part(3, "3");
+    EXPECT_THAT(ReadAll(File("out0")), HasSubstr("going on at step 10, epoch 1, from 2 ranks"));
+    const std::string end = part(2, "4");
+    EXPECT_EQ(Number(end, "steps"), Number(whole, "steps"));
+    EXPECT_EQ(Number(end, "samples"), Number(whole, "samples"));
+    EXPECT_NEAR(Number(end, "test_loss"), Number(whole, "test_loss"), 1e-3) << end << whole;
+  }
+  const auto refused = Run(1, [&](int) {
+    return Arguments{"charlm", "--data", digits_ + "/images.npy", to, "--context=16"};
+  });
+  EXPECT_THAT(refused[0].error, HasSubstr("of another model"));
+}
+
+TEST_F(HpcTrain, WrongUseSaysWhatIsRight) {
+  auto error = [&](const Arguments& arguments) {
+    const Outcome outcome = Run(1, [&](int) { return arguments; })[0];
+    EXPECT_EQ(outcome.code, outcome.error.find("charlm:") == std::string::npos ? 2 : 1);
+    return outcome.error;
+  };
+  EXPECT_EQ(error({}), "hpc-train: say first which task; --help lists them\n");
+  EXPECT_EQ(error({"digit"}),
+            "hpc-train: there is no task 'digit'; there are digits, resnet18 and charlm\n");
+  EXPECT_THAT(error({"digits", "--epochs=many"}), HasSubstr("no whole number of 0 or more"));
+}
+
+TEST_F(HpcTrain, WhatCannotBeTogetherIsRefused) {
+  auto error = [&](Arguments more) {
+    more.insert(more.begin(), {"digits", "--data", digits_});
+    const Outcome outcome = Run(1, [&](int) { return more; })[0];
+    EXPECT_EQ(outcome.code, 1);
+    return outcome.error;
+  };
+  EXPECT_THAT(error({"--zero=1", "--local-steps=2"}), HasSubstr("each rank has its own"));
+  EXPECT_THAT(error({"--zero=2", "--compression=bf16"}), HasSubstr("it needs --zero 0 or 1"));
+  EXPECT_THAT(error({"--shares=1,2"}), HasSubstr("2 shares of the batch for 1 ranks"));
+  EXPECT_THAT(error({"--device=cuda"}), HasSubstr("finds no GPU"));
+  EXPECT_THAT(error({"--model=/nowhere/net.pt"}), HasSubstr("/nowhere/net.pt: there is no such"));
+  EXPECT_THAT(error({"--model", digits_ + "/images.npy"}), HasSubstr("it is no TorchScript"));
+}
+
+TEST_F(HpcTrain, AGptLearnsAText) {
+  std::ofstream text(File("text"));
+  for (int i = 0; i < 3000; ++i) text << "the cat sat on the mat. ";
+  text.close();
+  const Arguments small = {"charlm",    "--data",       File("text"),   "--width=32",
+                           "--depth=2", "--heads=2",    "--context=32", "--batch=16",
+                           "--lr=3e-3", "--dropout=0.1"};
+  const std::string kept = Train(1, small);
+  EXPECT_LT(Number(kept, "test_bits_per_byte"), 1) << kept;
+  Arguments again = small;
+  again.push_back("--recompute");
+  EXPECT_EQ(Number(Train(1, again), "loss"), Number(kept, "loss"));
+  EXPECT_LT(Number(Train(2, again), "test_bits_per_byte"), 1);
+  const auto refused = Run(1, [&](int) {
+    return Arguments{"charlm", "--data", File("text"), "--width=33"};
+  });
+  EXPECT_THAT(refused[0].error, HasSubstr("--width 33 is no multiple of --heads 4"));
+}
+
+TEST_F(HpcTrain, AResnetHasTheKnownSizeAndLearns) {
+  auto counts = ValuesOf(RunRanks(1, [](const LaunchEnvironment&) -> Values {
+    Values sizes;
+    for (int layers : {18, 50}) {
+      double size = 0;
+      for (const NamedTensor& one : MakeResnet(layers, 3, 10)->Parameters()) {
+        size += static_cast<double>(one.tensor.numel());
+      }
+      sizes.push_back(size);
+    }
+    return sizes;
+  }));
+  EXPECT_THAT(counts[0], ::testing::ElementsAre(11173962, 23520842));
+  const Arguments small = {"resnet18",   "--data",    digits_,       "--epochs=1",
+                           "--batch=32", "--lr=0.02", "--shares=1,1"};
+  EXPECT_GT(Number(Train(2, small), "test_accuracy"), 0.5);
+}
+
+TEST_F(HpcTrain, AModelThatPythonSavedIsTrained) {
+  // In a process of its own: this one forks ranks, and must have no threads of LibTorch.
+  ValuesOf(RunRanks(1, [&](const LaunchEnvironment&) -> Values {
+    at::manual_seed(3);
+    torch::jit::Module net("net");
+    net.register_parameter("first", (at::randn({64, 32}) * 0.1).requires_grad_(true), false);
+    net.register_parameter("second", (at::randn({32, 10}) * 0.1).requires_grad_(true), false);
+    net.define(
+        "def forward(self, x):\n"
+        "    return torch.matmul(torch.relu(torch.matmul(torch.flatten(x, 1), self.first)),"
+        " self.second)\n");
+    net.save(File("net.pt"));
+    torch::jit::Module nothing("nothing");
+    nothing.define("def forward(self, x):\n    return x\n");
+    nothing.save(File("nothing.pt"));
+    return {};
+  }));
+  const Arguments model = {absl::StrCat("--model=", File("net.pt"))};
+  const std::string one = TrainDigits(1, model);
+  EXPECT_GT(Number(one, "test_accuracy"), 0.95) << one;
+  EXPECT_NEAR(Number(TrainDigits(3, model), "loss"), Number(one, "loss"), 1e-3);
+  const auto refused = Run(1, [&](int) {
+    return Arguments{"digits", "--data", digits_, "--model", File("nothing.pt")};
+  });
+  EXPECT_THAT(refused[0].error, HasSubstr("nothing.pt: it has no parameter to train"));
+}
+
+}  // namespace
+}  // namespace hpc::train

@@ -1,0 +1,420 @@
+#include "train/program/trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/text.h"
+#include "train/agreement.h"
+
+namespace hpc::train {
+namespace {
+
+// With --on-nan skip: a model that is not finite any more never comes back.
+constexpr int64_t kMostSkippedInARow = 20;
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Precision PrecisionOf(const std::string& name) {
+  if (name == "bf16") return Precision::kBf16;
+  return name == "fp16" ? Precision::kFp16 : Precision::kFp32;
+}
+
+Compression CompressionOf(const std::string& name) {
+  if (name == "bf16") return Compression::kBf16;
+  if (name == "fp16") return Compression::kFp16;
+  return name == "powersgd" ? Compression::kPowerSgd : Compression::kNone;
+}
+
+// Each once, without those that are not trained.
+std::vector<NamedTensor> Trained(std::vector<NamedTensor> all) {
+  std::vector<NamedTensor> some;
+  for (NamedTensor& one : EachOnce(std::move(all))) {
+    if (one.tensor.requires_grad()) some.push_back(std::move(one));
+  }
+  return some;
+}
+
+}  // namespace
+
+Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Communicator> group,
+                 const Metrics& metrics, const StopSignals& signals, Checkpointer* checkpoints,
+                 at::Device device)
+    : task_(task),
+      options_(options),
+      group_(std::move(group)),
+      metrics_(metrics),
+      signals_(signals),
+      checkpoints_(checkpoints),
+      device_(device),
+      precision_(PrecisionOf(options.precision)),
+      training_(task->TrainingData()),
+      test_(task->TestData()),
+      agreement_(group_) {
+  std::vector<std::string> lines = {absl::StrCat("training data ", training_->Fingerprint())};
+  if (test_ != nullptr) lines.push_back(absl::StrCat("test data ", test_->Fingerprint()));
+  CheckSameOnAllRanks(*group_, lines);
+
+  model_ = options_.model.empty() ? task_->MakeModel() : LoadScriptModel(options_.model);
+  model_->MoveTo(device_);
+  MakeReplica();
+  if (precision_ == Precision::kFp16) scaler_ = std::make_unique<LossScaler>(group_);
+  sampler_ = std::make_unique<DistributedSampler>(
+      training_->size(), group_->rank(), group_->size(),
+      SamplerOptions{.batch = options_.batch,
+                     .seed = static_cast<uint64_t>(options_.seed),
+                     .weights = options_.shares});
+  all_steps_ = sampler_->steps() * options_.epochs;
+}
+
+void Trainer::MakeReplica() {
+  const std::vector<NamedTensor> parameters = Trained(model_->Parameters());
+  const bool local = options_.local_steps > 0;
+  CompressionOptions compression = {.kind = CompressionOf(options_.compression),
+                                    .powersgd_rank = static_cast<int>(options_.powersgd_rank)};
+  if (options_.zero > 0 && local) {
+    throw std::runtime_error(
+        "--zero shares out one optimizer, but with --local-steps each rank has its own");
+  }
+  if (options_.zero == 2 && compression.kind != Compression::kNone) {
+    throw std::runtime_error(
+        "--compression is of gradients that all ranks get: it needs --zero 0 or 1");
+  }
+  optimizer_ = MakeOptimizer(options_, parameters, group_);
+  const Compression of_steps = local ? compression.kind : Compression::kNone;
+  if (local) compression = {};
+  replica_ = std::make_unique<Replica>(
+      model_->Parameters(), model_->Buffers(), group_,
+      DataParallelOptions{.reducer = {.weighted = true, .compression = compression},
+                          .shard = optimizer_->shard()});
+  if (!local) return;
+  replica_->reducer().set_synchronized(false);
+  local_ = std::make_unique<LocalSteps>(
+      parameters, EachOnce(model_->Buffers()), group_,
+      LocalStepsOptions{.steps = static_cast<int>(options_.local_steps),
+                        .lr = options_.outer_lr,
+                        .momentum = options_.outer_momentum,
+                        .compression = of_steps});
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::Say(const std::string& line) const {
+  if (group_->rank() != 0) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+CheckpointSubject Trainer::Subject() {
+  CheckpointSubject subject = {model_->Parameters(), model_->Buffers(), optimizer_.get()};
+  if (!local_) return subject;
+  for (const NamedTensor& one : local_->momenta()) {
+    subject.buffers.push_back({absl::StrCat("outer_momentum.", one.name), one.tensor});
+  }
+  return subject;
+}
+
+void Trainer::GoOn(TrainSummary* summary) {
+  if (checkpoints_ == nullptr) return;
+  const auto loaded = checkpoints_->Load(Subject());
+  if (!loaded) return;
+  auto value = [&](const std::string& key) {
+    const auto found = loaded->progress.values.find(key);
+    double number = 0;
+    if (found != loaded->progress.values.end() && absl::SimpleAtod(found->second, &number)) {
+      return number;
+    }
+    throw CheckpointError(absl::StrCat("the checkpoint of step ", loaded->progress.step,
+                                       " does not say '", key, "': it is of another program"));
+  };
+  steps_ = loaded->progress.step;
+  epoch_ = std::llround(value("epoch"));
+  done_ = std::llround(value("done"));
+  summary->samples = std::llround(value("samples"));
+  summary->skipped = std::llround(value("skipped"));
+  summary->epochs = epoch_ - 1;
+  if (done_ > training_->size()) {
+    throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
+                                       " samples into an epoch, but there are ",
+                                       training_->size()));
+  }
+  if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
+  if (local_) local_->Reset();
+  told_ = last_saved_ = steps_;
+  Say(absl::StrCat("going on at step ", steps_, ", epoch ", epoch_, ", from ",
+                   Count(loaded->world, "rank")));
+  for (const std::string& line : loaded->passed_over) Say(line);
+}
+
+void Trainer::Save(const TrainSummary& summary) {
+  if (checkpoints_ == nullptr || steps_ == last_saved_) return;
+  last_saved_ = steps_;
+  if (local_) local_->Synchronize();
+  Progress progress = {.step = steps_};
+  progress.values = {{"epoch", absl::StrCat(epoch_)},
+                     {"done", absl::StrCat(done_)},
+                     {"samples", absl::StrCat(summary.samples)},
+                     {"skipped", absl::StrCat(summary.skipped)}};
+  if (scaler_) {
+    progress.values["scale"] = absl::StrCat(scaler_->scale());
+    progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());
+  }
+  checkpoints_->Save(progress, Subject());
+}
+
+// It is whole some time after it was begun.
+void Trainer::TellSaved() {
+  if (checkpoints_ == nullptr || group_->rank() != 0 || checkpoints_->saved() == told_) return;
+  told_ = checkpoints_->saved();
+  if (told_) metrics_.CheckpointSaved(*told_);
+}
+
+TrainSummary Trainer::Run() {
+  TrainSummary summary;
+  GoOn(&summary);
+  // Dropout differs from rank to rank, and is not again what it was before a restart.
+  at::manual_seed(static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + steps_));
+  begin_ = std::chrono::steady_clock::now();
+  samples_at_begin_ = summary.samples;
+  first_epoch_ = epoch_;
+  double waited = 0;
+  while (epoch_ <= options_.epochs && !summary.stopped) {
+    summary.stopped = !RunEpoch(epoch_, &summary);
+    waited += summary.data_wait_share;  // seconds, until the end
+    summary.data_wait_share = 0;
+    if (!summary.stopped) summary.epochs = epoch_ - 1;
+    if (summary.stopped || options_.checkpoint_every == 0) Save(summary);
+  }
+  if (checkpoints_ != nullptr) checkpoints_->Wait();
+  TellSaved();
+  summary.steps = steps_;
+  summary.seconds = SecondsSince(begin_);
+  if (summary.seconds > 0) {
+    summary.samples_per_second =
+        static_cast<double>(summary.samples - samples_at_begin_) / summary.seconds;
+    summary.data_wait_share = waited / summary.seconds;
+  }
+  const auto bottleneck =
+      DataBottleneck(summary.data_wait_share, static_cast<int>(options_.workers));
+  if (bottleneck) Say(*bottleneck);
+  return summary;
+}
+
+bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
+  const auto begin = std::chrono::steady_clock::now();
+  Epoch sums;
+  bool on = true;
+  {
+    sampler_->BeginEpoch(epoch, done_);
+    PrefetchingLoader loader(
+        training_, *sampler_,
+        {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
+    model_->SetTraining(true);
+    while (on) {
+      std::optional<LoadedBatch> loaded = loader.Next();
+      if (!loaded) break;
+      on = Step(std::move(*loaded), &sums, summary);
+      const bool due = options_.checkpoint_every > 0 && steps_ % options_.checkpoint_every == 0;
+      if (on && due) Save(*summary);
+      TellSaved();
+    }
+    sums.waited = std::chrono::duration<double>(loader.waited()).count();
+  }
+  if (local_) local_->Synchronize();
+  sums.seconds = SecondsSince(begin);
+
+  SumOverRanks(&sums);
+  summary->data_wait_share = sums.waited;
+  if (sums.good > 0) summary->loss = sums.loss_sum / static_cast<double>(sums.good);
+  if (!on) return false;
+  ++epoch_;
+  done_ = 0;
+  if (test_ != nullptr) summary->test = Test();
+  Report(epoch, sums, *summary);
+  return true;
+}
+
+// The loss of all samples; the rank that waited longest made the others wait.
+void Trainer::SumOverRanks(Epoch* sums) {
+  at::Tensor of_all = at::tensor({sums->loss_sum, static_cast<double>(sums->good)}, at::kDouble);
+  group_->AllReduce(of_all, ReduceOp::kSum, {"loss of an epoch", {}})->Wait();
+  at::Tensor longest = at::tensor({sums->waited, sums->seconds}, at::kDouble);
+  group_->AllReduce(longest, ReduceOp::kMax, {"times of an epoch", {}})->Wait();
+  sums->loss_sum = of_all[0].item<double>();
+  sums->good = of_all[1].item<int64_t>();
+  sums->waited = longest[0].item<double>();
+  sums->seconds = longest[1].item<double>();
+}
+
+double Trainer::RateNow() const {
+  if (steps_ < options_.warmup) {
+    return options_.lr * static_cast<double>(steps_ + 1) / static_cast<double>(options_.warmup);
+  }
+  if (options_.schedule != "cosine" || all_steps_ <= options_.warmup) return options_.lr;
+  const double done = static_cast<double>(steps_ - options_.warmup) /
+                      static_cast<double>(all_steps_ - options_.warmup);
+  return options_.lr * (0.1 + 0.45 * (1 + std::cos(M_PI * std::min(1.0, done))));
+}
+
+Batch Trainer::OnDevice(Batch batch) const {
+  if (device_.is_cpu()) return batch;
+  for (at::Tensor& tensor : batch) tensor = tensor.to(device_, /*non_blocking=*/true);
+  return batch;
+}
+
+// The loss of this rank's samples.
+at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
+  const Batch batch = OnDevice(loaded.batch);
+  Autocast autocast(precision_, device_.type());
+  replica_->BeforeForward(true);
+  const at::Tensor output = model_->Forward(task_->Input(batch));
+  replica_->AfterForward({output});
+  return task_->Loss(output, batch);
+}
+
+// Gradients are there then, and reduced where they are to be. `value` becomes this rank's loss.
+StepAgreement::Outcome Trainer::ForwardAndBackward(const LoadedBatch& loaded, double* value) {
+  const bool has_samples = loaded.samples > 0;
+  if (!local_) replica_->reducer().set_weight(static_cast<double>(loaded.samples));
+  at::Tensor loss;
+  if (has_samples) {
+    loss = Forward(loaded);
+    *value = loss.item<double>();
+  } else if (!local_) {
+    replica_->BeforeForward(true);
+  }
+  agreement_.Begin(signals_.requested(), !std::isfinite(*value));
+  if (has_samples) {
+    torch::autograd::backward({scaler_ ? scaler_->Scale(loss) : loss}, {});
+  } else if (!local_) {
+    replica_->reducer().SynchronizeGradients();
+  }
+  return agreement_.End();
+}
+
+bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
+  double value = 0;
+  const StepAgreement::Outcome outcome = ForwardAndBackward(loaded, &value);
+  if (outcome.bad_loss_of && options_.on_nan == "stop") {
+    throw std::runtime_error(absl::StrCat("rank ", *outcome.bad_loss_of, ": the loss of step ",
+                                          steps_ + 1, " (epoch ", epoch_,
+                                          ") is not finite: lower --lr, use --clip or --warmup, or "
+                                          "leave such steps out with --on-nan ",
+                                          "skip"));
+  }
+  if (!outcome.bad_loss_of && GradientsAreFinite()) {
+    TakeStep(loaded.samples > 0);
+    skipped_in_a_row_ = 0;
+    sums->loss_sum += value * static_cast<double>(loaded.samples);
+    sums->good += loaded.samples;
+  } else {
+    LeaveOut(summary);
+  }
+  optimizer_->ZeroGrad();
+  if (local_) local_->Step(static_cast<double>(loaded.samples));
+  ++steps_;
+  sums->samples += loaded.samples_of_all;
+  summary->samples += loaded.samples_of_all;
+  done_ += loaded.samples_of_all;
+  return !outcome.stop;
+}
+
+void Trainer::LeaveOut(TrainSummary* summary) {
+  ++summary->skipped;
+  if (++skipped_in_a_row_ < kMostSkippedInARow) return;
+  throw std::runtime_error(absl::StrCat("no loss or gradient was finite for ", kMostSkippedInARow,
+                                        " steps up to step ", steps_ + 1, " (epoch ", epoch_,
+                                        "): the model is lost; lower --lr or use --clip"));
+}
+
+bool Trainer::GradientsAreFinite() {
+  if (scaler_) return scaler_->Unscale(optimizer_->OwnGradients());
+  if (options_.on_nan != "skip") return true;
+  // Each rank has its own part of them, or its own.
+  at::Tensor bad =
+      at::full({1}, MultiplyGradients(optimizer_->OwnGradients(), 1) ? 0 : 1, at::kInt);
+  group_->AllReduce(bad, ReduceOp::kMax, {"gradients that are not finite", {}})->Wait();
+  return bad.item<int>() == 0;
+}
+
+void Trainer::TakeStep(bool has_samples) {
+  if (local_ && !has_samples) return;
+  if (options_.clip > 0) optimizer_->ClipGradNorm(options_.clip);
+  optimizer_->hyperparameters(0).lr = RateNow();
+  optimizer_->Step();
+}
+
+// Each rank has a part of the test data.
+std::map<std::string, double> Trainer::Test() {
+  at::NoGradGuard no_grad;
+  model_->SetTraining(false);
+  // Equal parts, whatever the shares: rank 0 must have one, since it tells what comes of it.
+  DistributedSampler sampler(
+      test_->size(), group_->rank(), group_->size(),
+      {.batch = std::max<int64_t>(options_.batch, group_->size()), .shuffle = false});
+  PrefetchingLoader loader(
+      test_, sampler,
+      {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
+  std::map<std::string, double> sums;
+  while (auto loaded = loader.Next()) {
+    if (loaded->samples == 0) continue;
+    const Batch batch = OnDevice(std::move(loaded->batch));
+    Autocast autocast(precision_, device_.type());
+    const at::Tensor output = model_->Forward(task_->Input(batch));
+    sums["loss"] +=
+        task_->Loss(output, batch).item<double>() * static_cast<double>(loaded->samples);
+    for (const auto& [name, sum] : task_->Judge(output, batch)) sums[name] += sum;
+  }
+  model_->SetTraining(true);
+
+  // A rank that had none does not know the names.
+  std::vector<double> values;
+  for (const auto& [name, sum] : sums) values.push_back(sum);
+  int64_t most = static_cast<int64_t>(values.size());
+  at::Tensor count = at::full({1}, most, at::kLong);
+  group_->AllReduce(count, ReduceOp::kMax, {"measures of the test", {}})->Wait();
+  most = count.item<int64_t>();
+  values.resize(most);
+  at::Tensor all = at::tensor(values, at::kDouble);
+  group_->AllReduce(all, ReduceOp::kSum, {"sums of the test", {}})->Wait();
+  size_t i = 0;
+  for (auto& [name, sum] : sums) {
+    sum = all[static_cast<int64_t>(i++)].item<double>() / static_cast<double>(test_->size());
+  }
+  return sums;
+}
+
+void Trainer::Report(int64_t epoch, const Epoch& sums, const TrainSummary& summary) {
+  const double share = sums.seconds > 0 ? sums.waited / sums.seconds : 0;
+  const double rate = sums.seconds > 0 ? static_cast<double>(sums.samples) / sums.seconds : 0;
+  const double an_epoch = SecondsSince(begin_) / static_cast<double>(epoch - first_epoch_ + 1);
+  std::string judged;
+  for (const auto& [name, value] : summary.test) {
+    absl::StrAppendFormat(&judged, "test %s %.4f  ", name, value);
+  }
+  const double left = an_epoch * static_cast<double>(options_.epochs - epoch);
+  Say(absl::StrFormat("epoch %d/%d  loss %.4f  %s%.0f samples/s  data wait %.0f %%  %s",
+                      static_cast<int>(epoch), static_cast<int>(options_.epochs), summary.loss,
+                      judged, rate, share * 100,
+                      left > 0 ? HumanDuration(absl::Seconds(left)) + " left" : "done"));
+  if (group_->rank() != 0) return;
+  std::vector<std::pair<std::string, double>> values = {{"epoch", static_cast<double>(epoch)},
+                                                        {"loss", summary.loss},
+                                                        {"samples_per_second", rate},
+                                                        {"data_wait_share", share}};
+  for (const auto& [name, value] : summary.test) values.emplace_back("test_" + name, value);
+  metrics_.Log(steps_, values);
+}
+
+}  // namespace hpc::train

@@ -1,0 +1,105 @@
+// Trains the model of a task on all ranks.
+#ifndef HPC_TRAIN_PROGRAM_TRAINER_H_
+#define HPC_TRAIN_PROGRAM_TRAINER_H_
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/checkpointer.h"
+#include "train/communicator.h"
+#include "train/data/prefetching_loader.h"
+#include "train/local_steps.h"
+#include "train/precision.h"
+#include "train/program/optimizer.h"
+#include "train/program/task.h"
+#include "train/replica.h"
+#include "train/run_hooks.h"
+#include "train/step_agreement.h"
+
+namespace hpc::train {
+
+struct TrainSummary {
+  int64_t epochs = 0, steps = 0, samples = 0;  // of all ranks, and of what was gone on from
+  int64_t skipped = 0;                         // steps left out for what is not finite
+  double loss = NAN;                           // mean over the last epoch that had a step
+  std::map<std::string, double> test;          // "loss" and what the task judges by
+  double seconds = 0, samples_per_second = 0, data_wait_share = 0;
+  bool stopped = false;  // asked to, before the end
+};
+
+// Used from one thread. All methods are collectives. Throws CollectiveError, and on all ranks
+// std::runtime_error where a loss is not finite and the options say to stop.
+class Trainer {
+ public:
+  // `metrics`, `signals` and `checkpoints` outlive it. `checkpoints` may be nullptr: none are
+  // saved. `device` is that of the model.
+  Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Communicator> group,
+          const Metrics& metrics, const StopSignals& signals, Checkpointer* checkpoints,
+          at::Device device);
+  ~Trainer();
+
+  // Goes on from the newest checkpoint, if there is one, and says on rank 0's standard output how
+  // it goes, a line an epoch.
+  TrainSummary Run();
+
+ private:
+  struct Epoch {
+    double loss_sum = 0;  // of this rank, later of all
+    int64_t samples = 0;  // of all
+    int64_t good = 0;     // samples of this rank whose loss is in loss_sum
+    double seconds = 0, waited = 0;
+  };
+
+  void MakeReplica();
+  CheckpointSubject Subject();
+  void GoOn(TrainSummary* summary);
+  void Save(const TrainSummary& summary);
+  void TellSaved();
+  bool RunEpoch(int64_t epoch, TrainSummary* summary);
+  // False where the ranks were asked to stop.
+  bool Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary);
+  StepAgreement::Outcome ForwardAndBackward(const LoadedBatch& loaded, double* value);
+  void LeaveOut(TrainSummary* summary);
+  void SumOverRanks(Epoch* sums);
+  at::Tensor Forward(const LoadedBatch& loaded);
+  bool GradientsAreFinite();
+  void TakeStep(bool has_samples);
+  double RateNow() const;
+  std::map<std::string, double> Test();
+  void Report(int64_t epoch, const Epoch& sums, const TrainSummary& summary);
+  Batch OnDevice(Batch batch) const;
+  void Say(const std::string& line) const;
+
+  Task* const task_;
+  const TrainOptions options_;
+  const std::shared_ptr<Communicator> group_;
+  const Metrics& metrics_;
+  const StopSignals& signals_;
+  Checkpointer* const checkpoints_;
+  const at::Device device_;
+  const Precision precision_;
+
+  std::shared_ptr<const DataSet> training_, test_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<ShardedOptimizer> optimizer_;
+  std::unique_ptr<LocalSteps> local_;
+  std::unique_ptr<LossScaler> scaler_;
+  std::unique_ptr<DistributedSampler> sampler_;
+  StepAgreement agreement_;
+  int64_t steps_ = 0, all_steps_ = 0;
+  int64_t epoch_ = 1, done_ = 0;  // where it is: samples of this epoch that were used
+  int64_t last_saved_ = -1;
+  std::optional<int64_t> told_;  // the last checkpoint that the metrics tell of
+  int64_t skipped_in_a_row_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+  int64_t samples_at_begin_ = 0, first_epoch_ = 1;
+};
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_PROGRAM_TRAINER_H_
