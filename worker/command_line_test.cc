@@ -289,6 +289,17 @@ TEST(OwnerCommandTest, PutsTheAnswerIntoWords) {
       "attempt 12.1 is running: 2 ranks, devices 0, 1\n");
 }
 
+TEST(OwnerCommandTest, AWishThatIsNotSavedYetIsSaidToBe) {
+  EXPECT_EQ(
+      *DescribeAnswer(R"({"ok":true,"node":"pc1","coordinator":"10.0.0.1:7077","connected":true,)"
+                      R"("problem":"","reclaimed":true,"reason":"","took_ms":2000,"saved":false,)"
+                      R"("attempts":[]})"),
+      "free after 2 s\n"
+      "pc1 is yours until you lend it (hpc-worker lend)\n"
+      "not saved yet, the disk does not take it: a restart of the worker would forget this\n"
+      "connected to the coordinator at 10.0.0.1:7077\n");
+}
+
 TEST(OwnerCommandTest, NothingOfTheAnswerMovesTheCursor) {
   EXPECT_EQ(
       *DescribeAnswer(R"({"ok":true,"node":"pc1","coordinator":"10.0.0.1:7077","connected":false,)"

@@ -21,6 +21,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/notify.h"
+#include "common/open_files.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
@@ -147,6 +148,7 @@ void WarnIfPlain(const Route& route) {
 
 absl::Status RunDaemon(const CommandLine& command) {
   SetLogLevel(command.log_level);
+  RaiseOpenFiles();
   const UniqueFd signals = TakeSignals();
   HPC_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(command.state_dir, "worker"));
   HPC_ASSIGN_OR_RETURN(Accounts accounts, MakeAccounts(command));

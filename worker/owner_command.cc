@@ -56,6 +56,9 @@ std::string Describe(const json& answer) {
     absl::StrAppend(&out, "free after ", Duration(answer.at("took_ms")), "\n");
   }
   absl::StrAppend(&out, OwnerLine(answer));
+  if (!answer.value("saved", true)) {
+    out += "not saved yet, the disk does not take it: a restart of the worker would forget this\n";
+  }
   const std::string coordinator = answer.at("coordinator").get<std::string>();
   if (answer.at("connected").get<bool>()) {
     absl::StrAppend(&out, "connected to the coordinator at ", coordinator, "\n");

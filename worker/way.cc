@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -36,7 +38,12 @@ absl::StatusOr<Way> AsMember(const CommandLine& command, const pki::Membership& 
         "new token: hpc-worker join TOKEN --name ", command.name, " --replace"));
   }
   std::vector<Endpoint> addresses = membership.addresses;
-  if (command.coordinator) addresses = {*command.coordinator};
+  if (command.coordinator) {
+    // Named before the coordinator moves there, it is not the only one yet.
+    addresses.erase(std::remove(addresses.begin(), addresses.end(), *command.coordinator),
+                    addresses.end());
+    addresses.insert(addresses.begin(), *command.coordinator);
+  }
   if (addresses.empty()) {
     return absl::FailedPreconditionError(
         "the membership holds no address of the coordinator: name it with --coordinator");

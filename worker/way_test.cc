@@ -47,11 +47,16 @@ TEST(WayTest, AMemberGoesByItsCertificate) {
   EXPECT_OK(ChooseWay(Named("", "pc1"), pc1));
 }
 
-TEST(WayTest, ANamedCoordinatorIsTheOnlyOneTried) {
+TEST(WayTest, ANamedCoordinatorIsTriedBeforeThoseThatAreRemembered) {
   const auto way = ChooseWay(Named("10.0.0.9:1"), MemberAs(pki::Role::kWorker, "pc1"));
   ASSERT_OK(way);
-  ASSERT_THAT(way->addresses, SizeIs(1));
+  ASSERT_THAT(way->addresses, SizeIs(3));
   EXPECT_EQ(way->addresses[0].ToString(), "10.0.0.9:1");
+  EXPECT_EQ(way->addresses[1].ToString(), "10.0.0.1:7077");
+  const auto known = ChooseWay(Named("vpn.example:7"), MemberAs(pki::Role::kWorker, "pc1"));
+  ASSERT_OK(known);
+  ASSERT_THAT(known->addresses, SizeIs(2));
+  EXPECT_EQ(known->addresses[0].ToString(), "vpn.example:7");
   EXPECT_TRUE(way->security.is_tls());
 }
 

@@ -96,7 +96,7 @@ std::string QuotesRemedy(absl::string_view command) {
 
 // The whole would hide what stands behind it.
 std::string Shortened(const std::string& path) {
-  constexpr size_t kShown = 300;
+  constexpr size_t kShown = 120;
   if (path.size() <= kShown) return path;
   const size_t end = path.rfind(':', kShown);
   const std::string shown = path.substr(0, end == std::string::npos ? kShown : end);

@@ -4,6 +4,7 @@
 #include "absl/strings/strip.h"
 #include "common/files.h"
 #include "common/text.h"
+#include "worker/supervisor/process_stat.h"
 
 namespace hpc::worker {
 namespace {
@@ -35,19 +36,12 @@ const char* StateWords(char state) {
 }  // namespace
 
 std::string WordsOfStat(absl::string_view stat, absl::string_view wchan) {
-  // "4711 (any) thing) S ...": the name ends at the last parenthesis.
-  const size_t open = stat.find(" (");
-  const size_t close = stat.rfind(") ");
-  if (open == absl::string_view::npos || close == absl::string_view::npos || close < open ||
-      close + 2 >= stat.size()) {
-    return "";
-  }
-  const char state = stat[close + 2];
-  std::string words =
-      absl::StrCat(ToValidUtf8(std::string(stat.substr(open + 2, close - open - 2))), " (",
-                   stat.substr(0, open), ") ", StateWords(state));
+  const auto process = ParseProcessStat(std::string(stat));
+  if (!process) return "";
+  std::string words = absl::StrCat(ToValidUtf8(process->name), " (", process->pid, ") ",
+                                   StateWords(process->state));
   absl::ConsumeSuffix(&wchan, "\n");
-  const bool waits = state == 'S' || state == 'D';
+  const bool waits = process->state == 'S' || process->state == 'D';
   if (waits && !wchan.empty() && wchan != "0") absl::StrAppend(&words, " in ", wchan);
   return words;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/event_age.h"
@@ -74,13 +75,15 @@ void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
 
 // Ranks die with their supervisor, and what they have left is killed here: the hello then says that
 // nothing runs, and not that ranks are back of whose end nobody has written.
-void FinishWithoutSupervisor(FoundAttempt* found) {
+void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundAttempt* found) {
   AdoptedAttempt& attempt = found->attempt;
   const bool killed = !attempt.returned && !HasSupervisor(found->dir);
   if (!attempt.returned && !killed) return;
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
-  attempt.lost_reason = "its supervisor was killed";
+  const std::string shortage = ShortageInWords(journal);
+  attempt.lost_reason = absl::StrCat(
+      shortage.empty() ? "its supervisor was killed" : "its supervisor ended: ", shortage);
   LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()}});
 }
 
@@ -126,7 +129,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     // No journal: its supervisor did not live to begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
-    FinishWithoutSupervisor(&one);
+    FinishWithoutSupervisor(journal, &one);
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && WasUsedByAll(*store);
     one.attempt.witnessed = ReadWitnessRecord(dir).has_value();

@@ -24,6 +24,12 @@ namespace {
 // be read when the process is gone.
 constexpr absl::Duration kLastWords = absl::Milliseconds(50);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
+// Of the second that a fence leaves for killing: the supervisor's part, and what is left after it
+// is for ending what it has not.
+constexpr absl::Duration kFenceSlack = absl::Milliseconds(400);
+constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
+// How long a stop waits for what is being prepared.
+constexpr absl::Duration kDiskPatience = absl::Seconds(2);
 
 // The reasons that a supervisor gives itself.
 bool IsItsOwnReason(const std::string& reason) {
@@ -56,6 +62,8 @@ AttemptRunner::~AttemptRunner() {
   *alive_ = false;
   if (retry_ != 0) context_->loop->Cancel(retry_);
   context_->loop->Cancel(obedience_);
+  context_->loop->Cancel(patience_);
+  context_->loop->Cancel(fence_timer_);
   for (auto& [rank, pending] : pending_) context_->loop->Cancel(pending.timer);
 }
 
@@ -90,9 +98,9 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
   ranks_ = prepare.ranks;
   inventory_ = inventory;
   lease_ = lease;
-  planning_ = true;
+  preparing_ = true;
   auto done = [this, alive = alive_](PreparePlan plan) {
-    if (*alive) OnPlan(std::move(plan));
+    if (*alive && !abandoned_) OnPlan(std::move(plan));
   };
   context_->disk->Ask<PreparePlan>(
       [prepare, context = MakeContext(prepare, inventory), host = context_->host]() mutable {
@@ -104,18 +112,64 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
 }
 
 void AttemptRunner::OnPlan(PreparePlan plan) {
-  planning_ = false;
   plan_ = std::move(plan);
   if (stopped_ || !plan_.status.ok()) return RollBack(plan_.status);
   Prepared prepared{ref_, absl::OkStatus(), "", 0, plan_.python.store_client_ok};
-  absl::Status status = OpenStore(&prepared);
-  if (status.ok()) status = Spawn(lease_, &prepared.recall);
-  if (!status.ok()) {
-    return RollBack(
-        absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message()))));
+  if (const absl::Status opened = OpenStore(&prepared); !opened.ok()) {
+    return RollBack(OfThisNode(opened));
   }
+  Launch(std::move(prepared));
+}
+
+// What it takes, on the thread that makes it.
+struct AttemptRunner::Launching {
+  SupervisorSpec spec;
+  UniqueFd recall;
+  std::optional<StoreRecord> store;
+};
+
+void AttemptRunner::Launch(Prepared prepared) {
+  auto launching = std::make_shared<Launching>();
+  launching->spec = MakeSpec();
+  launching->store = store_record_;
+  if (prepare_.peers.size() > 1) {
+    auto port = OpenRecallPort(prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address);
+    if (!port.ok()) return RollBack(OfThisNode(port.status()));
+    launching->recall = std::move(port->socket);
+    prepared.recall = port->access;
+    launching->spec.recall_key = port->access.key;
+    launching->spec.recall_proof = port->access.proof;
+    launching->spec.recall_from = PeerAddresses(prepare_);
+  }
+  using Launched = absl::StatusOr<LaunchedSupervisor>;
+  // Not behind the syncing and deleting of other attempts' files.
+  context_->state->Ask<Launched>(
+      [launching, program = context_->supervisor_program, account = plan_.account,
+       record_dir = record_dir_]() -> Launched {
+        if (launching->store) {
+          HPC_RETURN_IF_ERROR(WriteStoreRecord(record_dir, *launching->store));
+        }
+        return SupervisorClient::Launch(program, launching->spec, account, launching->recall.get());
+      },
+      [this, alive = alive_, loop = context_->loop, prepared](Launched launched) {
+        if (*alive && !abandoned_) return OnLaunched(prepared, std::move(launched));
+        // It has no ranks, and nobody wants it any more.
+        if (launched.ok()) SupervisorClient::Take(loop, *std::move(launched), {})->Kill();
+      });
+}
+
+void AttemptRunner::OnLaunched(const Prepared& prepared,
+                               absl::StatusOr<LaunchedSupervisor> launched) {
+  if (!launched.ok()) return RollBack(OfThisNode(launched.status()));
+  preparing_ = false;
+  supervisor_ = SupervisorClient::Take(context_->loop, *std::move(launched), MakeCallbacks());
   SyncFiles();
+  if (stopped_) return Stop(absl::ZeroDuration(), "stopped before it was prepared");
   context_->observer->OnPrepared(prepared);
+}
+
+absl::Status AttemptRunner::OfThisNode(const absl::Status& status) const {
+  return absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message())));
 }
 
 // Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the
@@ -141,7 +195,7 @@ absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   store_.server->OnChange([this] { ReportRendezvous(); });
   store_record_ = {store_.address, store_.port,         store_.allowed,
                    store_.account, prepare_.world_size, 0};
-  return WriteStoreRecord(record_dir_, *store_record_);
+  return absl::OkStatus();
 }
 
 void AttemptRunner::ReopenStore() {
@@ -178,28 +232,34 @@ void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
 void AttemptRunner::RecordArrivals(int32_t arrived) {
   if (arrived == store_record_->arrived) return;
   store_record_->arrived = arrived;
-  if (const absl::Status status = WriteStoreRecord(record_dir_, *store_record_); !status.ok()) {
-    LogWarning("arrivals at the rendezvous cannot be recorded", {{"error", status.ToString()}});
-  }
+  arrivals_unwritten_ = true;
+  WriteArrivals();
 }
 
-absl::Status AttemptRunner::Spawn(absl::Duration lease, RecallAccess* recall) {
+// One writing at a time, of how things stand then.
+void AttemptRunner::WriteArrivals() {
+  if (arrivals_on_way_ || !std::exchange(arrivals_unwritten_, false)) return;
+  arrivals_on_way_ = true;
+  context_->state->Ask<absl::Status>(
+      [dir = record_dir_, record = *store_record_] { return WriteStoreRecord(dir, record); },
+      [this, alive = alive_](const absl::Status& status) {
+        if (!*alive) return;
+        if (!status.ok()) {
+          LogWarning("arrivals at the rendezvous cannot be recorded",
+                     {{"error", status.ToString()}});
+        }
+        arrivals_on_way_ = false;
+        WriteArrivals();
+      });
+}
+
+SupervisorSpec AttemptRunner::MakeSpec() {
   SupervisorSpec spec;
-  UniqueFd recall_socket;
-  if (prepare_.peers.size() > 1) {
-    const std::string& own = prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address;
-    HPC_ASSIGN_OR_RETURN(RecallPort port, OpenRecallPort(own));
-    recall_socket = std::move(port.socket);
-    *recall = port.access;
-    spec.recall_key = port.access.key;
-    spec.recall_proof = port.access.proof;
-    spec.recall_from = PeerAddresses(prepare_);
-  }
   spec.name = ref_.ToString();
   spec.dir = dir_;
   spec.workdir = prepare_.workdir;
   spec.default_grace_ms = absl::ToInt64Milliseconds(prepare_.stop_grace);
-  spec.lease_ms = absl::ToInt64Milliseconds(lease);
+  spec.lease_ms = absl::ToInt64Milliseconds(lease_);
   for (RankProgram& rank : plan_.ranks.ranks) {
     spec.ranks.push_back({.rank = rank.rank,
                           .local_rank = rank.local_rank,
@@ -208,10 +268,7 @@ absl::Status AttemptRunner::Spawn(absl::Duration lease, RecallAccess* recall) {
                           .env = std::move(rank.env)});
   }
   plan_.ranks.ranks.clear();
-  HPC_ASSIGN_OR_RETURN(
-      supervisor_, SupervisorClient::Spawn(context_->loop, context_->supervisor_program, spec,
-                                           plan_.account, recall_socket.get(), MakeCallbacks()));
-  return absl::OkStatus();
+  return spec;
 }
 
 SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
@@ -228,7 +285,8 @@ void AttemptRunner::RollBack(const absl::Status& status) {
         }
       },
       [this, alive = alive_, status] {
-        if (!*alive) return;
+        if (!*alive || abandoned_) return;
+        preparing_ = false;
         if (stopped_) {
           context_->observer->OnReturned(ref_, "");
         } else {
@@ -241,6 +299,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   first_rank_ = file.first_rank;
   ranks_ = file.ranks;
   auto attached = SupervisorClient::Attach(context_->loop, dir_, MakeCallbacks());
+  SyncFiles();
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
     ReopenStore();
@@ -263,10 +322,14 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
                                start.master_addr,
                                start.master_port,
                                vouch_limit / kQuestions};
-    if (const absl::Status status = WriteWitnessRecord(record_dir_, record); !status.ok()) {
-      LogWarning("a restarted worker will not vouch for an attempt",
-                 {{"attempt", ref_.ToString()}, {"error", status.ToString()}});
-    }
+    context_->state->Run(
+        [dir = record_dir_, record, ref = ref_] {
+          const absl::Status status = WriteWitnessRecord(dir, record);
+          if (status.ok()) return;
+          LogWarning("a restarted worker will not vouch for an attempt",
+                     {{"attempt", ref.ToString()}, {"error", status.ToString()}});
+        },
+        [] {});
     BeginWitnessing(record);
   }
   const KeyValues added = MakeStartEnvironment(prepare_, start);
@@ -288,9 +351,15 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
 }
 
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
-  stopped_ = true;
-  // Without a supervisor the plan, or what kills the left-overs, comes to its end by itself.
-  if (supervisor_ == nullptr) return;
+  const bool first = !std::exchange(stopped_, true);
+  // Without a supervisor the preparation, or what kills the left-overs, comes to its end by itself.
+  if (supervisor_ == nullptr) {
+    if (preparing_ && first) {
+      patience_ = context_->loop->At(context_->loop->clock().Get().mono + kDiskPatience,
+                                     [this] { AbandonPreparation(); });
+    }
+    return;
+  }
   const StopRanks command{absl::ToInt64Milliseconds(grace), reason};
   ExpectEnd(grace);
   const absl::Status sent = supervisor_->Send(command);
@@ -300,6 +369,16 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
   if (retry_ != 0) context_->loop->Cancel(retry_);
   retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
                               [this, grace, reason] { Stop(grace, reason); });
+}
+
+void AttemptRunner::AbandonPreparation() {
+  patience_ = 0;
+  if (!preparing_) return;
+  LogWarning("an attempt is given up while a disk keeps it from being prepared",
+             {{"attempt", ref_.ToString()}});
+  abandoned_ = true;
+  store_ = {};
+  context_->observer->OnReturned(ref_, "");
 }
 
 // The ranks can stop their supervisor if all of us are of one account.
@@ -327,6 +406,29 @@ void AttemptRunner::SetFence(int64_t at_ns) {
   if (supervisor_ == nullptr) return;
   // One that is lost is made up for by the next.
   (void)supervisor_->Send(worker::Fence{at_ns});
+  fence_ns_ = at_ns;
+  if (fence_timer_ == 0) WatchFence();
+}
+
+// Looks at it when it would have been kept, and not each time that it is moved.
+void AttemptRunner::WatchFence() {
+  const absl::Duration left = absl::Nanoseconds(fence_ns_ - BootTimeNs()) + kFenceSlack;
+  fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + left, [this] {
+    fence_timer_ = 0;
+    if (absl::Nanoseconds(BootTimeNs() - fence_ns_) < kFenceSlack) return WatchFence();
+    // Should we have stood still: what it has said meanwhile is heard first.
+    fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kFenceHearing,
+                                      [this] { OnFencePassed(); });
+  });
+}
+
+// The ranks, or root, can stop it with a signal.
+void AttemptRunner::OnFencePassed() {
+  fence_timer_ = 0;
+  if (supervisor_ == nullptr) return;
+  LogWarning("a supervisor does not do as it was told and is killed",
+             {{"attempt", ref_.ToString()}, {"reason", "fence"}});
+  supervisor_->Kill();
 }
 
 void AttemptRunner::OnEvent(const SupervisorEvent& event) {
@@ -392,11 +494,13 @@ void AttemptRunner::On(const OutputGrown& event) {
 }
 
 void AttemptRunner::On(const StopBegan& event) {
+  if (event.reason == "fence") context_->loop->Cancel(std::exchange(fence_timer_, 0));
   if (IsItsOwnReason(event.reason))
     context_->observer->OnStoppedItself(ref_, InWords(event.reason));
 }
 
 void AttemptRunner::On(const AllGone& event) {
+  context_->loop->Cancel(std::exchange(fence_timer_, 0));
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
@@ -425,7 +529,17 @@ void AttemptRunner::On(const NotGone& event) {
              {{"attempt", ref_.ToString()}, {"pids", absl::StrJoin(event.pids, ",")}});
 }
 
+void AttemptRunner::On(const Shortage& event) {
+  if (event.error == 0) {
+    LogInfo("output of ranks is kept again", {{"attempt", ref_.ToString()}});
+  } else {
+    LogWarning("an attempt's supervisor lacks something",
+               {{"attempt", ref_.ToString()}, {"problem", InWords(event)}});
+  }
+}
+
 void AttemptRunner::OnLost(const std::string& reason) {
+  context_->loop->Cancel(std::exchange(fence_timer_, 0));
   LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()}, {"reason", reason}});
   ReportAllExits();
   KillLeftoversUntilGone(reason);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "worker/core/messages.h"
@@ -50,7 +51,8 @@ class AttemptObserver {
 struct RunnerContext {
   EventLoop* loop = nullptr;
   Background* disk = nullptr;    // may hang with a network disk
-  Background* system = nullptr;  // does not depend on that
+  Background* state = nullptr;   // may hang with the disk of the state directory
+  Background* system = nullptr;  // depends on neither
   HostProbe* host = nullptr;
   PythonProbe* python = nullptr;
   AttemptObserver* observer = nullptr;
@@ -84,7 +86,8 @@ class AttemptRunner {
   void Start(const worker::Start& start, absl::Duration vouch_limit);
   void Stop(absl::Duration grace, const std::string& reason);
   void ExtendLease();
-  // The ranks may live until then, of CLOCK_BOOTTIME.
+  // The ranks may live until then, of CLOCK_BOOTTIME. Their supervisor sees to it, and is ended
+  // with them if it does not.
   void SetFence(int64_t at_ns);
   // Tells the observer once more who has reached the rendezvous store, if it is served here.
   void ReportRendezvous();
@@ -95,16 +98,25 @@ class AttemptRunner {
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
   void OnPlan(PreparePlan plan);
+  struct Launching;
+  void Launch(Prepared prepared);
+  void OnLaunched(const Prepared& prepared, absl::StatusOr<LaunchedSupervisor> launched);
   void SyncFiles() const;
   absl::Status OpenStore(Prepared* prepared);
   void ReopenStore();
   void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);
-  absl::Status Spawn(absl::Duration lease, RecallAccess* recall);
+  void WriteArrivals();
+  SupervisorSpec MakeSpec();
+  absl::Status OfThisNode(const absl::Status& status) const;
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
+  void WatchFence();
+  void OnFencePassed();
   // Ends without ever having run anything. `status`: why, unless it was stopped.
   void RollBack(const absl::Status& status);
+  // Does not wait any longer for a disk that hangs: nothing runs yet, nor will it.
+  void AbandonPreparation();
 
   void OnEvent(const SupervisorEvent& event);
   void On(const SupervisorReady& event);
@@ -115,6 +127,7 @@ class AttemptRunner {
   void On(const StopBegan& event);
   void On(const AllGone& event);
   void On(const NotGone& event);
+  void On(const Shortage& event);
   void OnLost(const std::string& reason);
   void KillLeftoversUntilGone(const std::string& reason);
 
@@ -147,10 +160,16 @@ class AttemptRunner {
   std::map<int32_t, PendingExit> pending_;
   std::set<int32_t> ended_;         // ranks
   std::vector<int64_t> survivors_;  // processes that have survived SIGKILL so far
-  bool planning_ = false;
+  bool arrivals_unwritten_ = false;
+  bool arrivals_on_way_ = false;
+  bool preparing_ = false;
+  bool abandoned_ = false;  // while it was
   bool stopped_ = false;
   bool not_gone_logged_ = false;
   EventLoop::TimerId retry_ = 0;
+  EventLoop::TimerId patience_ = 0;
+  int64_t fence_ns_ = 0;
+  EventLoop::TimerId fence_timer_ = 0;
   EventLoop::TimerId obedience_ = 0;
   MonoTime obedience_limit_;
   // Callbacks that outlive the runner look at this first.

@@ -25,6 +25,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxRequest = 64 << 10;
 constexpr size_t kMaxClients = 64;
+constexpr absl::Duration kPause = absl::Milliseconds(500);  // where there are no descriptors
 
 json Failure(absl::string_view error) { return {{"ok", false}, {"error", ToValidUtf8(error)}}; }
 
@@ -64,6 +65,7 @@ class Server : public ControlServer {
   }
   ~Server() override {
     *alive_ = false;
+    loop_->Cancel(pause_);
     loop_->Remove(listener_.get());
     for (auto& [number, client] : clients_) loop_->Remove(client.fd.get());
   }
@@ -72,16 +74,24 @@ class Server : public ControlServer {
   struct Client {
     UniqueFd fd;
     std::string input;
-    int32_t waits_for = 0;  // reclaims that are not done yet
+    int32_t waits_for = 0;  // wishes that are not fulfilled yet
   };
 
   void Accept() {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.ok() && (errno == EMFILE || errno == ENFILE)) return Pause();
     if (!fd.ok()) return;
     if (clients_.size() >= kMaxClients) DropOldest();
     const uint64_t number = next_++;
     loop_->Add(fd.get(), EPOLLIN, [this, number](uint32_t) { Read(number); });
     clients_[number].fd = std::move(fd);
+  }
+
+  // Whoever waits at the door would wake us again and again, for nothing.
+  void Pause() {
+    loop_->Modify(listener_.get(), 0);
+    pause_ = loop_->At(loop_->clock().Get().mono + kPause,
+                       [this] { loop_->Modify(listener_.get(), EPOLLIN); });
   }
 
   // One that says nothing goes first: whoever comes next may be the owner.
@@ -118,27 +128,26 @@ class Server : public ControlServer {
     if (!request.ok()) return Answer(number, Failure(request.status().message()));
     switch (request->command) {
       case ControlCommand::kReclaim:
-        return Reclaim(number, request->reclaim);
+        return engine_->Reclaim(request->reclaim, AnswerLater(number, /*with_time=*/true));
       case ControlCommand::kLend:
-        engine_->Lend();
-        break;
+        return engine_->Lend(AnswerLater(number, /*with_time=*/false));
       case ControlCommand::kStatus:
-        break;
+        Answer(number, Status());
     }
-    Answer(number, Status());
   }
 
-  void Reclaim(uint64_t number, const YieldRequest& request) {
+  Engine::OnOwnerAnswer AnswerLater(uint64_t number, bool with_time) {
     ++clients_[number].waits_for;
-    engine_->Reclaim(request, [this, alive = alive_, number](absl::Duration took) {
+    return [this, alive = alive_, number, with_time](const Engine::OwnerAnswer& outcome) {
       if (!*alive) return;
       const auto it = clients_.find(number);
       if (it == clients_.end()) return;
       --it->second.waits_for;
       json answer = Status();
-      answer["took_ms"] = absl::ToInt64Milliseconds(took);
+      if (with_time) answer["took_ms"] = absl::ToInt64Milliseconds(outcome.took);
+      answer["saved"] = outcome.saved;
       Answer(number, answer);
-    });
+    };
   }
 
   json Status() const { return Describe(*engine_, loop_->clock().Get()); }
@@ -162,6 +171,7 @@ class Server : public ControlServer {
 
   EventLoop* const loop_;
   const UniqueFd listener_;
+  EventLoop::TimerId pause_ = 0;
   Engine* const engine_;
   uint64_t next_ = 1;
   std::map<uint64_t, Client> clients_;

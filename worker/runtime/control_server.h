@@ -3,8 +3,10 @@
 //
 //   {"command": "status"}                                     -> {"ok": true, "node": "pc1", ...}
 //   {"command": "reclaim", "for_ms": 7200000, "reason": "x", "grace_ms": 10000}
-//                           answered once the PC is free      -> {"ok": true, "took_ms": 1234, ...}
-//   {"command": "lend"}                                       -> {"ok": true, ...}
+//                           answered once the PC is free      -> {"ok": true, "took_ms": 1234,
+//                                                                 "saved": true, ...}
+//   {"command": "lend"}                                       -> {"ok": true, "saved": true, ...}
+//       "saved": false: the disk has not taken the wish, and a restarted worker would not know it
 //   anything else                                             -> {"ok": false, "error": "..."}
 #ifndef HPC_WORKER_RUNTIME_CONTROL_SERVER_H_
 #define HPC_WORKER_RUNTIME_CONTROL_SERVER_H_

@@ -84,6 +84,7 @@ TEST_F(ControlServerTest, TheOwnerNeedsNoCoordinator) {
   EXPECT_EQ(answer["reclaimed"], true);
   EXPECT_EQ(answer["left_ms"], 7200000);
   EXPECT_TRUE(answer.contains("took_ms"));
+  EXPECT_EQ(answer["saved"], true);
   answer = Ask(R"({"command": "lend"})");
   EXPECT_EQ(answer["reclaimed"], false);
 }

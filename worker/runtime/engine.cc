@@ -60,7 +60,9 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       machine_(machine),
       link_(link),
       disk_(loop),
+      state_(loop),
       system_(loop),
+      owner_keeper_(&state_, options.state_dir),
       surroundings_(&system_, machine.host, machine.devices, options.told),
       output_(
           loop, [this](WorkerMessage message) { Send(message); },
@@ -68,6 +70,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       random_(options.incarnation) {
   context_ = {.loop = loop,
               .disk = &disk_,
+              .state = &state_,
               .system = &system_,
               .host = machine.host,
               .python = machine.python,
@@ -374,28 +377,41 @@ void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {
 
 // ---------------------------------------------------------------------------- owner, power, end
 
-void Engine::Reclaim(const YieldRequest& request, std::function<void(absl::Duration)> done) {
-  if (owners_waiting_.empty()) owner_asked_ = loop_->clock().Get().mono;
-  owners_waiting_.push_back(std::move(done));
+void Engine::Reclaim(const YieldRequest& request, OnOwnerAnswer done) {
+  AwaitOwner(/*pc_free=*/true, std::move(done));
   Decide([&](Now now, Effects* effects) { agent_->Reclaim(now, request, effects); });
 }
 
-void Engine::Lend() {
+void Engine::Lend(OnOwnerAnswer done) {
+  AwaitOwner(/*pc_free=*/false, std::move(done));
   Decide([this](Now now, Effects* effects) { agent_->Lend(now, effects); });
 }
 
-void Engine::AnswerOwner() {
-  if (owners_waiting_.empty() || agent_->live_attempts() > 0) return;
-  const absl::Duration took = loop_->clock().Get().mono - *owner_asked_;
-  for (const auto& done : std::exchange(owners_waiting_, {})) done(took);
+// Answered after a round of the loop: the latest is the timer's.
+void Engine::AwaitOwner(bool pc_free, OnOwnerAnswer done) {
+  const MonoTime now = loop_->clock().Get().mono;
+  owners_waiting_.push_back({now, pc_free, std::move(done)});
+  loop_->At(now + kSavePatience, [] {});
 }
 
-void Engine::Do(const SaveOwner& effect) {
-  if (const absl::Status saved = WriteOwnerFile(options_.state_dir, effect.state); !saved.ok()) {
-    LogError("the owner's wish holds, but would not survive a restart of the worker",
-             {{"error", saved.ToString()}});
+bool Engine::SavesOwner(MonoTime since) const {
+  return owner_keeper_.outcome() == OwnerKeeper::Outcome::kSaving &&
+         loop_->clock().Get().mono < since + kSavePatience;
+}
+
+void Engine::AnswerOwner() {
+  if (owners_waiting_.empty()) return;
+  const bool saved = owner_keeper_.outcome() == OwnerKeeper::Outcome::kSaved;
+  for (WaitingOwner& one : std::exchange(owners_waiting_, {})) {
+    if (SavesOwner(one.asked) || (one.pc_free && agent_->live_attempts() > 0)) {
+      owners_waiting_.push_back(std::move(one));
+    } else {
+      one.done({loop_->clock().Get().mono - one.asked, saved});
+    }
   }
 }
+
+void Engine::Do(const SaveOwner& effect) { owner_keeper_.Save(effect.state); }
 
 void Engine::Do(const Sleep& effect) {
   LogInfo("going to sleep", {{"reason", effect.reason}});
@@ -423,6 +439,7 @@ void Engine::Do(const Note& effect) {
 
 void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
+  exit_asked_ = loop_->clock().Get().mono;
   // Nobody else can tell a PC that is turned off from one whose worker alone is stopped.
   system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
                     [this](bool going_down) {
@@ -440,6 +457,10 @@ void Engine::ExitWhenReady() {
   // The last return may have made it ready.
   if (!agent_->ReadyToExit()) Tick();
   if (!agent_->ReadyToExit()) return;
+  if (SavesOwner(exit_asked_)) {
+    loop_->At(exit_asked_ + kSavePatience, [] {});
+    return;
+  }
   goodbye_said_ = true;
   if (!agent_->connection().connected()) return std::exchange(on_exit_, nullptr)();
   link_->Finish();

@@ -20,6 +20,7 @@
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/link.h"
 #include "worker/runtime/output.h"
+#include "worker/runtime/owner_keeper.h"
 #include "worker/runtime/recall_call.h"
 #include "worker/runtime/route.h"
 #include "worker/runtime/surroundings.h"
@@ -67,10 +68,16 @@ class Engine : public AttemptObserver {
   // Says goodbye, then calls `done`. Ranks live on unless the options say otherwise.
   void Shutdown(std::function<void()> done);
 
-  // The owner, on this PC. `done` is called once nothing runs for the cluster any more, with the
-  // time that took.
-  void Reclaim(const YieldRequest& request, std::function<void(absl::Duration)> done);
-  void Lend();
+  // The owner, on this PC. `done` is called once nothing runs for the cluster any more (Reclaim)
+  // and the wish is saved; no later than kSavePatience because of the latter.
+  static constexpr absl::Duration kSavePatience = absl::Seconds(2);
+  struct OwnerAnswer {
+    absl::Duration took;
+    bool saved = true;  // false: a restart of the worker would forget it, for now
+  };
+  using OnOwnerAnswer = std::function<void(const OwnerAnswer&)>;
+  void Reclaim(const YieldRequest& request, OnOwnerAnswer done);
+  void Lend(OnOwnerAnswer done);
 
   // After Start.
   const Agent& agent() const { return *agent_; }
@@ -121,7 +128,9 @@ class Engine : public AttemptObserver {
   void DeleteFiles(AttemptRef ref);
   // Once an hour: what runs have left here too long ago.
   void SweepRunDirs();
+  void AwaitOwner(bool pc_free, OnOwnerAnswer done);
   void AnswerOwner();
+  bool SavesOwner(MonoTime since) const;
   void ExitWhenReady();
 
   EventLoop* const loop_;
@@ -131,7 +140,9 @@ class Engine : public AttemptObserver {
   // Apart, so that a dead network disk below some working directory stops neither connecting nor
   // killing.
   Background disk_;
+  Background state_;
   Background system_;
+  OwnerKeeper owner_keeper_;
   Surroundings surroundings_;
   RunnerContext context_;
   Output output_;
@@ -152,9 +163,14 @@ class Engine : public AttemptObserver {
   std::string address_;
   std::function<void(const std::string&)> on_welcome_;
 
-  std::optional<MonoTime> owner_asked_;
-  std::vector<std::function<void(absl::Duration)>> owners_waiting_;
+  struct WaitingOwner {
+    MonoTime asked;
+    bool pc_free = false;  // is what is waited for
+    OnOwnerAnswer done;
+  };
+  std::vector<WaitingOwner> owners_waiting_;
   std::function<void()> on_exit_;
+  MonoTime exit_asked_;
   bool goodbye_said_ = false;
 };
 

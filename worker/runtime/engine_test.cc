@@ -175,7 +175,8 @@ TEST_F(EngineTest, RefusesWhatCannotRunHereAndNamesIt) {
       {"not executable", [](Prepare* p) { p->command = {"/etc/passwd"}; },
        absl::StatusCode::kPermissionDenied, "'/etc/passwd' is not executable"},
       {"directory", [](Prepare* p) { p->workdir = "/nowhere"; },
-       absl::StatusCode::kFailedPrecondition, "working directory /nowhere does not exist on pc1"},
+       absl::StatusCode::kFailedPrecondition,
+       "working directory /nowhere does not exist on pc1: name one"},
       {"no directory", [](Prepare* p) { p->workdir = "/etc/passwd"; },
        absl::StatusCode::kFailedPrecondition, "is not a directory on pc1"},
       {"device", [](Prepare* p) { p->devices = {5}; }, absl::StatusCode::kUnavailable,
@@ -373,7 +374,7 @@ TEST_F(EngineTest, TheOwnerGetsThePcAndHearsHowLongItTook) {
   std::optional<absl::Duration> took;
   YieldRequest request;
   request.reason = "a game";
-  engine_->Reclaim(request, [&](absl::Duration d) { took = d; });
+  engine_->Reclaim(request, [&](const Engine::OwnerAnswer& answer) { took = answer.took; });
   RunUntil([&] { return took.has_value(); });
   EXPECT_LT(*took, absl::Seconds(10));
   EXPECT_EQ(engine_->agent().live_attempts(), 0);
@@ -388,15 +389,31 @@ TEST_F(EngineTest, TheOwnerGetsThePcFromASupervisorThatItsRanksHaveStopped) {
   options_.obedience = absl::Milliseconds(100);
   StartWorker();
   Connect();
-  RunAttempt(ShellAttempt(kRef, "echo $PPID; exec sleep 1000"));
+  RunAttempt(ShellAttempt(
+      kRef, "trap '' TERM; echo up; sleep 0.2; while :; do kill -STOP $PPID || exit; done"));
   RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
-  kill(static_cast<pid_t>(std::stoi(OutputOf(kRef, 0, false))), SIGSTOP);
   YieldRequest request;
   request.grace = absl::ZeroDuration();
   bool free = false;
-  engine_->Reclaim(request, [&](absl::Duration) { free = true; });
+  engine_->Reclaim(request, [&](const Engine::OwnerAnswer&) { free = true; });
   RunUntil([&] { return free; });
-  EXPECT_THAT(link_->Heard<AttemptReturned>().at(0).lost_reason, HasSubstr("ended before"));
+}
+
+TEST_F(EngineTest, BeyondAFenceNothingLivesUnderASupervisorThatIsStopped) {
+  Prepare prepare = ShellAttempt(kRef, "echo $PPID; exec sleep 1000");
+  // It never comes, so that the gang is never whole.
+  prepare.peers.push_back({"pc2", "127.0.0.2", 1, 1});
+  prepare.world_size = 2;
+  link_->Say(prepare);
+  RunUntil([&] { return !link_->Heard<Prepared>().empty(); });
+  const Prepared prepared = link_->Heard<Prepared>()[0];
+  link_->Say(Start{kRef, prepared.store_addr, prepared.store_port, StoreHost::kWorker,
+                   /*witnessed=*/true});
+  RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
+  kill(static_cast<pid_t>(std::stoi(OutputOf(kRef, 0, false))), SIGSTOP);
+  // Nothing is said to be heard from now on: contact is over soon.
+  link_->Break(absl::UnavailableError("a cable is out"));
+  RunUntil([&] { return engine_->agent().live_attempts() == 0; });
 }
 
 TEST_F(EngineTest, GoesToSleepWhenToldTo) {

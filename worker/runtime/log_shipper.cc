@@ -114,7 +114,13 @@ bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
     return false;
   }
   if (!stream->file.ok()) {
-    if (auto file = OpenForeignFile(stream->path); file.ok()) stream->file = *std::move(file);
+    absl::StatusOr<UniqueFd> file = OpenForeignFile(stream->path);
+    if (file.ok()) {
+      stream->file = *std::move(file);
+    } else if (absl::IsResourceExhausted(file.status())) {  // of descriptors
+      stream->held_until = now + kDescriptorPatience;
+      return false;
+    }
   }
   // More than was announced may be there: the end of the line.
   const ssize_t n = pread(stream->file.get(), buffer_.data(), buffer_.size(), stream->sent);
@@ -123,6 +129,7 @@ bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
                {{"file", stream->path},
                 {"offset", stream->sent},
                 {"error", n < 0 ? ErrnoStatus(errno, "read").ToString() : "file is too short"}});
+    stream->cut_bytes += stream->size - stream->sent;
     stream->size = stream->sent;
     stream->ended = true;
     return true;

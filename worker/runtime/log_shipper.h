@@ -25,6 +25,8 @@ class LogShipper {
   // A line that is being written waits this long for its end, so that what else is shown at the
   // time does not land inside it; a prompt or a progress bar is seen after that.
   static constexpr absl::Duration kLinePatience = absl::Milliseconds(50);
+  // A stream that could not be opened for want of descriptors is tried again after this.
+  static constexpr absl::Duration kDescriptorPatience = absl::Seconds(1);
 
   explicit LogShipper(std::function<void(WorkerMessage)> send)
       : send_(std::move(send)), buffer_(kPieceBytes) {}

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <limits>
 
@@ -250,6 +251,24 @@ TEST_F(LogShipperTest, AFileThatVanishedEndsItsStream) {
   Pump();
   EXPECT_THAT(Data(), IsEmpty());
   EXPECT_THAT(Ends(), SizeIs(2));
+}
+
+TEST_F(LogShipperTest, WithoutADescriptorItTriesAgainAndLosesNothing) {
+  Add();
+  Write("one\n");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  Pump();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(Data(), IsEmpty());
+  EXPECT_THAT(Ends(), IsEmpty());
+  EXPECT_EQ(shipper_.NextDeadline(now_), now_ + LogShipper::kDescriptorPatience);
+  now_ = now_ + LogShipper::kDescriptorPatience;
+  Pump();
+  ASSERT_THAT(Data(), SizeIs(1));
+  EXPECT_EQ(Data()[0].data, "one\n");
 }
 
 TEST_F(LogShipperTest, WhatNobodyCanHaveIsNotBelieved) {

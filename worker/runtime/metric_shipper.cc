@@ -54,6 +54,7 @@ void MetricShipper::OnAck(const MetricAck& ack) {
                             lost, " bytes of it are lost"),
                &file);
     }
+    file.resumed_at = file.reader.offset();
     for (Remark& remark : file.remarks) remark.sent_with = -1;
   }
   file.acked = std::min(offset, file.reader.offset());
@@ -71,7 +72,8 @@ void MetricShipper::Look(absl::Time now) {
 void MetricShipper::Pump(absl::Time now) {
   Look(now);
   for (auto& [key, file] : files_) {
-    while (!file.waiting && !file.drained && file.reader.offset() - file.acked < kWindowBytes &&
+    while (!file.waiting && !file.drained &&
+           file.reader.offset() - std::max(file.acked, file.resumed_at) < kWindowBytes &&
            SendPiece(key, now, &file)) {
     }
   }

@@ -58,7 +58,8 @@ class MetricShipper {
     MetricsReader reader;
     bool waiting = false;  // for the coordinator to say where to go on
     int64_t acked = 0;
-    int64_t judged = 0;  // offset up to which bad lines have been counted
+    int64_t resumed_at = 0;  // nothing before it is on its way
+    int64_t judged = 0;      // offset up to which bad lines have been counted
     int64_t bad_lines = 0;
     int64_t breaks = 0;  // how often it was cut or replaced
     std::vector<Remark> remarks;

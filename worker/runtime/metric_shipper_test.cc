@@ -206,6 +206,29 @@ TEST_F(MetricShipperTest, AfterAReconnectGoesOnWhereItIsTold) {
   EXPECT_EQ(Points()[0].step, 2);
 }
 
+// A coordinator that was restored from a backup asks for what this worker has not any more.
+TEST_F(MetricShipperTest, GoesOnWhereMoreThanAWindowIsLost) {
+  Add();
+  const std::string line = "{\"a\":1}\n";
+  std::string many;
+  while (many.size() < 2 * MetricShipper::kWindowBytes) many += line;
+  dir_.Append(kFile, many);
+  for (int i = 0; i < 20; ++i) {
+    Pump();
+    shipper_.OnAck({kRef, 0, EndOffset()});
+  }
+  ASSERT_EQ(EndOffset(), static_cast<int64_t>(many.size()));
+  std::filesystem::resize_file(dir_.File(kFile), 0);  // the rank begins its file anew
+  dir_.Append(kFile, line);
+  Pump();
+  sent_.clear();
+  shipper_.OnConnected();
+  shipper_.OnAck({kRef, 0, 0});
+  dir_.Append(kFile, line);
+  Pump();
+  EXPECT_THAT(Points(), SizeIs(2));
+}
+
 TEST_F(MetricShipperTest, IsDoneWhenAllIsAcknowledged) {
   Add();
   dir_.Append(kFile, "{\"a\":1}\n");

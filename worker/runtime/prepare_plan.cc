@@ -51,7 +51,8 @@ absl::Status CheckWorkdir(const std::string& node, const std::string& account,
                           const std::string& workdir) {
   const auto refuse = [&](absl::string_view problem) {
     return absl::FailedPreconditionError(
-        absl::StrCat("working directory ", workdir, " ", problem, " on ", node));
+        absl::StrCat("working directory ", workdir, " ", problem, " on ", node,
+                     ": name one that every node has with --workdir"));
   };
   struct stat info;
   if (stat(workdir.c_str(), &info) != 0) {

@@ -78,7 +78,7 @@ class Attempt {
     Arrive(0);
     auto files = MakeSupervisorFiles(RanksDir(state_dir_, kRef));
     ASSERT_OK(files);
-    journal_.Adopt(std::move(files->journal));
+    journal_.Adopt(std::move(files->journal), 2);
   }
   void Arrive(int32_t ranks) const {
     ASSERT_OK(WriteStoreRecord(dir(), {"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, ranks}));

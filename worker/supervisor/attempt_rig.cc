@@ -14,6 +14,7 @@
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/process_stat.h"
 
 namespace hpc::worker {
 namespace {
@@ -63,6 +64,10 @@ SupervisorClient::Callbacks AttemptRig::Callbacks() {
           .on_lost = [this](const std::string& reason) { losses.push_back(reason); }};
 }
 
+absl::StatusOr<LaunchedSupervisor> AttemptRig::Launch() {
+  return SupervisorClient::Launch(program, spec, account, recall);
+}
+
 void AttemptRig::Spawn() {
   ASSERT_OK(MakeDirs(root_ + "/12.2", 0700));
   if (account) {
@@ -70,10 +75,9 @@ void AttemptRig::Spawn() {
     ASSERT_OK(MakeDirs(spec.dir, 0700));
     ASSERT_EQ(chown(spec.dir.c_str(), account->uid, account->gid), 0);
   }
-  auto spawned =
-      SupervisorClient::Spawn(&loop, HPC_SUPERVISOR_PROGRAM, spec, account, recall, Callbacks());
-  ASSERT_OK(spawned);
-  client = *std::move(spawned);
+  auto launched = Launch();
+  ASSERT_OK(launched);
+  client = SupervisorClient::Take(&loop, *std::move(launched), Callbacks());
 }
 
 void AttemptRig::Attach() {
@@ -162,10 +166,8 @@ std::vector<int64_t> ProcessesNamed(const std::string& name) {
   while (const dirent* entry = readdir(proc)) {
     const int64_t pid = atoll(entry->d_name);
     if (pid <= 0) continue;
-    const std::string stat = ReadFile(std::string("/proc/") + entry->d_name + "/stat").value_or("");
-    const size_t end = stat.rfind(") ");
-    if (end == std::string::npos || stat[end + 2] == 'Z') continue;
-    if (stat.substr(0, end).ends_with("(" + name)) found.push_back(pid);
+    const auto stat = ReadProcessStat(pid);
+    if (stat && !stat->Ended() && stat->name == name) found.push_back(pid);
   }
   closedir(proc);
   return found;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/supervisor/client.h"
@@ -23,6 +24,7 @@ class AttemptRig {
   AttemptRig(const AttemptRig&) = delete;
   AttemptRig& operator=(const AttemptRig&) = delete;
 
+  std::string program = HPC_SUPERVISOR_PROGRAM;
   SupervisorSpec spec;
   std::optional<AccountIds> account;  // that it runs as
   int recall = -1;                    // its socket for recalls
@@ -31,6 +33,8 @@ class AttemptRig {
   void AddRank(std::vector<std::string> argv);
   // The next rank is a shell that runs `script`.
   void AddShell(const std::string& script) { AddRank({"/bin/sh", "-c", script}); }
+
+  absl::StatusOr<LaunchedSupervisor> Launch();
 
   // Each fails the test if it cannot be done.
   void Spawn();

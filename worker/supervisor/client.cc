@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,9 +23,9 @@
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/record.h"
 #include "worker/supervisor/scope.h"
-#include "worker/supervisor/spawn.h"
 
 namespace hpc::worker {
 namespace {
@@ -32,6 +33,7 @@ namespace {
 // Larger than any message a supervisor sends.
 constexpr size_t kMaxEventBytes = 16 << 10;
 constexpr size_t kMaxLog = 64 << 10;
+constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 
 class SocketClient : public SupervisorClient {
  public:
@@ -48,7 +50,10 @@ class SocketClient : public SupervisorClient {
   absl::Status Send(const SupervisorCommand& command) override;
 
   void Kill() override {
-    if (socket_.ok()) kill(static_cast<pid_t>(pid_), SIGKILL);
+    if (!socket_.ok()) return;
+    kill(static_cast<pid_t>(pid_), SIGKILL);
+    awaited_ = Awaited::kEnd;
+    LookAgain(kLookEvery);
   }
 
   // `account`: whom it is to be lent to, if that is not ours.
@@ -69,6 +74,8 @@ class SocketClient : public SupervisorClient {
   bool Deliver(const SupervisorEvent& event);
   bool DeliverRestOfJournal();
   std::string LossReason() const;
+  void LookAgain(absl::Duration in);
+  void Look();
   // Whether it still listens is told by its socket.
   void RefuseScope() { (void)Send(ScopeRefused{}); }
   // Once systemd has made it, a moment after it said that it would.
@@ -76,6 +83,7 @@ class SocketClient : public SupervisorClient {
   void Close() {
     scope_.reset();
     loop_->Cancel(lend_timer_);
+    loop_->Cancel(std::exchange(look_timer_, 0));
     if (!socket_.ok()) return;
     loop_->Remove(socket_.get());
     socket_.Reset();
@@ -89,15 +97,29 @@ class SocketClient : public SupervisorClient {
   std::shared_ptr<const Callbacks> callbacks_;
   std::unique_ptr<ScopeRequest> scope_;
   EventLoop::TimerId lend_timer_ = 0;
+  // What it has been asked for and not yet told: a reason to see whether it lives.
+  enum class Awaited { kNothing, kStart, kEnd } awaited_ = Awaited::kNothing;
+  EventLoop::TimerId look_timer_ = 0;
+  MonoTime looked_at_;
   // How far the journal has been told, to go on from there should the supervisor be killed.
   size_t journal_events_seen_ = 0;
   std::map<std::pair<int32_t, bool>, OutputGrown> outputs_seen_;
+  Shortage shortage_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 absl::Status SocketClient::Send(const SupervisorCommand& command) {
   if (!socket_.ok())
     return absl::UnavailableError(absl::StrCat("supervisor of ", dir_, " is gone"));
+  if (std::holds_alternative<StopRanks>(command)) {
+    awaited_ = Awaited::kEnd;
+  } else if (std::holds_alternative<StartRanks>(command) && awaited_ == Awaited::kNothing) {
+    awaited_ = Awaited::kStart;
+  }
+  // We are awake anyway.
+  const bool unseen = loop_->clock().Get().mono >= looked_at_ + kLookEvery;
+  if (awaited_ != Awaited::kNothing || unseen)
+    LookAgain(unseen ? absl::ZeroDuration() : kLookEvery);
   const std::string bytes = Encode(command);
   if (send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
     return absl::OkStatus();
@@ -110,6 +132,32 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
         absl::StrCat(what, ": ", bytes.size(), " bytes do not fit"));
   }
   return ErrnoStatus(error, what);
+}
+
+void SocketClient::LookAgain(absl::Duration in) {
+  if (look_timer_ != 0) return;
+  look_timer_ = loop_->At(loop_->clock().Get().mono + in, [this] {
+    look_timer_ = 0;
+    Look();
+  });
+}
+
+// Killed while one of its threads is held up by a disk that hangs, it stays as a process whose main
+// thread alone has ended, and our socket never closes.
+void SocketClient::Look() {
+  looked_at_ = loop_->clock().Get().mono;
+  const auto process = ReadProcessStat(pid_);
+  if (!process || !process->Ended()) {
+    // Its ranks, or root, have stopped it: it is to end them now.
+    if (process && process->state == 'T' && awaited_ == Awaited::kEnd) {
+      kill(static_cast<pid_t>(pid_), SIGCONT);
+    }
+    if (awaited_ != Awaited::kNothing) LookAgain(kLookEvery);
+    return;
+  }
+  const std::weak_ptr<bool> alive = alive_;
+  OnReadable();  // its last words
+  if (!alive.expired() && socket_.ok()) OnClosed();
 }
 
 void SocketClient::LendScope(const std::string& unit, int tries) {
@@ -145,7 +193,9 @@ bool SocketClient::Deliver(const SupervisorEvent& event) {
   } else if (std::holds_alternative<SupervisorReady>(event)) {
     scope_.reset();
   } else if (!std::holds_alternative<NotGone>(event)) {
+    if (const auto* shortage = std::get_if<Shortage>(&event)) shortage_ = *shortage;
     ++journal_events_seen_;
+    if (awaited_ == Awaited::kStart) awaited_ = Awaited::kNothing;
   }
   if (std::holds_alternative<AllGone>(event)) Close();
   const std::shared_ptr<const Callbacks> callbacks = callbacks_;
@@ -174,18 +224,19 @@ bool SocketClient::DeliverRestOfJournal() {
 }
 
 std::string SocketClient::LossReason() const {
+  const std::string loss =
+      absl::StrCat("the supervisor of ", dir_, " ended before its attempt did");
+  if (shortage_.error != 0) return absl::StrCat(loss, ": ", InWords(shortage_));
   const std::string log =
       ReadForeignFile(absl::StrCat(dir_, "/supervisor.log"), kMaxLog).value_or("");
   const std::vector<std::string> lines = absl::StrSplit(log, '\n', absl::SkipWhitespace());
-  return absl::StrCat("the supervisor of ", dir_, " ended before its attempt did",
-                      lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
+  return absl::StrCat(loss, lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
 }
 
 void SocketClient::OnClosed() {
   Close();
   const std::shared_ptr<const Callbacks> callbacks = callbacks_;
-  const std::string reason = LossReason();
-  if (DeliverRestOfJournal()) callbacks->on_lost(reason);
+  if (DeliverRestOfJournal()) callbacks->on_lost(LossReason());
 }
 
 // Reaps a child of ours whenever it ends, which may be after its client is gone.
@@ -208,18 +259,20 @@ std::string PrepareHeldCgroup(const SupervisorSpec& spec) {
   return "";
 }
 
-// Who listens at the other end, as the kernel knows it; 0 if it does not.
+// Who listens at the other end, as the kernel knows it; 0 if it does not, or if nobody will answer.
 int64_t PeerOf(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return 0;
+  const auto process = ReadProcessStat(peer.pid);
+  return process && process->Ended() ? 0 : peer.pid;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
-    EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
-    const std::optional<AccountIds>& account, int recall, Callbacks callbacks) {
+absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
+    const std::string& program, const SupervisorSpec& spec,
+    const std::optional<AccountIds>& account, int recall) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
   HPC_ASSIGN_OR_RETURN(const SupervisorFiles files, MakeSupervisorFiles(spec.dir));
   SupervisorSpec complete = spec;
@@ -243,10 +296,18 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Spawn(
     RemoveSupervisorFiles(spec.dir);
     return spawned.status();
   }
-  ReapWhenItEnds(loop, std::move(spawned->pidfd));
-  auto client = std::make_unique<SocketClient>(loop, spec.dir, spawned->pid,
-                                               std::move(spawned->socket), std::move(callbacks));
-  if (complete.await_scope) client->AskForScope(spec.name, account);
+  return LaunchedSupervisor{*std::move(spawned), spec.name, spec.dir, account,
+                            complete.await_scope};
+}
+
+std::unique_ptr<SupervisorClient> SupervisorClient::Take(EventLoop* loop,
+                                                         LaunchedSupervisor launched,
+                                                         Callbacks callbacks) {
+  ReapWhenItEnds(loop, std::move(launched.process.pidfd));
+  auto client =
+      std::make_unique<SocketClient>(loop, launched.dir, launched.process.pid,
+                                     std::move(launched.process.socket), std::move(callbacks));
+  if (launched.awaits_scope) client->AskForScope(launched.name, launched.account);
   return client;
 }
 
@@ -255,10 +316,27 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Attach(Event
                                                                            Callbacks callbacks) {
   HPC_ASSIGN_OR_RETURN(UniqueFd socket, ConnectToSupervisor(dir));
   const int64_t pid = PeerOf(socket.get());
-  if (pid == 0) return absl::NotFoundError("nobody knows who listens for the supervisor of " + dir);
+  if (pid == 0) return absl::NotFoundError("nobody who lives listens for the supervisor of " + dir);
   return std::make_unique<SocketClient>(loop, dir, pid, std::move(socket), std::move(callbacks));
 }
 
-bool HasSupervisor(const std::string& dir) { return ConnectToSupervisor(dir).ok(); }
+std::string InWords(const Shortage& shortage) {
+  const bool full = shortage.error == ENOSPC || shortage.error == EDQUOT;
+  return absl::StrCat(full ? "the disk is full: " : "", shortage.what, ": ",
+                      strerror(shortage.error));
+}
+
+std::string ShortageInWords(const std::vector<SupervisorEvent>& journal) {
+  Shortage last;
+  for (const SupervisorEvent& event : journal) {
+    if (const auto* shortage = std::get_if<Shortage>(&event)) last = *shortage;
+  }
+  return last.error == 0 ? "" : InWords(last);
+}
+
+bool HasSupervisor(const std::string& dir) {
+  const auto socket = ConnectToSupervisor(dir);
+  return socket.ok() && PeerOf(socket->get()) != 0;
+}
 
 }  // namespace hpc::worker

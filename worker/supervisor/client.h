@@ -12,27 +12,42 @@
 #include "absl/status/statusor.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/supervisor/privileges.h"
+#include "worker/supervisor/spawn.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
 
+// One that runs and that nobody listens to yet.
+struct LaunchedSupervisor {
+  SpawnedSupervisor process;
+  std::string name, dir;  // of its spec
+  std::optional<AccountIds> account;
+  bool awaits_scope = false;
+};
+
 class SupervisorClient {
  public:
   // `on_event` is called on the loop for each event, in order, and then `on_lost` once if the
-  // supervisor's end closes without AllGone (killed): its ranks died with it. Neither is called
-  // from within Spawn or Attach, nor after the client is destroyed. Destroying it leaves the
+  // supervisor's end closes without AllGone (killed), or half a second after it was told something
+  // if all that is left of it is held up by a disk: its ranks died with it. Neither is called from
+  // within Take, Attach, Send or Kill, nor after the client is destroyed. Destroying it leaves the
   // supervisor running.
   struct Callbacks {
     std::function<void(const SupervisorEvent&)> on_event;
     std::function<void(const std::string& reason)> on_lost;
   };
 
-  // Starts `program` by posix_spawn and does not wait for it. `account`: the one that it and its
-  // ranks run as, which spec.dir belongs to; not set: ours (spec.dir is made if missing). The ranks
-  // do not run before Send(StartRanks). `recall`: bound, if spec.recall_key is set; else -1.
-  static absl::StatusOr<std::unique_ptr<SupervisorClient>> Spawn(
-      EventLoop* loop, const std::string& program, const SupervisorSpec& spec,
-      const std::optional<AccountIds>& account, int recall, Callbacks callbacks);
+  // Starts `program` and does not wait for it; on any thread, since this may wait for a disk.
+  // `account`: the one that it and its ranks run as, which spec.dir belongs to; not set: ours
+  // (spec.dir is made if missing). The ranks do not run before Send(StartRanks). `recall`: bound,
+  // if spec.recall_key is set; else -1.
+  static absl::StatusOr<LaunchedSupervisor> Launch(const std::string& program,
+                                                   const SupervisorSpec& spec,
+                                                   const std::optional<AccountIds>& account,
+                                                   int recall);
+  // What it says is heard on `loop` from now on.
+  static std::unique_ptr<SupervisorClient> Take(EventLoop* loop, LaunchedSupervisor launched,
+                                                Callbacks callbacks);
 
   // Connects to the supervisor that serves `dir`; its journal is replayed first, so that on_event
   // sees all that has happened (OutputGrown as it stands now). NotFound: none answers there any
@@ -42,7 +57,8 @@ class SupervisorClient {
                                                                   Callbacks callbacks);
   virtual ~SupervisorClient() = default;
 
-  // Unavailable: it is gone (on_lost has been or will be called).
+  // Unavailable: it is gone (on_lost has been or will be called). One that a signal has stopped is
+  // made to go on for StopRanks.
   virtual absl::Status Send(const SupervisorCommand& command) = 0;
 
   // Ends a supervisor that does not do as it is told; on_lost follows.
@@ -55,6 +71,11 @@ bool HasSupervisor(const std::string& dir);
 // What the journal of an attempt tells: RankStarted, RankStartFailed, RankExited, StopBegan and
 // AllGone in order, and OutputGrown from the files as they are. A torn last line is ignored.
 absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir);
+
+// "the disk is full: write rank-0.out: No space left on device".
+std::string InWords(const Shortage& shortage);
+// Of the last one in a journal that is not over; "": there is none.
+std::string ShortageInWords(const std::vector<SupervisorEvent>& journal);
 
 // Before an attempt is called gone, whatever its supervisor said or did not live to say: looks for
 // what is left of it, which may have lost its files, and kills that and the supervisor with it.

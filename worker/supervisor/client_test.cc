@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "absl/time/clock.h"
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "worker/supervisor/attempt_rig.h"
+#include "worker/supervisor/process_stat.h"
 
 namespace hpc::worker {
 namespace {
@@ -124,6 +127,31 @@ TEST(SupervisorClientTest, ALossIsToldOnceWithItsReason) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("gone")));
 }
 
+TEST(SupervisorClientTest, WhatASupervisorLacksIsTheReasonOfItsLoss) {
+  AttemptRig rig;
+  rig.AddShell("exit 0");
+  // Takes its listener away, and the place of its log.
+  rig.program = rig.spec.workdir + "/supervisor";
+  ASSERT_OK(WriteFileAtomically(rig.program,
+                                "#!/bin/sh\nmkdir \"$1/supervisor.log\"\n"
+                                "exec " HPC_SUPERVISOR_PROGRAM " \"$@\" 5</dev/null\n"));
+  ASSERT_EQ(chmod(rig.program.c_str(), 0700), 0);
+  rig.Spawn();
+  rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
+  EXPECT_THAT(rig.losses[0],
+              HasSubstr("listen on supervisor.sock: Socket operation on non-socket"));
+  EXPECT_THAT(ShortageInWords(ReadJournal(rig.spec.dir).value()),
+              HasSubstr("listen on supervisor.sock: "));
+}
+
+TEST(ShortageTest, AFullDiskIsCalledSoUntilItIsNot) {
+  const Shortage full{.error = ENOSPC, .what = "write rank-0.out"};
+  EXPECT_EQ(InWords(full), "the disk is full: write rank-0.out: No space left on device");
+  EXPECT_EQ(ShortageInWords({full}), InWords(full));
+  EXPECT_EQ(ShortageInWords({full, Shortage{}}), "");
+  EXPECT_EQ(ShortageInWords({}), "");
+}
+
 TEST(SupervisorClientTest, WhatAKilledSupervisorWroteDownIsToldBeforeTheLoss) {
   AttemptRig rig;
   rig.AddShell("exit 4");
@@ -150,10 +178,11 @@ TEST(SupervisorClientTest, WhatAKilledSupervisorWroteDownIsToldBeforeTheLoss) {
 TEST(SupervisorClientTest, ASupervisorProgramThatIsNotThereIsNamed) {
   AttemptRig rig;
   rig.AddShell("exit 0");
-  EXPECT_THAT(SupervisorClient::Spawn(&rig.loop, "/no/such/hpc-supervisor", rig.spec, {}, -1,
-                                      rig.Callbacks()),
+  rig.program = "/no/such/hpc-supervisor";
+  EXPECT_THAT(rig.Launch(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/hpc-supervisor")));
   // And nothing is in the way of the next try.
+  rig.program = HPC_SUPERVISOR_PROGRAM;
   rig.Spawn();
   rig.Start();
   rig.RunUntilAllGone();
@@ -164,9 +193,7 @@ TEST(SupervisorClientTest, TwoSupervisorsDoNotShareAnAttemptDir) {
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
-  EXPECT_THAT(
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, -1, rig.Callbacks()),
-      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/journal")));
+  EXPECT_THAT(rig.Launch(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/journal")));
   rig.Send(StopRanks{});
   rig.RunUntilAllGone();
 }
@@ -179,9 +206,7 @@ TEST(SupervisorClientTest, ACallbackMayDestroyTheClient) {
     rig.events.push_back(event);
     rig.DropClient();
   };
-  rig.client =
-      SupervisorClient::Spawn(&rig.loop, HPC_SUPERVISOR_PROGRAM, rig.spec, {}, -1, callbacks)
-          .value();
+  rig.client = SupervisorClient::Take(&rig.loop, rig.Launch().value(), callbacks);
   rig.Start();
   rig.RunUntil("the journal's end",
                [&] { return rig.FileOf("../journal").find("gone") != std::string::npos; });
@@ -197,6 +222,70 @@ TEST(SupervisorClientTest, AnEndedSupervisorIsReapedEvenWithoutItsClient) {
   const auto pid = static_cast<pid_t>(rig.supervisor_pid());
   rig.DropClient();
   rig.RunUntil("the reaping", [&] { return kill(pid, 0) != 0; });
+}
+
+TEST(SupervisorClientTest, OneThatASignalHasStoppedEndsItsRanksAllTheSame) {
+  AttemptRig rig;
+  rig.AddShell("trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilOutput("rank-0.out", "up");
+  kill(static_cast<pid_t>(rig.supervisor_pid()), SIGSTOP);
+  rig.Send(StopRanks{.grace_ms = 15'000, .reason = "reclaimed"});
+  rig.RunUntilAllGone();
+  EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 3);
+}
+
+// Its main thread has ended; another one is held up in the kernel.
+class HalfDeadTest : public ::testing::Test {
+ protected:
+  HalfDeadTest() {
+    rig_.program = HPC_HALF_DEAD_PROGRAM;
+    rig_.Spawn();
+    rig_.RunUntil("Ready", [&] { return rig_.Saw<SupervisorReady>(); });
+  }
+  // Meanwhile the worker looks elsewhere.
+  void AwaitItsDeath() const {
+    while (!ReadProcessStat(rig_.supervisor_pid())->Ended()) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+  AttemptRig rig_;
+};
+
+TEST_F(HalfDeadTest, OneThatIsAskedIsLostAfterItsLastWords) {
+  rig_.Start();
+  AwaitItsDeath();
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
+  EXPECT_THAT(rig_.losses, SizeIs(1));
+  EXPECT_THAT(rig_.All<StopBegan>(), SizeIs(1));
+}
+
+TEST_F(HalfDeadTest, OneThatIsOnlyToldOfTheLeaseIsLostToo) {
+  rig_.Send(ExtendLease{});
+  AwaitItsDeath();
+  rig_.RunUntil("the next", [&, next = rig_.loop.clock().Get().mono]() mutable {
+    const MonoTime now = rig_.loop.clock().Get().mono;
+    if (now < next) return !rig_.losses.empty();
+    next = now + absl::Milliseconds(100);
+    (void)rig_.client->Send(ExtendLease{});
+    return !rig_.losses.empty();
+  });
+}
+
+TEST_F(HalfDeadTest, OneThatIsKilledIsLost) {
+  rig_.Start();
+  AwaitItsDeath();
+  rig_.client->Kill();
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
+}
+
+TEST_F(HalfDeadTest, NobodyComesBackToIt) {
+  EXPECT_TRUE(HasSupervisor(rig_.spec.dir));
+  rig_.Send(ExtendLease{});
+  AwaitItsDeath();
+  EXPECT_FALSE(HasSupervisor(rig_.spec.dir));
+  EXPECT_THAT(SupervisorClient::Attach(&rig_.loop, rig_.spec.dir, rig_.Callbacks()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("who lives")));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ constexpr size_t kMaxConnections = 8;
 
 }  // namespace
 
-EventFeed::EventFeed(Poller* poller, const std::vector<OutputStream>* streams, OnCommand on_command)
-    : poller_(poller), streams_(streams), on_command_(std::move(on_command)) {}
+EventFeed::EventFeed(Poller* poller, const std::vector<OutputGrown>* outputs, OnCommand on_command)
+    : poller_(poller), outputs_(outputs), on_command_(std::move(on_command)) {}
 
 bool EventFeed::Listen(UniqueFd bound) {
   listener_ = std::move(bound);
@@ -37,11 +37,18 @@ void EventFeed::Adopt(UniqueFd socket) {
   const int fd = socket.get();
   Connection& connection = connections_.emplace_back();
   connection.socket = std::move(socket);
-  for (const OutputStream& stream : *streams_) {
-    const OutputGrown state = stream.State();
+  for (const OutputGrown& state : *outputs_) {
     connection.outdated.push_back(state.bytes + state.cut_bytes > 0 || state.ended);
   }
   poller_->Add(fd, [this, &connection] { Read(connection); });
+}
+
+void EventFeed::Close() {
+  for (Connection& connection : connections_) connection.closed = true;
+  DropClosed();
+  if (!listener_.ok()) return;
+  poller_->Remove(listener_.get());
+  listener_.Reset();
 }
 
 void EventFeed::Read(Connection& connection) {
@@ -87,7 +94,7 @@ bool EventFeed::Flush(Connection& connection) {
   }
   for (size_t i = 0; i < connection.outdated.size(); ++i) {
     if (!connection.outdated[i]) continue;
-    if (!Send(connection, (*streams_)[i].State())) return false;
+    if (!Send(connection, (*outputs_)[i])) return false;
     connection.outdated[i] = false;
   }
   if (last_ && !connection.told_last) {

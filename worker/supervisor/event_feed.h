@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "worker/supervisor/output_stream.h"
 #include "worker/supervisor/poller.h"
 #include "worker/supervisor/spec.h"
 
@@ -21,12 +20,14 @@ class EventFeed {
  public:
   using OnCommand = std::function<void(const SupervisorCommand&)>;
 
-  // `streams` outlive the feed and do not change their number once a connection exists.
-  EventFeed(Poller* poller, const std::vector<OutputStream>* streams, OnCommand on_command);
+  // `outputs` outlive the feed and do not change their number once a connection exists.
+  EventFeed(Poller* poller, const std::vector<OutputGrown>* outputs, OnCommand on_command);
 
   // Takes connections at the bound socket. False: errno says why not.
   bool Listen(UniqueFd bound);
   void Adopt(UniqueFd socket);
+  // Ends all of them.
+  void Close();
 
   // Kept, and told to later connections too.
   void Publish(SupervisorEvent event) { events_.push_back(std::move(event)); }
@@ -63,7 +64,7 @@ class EventFeed {
   void DropClosed();
 
   Poller* poller_;
-  const std::vector<OutputStream>* streams_;
+  const std::vector<OutputGrown>* outputs_;
   OnCommand on_command_;
   UniqueFd listener_;
   std::list<Connection> connections_;

@@ -120,6 +120,9 @@ struct LineOf {
   std::string operator()(const StopBegan& e) const {
     return (LineWriter("stop") << e.at_ns << e.reason).Take();
   }
+  std::string operator()(const Shortage& e) const {
+    return (LineWriter("shortage") << e.at_ns << e.error << e.what).Take();
+  }
   std::string operator()(const AllGone& e) const {
     return (LineWriter("gone") << e.at_ns << e.kill_ns << e.killed).Take();
   }
@@ -144,6 +147,9 @@ bool Read(LineReader& line, OutputGrown& e) {
 }
 bool Read(LineReader& line, StopBegan& e) {
   return line.Is("stop", 2) && (line >> e.at_ns >> e.reason).ok();
+}
+bool Read(LineReader& line, Shortage& e) {
+  return line.Is("shortage", 3) && (line >> e.at_ns >> e.error >> e.what).ok();
 }
 bool Read(LineReader& line, AllGone& e) {
   return line.Is("gone", 3) && (line >> e.at_ns >> e.kill_ns >> e.killed).ok();
@@ -176,7 +182,8 @@ std::variant<std::monostate, JournalHeader, SupervisorEvent> ParseJournalLine(
   SupervisorEvent event;
   if (ReadAs<RankStarted>(line, event) || ReadAs<RankStartFailed>(line, event) ||
       ReadAs<RankExited>(line, event) || ReadAs<OutputGrown>(line, event) ||
-      ReadAs<StopBegan>(line, event) || ReadAs<AllGone>(line, event)) {
+      ReadAs<StopBegan>(line, event) || ReadAs<Shortage>(line, event) ||
+      ReadAs<AllGone>(line, event)) {
     return event;
   }
   return {};

@@ -24,6 +24,8 @@ TEST(JournalLineTest, LinesReadAsDocumented) {
                                    .max_rss_kb = 1}),
             "exited 0 15 1 9 3 2 1");
   EXPECT_EQ(JournalLine(StopBegan{.reason = "", .at_ns = 5}), "stop 5 %");
+  EXPECT_EQ(JournalLine(Shortage{.error = 28, .what = "write x", .at_ns = 5}),
+            "shortage 5 28 write%20x");
   EXPECT_EQ(JournalLine(AllGone{.at_ns = 3, .kill_ns = 2, .killed = 1}), "gone 3 2 1");
 }
 
@@ -34,6 +36,7 @@ TEST(JournalLineTest, EveryLineReadsBackAsItsEvent) {
            RankExited{.rank = 5, .wait_status = 9, .after_stop = false, .at_ns = 6},
            OutputGrown{.rank = 1, .is_stderr = true, .bytes = 4, .cut_bytes = 2, .ended = true},
            StopBegan{.reason = "%41", .at_ns = 2},
+           Shortage{.error = 28, .what = "write rank-0.out", .at_ns = 7},
            AllGone{.at_ns = 1, .kill_ns = 2, .killed = 3},
        }) {
     const std::string line = JournalLine(event);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -19,6 +20,8 @@
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/journal_reader.h"
+#include "worker/supervisor/privileges.h"
+#include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/strays.h"
 
@@ -26,44 +29,24 @@ namespace hpc::worker {
 namespace {
 
 constexpr int64_t kWaitMs = 500;
+constexpr int kLooks = 5;
+// Mostly over much sooner: it takes others that start programs all the time too.
+constexpr int64_t kChaseNs = 50'000'000;
 
 absl::Status NotReturned(const std::string& dir, const std::vector<int64_t>& pids) {
   return absl::DeadlineExceededError(
       absl::StrCat("processes of ", dir, " survive SIGKILL: ", absl::StrJoin(pids, ", ")));
 }
 
-absl::Status KillCgroup(const std::string& dir, const std::string& path) {
-  auto leaf = CgroupLeaf::Open(path);
-  if (!leaf) return absl::OkStatus();
-  leaf->Kill();
-  if (!leaf->WaitEmpty(kWaitMs)) return NotReturned(dir, leaf->Processes());
-  leaf->Remove();
-  return absl::OkStatus();
-}
-
-struct ProcessStat {
-  char state = 0;
-  int64_t group = 0;
-  int64_t session = 0;
-  int64_t started_ns = 0;  // CLOCK_BOOTTIME
-};
-
 std::string ProcFile(int64_t pid, const char* name) {
   return ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/" + name).value_or("");
 }
 
-bool ReadStat(int64_t pid, ProcessStat* stat) {
-  const std::string text = ProcFile(pid, "stat");
-  // "4711 (any) thing) S ppid pgrp session ...", the start time in ticks being field 22.
-  const size_t name_end = text.rfind(") ");
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  const std::vector<int64_t> fields = Numbers(text.substr(name_end + 3));
-  if (fields.size() < 19) return false;
-  stat->state = text[name_end + 2];
-  stat->group = fields[1];
-  stat->session = fields[2];
-  stat->started_ns = fields[18] * (1'000'000'000 / sysconf(_SC_CLK_TCK));
-  return true;
+// The number of the process or thread that was made last; 0: not known.
+int64_t NewestProcess() {
+  const std::vector<int64_t> numbers =
+      Numbers(ReadSmallFile(AT_FDCWD, "/proc/loadavg").value_or(""));
+  return numbers.empty() ? 0 : numbers.back();
 }
 
 // Who a process really is; its folder in /proc is root's if it does not want to be looked at.
@@ -72,6 +55,28 @@ std::optional<uid_t> RealUid(int64_t pid) {
   const size_t at = text.find("\nUid:");
   if (at == std::string::npos) return std::nullopt;
   return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
+}
+
+// A supervisor that was ended while its disk held one of its threads up. It holds no device, and
+// once the disk lets go of it nothing of it is left.
+bool IsHeldUpSupervisor(int64_t pid) {
+  const auto process = ReadProcessStat(pid);
+  if (!process || !process->Ended() || process->session != pid) return false;
+  const auto uid = RealUid(pid);
+  return process->name == "hpc-supervisor" && uid && (*uid == geteuid() || *uid == kSupervisorUid);
+}
+
+absl::Status KillCgroup(const std::string& dir, const std::string& path) {
+  auto leaf = CgroupLeaf::Open(path);
+  if (!leaf) return absl::OkStatus();
+  leaf->Kill();
+  if (leaf->WaitEmpty(kWaitMs)) {
+    leaf->Remove();
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> left = leaf->Processes();
+  left.erase(std::remove_if(left.begin(), left.end(), IsHeldUpSupervisor), left.end());
+  return left.empty() ? absl::OkStatus() : NotReturned(dir, left);
 }
 
 // Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the
@@ -93,22 +98,40 @@ class Traces {
     std::vector<int64_t> found;
     DIR* proc = opendir("/proc");
     if (proc == nullptr) return found;
+    const int64_t newest = NewestProcess();
     while (const dirent* entry = readdir(proc)) {
       const int64_t pid = atoll(entry->d_name);
-      ProcessStat stat;
-      if (pid <= 1 || !Owns(pid) || !ReadStat(pid, &stat) || stat.state == 'Z') continue;
-      if (!InSession(stat) && !Carries(pid)) continue;
-      found.push_back(pid);
-      kill(static_cast<pid_t>(pid), SIGKILL);
-      // Every rank began a session, so the whole group is of the attempt; and one that forks on and
-      // on is hit with it even if it is gone from where it was seen.
-      if (stat.group > 1) kill(static_cast<pid_t>(-stat.group), SIGKILL);
+      // The list is in order, and does not end while there are ever newer ones.
+      if (newest > 0 && pid > newest) break;
+      KillOne(pid, &found);
     }
     closedir(proc);
+    Chase(newest, &found);
     return found;
   }
 
  private:
+  void KillOne(int64_t pid, std::vector<int64_t>* found) const {
+    if (pid <= 1 || !Owns(pid)) return;
+    const auto stat = ReadProcessStat(pid);
+    if (!stat || stat->Ended() || (!InSession(*stat) && !Carries(pid))) return;
+    found->push_back(pid);
+    kill(static_cast<pid_t>(pid), SIGKILL);
+    // Every rank began a session, so the whole group is of the attempt; and one that forks on and
+    // on is hit with it even if it is gone from where it was seen.
+    if (stat->group > 1) kill(static_cast<pid_t>(-stat->group), SIGKILL);
+  }
+  // One that forks on and on was always ahead of whoever went through the list: it is among those
+  // that are newer than `seen`, until there is none.
+  void Chase(int64_t seen, std::vector<int64_t>* found) const {
+    const int64_t deadline = BootTimeNs() + kChaseNs;
+    while (BootTimeNs() < deadline) {
+      const int64_t newest = NewestProcess();
+      // Numbers that began again are for the next look.
+      if (newest <= seen) return;
+      while (seen < newest) KillOne(++seen, found);
+    }
+  }
   // Sessions 0 and 1 are a whole container's: no rank's, whoever says so.
   void Add(const RankStarted& started) {
     if (started.pid > 1) ranks_[started.pid] = started.at_ns;
@@ -137,9 +160,13 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
                           const std::vector<RankStarted>& seen) {
   const Traces traces(dir, owner, journal, seen);
   const int64_t deadline = BootTimeNs() + kWaitMs * 1'000'000;
-  for (auto left = traces.Kill(); !left.empty(); left = traces.Kill()) {
-    if (BootTimeNs() > deadline) return NotReturned(dir, left);
-    usleep(1000);
+  // One look may miss what is executing a program just then.
+  for (int looks = 1, in_vain = 0; in_vain < 2; ++looks) {
+    const std::vector<int64_t> left = traces.Kill();
+    in_vain = left.empty() ? in_vain + 1 : 0;
+    // On a busy machine a single look may take as long.
+    if (!left.empty() && looks >= kLooks && BootTimeNs() > deadline) return NotReturned(dir, left);
+    if (in_vain < 2) usleep(1000);
   }
   return absl::OkStatus();
 }

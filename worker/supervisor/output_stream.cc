@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,15 +43,44 @@ bool OutputStream::OpenFile() {
 }
 
 int64_t OutputStream::Store(const char* data, int64_t size) {
-  if (size <= 0 || !OpenFile()) return 0;
+  if (size <= 0) return 0;
+  if (!OpenFile()) {
+    // Something of the rank's own in its place is no shortage.
+    refusal_ = errno == EEXIST ? 0 : errno;
+    return 0;
+  }
+  if (missing_ > 0 && !MarkGap()) return 0;
+  refusal_ = 0;
   int64_t stored = 0;
   while (stored < size) {
     const ssize_t n = write(file_.get(), data + stored, size - stored);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    if (n <= 0) {
+      refusal_ = n < 0 ? errno : ENOSPC;
+      break;
+    }
     stored += n;
   }
+  if (stored > 0) ends_line_ = data[stored - 1] == '\n';
   return stored;
+}
+
+// The whole line or nothing of it.
+bool OutputStream::MarkGap() {
+  const bool full = refusal_ == ENOSPC || refusal_ == EDQUOT;
+  const std::string line = std::string(ends_line_ ? "" : "\n") +
+                           "[hpcctl: " + std::to_string(missing_) +
+                           " bytes of output are missing here: " +
+                           (full ? "the disk of this PC was full" : strerror(refusal_)) + "]\n";
+  const ssize_t n = write(file_.get(), line.data(), line.size());
+  if (n != static_cast<ssize_t>(line.size())) {
+    if (n > 0 && ftruncate(file_.get(), bytes_) == 0) lseek(file_.get(), bytes_, SEEK_SET);
+    return false;
+  }
+  bytes_ += n;
+  missing_ = 0;
+  ends_line_ = true;
+  return true;
 }
 
 int64_t OutputStream::Pump() {
@@ -66,8 +96,10 @@ int64_t OutputStream::Pump() {
     const int64_t stored = Store(buffer, std::min<int64_t>(n, limit_ - bytes_));
     bytes_ += stored;
     cut_ += n - stored;
+    if (refusal_ != 0) missing_ += n - stored;
     taken += n;
   }
+  if (ended_) file_.Reset();
   return taken;
 }
 

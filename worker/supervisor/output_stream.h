@@ -10,6 +10,8 @@
 
 namespace hpc::worker {
 
+// Pump and Finish write to a disk: they belong to the thread that does that, as soon as one has
+// begun, and the pipe's ends to the supervisor's own.
 class OutputStream {
  public:
   OutputStream(int32_t rank, bool is_stderr, int64_t limit);
@@ -26,12 +28,15 @@ class OutputStream {
   // Moves what is in the pipe (no more than a few pipefuls, so that others get their turn) to the
   // file "rank-0.out" or "rank-0.err" in the current folder, which is made with its first byte.
   // What is beyond the limit, what the disk refuses, and all of it where something has that name
-  // already, is counted and dropped, so that the rank never waits for the disk's owner. Returns the
-  // bytes taken out of the pipe.
+  // already, is counted and dropped, so that the rank never waits for the disk's owner; once the
+  // disk takes more again, a line in the file tells of what is missing there. Returns the bytes
+  // taken out of the pipe.
   int64_t Pump();
   // Nobody is left who could write: takes what there is and ends.
   void Finish();
 
+  // Why the disk refused the last that it was to take; 0: it did not.
+  int refusal() const { return refusal_; }
   // As it stands now.
   OutputGrown State() const;
   bool ended() const { return ended_; }
@@ -40,6 +45,7 @@ class OutputStream {
   bool OpenFile();
   // Bytes of `data` that went into the file.
   int64_t Store(const char* data, int64_t size);
+  bool MarkGap();
 
   const int32_t rank_;
   const bool is_stderr_;
@@ -47,6 +53,9 @@ class OutputStream {
   UniqueFd read_, write_, file_;
   int64_t bytes_ = 0;
   int64_t cut_ = 0;
+  int64_t missing_ = 0;  // of that, since the last byte in the file
+  int refusal_ = 0;      // errno
+  bool ends_line_ = true;
   bool ended_ = false;
 };
 

@@ -150,11 +150,38 @@ TEST(OutputTest, OnAFullDiskARankGoesOnAndItsExitIsKept) {
   EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 5);
   const OutputGrown last = rig.LastOutput(0);
   EXPECT_GT(last.cut_bytes, 2'000'000);
+  EXPECT_EQ(rig.All<Shortage>().at(0).error, ENOSPC);
   EXPECT_EQ(last.bytes + last.cut_bytes, 3'000'000);
   EXPECT_EQ(static_cast<int64_t>(rig.FileOf("rank-0.out").size()), last.bytes);
   const auto journal = ReadJournal(rig.spec.dir);
   ASSERT_OK(journal);
   EXPECT_TRUE(std::holds_alternative<AllGone>(journal->back()));
+  rig.client.reset();
+  EXPECT_EQ(umount2(rig.spec.dir.c_str(), MNT_DETACH), 0);
+}
+
+TEST(OutputTest, WhatAFullDiskCostIsMarkedAtItsPlace) {
+  AttemptRig rig;
+  ASSERT_OK(MakeDirs(rig.spec.dir, 0700));
+  if (mount("tmpfs", rig.spec.dir.c_str(), "tmpfs", 0, "size=128k,mode=700") != 0) {
+    GTEST_SKIP() << "may not mount";
+  }
+  const std::string go_on = rig.spec.workdir + "/go_on";
+  rig.AddShell("head -c 200000 /dev/zero | tr '\\0' x; while ! test -e " + go_on +
+               "; do sleep 0.01; done; echo; echo behind it");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntil("the cut", [&] { return rig.LastOutput(0).cut_bytes > 0; });
+  const OutputGrown full = rig.LastOutput(0);
+  ASSERT_EQ(full.bytes + full.cut_bytes, 200'000);
+  ASSERT_EQ(mount("", rig.spec.dir.c_str(), "", MS_REMOUNT, "size=1m"), 0);
+  ASSERT_OK(WriteFileAtomically(go_on, ""));
+  rig.RunUntilAllGone();
+  EXPECT_EQ(rig.FileOf("rank-0.out").substr(full.bytes),
+            "\n[hpcctl: " + std::to_string(full.cut_bytes) +
+                " bytes of output are missing here: the disk of this PC was full]\n\nbehind it\n");
+  EXPECT_EQ(rig.LastOutput(0).bytes, static_cast<int64_t>(rig.FileOf("rank-0.out").size()));
+  EXPECT_EQ(rig.LastOutput(0).cut_bytes, full.cut_bytes);
   rig.client.reset();
   EXPECT_EQ(umount2(rig.spec.dir.c_str(), MNT_DETACH), 0);
 }

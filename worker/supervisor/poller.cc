@@ -18,12 +18,25 @@ Poller::Poller()
   });
 }
 
-void Poller::Add(int fd, std::function<void()> callback) {
+void Poller::Add(int fd, std::function<void()> callback) { Add(fd, EPOLLIN, std::move(callback)); }
+
+void Poller::AddOnce(int fd, std::function<void()> callback) {
+  Add(fd, EPOLLIN | EPOLLONESHOT, std::move(callback));
+}
+
+void Poller::Add(int fd, uint32_t events, std::function<void()> callback) {
   callbacks_[fd] = std::make_shared<std::function<void()>>(std::move(callback));
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.fd = fd;
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void Poller::Rearm(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLONESHOT;
+  event.data.fd = fd;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 void Poller::Modify(int fd, bool readable, bool writable) {

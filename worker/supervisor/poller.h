@@ -23,6 +23,9 @@ class Poller {
   // Calls `callback` while `fd` is readable or hung up (level triggered), and with Modify also
   // writable. Descriptors must not block: a callback may come once for nothing.
   void Add(int fd, std::function<void()> callback);
+  // The same, but calls it once, and once more after each Rearm.
+  void AddOnce(int fd, std::function<void()> callback);
+  void Rearm(int fd);
   void Modify(int fd, bool readable, bool writable);
   // Before `fd` is closed.
   void Remove(int fd);
@@ -31,6 +34,7 @@ class Poller {
   void Wait(int64_t deadline_ns);
 
  private:
+  void Add(int fd, uint32_t events, std::function<void()> callback);
   void ArmTimer(int64_t deadline_ns);
 
   UniqueFd epoll_;

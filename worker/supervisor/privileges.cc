@@ -80,7 +80,8 @@ bool BecomeSupervisorFor(const AccountIds& ids) {
 
 bool BecomeWhomWeWorkAs() {
   const uid_t uid = geteuid();
-  return setresuid(uid, uid, uid) == 0;
+  // The C library's call would tell the parent's other threads, which a child does not have.
+  return syscall(SYS_setresuid, uid, uid, uid) == 0;
 }
 
 OnOwnBehalf::OnOwnBehalf() : switched_(getuid() == kSupervisorUid) {

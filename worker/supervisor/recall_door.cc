@@ -103,6 +103,15 @@ void RecallDoor::Answer(const Connection& connection) const {
   (void)!send(connection.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
 }
 
+void RecallDoor::Close() {
+  for (Connection& connection : connections_) {
+    if (connection.socket.ok()) Close(connection);
+  }
+  if (listener_.ok()) poller_->Remove(listener_.get());
+  listener_.Reset();
+  bound_.Reset();
+}
+
 void RecallDoor::Close(Connection& connection) {
   poller_->Remove(connection.socket.get());
   connection.socket.Reset();

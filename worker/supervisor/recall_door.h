@@ -27,6 +27,7 @@ class RecallDoor {
   bool Open();
   // Answers whoever has asked, and whoever asks from now on.
   void TellGone();
+  void Close();
 
  private:
   struct Connection {

@@ -26,9 +26,13 @@ void Say(const std::string& line) {
   (void)!write(STDERR_FILENO, whole.data(), whole.size());
 }
 
-bool SayErrno(const std::string& what) {
+std::string InWords(const std::string& what) {
   const int error = errno;
-  Say(what + ": " + strerror(error));
+  return what + ": " + strerror(error);
+}
+
+bool SayErrno(const std::string& what) {
+  Say(InWords(what));
   return false;
 }
 

@@ -10,10 +10,12 @@ namespace hpc::worker {
 // something to say: most attempts never make the file.
 void OpenLog();
 
-// A line there.
+// A line there. Waits for the disk.
 void Say(const std::string& line);
 
-// "<what>: <errno in words>". Returns false, for a caller that fails for that reason.
+// "<what>: <errno in words>".
+std::string InWords(const std::string& what);
+// Says it. Returns false, for a caller that fails for that reason.
 bool SayErrno(const std::string& what);
 
 }  // namespace hpc::worker

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/open_files.h"
 #include "common/status_macros.h"
 #include "worker/supervisor/birth.h"
 #include "worker/supervisor/cgroup_leaf.h"
@@ -63,6 +64,7 @@ struct ChildPlan {
   char* const* argv;
   const Inherited* inherited;
   const CgroupLeaf* cgroup;
+  rlimit open_files;
   int failure_fd;  // told errno; closed by an exec that succeeds
 };
 
@@ -78,6 +80,7 @@ bool TakeDescriptors(const Inherited& inherited) {
 [[noreturn]] void RunChild(const ChildPlan& child, bool must_enter) {
   ResetSignals();
   setsid();
+  setrlimit(RLIMIT_NOFILE, &child.open_files);
   if (TakeDescriptors(*child.inherited) && (!must_enter || child.cgroup->Enter())) {
     char* const env[] = {nullptr};
     execve(child.program, child.argv, env);
@@ -135,6 +138,7 @@ absl::StatusOr<pid_t> StartChild(const SpawnRequest& request, const Inherited& i
                         .argv = argv.data(),
                         .inherited = &inherited,
                         .cgroup = cgroup ? &*cgroup : nullptr,
+                        .open_files = InheritedOpenFiles(),
                         .failure_fd = theirs.get()};
   bool must_enter = false;
   const SignalsBlocked blocked;

@@ -71,6 +71,10 @@ template <typename A>
 bool Fields(A& a, NotGone& v) {
   return a(v.pids);
 }
+template <typename A>
+bool Fields(A& a, Shortage& v) {
+  return a(v.error) && a(v.what) && a(v.at_ns);
+}
 
 namespace {
 

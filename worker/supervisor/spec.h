@@ -123,8 +123,15 @@ struct AllGone {
 struct NotGone {
   std::vector<int64_t> pids;
 };
+// Something that is needed is not to be had: the disk takes no more output, say. What goes on with
+// less says once it has it again.
+struct Shortage {
+  int32_t error = 0;  // errno; 0: it is over
+  std::string what;   // "write rank-0.out"
+  int64_t at_ns = 0;
+};
 using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
-                                     OutputGrown, StopBegan, AllGone, NotGone>;
+                                     OutputGrown, StopBegan, AllGone, NotGone, Shortage>;
 
 // A message is known by its place in its variant, and a supervisor may outlive an upgrade of the
 // worker: add at the end, and never change the fields of a message that exists.

@@ -132,7 +132,8 @@ TEST(SpecTest, EveryEventComesBack) {
            .max_rss_kb = 3},
            OutputGrown{.rank = 4, .is_stderr = true, .bytes = 1000, .cut_bytes = 5, .ended = false},
            StopBegan{.reason = "lease", .at_ns = 7}, AllGone{.at_ns = 1, .kill_ns = 2, .killed = 3},
-           NotGone{.pids = {1, 2, 4'000'000'000}}}) {
+           NotGone{.pids = {1, 2, 4'000'000'000}},
+           Shortage{.error = 28, .what = "write rank-0.out", .at_ns = 7}}) {
     ExpectRoundTrip(event, DecodeSupervisorEvent);
   }
 }

@@ -38,23 +38,26 @@ UniqueFd CatchSignals() {
 
 Supervisor::Supervisor(SupervisorSpec spec)
     : spec_(std::move(spec)),
-      outputs_(&poller_),
-      feed_(&poller_, &outputs_.streams(),
+      writer_(&poller_),
+      outputs_(&poller_, &writer_),
+      feed_(&poller_, &outputs_.states(),
             [this](const SupervisorCommand& command) { OnCommand(command); }),
+      book_(&writer_, &feed_),
       recall_(&poller_, [this](int64_t grace_ms) { BeginStop("recall", grace_ms); }),
       ranks_(spec_.ranks.size()) {}
 
 bool Supervisor::Prepare(Inherited inherited) {
   if (!poller_.ok()) return SayErrno("epoll");
-  if (!RaiseOpenFiles()) return SayErrno("limit of open files");
+  if (!writer_.Start()) return SayErrno("start a thread");
+  book_.Adopt(std::move(inherited.journal), spec_.ranks.size());
+  if (!RaiseOpenFiles()) return Lack("limit of open files");
   signals_ = CatchSignals();
-  if (!signals_.ok()) return SayErrno("signalfd");
+  if (!signals_.ok()) return Lack("signalfd");
   poller_.Add(signals_.get(), [this] { OnSignals(); });
   null_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null_.ok()) return SayErrno("open /dev/null");
-  journal_.Adopt(std::move(inherited.journal));
-  if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return SayErrno("pipe for a rank");
-  if (!feed_.Listen(std::move(inherited.listener))) return SayErrno("listen on supervisor.sock");
+  if (!null_.ok()) return Lack("open /dev/null");
+  if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return Lack("pipe for a rank");
+  if (!feed_.Listen(std::move(inherited.listener))) return Lack("listen on supervisor.sock");
   feed_.Adopt(std::move(inherited.worker_socket));
   recall_.Hold(std::move(inherited.recall), {spec_.recall_key, spec_.recall_proof},
                spec_.recall_from);
@@ -63,6 +66,16 @@ bool Supervisor::Prepare(Inherited inherited) {
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   ChooseContainment();
   return true;
+}
+
+// The journal has room for it even where the log does not.
+bool Supervisor::Lack(const std::string& what) {
+  const int error = errno;
+  SayLater(InWords(what));
+  book_.Record(Shortage{.error = error, .what = what, .at_ns = BootTimeNs()});
+  book_.Turn(BootTimeNs());
+  writer_.WaitIdle(BootTimeNs() + EventBook::kPatience);
+  return false;
 }
 
 // A rank needs six descriptors of ours; the usual limit is made for programs that use select().
@@ -77,7 +90,7 @@ void Supervisor::ChooseContainment() {
   if (!spec_.cgroup_parent.empty()) {
     const std::string name = AttemptCgroupName(spec_.name, spec_.dir, std::to_string(getpid()));
     if (!containment_.UseCgroup(spec_.cgroup_parent, name)) {
-      SayErrno("no cgroup " + spec_.cgroup_parent + "/" + name);
+      SayLater(InWords("no cgroup " + spec_.cgroup_parent + "/" + name));
     }
     BecomeReady();
   } else if (!spec_.await_scope || Cgroup2Mount().empty()) {
@@ -93,23 +106,19 @@ void Supervisor::SettleScope(int64_t now) {
     // EACCES: it is ours, but the worker has not lent it to our account yet.
     const bool soon = errno == ESRCH || errno == EACCES;
     if (soon && now < scope_deadline_ns_ && !scope_refused_) return;
-    if (scope_refused_) {
-      Say("no scope: refused");
-    } else {
-      SayErrno("no scope");
-    }
+    SayLater(scope_refused_ ? "no scope: refused" : InWords("no scope"));
   }
   BecomeReady();
 }
 
 void Supervisor::BecomeReady() {
   phase_ = Phase::kReady;
-  journal_.Add(
+  book_.Begin(
       JournalHeader{.pid = getpid(),
                     .containment = containment_.kind(),
                     .boot_id = BootId(),
                     .cgroup = containment_.leaf() == nullptr ? "" : containment_.leaf()->path()});
-  feed_.Publish(SupervisorReady{.pid = getpid(), .containment = containment_.kind()});
+  book_.Record(SupervisorReady{.pid = getpid(), .containment = containment_.kind()});
   if (start_wanted_) StartRanksNow();
 }
 
@@ -146,9 +155,8 @@ void Supervisor::OnCommand(const SupervisorCommand& command) {
   }
 }
 
-void Supervisor::Record(const SupervisorEvent& event) {
-  journal_.Add(event);
-  feed_.Publish(event);
+void Supervisor::SayLater(const std::string& line) {
+  writer_.Run([line] { Say(line); });
 }
 
 void Supervisor::Advance(int64_t now) {
@@ -161,43 +169,58 @@ void Supervisor::Advance(int64_t now) {
   if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
   if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);
   if (phase_ == Phase::kKilling) TellSurvivors(now);
-  if (phase_ != Phase::kGone) outputs_.Resume(now);
+  outputs_.Resume(now);
 }
 
 int64_t Supervisor::NextDeadline() const {
-  int64_t next = outputs_.NextDeadline();
+  int64_t next = std::min(outputs_.NextDeadline(), book_.NextDeadline());
   if (phase_ == Phase::kPreparing) next = std::min(next, BootTimeNs() + kScopePoll);
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
   if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
   if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
   if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
-  if (phase_ == Phase::kGone) next = std::min(next, gone_ns_ + kLastWords);
+  if (phase_ == Phase::kGone && told_ns_ == 0) {
+    const int64_t waited = BootTimeNs() - gone_ns_;
+    next = std::min(next, gone_ns_ + (waited < EventBook::kPatience ? EventBook::kPatience
+                                                                    : EventBook::kFilesPatience));
+  }
+  if (told_ns_ != 0) next = std::min(next, told_ns_ + kLastWords);
   return next;
 }
 
-void Supervisor::Run() {
+bool Supervisor::Run() {
   for (;;) {
     const int64_t now = BootTimeNs();
     Advance(now);
-    outputs_.Tell(now, &feed_, &journal_);
-    // Written, then shown.
-    journal_.Write();
+    if (phase_ == Phase::kGone && now >= gone_ns_ + EventBook::kFilesPatience) outputs_.GiveUp();
+    outputs_.Tell(now, &feed_, &book_);
+    // What ranks wrote comes first.
+    if (phase_ == Phase::kGone && outputs_.Finished() && !gone_recorded_) RecordGone();
+    book_.Turn(now);
     feed_.Flush();
     // As long as the worker is there it is whom to ask.
-    if (!feed_.HasConnection() && !recall_.Open()) SayErrno("listen for a recall");
-    if (phase_ == Phase::kGone) recall_.TellGone();
-    if (phase_ == Phase::kGone && (feed_.Drained() || now >= gone_ns_ + kLastWords)) break;
+    if (!feed_.HasConnection() && !recall_.Open()) SayLater(InWords("listen for a recall"));
+    if (book_.Ended() && told_ns_ == 0) told_ns_ = now;
+    if (told_ns_ != 0 || (phase_ == Phase::kGone && now >= gone_ns_ + EventBook::kPatience)) {
+      recall_.TellGone();
+    }
+    if (told_ns_ != 0 && (feed_.Drained() || now >= told_ns_ + kLastWords)) break;
     SyncJournal();
     poller_.Wait(NextDeadline());
   }
   containment_.Remove();
   SyncJournal();
+  if (writer_.WaitIdle(gone_ns_ + EventBook::kFilesPatience)) return true;
+  // A process does not end before all of its threads do, and what it has open stays so.
+  feed_.Close();
+  recall_.Close();
+  return false;
 }
 
 void Supervisor::SyncJournal() {
   // Nothing is lost from an unsynced file by the death of a process, and in a power cut the attempt
   // is lost anyway, unless an end of it was still to be told.
-  if (std::exchange(journal_unsynced_, false) && !feed_.HasListener()) journal_.Sync();
+  if (std::exchange(journal_unsynced_, false) && !feed_.HasListener()) book_.Sync();
 }
 
 }  // namespace hpc::worker

@@ -11,6 +11,8 @@
 //                                             kGone                  told; the program ends
 //
 // A stop before kRunning goes straight to kKilling.
+//
+// All of that is on one thread, which touches no disk: what is to be written goes to a second one.
 #ifndef HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
 #define HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
 
@@ -22,13 +24,14 @@
 
 #include "common/unique_fd.h"
 #include "worker/supervisor/containment.h"
+#include "worker/supervisor/event_book.h"
 #include "worker/supervisor/event_feed.h"
-#include "worker/supervisor/journal_file.h"
 #include "worker/supervisor/poller.h"
 #include "worker/supervisor/rank_launch.h"
 #include "worker/supervisor/rank_outputs.h"
 #include "worker/supervisor/recall_door.h"
 #include "worker/supervisor/spec.h"
+#include "worker/supervisor/writer_thread.h"
 
 namespace hpc::worker {
 
@@ -46,8 +49,9 @@ class Supervisor {
   // False: said in the log what failed. The worker's socket stays open until then, so that whoever
   // sees it close finds the reason.
   bool Prepare(Inherited inherited);
-  // Until everything is gone and told.
-  void Run();
+  // Until everything is gone and told. False: the disk hangs, and with it some of what was to be
+  // written; nobody can reach us any more.
+  bool Run();
 
  private:
   enum class Phase { kPreparing, kReady, kRunning, kStopping, kKilling, kGone };
@@ -62,12 +66,13 @@ class Supervisor {
 
   // In supervisor.cc: preparing, commands, time.
   bool RaiseOpenFiles();
+  bool Lack(const std::string& what);
   void ChooseContainment();
   void SettleScope(int64_t now);
   void BecomeReady();
   void OnSignals();
   void OnCommand(const SupervisorCommand& command);
-  void Record(const SupervisorEvent& event);
+  void SayLater(const std::string& line);
   void SyncJournal();
   void Advance(int64_t now);
   int64_t NextDeadline() const;
@@ -86,15 +91,17 @@ class Supervisor {
   void ContinueKill(int64_t now);
   void TellSurvivors(int64_t now);
   void BecomeGone();
+  void RecordGone();
   bool BehindFence(int64_t now) const { return fence_ns_ != 0 && now >= fence_ns_; }
 
   SupervisorSpec spec_;
   Phase phase_ = Phase::kPreparing;
   Poller poller_;
   Containment containment_;
-  JournalFile journal_;
+  WriterThread writer_;
   RankOutputs outputs_;
   EventFeed feed_;
+  EventBook book_;
   RecallDoor recall_;
   UniqueFd signals_;
   UniqueFd null_;
@@ -105,7 +112,8 @@ class Supervisor {
   StartRanks start_;  // as it came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
-  bool stopping_ = false;          // exits from now on are after a stop
+  bool stopping_ = false;  // exits from now on are after a stop
+  bool gone_recorded_ = false;
   bool journal_unsynced_ = false;  // an end is written but not synced
   int32_t killed_ = 0;
 
@@ -119,6 +127,7 @@ class Supervisor {
   int64_t next_kill_ns_ = 0;
   int64_t next_not_gone_ns_ = 0;
   int64_t gone_ns_ = 0;
+  int64_t told_ns_ = 0;  // that it is
 };
 
 }  // namespace hpc::worker

@@ -5,12 +5,16 @@
 //   for what the worker wants to know of a run's interpreter. ARGV begins with its name for itself.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -86,16 +90,34 @@ bool Demote(const CommandLine& line) {
   _exit(128 + WTERMSIG(status));
 }
 
+// Its ranks must not outlive it because the disk hangs.
+[[noreturn]] void Terminate() {
+  static sem_t said;
+  sem_init(&said, 0, 0);
+  pthread_t thread;
+  const auto say = [](void*) -> void* {
+    hpc::worker::Say("terminated by an exception");
+    sem_post(&said);
+    return nullptr;
+  };
+  if (pthread_create(&thread, nullptr, say, nullptr) == 0) {
+    timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    ++limit.tv_sec;
+    sem_timedwait(&said, &limit);
+  }
+  abort();
+}
+
 int Supervise(const std::string& dir) {
+  // A second thread that takes little memory needs no heap of its own.
+  mallopt(M_ARENA_MAX, 1);
   hpc::worker::ForbidTracing();
   if (chdir(dir.c_str()) != 0) return Fail("enter " + dir), 1;
 #ifdef HPC_LOG_AT_ONCE
   hpc::worker::OpenLog();
 #endif
-  std::set_terminate([] {
-    hpc::worker::Say("terminated by an exception");
-    abort();
-  });
+  std::set_terminate(Terminate);
   const auto bytes = hpc::worker::ReadAll(STDIN_FILENO);
   if (!bytes) return hpc::worker::SayErrno("read the spec"), 1;
   const hpc::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -119,7 +141,7 @@ int Supervise(const std::string& dir) {
     return hpc::worker::SayErrno("take over what the worker opened"), 1;
   }
   if (!supervisor.Prepare(std::move(inherited))) return 1;
-  supervisor.Run();
+  if (!supervisor.Run()) _exit(0);  // what would be closed by hand may hang too
 #ifdef HPC_LOG_AT_ONCE
   // A sanitizer looks at its own process as a tracer does.
   hpc::worker::AllowTracing();

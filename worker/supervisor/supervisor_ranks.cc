@@ -51,7 +51,7 @@ void Supervisor::StartOne(size_t i) {
   LaunchedRank launched = LaunchRank(PlanOf(i));
   if (launched.pid < 0) {
     rank.state = Rank::State::kEnded;
-    Record(RankStartFailed{
+    book_.Record(RankStartFailed{
         .rank = spec_.ranks[i].rank, .error = launched.error, .what = "fork a rank's process"});
     return;
   }
@@ -69,10 +69,11 @@ void Supervisor::OnLaunchStatus(size_t i) {
   rank.status.Reset();
   if (failed) {
     rank.state = Rank::State::kEnded;
-    Record(*failed);
+    book_.Record(*failed);
   } else {
     rank.state = Rank::State::kRunning;
-    Record(RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = rank.launched_ns});
+    book_.Record(
+        RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = rank.launched_ns});
   }
   // Not needed again, and perhaps large.
   spec_.ranks[i].argv = {};
@@ -95,13 +96,13 @@ void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
   // It never ran: that was told.
   if (it->state == Rank::State::kEnded) return;
   it->state = Rank::State::kEnded;
-  Record(RankExited{.rank = spec_.ranks[i].rank,
-                    .wait_status = status,
-                    .after_stop = stopping_,
-                    .at_ns = BootTimeNs(),
-                    .user_us = Microseconds(usage.ru_utime),
-                    .system_us = Microseconds(usage.ru_stime),
-                    .max_rss_kb = usage.ru_maxrss});
+  book_.Record(RankExited{.rank = spec_.ranks[i].rank,
+                          .wait_status = status,
+                          .after_stop = stopping_,
+                          .at_ns = BootTimeNs(),
+                          .user_us = Microseconds(usage.ru_utime),
+                          .system_us = Microseconds(usage.ru_stime),
+                          .max_rss_kb = usage.ru_maxrss});
   journal_unsynced_ = true;
 }
 
@@ -125,7 +126,7 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
     return;
   }
   stopping_ = true;
-  Record(StopBegan{.reason = reason, .at_ns = now});
+  book_.Record(StopBegan{.reason = reason, .at_ns = now});
   if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
   phase_ = Phase::kStopping;
   stop_deadline_ns_ = deadline;
@@ -162,14 +163,17 @@ void Supervisor::TellSurvivors(int64_t now) {
 
 void Supervisor::BecomeGone() {
   phase_ = Phase::kGone;
-  outputs_.Finish();
   gone_ns_ = BootTimeNs();
-  const AllGone gone{.at_ns = gone_ns_,
-                     .kill_ns = first_signal_ns_ == 0 ? 0 : gone_ns_ - first_signal_ns_,
-                     .killed = killed_};
-  journal_.Add(gone);
+  outputs_.Finish();
+}
+
+void Supervisor::RecordGone() {
+  gone_recorded_ = true;
+  book_.RecordLast({.at_ns = gone_ns_,
+                    .kill_ns = first_signal_ns_ == 0 ? 0 : gone_ns_ - first_signal_ns_,
+                    .killed = killed_},
+                   gone_ns_ + EventBook::kFilesPatience);
   journal_unsynced_ = true;
-  feed_.PublishLast(gone);
 }
 
 }  // namespace hpc::worker
