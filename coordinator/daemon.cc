@@ -1,6 +1,7 @@
 #include "coordinator/daemon.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/notify.h"
+#include "common/open_files.h"
 #include "common/pki/founder.h"
 #include "common/pki/keyring.h"
 #include "common/state_dir.h"
@@ -102,6 +104,19 @@ absl::Status TakeInFounder(const std::string& keyring_folder, Trust* trust, Engi
   return absl::OkStatus();
 }
 
+// A coordinator that has started once has both.
+absl::Status CheckDatabaseIsThere(const StateDir& state) {
+  const std::string file = state.File("hpc.db");
+  struct stat found;
+  if (stat(file.c_str(), &found) == 0 && found.st_size > 0) return absl::OkStatus();
+  if (access(state.File("logs").c_str(), F_OK) != 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      file,
+      " is missing or empty, although a coordinator has run here. Restore a backup into a new "
+      "directory (hpc-coordinator restore FILE), or move logs away to begin anew, without what was "
+      "revoked and with run numbers that PCs know: docs/OPERATIONS.md"));
+}
+
 void SayReady(const Options& options, const Server& server) {
   std::string line = "ready";
   if (!server.address().empty()) absl::StrAppend(&line, " listen=", server.address());
@@ -123,10 +138,11 @@ void SayReady(const Options& options, const Server& server) {
 absl::Status RunDaemon(const Options& options) {
   SetLogLevel(options.log_level);
   BlockStopSignals();
-  RaiseDescriptorLimit();
+  RaiseOpenFiles();
   HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
   unlink(UnfinishedBackup(state.path()).c_str());  // of a process that was killed
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
+  HPC_RETURN_IF_ERROR(CheckDatabaseIsThere(state));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(state.File("hpc.db")));
   HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
   HPC_RETURN_IF_ERROR(CheckLogsAreOf(state.File("logs"), snapshot.last_run));

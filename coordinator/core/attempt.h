@@ -31,6 +31,7 @@ struct Member {
   int32_t store_port = 0;
   bool store_client_ok = true;
   RecallAccess recall;           // not after a restart of the coordinator
+  std::string recall_by;         // lost: the node that was asked to recall its ranks
   std::vector<RankDoing> doing;  // with its last heartbeat
 
   // What its rank does, or with -1 the processes of it that survive SIGKILL; "": not known.
@@ -51,6 +52,8 @@ struct Attempt {
   std::vector<RankRecord> ranks;  // by rank
   MonoTime began{};               // created
   MonoTime running_since{};       // when the last rank so far was started
+  // Of a restored attempt that is by the wall clock, which may have jumped, until a node has told.
+  bool since_told = true;
   MonoTime stopping_since{};
   absl::Duration stop_grace;
   std::optional<FirstFailure> failure;
@@ -60,10 +63,11 @@ struct Attempt {
   // Of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;
-  bool witnessed = false;       // its nodes vouch for one another
-  std::string store_lost_with;  // the node whose worker served it and died
-  MonoTime blocked_since{};     // ranks wait for the key of that report
-  int32_t late_told = 0;        // how often it was said that ranks wait for others
+  bool connected_unknown = false;  // restored: whether that was said is not known
+  bool witnessed = false;          // its nodes vouch for one another
+  std::string store_lost_with;     // the node whose worker served it and died
+  MonoTime blocked_since{};        // ranks wait for the key of that report
+  int32_t late_told = 0;           // how often it was said that ranks wait for others
   // Growth: what it waits for, in words that hold until `growth_at`, and which nodes were told of.
   std::string growth, growth_told;
   MonoTime growth_at = MonoTime::Infinite();

@@ -237,8 +237,13 @@ absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarn
   // Of an attempt that is over this comes late, and is harmless.
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
   Member* const member = live.run->attempt->FindMember(lost);
-  // Where it was not done the fence decides.
-  if (member != nullptr && status.ok()) impl_->gangs.Recalled(turn, live.run, member, name);
+  if (member == nullptr) return absl::OkStatus();
+  if (status.ok()) {
+    impl_->gangs.Recalled(turn, live.run, member, name);
+  } else {
+    // Where nobody can the fence decides.
+    impl_->gangs.NotRecalled(turn, live.run, member, name);
+  }
   return absl::OkStatus();
 }
 

@@ -51,6 +51,7 @@ struct Restored {
   RunId known_run = 0;                   // the newest run of the backup
   // Attempts of these runs up to this number may have been given out.
   int32_t taken_attempt = 0;
+  bool hold_over = false;  // a HoldOver says so
 };
 
 // What survives a restart of the coordinator. Finished runs are not in it.
@@ -60,7 +61,7 @@ struct Snapshot {
   Restored restored;
   std::vector<RunRecord> runs;              // all that are not terminal
   std::vector<AttemptRecord> attempts;      // of those runs, all that have not ended
-  std::vector<PlacementRecord> placements;  // of those attempts
+  std::vector<PlacementRecord> placements;  // of the newest attempt of each of those runs
   std::vector<RankRecord> ranks;            // of those attempts
   std::vector<NodeRecord> nodes;
 };

@@ -76,6 +76,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
     case Alarm::kGrow:
       return grower.LookAt(turn, state.runs.Find(key.subject), /*at_checkpoint=*/false);
     case Alarm::kHold:
+      turn.Save(HoldOver{state.restored_at});
       state.capacity_changed = true;
       return;
     case Alarm::kDoubt:

@@ -15,9 +15,14 @@
 
 namespace hpc::coordinator {
 
+// What ran unknown to the backup that was restored at that time has ended.
+struct HoldOver {
+  absl::Time restored_at;
+};
+
 // Upserts, each a whole record, except events, which are only ever inserted.
-using Change =
-    std::variant<RunRecord, AttemptRecord, PlacementRecord, RankRecord, NodeRecord, EventRecord>;
+using Change = std::variant<RunRecord, AttemptRecord, PlacementRecord, RankRecord, NodeRecord,
+                            EventRecord, HoldOver>;
 
 // A peer of an attempt, as every node of it is told.
 struct Peer {

@@ -17,6 +17,11 @@ TEST(ExitWordsTest, CodeSignalAndTheTellingLineOfTheMessage) {
   exit.message.clear();
   EXPECT_EQ(ExitWords(exit), "was killed by SIGABRT");
   EXPECT_EQ(ShellCode(exit), 134);
+  exit.signal = 15;
+  exit.message = "[W socket.cpp:755] a warning of long ago";
+  EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM: [W socket.cpp:755] a warning of long ago");
+  exit.after_stop = true;
+  EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM");
   exit.signal = 44;
   EXPECT_EQ(ExitWords(exit), "was killed by signal 44");
 }

@@ -9,6 +9,11 @@ void TakePromise(MonoTime now, MonoTime until, Member* member) {
   member->silent_until = std::max(member->silent_until, until);
 }
 
+absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& request) {
+  constexpr absl::Duration kKillTime = absl::Seconds(2);  // what the kernel may need behind SIGKILL
+  return options.stop_after_disconnect + request.stop_grace + kKillTime;
+}
+
 Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& lost, MonoTime heard) {
   Fenced fenced;
   if (!attempt.witnessed) return fenced;

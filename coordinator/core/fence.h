@@ -33,6 +33,11 @@ struct FenceTimes {
   absl::Duration kill;         // what a supervisor and the kernel may need behind a deadline
 };
 
+// How long after it was last heard a node may still have ranks of such a run, whatever others say:
+// its worker, or without it their supervisor, begins to end them after stop_after_disconnect; they
+// have their grace then.
+absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& request);
+
 // A node promises at `now` at the latest that it does not vouch before `until`. One that follows
 // on an earlier promise without a gap goes on with it.
 void TakePromise(MonoTime now, MonoTime until, Member* member);

@@ -6,6 +6,7 @@
 #include "coordinator/core/exit_words.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/gangs.h"
+#include "coordinator/core/returning.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -35,6 +36,17 @@ bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
     return rank.node != node || rank.exit.has_value();
   });
+}
+
+// When its last rank ended, where every end is known; else now.
+absl::Time EndOf(const Attempt& attempt, absl::Time now) {
+  absl::Time last = absl::InfinitePast();
+  for (const RankRecord& rank : attempt.ranks) {
+    if (rank.pid == 0) continue;
+    if (!rank.exit.has_value()) return now;
+    last = std::max(last, rank.ended_at);
+  }
+  return last == absl::InfinitePast() ? now : std::min(last, now);
 }
 
 }  // namespace
@@ -128,10 +140,12 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lo
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  const std::string why =
-      lost_reason.empty()
-          ? absl::StrCat(node, " returned its devices without saying how its ranks ended")
-          : absl::StrCat(node, ": ", lost_reason);
+  const std::string what =
+      lost_reason.empty() ? "returned its devices without saying how its ranks ended" : lost_reason;
+  if (member->start_sent && !member->started) {
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what));
+  }
+  const std::string why = absl::StrCat(node, lost_reason.empty() ? " " : ": ", what);
   const AttemptOutcome outcome =
       member->start_sent ? AttemptOutcome::kNodeLost : AttemptOutcome::kStartFailed;
   Stop(turn, run, {outcome, why, run->request().stop_grace});
@@ -148,7 +162,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   if (!std::exchange(member->lost, true)) {
     member->lost_at = turn.mono();
     ArmFence(run);
-    Recall(turn, *run, *member, run->request().stop_grace);
+    Recall(turn, *run, member, run->request().stop_grace);
   }
   Stop(turn, run,
        {AttemptOutcome::kNodeLost,
@@ -182,7 +196,8 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
-    if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, *member, grace);
+    if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
+    for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
     Stop(turn, run, {outcome, why, grace});
   }
 }
@@ -207,19 +222,15 @@ void Gangs::FinishIfReturned(Turn& turn, Run* run) {
 }
 
 void Gangs::Finish(Turn& turn, Run* run) {
+  const absl::Time ended_at = EndOf(*run->attempt, turn.wall());
+  const absl::Duration ago = turn.wall() - ended_at;
+  Ending ending = EndingOf(*run, turn.mono() - run->attempt->running_since - ago);
   const std::unique_ptr<Attempt> attempt = std::move(run->attempt);
   AttemptRecord& record = attempt->record;
-  Ending ending;
-  ending.ran_for = record.started_at == absl::InfinitePast() ? absl::ZeroDuration()
-                                                             : turn.mono() - attempt->running_since;
-  // Whatever it was being stopped for: its work was done.
-  if (attempt->AllRanksDone()) {
-    record.outcome = AttemptOutcome::kSucceeded;
-    record.reason = absl::StrCat(attempt->ranks.size() == 1 ? "its rank" : "every rank",
-                                 " exited 0 after ", HumanDuration(ending.ran_for));
-  }
+  record.ended_at = ended_at;
+  record.outcome = ending.outcome;
+  record.reason = ending.reason;
   SetState(attempt.get(), AttemptState::kEnded);
-  record.ended_at = turn.wall();
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
@@ -230,17 +241,10 @@ void Gangs::Finish(Turn& turn, Run* run) {
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();
-  ending.outcome = record.outcome;
-  ending.reason = record.reason;
-  ending.free_of_charge = attempt->free_of_charge;
-  ending.exit_code = attempt->exit_code;
-  if (record.outcome == AttemptOutcome::kProgramFailed && attempt->failure.has_value()) {
-    ending.exit_code = attempt->failure->exit_code;
-  }
   if (run->record.cancel_requested && !run->cancel_reason.empty()) {
     ending.reason = run->cancel_reason;
   }
-  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options));
+  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options), record.ended_at);
 }
 
 }  // namespace hpc::coordinator

@@ -9,19 +9,10 @@
 namespace hpc::coordinator {
 namespace {
 
-// What the kernel may need behind SIGKILL.
-constexpr absl::Duration kKillTime = absl::Seconds(2);
-
 // An alarm that rings later than this does so because the coordinator stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 }  // namespace
-
-// When nobody else can tell. Its worker begins to end them after stop_after_disconnect; they have
-// their grace then.
-absl::Duration Gangs::FenceTime(const Run& run) const {
-  return state_->options.stop_after_disconnect + run.request().stop_grace + kKillTime;
-}
 
 void Gangs::ArmFence(Run* run) {
   const Attempt& attempt = *run->attempt;
@@ -29,7 +20,8 @@ void Gangs::ArmFence(Run* run) {
   MonoTime next = MonoTime::Infinite();
   for (Member& m : run->attempt->members) {
     if (!m.lost || m.placement.returned) continue;
-    m.fence = std::min(m.lost_at + FenceTime(*run), DeadBy(times, attempt, m, HeardOf(m)).at);
+    m.fence = std::min(m.lost_at + LongestAlone(state_->options, run->request()),
+                       DeadBy(times, attempt, m, HeardOf(m)).at);
     next = std::min(next, m.fence);
   }
   state_->timers.Set(Alarm::kFence, run->id(), next);
@@ -68,15 +60,23 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
 
 // ------------------------------------------------------------------------------------- recall
 
-void Gangs::Recall(Turn& turn, const Run& run, const Member& lost, absl::Duration grace) {
-  if (lost.recall.port == 0 || lost.placement.returned) return;
+void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grace) {
+  if (lost->recall.port == 0 || lost->placement.returned) return;
+  const Member* const before = run.attempt->FindMember(lost->recall_by);
   for (const Member& m : run.attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (&m == &lost || m.lost || !node->connected) continue;
-    turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost.placement.node,
-                                        lost.placement.address, lost.recall, grace});
+    if (before != nullptr && m.placement.node_rank <= before->placement.node_rank) continue;
+    if (&m == lost || m.lost || !node->connected) continue;
+    lost->recall_by = node->name();
+    turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost->placement.node,
+                                        lost->placement.address, lost->recall, grace});
     return;
   }
+}
+
+void Gangs::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
+  if (!lost->lost || lost->recall_by != by) return;
+  Recall(turn, *run, lost, run->attempt->stop_grace);
 }
 
 void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {

@@ -11,10 +11,6 @@
 namespace hpc::coordinator {
 namespace {
 
-// How long a node that could not prepare a run is the last choice: a disk that is full is rarely
-// empty a second later.
-constexpr absl::Duration kUnable = absl::Minutes(5);
-
 // Errors of a preparation that another node or a later time cannot mend.
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
@@ -161,9 +157,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
       order.outcome = AttemptOutcome::kRefused;
       order.exit_code = RefusalCode(report.status);
     } else {
-      Node* const unable = state_->nodes.Find(node);
-      unable->unable_until = turn.mono() + kUnable;
-      unable->unable_why = absl::StrCat("could not prepare run ", run->id(), ": ", why);
+      WorkElsewhere(turn, node, absl::StrCat("could not prepare run ", run->id(), ": ", why));
     }
     // A node that refuses has taken nothing.
     GiveBack(turn, run, member);

@@ -10,6 +10,10 @@ namespace {
 // Beyond the grace, before devices that have not come back are reported.
 constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 
+// How long a node that could not prepare or start a run is the last choice: a disk that is full or
+// hangs is rarely well a second later.
+constexpr absl::Duration kUnable = absl::Minutes(5);
+
 // How long devices may stay taken after every rank has exited, before what lingers is stopped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 
@@ -30,7 +34,7 @@ void ReportUnreturned(Turn& turn, const Attempt& attempt) {
   std::vector<std::string> names;
   std::string survivors;
   for (const Member& m : attempt.members) {
-    if (m.placement.returned || m.lost) continue;
+    if (m.placement.returned || m.lost || !m.start_sent) continue;
     names.push_back(m.placement.node);
     const std::string doing = m.Doing(-1);
     if (!doing.empty()) {
@@ -112,11 +116,18 @@ void Gangs::PhaseOver(Turn& turn, Run* run) {
       order.reason =
           absl::StrCat(Missing(attempt, &Member::prepared), " did not prepare it within ",
                        HumanDuration(options.prepare_timeout));
-      return Stop(turn, run, order);
+      Stop(turn, run, order);
+      return LeaveUnstarted(turn, run);
     case AttemptState::kStarting:
       order.reason =
           absl::StrCat(Missing(attempt, &Member::started), " did not start its ranks within ",
                        HumanDuration(options.start_timeout));
+      for (const Member& m : attempt.members) {
+        if (m.started) continue;
+        WorkElsewhere(turn, m.placement.node,
+                      absl::StrCat("did not start the ranks of run ", run->id(), " within ",
+                                   HumanDuration(options.start_timeout)));
+      }
       return Stop(turn, run, order);
     case AttemptState::kRunning:
       if (attempt.AllRanksDone()) {
@@ -129,20 +140,45 @@ void Gangs::PhaseOver(Turn& turn, Run* run) {
       }
       return Stop(turn, run, order);
     case AttemptState::kStopping:
-      return ReportUnreturned(turn, attempt);
+      ReportUnreturned(turn, attempt);
+      return LeaveUnstarted(turn, run);
     case AttemptState::kWaking:
     case AttemptState::kEnded:
       return;
   }
 }
 
+void Gangs::LeaveUnstarted(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  for (Member& m : attempt.members) {
+    if (m.prepared || m.placement.returned) continue;
+    const std::string& node = m.placement.node;
+    if (state_->nodes.Find(node)->connected) {
+      WorkElsewhere(turn, node,
+                    absl::StrCat("has not prepared run ", run->id(), " within ",
+                                 HumanDuration(turn.mono() - attempt.began)));
+    }
+    GiveBack(turn, run, &m);
+  }
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why) {
+  Node* const node = state_->nodes.Find(name);
+  node->unable_until = turn.mono() + kUnable;
+  node->unable_why = why;
+}
+
 void Gangs::Watch(Run* run) {
   const Attempt& attempt = *run->attempt;
   MonoTime at = MonoTime::Infinite();
-  if (attempt.record.state == AttemptState::kRunning) {
+  if (attempt.record.state == AttemptState::kRunning && attempt.since_told) {
     at = attempt.running_since + run->request().time_limit;
   } else if (attempt.stopping()) {
-    at = attempt.stopping_since + attempt.stop_grace + kUnreturnedAfter;
+    const bool ranks = std::any_of(attempt.members.begin(), attempt.members.end(),
+                                   [](const Member& m) { return m.start_sent; });
+    at = attempt.stopping_since + kUnreturnedAfter;
+    if (ranks) at = at + attempt.stop_grace;
   }
   state_->timers.Set(Alarm::kPhase, run->id(), at);
 }

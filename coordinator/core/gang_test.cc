@@ -132,16 +132,18 @@ TEST(GangTest, NodeThatCannotNowIsTriedAgainAfterABackOff) {
 
 TEST(GangTest, WorkGoesElsewhereForAWhileWhereANodeCannotPrepareIt) {
   ClusterTester c;
-  c.Join({"pc1", "pc2"});
+  c.Join({"pc1", "pc2", "pc3"});
   const RunId run = c.Submit(Nodes(1));
   ASSERT_THAT(c.nodes_of(run), ElementsAre("pc1"));
   ASSERT_OK(c.Prepared(run, "pc1", absl::UnavailableError("disk full")));
   EXPECT_EQ(c.View("pc1").reason,
             "could not prepare run 1: disk full; work goes elsewhere for another 5 min");
-  EXPECT_THAT(c.nodes_of(c.Submit(Nodes(1))), ElementsAre("pc2"));
+  EXPECT_THAT(c.nodes_of(c.Submit(Nodes(1))), ElementsAre("pc3")) << "pc2 is kept for run 1";
   c.Pass(absl::Seconds(1));
-  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc1")) << "there is no other now";
-  ASSERT_OK(c.Prepared(run, "pc1"));
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+  const RunId last = c.Submit(Nodes(1));
+  EXPECT_THAT(c.nodes_of(last), ElementsAre("pc1")) << "there is no other now";
+  ASSERT_OK(c.Prepared(last, "pc1"));
   EXPECT_EQ(c.View("pc1").reason, "") << "it could";
 }
 
@@ -174,6 +176,59 @@ TEST(GangTest, NodeThatDoesNotAnswerThePreparationIsNamed) {
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kQueued);
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kStartFailed);
+}
+
+// Its disk may hang: it says nothing for as long as that lasts, and is heard all the same.
+TEST(GangTest, NodeThatDoesNotPrepareIsNotWaitedForAndWorkGoesElsewhere) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Join({"pc2"});
+  c.Pass(absl::Seconds(20));
+  EXPECT_EQ(c.record(run).attempts, 1);
+  EXPECT_THAT(c.TakeEvents("attempt.unreturned"), ElementsAre());
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.record(run).attempts, 2);
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+  EXPECT_THAT(c.View("pc1").reason, HasSubstr("has not prepared run 1 within 20 s"));
+  Effects effects;
+  EXPECT_FALSE(c.cluster().AttemptReturned(c.now(), "pc1", 1, {run, 1}, "", &effects).ok());
+  EXPECT_TRUE(effects.empty());
+}
+
+TEST(GangTest, ACancelDoesNotWaitForANodeThatStillPrepares) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  ASSERT_OK(c.Cancel(run));
+  c.Pass(absl::Seconds(10));
+  EXPECT_EQ(c.state(run), RunState::kCancelled);
+  EXPECT_THAT(c.TakeEvents("attempt.unreturned"), ElementsAre());
+}
+
+TEST(GangTest, NodeThatCannotStartRanksIsTheLastChoice) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.AllPrepared(run);
+  c.Join({"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1", "its supervisor could not be started"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+}
+
+TEST(GangTest, ARunEndsWhenItsLastRankDid) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  c.Pass(absl::Seconds(10));
+  ASSERT_OK(
+      c.Exit(run, 0, {0, std::nullopt, false, "", ""}, {absl::Seconds(10), absl::Seconds(3)}));
+  c.Pass(absl::Seconds(1));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).ended_at - c.record(run).started_at, absl::Seconds(7));
+  EXPECT_EQ(c.record(run).reason, "its rank exited 0 after 7 s");
 }
 
 TEST(GangTest, NodeThatDoesNotStartItsRanksIsNamed) {

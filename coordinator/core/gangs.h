@@ -72,6 +72,8 @@ class Gangs {
 
   // A node was told to recall the ranks of `lost`, and found that none is left there.
   void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
+  // It could not: another of the gang tries.
+  void NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by);
 
   // ---- silence
   // The attempt is a witnessed one: from now on silence of its nodes is looked at.
@@ -99,12 +101,16 @@ class Gangs {
   void SendStart(Turn& turn, Run* run);
   void Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
             absl::Duration ended_ago);
+  // Of a stopping attempt: nodes that are still preparing have no ranks of it, whatever keeps them,
+  // and are not waited for.
+  void LeaveUnstarted(Turn& turn, Run* run);
+  // The node is the last choice for a while.
+  void WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why);
   // Leaves a stopping attempt at most `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
-  // Has another node of the gang end what is left on the node of `lost`.
-  void Recall(Turn& turn, const Run& run, const Member& lost, absl::Duration grace);
-  // How long after it was last heard a node may still have ranks of the run, whatever others say.
-  absl::Duration FenceTime(const Run& run) const;
+  // Has another node of the gang end what is left on the node of `lost`: the next one behind that
+  // which was asked before.
+  void Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grace);
   // Works out when the ranks of each lost node have ended.
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;

@@ -28,6 +28,7 @@ class Reconciler {
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
       gangs_->WatchSilence(*run->attempt);
     }
+    Reckon(run, held);
     MemberOf(*run)->disowned = false;
     if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
     if (held.store_lost) run->attempt->store_lost_with = node_.name();
@@ -94,6 +95,19 @@ class Reconciler {
     return member != nullptr && member->prepare_sent && !member->placement.returned ? run : nullptr;
   }
   Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
+
+  // Since when it runs, by the clocks of its nodes.
+  void Reckon(Run* run, const HeldAttempt& held) {
+    Attempt& attempt = *run->attempt;
+    if (attempt.record.state != AttemptState::kRunning) return;
+    for (const HeldAttempt::Rank& rank : held.ranks) {
+      if (rank.pid == 0) continue;
+      const MonoTime since = turn_.mono() - rank.ago.started;
+      const bool told = std::exchange(attempt.since_told, true);
+      attempt.running_since = told ? std::max(attempt.running_since, since) : since;
+    }
+    gangs_->Watch(run);
+  }
 
   static bool AllStarted(const HeldAttempt& held) {
     return held.started && std::all_of(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {

@@ -126,6 +126,7 @@ struct RunRecord {
   int32_t retries = 0;    // attempts in a row that ended with one of retry_exits
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
+  absl::Time retry_at = absl::InfinitePast();  // queued: not started again before
   absl::Time submitted_at;
   absl::Time started_at = absl::InfinitePast();  // first time all ranks ran
   absl::Time ended_at = absl::InfinitePast();

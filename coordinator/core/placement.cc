@@ -27,7 +27,10 @@ class Planner {
       if (result_.holder != 0 && nothing_free_) break;
       if (KnownImpossible(candidate)) continue;
       std::optional<Fit> fit = Try(candidate);
-      if (fit.has_value() && MayGather(candidate, *fit)) {
+      if (fit.has_value() && candidate.later) {
+        TakeShares(candidate, *fit);
+        result_.later.push_back(candidate.run);
+      } else if (fit.has_value() && MayGather(candidate, *fit)) {
         Gather(candidate, *fit);
       } else if (fit.has_value()) {
         Accept(candidate, std::move(*fit));

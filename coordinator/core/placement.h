@@ -9,6 +9,9 @@
 // that would not fit even if everything running ended (its nodes are lost, or with their owners for
 // an unknown time) holds no place, since nothing that starts now is what it waits for.
 //
+// A run that is not queued yet and will be (its attempt is being stopped, its back-off lasts) keeps
+// what it could start with now, or else holds its place in the same way.
+//
 // A run that may have more nodes than are free does not start at once: for the time of its last
 // call others may come, and nobody else gets what it could start with.
 #ifndef HPC_COORDINATOR_CORE_PLACEMENT_H_
@@ -50,6 +53,7 @@ struct Candidate {
   const RunRequest* request = nullptr;
   FitWishes wishes;
   absl::Duration last_call = absl::ZeroDuration();  // how long it may wait for more nodes
+  bool later = false;                               // does not start now even where there is room
 };
 
 struct Placed {
@@ -60,6 +64,7 @@ struct Placed {
 struct PlacementResult {
   std::vector<Placed> placed;
   std::vector<RunId> gathering;  // could start, and wait for more nodes
+  std::vector<RunId> later;      // something is kept for them
   // The run that holds its place, if one does.
   RunId holder = 0;
   std::optional<MonoTime> holder_start;  // estimated

@@ -15,6 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 // A gang on pc1 and pc2 that can be recalled, and whatever else is free.
 class RecallTest : public ::testing::Test {
@@ -165,6 +166,32 @@ TEST_F(RecallTest, WhereNobodyAnswersTheFenceDecides) {
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(32), {"pc2"});
   EXPECT_EQ(c.record(run).attempts, 2);
+}
+
+TEST_F(RecallTest, WhereOneCannotRecallTheNextOneTries) {
+  Begin(Nodes(4), {"pc1", "pc2", "pc3", "pc4", "pc5"});
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Milliseconds(500), {"pc2"});
+  EXPECT_THAT(Recalls(), ElementsAre(HasSubstr("pc1: recall 1.1 on pc2")));
+  ASSERT_OK(c.Recalled(run, "pc1", "pc2", absl::UnavailableError("no route")));
+  EXPECT_THAT(Recalls(), ElementsAre(HasSubstr("pc3: recall 1.1 on pc2")));
+  ASSERT_OK(c.Recalled(run, "pc1", "pc2", absl::UnavailableError("said twice")));
+  EXPECT_THAT(Recalls(), IsEmpty());
+  ASSERT_OK(c.Recalled(run, "pc3", "pc2", absl::UnavailableError("refused")));
+  EXPECT_THAT(Recalls(), ElementsAre(HasSubstr("pc4: recall 1.1 on pc2")));
+  ASSERT_OK(c.Recalled(run, "pc4", "pc2", absl::UnavailableError("refused")));
+  EXPECT_THAT(Recalls(), IsEmpty());
+}
+
+TEST_F(RecallTest, WhenTheOneThatWasAskedIsLostTooTheNextOneTries) {
+  Begin(Nodes(3), {"pc1", "pc2", "pc3", "pc4", "pc5"});
+  c.Disconnect("pc2", /*reset=*/true);
+  c.Pass(absl::Milliseconds(500), {"pc2"});
+  EXPECT_THAT(Recalls(), ElementsAre(HasSubstr("pc1: recall 1.1 on pc2")));
+  c.Disconnect("pc1", /*reset=*/true);
+  c.Pass(absl::Seconds(3), {"pc1", "pc2"});
+  EXPECT_THAT(Recalls(), UnorderedElementsAre(HasSubstr("pc3: recall 1.1 on pc1"),
+                                              HasSubstr("pc3: recall 1.1 on pc2")));
 }
 
 TEST_F(RecallTest, AnAnswerAboutANodeThatIsNotLostMeansNothing) {

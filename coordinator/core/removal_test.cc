@@ -217,7 +217,8 @@ TEST(ForgetQueuedTest, ARunThatNamesItIsToldThatItIsGone) {
   c.Disconnect("pc2", /*reset=*/true);
   ASSERT_OK(c.Forget("pc2"));
   EXPECT_EQ(c.Wait(run),
-            "needs 1 node, 0 are free; no node that it may use exists; pc2 is no node any more");
+            "needs 1 node among pc2 (--nodelist), 0 are free; no node that it may use exists; pc2 "
+            "is no node any more");
 }
 
 }  // namespace

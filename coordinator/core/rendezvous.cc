@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -189,9 +190,11 @@ void WatchRendezvous(Turn& turn, State* state, Run* run) {
   const bool more = since < MonoTime::Infinite() && told < kSayLate.size();
   state->timers.Set(Alarm::kRendezvous, run->id(),
                     more ? since + kSayLate[told] : MonoTime::Infinite());
+  if (attempt.all_connected || !attempt.rendezvous.has_value()) return;
   const Gathering gathering = GatheringOf(attempt);
-  if (attempt.all_connected || gathering.here.empty() || !gathering.missing.empty()) return;
-  attempt.all_connected = true;
+  attempt.all_connected = !gathering.here.empty() && gathering.missing.empty();
+  const bool said_perhaps = std::exchange(attempt.connected_unknown, false);
+  if (!attempt.all_connected || said_perhaps) return;
   turn.Event(
       event::kRunConnected, About(attempt.ref()),
       absl::StrCat(AllHave(attempt), ", ", HumanDuration(turn.mono() - attempt.running_since),

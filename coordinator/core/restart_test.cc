@@ -85,6 +85,34 @@ TEST(RestartTest, TimeLimitGoesOn) {
   EXPECT_EQ(c.attempt(1).outcome, AttemptOutcome::kTimedOut);
 }
 
+TEST(RestartTest, AClockThatWasSetAheadMeanwhileEndsNoRun) {
+  Snapshot durable = RunningGang();
+  durable.attempts.at(0).started_at -= absl::Hours(48);
+  ClusterTester c({}, durable);
+  c.Pass(absl::Seconds(5));
+  EXPECT_EQ(c.state(1), RunState::kRunning);
+  HeldAttempt held = Held({1, 1}, 0);
+  held.ranks[0].ago.started = absl::Minutes(20);
+  ASSERT_OK(c.Hello(Holding("pc1", {held})));
+  held = Held({1, 1}, 1);
+  held.ranks[0].ago.started = absl::Minutes(19);
+  ASSERT_OK(c.Hello(Holding("pc2", {held})));
+  c.Pass(absl::Minutes(41) - absl::Milliseconds(1));
+  EXPECT_EQ(c.state(1), RunState::kRunning);
+  c.Pass(absl::Milliseconds(1));
+  EXPECT_EQ(c.attempt(1).outcome, AttemptOutcome::kTimedOut);
+}
+
+TEST(RestartTest, ThatRanksHaveMetIsNotSaidAgain) {
+  ClusterTester c({}, RunningGang());
+  ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
+  ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
+  const RendezvousReport all = {{1, 1}, {{"10.0.0.pc1", 1000}, {"10.0.0.pc2", 1001}}, "", 0};
+  ASSERT_OK(c.Rendezvous("pc1", all));
+  ASSERT_OK(c.Rendezvous("pc1", all));
+  EXPECT_THAT(c.TakeEvents("run.connected"), IsEmpty());
+}
+
 TEST(RestartTest, AttemptThatWasBeingPreparedIsStoppedAndQueuedAgainForNothing) {
   ClusterTester before;
   before.Join({"pc1", "pc2"});
@@ -101,6 +129,45 @@ TEST(RestartTest, AttemptThatWasBeingPreparedIsStoppedAndQueuedAgainForNothing) 
   ASSERT_OK(c.Returned(1, "pc1"));
   EXPECT_EQ(c.record(1).attempts, 2);
   EXPECT_EQ(c.record(1).losses, 0);
+}
+
+TEST(RestartTest, ABackOffIsNotCutShortAndTheRunGoesBackToItsNodes) {
+  ClusterTester before;
+  before.Join({"pc2"});
+  RunRequest request = Nodes(1);
+  request.max_restarts = 3;
+  before.Run(before.Submit(request));
+  before.Join({"pc1", "pc3"});
+  ASSERT_OK(before.Exit(1, 0, 1));
+  ASSERT_OK(before.Returned(1, "pc2"));
+  Snapshot durable = before.Durable();
+  durable.runs.at(0).retry_at -= absl::Milliseconds(400);
+
+  ClusterTester c({}, durable);
+  c.Join({"pc1", "pc3", "pc2"});
+  EXPECT_THAT(c.Wait(1), HasSubstr("starts again in 600 ms"));
+  c.Pass(absl::Milliseconds(599));
+  EXPECT_EQ(c.state(1), RunState::kQueued);
+  c.Pass(absl::Milliseconds(1));
+  EXPECT_EQ(c.state(1), RunState::kStarting);
+  EXPECT_THAT(c.nodes_of(1), ElementsAre("pc2"));
+}
+
+TEST(RestartTest, AClockSetBackMakesABackOffNoLongerThanTheLongest) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  RunRequest request = Nodes(1);
+  request.max_restarts = 3;
+  before.Run(before.Submit(request));
+  ASSERT_OK(before.Exit(1, 0, 1));
+  ASSERT_OK(before.Returned(1, "pc1"));
+  Snapshot durable = before.Durable();
+  durable.runs.at(0).retry_at += absl::Hours(24);
+
+  ClusterTester c({}, durable);
+  c.Join({"pc1"});
+  c.Pass(absl::Minutes(1));
+  EXPECT_EQ(c.state(1), RunState::kStarting);
 }
 
 TEST(RestartTest, AttemptThatWaitedForSleepersStartsAnew) {
@@ -284,7 +351,7 @@ TEST(RestoredTest, AnAttemptThatTheBackupDoesNotKnowIsStoppedAndItsNumberNotUsed
   ASSERT_OK(c.Hello(Holding("pc2", {Held({77, 1}, 0)})));
   EXPECT_THAT(c.TakeMessages(),
               ElementsAre("pc2: stop 77.1 within 30 s: this attempt is over", "pc2: forget 77.1"));
-  c.Pass(absl::Minutes(6));
+  c.Pass(absl::Seconds(340));
   EXPECT_EQ(c.record(1).attempts, 1001);
 }
 
@@ -292,21 +359,34 @@ TEST(RestoredTest, RunsOfTheBackupWaitUntilUnknownRanksHaveStoppedThemselves) {
   ClusterTester c = AfterRestore(absl::Minutes(1));
   c.Join({"pc3"});
   EXPECT_THAT(c.Wait(2), HasSubstr("a backup was restored"));
-  EXPECT_THAT(c.Wait(2), HasSubstr("waits 4 min"));
+  EXPECT_THAT(c.Wait(2), HasSubstr("waits 5 min 32 s"));
   const RunId later = c.Submit(Nodes(1));
   EXPECT_EQ(c.state(later), RunState::kStarting) << "no other attempt of it can be anywhere";
   c.Run(later);
   c.Finish(later);
-  c.Pass(absl::Minutes(4) - absl::Seconds(1));
-  EXPECT_EQ(c.state(2), RunState::kQueued);
+  c.Pass(kFence - absl::Seconds(1));
+  EXPECT_EQ(c.state(2), RunState::kQueued) << "its ranks may have their whole grace";
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.state(2), RunState::kStarting);
 }
 
-TEST(RestoredTest, AClockThatWasSetBackMakesNobodyWaitForLonger) {
-  ClusterTester c = AfterRestore(-absl::Hours(24 * 365));
+TEST(RestoredTest, WhateverTheClockSaysTheWholeTimeIsWaited) {
+  for (const absl::Duration ago : {-absl::Hours(24 * 365), absl::Hours(24 * 365)}) {
+    ClusterTester c = AfterRestore(ago);
+    c.Join({"pc3"});
+    c.Pass(kFence - absl::Seconds(1));
+    EXPECT_EQ(c.state(2), RunState::kQueued);
+    c.Pass(absl::Seconds(1));
+    EXPECT_EQ(c.state(2), RunState::kStarting);
+  }
+}
+
+TEST(RestoredTest, ItIsWaitedOnce) {
+  ClusterTester before = AfterRestore(absl::Seconds(1));
+  before.Pass(kFence);
+  EXPECT_EQ(before.state(2), RunState::kQueued);
+  ClusterTester c({}, before.Durable());
   c.Join({"pc3"});
-  c.Pass(absl::Minutes(5));
   EXPECT_EQ(c.state(2), RunState::kStarting);
 }
 

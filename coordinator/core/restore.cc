@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/exit_words.h"
+#include "coordinator/core/fence.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 // A moment of the wall clock on the monotonic one; never in the future.
 MonoTime MonoOf(absl::Time t, Now now) {
   return now.mono - std::max(now.wall - t, absl::ZeroDuration());
+}
+
+void SortByNodeRank(std::vector<PlacementRecord>* placements) {
+  std::sort(placements->begin(), placements->end(),
+            [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
 }
 
 Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt) {
@@ -52,15 +58,24 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
   attempt->record = record;
   attempt->began = MonoOf(record.created_at, now);
   attempt->running_since = MonoOf(record.started_at, now);
+  attempt->since_told = false;
+  attempt->connected_unknown = true;
   attempt->stopping_since = now.mono;
   attempt->stop_grace = request.stop_grace;
-  std::sort(placements.begin(), placements.end(),
-            [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
+  SortByNodeRank(&placements);
   for (const PlacementRecord& p : placements) {
     attempt->members.push_back(MakeMember(p, record));
   }
   RestoreRanks(ranks, now, attempt.get());
   return attempt;
+}
+
+// By node rank.
+std::vector<std::string> NamesOf(std::vector<PlacementRecord> placements) {
+  SortByNodeRank(&placements);
+  std::vector<std::string> names;
+  for (const PlacementRecord& p : placements) names.push_back(p.node);
+  return names;
 }
 
 void RestoreHoldings(const Attempt& attempt, State* state) {
@@ -76,14 +91,19 @@ void RestoreHoldings(const Attempt& attempt, State* state) {
   }
 }
 
-// A worker that was told of such an attempt stops its ranks so long after it has lost the
-// coordinator that was before.
+// By then ranks of theirs that the backup does not know have ended, also where nobody tells. Each
+// start begins it anew until it was over once: a clock could not tell how long ago the last one
+// was.
 void HoldAfterBackup(const Restored& restored, Now now, State* state) {
-  const absl::Duration whole = state->options.stop_after_disconnect;
-  const absl::Duration left = std::min(restored.at + whole - now.wall, whole);
-  if (left <= absl::ZeroDuration()) return;
+  if (restored.at == absl::InfinitePast() || restored.hold_over) return;
+  absl::Duration whole;
+  for (RunId id : state->runs.Ids()) {
+    if (id > restored.known_run) continue;
+    whole = std::max(whole, LongestAlone(state->options, state->runs.Find(id)->request()));
+  }
+  state->restored_at = restored.at;
   state->held_run = restored.known_run;
-  state->held_until = now.mono + left;
+  state->held_until = now.mono + whole;
   state->timers.Set(Alarm::kHold, 0, state->held_until);
 }
 
@@ -97,6 +117,7 @@ void Load(const Snapshot& snapshot, Now now, State* state) {
   for (const NodeRecord& node : snapshot.nodes) state->nodes.Add(node);
   for (const RunRecord& record : snapshot.runs) {
     Run* run = state->runs.Add(record);
+    if (record.attempts > 0) run->last_nodes = NamesOf(placements[{run->id(), record.attempts}]);
     if (run->id() <= snapshot.restored.known_run) {
       run->taken_attempt = snapshot.restored.taken_attempt;
     }

@@ -66,7 +66,13 @@ RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
   return id;
 }
 
-void RunLedger::Resume(Turn& turn, Run* run) { Line(turn, run); }
+void RunLedger::Resume(Turn& turn, Run* run) {
+  // The clock may have been set back meanwhile.
+  const absl::Duration left = std::min(run->record.retry_at - turn.wall(),
+                                       state_->options.restart_backoff * kLongestBackOff);
+  if (left > absl::ZeroDuration()) return BackOff(run, turn.mono() + left);
+  Line(turn, run);
+}
 
 void RunLedger::Line(Turn& turn, Run* run) {
   const RunId after = run->request().after;
@@ -87,53 +93,61 @@ void RunLedger::Enqueue(Run* run) {
   state_->newly_queued.push_back(run->id());
 }
 
-void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict) {
+void RunLedger::Carry(Turn& turn, Run* run, const Verdict& verdict, absl::Time ended_at) {
   run->record.failures = verdict.failures;
   run->record.losses = verdict.losses;
   run->record.retries = verdict.retries;
   const bool grows = !run->kept.empty();
   run->kept.clear();
   if (verdict.state != RunState::kQueued) {
-    return End(turn, run, verdict.state, verdict.reason, verdict.exit_code);
+    return EndAll(turn, {run, verdict.state, verdict.reason, verdict.exit_code, ended_at});
   }
   state_->runs.SetState(run, RunState::kQueued);
   run->record.reason = verdict.reason;
+  const bool at_once = verdict.delay == absl::ZeroDuration();
+  run->record.retry_at = at_once ? absl::InfinitePast() : turn.wall() + verdict.delay;
   turn.Save(run->record);
   std::string text = verdict.reason;
-  if (verdict.delay > absl::ZeroDuration()) {
-    absl::StrAppend(&text, "; starts again in ", HumanDuration(verdict.delay));
-  }
+  if (!at_once) absl::StrAppend(&text, "; starts again in ", HumanDuration(verdict.delay));
   turn.Event(event::kRunRequeued, About(AttemptRef{run->id(), run->record.attempts}), text,
              grows ? Severity::kInfo : Severity::kWarning);
-  if (verdict.delay == absl::ZeroDuration()) return Enqueue(run);
-  run->retry_at = turn.mono() + verdict.delay;
-  state_->timers.Set(Alarm::kRetry, run->id(), run->retry_at);
+  if (at_once) return Enqueue(run);
+  BackOff(run, turn.mono() + verdict.delay);
+}
+
+void RunLedger::BackOff(Run* run, MonoTime until) {
+  run->retry_at = until;
+  state_->backing_off.push_back(run->id());
+  state_->timers.Set(Alarm::kRetry, run->id(), until);
 }
 
 void RunLedger::RetryNow(Run* run) {
   if (run->record.state != RunState::kQueued || state_->queue.Contains(*run)) return;
   Enqueue(run);
+  state_->capacity_changed = true;  // what it does not take was perhaps kept for it
 }
 
 void RunLedger::End(Turn& turn, Run* run, RunState state, const std::string& reason,
                     int32_t exit_code) {
+  EndAll(turn, {run, state, reason, exit_code, turn.wall()});
+}
+
+void RunLedger::EndAll(Turn& turn, const RunEnd& first) {
   // A list and not recursion: a chain of runs that wait for each other may be long.
-  std::vector<RunEnd> endings = {{run, state, reason, exit_code}};
+  std::vector<RunEnd> endings = {first};
   while (!endings.empty()) {
     const RunEnd ending = std::move(endings.back());
     endings.pop_back();
     EndOne(turn, ending);
-    ReleaseWaiting(ending, &endings);
+    ReleaseWaiting(turn, ending, &endings);
     state_->runs.Remove(ending.run->id());
   }
 }
 
 void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
   RunRecord& record = ending.run->record;
-  if (state_->queue.Contains(*ending.run)) {
-    state_->queue.Erase(*ending.run);
-    state_->capacity_changed = true;  // it may have held its place before others
-  }
+  if (state_->queue.Contains(*ending.run)) state_->queue.Erase(*ending.run);
+  state_->capacity_changed = true;  // it may have held its place before others
   for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous,
                       Alarm::kLastCall, Alarm::kGrow}) {
     state_->timers.Stop(alarm, record.id);
@@ -141,14 +155,15 @@ void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
   state_->runs.SetState(ending.run, ending.state);
   record.reason = ending.reason;
   record.exit_code = ending.exit_code;
-  record.ended_at = turn.wall();
+  record.ended_at = ending.ended_at;
   turn.Save(record);
   const bool wanted = ending.state == RunState::kSucceeded || ending.state == RunState::kCancelled;
   turn.Event(EventOf(ending.state), About(AttemptRef{record.id, record.attempts}), ending.reason,
              wanted ? Severity::kInfo : Severity::kError);
 }
 
-void RunLedger::ReleaseWaiting(const RunEnd& ending, std::vector<RunEnd>* endings) {
+void RunLedger::ReleaseWaiting(const Turn& turn, const RunEnd& ending,
+                               std::vector<RunEnd>* endings) {
   auto waiting = waiting_for_.extract(ending.run->id());
   if (waiting.empty()) return;
   for (RunId id : waiting.mapped()) {
@@ -159,7 +174,7 @@ void RunLedger::ReleaseWaiting(const RunEnd& ending, std::vector<RunEnd>* ending
     } else {
       const std::string how = absl::StrCat("ended as ", Name(ending.state));
       endings->push_back(
-          {run, RunState::kFailed, NeverSucceeds(ending.run->id(), how), kExitNotRun});
+          {run, RunState::kFailed, NeverSucceeds(ending.run->id(), how), kExitNotRun, turn.wall()});
     }
   }
 }

@@ -30,8 +30,8 @@ class RunLedger {
   // A run that a restarted coordinator was given and that has no live attempt.
   void Resume(Turn& turn, Run* run);
 
-  // Its attempt has ended, and this is what follows.
-  void Carry(Turn& turn, Run* run, const Verdict& verdict);
+  // Its attempt has ended, the last of its ranks at `ended_at`, and this is what follows.
+  void Carry(Turn& turn, Run* run, const Verdict& verdict, absl::Time ended_at);
   // Ends a run that has no live attempt, and with it those that wait for a success of it that will
   // not come. The run is gone afterwards.
   void End(Turn& turn, Run* run, RunState state, const std::string& reason, int32_t exit_code);
@@ -45,11 +45,14 @@ class RunLedger {
     RunState state;
     std::string reason;
     int32_t exit_code;
+    absl::Time ended_at;
   };
+  void EndAll(Turn& turn, const RunEnd& first);
   void EndOne(Turn& turn, const RunEnd& ending);
   // The runs that come after one that has ended: queued, or to be ended too.
-  void ReleaseWaiting(const RunEnd& ending, std::vector<RunEnd>* endings);
+  void ReleaseWaiting(const Turn& turn, const RunEnd& ending, std::vector<RunEnd>* endings);
   void Enqueue(Run* run);
+  void BackOff(Run* run, MonoTime until);
   // Queues the run, or lets it wait for the run it comes after, or ends it if that one failed.
   void Line(Turn& turn, Run* run);
   std::optional<RunState> LookUp(RunId run) const { return past_run_(past_run_context_, run); }

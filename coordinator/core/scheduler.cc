@@ -1,17 +1,19 @@
 #include "coordinator/core/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "coordinator/core/cluster_view.h"
 #include "coordinator/core/fit.h"
 #include "coordinator/core/lease.h"
+#include "coordinator/core/returning.h"
 #include "coordinator/core/waiting.h"
 
 namespace hpc::coordinator {
 
-std::vector<Run*> Scheduler::ToLookAt() {
+std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   std::vector<Run*> fresh;
   for (RunId id : state_->newly_queued) {
     Run* run = state_->runs.Find(id);
@@ -23,11 +25,21 @@ std::vector<Run*> Scheduler::ToLookAt() {
   Run* holder = state_->runs.Find(holder_);
   const bool overtakes =
       holder != nullptr && !fresh.empty() && RunQueue::Before(*fresh.front(), *holder);
-  const bool beside = !gathering_.empty() && !fresh.empty();  // what those have is not free
+  // What those have is not free.
+  const bool beside = !fresh.empty() && !(gathering_.empty() && later_.empty());
   if (state_->capacity_changed || overtakes || beside) {
-    return state_->queue.First(static_cast<size_t>(state_->options.backfill_depth) + 1);
+    std::vector<Run*> queued =
+        state_->queue.First(static_cast<size_t>(state_->options.backfill_depth) + 1);
+    const std::vector<Run*> returning = ReturningRuns(state_, now);
+    std::vector<Run*> runs;
+    std::merge(queued.begin(), queued.end(), returning.begin(), returning.end(),
+               std::back_inserter(runs),
+               [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
+    return runs;
   }
-  if (holder != nullptr && !fresh.empty()) fresh.insert(fresh.begin(), holder);
+  if (holder != nullptr && !fresh.empty() && fresh.front() != holder) {
+    fresh.insert(fresh.begin(), holder);
+  }
   return fresh;
 }
 
@@ -61,7 +73,8 @@ std::vector<Candidate> Scheduler::Candidates(const std::vector<Run*>& runs, Mono
   candidates.reserve(runs.size());
   for (const Run* run : runs) {
     if (state_->Held(*run, now)) continue;
-    candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now)});
+    candidates.push_back({run->id(), &run->request(), WishesOf(*run), LastCall(*run, now),
+                          !state_->queue.Contains(*run)});
   }
   return candidates;
 }
@@ -75,7 +88,10 @@ RunId Scheduler::WillWake(const Node& node, Now now) const {
   std::sort(runs.begin(), runs.end(),
             [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
   ClusterView view = ViewOnceAsleep(*state_, now, node);
-  for (const Placed& placed : Place(std::move(view.input), Candidates(runs, now.mono)).placed) {
+  std::vector<Candidate> candidates = Candidates(runs, now.mono);
+  // That of a run in its back-off ends before the node can be asleep and awake again.
+  for (Candidate& candidate : candidates) candidate.later = false;
+  for (const Placed& placed : Place(std::move(view.input), candidates).placed) {
     for (const NodeShare& share : placed.fit.shares) {
       if (view.nodes[share.node] == &node) return placed.run;
     }
@@ -85,10 +101,11 @@ RunId Scheduler::WillWake(const Node& node, Now now) const {
 
 void Scheduler::Schedule(Turn& turn, Now now) {
   if (!state_->capacity_changed && state_->newly_queued.empty()) return;
-  const std::vector<Run*> runs = ToLookAt();
+  const std::vector<Run*> runs = ToLookAt(now.mono);
   if (state_->capacity_changed) {
     holder_ = 0;
     gathering_.clear();
+    later_.clear();
   }
   state_->capacity_changed = false;
   const std::vector<RunId> fresh = std::exchange(state_->newly_queued, {});
@@ -97,6 +114,7 @@ void Scheduler::Schedule(Turn& turn, Now now) {
     const PlacementResult result = Place(std::move(view.input), Candidates(runs, now.mono));
     holder_ = result.holder;
     gathering_ = result.gathering;
+    later_ = result.later;
     for (RunId id : gathering_) Gather(state_->runs.Find(id), now.mono);
     for (const Placed& placed : result.placed) {
       Start(turn, state_->runs.Find(placed.run), placed, view.nodes);

@@ -27,12 +27,17 @@ class Scheduler {
 
   // The run that held its place when the queue was last looked at; 0: none.
   RunId holder() const { return holder_; }
-  // A run that waits for devices that others could take: that one, or one in its last call. 0:
-  // none.
-  RunId waits() const { return holder_ != 0 || gathering_.empty() ? holder_ : gathering_.front(); }
+  // A run that waits for devices that others could take: that one, or one in its last call, or one
+  // that will be queued again. 0: none.
+  RunId waits() const {
+    if (holder_ != 0) return holder_;
+    if (!gathering_.empty()) return gathering_.front();
+    return later_.empty() ? 0 : later_.front();
+  }
 
  private:
-  std::vector<Run*> ToLookAt();
+  std::vector<Run*> ToLookAt(MonoTime now);
+  // Runs that are not in the queue are to start later.
   std::vector<Candidate> Candidates(const std::vector<Run*>& runs, MonoTime now) const;
   absl::Duration LastCall(const Run& run, MonoTime now) const;
   // Whether a node that could serve it was there before the coordinator restarted, and is not yet.
@@ -45,6 +50,7 @@ class Scheduler {
   PowerControl* power_;
   RunId holder_ = 0;
   std::vector<RunId> gathering_;  // in their last call
+  std::vector<RunId> later_;      // not queued yet, with something kept for them
 };
 
 }  // namespace hpc::coordinator

@@ -29,7 +29,8 @@ struct State {
   std::vector<RunId> newly_queued;      // since the last look at the queue
   std::vector<Node*> devices_returned;  // nodes that were given devices back
 
-  std::vector<RunId> growing;  // runs that are being stopped to grow; some of them may be over
+  std::vector<RunId> backing_off;  // some of them may no longer be
+  std::vector<RunId> growing;      // runs that are being stopped to grow; some of them may be over
 
   MonoTime since{};       // when the coordinator started
   MonoTime seen_saved{};  // when it last made durable when the nodes were heard
@@ -37,6 +38,7 @@ struct State {
 
   // After a backup was restored: runs up to this one may have attempts that it does not know, whose
   // ranks have stopped by themselves by then. Until then none of these runs is started.
+  absl::Time restored_at;
   RunId held_run = 0;
   MonoTime held_until{};
   bool Held(const Run& run, MonoTime now) const { return run.id() <= held_run && now < held_until; }

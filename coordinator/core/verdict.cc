@@ -9,12 +9,10 @@
 namespace hpc::coordinator {
 namespace {
 
-constexpr int64_t kLongestDelay = 60;  // times the first one
-
 // 1, 2, 4 ... 32, 60 times the first delay.
 absl::Duration BackOff(absl::Duration first, int32_t failures) {
   const int32_t doublings = std::clamp(failures - 1, 0, 20);
-  return first * std::min(int64_t{1} << doublings, kLongestDelay);
+  return first * std::min(int64_t{1} << doublings, kLongestBackOff);
 }
 
 Verdict Over(Verdict verdict, RunState state, int32_t exit_code) {

@@ -34,6 +34,9 @@ struct Verdict {
 // for: a training of weeks is not ended by a dozen reboots, nor delayed by what was hours ago.
 constexpr absl::Duration kRowEndsAfter = absl::Minutes(1);
 
+// The longest delay, in ClusterOptions::restart_backoff.
+constexpr int64_t kLongestBackOff = 60;
+
 Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options);
 
 }  // namespace hpc::coordinator

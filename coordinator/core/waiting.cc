@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "coordinator/core/node_words.h"
 #include "coordinator/core/rendezvous.h"
 #include "coordinator/core/request_words.h"
+#include "coordinator/core/returning.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -65,6 +67,17 @@ std::string GoneWords(const State& state, const RunRequest& request) {
   return words;
 }
 
+// Why free nodes may not count: " among pc1 and pc2 (--nodelist)".
+std::string Choice(const RunRequest& request) {
+  std::string words;
+  for (const auto& [names, before, option] :
+       {std::tuple(&request.node_list, " among ", " (--nodelist)"),
+        {&request.exclude, " other than ", " (--exclude)"}}) {
+    if (!names->empty()) absl::StrAppend(&words, before, JoinSome(*names, kNodesNamed), option);
+  }
+  return words;
+}
+
 // What the run needs and has not, by node. "" if it could start by itself.
 std::string Lacks(State& state, Now now, const Run& run) {
   const RunRequest& request = run.request();
@@ -89,8 +102,8 @@ std::string Lacks(State& state, Now now, const Run& run) {
     }
   }
   if (free >= request.min_nodes) return "";
-  std::string text =
-      absl::StrCat("needs ", NeedWords(request), ", ", free, free == 1 ? " is free" : " are free");
+  std::string text = absl::StrCat("needs ", NeedWords(request), Choice(request), ", ", free,
+                                  free == 1 ? " is free" : " are free");
   if (!reasons.empty()) absl::StrAppend(&text, ": ", JoinSome(std::move(reasons), kNodesNamed));
   if (static_cast<int32_t>(eligible.size()) < request.min_nodes) {
     absl::StrAppend(&text, "; ", ExistWords(request, static_cast<int32_t>(eligible.size())),
@@ -99,9 +112,20 @@ std::string Lacks(State& state, Now now, const Run& run) {
   return text;
 }
 
-std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
+// The run that this one is behind: it holds its place, or is not queued yet and will be. Null:
+// none.
+const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
   const Run* holder = state.runs.Find(holder_id);
-  const bool behind = holder != nullptr && holder != &run && RunQueue::Before(*holder, run);
+  if (holder != nullptr && RunQueue::Before(*holder, run)) return holder;
+  if (position > kPositionsInDetail) return nullptr;
+  const std::vector<Run*> returning = ReturningRuns(&state, now.mono);
+  return returning.empty() || !RunQueue::Before(*returning.front(), run) ? nullptr
+                                                                         : returning.front();
+}
+
+std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
+  const Run* holder = RunBefore(state, now, run, holder_id, position);
+  const bool behind = holder != nullptr;
   const bool detail = !behind || position <= kPositionsInDetail;
   const std::string lacks = detail ? Lacks(state, now, run) : "";
   if (!behind) {

@@ -74,6 +74,25 @@ TEST(WaitingTest, PriorityGoesBeforeAge) {
   EXPECT_THAT(c.Wait(older), HasSubstr("2nd in the queue, behind run 3 which needs 1 node"));
 }
 
+TEST(WaitingTest, WhoMayUseSomeNodesOnlyIsToldSo) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2", "pc3"});
+  RunRequest request = Nodes(1);
+  request.node_list = {"pc1"};
+  c.Submit(request);
+  request = Nodes(2);
+  request.node_list = {"pc1", "pc2"};
+  const RunId some = c.Submit(request);
+  EXPECT_EQ(c.Wait(some),
+            "needs 2 nodes among pc1 and pc2 (--nodelist), 1 is free: pc1 is used by run 1");
+  request = Nodes(1);
+  request.exclude = {"pc2", "pc3"};
+  EXPECT_EQ(
+      c.Wait(c.Submit(request)),
+      "2nd in the queue, behind run 2 which needs 2 nodes; needs 1 node other than pc2 and pc3 "
+      "(--exclude), 0 are free: pc1 is used by run 1");
+}
+
 TEST(WaitingTest, StartingRunSaysForWhichNode) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -128,8 +128,8 @@ v1::LogStream ToProto(const LogStreamRecord& stream) {
   return out;
 }
 
-v1::Run RecordToProto(const RunRecord& record) {
-  v1::Run out;
+void ToProto(const RunRecord& record, v1::Run* to) {
+  v1::Run& out = *to;
   out.set_id(record.id);
   out.set_name(record.request.name);
   out.set_experiment(record.request.experiment);
@@ -148,7 +148,6 @@ v1::Run RecordToProto(const RunRecord& record) {
   out.set_cancel_requested(record.cancel_requested);
   out.set_losses(record.losses);
   out.set_retries(record.retries);
-  return out;
 }
 
 }  // namespace
@@ -227,13 +226,12 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   return out;
 }
 
-v1::Run ToProto(const RunRow& row) {
-  v1::Run out = RecordToProto(row.record);
-  for (const std::string& node : row.nodes) out.add_nodes(node);
-  AddCommand(row.command, &out);
-  AddPairs(row.params, out.mutable_params());
-  for (const MetricSummary& metric : row.metrics) *out.add_metrics() = ToProto(metric);
-  return out;
+void ToProto(const RunRow& row, v1::Run* out) {
+  ToProto(row.record, out);
+  for (const std::string& node : row.nodes) out->add_nodes(node);
+  AddCommand(row.command, out);
+  AddPairs(row.params, out->mutable_params());
+  for (const MetricSummary& metric : row.metrics) *out->add_metrics() = ToProto(metric);
 }
 
 void AddWait(const RunWait& wait, v1::Run* run) {
@@ -244,7 +242,7 @@ void AddWait(const RunWait& wait, v1::Run* run) {
 v1::RunDetail ToProto(const RunDetail& detail) {
   v1::RunDetail out;
   v1::Run* run = out.mutable_run();
-  *run = RecordToProto(detail.record);
+  ToProto(detail.record, run);
   AddCommand(detail.program.command, run);
   *out.mutable_spec() = ToSpec(detail.record.request, detail.program);
   std::map<std::pair<AttemptRef, std::string>, const EnvironmentRecord*> environments;

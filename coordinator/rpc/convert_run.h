@@ -19,7 +19,8 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request);
 v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
 
 // A row of a listing. A command that is too long for a row is cut, and ends in "...".
-v1::Run ToProto(const RunRow& row);
+// Into an empty one, which a listing uses again and again.
+void ToProto(const RunRow& row, v1::Run* out);
 // What the core knows better than the store while a run waits.
 void AddWait(const RunWait& wait, v1::Run* run);
 

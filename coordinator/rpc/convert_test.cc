@@ -107,7 +107,9 @@ TEST(Runs, AProgramWhoseFileNameIsNoNameIsCalledRun) {
 TEST(Runs, ALongCommandIsCutInListings) {
   RunRow row;
   row.command = {"python", std::string(5000, 'x'), "last"};
-  EXPECT_THAT(ToProto(row).command(), ElementsAre("python", "..."));
+  v1::Run run;
+  ToProto(row, &run);
+  EXPECT_THAT(run.command(), ElementsAre("python", "..."));
 }
 
 TEST(Times, TheInfinitiesMeanNotYetAndNever) {

@@ -1,17 +1,12 @@
 #include "coordinator/rpc/descriptors.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
-#include "common/log.h"
+#include "common/open_files.h"
 
 namespace hpc::coordinator {
 namespace {
 
-constexpr rlim_t kMostDescriptors = 1 << 20;
 // Without a descriptor for a file that is due, what it is for would have to wait.
 constexpr int kForFiles = 64;
 constexpr int kMostLocal = 16384;
@@ -26,18 +21,7 @@ DescriptorPlan PlanDescriptors(int limit) {
 int DescriptorLimit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
-  return static_cast<int>(std::min(limit.rlim_cur, kMostDescriptors));
-}
-
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = std::min(limit.rlim_max, kMostDescriptors);
-  if (limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = wanted;
-  if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
-  LogWarning("cannot raise the limit of open files (LimitNOFILE)",
-             {{"wanted", wanted}, {"error", strerror(errno)}});
+  return static_cast<int>(std::min(limit.rlim_cur, kMostOpenFiles));
 }
 
 }  // namespace hpc::coordinator

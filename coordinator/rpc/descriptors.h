@@ -14,10 +14,8 @@ struct DescriptorPlan {
 // For a process that may have `limit` descriptors.
 DescriptorPlan PlanDescriptors(int limit);
 
-// How many this process may have: RLIMIT_NOFILE, about a million at most.
+// How many this process may have: RLIMIT_NOFILE, kMostOpenFiles at most.
 int DescriptorLimit();
-// As many as the administrator allows (the hard limit), but no more than about a million.
-void RaiseDescriptorLimit();
 
 }  // namespace hpc::coordinator
 

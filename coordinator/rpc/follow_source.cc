@@ -61,7 +61,8 @@ absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
     look_for_events_ = static_cast<int64_t>(events.size()) == kEventsAtOnce;
     events_.assign(std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
     HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run_));
-    state_ = ShowRun(*engine_, row);
+    state_.Clear();
+    ShowRun(*engine_, row, &state_);
     // Of the same moment: what was waited for in another state would be told as if it still were.
     progress_ = Progress(*engine_, run_);
   }

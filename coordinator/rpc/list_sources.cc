@@ -35,10 +35,11 @@ absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
   message->set_now_us(ToMicros(engine_->now().wall));
   size_t bytes = 0;
   for (const RunRow& row : rows) {
-    const v1::Run& run = *message->add_runs() = ShowRun(*engine_, row);
+    v1::Run* const run = message->add_runs();
+    ShowRun(*engine_, row, run);
     filter_.before = row.record.id;
     ++told_;
-    bytes += run.ByteSizeLong();
+    bytes += run->ByteSizeLong();
     if (bytes >= kBytesPerMessage) break;
   }
   return Step::kMessage;

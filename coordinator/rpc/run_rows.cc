@@ -51,12 +51,11 @@ absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attem
       ranks == 1 ? "only rank 0" : absl::StrCat("ranks 0 to ", ranks - 1)));
 }
 
-v1::Run ShowRun(const Engine& engine, const RunRow& row) {
-  v1::Run run = ToProto(row);
+void ShowRun(const Engine& engine, const RunRow& row, v1::Run* out) {
+  ToProto(row, out);
   if (row.record.state == RunState::kQueued) {
-    AddWait(engine.cluster().Waiting(engine.now(), row.record.id), &run);
+    AddWait(engine.cluster().Waiting(engine.now(), row.record.id), out);
   }
-  return run;
 }
 
 std::string Progress(const Engine& engine, RunId run) {

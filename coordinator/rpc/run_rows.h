@@ -21,8 +21,8 @@ absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run);
 absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attempt,
                            std::optional<int32_t> rank);
 
-// The row as clients see it, with what the core knows of a run that waits.
-v1::Run ShowRun(const Engine& engine, const RunRow& row);
+// The row as clients see it, with what the core knows of a run that waits; into an empty one.
+void ShowRun(const Engine& engine, const RunRow& row, v1::Run* out);
 
 // What a run waits for, for a progress line; "" when it waits for nothing.
 std::string Progress(const Engine& engine, RunId run);

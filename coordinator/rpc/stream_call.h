@@ -70,14 +70,15 @@ class TypedSource final : public ByteSource {
   explicit TypedSource(std::unique_ptr<Source<Message>> source) : source_(std::move(source)) {}
   void OnOpen(std::function<void()> wake) override { source_->OnOpen(std::move(wake)); }
   absl::StatusOr<Step> Next(grpc::ByteBuffer* bytes) override {
-    Message message;
-    absl::StatusOr<Step> step = source_->Next(&message);
-    if (step.ok() && *step == Step::kMessage) *bytes = Serialize(message);
+    message_.Clear();
+    absl::StatusOr<Step> step = source_->Next(&message_);
+    if (step.ok() && *step == Step::kMessage) *bytes = Serialize(message_);
     return step;
   }
 
  private:
   std::unique_ptr<Source<Message>> source_;
+  Message message_;  // one for all: what it had allocated serves again
 };
 
 template <typename Handlers, typename Request, typename Response>

@@ -99,7 +99,8 @@ struct Engine::Impl {
   MetricIntake metric_intake;
   absl::Status health;  // once not OK, nothing more can be promised
 
-  ProgramCache programs{16 << 20};
+  // Some thousand usual ones. To read one costs far less than to start it.
+  ProgramCache programs{1 << 20};
   OutputTracker output;
   NodeLinks links;
   Watchers watchers;

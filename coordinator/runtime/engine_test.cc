@@ -71,7 +71,11 @@ TEST_F(EngineTest, AfterARestartTheProgramComesFromTheStore) {
   rig_.SubmitOk();
   const RunId second = rig_.SubmitOk();
   rig_.Restart();
-  RecordingLink pc2;
+  RecordingLink pc1, pc2;
+  rig_.Connect("pc1", &pc1);
+  ASSERT_NE(pc1.Find<PrepareAttempt>(), nullptr);
+  EXPECT_EQ(pc1.Find<PrepareAttempt>()->ref.ToString(), "1.2");
+  EXPECT_THAT(pc1.program, ElementsAre("true"));
   rig_.Connect("pc2", &pc2);
   ASSERT_NE(pc2.Find<PrepareAttempt>(), nullptr);
   EXPECT_EQ(pc2.Find<PrepareAttempt>()->ref.run, second);

@@ -1,36 +1,13 @@
 #include "coordinator/store/backup_format.h"
 
-#include <openssl/evp.h>
-
-#include <memory>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/sha256.h"
 #include "common/status_macros.h"
 
 namespace hpc::coordinator {
 namespace {
-
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
-  void Add(absl::string_view bytes) {
-    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
-  }
-  std::string Hex() {
-    std::string digest(EVP_MAX_MD_SIZE, '\0');
-    unsigned int size = 0;
-    EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &size);
-    digest.resize(size);
-    return absl::BytesToHexString(digest);
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
-};
 
 void AddRow(Row& row, Sha256* hash) {
   const int columns = row.columns();
@@ -43,11 +20,7 @@ void AddRow(Row& row, Sha256* hash) {
 
 }  // namespace
 
-std::string ContentHash(absl::string_view bytes) {
-  Sha256 hash;
-  hash.Add(bytes);
-  return hash.Hex();
-}
+std::string ContentHash(absl::string_view bytes) { return Sha256Hex(bytes); }
 
 absl::StatusOr<std::string> ContentHash(Connection* db) {
   std::vector<std::string> tables;

@@ -252,7 +252,7 @@ absl::Status NoteRestore(Connection* db, const std::string& file, const Label& l
   // A round number, which nobody takes for a mistake.
   const RunId taken_run = (known_run / kRunsSkipped + 2) * kRunsSkipped;
   out->next_run = taken_run + 1;
-  HPC_RETURN_IF_ERROR(db->Sql("INSERT INTO restores VALUES (?, ?, ?, ?, ?, ?)")
+  HPC_RETURN_IF_ERROR(db->Sql("INSERT INTO restores VALUES (?, ?, ?, ?, ?, ?, 0)")
                           .Time(now)
                           .Time(label.made_at)
                           .Int(known_run)

@@ -17,6 +17,18 @@ TEST(JsonTextTest, ListsAreArrays) {
   EXPECT_THAT(IntsFromJson("[0,-1]"), Optional(ElementsAre(0, -1)));
 }
 
+TEST(JsonTextTest, ListsWithAndWithoutEscapesReadTheSame) {
+  EXPECT_THAT(TextsFromJson(R"(["python","a, b","--x=[1]"])"),
+              Optional(ElementsAre("python", "a, b", "--x=[1]")));
+  EXPECT_THAT(TextsFromJson(R"(["a","b"])"), Optional(ElementsAre("a", "b")));
+  EXPECT_THAT(TextsFromJson(R"([ "a", "b" ])"), Optional(ElementsAre("a", "b")));
+  EXPECT_THAT(TextsFromJson(R"([""])"), Optional(ElementsAre("")));
+  EXPECT_THAT(TextsFromJson(R"(["ä"])"), Optional(ElementsAre("ä")));
+  for (const char* text : {R"(["])", R"(["a","])", R"(["a"b"])", R"(["a",""b"])", "[\"\n\"]"}) {
+    EXPECT_EQ(TextsFromJson(text), std::nullopt) << text;
+  }
+}
+
 TEST(JsonTextTest, MapsKeepOrderAndRepetition) {
   const TextPairs pairs = {{"Z", "1"}, {"A", "2"}, {"Z", "3"}, {"", ""}};
   EXPECT_EQ(ToJson(pairs), R"({"Z":"1","A":"2","Z":"3","":""})");

@@ -149,7 +149,7 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0,
       1000000, 2000000, 4500000, 1, 1, 0, NULL, '[]', '[]', 0, NULL, NULL, 0, 'torchrun', 'auto',
-      30000000, '[]', 0, 'now');
+      30000000, '[]', 0, 'now', NULL);
     INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
       0, '{}', '');
     INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),

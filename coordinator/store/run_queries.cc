@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "absl/functional/function_ref.h"
@@ -28,10 +29,14 @@ absl::Status Collect(Connection* db, const std::string& sql, std::vector<int64_t
   return statement.Query([&](Row& row) { out->push_back(read(row)); });
 }
 
+// Counting on from it is possible.
 absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
   int64_t id = 0;
   HPC_RETURN_IF_ERROR(db->Sql(absl::StrCat("SELECT max(id) FROM ", table)).Query([&](Row& row) {
     id = row.Int();
+    if (id > std::numeric_limits<int64_t>::max() / 2) {
+      row.Reject(absl::StrCat("has ", id, ", more than any number that was given out"));
+    }
   }));
   return id;
 }
@@ -41,12 +46,13 @@ absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
 absl::Status LoadRestored(Connection* db, Snapshot* snapshot) {
   return db
       ->Sql(
-          "SELECT at, known_run, taken_attempt, taken_run, taken_event FROM restores "
+          "SELECT at, known_run, taken_attempt, hold_over, taken_run, taken_event FROM restores "
           "ORDER BY at DESC LIMIT 1")
       .Query([&](Row& row) {
         snapshot->restored.at = row.Time(absl::InfinitePast());
         snapshot->restored.known_run = row.Int();
         snapshot->restored.taken_attempt = row.Int32();
+        snapshot->restored.hold_over = row.Bool();
         snapshot->last_run = std::max(snapshot->last_run, row.Int());
         snapshot->last_event = std::max(snapshot->last_event, row.Int());
       });
@@ -141,10 +147,12 @@ absl::StatusOr<Snapshot> LoadSnapshot(Connection* db) {
                                   "JOIN attempts AS a ON a.run = t.run AND a.number = t.number",
                                   ReadAttempt, &snapshot.attempts));
   HPC_RETURN_IF_ERROR(
-      CollectLive(db, kPlacements,
-                  "JOIN attempts AS a ON a.run = r.id JOIN placements AS t ON t.run = a.run AND "
-                  "t.attempt = a.number",
-                  ReadPlacement, &snapshot.placements));
+      Collect(db,
+              absl::StrCat("SELECT ", Columns(kPlacements, "t."),
+                           " FROM runs AS r JOIN placements AS t ON t.run = r.id AND t.attempt = "
+                           "r.attempts WHERE r.state IN ",
+                           kLiveStates),
+              {}, ReadPlacement, &snapshot.placements));
   HPC_RETURN_IF_ERROR(CollectLive(db, kRanks,
                                   "JOIN attempts AS a ON a.run = r.id JOIN ranks AS t ON t.run = "
                                   "a.run AND t.attempt = a.number",
@@ -233,6 +241,7 @@ absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& f
   if (filter.before > 0) statement.Int(filter.before);
   if (filter.limit > 0) statement.Int(filter.limit);
   std::vector<RunRow> rows;
+  rows.reserve(static_cast<size_t>(std::clamp<int64_t>(filter.limit, 0, 1000)));
   HPC_RETURN_IF_ERROR(statement.Query([&](Row& row) {
     RunRow& out = rows.emplace_back();
     out.record = ReadRun(row);

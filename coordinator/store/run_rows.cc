@@ -9,7 +9,8 @@ constexpr Table kRuns = {
     "name, experiment, user, state, reason, attempts, failures, losses, exit_code, "
     "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
     "ranks_per_node, gpus_per_node, node_list, exclude, priority, after_run, time_limit, "
-    "max_restarts, mode, store_host, stop_grace, retry_exits, retries, grow"};
+    "max_restarts, mode, store_host, stop_grace, retry_exits, retries, grow, "
+    "retry_at"};
 
 absl::string_view ExperimentOf(const RunRecord& run) {
   return run.request.experiment.empty() ? "default" : absl::string_view(run.request.experiment);
@@ -46,7 +47,8 @@ void Bind(const RunRecord& run, Statement& to) {
       .Duration(request.stop_grace)
       .Text(ToJson(request.retry_exits))
       .Int(run.retries)
-      .Text(ToWord(request.grow));
+      .Text(ToWord(request.grow))
+      .Time(run.retry_at);
 }
 
 RunRecord ReadRun(Row& row) {
@@ -82,6 +84,7 @@ RunRecord ReadRun(Row& row) {
   request.retry_exits = ReadJson(row, IntsFromJson);
   run.retries = row.Int32();
   request.grow = ReadWord<GrowMode>(row);
+  run.retry_at = row.Time(absl::InfinitePast());
   return run;
 }
 

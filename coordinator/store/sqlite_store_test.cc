@@ -165,6 +165,7 @@ TEST_F(SqliteStoreTest, LoadsWhatIsNotOverAndTheHighestNumbers) {
   over.state = RunState::kFailed;
   RunRecord running = MakeRun(1);
   running.state = RunState::kRunning;
+  running.attempts = 2;
   AttemptRecord ended = MakeAttempt({1, 1});
   ended.state = AttemptState::kEnded;
   AttemptRecord of_over = MakeAttempt({3, 1});

@@ -26,6 +26,9 @@ class SqliteWriter {
   }
   absl::Status WriteOne(const RankRecord& rank) { return Put(upsert_rank_, rank); }
   absl::Status WriteOne(const NodeRecord& node) { return Put(upsert_node_, node); }
+  absl::Status WriteOne(const HoldOver& over) {
+    return db_->Sql("UPDATE restores SET hold_over = 1 WHERE at = ?").Time(over.restored_at).Run();
+  }
   absl::Status WriteOne(const EventRecord& event) { return Put(insert_event_, event); }
   absl::Status WriteOne(const TokenRecord& token) { return Put(upsert_token_, token); }
   absl::Status WriteOne(const CertificateRecord& certificate) {

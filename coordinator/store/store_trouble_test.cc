@@ -242,6 +242,14 @@ TEST_F(StoreTroubleTest, AWordThatNobodyWroteIsRefused) {
                                                               "'sideways'")));
 }
 
+TEST_F(StoreTroubleTest, ARunNumberFromWhichNoneCanBeCountedOnIsRefused) {
+  MakeDatabase();
+  ASSERT_OK((*Connection::Open(Path(), absl::ZeroDuration()))
+                ->Execute("UPDATE runs SET id = 9223372036854775807 WHERE id = 7"));
+  EXPECT_THAT(MustOpen()->Load(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("more than any number")));
+}
+
 // A small file system of its own, where the machine lets us have one.
 class SmallDiskTest : public ::testing::Test {
  protected:

@@ -75,6 +75,7 @@ inline RunRecord FullRun(RunId id) {
   run.retries = 4;
   run.exit_code = 143;
   run.cancel_requested = true;
+  run.retry_at = At(150);
   run.started_at = At(100);
   run.ended_at = At(200);
   return run;

@@ -53,7 +53,8 @@ absl::Status CheckUsable(const TokenRecord& token, absl::Time now) {
       state == "expired" ? absl::StrCat(" at ", HumanTime(token.expires_at)) : "";
   return absl::UnauthenticatedError(
       absl::StrCat("the token ", token.id, state == "expired" ? " " : " is ", state, since,
-                   "; ask for another: hpcctl token create --role ", pki::RoleName(token.role)));
+                   "; ask for another: hpcctl token create --role ", pki::RoleName(token.role),
+                   token.name.empty() ? "" : " --name ", token.name));
 }
 
 }  // namespace

@@ -119,7 +119,9 @@ co::Snapshot Disk::Load() const {
   }
   const bool forget = context_->options.bug == Bug::kRestoreWithoutPlacements;
   for (const auto& [key, placement] : placements_) {
-    if (live(key.first) && !forget) snapshot.placements.push_back(placement);
+    const co::RunRecord& run = runs_.at(key.first.run);
+    if (forget || co::IsTerminal(run.state) || key.first.number != run.attempts) continue;
+    snapshot.placements.push_back(placement);
   }
   for (const auto& [key, rank] : ranks_) {
     if (live(key.first)) snapshot.ranks.push_back(rank);

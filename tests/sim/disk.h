@@ -49,6 +49,7 @@ class Disk {
   void Apply(const coordinator::RankRecord& rank);
   void Apply(const coordinator::NodeRecord& node);
   void Apply(const coordinator::EventRecord& event);
+  void Apply(const coordinator::HoldOver&) {}  // no backup is restored here
   void CheckSuccess(const coordinator::RunRecord& run) const;
 
   Context* context_;

@@ -87,6 +87,7 @@ ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snap
       last_run_(snapshot.last_run) {
   for (const RunRecord& r : snapshot.runs) runs_[r.id] = r;
   for (const AttemptRecord& a : snapshot.attempts) attempts_[a.ref.run] = a;
+  restored_ = snapshot.restored;
   for (const PlacementRecord& p : snapshot.placements) placements_[{p.ref, p.node}] = p;
   for (const RankRecord& r : snapshot.ranks) ranks_[{r.ref, r.rank}] = r;
   for (const NodeRecord& n : snapshot.nodes) nodes_[n.name] = n;
@@ -116,6 +117,8 @@ void ClusterTester::Settle() {
             ranks_[{r.ref, r.rank}] = r;
           } else if constexpr (std::is_same_v<T, NodeRecord>) {
             nodes_[r.name] = r;
+          } else if constexpr (std::is_same_v<T, HoldOver>) {
+            hold_over_ = true;
           } else {
             EXPECT_EQ(r.id, last_event_ + 1) << "events are numbered without gaps";
             last_event_ = r.id;
@@ -401,18 +404,20 @@ Snapshot ClusterTester::Durable() const {
   Snapshot snapshot;
   snapshot.last_run = last_run_;
   snapshot.last_event = last_event_;
+  snapshot.restored = restored_;
+  snapshot.restored.hold_over |= hold_over_;
   for (const auto& [name, node] : nodes_) {
     if (!node.forgotten) snapshot.nodes.push_back(node);
   }
   for (const auto& [id, run] : runs_) {
     if (IsTerminal(run.state)) continue;
     snapshot.runs.push_back(run);
+    for (const auto& [key, p] : placements_) {
+      if (key.first == AttemptRef{id, run.attempts}) snapshot.placements.push_back(p);
+    }
     const auto attempt = attempts_.find(id);
     if (attempt == attempts_.end() || attempt->second.state == AttemptState::kEnded) continue;
     snapshot.attempts.push_back(attempt->second);
-    for (const auto& [key, p] : placements_) {
-      if (key.first == attempt->second.ref) snapshot.placements.push_back(p);
-    }
     for (const auto& [key, r] : ranks_) {
       if (key.first == attempt->second.ref) snapshot.ranks.push_back(r);
     }

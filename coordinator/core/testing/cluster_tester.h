@@ -138,6 +138,8 @@ class ClusterTester {
   std::map<std::pair<AttemptRef, std::string>, PlacementRecord> placements_;
   std::map<std::pair<AttemptRef, int32_t>, RankRecord> ranks_;
   std::map<std::string, NodeRecord> nodes_;
+  Restored restored_;
+  bool hold_over_ = false;
 };
 
 }  // namespace hpc::coordinator::testing

@@ -1,5 +1,7 @@
 #include "coordinator/core/testing/random_world.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -32,14 +34,15 @@ void RandomWorld::NewCluster() {
   snapshot.last_run = last_run_;
   snapshot.last_event = last_event_;
   for (const auto& [id, run] : runs_) {
-    if (!IsTerminal(run.state)) snapshot.runs.push_back(run);
+    if (IsTerminal(run.state)) continue;
+    snapshot.runs.push_back(run);
+    for (const auto& [key, p] : placements_) {
+      if (key.first == AttemptRef{id, run.attempts}) snapshot.placements.push_back(p);
+    }
   }
   for (const auto& [ref, attempt] : attempts_) {
     if (attempt.state == AttemptState::kEnded) continue;
     snapshot.attempts.push_back(attempt);
-    for (const auto& [key, p] : placements_) {
-      if (key.first == ref) snapshot.placements.push_back(p);
-    }
     for (const auto& [key, r] : ranks_) {
       if (key.first == ref) snapshot.ranks.push_back(r);
     }
@@ -79,6 +82,8 @@ void RandomWorld::Settle() {
             ranks_[{r.ref, r.rank}] = r;
           } else if constexpr (std::is_same_v<T, NodeRecord>) {
             nodes_[r.name] = r;
+          } else if constexpr (std::is_same_v<T, HoldOver>) {
+            ADD_FAILURE() << "nothing was restored, and yet a hold is over";
           } else {
             last_event_ = r.id;
             Note(absl::StrCat("  ", r.kind, " ", r.run, ".", r.attempt, " ", r.node, ": ", r.text));

@@ -1,5 +1,6 @@
 #include "coordinator/rpc/testing/bare_coordinator.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,6 +23,24 @@ constexpr std::pair<pki::Role, const char*> kSecrets[] = {
 };
 
 pki::KeyringPlace KeysIn(const std::string& dir) { return {dir + "/keys", "", ""}; }
+
+// A fuzzer looks at the time in a handler of SIGALRM that interrupts system calls, and
+// std::filesystem::copy takes EINTR for the end: the signal waits until this is destroyed.
+class NoAlarm {
+ public:
+  NoAlarm() {
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, &before_);
+  }
+  ~NoAlarm() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoAlarm(const NoAlarm&) = delete;
+  NoAlarm& operator=(const NoAlarm&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // Each run has one attempt at most, and each device is in one.
 void CheckOnce(const Snapshot& snapshot) {
@@ -74,6 +93,7 @@ BareState::~BareState() { std::filesystem::remove_all(path_); }
 
 std::string BareState::Begin() const {
   std::filesystem::remove_all(path_ + "/state");
+  const NoAlarm no_alarm;
   std::filesystem::copy(path_ + "/new", path_ + "/state", std::filesystem::copy_options::recursive);
   return path_ + "/state";
 }
