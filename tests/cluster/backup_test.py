@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import socket
 import stat
 import subprocess
 import unittest
@@ -22,6 +23,12 @@ while not go.exists(): time.sleep(0.02)
 hpc.log(step=2, loss=0.25)
 print("after the move", flush=True)
 """
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 class BackupCluster(Cluster):
@@ -77,16 +84,18 @@ class MoveTest(unittest.TestCase):
         self.wait_printed(gang, "before the move")
         pids = [rank["pid"] for rank in c.sql("SELECT pid FROM ranks WHERE run = ?", gang)]
 
-        c.backup()
-        c.coordinator.terminate()
-        old = c.listen
-        c.start_restored()
-        self.assertNotEqual(c.listen, old)
+        # The new address is named while the old one still answers.
+        new = f"127.0.0.1:{free_port()}"
         for name in c.names:
             c.workers[name].kill()
-            c.start_worker(name, args=["--coordinator", c.listen])
+            c.start_worker(name, args=["--coordinator", new])
+            eventually(lambda: c.node(name)["state"] == "busy", f"{name} is back")
+        c.backup()
+        c.coordinator.terminate()
+        c.start_restored(listen=new)
+        for name in c.names:
+            eventually(lambda: c.node(name)["state"] == "busy", f"{name} has come over")
         # It was named once.
-        eventually(lambda: c.node("pc1")["state"] == "busy", "pc1 is back")
         c.workers["pc1"].terminate()
         c.start_worker("pc1")
 

@@ -149,14 +149,16 @@ class DaemonStartTest(unittest.TestCase):
         self.assertIn("hpc.db", out)
         self.assertEqual(database.read_bytes(), b"garbage" * 1000)
 
-    def test_logs_without_their_database_are_refused(self):
+    def test_a_coordinator_that_has_lost_its_database_is_refused(self):
         self.cluster.hpcctl("run", "--", "echo", "old")
         self.cluster.coordinator.terminate()
         state = self.cluster.dir / "coordinator"
         for file in state.glob("hpc.db*"):
             file.unlink()
         out = self.fails(BIN / "hpc-coordinator", "--state-dir", state, "--listen", "127.0.0.1:0")
-        self.assertIn(f"{state}/logs has output of run 1, but hpc.db beside it is missing", out)
+        self.assertIn(f"{state}/hpc.db is missing or empty", out)
+        self.assertIn("hpc-coordinator restore FILE", out)
+        self.assertEqual([file.name for file in state.glob("hpc.db*")], [])
 
     def test_a_database_that_is_deleted_meanwhile_stops_the_coordinator(self):
         (self.cluster.dir / "coordinator" / "hpc.db").unlink()
