@@ -116,8 +116,12 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     const auto ref = ParseAttemptName(name);
     auto file = ReadAttemptFile(dir);
     if (!ref || !file.ok() || file->ref != *ref) {
-      LogWarning("a folder that is no attempt of ours is deleted",
-                 {{"folder", dir}, {"problem", file.status().ToString()}});
+      // A worker was killed while it deleted one, or made it.
+      const bool remains = ref && absl::IsNotFound(file.status());
+      Log(remains ? LogLevel::kInfo : LogLevel::kWarning,
+          remains ? "what is left of an attempt is deleted"
+                  : "a folder that is no attempt of ours is deleted",
+          {{"folder", dir}, {"problem", file.status().ToString()}});
       if (const absl::Status removed = RemoveAttemptDir(dir); !removed.ok()) {
         LogWarning("it cannot be deleted", {{"error", removed.ToString()}});
       }

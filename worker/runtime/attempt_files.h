@@ -11,8 +11,7 @@
 //                                 worker/supervisor/spec.h says what is in it
 //       params.json               the run's parameters         (HPC_PARAMS_FILE)
 //   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
-//   is
-//                                 empty or run_dirs.h says that it is too old
+//                                 is empty or run_dirs.h says that it is too old
 //     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
 //
 // What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
@@ -60,9 +59,8 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
 // Deletes the attempt's folder, what it is known by first, and the run's if it is empty and no
-// other attempt of the run is here. What
-// another account has put there goes with that account's rights, so that no link of its leads
-// elsewhere.
+// other attempt of the run is here. What another account has put there goes with that account's
+// rights, so that no link of its leads elsewhere.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
 
 // Only the former.

@@ -62,6 +62,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       disk_(loop),
       state_(loop),
       system_(loop),
+      power_(loop),
       owner_keeper_(&state_, options.state_dir),
       surroundings_(&system_, machine.host, machine.devices, options.told),
       output_(
@@ -415,7 +416,7 @@ void Engine::Do(const SaveOwner& effect) { owner_keeper_.Save(effect.state); }
 
 void Engine::Do(const Sleep& effect) {
   LogInfo("going to sleep", {{"reason", effect.reason}});
-  system_.Ask<absl::Status>(
+  power_.Ask<absl::Status>(
       [power = machine_.power] { return power->Sleep(); },
       [this, reason = effect.reason](const absl::Status& accepted) {
         if (!accepted.ok()) LogError("the power command failed", {{"error", accepted.ToString()}});

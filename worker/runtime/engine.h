@@ -137,11 +137,12 @@ class Engine : public AttemptObserver {
   const EngineOptions options_;
   const Machine machine_;
   Link* const link_;
-  // Apart, so that a dead network disk below some working directory stops neither connecting nor
-  // killing.
+  // Apart, so that neither a dead network disk below some working directory nor a command that
+  // turns the PC off at its leisure stops connecting or killing.
   Background disk_;
   Background state_;
   Background system_;
+  Background power_;
   OwnerKeeper owner_keeper_;
   Surroundings surroundings_;
   RunnerContext context_;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -103,10 +104,12 @@ class FakePython : public PythonProbe {
 class FakePower : public Power {
  public:
   absl::Status Sleep() override {
+    const std::lock_guard<std::mutex> lock(busy);
     ++sleeps;
     return answer;
   }
   bool GoingDown() override { return going_down; }
+  std::mutex busy;  // held by a test: going to sleep takes long
   int sleeps = 0;
   absl::Status answer;
   bool going_down = false;

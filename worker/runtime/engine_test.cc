@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -429,6 +430,14 @@ TEST_F(EngineTest, AFailedSleepIsSaidWithItsReason) {
   EXPECT_EQ(link_->Heard<SleepFailed>()[0].error, "no logind here");
   EXPECT_THAT(link_->hellos, SizeIs(1));
   EXPECT_THAT(link_->Heard<Leaving>(), IsEmpty());
+}
+
+TEST_F(EngineTest, ASlowPowerCommandHoldsNobodyUp) {
+  std::unique_lock<std::mutex> slow(power_.busy);
+  link_->Say(GoToSleep{"nothing to do"});
+  link_->Break(absl::UnavailableError("a cable is out"));
+  RunUntil([&] { return link_->hellos.size() == 2; });
+  EXPECT_EQ(power_.sleeps, 0);
 }
 
 TEST_F(EngineTest, SaysGoodbye) {
