@@ -28,6 +28,7 @@
 #include "worker/runtime/store_port.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/journal_file.h"
+#include "worker/supervisor/journal_line.h"
 #include "worker/supervisor/record.h"
 #include "worker/supervisor/small_file.h"
 
@@ -90,7 +91,7 @@ class Attempt {
   // Each in a write of its own, as a supervisor does that has rounds between them.
   template <typename... Event>
   void Tell(const Event&... events) {
-    ((journal_.Add(events), journal_.Write()), ...);
+    ((journal_.Add(JournalLine(events) + "\n"), journal_.Write()), ...);
   }
   void TellHeader(const std::string& boot_id) {
     Tell(JournalHeader{.pid = kNoPid, .containment = "subreaper", .boot_id = boot_id});
