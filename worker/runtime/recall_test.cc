@@ -121,7 +121,7 @@ TEST_F(RecallTest, SeveralThatAskAreAllAnswered) {
 TEST_F(RecallTest, WhereNobodyListensThatIsSaidAtOnce) {
   Orphan("true");
   kill(static_cast<pid_t>(rig_.supervisor_pid()), SIGKILL);
-  rig_.RunUntil("its supervisor is gone", [this] { return !HasSupervisor(rig_.spec.dir); });
+  rig_.RunUntil("its port is closed", [this] { return !Listens(); });
   EXPECT_THAT(Ask(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Connection refused")));
 }
 
