@@ -21,6 +21,12 @@ class ReturningTest : public ::testing::Test {
     young = c.Submit(Nodes(1));
     ASSERT_EQ(c.state(young), RunState::kQueued);
   }
+  // Its program fails, and it has left both.
+  void Fail() {
+    ASSERT_OK(c.Exit(gang, 0, 1));
+    ASSERT_OK(c.Returned(gang, "pc1"));
+    ASSERT_OK(c.Returned(gang, "pc2"));
+  }
 
   ClusterTester c;
   RunId gang = 0, young = 0;
@@ -44,9 +50,7 @@ TEST_F(ReturningTest, ARunInItsBackOffIsNotPassed) {
   RunRequest request = Nodes(2);
   request.max_restarts = 1;
   Begin(request);
-  ASSERT_OK(c.Exit(gang, 0, 1));
-  ASSERT_OK(c.Returned(gang, "pc1"));
-  ASSERT_OK(c.Returned(gang, "pc2"));
+  Fail();
   EXPECT_THAT(c.Wait(gang), HasSubstr("starts again in 1 s"));
   c.Pass(absl::Milliseconds(900));
   EXPECT_EQ(c.state(young), RunState::kQueued);
@@ -83,9 +87,7 @@ TEST_F(ReturningTest, ACancelInTheBackOffLetsOthersStart) {
   RunRequest request = Nodes(2);
   request.max_restarts = 1;
   Begin(request);
-  ASSERT_OK(c.Exit(gang, 0, 1));
-  ASSERT_OK(c.Returned(gang, "pc1"));
-  ASSERT_OK(c.Returned(gang, "pc2"));
+  Fail();
   ASSERT_OK(c.Cancel(gang));
   EXPECT_EQ(c.state(young), RunState::kStarting);
 }
