@@ -188,11 +188,8 @@ TrainSummary Trainer::Run() {
   begin_ = std::chrono::steady_clock::now();
   samples_at_begin_ = summary.samples;
   first_epoch_ = epoch_;
-  double waited = 0;
   while (epoch_ <= options_.epochs && !summary.stopped) {
     summary.stopped = !RunEpoch(epoch_, &summary);
-    waited += summary.data_wait_share;  // seconds, until the end
-    summary.data_wait_share = 0;
     if (!summary.stopped) summary.epochs = epoch_ - 1;
     if (summary.stopped || options_.checkpoint_every == 0) Save(summary);
   }
@@ -203,7 +200,7 @@ TrainSummary Trainer::Run() {
   if (summary.seconds > 0) {
     summary.samples_per_second =
         static_cast<double>(summary.samples - samples_at_begin_) / summary.seconds;
-    summary.data_wait_share = waited / summary.seconds;
+    summary.data_wait_share = waited_ / summary.seconds;
   }
   const auto bottleneck =
       DataBottleneck(summary.data_wait_share, static_cast<int>(options_.workers));
@@ -235,7 +232,7 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   sums.seconds = SecondsSince(begin);
 
   SumOverRanks(&sums);
-  summary->data_wait_share = sums.waited;
+  waited_ += sums.waited;
   if (sums.good > 0) summary->loss = sums.loss_sum / static_cast<double>(sums.good);
   if (!on) return false;
   ++epoch_;
@@ -310,8 +307,7 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
     throw std::runtime_error(absl::StrCat("rank ", *outcome.bad_loss_of, ": the loss of step ",
                                           steps_ + 1, " (epoch ", epoch_,
                                           ") is not finite: lower --lr, use --clip or --warmup, or "
-                                          "leave such steps out with --on-nan ",
-                                          "skip"));
+                                          "leave such steps out with --on-nan skip"));
   }
   if (!outcome.bad_loss_of && GradientsAreFinite()) {
     TakeStep(loaded.samples > 0);

@@ -98,6 +98,7 @@ class Trainer {
   int64_t skipped_in_a_row_ = 0;
   std::chrono::steady_clock::time_point begin_;
   int64_t samples_at_begin_ = 0, first_epoch_ = 1;
+  double waited_ = 0;  // seconds, for data, by the rank that waited longest of each epoch
 };
 
 }  // namespace hpc::train
