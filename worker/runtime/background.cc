@@ -5,7 +5,6 @@
 #include <deque>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 namespace hpc::worker {
 namespace {
@@ -23,11 +22,12 @@ struct Background::Shared {
   std::condition_variable changed;
   EventLoop* loop = nullptr;  // null: the owner is gone. Changed on the loop's thread only
   std::deque<Job> jobs;
-  bool runs = false;
+  bool ended = false;
 };
 
 Background::Background(EventLoop* loop) : shared_(std::make_shared<Shared>()) {
   shared_->loop = loop;
+  std::thread([shared = shared_] { Loop(shared); }).detach();
 }
 
 Background::~Background() {
@@ -35,15 +35,12 @@ Background::~Background() {
   shared_->loop = nullptr;
   shared_->jobs.clear();
   shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, kPatience, [this] { return !shared_->runs; });
+  shared_->changed.wait_for(lock, kPatience, [this] { return shared_->ended; });
 }
 
 void Background::Run(std::function<void()> work, std::function<void()> done) {
   std::lock_guard<std::mutex> lock(shared_->mutex);
   shared_->jobs.push_back({std::move(work), std::move(done)});
-  if (!std::exchange(shared_->runs, true)) {
-    std::thread([shared = shared_] { Loop(shared); }).detach();
-  }
   shared_->changed.notify_all();
 }
 
@@ -64,7 +61,7 @@ void Background::Loop(const std::shared_ptr<Shared>& shared) {
       if (shared->loop != nullptr) done();
     });
   }
-  shared->runs = false;
+  shared->ended = true;
   shared->changed.notify_all();
 }
 

@@ -1,5 +1,4 @@
 // A thread for what may block (file systems, interpreters, drivers), so that the loop never does.
-// It is started for the first of it.
 #ifndef HPC_WORKER_RUNTIME_BACKGROUND_H_
 #define HPC_WORKER_RUNTIME_BACKGROUND_H_
 
