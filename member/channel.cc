@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/pki/authority.h"
+#include "common/pki/lean_tls.h"
 
 namespace hpc::member {
 namespace {
@@ -32,6 +33,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Secur
     return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
                                      arguments);
   }
+  pki::KeepTlsLean();
   arguments.SetSslTargetNameOverride(std::string(pki::kCoordinatorHost));
   return grpc::CreateCustomChannel(
       endpoint.ToString(),

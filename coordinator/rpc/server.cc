@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/pki/join_token.h"
+#include "common/pki/lean_tls.h"
 #include "common/status_macros.h"
 #include "coordinator/rpc/accept_loop.h"
 #include "coordinator/rpc/call_host.h"
@@ -30,7 +31,6 @@
 #include "coordinator/rpc/limits.h"
 #include "coordinator/rpc/listen.h"
 #include "coordinator/rpc/methods.h"
-#include "coordinator/rpc/no_tickets.h"
 #include "coordinator/rpc/own_addresses.h"
 #include "coordinator/rpc/peer_book.h"
 #include "coordinator/rpc/posted.h"
@@ -73,9 +73,7 @@ void InitGrpc() {
     // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
     // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
     setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
-    if (const absl::Status status = SendNoTickets(); !status.ok()) {
-      LogWarning("connections cost more than they have to", {{"reason", status.message()}});
-    }
+    pki::KeepTlsLean();
   });
 }
 

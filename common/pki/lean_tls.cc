@@ -1,0 +1,22 @@
+#include "common/pki/lean_tls.h"
+
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+
+namespace hpc::pki {
+namespace {
+
+// OpenSSL calls it with every SSL that is made, with what it has from its SSL_CTX already set.
+void OnNewSsl(void* ssl, void*, CRYPTO_EX_DATA*, int, long, void*) {
+  SSL_set_num_tickets(static_cast<SSL*>(ssl), 0);
+  SSL_set_mode(static_cast<SSL*>(ssl), SSL_MODE_NO_AUTO_CHAIN);
+}
+
+}  // namespace
+
+void KeepTlsLean() {
+  [[maybe_unused]] static const int hook =
+      SSL_get_ex_new_index(0, nullptr, &OnNewSsl, nullptr, nullptr);
+}
+
+}  // namespace hpc::pki

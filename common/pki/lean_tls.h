@@ -1,0 +1,17 @@
+// TLS without what the members of a cluster have no use for. gRPC 1.51 has no options for it.
+#ifndef HPC_COMMON_PKI_LEAN_TLS_H_
+#define HPC_COMMON_PKI_LEAN_TLS_H_
+
+namespace hpc::pki {
+
+// From now on no connection of this process sends
+// - session tickets: no member keeps one, and to make two takes a tenth of a whole handshake;
+// - other certificates than it was given: OpenSSL verifies its way to the authority's and adds
+// that.
+//   Who judges a certificate has it, and would decode it for nothing.
+// May be called again. Thread-safe.
+void KeepTlsLean();
+
+}  // namespace hpc::pki
+
+#endif  // HPC_COMMON_PKI_LEAN_TLS_H_
