@@ -32,14 +32,16 @@ grpc::Status ReadAll(grpc::ClientReader<Message>* reader, Each each) {
 }  // namespace
 
 struct Client::Stubs {
-  explicit Stubs(std::unique_ptr<Connection> c)
+  Stubs(std::unique_ptr<Connection> c, std::optional<pki::Holder> h)
       : connection(std::move(c)),
+        holder(std::move(h)),
         runs(v1::Runs::NewStub(connection->channel())),
         nodes(v1::Nodes::NewStub(connection->channel())),
         cluster(v1::Cluster::NewStub(connection->channel())),
         trust(v1::Trust::NewStub(connection->channel())) {}
 
   std::unique_ptr<Connection> connection;
+  std::optional<pki::Holder> holder;  // of the certificate that it shows
   std::unique_ptr<v1::Runs::Stub> runs;
   std::unique_ptr<v1::Nodes::Stub> nodes;
   std::unique_ptr<v1::Cluster::Stub> cluster;
@@ -51,10 +53,17 @@ Client::~Client() = default;
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Way& way) {
   std::vector<Tried> tried;
+  std::optional<pki::Holder> holder;
+  const auto look_at_certificate = [&] {
+    if (!way.membership || holder) return;
+    absl::StatusOr<pki::Holder> found = pki::HolderOf(*way.membership);
+    if (found.ok()) holder = *std::move(found);
+  };
   for (const Endpoint& endpoint : way.endpoints) {
-    auto connection = Connection::Open(endpoint, way.security());
+    auto connection = Connection::Open(endpoint, way.security(), look_at_certificate);
     if (connection.ok()) {
-      return std::unique_ptr<Client>(new Client(std::make_unique<Stubs>(*std::move(connection))));
+      return std::unique_ptr<Client>(
+          new Client(std::make_unique<Stubs>(*std::move(connection), std::move(holder))));
     }
     tried.push_back({endpoint, connection.status()});
   }
@@ -329,9 +338,8 @@ absl::StatusOr<v1::WhoAmIResponse> Client::WhoAmI() {
 }
 
 std::optional<pki::Membership> Client::Renewed(const pki::Membership& membership, absl::Time now) {
-  const absl::StatusOr<pki::Holder> holder = pki::HolderOf(membership);
-  if (!holder.ok()) return std::nullopt;
-  if (!pki::DueForRenewal(*holder, now) &&
+  if (!stubs_->holder) return std::nullopt;
+  if (!pki::DueForRenewal(*stubs_->holder, now) &&
       member::KnowsAll(membership, stubs_->connection->shown())) {
     return std::nullopt;
   }

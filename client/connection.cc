@@ -59,8 +59,11 @@ Connection::Connection(const Endpoint& endpoint, const member::Security& securit
 Connection::~Connection() = default;
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint,
-                                                             const member::Security& security) {
+                                                             const member::Security& security,
+                                                             absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
+  connection->channel_->GetState(true);  // begins
+  meanwhile();
   if (!connection->WaitUntilReady()) return WhyUnreachable(endpoint, security);
   return connection;
 }

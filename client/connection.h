@@ -29,9 +29,11 @@ namespace hpc::client {
 // Thread-safe.
 class Connection {
  public:
-  // Connects, for at most five seconds. Unavailable, Unauthenticated: see WhyUnreachable.
+  // Connects, for at most five seconds, and calls `meanwhile` while the coordinator is at its part.
+  // Unavailable, Unauthenticated: see WhyUnreachable.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint,
-                                                          const member::Security& security);
+                                                          const member::Security& security,
+                                                          absl::FunctionRef<void()> meanwhile);
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
