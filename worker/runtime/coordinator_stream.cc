@@ -49,6 +49,8 @@ std::shared_ptr<grpc::Channel> MakeCoordinatorChannel(const Endpoint& endpoint,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTransportTimeoutMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
+  // It would ask how wide the way is behind each message that comes. Few do, and none is long.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   return member::MakeChannel(endpoint, security, arguments);
