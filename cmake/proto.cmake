@@ -1,32 +1,39 @@
-# hpc_proto(name PROTOS a.proto ...): messages of proto/hpc/v1 as library `name`; a name with a folder
-# is below proto
-# hpc_proto_grpc(name PROTOS a.proto ... DEPS ...): the service stubs, in a library of their own, so
-# that only what really speaks gRPC pays for compiling its headers.
-set(HPC_PROTO_OUT ${CMAKE_BINARY_DIR}/proto_gen)
-file(MAKE_DIRECTORY ${HPC_PROTO_OUT})
-
-function(hpc_proto_rule out_srcs suffix)
+# hpc_proto(name [LITE] PROTOS a.proto ...): messages of proto/hpc/v1 as library `name`; a name with a
+# folder is below proto. With LITE they cannot describe themselves, and a program starts without
+# having read what describes them, which is half of what hpcctl does until main(). One program is of
+# one kind.
+# hpc_proto_grpc(name [LITE] PROTOS a.proto ... DEPS ...): the service stubs, in a library of their
+# own, so that only what really speaks gRPC pays for compiling its headers.
+function(hpc_proto_rule out_srcs out_dir suffix lite)
+  set(dir ${CMAKE_BINARY_DIR}/proto_gen)
+  set(messages ${dir})
+  if(lite)
+    string(APPEND dir _lite)
+    set(messages lite:${dir})
+  endif()
+  file(MAKE_DIRECTORY ${dir})
   set(srcs)
   foreach(proto ${ARGN})
     if(NOT proto MATCHES "/")
       set(proto hpc/v1/${proto})
     endif()
     string(REPLACE ".proto" "" base ${proto})
-    set(src ${HPC_PROTO_OUT}/${base}.${suffix}.cc)
+    set(src ${dir}/${base}.${suffix}.cc)
     if(suffix STREQUAL "pb")
-      set(cmd ${HPC_PROTOC} -I${CMAKE_SOURCE_DIR}/proto --cpp_out=${HPC_PROTO_OUT})
+      set(cmd ${HPC_PROTOC} -I${CMAKE_SOURCE_DIR}/proto --cpp_out=${messages})
     else()
-      set(cmd ${HPC_PROTOC} -I${CMAKE_SOURCE_DIR}/proto --grpc_out=${HPC_PROTO_OUT}
+      set(cmd ${HPC_PROTOC} -I${CMAKE_SOURCE_DIR}/proto --grpc_out=${dir}
         --plugin=protoc-gen-grpc=${HPC_GRPC_PLUGIN})
     endif()
     add_custom_command(
-      OUTPUT ${src} ${HPC_PROTO_OUT}/${base}.${suffix}.h
+      OUTPUT ${src} ${dir}/${base}.${suffix}.h
       COMMAND ${cmd} ${proto}
       DEPENDS ${CMAKE_SOURCE_DIR}/proto/${proto}
       VERBATIM)
     list(APPEND srcs ${src})
   endforeach()
   set(${out_srcs} ${srcs} PARENT_SCOPE)
+  set(${out_dir} ${dir} PARENT_SCOPE)
 endfunction()
 
 # Long, and little of the run time is spent in it.
@@ -36,20 +43,20 @@ function(hpc_generated name)
 endfunction()
 
 function(hpc_proto name)
-  cmake_parse_arguments(A "" "" "PROTOS;DEPS" ${ARGN})
-  hpc_proto_rule(srcs pb ${A_PROTOS})
+  cmake_parse_arguments(A "LITE" "" "PROTOS;DEPS" ${ARGN})
+  hpc_proto_rule(srcs dir pb ${A_LITE} ${A_PROTOS})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${srcs})
   hpc_generated(${name})
-  target_include_directories(${name} SYSTEM PUBLIC ${HPC_PROTO_OUT})
+  target_include_directories(${name} SYSTEM PUBLIC ${dir})
   target_link_libraries(${name} PUBLIC hpc_dep_protobuf ${A_DEPS})
 endfunction()
 
 function(hpc_proto_grpc name)
-  cmake_parse_arguments(A "" "" "PROTOS;DEPS" ${ARGN})
-  hpc_proto_rule(srcs grpc.pb ${A_PROTOS})
+  cmake_parse_arguments(A "LITE" "" "PROTOS;DEPS" ${ARGN})
+  hpc_proto_rule(srcs dir grpc.pb ${A_LITE} ${A_PROTOS})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${srcs})
   hpc_generated(${name})
   hpc_compile_together(${name} 4)
-  target_include_directories(${name} SYSTEM PUBLIC ${HPC_PROTO_OUT})
+  target_include_directories(${name} SYSTEM PUBLIC ${dir})
   target_link_libraries(${name} PUBLIC hpc_dep_grpc ${A_DEPS})
 endfunction()
