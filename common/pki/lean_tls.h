@@ -6,9 +6,8 @@ namespace hpc::pki {
 
 // From now on no connection of this process sends
 // - session tickets: no member keeps one, and to make two takes a tenth of a whole handshake;
-// - other certificates than it was given: OpenSSL verifies its way to the authority's and adds
-// that.
-//   Who judges a certificate has it, and would decode it for nothing.
+// - other certificates than it was given: OpenSSL adds the authority's, once it has verified its
+//   way there. Who judges a certificate has it, and would decode it for nothing.
 // May be called again. Thread-safe.
 void KeepTlsLean();
 
