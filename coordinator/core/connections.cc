@@ -160,7 +160,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   }
   if (turn.mono() >= node->lease.deadline() + kStandstill) {
     // What it said meanwhile is still to be read, and it took that for heard.
-    node->lease.Grant(turn.mono(), state_->options.lease);
+    node->lease.Renew(turn.mono());
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   // What stood ready may be gone by now, or taken.
@@ -202,7 +202,7 @@ void Connections::Lost(Turn& turn, Node* node) {
 }
 
 void Connections::Restore(Turn& turn, Node* node) {
-  node->lease.Grant(turn.mono(), state_->options.lease + kReconnectAllowance);
+  node->lease.Grant(turn.mono(), kReconnectAllowance);
   if (node->record.power == Power::kOn) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }

@@ -95,7 +95,7 @@ void Gangs::WatchSilence(const Attempt& attempt) {
   const FenceTimes times(state_->options.lease);
   for (const Member& m : attempt.members) {
     Node* node = state_->nodes.Find(m.placement.node);
-    node->doubt_at = node->lease.heard() + times.doubt_after;
+    node->doubt_at = node->lease.due() + times.doubt_after;
     state_->timers.Set(Alarm::kDoubt, node->number, node->doubt_at);
   }
 }
@@ -103,7 +103,7 @@ void Gangs::WatchSilence(const Attempt& attempt) {
 void Gangs::LookAtSilence(Turn& turn, Node* node) {
   const FenceTimes times(state_->options.lease);
   const bool stood_still = turn.mono() >= node->doubt_at + kStandstill;
-  MonoTime next = node->lease.heard() + times.doubt_after;
+  MonoTime next = node->lease.due() + times.doubt_after;
   if (stood_still) {
     next = turn.mono() + kStandstill;  // what it said meanwhile is still to be read
   } else if (turn.mono() >= next) {

@@ -19,7 +19,11 @@ class Lease {
   // `length`: silence after which a node is lost.
   explicit Lease(absl::Duration length) : length_(length) {}
 
-  void Renew(MonoTime now) { Grant(now, length_); }
+  void Renew(MonoTime now) {
+    heard_ = due_ = now;
+    deadline_ = now + length_;
+    reset_grace_.reset();
+  }
   // Its connection was reset, which proves that its worker is gone, yet a restarted worker is back
   // in a moment: it is lost after `grace`, or what is left of the lease if that is shorter.
   void Reset(MonoTime now, absl::Duration grace) {
@@ -32,21 +36,22 @@ class Lease {
     deadline_ = std::min(heard_ + length_, deadline_ - *reset_grace_ + grace);
     reset_grace_ = grace;
   }
-  // For a node that has not been heard since this process began.
-  void Grant(MonoTime now, absl::Duration length) {
+  // For a node that has not been heard since this process began: it has `allowance` to connect.
+  void Grant(MonoTime now, absl::Duration allowance) {
+    Renew(now + allowance);
     heard_ = now;
-    deadline_ = now + length;
-    reset_grace_.reset();
   }
 
   MonoTime heard() const { return heard_; }
+  // From when on its silence means something: when it was heard last, or has to have connected.
+  MonoTime due() const { return due_; }
   MonoTime deadline() const { return deadline_; }
   // Set where the deadline is one of reconnecting: how long it was given.
   const std::optional<absl::Duration>& reset_grace() const { return reset_grace_; }
 
  private:
   absl::Duration length_;
-  MonoTime heard_{}, deadline_{};
+  MonoTime heard_{}, due_{}, deadline_{};
   std::optional<absl::Duration> reset_grace_;
 };
 

@@ -22,5 +22,15 @@ TEST(LeaseTest, ResetShortensItAndNothingHeardProlongsIt) {
   EXPECT_EQ(lease.reset_grace(), std::nullopt) << "silence decides";
 }
 
+TEST(LeaseTest, WhoIsStillToConnectIsNotSilentYet) {
+  Lease lease(absl::Seconds(6));
+  lease.Grant(At(10), absl::Seconds(5));
+  EXPECT_EQ(lease.heard(), At(10));
+  EXPECT_EQ(lease.due(), At(15));
+  EXPECT_EQ(lease.deadline(), At(21));
+  lease.Renew(At(12));
+  EXPECT_EQ(lease.due(), At(12));
+}
+
 }  // namespace
 }  // namespace hpc::coordinator
