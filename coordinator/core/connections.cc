@@ -196,6 +196,7 @@ void Connections::Lost(Turn& turn, Node* node) {
   node->lost = true;
   node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
+  power_->Lost(turn, node);
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
   gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why);
@@ -203,11 +204,12 @@ void Connections::Lost(Turn& turn, Node* node) {
 
 void Connections::Restore(Turn& turn, Node* node) {
   node->lease.Grant(turn.mono(), kReconnectAllowance);
-  if (node->record.power == Power::kOn) {
+  const Power power = node->record.power;
+  if (power == Power::kOn || power == Power::kDraining) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed,
-                   absl::StrCat(node->name(), " is ", Name(node->record.power)));
+                   absl::StrCat(node->name(), " is ", Name(power)));
 }
 
 }  // namespace hpc::coordinator

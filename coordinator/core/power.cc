@@ -74,6 +74,7 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
 
 void PowerControl::DevicesReturned(Turn& turn, Node* node) {
   if (node->record.power != Power::kDraining || !node->holdings.empty()) return;
+  if (!node->connected) return;
   const std::string reason = node->record.reason;
   Set(turn, node, Power::kFallingAsleep, reason);
   turn.Tell(node->name(), GoToSleep{reason});
@@ -175,7 +176,8 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   const Power was = node->record.power;
   const absl::Duration took = turn.mono() - node->power_since;
   node->leave_alone = false;
-  if (was == Power::kDraining) return;
+  // What it has not ended yet it is told again to end.
+  if (was == Power::kDraining && !slept) return DevicesReturned(turn, node);
   if (was == Power::kOn) {
     // Its power command may be another one now.
     if (!node->record.reason.empty()) Set(turn, node, Power::kOn);
@@ -258,12 +260,15 @@ bool PowerControl::Gone(Turn& turn, Node* node) {
       TurnOff(turn, node, "has gone to sleep");
       return true;
     case Power::kDraining:
-      Set(turn, node, Power::kOn);
-      return false;
     case Power::kOn:
       return false;
   }
   return false;
+}
+
+void PowerControl::Lost(Turn& turn, Node* node) {
+  if (node->record.power != Power::kDraining) return;
+  StayedOn(turn, node, "was lost before it was free to go to sleep");
 }
 
 void PowerControl::TurnOff(Turn& turn, Node* node, const std::string& why) {
@@ -307,12 +312,13 @@ void PowerControl::Restore(Turn& turn, Node* node) {
     case Power::kOn:
     case Power::kOff:
     case Power::kStopped:
-      return;
     case Power::kDraining:
-      return Set(turn, node, Power::kOn);
+      return;
     case Power::kFallingAsleep:
+      return Set(turn, node, Power::kOff, "was told to sleep before the coordinator restarted");
     case Power::kWaking:
-      return Set(turn, node, Power::kOff, "off: the coordinator restarted meanwhile");
+      return StartWaking(turn, node,
+                         "was being woken when the coordinator restarted, which begins again");
   }
 }
 

@@ -39,11 +39,14 @@ class PowerControl {
   void SleepFailed(Turn& turn, Node* node, const std::string& error);
   // Its connection is gone, or its lease has run out. True if that was expected.
   bool Gone(Turn& turn, Node* node);
+  // That was not expected, and it is lost.
+  void Lost(Turn& turn, Node* node);
   // It has returned devices.
   void DevicesReturned(Turn& turn, Node* node);
 
   void OnTimer(Turn& turn, Node* node);
-  // A restarted coordinator knows no transitions: what it was about to do is not done.
+  // After a restart of the coordinator: what is asked of nodes holds. One that was told to sleep
+  // counts as off until it is heard.
   void Restore(Turn& turn, Node* node);
 
  private:

@@ -78,6 +78,59 @@ TEST(SleepTest, IsDrainedFirst) {
   EXPECT_EQ(c.record(run).losses, 0);
 }
 
+// What a node that is drained for sleep says of the run that it still has.
+NodeHello Draining(AttemptRef ref) {
+  NodeHello hello = HelloOf("pc1");
+  hello.incarnation = 2;
+  HeldAttempt held;
+  held.ref = ref;
+  held.started = true;
+  held.ranks.push_back({0, 1000, std::nullopt, {}});
+  hello.attempts = {held};
+  return hello;
+}
+
+TEST(SleepTest, IsDrainedStillAfterARestartOfTheCoordinator) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  const RunId run = before.Submit(Nodes(1));
+  before.Run(run);
+  ASSERT_OK(before.Sleep("pc1"));
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(Draining({run, 1})));
+  EXPECT_EQ(c.NodeState("pc1"), "draining");
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(HasSubstr("pc1: stop 1.1")));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.1", "pc1: sleep"));
+  EXPECT_EQ(c.record(run).attempts, 1);
+}
+
+TEST(SleepTest, IsDrainedStillByTheNextWorker) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  const RunId run = c.Submit(Nodes(1));
+  c.Run(run);
+  ASSERT_OK(c.Sleep("pc1"));
+  c.Disconnect("pc1", /*reset=*/true);
+  ASSERT_OK(c.Hello(Draining({run, 1})));
+  EXPECT_EQ(c.NodeState("pc1"), "draining");
+  c.TakeMessages();
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.1", "pc1: sleep"));
+}
+
+TEST(SleepTest, ANodeThatIsLostBeforeItIsFreeIsAskedForNothingMore) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  c.Run(c.Submit(Nodes(1)));
+  ASSERT_OK(c.Sleep("pc1"));
+  c.TakeEvents();
+  c.Pass(absl::Seconds(6), {"pc1"});
+  EXPECT_EQ(c.NodeState("pc1"), "lost");
+  EXPECT_THAT(c.TakeEvents("node.sleep"),
+              ElementsAre("node.sleep-failed was lost before it was free to go to sleep"));
+}
+
 TEST(SleepTest, DrainsWithinTheRunsOwnGraceWhereThatIsShorter) {
   ClusterTester c;
   c.Join({"pc1"});
@@ -412,6 +465,16 @@ TEST(WakeTest, WakeWhileFallingAsleepWaitsUntilItIsOff) {
   c.Disconnect("pc1", /*reset=*/true);
   EXPECT_EQ(c.NodeState("pc1"), "waking");
   EXPECT_THAT(c.TakeWakes(), SizeIs(1));
+}
+
+TEST_F(PowerTest, IsWokenStillAfterARestartOfTheCoordinator) {
+  ASSERT_OK(c.Wake("pc2"));
+  ClusterTester later({}, c.Durable());
+  later.Pass(absl::Seconds(1));
+  EXPECT_EQ(later.NodeState("pc2"), "waking");
+  EXPECT_THAT(later.TakeWakes(), SizeIs(2));
+  ASSERT_OK(later.Hello(Booted()));
+  EXPECT_EQ(later.NodeState("pc2"), "idle");
 }
 
 TEST(WakeTest, WakeWhileDrainingKeepsItOn) {
