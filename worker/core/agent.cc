@@ -95,6 +95,7 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
 void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects) {
   connection_.OnClosed(now.mono, why, jitter);
   next_lease_ = MonoTime::Infinite();
+  ExtendLeasesOnceMore(now, effects);
   // A coordinator may be away for days: the same words again would help nobody.
   if (leaving_ || connection_.problem() == noted_problem_) return;
   noted_problem_ = connection_.problem();
@@ -350,6 +351,15 @@ void Agent::ExtendLeasesIfDue(Now now, Effects* effects) {
   }
   next_lease_ = now.mono + std::min(kLongestLeaseInterval, connection_.SupervisorLease() / 10);
   if (live_attempts() > 0) effects->push_back(ExtendLeases{});
+}
+
+// So that ranks have all of the time that they may have without the coordinator, which is counted
+// from the last contact and not from the last extension.
+void Agent::ExtendLeasesOnceMore(Now now, Effects* effects) {
+  const MonoTime extended = now.mono + connection_.SupervisorLease();
+  if (live_attempts() > 0 && extended <= connection_.SilenceLimit()) {
+    effects->push_back(ExtendLeases{});
+  }
 }
 
 void Agent::TickConnection(Now now, Effects* effects) {

@@ -105,6 +105,7 @@ class Agent {
   void StopContested(Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
   void ExtendLeasesIfDue(Now now, Effects* effects);
+  void ExtendLeasesOnceMore(Now now, Effects* effects);
   void Fence(Attempt* attempt, Effects* effects) const;
   void FenceAll(Effects* effects);
   Hello MakeHello(Now now);

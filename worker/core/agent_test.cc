@@ -235,8 +235,17 @@ TEST_F(AgentTest, KeepsSupervisorsAliveWhileConnected) {
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(28))), IsEmpty());
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));
-  LoseLink();
+  Stay(absl::Seconds(20));
+  EXPECT_THAT(All<ExtendLeases>(LoseLink()), SizeIs(1)) << "five minutes begin with the last word";
   EXPECT_THAT(All<ExtendLeases>(Wait(absl::Seconds(100))), IsEmpty());
+  EXPECT_THAT(All<ExtendLeases>(LoseLink()), IsEmpty());
+}
+
+TEST_F(AgentTest, ALinkThatBrokeBehindAStandstillExtendsNothing) {
+  Connect();
+  Run();
+  clock_.Advance(absl::Minutes(4));
+  EXPECT_THAT(All<ExtendLeases>(LoseLink()), IsEmpty());
 }
 
 TEST_F(AgentTest, AnIdleNodeHasNoDeadlineButItsHeartbeat) {

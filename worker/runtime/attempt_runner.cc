@@ -40,7 +40,10 @@ std::string InWords(const std::string& reason) {
   if (reason == "recall") {
     return "its worker was gone, and the coordinator had another node end its ranks";
   }
-  if (reason == "lease") return "its supervisor had not heard from the worker for too long";
+  if (reason == "lease") {
+    return "its node had no contact with the coordinator for stop_after_disconnect, or its worker "
+           "was gone or stood still as long";
+  }
   if (reason == "fence") {
     return "its node had lost contact with the coordinator and with others of the gang, or its "
            "worker stood still";

@@ -154,7 +154,7 @@ void BareWorker::StopItself(uint64_t which) {
   const auto it = Choose(which, [](const Part& part) { return part.live && part.prepared; });
   if (it == parts_.end()) return;
   it->second.stop_asked = true;
-  agent_->OnStoppedItself(it->first, "its supervisor had not heard from the worker for too long");
+  agent_->OnStoppedItself(it->first, "its node had no contact for too long");
 }
 
 void BareWorker::Doom(uint64_t which) {
