@@ -93,9 +93,10 @@ class RunCommand : public Command {
       session->Notice(absl::StrCat("left run ", id, ", which is being cancelled. 'hpcctl wait ", id,
                                    "' waits for its end"));
     } else {
-      session->Notice(absl::StrCat("left run ", id, " to itself. 'hpcctl logs -f ", id,
-                                   "' follows it, 'hpcctl wait ", id,
-                                   "' waits for it, 'hpcctl cancel ", id, "' ends it"));
+      session->Notice(absl::StrCat("left run ", id,
+                                   ", which GOES ON: the coordinator is away and has not heard "
+                                   "that it is to be cancelled. Once it is back, 'hpcctl cancel ",
+                                   id, "' ends the run, 'hpcctl logs -f ", id, "' follows it"));
     }
     return kExitDetached;
   }
