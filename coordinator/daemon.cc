@@ -154,6 +154,7 @@ absl::Status RunDaemon(const Options& options) {
                        SecretVault::Open(state.File("secrets"), LiveRuns(snapshot)));
   Engine engine(ClusterOptionsOf(options), snapshot, &clock, store.get(), logs.get(), &secrets,
                 wake_sender.get());
+  engine.Note({event::kClusterStarted, absl::StrCat("coordinator ", Version(), " has started")});
   ServerOptions server_options;
   server_options.listen = options.listen;
   std::unique_ptr<Trust> trust;

@@ -52,8 +52,8 @@ absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects*
   return absl::OkStatus();
 }
 
-void Cluster::NoteSecurity(Now now, const char* kind, const std::string& text, Severity severity,
-                           Effects* effects) {
+void Cluster::Note(Now now, const char* kind, const std::string& text, Severity severity,
+                   Effects* effects) {
   impl_->Begin(now, effects).Event(kind, Subject(), text, severity);
 }
 

@@ -207,9 +207,10 @@ class Cluster {
   // that exist, until it says hello again. Nothing happens where there is no such node.
   void ShutOut(Now now, const std::string& node, const std::string& why, Effects* effects);
 
-  // Writes an event of a kind "security. ..." (event_kinds.h), about which the core knows no more.
-  void NoteSecurity(Now now, const char* kind, const std::string& text, Severity severity,
-                    Effects* effects);
+  // Writes an event of a kind "security. ..." or "cluster. ..." (event_kinds.h), about which the
+  // core knows no more.
+  void Note(Now now, const char* kind, const std::string& text, Severity severity,
+            Effects* effects);
 
   // ---- nodes. Everything but a hello names the incarnation; FailedPrecondition if it is not the
   // connected one ("wrong incarnation: said 5, connected is 7"): the caller closes that stream.

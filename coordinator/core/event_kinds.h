@@ -53,6 +53,7 @@ inline constexpr char kNodeRevoked[] = "node.revoked";         // shut out: its 
 inline constexpr char kNodeForgotten[] = "node.forgotten";     // is no node any more
 
 // ---- the cluster
+inline constexpr char kClusterStarted[] = "cluster.started";    // its coordinator; the version
 inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; of when
 
 // ---- security; told to admins only

@@ -69,7 +69,7 @@ void CertificateHandlers::RevokeCertificate(const Caller& caller,
     engine_->ShutOut(name, absl::StrCat("revoked by ", WhoIs(caller), why));
   }
   const auto tokens = static_cast<int32_t>(revoked->tokens.size());
-  const SecurityNote note{
+  const ClusterNote note{
       event::kSecurityRevoked,
       absl::StrCat(
           WhoIs(caller), " revoked ", Count(static_cast<int64_t>(serials.size()), "certificate"),

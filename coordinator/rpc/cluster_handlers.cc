@@ -84,9 +84,9 @@ SourceOr<v1::BackupPiece> ClusterHandlers::Backup(const Caller& caller,
   HPC_ASSIGN_OR_RETURN(std::shared_ptr<BackupJob> job,
                        BackupJob::Start(state_dir_, !request.without_logs(), engine_->now().wall));
   backup_ = job;
-  engine_->NoteSecurity({event::kSecurityBackup,
-                         absl::StrCat(WhoIs(caller), " takes a backup, which holds the keys"),
-                         Severity::kInfo});
+  engine_->Note({event::kSecurityBackup,
+                 absl::StrCat(WhoIs(caller), " takes a backup, which holds the keys"),
+                 Severity::kInfo});
   return std::make_unique<BackupSource>(std::move(job), later_);
 }
 

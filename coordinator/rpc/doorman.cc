@@ -135,7 +135,7 @@ void Doorman::NoteRefusal(const std::string& peer, const std::string& what) {
   std::string text = absl::StrCat(peer, ": ", ToValidUtf8(what));
   if (untold_ > 0) absl::StrAppend(&text, " (", untold_, " more refusals were not written down)");
   untold_ = 0;
-  engine_->NoteSecurity({event::kSecurityRefused, std::move(text), Severity::kWarning});
+  engine_->Note({event::kSecurityRefused, std::move(text), Severity::kWarning});
 }
 
 absl::StatusOr<Caller> Doorman::Identify(const grpc::ServerContext& context) {

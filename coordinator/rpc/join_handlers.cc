@@ -63,7 +63,7 @@ void JoinHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
     }
     return reply(admitted.status());
   }
-  const SecurityNote note{
+  const ClusterNote note{
       event::kSecurityJoined,
       absl::StrCat(request.role(), " ", request.name(), " joined from ", caller.peer,
                    admitted->ended.empty() ? "" : " and replaces the one before")};

@@ -124,16 +124,15 @@ void Engine::ShutOut(const std::string& node, const std::string& why) {
   impl_->cluster.ShutOut(impl_->clock->Get(), node, why, &impl_->effects);
 }
 
-void Engine::RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
+void Engine::RecordTrust(std::vector<TrustRecord> records, const ClusterNote& note,
                          std::function<void(absl::Status)> done) {
   impl_->trust.insert(impl_->trust.end(), records.begin(), records.end());
-  NoteSecurity(note);
+  Note(note);
   impl_->answers.push_back(std::move(done));
 }
 
-void Engine::NoteSecurity(const SecurityNote& note) {
-  impl_->cluster.NoteSecurity(impl_->clock->Get(), note.kind, note.text, note.severity,
-                              &impl_->effects);
+void Engine::Note(const ClusterNote& note) {
+  impl_->cluster.Note(impl_->clock->Get(), note.kind, note.text, note.severity, &impl_->effects);
 }
 
 void Engine::AfterCommit(std::function<void()> done) {

@@ -73,8 +73,8 @@ struct MetricReport {
   bool ended = false;                // nothing will follow
 };
 
-// An event of a kind "security. ..." (core/event_kinds.h).
-struct SecurityNote {
+// An event of a kind "security. ..." or "cluster. ..." (core/event_kinds.h).
+struct ClusterNote {
   const char* kind;
   std::string text;
   Severity severity = Severity::kInfo;
@@ -105,10 +105,10 @@ class Engine {
   void ShutOut(const std::string& node, const std::string& why);
 
   // Makes `records` durable, with an event that tells of them. `done` as above.
-  void RecordTrust(std::vector<TrustRecord> records, const SecurityNote& note,
+  void RecordTrust(std::vector<TrustRecord> records, const ClusterNote& note,
                    std::function<void(absl::Status)> done);
   // An event alone, as of a refusal.
-  void NoteSecurity(const SecurityNote& note);
+  void Note(const ClusterNote& note);
 
   // Called by Flush too: whatever `done` then reads of cluster() is on disk.
   void AfterCommit(std::function<void()> done);
