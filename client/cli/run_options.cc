@@ -27,7 +27,7 @@ void DeclareScheduling(Options* options, RunOptions* run) {
   options->Integer("--after", "RUN", &run->after, 1, std::numeric_limits<int64_t>::max(),
                    "start only after this run's success");
   options->Duration("--time-limit", "2h", &run->time_limit,
-                    "end it after so long, counted from its start");
+                    "end it so long after its start; each attempt has all of it");
   options->Integer("--max-restarts", "K", &run->max_restarts, 0, kMaxCount,
                    "start it again after so many failures (default 0)");
   options->Texts("--retry-exit", "CODE", &run->retry_exits,

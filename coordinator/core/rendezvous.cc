@@ -89,8 +89,9 @@ std::string BlockedWords(const Attempt& attempt) {
 }
 
 std::string AllHave(const Attempt& attempt) {
-  return absl::StrCat("all ", Count(attempt.record.world_size, "rank"),
-                      " have reached the rendezvous");
+  const int32_t ranks = attempt.record.world_size;
+  if (ranks == 1) return "the rank has reached the rendezvous";
+  return absl::StrCat("all ", ranks, " ranks have reached the rendezvous");
 }
 
 // When ranks have started processes that came in their place.

@@ -24,7 +24,8 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
   const Attempt& attempt = *run.attempt;
   const AttemptRecord& record = attempt.record;
   Ending ending;
-  if (record.started_at != absl::InfinitePast()) ending.ran_for = ran_for;
+  if (record.started_at != absl::InfinitePast())
+    ending.ran_for = std::max(ran_for, absl::ZeroDuration());
   ending.outcome = record.outcome;
   ending.reason = record.reason;
   ending.free_of_charge = attempt.free_of_charge;

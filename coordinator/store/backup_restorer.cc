@@ -92,7 +92,7 @@ absl::Status CheckIsBackup(Connection* db, const std::string& file) {
   const absl::StatusOr<int64_t> id = db->ReadNumber("PRAGMA application_id");
   if (absl::IsDataLoss(id.status())) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": no backup that 'hpcctl backup' made, or its beginning is damaged"));
+        absl::StrCat(file, ": no backup that 'hpcctl backup' made, or it is damaged or cut short"));
   }
   HPC_RETURN_IF_ERROR(id.status());
   if (*id == kBackupId) return absl::OkStatus();

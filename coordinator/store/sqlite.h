@@ -35,7 +35,7 @@ class Connection;
 
 // What every report of a damaged database ends with.
 inline constexpr char kDamagedAdvice[] =
-    "it was left as it is; restore a backup, or move the file away to begin with an empty one";
+    "it was left as it is; restore a backup, or see docs/OPERATIONS.md, 'In trouble'";
 
 // The current row of a result, read column by column from left to right.
 class Row {
