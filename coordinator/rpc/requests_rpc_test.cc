@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -287,6 +288,9 @@ TEST(Events, OfARunOrANodeThatDoesNotExistAreNotFound) {
   FakeWorker pc1(server, "pc1");
   SubmitOk(server, TrueOn(1));
   EXPECT_EQ(EventsError(server, request), "no run 999; the newest is run 1");
+  request.set_run(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(EventsError(server, request), "no run 9223372036854775807; the newest is run 1");
+  request.set_run(999);
   request.set_follow(true);
   EXPECT_EQ(EventsError(server, request), "no run 999; the newest is run 1");
   request.clear_run();

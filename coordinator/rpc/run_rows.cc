@@ -1,6 +1,7 @@
 #include "coordinator/rpc/run_rows.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +12,9 @@ namespace hpc::coordinator {
 
 absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run) {
   RunFilter filter;
-  filter.before = run + 1;  // the newest run below the next id is this one, if it exists
   filter.limit = 1;
-  if (run > 0) {
+  if (run > 0 && run < std::numeric_limits<RunId>::max()) {
+    filter.before = run + 1;  // the newest run below the next id is this one, if it exists
     HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> rows, store.ListRuns(filter));
     if (!rows.empty() && rows[0].record.id == run) return rows[0];
   }

@@ -80,6 +80,7 @@ void BareWorker::Hear(const v1::CoordinatorMessage& message) {
 
 void BareWorker::LoseLink(uint64_t how) {
   if (link_ == LinkState::kClosed) return;
+  if (link_ == LinkState::kOpen) lost_at_ = now_.mono;
   link_ = LinkState::kClosed;
   Effects effects;
   agent_->OnLinkClosed(now_, absl::Status(static_cast<absl::StatusCode>(1 + how % 16), "lost"),
@@ -366,7 +367,8 @@ void BareWorker::Do(const DropAttempt& effect) {
 }
 
 void BareWorker::Do(const ExtendLeases&) {
-  Check(link_ == LinkState::kOpen && AnyLive(), "only contact extends a lease");
+  const bool contact = link_ == LinkState::kOpen || lost_at_ == now_.mono;
+  Check(contact && AnyLive(), "only contact extends a lease");
 }
 
 void BareWorker::Do(const SetFence& effect) {

@@ -95,6 +95,7 @@ class BareWorker {
   OwnerState saved_owner_;
   std::unique_ptr<Agent> agent_;
   LinkState link_ = LinkState::kClosed;
+  MonoTime lost_at_ = MonoTime::Infinite();  // when an open one was lost last
   bool leaving_ = false;
   bool welcomed_ = false;
   Welcome welcome_;
