@@ -63,6 +63,14 @@ TEST_F(AdoptedAgentTest, AllThatClaimOneDeviceAreStoppedAndTheHelloTellsWhy) {
   EXPECT_THAT(All<StopAttempt>(Tick(&agent)), IsEmpty()) << "once";
 }
 
+TEST_F(AdoptedAgentTest, ExtendsNoLeaseBeforeItIsWelcome) {
+  Agent agent = Find({Running({12, 1}, {0})});
+  Tick(&agent);
+  Effects effects;
+  agent.OnLinkClosed(clock_.Get(), absl::UnavailableError("refused"), 1.0, &effects);
+  EXPECT_THAT(All<ExtendLeases>(effects), IsEmpty());
+}
+
 TEST_F(AdoptedAgentTest, ADeviceOfOneThatIsOverMayBeAnothers) {
   AdoptedAttempt over = Running({12, 1}, {0});
   over.returned = true;

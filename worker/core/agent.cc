@@ -93,9 +93,10 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
 }
 
 void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects) {
+  const bool was_connected = connection_.connected();
   connection_.OnClosed(now.mono, why, jitter);
   next_lease_ = MonoTime::Infinite();
-  ExtendLeasesOnceMore(now, effects);
+  if (was_connected) ExtendLeasesOnceMore(now, effects);
   // A coordinator may be away for days: the same words again would help nobody.
   if (leaving_ || connection_.problem() == noted_problem_) return;
   noted_problem_ = connection_.problem();

@@ -6,96 +6,17 @@
 #include <limits>
 
 #include "common/status_matchers.h"
-#include "worker/core/testing.h"
+#include "worker/core/agent_tester.h"
 
 namespace hpc::worker {
 namespace {
 
+using AgentTest = AgentTester;
 using testing::All;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Said;
 using ::testing::SizeIs;
-
-constexpr AttemptRef kRef{12, 1};
-
-Prepare OneRank(AttemptRef ref = kRef, int32_t device = 0) {
-  Prepare prepare;
-  prepare.ref = ref;
-  prepare.devices = {device};
-  prepare.ranks = 1;
-  prepare.world_size = 1;
-  return prepare;
-}
-
-class AgentTest : public ::testing::Test {
- protected:
-  AgentTest() : agent_("pc1", clock_.Get(), {}, {}) {}
-
-  Now now() const { return clock_.Get(); }
-
-  Effects Tick() {
-    Effects effects;
-    agent_.Tick(now(), &effects);
-    return effects;
-  }
-  Effects Hear(const CoordinatorMessage& message) {
-    Effects effects;
-    agent_.OnMessage(now(), message, &effects);
-    return effects;
-  }
-  Effects Connect() {
-    Tick();
-    return Hear(Welcome{});
-  }
-  Effects LoseLink() {
-    Effects effects;
-    agent_.OnLinkClosed(now(), absl::UnavailableError("connection reset"), 1.0, &effects);
-    return effects;
-  }
-  Effects ReportPrepared(AttemptRef ref = kRef) {
-    Effects effects;
-    agent_.OnPrepared(now(), {ref, absl::OkStatus(), "", 0, true}, &effects);
-    return effects;
-  }
-  Effects Return(AttemptRef ref = kRef) {
-    Effects effects;
-    agent_.OnReturned(now(), ref, "", &effects);
-    return effects;
-  }
-  void Run() {
-    Hear(OneRank());
-    ReportPrepared();
-    Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker});
-    Effects effects;
-    agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
-  }
-  Effects Reclaim(std::optional<absl::Duration> duration = std::nullopt) {
-    Effects effects;
-    YieldRequest request;
-    request.duration = duration;
-    request.reason = "a game";
-    agent_.Reclaim(now(), request, &effects);
-    return effects;
-  }
-  // To the next deadline and past it.
-  Effects Wait(absl::Duration d) {
-    clock_.Advance(d);
-    return Tick();
-  }
-  // With a look once a second, as a process does that nothing holds up.
-  Effects Stay(absl::Duration d) {
-    Effects all;
-    for (; d > absl::ZeroDuration(); d -= absl::Seconds(1)) {
-      const Effects some = Wait(absl::Seconds(1));
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return all;
-  }
-
-  FakeClock clock_;
-  Agent agent_;
-};
 
 TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   const Effects opened = Tick();
@@ -480,131 +401,6 @@ TEST_F(AgentTest, ALeavingWorkerTakesNoWorkAndDoesNotReconnect) {
               testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is stopping")));
   LoseLink();
   EXPECT_THAT(All<OpenLink>(Wait(absl::Minutes(1))), IsEmpty());
-}
-
-// A rank of a witnessed attempt, after a welcome at 0 s; contact lasts for 5 s, being whole for 2
-// s.
-class WitnessedTest : public AgentTest {
- protected:
-  WitnessedTest() { Connect(); }
-  Effects Begin() {
-    Hear(OneRank());
-    ReportPrepared();
-    return Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker, /*witnessed=*/true});
-  }
-  Effects Whole(absl::Duration ago) {
-    Effects effects;
-    agent_.OnWhole(now(), kRef, now().mono - ago, &effects);
-    return effects;
-  }
-  // How long from now its ranks may live, as was told last; nothing if it was not told.
-  std::optional<absl::Duration> Lives(const Effects& effects) const {
-    const auto told = All<SetFence>(effects);
-    if (told.empty()) return std::nullopt;
-    return told.back().until - now().mono;
-  }
-};
-
-TEST_F(WitnessedTest, RanksAreGivenTheirTimeBeforeTheyAreStarted) {
-  Stay(absl::Seconds(2));
-  const Effects effects = Begin();
-  ASSERT_THAT(effects, SizeIs(2));
-  EXPECT_EQ(Lives(effects), absl::Seconds(3)) << "since the hello";
-  EXPECT_TRUE(std::holds_alternative<StartAttempt>(effects[1]));
-}
-
-TEST_F(WitnessedTest, OnlyWhatTheCoordinatorHasHeardIsContact) {
-  Begin();
-  Stay(absl::Seconds(4));
-  EXPECT_EQ(Lives(Hear(Heard{now().mono - absl::Seconds(1)})), absl::Seconds(4));
-  EXPECT_EQ(Lives(Stay(absl::Seconds(20))), std::nullopt) << "the connection is still open";
-  EXPECT_EQ(Lives(Hear(Heard{MonoTime{}})), std::nullopt) << "a late answer";
-}
-
-TEST_F(WitnessedTest, NothingThatIsStillToBeSaidIsContact) {
-  Begin();
-  Stay(absl::Seconds(1));
-  EXPECT_EQ(Lives(Hear(Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
-}
-
-TEST_F(WitnessedTest, NothingIsWholeInTimeToCome) {
-  Begin();
-  Stay(absl::Seconds(4));
-  EXPECT_EQ(Lives(Whole(-absl::Hours(1))), absl::Seconds(2));
-}
-
-TEST_F(WitnessedTest, ANewConnectionIsContactSinceItsHello) {
-  Begin();
-  LoseLink();
-  Wait(absl::Seconds(10));
-  clock_.Advance(absl::Seconds(1));
-  EXPECT_EQ(Lives(Hear(Welcome{})), absl::Seconds(4));
-}
-
-TEST_F(WitnessedTest, AWholeAttemptLivesOnWithoutTheCoordinator) {
-  Begin();
-  LoseLink();
-  Stay(absl::Seconds(3));
-  EXPECT_EQ(Lives(Whole(absl::Milliseconds(300))), std::nullopt) << "contact lasts longer";
-  Stay(absl::Seconds(1));
-  EXPECT_EQ(Lives(Whole(absl::Milliseconds(300))), absl::Milliseconds(1700));
-  EXPECT_EQ(Lives(Whole(absl::Milliseconds(290))), std::nullopt) << "not worth telling";
-  Stay(absl::Minutes(4));
-  EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), absl::Seconds(2));
-  EXPECT_THAT(All<StopAttempt>(Stay(absl::Minutes(1))), SizeIs(1)) << "stop_after_disconnect";
-}
-
-TEST_F(WitnessedTest, ADoubtIsAnsweredAndKeptFromThenOn) {
-  Begin();
-  EXPECT_TRUE(agent_.Vouches(now(), kRef));
-  const Effects effects = Hear(Doubt{kRef, absl::Seconds(3), 77});
-  ASSERT_THAT(Said<Doubted>(effects), SizeIs(1));
-  EXPECT_EQ(Said<Doubted>(effects)[0].asked_us, 77);
-  EXPECT_FALSE(agent_.Vouches(now(), kRef));
-  Stay(absl::Seconds(2));
-  Hear(Doubt{kRef, absl::Milliseconds(1), 78});
-  EXPECT_FALSE(agent_.Vouches(now(), kRef)) << "a promise is not shortened";
-  Stay(absl::Seconds(1));
-  EXPECT_TRUE(agent_.Vouches(now(), kRef));
-}
-
-TEST_F(WitnessedTest, WhatIsStoppingOrOverIsNotVouchedFor) {
-  Begin();
-  Hear(Stop{kRef, absl::Seconds(30), "cancelled"});
-  EXPECT_FALSE(agent_.Vouches(now(), kRef));
-  Return();
-  EXPECT_FALSE(agent_.Vouches(now(), kRef));
-  EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), std::nullopt);
-}
-
-TEST_F(WitnessedTest, AnotherProcessDoesNothingForItBeforeItIsWelcomed) {
-  AdoptedAttempt adopted;
-  adopted.ref = kRef;
-  adopted.started = true;
-  adopted.witnessed = true;
-  adopted.ranks = {{0, 100, std::nullopt, {}}};
-  agent_ = Agent("pc1", now(), {}, {adopted});
-  const Effects opened = Tick();
-  EXPECT_TRUE(All<OpenLink>(opened)[0].hello.attempts[0].witnessed);
-  EXPECT_FALSE(agent_.Vouches(now(), kRef));
-  EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), std::nullopt);
-  EXPECT_EQ(Lives(Hear(Welcome{})), absl::Seconds(5));
-  EXPECT_TRUE(agent_.Vouches(now(), kRef));
-}
-
-TEST_F(WitnessedTest, SuspendedTimeCounts) {
-  Begin();
-  LoseLink();
-  Whole(absl::ZeroDuration());
-  Effects effects;
-  agent_.OnResumed(now(), absl::Minutes(1), &effects);
-  EXPECT_EQ(Lives(Whole(absl::Minutes(1))), std::nullopt) << "it was too long ago";
-}
-
-TEST_F(WitnessedTest, AnAttemptThatIsNotWitnessedIsNotFenced) {
-  Run();
-  EXPECT_EQ(Lives(Hear(Heard{now().mono})), std::nullopt);
-  EXPECT_FALSE(agent_.Vouches(now(), kRef));
 }
 
 }  // namespace
