@@ -37,7 +37,7 @@ class Command:
         self._started.add(self)
 
     def wait(self, timeout=120, code=0):
-        """Fails unless it exits with `code`."""
+        """Fails unless it exits with `code`; None: however it ends."""
         try:
             watch = os.pidfd_open(self.pid)
             try:
@@ -52,7 +52,7 @@ class Command:
             raise
         self._started.discard(self)
         out, err = (self._text(fd) for fd in (self._out, self._err))
-        if os.waitstatus_to_exitcode(status) != code:
+        if code is not None and os.waitstatus_to_exitcode(status) != code:
             raise CommandFailed(f"{' '.join(self._argv)} exited with "
                                 f"{os.waitstatus_to_exitcode(status)}\n{out[-2000:]}{err[-2000:]}")
         return Done(wall, out)
