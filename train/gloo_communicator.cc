@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "train/lone_communicator.h"
+#include "train/own_address.h"
 #include "train/rank_watch.h"
 #include "train/rendezvous.h"
 #include "train/sockets.h"
@@ -33,21 +34,6 @@ c10d::ReduceOp ToC10d(ReduceOp op) {
       return c10d::ReduceOp::MAX;
   }
   throw std::invalid_argument("no such ReduceOp");
-}
-
-std::string OwnAddress(const LaunchEnvironment& environment) {
-  if (const char* names = std::getenv("GLOO_SOCKET_IFNAME")) {
-    if (std::optional<std::string> address = AddressOfInterface(names)) return *address;
-    throw std::runtime_error(
-        absl::StrCat("GLOO_SOCKET_IFNAME='", names, "': no such interface has an address"));
-  }
-  return LocalAddressTowards(environment.master_addr, environment.master_port);
-}
-
-std::string RandomWord() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8),
-                      absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
 }
 
 // Gloo writes to connections that the other end has closed, and so does not see the end of its peer

@@ -69,5 +69,31 @@ class HpcTrainTest(ClusterTest):
                             for metric in self.cluster.json("metrics", run)))
 
 
+@unittest.skipUnless(PROGRAM.exists(), "it is built with HPC_TRAIN=ON only")
+class GangCheckTest(ClusterTest):
+    options = {"nodes": 4, "network": True}
+
+    def check(self, *args):
+        return self.cluster.hpcctl("run", "-N", 4, "--no-label", "--", PROGRAM, "check",
+                                   "--largest-mib", 1, "--measure-ms", 100, "--threads", 1, *args,
+                                   timeout=120, check=False)
+
+    def test_a_pc_behind_a_slow_port_is_named(self):
+        self.cluster.network.throttle("pc3", "100mbit")
+        done = self.check("--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([rank["pc"] for rank in found["ranks"]], ["pc1", "pc2", "pc3", "pc4"])
+        self.assertEqual([len(found["all_reduce"]), len(found["links"])], [3, 6])
+        self.assertTrue(any("every link of pc3 is slow" in one and "100 Mbit/s" in one
+                            for one in found["findings"]), found["findings"])
+
+    def test_its_tables_have_all_links(self):
+        out = self.check().stdout
+        self.assertRegex(out, r"ALL-REDUCE +TIME +ALGORITHM +BUS +SUMS\n4.0 KiB .* exact\n")
+        self.assertEqual(out.count(" - pc"), 6, out)
+        self.assertIn("a step of ResNet-18", out)
+
+
 if __name__ == "__main__":
     unittest.main()

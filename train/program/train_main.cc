@@ -24,12 +24,14 @@ namespace {
 
 constexpr int kStopped = 128 + SIGTERM;
 
-std::string Usage(const std::string& program, const std::vector<TaskEntry>& tasks) {
+std::string Usage(const std::string& program, const std::vector<TaskEntry>& tasks,
+                  const std::string& more) {
   std::string usage =
       absl::StrCat("usage: ", program, tasks.size() > 1 ? " TASK" : "", " [OPTION...]\n\n");
   for (const TaskEntry& task : tasks) {
     absl::StrAppendFormat(&usage, "  %-10s %s\n", task.name, task.help);
   }
+  absl::StrAppend(&usage, more);
   TrainOptions options;
   absl::StrAppend(&usage, "\n", TableOf(&options).Help(),
                   "\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n");
@@ -182,13 +184,13 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
 
 }  // namespace
 
-int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks) {
+int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const std::string& more) {
   const std::string path = argc > 0 ? argv[0] : "hpc-train";
   const std::string program = path.substr(path.rfind('/') + 1);
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (const std::string& argument : arguments) {
     if (argument != "--help" && argument != "-h") continue;
-    std::printf("%s", Usage(program, tasks).c_str());
+    std::printf("%s", Usage(program, tasks, more).c_str());
     return 0;
   }
   try {

@@ -1,0 +1,105 @@
+#include "train/check/check_main.h"
+
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "train/check/gang_check.h"
+#include "train/check/report.h"
+#include "train/gloo_communicator.h"
+#include "train/launch_environment.h"
+#include "train/own_address.h"
+#include "train/program/option_table.h"
+
+namespace hpc::train {
+namespace {
+
+struct Options {
+  int64_t largest_mib = 64;
+  int64_t measure_ms = 300;
+  int64_t threads = 0;
+  bool json = false;
+};
+
+OptionTable TableOf(Options* options) {
+  OptionTable table;
+  table.Whole("largest-mib", &options->largest_mib, 1, "MiB of the largest all-reduce",
+              OptionTable::Compared::kYes, 4096);
+  table.Whole("measure-ms", &options->measure_ms, 1, "measure each figure for so long at least",
+              OptionTable::Compared::kYes, 60'000);
+  table.Whole("threads", &options->threads, 0, "of a training step; 0: as many as LibTorch takes",
+              OptionTable::Compared::kNo);
+  table.Switch("json", &options->json, "one JSON object instead of tables");
+  return table;
+}
+
+// As hpcctl calls it, or as it calls itself.
+std::string HostName() {
+  if (const char* node = std::getenv("HPC_NODE")) return OneLine(node);
+  char name[256] = "?";
+  gethostname(name, sizeof name - 1);
+  return OneLine(name);
+}
+
+int Check(const LaunchEnvironment& environment, const Options& options,
+          const std::shared_ptr<Communicator>& group) {
+  RankSelf self = {.host = HostName()};
+  if (environment.world_size > 1) self.address = OwnAddress(environment);
+  const GangResult gang = CheckGang(group, self,
+                                    {.largest_mib = options.largest_mib,
+                                     .measure = std::chrono::milliseconds(options.measure_ms)});
+  const std::vector<std::string> findings = FindingsOf(gang);
+  if (group->rank() == 0) {
+    const std::string report =
+        options.json ? ReportJson(gang, findings) : ReportTable(gang, findings);
+    std::fputs(report.c_str(), stdout);
+    std::fflush(stdout);
+  }
+  group->Barrier({"check: end", {}})->Wait();
+  return findings.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int CheckMain(const std::string& program, const std::vector<std::string>& arguments) {
+  Options options;
+  OptionTable table = TableOf(&options);
+  for (const std::string& argument : arguments) {
+    if (argument != "--help" && argument != "-h") continue;
+    std::printf(
+        "usage: %s check [OPTION...]\n\nMeasures the PCs of a gang and the network between them, "
+        "and "
+        "names what is wrong.\n\n%s\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says "
+        "more.\n",
+        program.c_str(), table.Help().c_str());
+    return 0;
+  }
+  std::string who;
+  std::shared_ptr<Communicator> group;
+  try {
+    table.Parse(arguments);
+    const LaunchEnvironment environment = ReadLaunchEnvironment();
+    if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
+    if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+    group = MakeGlooCommunicator(environment, {.group = "check"});
+    return Check(environment, options, group);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
+    return 2;
+  } catch (const CollectiveError& error) {
+    std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
+  } catch (const std::exception& error) {
+    const std::string what = absl::StrCat(who, OneLine(error.what()));
+    if (group != nullptr) group->Abort(what);
+    std::fprintf(stderr, "%s check: %s\n", program.c_str(), what.c_str());
+  }
+  return 1;
+}
+
+}  // namespace hpc::train

@@ -1,0 +1,17 @@
+// hpc-train check.
+#ifndef HPC_TRAIN_CHECK_CHECK_MAIN_H_
+#define HPC_TRAIN_CHECK_CHECK_MAIN_H_
+
+#include <string>
+#include <vector>
+
+namespace hpc::train {
+
+// `arguments` are those behind "check". Rank 0 prints what was found. The exit code, the same on
+// all ranks: 0 nothing is wrong, 1 something is, or it could not be found out (on stderr why), 2
+// the command line was not understood.
+int CheckMain(const std::string& program, const std::vector<std::string>& arguments);
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_CHECK_CHECK_MAIN_H_

@@ -1,0 +1,213 @@
+#include "train/check/gang_check.h"
+
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "train/agreement.h"
+#include "train/check/pair_rounds.h"
+#include "train/own_address.h"
+#include "train/program/resnet.h"
+#include "train/replica.h"
+#include "train/sockets.h"
+
+namespace hpc::train {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int64_t kSmallest = 4 << 10;
+constexpr int64_t kTimesLarger = 16;
+constexpr int kMostRounds = 200;
+// Of the training step: pictures of CIFAR's size.
+constexpr int64_t kBatch = 4, kChannels = 3, kSide = 32, kClasses = 10;
+constexpr int kSteps = 3;
+
+double SecondsSince(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+// The greatest of what all ranks say.
+double Greatest(Communicator& group, double mine) {
+  at::Tensor value = at::full({1}, mine, at::kDouble);
+  group.AllReduce(value, ReduceOp::kMax, {"check: time", {}})->Wait();
+  return value.item<double>();
+}
+
+// Fields that contain no tab, a line for each rank or link.
+std::string Row(const std::vector<std::string>& fields) { return absl::StrJoin(fields, "\t"); }
+
+std::vector<RankFacts> GatherFacts(Communicator& group, const std::string& host) {
+  std::vector<RankFacts> all;
+  for (const std::string& row : GatherTexts(group, Row({host, Version(), TORCH_VERSION}))) {
+    const std::vector<std::string> fields = absl::StrSplit(row, '\t');
+    all.push_back({fields.at(0), fields.at(1), fields.at(2)});
+  }
+  return all;
+}
+
+// ------------------------------------------------------------------------------------ all-reduce
+
+// Ranks whose sum of 1, 2 ... N is not exact in every element.
+std::vector<int> WrongSums(Communicator& group, int64_t elements) {
+  const int n = group.size();
+  at::Tensor sum = at::full({elements}, static_cast<double>(group.rank() + 1), at::kFloat);
+  group.AllReduce(sum, ReduceOp::kSum, {"check: sums", {}})->Wait();
+  const bool right = sum.eq(n * (n + 1) / 2.0).all().item<bool>();
+  at::Tensor all = at::empty({n}, at::kByte);
+  group.AllGather(all, at::full({1}, right ? 0 : 1, at::kByte), {"check: wrong sums", {}})->Wait();
+  std::vector<int> wrong;
+  for (int rank = 0; rank < n; ++rank) {
+    if (all[rank].item<int>() != 0) wrong.push_back(rank);
+  }
+  return wrong;
+}
+
+// Seconds of `work` on the slowest rank, once all have begun; often enough to take `least`.
+double TimeTogether(Communicator& group, double least, const std::function<void()>& work) {
+  const auto times = [&](int rounds) {
+    group.Barrier({"check: begin", {}})->Wait();
+    const auto begin = SteadyClock::now();
+    for (int i = 0; i < rounds; ++i) work();
+    return Greatest(group, SecondsSince(begin)) / rounds;
+  };
+  const double once = times(1);
+  return times(static_cast<int>(std::clamp(least / once, 1.0, double{kMostRounds})));
+}
+
+std::vector<ReduceResult> CheckReduces(Communicator& group, const GangCheckOptions& options) {
+  std::vector<ReduceResult> results;
+  if (group.size() == 1) return results;
+  const double least = std::chrono::duration<double>(options.measure).count();
+  const int64_t largest = std::max(options.largest_mib << 20, kSmallest);
+  for (int64_t bytes = kSmallest;; bytes = std::min(bytes * kTimesLarger, largest)) {
+    const int64_t elements = bytes / static_cast<int64_t>(sizeof(float));
+    ReduceResult& result = results.emplace_back();
+    result.bytes = bytes;
+    result.wrong = WrongSums(group, elements);
+    const at::Tensor zeros = at::zeros({elements}, at::kFloat);
+    result.seconds = TimeTogether(group, least, [&] {
+      group.AllReduce(zeros, ReduceOp::kSum, {"check: all-reduce", {}})->Wait();
+    });
+    if (bytes == largest) return results;
+  }
+}
+
+// ----------------------------------------------------------------------------------------- pairs
+
+// Its outcome as a row: "" where this rank did not call.
+std::string TakePart(int rank, const std::pair<int, int>& pair, int listener,
+                     const std::vector<std::string>& endpoints, const ProbeOptions& options) {
+  const auto row = [&](const LinkSpeed& speed, const std::string& error) {
+    return Row({absl::StrCat(pair.first), absl::StrCat(pair.second), absl::StrCat(speed.round_trip),
+                absl::StrCat(speed.there), absl::StrCat(speed.back), error});
+  };
+  try {
+    if (rank == pair.first) return row(MeasureLink(endpoints[pair.second], options), "");
+    AnswerProbe(listener, options);
+  } catch (const std::runtime_error& error) {
+    if (rank == pair.first) return row({}, OneLine(error.what()));
+  }
+  return "";
+}
+
+PairResult ReadPair(const std::string& row) {
+  const std::vector<std::string> fields = absl::StrSplit(row, '\t');
+  PairResult pair;
+  const bool read = fields.size() == 6 && absl::SimpleAtoi(fields[0], &pair.a) &&
+                    absl::SimpleAtoi(fields[1], &pair.b) &&
+                    absl::SimpleAtod(fields[2], &pair.speed.round_trip) &&
+                    absl::SimpleAtod(fields[3], &pair.speed.there) &&
+                    absl::SimpleAtod(fields[4], &pair.speed.back);
+  if (!read) throw std::runtime_error("a rank told of a link in other words: another version?");
+  pair.error = fields[5];
+  return pair;
+}
+
+std::vector<PairResult> CheckPairs(Communicator& group, const RankSelf& self,
+                                   const GangCheckOptions& options) {
+  if (group.size() == 1) return {};
+  std::string endpoint;
+  const UniqueFd listener = Listen(self.address, &endpoint);
+  const std::vector<std::string> endpoints = GatherTexts(group, endpoint);
+  const ProbeOptions probe = {.word = GatherTexts(group, RandomWord())[0],
+                              .measure = options.measure / 2};
+  std::vector<std::string> rows;
+  for (const auto& round : PairRounds(group.size())) {
+    group.Barrier({"check: next pairs", {}})->Wait();
+    for (const auto& pair : round) {
+      if (group.rank() != pair.first && group.rank() != pair.second) continue;
+      const std::string row = TakePart(group.rank(), pair, listener.get(), endpoints, probe);
+      if (!row.empty()) rows.push_back(row);
+    }
+  }
+  std::vector<PairResult> results;
+  for (const std::string& of_rank : GatherTexts(group, absl::StrJoin(rows, "\n"))) {
+    for (absl::string_view row : absl::StrSplit(of_rank, '\n', absl::SkipEmpty())) {
+      results.push_back(ReadPair(std::string(row)));
+    }
+  }
+  return results;
+}
+
+// ---------------------------------------------------------------------------------- training step
+
+StepResult CheckStep(const std::shared_ptr<Communicator>& group) {
+  const std::unique_ptr<Model> model = MakeResnet(18, kChannels, kClasses);
+  model->SetTraining(true);
+  Replica replica(model->Parameters(), model->Buffers(), group, {});
+  const at::Tensor pictures = at::randn({kBatch, kChannels, kSide, kSide});
+  const auto step = [&] {
+    for (const NamedTensor& one : model->Parameters()) one.tensor.mutable_grad().reset();
+    replica.BeforeForward(true);
+    const at::Tensor output = model->Forward(pictures);
+    replica.AfterForward({output});
+    torch::autograd::backward({output.square().mean()}, {});
+  };
+  const auto steps = [&](int count) {
+    const auto begin = SteadyClock::now();
+    for (int i = 0; i < count; ++i) step();
+    return SecondsSince(begin) / count;
+  };
+  StepResult result;
+  replica.reducer().set_synchronized(false);
+  steps(1);
+  group->Barrier({"check: steps alone", {}})->Wait();
+  at::Tensor alone = at::empty({group->size()}, at::kDouble);
+  group->AllGather(alone, at::full({1}, steps(kSteps), at::kDouble), {"check: time alone", {}})
+      ->Wait();
+  for (int rank = 0; rank < group->size(); ++rank) {
+    result.alone.push_back(alone[rank].item<double>());
+  }
+  replica.reducer().set_synchronized(true);
+  steps(1);  // makes the buckets
+  group->Barrier({"check: steps together", {}})->Wait();
+  result.together = Greatest(*group, steps(kSteps));
+  return result;
+}
+
+}  // namespace
+
+GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
+                     const GangCheckOptions& options) {
+  GangResult gang;
+  gang.ranks = GatherFacts(*group, self.host);
+  gang.reduces = CheckReduces(*group, options);
+  gang.pairs = CheckPairs(*group, self, options);
+  gang.step = CheckStep(group);
+  return gang;
+}
+
+}  // namespace hpc::train

@@ -1,0 +1,34 @@
+// The gang check: what these PCs, the network between them and this LibTorch can do together.
+#ifndef HPC_TRAIN_CHECK_GANG_CHECK_H_
+#define HPC_TRAIN_CHECK_GANG_CHECK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "train/check/findings.h"
+#include "train/communicator.h"
+
+namespace hpc::train {
+
+struct GangCheckOptions {
+  int64_t largest_mib = 64;                // of the all-reduces
+  std::chrono::milliseconds measure{300};  // each figure for so long at least
+};
+
+// What a rank says of itself.
+struct RankSelf {
+  std::string host;     // what its PC is called in the result
+  std::string address;  // an IP literal of this PC, where the other ranks reach it
+};
+
+// All ranks of the group call it, with the same options, and get the same result. A link that
+// cannot be measured is in the result; else as the group's operations. Some seconds for each size
+// of an all-reduce and each round of pairs.
+GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
+                     const GangCheckOptions& options);
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_CHECK_GANG_CHECK_H_

@@ -1,0 +1,56 @@
+#include "train/check/gang_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "train/check/report.h"
+#include "train/gloo_communicator.h"
+#include "train/own_address.h"
+#include "train/testing/rank_processes.h"
+
+namespace hpc::train {
+namespace {
+
+constexpr GangCheckOptions kQuick = {.largest_mib = 1, .measure = std::chrono::milliseconds(4)};
+
+GangResult CheckAs(const LaunchEnvironment& environment) {
+  const auto group = MakeGlooCommunicator(environment);
+  RankSelf self = {.host = "pc" + std::to_string(environment.rank + 1)};
+  if (environment.world_size > 1) self.address = OwnAddress(environment);
+  return CheckGang(group, self, kQuick);
+}
+
+// What a rank has of it, as numbers: how many of each, how many of those are right, and one figure
+// that must be the same on all ranks.
+Values Told(const GangResult& gang) {
+  double exact = 0, linked = 0;
+  for (const ReduceResult& one : gang.reduces) exact += one.wrong.empty() && one.seconds > 0;
+  for (const PairResult& one : gang.pairs) linked += one.error.empty() && SlowerWay(one.speed) > 0;
+  return {static_cast<double>(gang.ranks.size()),
+          static_cast<double>(gang.reduces.size()),
+          exact,
+          static_cast<double>(gang.pairs.size()),
+          linked,
+          static_cast<double>(gang.step.alone.size()),
+          gang.step.together};
+}
+
+TEST(GangCheckTest, AllRanksGetTheSameOfEachOther) {
+  const auto told = ValuesOf(
+      RunRanks(3, [](const LaunchEnvironment& environment) { return Told(CheckAs(environment)); }));
+  ASSERT_EQ(told.size(), 3u);
+  // 4 KiB, 64 KiB, 1 MiB; three pairs.
+  EXPECT_EQ(Values(told[0].begin(), told[0].end() - 1), (Values{3, 3, 3, 3, 3, 3}));
+  EXPECT_GT(told[0].back(), 0);
+  EXPECT_EQ(told[1], told[0]);
+  EXPECT_EQ(told[2], told[0]);
+}
+
+TEST(GangCheckTest, OneRankHasNoLinks) {
+  const auto told = ValuesOf(
+      RunRanks(1, [](const LaunchEnvironment& environment) { return Told(CheckAs(environment)); }));
+  EXPECT_EQ(Values(told[0].begin(), told[0].end() - 1), (Values{1, 0, 0, 0, 0, 1}));
+}
+
+}  // namespace
+}  // namespace hpc::train
