@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "train/agreement.h"
 #include "train/check/gang_check.h"
 #include "train/check/report.h"
 #include "train/gloo_communicator.h"
@@ -73,10 +75,9 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
   for (const std::string& argument : arguments) {
     if (argument != "--help" && argument != "-h") continue;
     std::printf(
-        "usage: %s check [OPTION...]\n\nMeasures the PCs of a gang and the network between them, "
-        "and "
-        "names what is wrong.\n\n%s\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says "
-        "more.\n",
+        "usage: %s check [OPTION...]\n\n"
+        "Measures the PCs of a gang and the network between them, and names what is wrong.\n\n%s\n"
+        "Under hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n",
         program.c_str(), table.Help().c_str());
     return 0;
   }
@@ -88,6 +89,7 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     group = MakeGlooCommunicator(environment, {.group = "check"});
+    CheckSameOnAllRanks(*group, table.Lines());
     return Check(environment, options, group);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
@@ -95,7 +97,8 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
   } catch (const CollectiveError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
   } catch (const std::exception& error) {
-    const std::string what = absl::StrCat(who, OneLine(error.what()));
+    std::string what = OneLine(error.what());
+    if (!absl::StartsWith(what, "rank ")) what = absl::StrCat(who, what);
     if (group != nullptr) group->Abort(what);
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), what.c_str());
   }

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
-#include "train/check/report.h"
+#include "train/check/check_main.h"
 #include "train/gloo_communicator.h"
 #include "train/own_address.h"
 #include "train/testing/rank_processes.h"
@@ -50,6 +51,19 @@ TEST(GangCheckTest, OneRankHasNoLinks) {
   const auto told = ValuesOf(
       RunRanks(1, [](const LaunchEnvironment& environment) { return Told(CheckAs(environment)); }));
   EXPECT_EQ(Values(told[0].begin(), told[0].end() - 1), (Values{1, 0, 0, 0, 0, 1}));
+}
+
+TEST(GangCheckTest, RanksThatAreToldDifferentThingsAreToldSo) {
+  const auto codes = ValuesOf(RunRanks(2, [](const LaunchEnvironment& environment) {
+    setenv("RANK", std::to_string(environment.rank).c_str(), 1);
+    setenv("WORLD_SIZE", std::to_string(environment.world_size).c_str(), 1);
+    setenv("MASTER_ADDR", environment.master_addr.c_str(), 1);
+    setenv("MASTER_PORT", std::to_string(environment.master_port).c_str(), 1);
+    if (environment.store_is_served) setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    const std::string largest = std::to_string(environment.rank + 1);
+    return Values{1.0 * CheckMain("hpc-train", {"--largest-mib", largest, "--measure-ms", "4"})};
+  }));
+  EXPECT_EQ(codes, (std::vector<Values>{{1}, {1}}));
 }
 
 }  // namespace
