@@ -225,6 +225,21 @@ class ReconnectTest(unittest.TestCase):
         self.assertEqual(clients[0].wait(12), 0, clients[0].output())
         self.assertEqual(clients[1].wait(2), 0, clients[1].output())
         eventually(lambda: "exited 0" in clients[2].output(), "the events go on", 5)
+        started = [e for e in self.cluster.json("events") if e["kind"] == "cluster.started"]
+        self.assertEqual(len(started), 2, started)
+
+    def test_a_cancel_that_the_coordinator_did_not_hear_is_said_to_be_none(self):
+        client = self.cluster.start("run", "--", "sh", "-c", "echo up; sleep 60")
+        eventually(lambda: "up" in client.output(), "the rank runs")
+        self.cluster.coordinator.kill()
+        client.signal(signal.SIGINT)
+        eventually(lambda: "cancelling run 1" in client.output(), "the wish was noticed")
+        client.signal(signal.SIGINT)
+        self.assertEqual(client.wait(10), 123, client.output())
+        self.assertIn("left run 1, which GOES ON", client.output())
+        self.cluster.start_coordinator()
+        self.cluster.hpcctl("cancel", 1)
+        self.cluster.wait_state(1, "cancelled")
 
     def test_ctrl_c_cancels_and_a_second_one_detaches(self):
         client = self.cluster.start("run", "--stop-grace", "30s", "--", "sh", "-c",
