@@ -12,6 +12,7 @@
 #include "common/coordinator_paths.h"
 #include "common/lock_order.h"
 #include "common/log.h"
+#include "common/pki/lean_provider.h"
 #include "common/private_memory.h"
 #include "coordinator/daemon.h"
 #include "coordinator/options.h"
@@ -35,6 +36,7 @@ int Restore(const hpc::coordinator::Options& options) {
 int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
+  hpc::pki::UseLeanProvider();
   const hpc::coordinator::ParsedOptions parsed =
       hpc::coordinator::ParseOptions(argc, argv, hpc::DefaultCoordinatorPaths(geteuid(), getenv));
   if (parsed.answer) {

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/lock_order.h"
 #include "common/pki/join_token.h"
+#include "common/pki/lean_provider.h"
 #include "common/private_memory.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   using hpc::worker::CommandLine;
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
+  hpc::pki::UseLeanProvider();
   const auto command =
       hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {

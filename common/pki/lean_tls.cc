@@ -3,6 +3,8 @@
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>
 
+#include "common/pki/lean_provider.h"
+
 namespace hpc::pki {
 namespace {
 
@@ -15,6 +17,7 @@ void OnNewSsl(void* ssl, void*, CRYPTO_EX_DATA*, int, long, void*) {
 }  // namespace
 
 void KeepTlsLean() {
+  UseLeanProvider();
   [[maybe_unused]] static const int hook =
       SSL_get_ex_new_index(0, nullptr, &OnNewSsl, nullptr, nullptr);
 }

@@ -4,7 +4,8 @@
 
 namespace hpc::pki {
 
-// From now on no connection of this process sends
+// From now on this process has of OpenSSL what lean_provider.h leaves it, and no connection of it
+// sends
 // - session tickets: no member keeps one, and to make two takes a tenth of a whole handshake;
 // - other certificates than it was given: OpenSSL adds the authority's, once it has verified its
 //   way there. Who judges a certificate has it, and would decode it for nothing.

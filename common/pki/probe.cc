@@ -47,6 +47,13 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
+// All of OpenSSL, whatever this process has left out of its own: who answers may be anybody. What
+// is read with it refers to it for as long as it lives.
+OSSL_LIB_CTX* Everything() {
+  static OSSL_LIB_CTX* const everything = OSSL_LIB_CTX_new();
+  return everything;
+}
+
 absl::Status Handshake(SSL* ssl, int fd, MonoTime deadline) {
   while (true) {
     ERR_clear_error();
@@ -74,7 +81,7 @@ absl::StatusOr<std::vector<Certificate>> FetchCertificates(const Endpoint& endpo
   const MonoTime deadline = RealClock().Get().mono + timeout;
   HPC_ASSIGN_OR_RETURN(const UniqueFd fd, Dial(endpoint, deadline));
   const WithoutSigpipe without_sigpipe;
-  const SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
+  const SslCtxPtr context(SSL_CTX_new_ex(Everything(), nullptr, TLS_client_method()));
   SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   SSL_CTX_set_alpn_protos(context.get(), kHttp2.data(), kHttp2.size());

@@ -1,0 +1,18 @@
+// OpenSSL with those of its algorithms that a cluster uses.
+#ifndef HPC_COMMON_PKI_LEAN_PROVIDER_H_
+#define HPC_COMMON_PKI_LEAN_PROVIDER_H_
+
+namespace hpc::pki {
+
+// From now on this process has TLS 1.3's ciphers and digests, P-256 and X25519 keys, and what
+// private keys are encrypted with, and nothing else of OpenSSL. OpenSSL 3.0 builds a list of all
+// decoders that there are for each certificate and key that it reads, and makes an object of every
+// cipher when it looks for the first one: half of what a connection costs a program that makes one.
+//
+// Before anything else of OpenSSL, or it keeps all that it has; also where OpenSSL is a shared
+// library, or its configuration activates a provider of its own. Thread-safe; again: nothing.
+void UseLeanProvider();
+
+}  // namespace hpc::pki
+
+#endif  // HPC_COMMON_PKI_LEAN_PROVIDER_H_

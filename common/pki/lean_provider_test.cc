@@ -1,0 +1,61 @@
+#include "common/pki/lean_provider.h"
+
+#include <gtest/gtest.h>
+#include <openssl/provider.h>
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <string>
+
+#include "common/pki/openssl.h"
+#include "common/pki/private_key.h"
+#include "common/status_matchers.h"
+
+namespace hpc::pki {
+namespace {
+
+// Before any test of this program: all of them have what the daemons have.
+const bool g_lean = (UseLeanProvider(), OSSL_PROVIDER_available(nullptr, "hpc") == 1);
+
+using CipherPtr = std::unique_ptr<EVP_CIPHER, FreeWith<&EVP_CIPHER_free>>;
+using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
+
+bool HasCipher(const char* name) {
+  return CipherPtr(EVP_CIPHER_fetch(nullptr, name, nullptr)) != nullptr;
+}
+
+TEST(LeanProviderTest, WhatNoClusterUsesIsNotThere) {
+  if (!g_lean) GTEST_SKIP() << "OpenSSL is a shared library here";
+  EXPECT_FALSE(HasCipher("CAMELLIA-256-CBC"));
+  EXPECT_EQ(EvpPkeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", size_t{2048})), nullptr);
+}
+
+TEST(LeanProviderTest, EverySuiteOfTls13IsThere) {
+  const SslCtxPtr context(SSL_CTX_new(TLS_method()));
+  ASSERT_NE(context, nullptr);
+  for (const char* suite :
+       {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}) {
+    EXPECT_EQ(SSL_CTX_set_ciphersuites(context.get(), suite), 1) << suite;
+    STACK_OF(SSL_CIPHER)* const offered = SSL_CTX_get_ciphers(context.get());
+    bool found = false;
+    for (int i = 0; i < sk_SSL_CIPHER_num(offered); ++i) {
+      found |= std::string(SSL_CIPHER_get_name(sk_SSL_CIPHER_value(offered, i))) == suite;
+    }
+    EXPECT_TRUE(found) << suite;
+  }
+  for (const char* cipher : {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"}) {
+    EXPECT_TRUE(HasCipher(cipher)) << cipher;
+  }
+}
+
+TEST(LeanProviderTest, AnAuthoritysKeyOpensWithItsPassphrase) {
+  const auto key = PrivateKey::Generate();
+  ASSERT_OK(key);
+  const auto pem = key->ToPem("a passphrase");
+  ASSERT_OK(pem);
+  EXPECT_OK(PrivateKey::FromPem(*pem, "a passphrase"));
+  EXPECT_FALSE(PrivateKey::FromPem(*pem, "another").ok());
+}
+
+}  // namespace
+}  // namespace hpc::pki
