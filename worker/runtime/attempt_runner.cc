@@ -147,12 +147,13 @@ void AttemptRunner::Launch(Prepared prepared) {
   using Launched = absl::StatusOr<LaunchedSupervisor>;
   // Not behind the syncing and deleting of other attempts' files.
   context_->state->Ask<Launched>(
-      [launching, program = context_->supervisor_program, account = plan_.account,
+      [launching, spawner = context_->spawner, account = plan_.account,
        record_dir = record_dir_]() -> Launched {
         if (launching->store) {
           HPC_RETURN_IF_ERROR(WriteStoreRecord(record_dir, *launching->store));
         }
-        return SupervisorClient::Launch(program, launching->spec, account, launching->recall.get());
+        return SupervisorClient::Launch(spawner.get(), launching->spec, account,
+                                        launching->recall.get());
       },
       [this, alive = alive_, loop = context_->loop, prepared](Launched launched) {
         if (*alive && !abandoned_) return OnLaunched(prepared, std::move(launched));

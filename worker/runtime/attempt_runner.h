@@ -62,6 +62,7 @@ struct RunnerContext {
   // How long a supervisor may take beyond the grace before it is ended itself.
   absl::Duration obedience = absl::Seconds(10);
   std::string supervisor_program;
+  std::shared_ptr<SupervisorSpawner> spawner;  // on `state`, which may outlive us
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;

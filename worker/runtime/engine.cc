@@ -81,6 +81,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .accounts = &options_.accounts,
               .obedience = options.obedience,
               .supervisor_program = options.supervisor_program,
+              .spawner = std::make_shared<SupervisorSpawner>(options.supervisor_program),
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
               .rank_env = options.rank_env,

@@ -64,8 +64,16 @@ SupervisorClient::Callbacks AttemptRig::Callbacks() {
           .on_lost = [this](const std::string& reason) { losses.push_back(reason); }};
 }
 
+SupervisorSpawner& AttemptRig::Spawner() {
+  if (spawner_ == nullptr || spawned_by_ != program) {
+    spawner_ = std::make_unique<SupervisorSpawner>(program);
+    spawned_by_ = program;
+  }
+  return *spawner_;
+}
+
 absl::StatusOr<LaunchedSupervisor> AttemptRig::Launch() {
-  return SupervisorClient::Launch(program, spec, account, recall);
+  return SupervisorClient::Launch(&Spawner(), spec, account, recall);
 }
 
 void AttemptRig::Spawn() {

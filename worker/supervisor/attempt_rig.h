@@ -77,8 +77,13 @@ class AttemptRig {
 
   SupervisorClient::Callbacks Callbacks();
 
+  // Of `program`.
+  SupervisorSpawner& Spawner();
+
  private:
   std::string root_;
+  std::string spawned_by_;
+  std::unique_ptr<SupervisorSpawner> spawner_;
 };
 
 // A writable cgroup v2 folder for the life of the object; path() is "" (and why_not says why) where

@@ -14,6 +14,9 @@ namespace hpc::worker {
 // system calls only.
 pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter);
 
+// The same for a process of one thread, whose child goes on with the C library.
+pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter);
+
 // For such a child, before it executes something: every signal has its default and none is blocked.
 void ResetSignals();
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -239,16 +238,6 @@ void SocketClient::OnClosed() {
   if (DeliverRestOfJournal()) callbacks->on_lost(LossReason());
 }
 
-// Reaps a child of ours whenever it ends, which may be after its client is gone.
-void ReapWhenItEnds(EventLoop* loop, UniqueFd pidfd) {
-  auto fd = std::make_shared<UniqueFd>(std::move(pidfd));
-  loop->Add(fd->get(), EPOLLIN, [loop, fd](uint32_t) {
-    siginfo_t ignored;
-    waitid(P_PIDFD, fd->get(), &ignored, WEXITED | WNOHANG);
-    loop->Remove(fd->get());
-  });
-}
-
 // For a supervisor of another account than ours, where systemd does not run: the cgroup that it is
 // started in, or "".
 std::string PrepareHeldCgroup(const SupervisorSpec& spec) {
@@ -271,13 +260,12 @@ int64_t PeerOf(int socket) {
 }  // namespace
 
 absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
-    const std::string& program, const SupervisorSpec& spec,
+    SupervisorSpawner* spawner, const SupervisorSpec& spec,
     const std::optional<AccountIds>& account, int recall) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
   HPC_ASSIGN_OR_RETURN(const SupervisorFiles files, MakeSupervisorFiles(spec.dir));
   SupervisorSpec complete = spec;
-  SpawnRequest request{.program = program,
-                       .dir = spec.dir,
+  SpawnRequest request{.dir = spec.dir,
                        .spec = "",
                        .account = account,
                        .cgroup = "",
@@ -291,7 +279,7 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
     complete.cgroup_parent = OwnWritableCgroup();
   }
   request.spec = Encode(complete);
-  auto spawned = SpawnSupervisor(request);
+  auto spawned = spawner->Spawn(request);
   if (!spawned.ok()) {
     RemoveSupervisorFiles(spec.dir);
     return spawned.status();
@@ -303,7 +291,6 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
 std::unique_ptr<SupervisorClient> SupervisorClient::Take(EventLoop* loop,
                                                          LaunchedSupervisor launched,
                                                          Callbacks callbacks) {
-  ReapWhenItEnds(loop, std::move(launched.process.pidfd));
   auto client =
       std::make_unique<SocketClient>(loop, launched.dir, launched.process.pid,
                                      std::move(launched.process.socket), std::move(callbacks));

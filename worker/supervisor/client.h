@@ -37,11 +37,11 @@ class SupervisorClient {
     std::function<void(const std::string& reason)> on_lost;
   };
 
-  // Starts `program` and does not wait for it; on any thread, since this may wait for a disk.
+  // Has it made and does not wait for it; on the spawner's thread, since this may wait for a disk.
   // `account`: the one that it and its ranks run as, which spec.dir belongs to; not set: ours
   // (spec.dir is made if missing). The ranks do not run before Send(StartRanks). `recall`: bound,
   // if spec.recall_key is set; else -1.
-  static absl::StatusOr<LaunchedSupervisor> Launch(const std::string& program,
+  static absl::StatusOr<LaunchedSupervisor> Launch(SupervisorSpawner* spawner,
                                                    const SupervisorSpec& spec,
                                                    const std::optional<AccountIds>& account,
                                                    int recall);

@@ -1,10 +1,10 @@
 // The worker's end: coming back to a supervisor, and losing one.
 #include "worker/supervisor/client.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "absl/time/clock.h"
@@ -12,6 +12,7 @@
 #include "common/status_matchers.h"
 #include "worker/supervisor/attempt_rig.h"
 #include "worker/supervisor/process_stat.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -130,13 +131,20 @@ TEST(SupervisorClientTest, ALossIsToldOnceWithItsReason) {
 TEST(SupervisorClientTest, WhatASupervisorLacksIsTheReasonOfItsLoss) {
   AttemptRig rig;
   rig.AddShell("exit 0");
-  // Takes its listener away, and the place of its log.
-  rig.program = rig.spec.workdir + "/supervisor";
-  ASSERT_OK(WriteFileAtomically(rig.program,
-                                "#!/bin/sh\nmkdir \"$1/supervisor.log\"\n"
-                                "exec " HPC_SUPERVISOR_PROGRAM " \"$@\" 5</dev/null\n"));
-  ASSERT_EQ(chmod(rig.program.c_str(), 0700), 0);
-  rig.Spawn();
+  // What it is to listen on is no socket, and its log has no place.
+  ASSERT_OK(MakeDirs(rig.spec.dir + "/supervisor.log", 0700));
+  const auto files = MakeSupervisorFiles(rig.spec.dir);
+  ASSERT_OK(files);
+  const UniqueFd no_socket(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  auto spawned = rig.Spawner().Spawn({.dir = rig.spec.dir,
+                                      .spec = Encode(rig.spec),
+                                      .account = {},
+                                      .cgroup = "",
+                                      .journal = files->journal.get(),
+                                      .listener = no_socket.get()});
+  ASSERT_OK(spawned);
+  rig.client = SupervisorClient::Take(
+      &rig.loop, {*std::move(spawned), rig.spec.name, rig.spec.dir, {}}, rig.Callbacks());
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_THAT(rig.losses[0],
               HasSubstr("listen on supervisor.sock: Socket operation on non-socket"));

@@ -3,10 +3,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <string>
 
+#include "worker/supervisor/fork_server.h"
+#include "worker/supervisor/process_title.h"
 #include "worker/supervisor/spec.h"
 
 namespace {
@@ -25,9 +28,8 @@ void* Hang(void*) {
   _exit(0);
 }
 
-}  // namespace
-
-int main() {
+// It is made as a supervisor is, and by the thread that serves forks.
+int BeHalfDead(const hpc::worker::ForkRequest&) {
   listen(kListenerFd, 16);
   Tell(hpc::worker::SupervisorReady{.pid = getpid(), .containment = "subreaper"});
   pollfd command{.fd = kWorkerSocketFd, .events = POLLIN, .revents = 0};
@@ -35,5 +37,13 @@ int main() {
   Tell(hpc::worker::StopBegan{.reason = "SIGTERM", .at_ns = 1});
   pthread_t thread;
   if (pthread_create(&thread, nullptr, Hang, nullptr) != 0) return 1;
-  pthread_exit(nullptr);
+  syscall(SYS_exit, 0);  // this thread alone
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hpc::worker::ProcessTitle title(argc, argv);
+  return hpc::worker::ServeForks(kWorkerSocketFd, &title, &BeHalfDead);
 }

@@ -30,7 +30,6 @@ class HungDiskTest : public ::testing::Test {
   ~HungDiskTest() override {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
   }
 
   // The disk takes the journal's first `room` bytes, and then nothing until it is Read.
@@ -46,13 +45,12 @@ class HungDiskTest : public ::testing::Test {
     ASSERT_OK(MakeDirs(rig_.spec.dir, 0700));
     const auto files = MakeSupervisorFiles(rig_.spec.dir);
     ASSERT_OK(files);
-    auto spawned = SpawnSupervisor({.program = HPC_SUPERVISOR_PROGRAM,
-                                    .dir = rig_.spec.dir,
-                                    .spec = Encode(rig_.spec),
-                                    .account = {},
-                                    .cgroup = "",
-                                    .journal = journal.get(),
-                                    .listener = files->listener.get()});
+    auto spawned = rig_.Spawner().Spawn({.dir = rig_.spec.dir,
+                                         .spec = Encode(rig_.spec),
+                                         .account = {},
+                                         .cgroup = "",
+                                         .journal = journal.get(),
+                                         .listener = files->listener.get()});
     ASSERT_OK(spawned);
     pid_ = static_cast<pid_t>(spawned->pid);
     spawned_ = *std::move(spawned);
@@ -86,7 +84,7 @@ TEST_F(HungDiskTest, RanksAreStoppedWithinTheirGraceAndTheEndIsTold) {
   EXPECT_TRUE(WIFSIGNALED(rig_.ExitOf(0).wait_status));
   // Long before anybody was told.
   EXPECT_LT(rig_.All<AllGone>()[0].kill_ns, 5000 * kMs);
-  rig_.RunUntil("its end", [&] { return waitpid(pid_, nullptr, WNOHANG) == pid_; });
+  rig_.RunUntil("its end", [&] { return kill(pid_, 0) != 0; });
   pid_ = -1;
 }
 

@@ -2,15 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,22 +18,17 @@
 #include "common/files.h"
 #include "common/open_files.h"
 #include "common/status_macros.h"
-#include "worker/supervisor/birth.h"
-#include "worker/supervisor/cgroup_leaf.h"
+#include "common/version.h"
+#include "worker/supervisor/fork_request.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
 namespace {
 
-// What the supervisor gets open, here under numbers above those that it has there.
-struct Inherited {
-  UniqueFd spec, socket, journal, listener;
-  UniqueFd recall;  // perhaps
-
-  bool ok() const { return spec.ok() && socket.ok() && journal.ok() && listener.ok(); }
-};
-
-UniqueFd High(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kRecallFd + 1)); }
+constexpr int kPatienceMs = 10'000;
+// What supervisors may show as their arguments: the longest path.
+constexpr size_t kTitleRoom = 4096 + 64;
+constexpr int kOtherVersion = 2;  // the program's exit code when it does not know its arguments
 
 // In memory, because secrets of the run are in it.
 absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
@@ -49,136 +44,149 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   return fd;
 }
 
-std::vector<std::string> Arguments(const SpawnRequest& request) {
-  std::vector<std::string> arguments = {request.program};
-  if (request.account) {
-    arguments.insert(arguments.end(), {"--as", ToText(*request.account)});
-  }
-  arguments.push_back(request.dir);
-  return arguments;
-}
-
-// Prepared before the child exists: it takes no memory and no locks.
-struct ChildPlan {
-  const char* program;
-  char* const* argv;
-  const Inherited* inherited;
-  const CgroupLeaf* cgroup;
-  rlimit open_files;
-  int failure_fd;  // told errno; closed by an exec that succeeds
-};
-
-bool TakeDescriptors(const Inherited& inherited) {
-  const int null = open("/dev/null", O_WRONLY);
-  return null >= 0 && dup2(null, 1) >= 0 && dup2(null, 2) >= 0 &&
-         dup2(inherited.spec.get(), 0) >= 0 && dup2(inherited.socket.get(), kWorkerSocketFd) >= 0 &&
-         dup2(inherited.journal.get(), kJournalFd) >= 0 &&
-         dup2(inherited.listener.get(), kListenerFd) >= 0 &&
-         (!inherited.recall.ok() || dup2(inherited.recall.get(), kRecallFd) >= 0);
-}
-
-[[noreturn]] void RunChild(const ChildPlan& child, bool must_enter) {
-  ResetSignals();
-  setsid();
-  setrlimit(RLIMIT_NOFILE, &child.open_files);
-  if (TakeDescriptors(*child.inherited) && (!must_enter || child.cgroup->Enter())) {
-    char* const env[] = {nullptr};
-    execve(child.program, child.argv, env);
-  }
-  const int error = errno;
-  (void)!write(child.failure_fd, &error, sizeof error);
-  _exit(127);
-}
-
-// While it lives, no signal runs a handler of ours in a child.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
+// posix_spawn's two bundles of wishes: nothing of ours is open or ignored in the child, and a
+// session is its own.
+struct SpawnWishes {
+  explicit SpawnWishes(int socket) {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocketFd);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocketFd + 1);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    sigset_t none, all;
+    sigemptyset(&none);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
   }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SpawnWishes() {
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  SpawnWishes(const SpawnWishes&) = delete;
+  SpawnWishes& operator=(const SpawnWishes&) = delete;
 
- private:
-  sigset_t before_;
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
 };
 
-// The child's errno, or 0 once it executes the supervisor.
-int WaitForExec(int failure_fd) {
-  int error = 0;
-  ssize_t n;
-  do {
-    n = read(failure_fd, &error, sizeof error);
-  } while (n < 0 && errno == EINTR);
-  return n == sizeof error ? error : 0;
+absl::Status MakePair(int flags, UniqueFd* ours, UniqueFd* theirs) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, ends) != 0) {
+    return ErrnoStatus(errno, "socketpair for a supervisor");
+  }
+  ours->Reset(ends[0]);
+  theirs->Reset(ends[1]);
+  return absl::OkStatus();
 }
 
-// The child's pid, once it executes the supervisor.
-absl::StatusOr<pid_t> StartChild(const SpawnRequest& request, const Inherited& inherited) {
-  std::optional<CgroupLeaf> cgroup;
-  if (!request.cgroup.empty() && !(cgroup = CgroupLeaf::Open(request.cgroup))) {
-    return ErrnoStatus(errno, "open " + request.cgroup);
-  }
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe for a supervisor");
-  const UniqueFd ours(ends[0]);
-  UniqueFd low(ends[1]);
-  UniqueFd theirs = High(low.get());
-  low.Reset();
-  if (!theirs.ok()) return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
-
-  const std::vector<std::string> arguments = Arguments(request);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const ChildPlan child{.program = request.program.c_str(),
-                        .argv = argv.data(),
-                        .inherited = &inherited,
-                        .cgroup = cgroup ? &*cgroup : nullptr,
-                        .open_files = InheritedOpenFiles(),
-                        .failure_fd = theirs.get()};
-  bool must_enter = false;
-  const SignalsBlocked blocked;
-  const pid_t pid = ForkInto(child.cgroup, &must_enter);
-  if (pid == 0) RunChild(child, must_enter);
-  const std::string what = absl::StrCat("start the supervisor ", request.program);
-  if (pid < 0) return ErrnoStatus(errno, what);
-  theirs.Reset();
-  const int error = WaitForExec(ours.get());
-  if (error == 0) return pid;
-  waitpid(pid, nullptr, 0);
-  return ErrnoStatus(error, what);
+ForkRequest ToForkRequest(const SpawnRequest& request) {
+  const rlimit open_files = InheritedOpenFiles();
+  return {.dir = request.dir,
+          .account = request.account ? ToText(*request.account) : "",
+          .cgroup = request.cgroup,
+          .open_files = open_files.rlim_cur,
+          .most_open_files = open_files.rlim_max,
+          .recallable = request.recall >= 0};
 }
 
 }  // namespace
 
-absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-    return ErrnoStatus(errno, "socketpair for a supervisor");
-  }
-  SpawnedSupervisor spawned;
-  spawned.socket.Reset(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
+SupervisorSpawner::~SupervisorSpawner() { End(); }
 
-  Inherited inherited{High(spec.get()), High(theirs.get()), High(request.journal),
-                      High(request.listener), UniqueFd()};
-  if (request.recall >= 0) inherited.recall = High(request.recall);
-  if (!inherited.ok() || inherited.recall.ok() != (request.recall >= 0))
-    return ErrnoStatus(errno, "duplicate a descriptor for a supervisor");
-  HPC_ASSIGN_OR_RETURN(const pid_t pid, StartChild(request, inherited));
-  spawned.pid = pid;
-  spawned.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!spawned.pidfd.ok()) {
-    const absl::Status status = ErrnoStatus(errno, "pidfd_open of a supervisor");
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    return status;
+void SupervisorSpawner::End() {
+  socket_.Reset();
+  if (pid_ == 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(std::exchange(pid_, 0), nullptr, 0);
+}
+
+absl::Status SupervisorSpawner::Start() {
+  End();
+  UniqueFd theirs;
+  HPC_RETURN_IF_ERROR(MakePair(0, &socket_, &theirs));
+  std::string room(kTitleRoom, '-');
+  std::vector<std::string> arguments = {program_, "--fork-server", Version(), std::move(room)};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const SpawnWishes wishes(theirs.get());
+  char* const environment[] = {nullptr};
+  const int error = posix_spawn(&pid_, program_.c_str(), &wishes.actions, &wishes.attributes,
+                                argv.data(), environment);
+  if (error == 0) return absl::OkStatus();
+  pid_ = 0;
+  socket_.Reset();
+  return ErrnoStatus(error, "start the supervisor " + program_);
+}
+
+absl::Status SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) {
+  std::string bytes = Encode(ToForkRequest(request));
+  int descriptors[kMostForkDescriptors] = {spec, socket, request.journal, request.listener,
+                                           request.recall};
+  const size_t size =
+      sizeof(int) * static_cast<size_t>(kMostForkDescriptors - (request.recall >= 0 ? 0 : 1));
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
+  iovec data{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(size);
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(rights), descriptors, size);
+  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) return absl::OkStatus();
+  return ErrnoStatus(errno, "ask for a supervisor");
+}
+
+absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request) {
+  pollfd answered{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+  int ready;
+  do {
+    ready = poll(&answered, 1, kPatienceMs);
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) {
+    End();
+    return absl::DeadlineExceededError("what makes supervisors does not answer, and was killed");
   }
+  ForkAnswer answer;
+  if (recv(socket_.get(), &answer, sizeof answer, 0) == sizeof answer) {
+    if (answer.pid > 0) return answer.pid;
+    return ErrnoStatus(answer.error, request.cgroup.empty()
+                                         ? "start a supervisor"
+                                         : "start a supervisor in " + request.cgroup);
+  }
+  int status = 0;
+  socket_.Reset();
+  waitpid(std::exchange(pid_, 0), &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kOtherVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        program_, " is not of this worker's version (", Version(), "): restart the worker"));
+  }
+  return absl::UnavailableError("what makes supervisors ended");
+}
+
+absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const SpawnRequest& request) {
+  SpawnedSupervisor spawned;
+  UniqueFd theirs;
+  HPC_RETURN_IF_ERROR(MakePair(SOCK_NONBLOCK, &spawned.socket, &theirs));
+  HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
+  if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
+  absl::Status asked = Ask(request, spec.get(), theirs.get());
+  // It was ended: nobody has heard the question, and the next one does.
+  if (!asked.ok() && (errno == EPIPE || errno == ECONNRESET)) {
+    HPC_RETURN_IF_ERROR(Start());
+    asked = Ask(request, spec.get(), theirs.get());
+  }
+  HPC_RETURN_IF_ERROR(asked);
+  HPC_ASSIGN_OR_RETURN(spawned.pid, Answer(request));
   return spawned;
 }
 

@@ -1,10 +1,11 @@
-// Starts the supervisor program of an attempt dir.
+// The worker's end of the process that makes its supervisors.
 #ifndef HPC_WORKER_SUPERVISOR_SPAWN_H_
 #define HPC_WORKER_SUPERVISOR_SPAWN_H_
 
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/unique_fd.h"
 #include "worker/supervisor/privileges.h"
@@ -12,7 +13,6 @@
 namespace hpc::worker {
 
 struct SpawnRequest {
-  std::string program;
   std::string dir;
   std::string spec;                   // encoded
   std::optional<AccountIds> account;  // to become first; else it stays ours
@@ -22,15 +22,37 @@ struct SpawnRequest {
 };
 
 struct SpawnedSupervisor {
-  int64_t pid = 0;
+  int64_t pid = 0;  // no child of ours; the kernel reaps it
   UniqueFd socket;  // our end of a SOCK_SEQPACKET pair; the supervisor's is its descriptor 3
-  UniqueFd pidfd;   // readable when the supervisor has ended and waits to be reaped
 };
 
-// In a session of its own, with default signals, an empty environment, the spec as its input, and
-// nothing of ours open. Returns once the program is executed. NotFound, PermissionDenied: it cannot
-// be.
-absl::StatusOr<SpawnedSupervisor> SpawnSupervisor(const SpawnRequest& request);
+// For one thread at a time.
+class SupervisorSpawner {
+ public:
+  // `program`: hpc-supervisor, of our version.
+  explicit SupervisorSpawner(std::string program) : program_(std::move(program)) {}
+  // What it has made lives on.
+  ~SupervisorSpawner();
+  SupervisorSpawner(const SupervisorSpawner&) = delete;
+  SupervisorSpawner& operator=(const SupervisorSpawner&) = delete;
+
+  // In a session of its own, with default signals, an empty environment, the spec as its input, and
+  // nothing of ours open. Starts fork_server.h's process first, if it does not run (again).
+  // NotFound, PermissionDenied: the program cannot be executed. FailedPrecondition: it is of
+  // another version. DeadlineExceeded: the process does not answer, and was killed.
+  absl::StatusOr<SpawnedSupervisor> Spawn(const SpawnRequest& request);
+
+ private:
+  absl::Status Start();
+  absl::Status Ask(const SpawnRequest& request, int spec, int socket);
+  absl::StatusOr<int64_t> Answer(const SpawnRequest& request);
+  // Ends the process, and waits until it has.
+  void End();
+
+  const std::string program_;
+  int pid_ = 0;      // of the process
+  UniqueFd socket_;  // to it
+};
 
 }  // namespace hpc::worker
 

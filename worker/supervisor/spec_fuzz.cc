@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "worker/supervisor/fork_request.h"
 #include "worker/supervisor/journal_line.h"
 #include "worker/supervisor/spec.h"
 
@@ -24,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hpc::worker;  // NOLINT: so that the calls read as elsewhere
   if (size == 0) return 0;
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       CheckCanonical(DecodeSupervisorSpec(bytes), bytes);
       break;
@@ -33,6 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 2:
       CheckCanonical(DecodeSupervisorEvent(bytes), bytes);
+      break;
+    case 4:
+      CheckCanonical(DecodeForkRequest(bytes), bytes);
       break;
     default: {
       const auto parsed = ParseJournalLine(bytes);

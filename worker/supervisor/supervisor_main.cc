@@ -1,5 +1,6 @@
-// hpc-supervisor [--as UID:GID:GROUPS] ATTEMPT_DIR < SPEC
-//   runs the ranks of one attempt; see spec.h for its descriptors.
+// hpc-supervisor --fork-server VERSION ROOM
+//   makes a child for each request on its descriptor 3 (fork_server.h), which runs the ranks of one
+//   attempt. ROOM: as many characters as its children may need to show their arguments.
 // hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
 //   runs PROGRAM, as that account and without privileges, and what it starts no longer than itself:
 //   for what the worker wants to know of a run's interpreter. ARGV begins with its name for itself.
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,7 +26,9 @@
 #include <utility>
 
 #include "worker/supervisor/contained_run.h"
+#include "worker/supervisor/fork_server.h"
 #include "worker/supervisor/privileges.h"
+#include "worker/supervisor/process_title.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
@@ -39,25 +43,24 @@ using hpc::worker::kWorkerSocketFd;
 
 struct CommandLine {
   std::optional<AccountIds> account;
-  std::string dir;
   char** run = nullptr;  // program and argv
+  bool serves_forks = false;
 };
 
 std::optional<CommandLine> Parse(int argc, char** argv) {
   CommandLine line;
   int at = 1;
+  if (argc == 4 && std::string(argv[1]) == "--fork-server") {
+    line.serves_forks = std::string(argv[2]) == HPC_VERSION;
+    return line.serves_forks ? std::optional(line) : std::nullopt;
+  }
   if (at + 1 < argc && std::string(argv[at]) == "--as") {
     line.account = hpc::worker::ParseAccountIds(argv[at + 1]);
     if (!line.account) return std::nullopt;
     at += 2;
   }
-  if (at + 2 < argc && std::string(argv[at]) == "--run") {
-    line.run = argv + at + 1;
-  } else if (at + 1 == argc) {
-    line.dir = argv[at];
-  } else {
-    return std::nullopt;
-  }
+  if (at + 2 >= argc || std::string(argv[at]) != "--run") return std::nullopt;
+  line.run = argv + at + 1;
   return line;
 }
 
@@ -72,8 +75,8 @@ bool Fail(const std::string& what) {
 }
 
 // What needs the rights of whoever started us, and then without them.
-bool Demote(const CommandLine& line) {
-  if (line.account && !hpc::worker::BecomeSupervisorFor(*line.account)) {
+bool Demote(const std::optional<AccountIds>& account) {
+  if (account && !hpc::worker::BecomeSupervisorFor(*account)) {
     return Fail("become the account");
   }
   if (!hpc::worker::GiveUpPrivileges()) return Fail("give up privileges");
@@ -149,19 +152,36 @@ int Supervise(const std::string& dir) {
   return 0;
 }
 
+int BeginSupervising(const hpc::worker::ForkRequest& request) {
+  std::optional<AccountIds> account;
+  if (!request.account.empty() && !(account = hpc::worker::ParseAccountIds(request.account))) {
+    return 2;
+  }
+  return Demote(account) ? Supervise(request.dir) : 1;
+}
+
+int ServeForks(int argc, char** argv) {
+  hpc::worker::ForbidTracing();
+  prctl(PR_SET_NAME, "hpc-fork-server");
+  if (chdir("/") != 0) return 1;
+  hpc::worker::ProcessTitle title(argc, argv);
+  title.Set({"hpc-supervisor", "--fork-server"});
+  return hpc::worker::ServeForks(kWorkerSocketFd, &title, &BeginSupervising);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const auto line = Parse(argc, argv);
   if (!line) {
     fprintf(stderr,
-            "usage: hpc-supervisor [--as UID:GID:GROUPS] ATTEMPT_DIR < SPEC\n"
-            "       hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...\n");
+            "usage: hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...\n"
+            "       hpc-supervisor --fork-server " HPC_VERSION " ROOM\n");
     return 2;
   }
   umask(077);
   syscall(SYS_close_range, kRecallFd + 1, ~0U, 0);
-  if (!Demote(*line)) return 1;
-  if (line->run != nullptr) Run(line->run);
-  return Supervise(line->dir);
+  if (line->serves_forks) return ServeForks(argc, argv);
+  if (!Demote(line->account)) return 1;
+  Run(line->run);
 }
