@@ -23,6 +23,8 @@ namespace {
 // How long a failure waits for the last words of the rank: they come through a pipe that may still
 // be read when the process is gone.
 constexpr absl::Duration kLastWords = absl::Milliseconds(50);
+// How long an attempt has to last for its files to be worth a wait for the disk.
+constexpr absl::Duration kSyncAfter = absl::Seconds(1);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
 // Of the second that a fence leaves for killing: the supervisor's part, and what is left after it
 // is for ending what it has not.
@@ -64,6 +66,7 @@ AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
 AttemptRunner::~AttemptRunner() {
   *alive_ = false;
   if (retry_ != 0) context_->loop->Cancel(retry_);
+  context_->loop->Cancel(sync_timer_);
   context_->loop->Cancel(obedience_);
   context_->loop->Cancel(patience_);
   context_->loop->Cancel(fence_timer_);
@@ -167,7 +170,7 @@ void AttemptRunner::OnLaunched(const Prepared& prepared,
   if (!launched.ok()) return RollBack(OfThisNode(launched.status()));
   preparing_ = false;
   supervisor_ = SupervisorClient::Take(context_->loop, *std::move(launched), MakeCallbacks());
-  SyncFiles();
+  SyncFilesSoon();
   if (stopped_) return Stop(absl::ZeroDuration(), "stopped before it was prepared");
   context_->observer->OnPrepared(prepared);
 }
@@ -177,16 +180,19 @@ absl::Status AttemptRunner::OfThisNode(const absl::Status& status) const {
 }
 
 // Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the
-// power, as if that had gone a moment earlier.
-void AttemptRunner::SyncFiles() const {
-  context_->disk->Run(
-      [state_dir = context_->state_dir, ref = ref_] {
-        const absl::Status synced = SyncAttemptFiles(state_dir, ref);
-        if (synced.ok()) return;
-        LogWarning("files of an attempt may be lost with the power",
-                   {{"attempt", ref.ToString()}, {"error", synced.ToString()}});
-      },
-      [] {});
+// power, as if that had gone a moment earlier. Of most attempts that are over by then the
+// coordinator has heard.
+void AttemptRunner::SyncFilesSoon() {
+  sync_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kSyncAfter, [this] {
+    context_->disk->Run(
+        [state_dir = context_->state_dir, ref = ref_] {
+          const absl::Status synced = SyncAttemptFiles(state_dir, ref);
+          if (synced.ok()) return;
+          LogWarning("files of an attempt may be lost with the power",
+                     {{"attempt", ref.ToString()}, {"error", synced.ToString()}});
+        },
+        [] {});
+  });
 }
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
@@ -303,7 +309,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   first_rank_ = file.first_rank;
   ranks_ = file.ranks;
   auto attached = SupervisorClient::Attach(context_->loop, dir_, MakeCallbacks());
-  SyncFiles();
+  SyncFilesSoon();
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
     ReopenStore();

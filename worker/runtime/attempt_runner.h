@@ -102,7 +102,7 @@ class AttemptRunner {
   struct Launching;
   void Launch(Prepared prepared);
   void OnLaunched(const Prepared& prepared, absl::StatusOr<LaunchedSupervisor> launched);
-  void SyncFiles() const;
+  void SyncFilesSoon();
   absl::Status OpenStore(Prepared* prepared);
   void ReopenStore();
   void BeginWitnessing(const WitnessRecord& record);
@@ -167,6 +167,7 @@ class AttemptRunner {
   bool abandoned_ = false;  // while it was
   bool stopped_ = false;
   bool not_gone_logged_ = false;
+  EventLoop::TimerId sync_timer_ = 0;
   EventLoop::TimerId retry_ = 0;
   EventLoop::TimerId patience_ = 0;
   int64_t fence_ns_ = 0;

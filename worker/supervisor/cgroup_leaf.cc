@@ -46,6 +46,16 @@ void AddProcesses(const std::string& path, int depth, std::vector<int64_t>* pids
   for (const std::string& below : Subfolders(path)) AddProcesses(below, depth - 1, pids);
 }
 
+std::string FindCgroup2Mount() {
+  // "31 24 0:27 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw"
+  const std::string mounts = ReadSmallFile(AT_FDCWD, "/proc/self/mountinfo").value_or("");
+  const size_t type = mounts.find(" - cgroup2 ");
+  if (type == std::string::npos) return "";
+  size_t at = mounts.rfind('\n', type) + 1;  // npos + 1 is the first line's start
+  for (int field = 0; field < 4; ++field) at = mounts.find(' ', at) + 1;
+  return mounts.substr(at, mounts.find(' ', at) - at);
+}
+
 }  // namespace
 
 std::optional<CgroupLeaf> CgroupLeaf::Make(const std::string& path) {
@@ -105,13 +115,8 @@ std::vector<int64_t> CgroupLeaf::Processes() const {
 void CgroupLeaf::Remove() { RemoveFolders(path_, kMaxDepth); }
 
 std::string Cgroup2Mount() {
-  // "31 24 0:27 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw"
-  const std::string mounts = ReadSmallFile(AT_FDCWD, "/proc/self/mountinfo").value_or("");
-  const size_t type = mounts.find(" - cgroup2 ");
-  if (type == std::string::npos) return "";
-  size_t at = mounts.rfind('\n', type) + 1;  // npos + 1 is the first line's start
-  for (int field = 0; field < 4; ++field) at = mounts.find(' ', at) + 1;
-  return mounts.substr(at, mounts.find(' ', at) - at);
+  static const std::string mount = FindCgroup2Mount();
+  return mount;
 }
 
 std::string CgroupOf(int64_t pid) {

@@ -19,6 +19,7 @@
 #include "common/unique_fd.h"
 #include "worker/supervisor/birth.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/small_file.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
@@ -104,6 +105,7 @@ int ServeForks(int socket, ProcessTitle* title,
                const std::function<int(const ForkRequest&)>& supervise) {
   setsid();  // a key that ends the worker is not for us
   signal(SIGCHLD, SIG_IGN);
+  (void)BootId();  // once, and not in each child
   while (const auto received = Receive(socket)) {
     std::optional<CgroupLeaf> cgroup;
     ForkAnswer answer;

@@ -47,8 +47,11 @@ std::vector<int64_t> Numbers(const std::string& text) {
 }
 
 std::string BootId() {
-  std::string id = ReadSmallFile(AT_FDCWD, "/proc/sys/kernel/random/boot_id").value_or("");
-  while (!id.empty() && id.back() == '\n') id.pop_back();
+  static const std::string id = [] {
+    std::string text = ReadSmallFile(AT_FDCWD, "/proc/sys/kernel/random/boot_id").value_or("");
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+  }();
   return id;
 }
 
