@@ -3,21 +3,23 @@
 #   sudo deploy/install.sh coordinator    on the master: makes the cluster and starts its coordinator
 #   sudo deploy/install.sh worker         on a PC: its worker starts with 'hpc-worker join TOKEN'
 #   sudo deploy/install.sh client         hpcctl alone
+#   sudo deploy/install.sh train          on a PC: hpc-train, with a torch of its own (some gigabytes)
+#                                         or that of the Python which HPC_PYTHON names
 #   sudo deploy/install.sh remove         takes all of these away again, and says what is left
 # Several roles may be named. Run again, it upgrades: ranks go on while their worker is restarted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 roles=" $* "
 [ $# -gt 0 ] || { usage >&2; exit 2; }
 for role in "$@"; do
   case "$role" in
-    coordinator | worker | client) ;;
+    coordinator | worker | client | train) ;;
     remove)
       [ $# = 1 ] || { echo "install.sh: 'remove' takes everything away: name nothing else" >&2; exit 2; } ;;
     -h | --help) usage; exit 0 ;;
-    *) echo "install.sh: unknown role '$role' (coordinator, worker, client, remove)" >&2; exit 2 ;;
+    *) echo "install.sh: unknown role '$role' (coordinator, worker, client, train, remove)" >&2; exit 2 ;;
   esac
 done
 if [ "$(id -u)" != 0 ]; then
@@ -35,8 +37,8 @@ remove() {
     systemctl stop hpc.slice 2>/dev/null || true  # ranks, which outlive their worker
   fi
   rm -f /etc/systemd/system/hpc-{coordinator,worker}.service
-  rm -f /usr/local/bin/{hpcctl,hpc-coordinator,hpc-worker,hpc-supervisor}
-  rm -rf /usr/local/share/hpcctl
+  rm -f /usr/local/bin/{hpcctl,hpc-coordinator,hpc-worker,hpc-supervisor,hpc-train}
+  rm -rf /usr/local/share/hpcctl /usr/local/lib/hpcctl
   if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
   echo "removed. What is left, and deletes it:"
   local path
@@ -55,6 +57,13 @@ deploy/install-deps.sh build
 programs=(hpcctl)
 if has coordinator; then programs+=(hpc-coordinator); fi
 if has worker; then programs+=(hpc-worker hpc-supervisor); fi
+if has train; then
+  programs+=(hpc-train)
+  export HPC_TRAIN=ON
+  # Where every account can read it: ranks are not root.
+  HPC_TEST_PYTHON=${HPC_PYTHON:-$(HPC_VENV=/usr/local/lib/hpcctl/venv deploy/python-env.sh)/bin/python}
+  export HPC_TEST_PYTHON
+fi
 bin=$(deploy/build.sh release "${programs[@]}")
 for program in "${programs[@]}"; do
   install -D "$bin/$program" "/usr/local/bin/$program"

@@ -16,6 +16,7 @@ std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeNodes();
 std::unique_ptr<Command> MakeRuns();
+std::unique_ptr<Command> MakeCheck();
 std::unique_ptr<Command> MakeExperiments();
 
 std::unique_ptr<Command> MakeShow();

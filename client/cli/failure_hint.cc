@@ -76,6 +76,14 @@ std::string InterpreterHint(const v1::Run& run, const Environment& environment) 
                       " ...', or start the worker with it in PATH");
 }
 
+std::string TrainHint(const v1::Run& run) {
+  const bool absent = !run.command().empty() && run.command(0) == "hpc-train" &&
+                      absl::StrContains(run.reason(), "was not found in PATH");
+  if (!absent) return "";
+  return "'sudo deploy/install.sh train' on that PC, in hpcctl's sources, makes and installs "
+         "hpc-train; 'hpcctl check --program' names another place";
+}
+
 }  // namespace
 
 std::string FailureHint(const v1::Run& run, const Environment& environment) {
@@ -83,6 +91,7 @@ std::string FailureHint(const v1::Run& run, const Environment& environment) {
   std::string hint = LocalRankHint(run.reason());
   if (hint.empty()) hint = AbortHint(run.reason());
   if (hint.empty()) hint = PermissionHint(run.reason());
+  if (hint.empty()) hint = TrainHint(run);
   return hint.empty() ? InterpreterHint(run, environment) : hint;
 }
 

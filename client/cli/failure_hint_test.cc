@@ -72,6 +72,12 @@ TEST(FailureHintTest, NamesTheCallersVirtualEnvironmentWhereAModuleIsMissing) {
   EXPECT_THAT(Hint(absent, {{"VIRTUAL_ENV", "/v"}}), HasSubstr("/v/bin/python3"));
 }
 
+TEST(FailureHintTest, SaysWhereHpcTrainComesFrom) {
+  EXPECT_THAT(Hint(Failed("hpc-train", "pc2: command 'hpc-train' was not found in PATH (/bin)")),
+              HasSubstr("sudo deploy/install.sh train"));
+  EXPECT_EQ(Hint(Failed("hpc-train", "no data")), "");
+}
+
 TEST(FailureHintTest, IsSilentWhereItKnowsNothing) {
   const std::map<std::string, std::string> active = {{"VIRTUAL_ENV", "/home/ada/venv"}};
   EXPECT_EQ(Hint(Failed("/opt/bin/python", "No module named 'torch'"), active), "");

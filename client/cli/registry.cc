@@ -23,6 +23,7 @@ const std::vector<CommandInfo>& AllCommands() {
       {"nodes", kLooking, "list the PCs and what they are doing", MakeNodes},
       {"runs", kLooking, "list the runs, newest first", MakeRuns},
       {"experiments", kLooking, "list the experiments", MakeExperiments},
+      {"check", kLooking, "measure the PCs and the network between them", MakeCheck},
       {"events", kLooking, "list decisions and observations with their reasons", MakeEvents},
       {"why", kAsking, "say why a run or a node is as it is", MakeWhy},
       {"show", kAsking, "tell everything about a run", MakeShow},

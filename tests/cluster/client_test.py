@@ -22,6 +22,39 @@ def refuse(address, times):
             server.accept()[0].close()
 
 
+class CheckTest(ClusterTest):
+    """What `hpcctl check` starts, and where; what it measures is in hpc_train_test.py."""
+
+    options = {"nodes": 3}
+
+    def check(self, *args):
+        program = self.cluster.dir / "hpc-train"
+        program.write_text('#!/bin/sh\n[ "$RANK" = 0 ] && echo "$WORLD_SIZE of $PWD: $*"\nexit 1\n')
+        program.chmod(0o755)
+        self.cluster.dir.chmod(0o755)
+        return self.cluster.hpcctl("check", *args, "--program", program, check=False)
+
+    def test_every_idle_pc_is_checked(self):
+        done = self.check()
+        self.assertEqual(done.stdout, "3 of /: check\n", done.stderr)
+        self.assertEqual(done.returncode, 1)  # of the program: something is wrong
+
+    def test_a_pc_that_its_owner_has_is_left_alone(self):
+        self.cluster.hpcctl("reclaim", "pc2")
+        self.addCleanup(self.cluster.hpcctl, "lend", "pc2")
+        done = self.check("--exclude", "pc3", "--json", "--largest-mib", 8)
+        self.assertEqual(done.stdout, "1 of /: check --largest-mib 8 --json\n", done.stderr)
+        done = self.check("--nodelist", "pc2")
+        self.assertEqual(done.returncode, 121, done.stderr)
+        self.assertIn("no such PC is idle", done.stderr)
+
+    def test_where_its_program_comes_from_is_said(self):
+        done = self.cluster.hpcctl("check", "-N", 2, env={"PATH": "/bin"}, check=False)
+        self.assertEqual(done.returncode, 127, done.stderr)
+        self.assertIn("'hpc-train' was not found in PATH", done.stderr)
+        self.assertIn("sudo deploy/install.sh train", done.stderr)
+
+
 class BadInputTest(ClusterTest):
     options = {"nodes": 1}
 

@@ -74,9 +74,8 @@ class GangCheckTest(ClusterTest):
     options = {"nodes": 4, "network": True}
 
     def check(self, *args):
-        return self.cluster.hpcctl("run", "-N", 4, "--no-label", "--", PROGRAM, "check",
-                                   "--largest-mib", 1, "--measure-ms", 100, "--threads", 1, *args,
-                                   timeout=120, check=False)
+        return self.cluster.hpcctl("check", "--program", PROGRAM, "--largest-mib", 1,
+                                   "--measure-ms", 100, *args, timeout=120, check=False)
 
     def test_a_pc_behind_a_slow_port_is_named(self):
         self.cluster.network.throttle("pc3", "100mbit")

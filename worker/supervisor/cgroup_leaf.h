@@ -41,8 +41,8 @@ class CgroupLeaf {
   UniqueFd dir_;
 };
 
-// Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere. As it was
-// when this process first asked.
+// Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere. As it
+// was when this process first asked.
 std::string Cgroup2Mount();
 
 // A process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.

@@ -1,13 +1,13 @@
 // hpcctl run: submit one run and stay with it.
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/attached_run.h"
 #include "client/cli/caller.h"
-#include "client/cli/cancel_on_interrupt.h"
 #include "client/cli/code_state.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/follower.h"
 #include "client/cli/launcher_check.h"
 #include "client/cli/run_spec.h"
 #include "client/cli/usage_error.h"
@@ -47,21 +47,7 @@ class RunCommand : public Command {
     const std::string hint = LauncherHint(run_);
     if (!hint.empty()) session->Notice(hint);
     if (detach_) return Detached(session, caller, &spec);
-    CancelOnInterrupt interrupts(session);
-    CodeStateReader code(caller.workdir);
-    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    interrupts.SetClient(client);
-    *spec.mutable_code() = code.Finish(kCodeStateTime);
-    const absl::StatusOr<int64_t> id = client->Submit(spec);
-    if (absl::IsCancelled(id.status())) return LeftWhileSubmitting(session);
-    HPC_RETURN_IF_ERROR(id.status());
-    interrupts.SetRun(*id);
-    // Also after a success somebody may want to look at it again.
-    session->Notice(absl::StrCat("run ", *id));
-    Follower follower(session, *id, LabellingAsked());
-    const absl::StatusOr<int> code_of_run = follower.FollowToEnd(client);
-    if (absl::IsCancelled(code_of_run.status())) return Left(session, *id, interrupts.asked());
-    return code_of_run;
+    return AttachedRun(session, caller).Run(std::move(spec), LabellingAsked());
   }
 
  private:
@@ -80,25 +66,6 @@ class RunCommand : public Command {
   Labelling LabellingAsked() const {
     if (no_label_) return Labelling::kNever;
     return label_ ? Labelling::kAlways : Labelling::kAuto;
-  }
-
-  static int LeftWhileSubmitting(Session* session) {
-    session->Notice(
-        "left before the coordinator answered; 'hpcctl runs' shows whether the run was queued");
-    return kExitDetached;
-  }
-
-  static int Left(Session* session, int64_t id, bool asked_to_end) {
-    if (asked_to_end) {
-      session->Notice(absl::StrCat("left run ", id, ", which is being cancelled. 'hpcctl wait ", id,
-                                   "' waits for its end"));
-    } else {
-      session->Notice(absl::StrCat("left run ", id,
-                                   ", which GOES ON: the coordinator is away and has not heard "
-                                   "that it is to be cancelled. Once it is back, 'hpcctl cancel ",
-                                   id, "' ends the run, 'hpcctl logs -f ", id, "' follows it"));
-    }
-    return kExitDetached;
   }
 
   RunOptions run_;

@@ -1,0 +1,100 @@
+// hpcctl check: measure the PCs and the network between them.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/attached_run.h"
+#include "client/cli/caller.h"
+#include "client/cli/commands.h"
+#include "client/cli/run_spec.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr absl::Duration kTimeLimit = absl::Minutes(15);
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class CheckCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Details(
+        "Runs 'hpc-train check' on every PC that is idle: all-reduces of growing size, each link\n"
+        "both ways, a step of training. What is wrong is named: a slow link or port, a PC that is\n"
+        "slower than the others, versions that differ. hpc-train is on a PC after\n"
+        "'sudo deploy/install.sh train' there.\n\n"
+        "The exit code is 0, or 1 if something is wrong.");
+    options->Group("Where it runs");
+    options->Text("-N,--nodes", "N", &run_.nodes, "on how many nodes (default: all that are idle)");
+    options->List("--nodelist", "A,B", &run_.node_list, "only these nodes");
+    options->List("--exclude", "C,D", &run_.exclude, "never these nodes");
+    options->Text("--program", "PATH", &program_,
+                  "the program, where it is on every node (default: hpc-train)");
+    options->Group("What it measures");
+    options->Integer("--largest-mib", "M", &largest_mib_, 1, 4096,
+                     "MiB of the largest all-reduce (default 64)");
+    options->Integer("--measure-ms", "T", &measure_ms_, 1, 60'000,
+                     "each figure for so long at least (default 300)");
+    options->Flag("--json", &json_, "print JSON");
+    options->Example("hpcctl check");
+    options->Example("hpcctl check -N 4 --json");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    const Caller caller = ThisCaller();
+    AttachedRun attached(session, caller);
+    if (run_.nodes.empty()) HPC_RETURN_IF_ERROR(TakeAllIdle(session));
+    run_.ranks_per_node = 1;
+    run_.workdir = "/";  // on every PC
+    run_.time_limit = kTimeLimit;
+    run_.name = "check";
+    run_.command = {program_, "check"};
+    if (largest_mib_ > 0) Add("--largest-mib", largest_mib_);
+    if (measure_ms_ > 0) Add("--measure-ms", measure_ms_);
+    if (json_) run_.command.push_back("--json");
+    HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
+    return attached.Run(std::move(spec), Labelling::kNever);
+  }
+
+ private:
+  absl::Status TakeAllIdle(Session* session) {
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
+    const auto nodes = std::count_if(
+        response.nodes().begin(), response.nodes().end(),
+        [this](const v1::Node& node) { return IsWanted(node.name()) && node.state() == "idle"; });
+    if (nodes == 0) {
+      return absl::FailedPreconditionError(
+          "no such PC is idle: 'hpcctl nodes' says what they do. 'hpcctl check -N 4' waits for "
+          "four");
+    }
+    run_.nodes = absl::StrCat(nodes);
+    return absl::OkStatus();
+  }
+
+  bool IsWanted(const std::string& node) const {
+    return (run_.node_list.empty() || Contains(run_.node_list, node)) &&
+           !Contains(run_.exclude, node);
+  }
+
+  void Add(const char* option, int32_t value) {
+    run_.command.push_back(option);
+    run_.command.push_back(absl::StrCat(value));
+  }
+
+  RunOptions run_{.nodes = ""};
+  std::string program_ = "hpc-train";
+  int32_t largest_mib_ = 0, measure_ms_ = 0;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCheck() { return std::make_unique<CheckCommand>(); }
+
+}  // namespace hpc::client
