@@ -40,6 +40,7 @@ class Accidents:
             "worker killed in its start": (2, "pc", self.worker_twice),
             "worker killed, back late": (1, "pc", self.worker_late),
             "supervisor killed": (4, "pc", self.supervisor),
+            "fork server killed": (2, "pc", self.fork_server),
             "rank killed": (4, "pc", self.rank),
             "worker frozen": (2, "pc", self.frozen),
             "worker frozen beyond the lease": (1, "pc", self.frozen_long),
@@ -144,6 +145,12 @@ class Accidents:
         except ProcessLookupError:
             pass  # it has just ended
 
+    def fork_server(self, pc):
+        """What makes the PC's supervisors, which go on."""
+        for pid in self.fork_servers(pc):
+            self._kill(pid)
+        yield 0
+
     def rank(self, pc):
         if pids := self.ranks(pc):
             self._kill(self.rng.choice(pids))
@@ -237,6 +244,11 @@ class Accidents:
         mark = f"{self.cluster.dir}/{pc}/".encode()
         return [pid for pid in _pids() if b"hpc-supervisor" in (line := _read(pid, "cmdline"))
                 and mark in line]
+
+    def fork_servers(self, pc):
+        parent = b"\nPPid:\t%d\n" % self.cluster.workers[pc].pid
+        return [pid for pid in _pids() if b"\0--fork-server" in _read(pid, "cmdline")
+                and parent in _read(pid, "status")]
 
     def ranks(self, pc):
         return [pid for pid, env in self.rank_environments() if env.get(b"HPC_NODE") == pc.encode()]
