@@ -25,7 +25,7 @@
 namespace hpc::worker {
 namespace {
 
-// Where a supervisor has what came with the request.
+// Where a supervisor has what came with the request, in ascending order.
 constexpr std::array<int, kMostForkDescriptors> kPlaces = {STDIN_FILENO, kWorkerSocketFd,
                                                            kJournalFd, kListenerFd, kRecallFd};
 
@@ -85,7 +85,8 @@ bool PutInPlace(const std::vector<UniqueFd>& descriptors) {
   for (size_t i = 0; i < descriptors.size(); ++i) {
     if (dup2(high[i], kPlaces[i]) < 0) return false;
   }
-  return syscall(SYS_close_range, kRecallFd + 1, ~0U, 0) == 0;
+  // What came may lie beyond, and the server's own socket is in a place that has been taken.
+  return syscall(SYS_close_range, kPlaces[descriptors.size() - 1] + 1, ~0U, 0) == 0;
 }
 
 bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {

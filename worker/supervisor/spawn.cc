@@ -124,7 +124,7 @@ absl::Status SupervisorSpawner::Start() {
   return ErrnoStatus(error, "start the supervisor " + program_);
 }
 
-absl::Status SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) {
+int SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) const {
   std::string bytes = Encode(ToForkRequest(request));
   int descriptors[kMostForkDescriptors] = {spec, socket, request.journal, request.listener,
                                            request.recall};
@@ -142,8 +142,7 @@ absl::Status SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int s
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(size);
   memcpy(CMSG_DATA(rights), descriptors, size);
-  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) return absl::OkStatus();
-  return ErrnoStatus(errno, "ask for a supervisor");
+  return sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
 absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request) {
@@ -179,13 +178,13 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const SpawnRequest& r
   HPC_RETURN_IF_ERROR(MakePair(SOCK_NONBLOCK, &spawned.socket, &theirs));
   HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
   if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
-  absl::Status asked = Ask(request, spec.get(), theirs.get());
+  int error = Ask(request, spec.get(), theirs.get());
   // It was ended: nobody has heard the question, and the next one does.
-  if (!asked.ok() && (errno == EPIPE || errno == ECONNRESET)) {
+  if (error == EPIPE || error == ECONNRESET) {
     HPC_RETURN_IF_ERROR(Start());
-    asked = Ask(request, spec.get(), theirs.get());
+    error = Ask(request, spec.get(), theirs.get());
   }
-  HPC_RETURN_IF_ERROR(asked);
+  if (error != 0) return ErrnoStatus(error, "ask for a supervisor");
   HPC_ASSIGN_OR_RETURN(spawned.pid, Answer(request));
   return spawned;
 }

@@ -44,7 +44,8 @@ class SupervisorSpawner {
 
  private:
   absl::Status Start();
-  absl::Status Ask(const SpawnRequest& request, int spec, int socket);
+  // errno, or 0.
+  int Ask(const SpawnRequest& request, int spec, int socket) const;
   absl::StatusOr<int64_t> Answer(const SpawnRequest& request);
   // Ends the process, and waits until it has.
   void End();

@@ -90,9 +90,9 @@ TEST(SupervisorSpawnerTest, ListsOfProcessesShowWhoseASupervisorIs) {
   rig.RunUntilAllGone();
 }
 
-TEST(SupervisorSpawnerTest, ASupervisorHasNothingOfTheProcessOpen) {
+TEST(SupervisorSpawnerTest, ARankHasNothingOfTheProcessOpen) {
   AttemptRig rig;
-  // A rank has 0 to 2, and what it reads the list with.
+  // But 0 to 2, and what it reads the list with.
   rig.AddShell("ls /proc/self/fd");
   rig.Spawn();
   rig.Start();
