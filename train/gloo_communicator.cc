@@ -2,20 +2,16 @@
 
 #include <signal.h>
 
-#include <random>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "common/text.h"
 #include "train/lone_communicator.h"
 #include "train/own_address.h"
-#include "train/rank_watch.h"
 #include "train/rendezvous.h"
 #include "train/sockets.h"
 #include "train/tcp_connections.h"
 #include "train/tensor_check.h"
+#include "train/watched_group.h"
 
 namespace hpc::train {
 namespace {
@@ -53,63 +49,38 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
-// What operations share with the group, and may need when it is gone.
-struct GlooGroup {
-  GlooGroup(int rank_of_this, const std::string& address)
-      : rank(rank_of_this), watch(rank_of_this, address) {}
-
-  // After `error` in `collective`. Finds out who is to blame, or takes over what another rank
-  // found.
-  CollectiveError Failed(const Collective& collective, SteadyClock::time_point since,
-                         Milliseconds deadline, const std::string& error) {
-    const auto took = std::chrono::duration_cast<Milliseconds>(SteadyClock::now() - since);
-    const bool timed_out = took >= deadline || absl::StrContains(error, "imed out");
-    return Dead(watch.Investigate({collective, timed_out}),
-                absl::StrCat(" (", collective.ToString(), " failed after ",
-                             HumanDuration(absl::Milliseconds(took.count())), ": ",
-                             OneLine(error.substr(0, 200)), ")"));
-  }
-
-  CollectiveError Dead(const Verdict& verdict, const std::string& detail) const {
-    return CollectiveError(verdict.missing,
-                           absl::StrCat("rank ", rank, ": ", verdict.reason, detail));
-  }
-
+// The operation that began last, if it was not waited for.
+class LastWork {
+ public:
   void Began(const WorkPtr& work) {
-    std::lock_guard lock(last_mutex);
-    last = c10::weak_intrusive_ptr<c10d::Work>(work);
+    std::lock_guard lock(mutex_);
+    last_ = c10::weak_intrusive_ptr<c10d::Work>(work);
   }
   // A work keeps its tensors for as long as anything refers to it, even so weakly.
   void Ended(const WorkPtr& work) {
-    std::lock_guard lock(last_mutex);
-    if (last.lock() == work) last.reset();
+    std::lock_guard lock(mutex_);
+    if (last_.lock() == work) last_.reset();
   }
   bool UnderWay() {
-    std::lock_guard lock(last_mutex);
-    const WorkPtr work = last.lock();
+    std::lock_guard lock(mutex_);
+    const WorkPtr work = last_.lock();
     return work && !work->isCompleted();
   }
 
-  const int rank;
-  std::mutex last_mutex;
-  c10::weak_intrusive_ptr<c10d::Work> last{
-      WorkPtr()};                        // operation that began and was not waited for
-  std::set<std::string> gloo_endpoints;  // of all ranks
-  RankWatch watch;                       // last: its thread uses the others
+ private:
+  std::mutex mutex_;
+  c10::weak_intrusive_ptr<c10d::Work> last_{WorkPtr()};
 };
 
 class GlooPending : public Pending {
  public:
-  GlooPending(std::shared_ptr<GlooGroup> group, Collective collective, Milliseconds deadline)
+  GlooPending(std::shared_ptr<WatchedGroup> group, std::shared_ptr<LastWork> last, Begun begun,
+              WorkPtr work)
       : group_(std::move(group)),
-        collective_(std::move(collective)),
-        deadline_(deadline),
-        since_(SteadyClock::now()) {}
-
-  void set_work(WorkPtr work) { work_ = std::move(work); }
-
-  CollectiveError Failed(const std::exception& error) const {
-    return group_->Failed(collective_, since_, deadline_, error.what());
+        last_(std::move(last)),
+        begun_(std::move(begun)),
+        work_(std::move(work)) {
+    last_->Began(work_);
   }
 
   // Gloo's own deadline is that of one message, and an operation has several. And where a
@@ -118,60 +89,70 @@ class GlooPending : public Pending {
   void Wait() override {
     constexpr Milliseconds kLook{200};
     for (;;) {
-      const auto left = std::chrono::ceil<Milliseconds>(since_ + deadline_ - SteadyClock::now());
+      const auto left = std::chrono::ceil<Milliseconds>(begun_.until() - SteadyClock::now());
       try {
         work_->wait(std::clamp(left, Milliseconds(1), kLook));
-        group_->Ended(work_);
+        last_->Ended(work_);
         return;
       } catch (const std::exception& error) {
         const bool goes_on = !work_->isCompleted() && left > kLook;
-        if (!goes_on || group_->watch.verdict()) throw Failed(error);
+        if (!goes_on || group_->verdict()) throw group_->Failed(begun_, error.what());
       }
     }
   }
 
  private:
-  const std::shared_ptr<GlooGroup> group_;
-  const Collective collective_;
-  const Milliseconds deadline_;
-  const SteadyClock::time_point since_;
-  WorkPtr work_;
+  const std::shared_ptr<WatchedGroup> group_;
+  const std::shared_ptr<LastWork> last_;
+  const Begun begun_;
+  const WorkPtr work_;
 };
 
 class GlooCommunicator : public Communicator {
  public:
-  GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options);
+  GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options,
+                   at::DeviceType device);
   ~GlooCommunicator() override;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  const std::shared_ptr<WatchedGroup>& group() const { return group_; }
+
+  int rank() const override { return group_->rank(); }
+  int size() const override { return group_->size(); }
   PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
   PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override;
-  void Abort(const std::string& reason) override;
+  void Abort(const std::string& reason) override { group_->Abort(reason); }
 
  private:
   // `start` gets the deadline and hands the operation to Gloo.
   PendingPtr Issue(std::string what, const Options& options,
                    const std::function<WorkPtr(Milliseconds)>& start);
 
-  const int rank_, size_;
   const Milliseconds deadline_;
-  std::shared_ptr<GlooGroup> group_;
-
-  std::mutex mutex_;
-  uint64_t number_ = 0;
+  std::shared_ptr<WatchedGroup> group_;
+  const std::shared_ptr<LastWork> last_ = std::make_shared<LastWork>();
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
 };
 
-GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options)
-    : rank_(environment.rank), size_(environment.world_size), deadline_(options.deadline) {
+// Throws where ranks have tensors on different kinds of devices: they would wait for each other in
+// different libraries.
+void CheckSameDevice(const std::vector<std::vector<std::string>>& said) {
+  for (size_t rank = 1; rank < said.size(); ++rank) {
+    if (said[rank][0] == said[0][0]) continue;
+    throw std::runtime_error(absl::StrCat("rank ", rank, " differs from rank 0: it works on ",
+                                          said[rank][0], " where rank 0 works on ", said[0][0]));
+  }
+}
+
+GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options,
+                                   at::DeviceType device)
+    : deadline_(options.deadline) {
   Rendezvous rendezvous(environment, options.group, options.join_deadline);
   const std::string address = OwnAddress(environment);
-  group_ = std::make_shared<GlooGroup>(rank_, address);
+  group_ = std::make_shared<WatchedGroup>(environment.rank, environment.world_size, address);
 
   const WithoutSigpipe for_threads_of_gloo;
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.join_deadline);
@@ -183,59 +164,42 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
     if (before.count(endpoint) == 0) gloo_endpoint = endpoint;
   }
 
-  const std::string mine =
-      absl::StrCat(group_->watch.endpoint(), " ", gloo_endpoint, " ", RandomWord());
-  std::vector<std::string> watches;
-  std::string secret;
-  for (const std::string& theirs : rendezvous.Exchange("member", mine)) {
-    const std::vector<std::string> words = absl::StrSplit(theirs, ' ');
-    if (words.size() != 3) throw std::runtime_error("a rank says of itself '" + theirs + "'");
-    if (watches.empty()) secret = words[2];
-    watches.push_back(words[0]);
-    if (!words[1].empty()) group_->gloo_endpoints.insert(words[1]);
+  const auto said =
+      group_->Join(rendezvous, {DeviceTypeName(device, /*lower_case=*/true), gloo_endpoint});
+  auto endpoints = std::make_shared<std::set<std::string>>();  // of all ranks
+  for (const std::vector<std::string>& words : said) {
+    if (!words[1].empty()) endpoints->insert(words[1]);
   }
-  group_->watch.Start(watches, secret,
-                      [group = group_.get()] { CutConnections(group->gloo_endpoints); });
+  CheckSameDevice(said);
+  group_->OnVerdict([endpoints] { CutConnections(*endpoints); });
 
-  GlooPending connecting(group_, {.what = "connecting"}, options.join_deadline);
+  const Begun connecting = {.collective = {.what = "connecting"},
+                            .since = SteadyClock::now(),
+                            .deadline = options.join_deadline};
   try {
-    gloo_ =
-        c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), rank_, size_, gloo_options);
+    gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), rank(), size(),
+                                                        gloo_options);
   } catch (const std::exception& error) {
-    throw connecting.Failed(error);
+    throw group_->Failed(connecting, error.what());
   }
 }
 
 GlooCommunicator::~GlooCommunicator() {
   // Gloo's destructor waits for what is under way, which nobody may come to any more.
-  if (group_->UnderWay()) {
-    Abort(absl::StrCat("it left while collective ", number_, " was under way"));
+  if (last_->UnderWay()) {
+    Abort(absl::StrCat("it left while collective ", group_->number(), " was under way"));
   }
   // What Gloo still waits for in a dead group may take it until its deadline.
-  if (group_->watch.verdict()) std::thread([gloo = std::move(gloo_)] {}).detach();
+  if (group_->verdict()) std::thread([gloo = std::move(gloo_)] {}).detach();
 }
 
 PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
                                    const std::function<WorkPtr(Milliseconds)>& start) {
-  std::lock_guard lock(mutex_);
-  if (std::optional<Verdict> dead = group_->watch.verdict()) {
-    throw group_->Dead(*dead, absl::StrCat(" (before ", what, ")"));
-  }
+  PendingPtr pending;
   const Milliseconds deadline = options.deadline.value_or(deadline_);
-  const Collective collective = {.number = ++number_, .what = std::move(what)};
-  group_->watch.Enter(collective);
-  auto pending = std::make_unique<GlooPending>(group_, collective, deadline);
-  try {
-    WorkPtr work = start(deadline);
-    group_->Began(work);
-    pending->set_work(std::move(work));
-  } catch (const std::exception& error) {
-    group_->watch.Declare(
-        {.missing = {rank_},
-         .reason = absl::StrCat("rank ", rank_, " cannot begin ", collective.ToString(), ": ",
-                                OneLine(error.what()))});
-    throw group_->Dead(*group_->watch.verdict(), "");
-  }
+  group_->Begin(std::move(what), deadline, [&](const Begun& begun) {
+    pending = std::make_unique<GlooPending>(group_, last_, begun, start(deadline));
+  });
   return pending;
 }
 
@@ -255,7 +219,7 @@ PendingPtr GlooCommunicator::AllReduce(at::Tensor tensor, ReduceOp op, Options o
 PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                                            Options options) {
   const std::string what = "reduce_scatter '" + options.name + "'";
-  CheckParts(input, output, size_, what);
+  CheckParts(input, output, size(), what);
   CheckForGloo(input, what);
   return Issue(what + " of " + TypeAndSize(input), options, [&](Milliseconds deadline) {
     c10d::ReduceScatterOptions gloo;
@@ -268,7 +232,7 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
 
 PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Options options) {
   const std::string what = "all_gather '" + options.name + "'";
-  CheckParts(output, input, size_, what);
+  CheckParts(output, input, size(), what);
   CheckForGloo(output, what);
   return Issue(what + " of " + TypeAndSize(output), options, [&](Milliseconds deadline) {
     c10d::AllgatherOptions gloo;
@@ -282,7 +246,7 @@ PendingPtr GlooCommunicator::Broadcast(at::Tensor tensor, int root, Options opti
   const std::string what = "broadcast '" + options.name + "'";
   CheckTensor(tensor, what);
   CheckForGloo(tensor, what);
-  CheckRoot(root, size_, what);
+  CheckRoot(root, size(), what);
   return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", root), options,
                [&](Milliseconds deadline) {
                  std::vector<at::Tensor> tensors = {tensor};
@@ -301,17 +265,18 @@ PendingPtr GlooCommunicator::Barrier(Options options) {
   });
 }
 
-void GlooCommunicator::Abort(const std::string& reason) {
-  group_->watch.Declare(
-      {.missing = {rank_}, .reason = absl::StrCat("rank ", rank_, " aborted: ", reason)});
-}
-
 }  // namespace
 
 std::shared_ptr<Communicator> MakeGlooCommunicator(const LaunchEnvironment& environment,
                                                    const GlooOptions& options) {
   if (environment.world_size == 1) return std::make_shared<LoneCommunicator>();
-  return std::make_shared<GlooCommunicator>(environment, options);
+  return ConnectGloo(environment, options, at::kCPU).communicator;
+}
+
+WatchedGloo ConnectGloo(const LaunchEnvironment& environment, const GlooOptions& options,
+                        at::DeviceType device) {
+  auto communicator = std::make_shared<GlooCommunicator>(environment, options, device);
+  return {.group = communicator->group(), .communicator = communicator};
 }
 
 }  // namespace hpc::train

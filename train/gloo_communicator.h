@@ -2,12 +2,15 @@
 #ifndef HPC_TRAIN_GLOO_COMMUNICATOR_H_
 #define HPC_TRAIN_GLOO_COMMUNICATOR_H_
 
+#include <c10/core/DeviceType.h>
+
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "train/communicator.h"
 #include "train/launch_environment.h"
+#include "train/watched_group.h"
 
 namespace hpc::train {
 
@@ -31,6 +34,15 @@ struct GlooOptions {
 // Throws std::runtime_error that names the ranks which did not come, and CollectiveError.
 std::shared_ptr<Communicator> MakeGlooCommunicator(const LaunchEnvironment& environment,
                                                    const GlooOptions& options = {});
+
+// The same for two ranks or more, for a communicator beside it that shares its group. The ranks compare
+// `device`, that of their model: where they differ all throw the same std::runtime_error.
+struct WatchedGloo {
+  std::shared_ptr<WatchedGroup> group;
+  std::shared_ptr<Communicator> communicator;
+};
+WatchedGloo ConnectGloo(const LaunchEnvironment& environment, const GlooOptions& options,
+                        at::DeviceType device);
 
 }  // namespace hpc::train
 

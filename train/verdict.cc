@@ -71,7 +71,9 @@ Verdict Judge(const Failure& failure, const std::vector<RankAnswer>& answers) {
     return {.reason = absl::StrCat(
                 "no rank is missing from ", failure.collective.ToString(), ": all are alive, ",
                 failure.timed_out ? "so the network is too slow for the deadline"
-                                  : "so a connection between two of them broke")};
+                                  : "so a connection between two of them broke",
+                failure.timed_out || failure.seen.empty() ? ""
+                                                          : absl::StrCat(" (", failure.seen, ")"))};
   }
   Verdict verdict;
   std::vector<std::string> reasons;

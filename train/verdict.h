@@ -52,6 +52,7 @@ struct RankAnswer {
 struct Failure {
   Collective collective;
   bool timed_out = false;  // else a connection broke
+  std::string seen;        // "rank 1 saw: ...", for where nobody turns out to be missing
 };
 
 // The verdict of the rank that saw `failure`, from the answers of all others. One that another rank
