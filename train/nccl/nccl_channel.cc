@@ -1,0 +1,261 @@
+#include "train/nccl/nccl_channel.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::train {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+// How often the watch looks, while something is under way and while nothing is.
+constexpr Milliseconds kLook{10}, kIdleLook{200};
+// How long a call of NCCL's may take that should return at once, before it is taken to hang.
+constexpr Milliseconds kPatience{1000};
+
+// Results that no other rank can have brought about.
+bool IsOwn(NcclResult result) {
+  return result == NcclResult::kUnhandledCudaError || result == NcclResult::kInvalidArgument ||
+         result == NcclResult::kInvalidUsage;
+}
+
+}  // namespace
+
+std::shared_ptr<StreamMark> NcclOperation::mark() {
+  std::lock_guard lock(mutex_);
+  return mark_;
+}
+
+bool NcclOperation::Done() {
+  const std::shared_ptr<StreamMark> end = mark();
+  return end != nullptr && end->Done();
+}
+
+bool NcclOperation::LetCurrentFollow(Milliseconds limit) {
+  if (!mark()->LetCurrentFollow(limit)) return false;
+  std::lock_guard lock(mutex_);
+  followed_ = true;
+  return true;
+}
+
+NcclChannel::NcclChannel(std::shared_ptr<const NcclLibrary> library,
+                         std::unique_ptr<DeviceStream> stream, std::shared_ptr<WatchedGroup> group)
+    : library_(std::move(library)), stream_(std::move(stream)), group_(std::move(group)) {}
+
+void NcclChannel::Connect(const Begun& begun, const NcclUniqueId& id) {
+  group_->OnVerdict([wish = wish_] {
+    std::lock_guard lock(wish->mutex);
+    wish->abort = true;
+    wish->changed.notify_all();
+  });
+  std::lock_guard calls(calls_);
+  watch_ = std::thread([self = shared_from_this()] { self->Watch(); });
+  const std::shared_ptr<void> device = stream_->UseDevice();
+  NcclConfig config;
+  config.blocking = 0;
+  NcclComm* comm = nullptr;
+  const NcclResult made =
+      library_->comm_init_rank_config(&comm, group_->size(), id, group_->rank(), &config);
+  comm_ = comm;
+  Check("ncclCommInitRankConfig", made, begun.until());
+}
+
+std::shared_ptr<NcclOperation> NcclChannel::Start(const Begun& begun, const Call& call,
+                                                  std::vector<at::Tensor> tensors) {
+  auto operation = std::make_shared<NcclOperation>(begun, std::move(tensors));
+  {
+    std::lock_guard lock(wish_->mutex);
+    under_way_.push_back(operation);
+    last_ = begun;
+    wish_->changed.notify_all();
+  }
+  try {
+    std::lock_guard calls(calls_);
+    if (comm_ == nullptr) throw PeerFault("NCCL's communicator is gone");
+    const std::shared_ptr<void> device = stream_->UseDevice();
+    stream_->FollowCurrent();
+    Check(call.name, call.make(comm_, stream_->native()), begun.until());
+    std::lock_guard lock(operation->mutex_);
+    operation->mark_ = stream_->Mark();
+  } catch (...) {
+    Remove(operation.get());
+    throw;
+  }
+  return operation;
+}
+
+void NcclChannel::Remove(const NcclOperation* operation) {
+  std::lock_guard lock(wish_->mutex);
+  under_way_.erase(std::remove_if(under_way_.begin(), under_way_.end(),
+                                  [&](const auto& one) { return one.get() == operation; }),
+                   under_way_.end());
+  wish_->changed.notify_all();
+}
+
+// What a call that is in progress comes to. With calls_ held.
+NcclResult NcclChannel::Settled(SteadyClock::time_point until) {
+  std::chrono::microseconds nap{20};
+  for (;;) {
+    NcclComm* const comm = comm_;
+    if (comm == nullptr) throw PeerFault("NCCL's communicator was aborted");
+    NcclResult state = NcclResult::kInProgress;
+    const NcclResult asked = library_->comm_get_async_error(comm, &state);
+    if (asked != NcclResult::kSuccess) return asked;
+    if (state != NcclResult::kInProgress) return state;
+    if (Dead()) throw PeerFault("it was given up, since the group is dead");
+    if (SteadyClock::now() >= until) throw PeerFault("it was still in progress at its deadline");
+    std::this_thread::sleep_for(nap);
+    nap = std::min(nap * 2, std::chrono::microseconds(2000));
+  }
+}
+
+void NcclChannel::Check(const char* name, NcclResult result, SteadyClock::time_point until) {
+  if (result == NcclResult::kInProgress) result = Settled(until);
+  if (result == NcclResult::kSuccess) return;
+  const std::string error = Describe(name, result);
+  if (IsOwn(result)) throw std::runtime_error(error);
+  throw PeerFault(error);
+}
+
+std::string NcclChannel::Describe(const char* name, NcclResult result) const {
+  const char* const last = library_->get_last_error(comm_);
+  return absl::StrCat(
+      name, ": ", library_->get_error_string(result),
+      last == nullptr || *last == '\0' ? "" : absl::StrCat(" (", OneLine(last), ")"));
+}
+
+void NcclChannel::Watch() {
+  bool abort = false;
+  while (!abort) {
+    {
+      std::unique_lock lock(wish_->mutex);
+      wish_->changed.wait_for(lock, under_way_.empty() ? kIdleLook : kLook,
+                              [&] { return wish_->abort || wish_->leave; });
+      abort = wish_->abort;
+      if (abort || wish_->leave) break;
+    }
+    const std::optional<Fault> fault = Look();
+    if (!fault) continue;
+    if (fault->own) {
+      group_->FailedHere(fault->begun, fault->error);
+    } else {
+      group_->Failed(fault->begun, fault->error);
+    }
+    abort = true;
+  }
+  if (abort) {
+    AbortNow();
+  } else {
+    LeaveInPeace();
+  }
+  std::lock_guard lock(wish_->mutex);
+  under_way_.clear();
+  ended_ = true;
+  wish_->changed.notify_all();
+}
+
+std::optional<NcclChannel::Fault> NcclChannel::Look() {
+  std::optional<Fault> fault = LookAtCommunicator();
+  return fault ? fault : LookAtOperations();
+}
+
+// While a call is made its caller asks.
+std::optional<NcclChannel::Fault> NcclChannel::LookAtCommunicator() {
+  std::unique_lock calls(calls_, std::try_to_lock);
+  if (!calls.owns_lock() || comm_ == nullptr) return std::nullopt;
+  NcclResult state = NcclResult::kSuccess;
+  NcclResult asked = library_->comm_get_async_error(comm_, &state);
+  if (asked == NcclResult::kSuccess) asked = state;
+  if (asked == NcclResult::kSuccess || asked == NcclResult::kInProgress) return std::nullopt;
+  std::lock_guard lock(wish_->mutex);
+  return Fault{.begun = under_way_.empty() ? last_ : under_way_.front()->begun(),
+               .error = Describe("ncclCommGetAsyncError", asked),
+               .own = IsOwn(asked)};
+}
+
+std::optional<NcclChannel::Fault> NcclChannel::LookAtOperations() {
+  std::deque<std::shared_ptr<NcclOperation>> operations, done;
+  {
+    std::lock_guard lock(wish_->mutex);
+    operations = under_way_;
+  }
+  std::optional<Fault> fault;
+  try {
+    while (!operations.empty() && operations.front()->Done()) {
+      done.push_back(std::move(operations.front()));
+      operations.pop_front();
+    }
+  } catch (const std::exception& error) {
+    fault = {operations.front()->begun(), absl::StrCat("the GPU failed: ", error.what()), true};
+  }
+  for (const auto& one : done) Remove(one.get());
+  for (const auto& one : operations) {
+    if (!fault && SteadyClock::now() >= one->begun().until()) {
+      fault = {one->begun(), "it was not done at its deadline", false};
+    }
+  }
+  return fault;
+}
+
+void NcclChannel::Close() {
+  if (!watch_.joinable()) return;
+  std::unique_lock lock(wish_->mutex);
+  const std::deque<std::shared_ptr<NcclOperation>> operations = under_way_;
+  lock.unlock();
+  for (const auto& one : operations) {
+    std::unique_lock of_one(one->mutex_);
+    const bool waited = one->followed_;
+    of_one.unlock();
+    if (waited || one->Done()) continue;
+    group_->Abort(
+        absl::StrCat("it left while ", one->begun().collective.ToString(), " was under way"));
+    break;
+  }
+  SteadyClock::time_point last = SteadyClock::now();
+  for (const auto& one : operations) last = std::max(last, one->begun().until());
+  lock.lock();
+  wish_->changed.wait_until(lock, last + 3 * kAnswerTime,
+                            [&] { return ended_ || wish_->abort || under_way_.empty(); });
+  wish_->leave = true;
+  wish_->changed.notify_all();
+  // One that cannot even be aborted is left to the end of the process.
+  const bool ended = wish_->changed.wait_for(lock, 3 * kAnswerTime, [&] { return ended_; });
+  lock.unlock();
+  if (ended) {
+    watch_.join();
+  } else {
+    watch_.detach();
+  }
+}
+
+void NcclChannel::LeaveInPeace() {
+  const std::shared_ptr<void> device = stream_->UseDevice();
+  std::lock_guard calls(calls_);
+  NcclComm* const comm = comm_;
+  if (comm == nullptr) return;
+  try {
+    // Sends what the others still need of what is done here. Destroying alone does not wait for it.
+    Check("ncclCommFinalize", library_->comm_finalize(comm), SteadyClock::now() + kAnswerTime);
+    Check("ncclCommDestroy", library_->comm_destroy(comm), SteadyClock::now());
+  } catch (const std::exception&) {  // whatever it is, nobody waits for this communicator any more
+    library_->comm_abort(comm);
+  }
+  comm_ = nullptr;
+}
+
+void NcclChannel::AbortNow() {
+  const std::shared_ptr<void> device = stream_->UseDevice();
+  std::unique_lock calls(calls_, std::defer_lock);
+  bool free = calls.try_lock_for(kPatience);
+  if (!free && library_->comm_revoke != nullptr && comm_ != nullptr) {
+    library_->comm_revoke(comm_, 0);
+    free = calls.try_lock_for(kPatience);
+  }
+  NcclComm* const comm = comm_.exchange(nullptr);
+  if (comm != nullptr) library_->comm_abort(comm);
+}
+
+}  // namespace hpc::train

@@ -1,0 +1,249 @@
+#include "train/nccl/nccl_communicator.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "train/agreement.h"
+#include "train/lone_communicator.h"
+#include "train/nccl/accelerator_stream.h"
+#include "train/nccl/nccl_channel.h"
+#include "train/nccl/torch_cuda.h"
+#include "train/tensor_check.h"
+
+namespace hpc::train {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+NcclOp OpOf(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return NcclOp::kSum;
+    case ReduceOp::kMin:
+      return NcclOp::kMin;
+    case ReduceOp::kMax:
+      return NcclOp::kMax;
+  }
+  throw std::invalid_argument("no such ReduceOp");
+}
+
+NcclType TypeOf(const at::Tensor& tensor, const std::string& operation) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return NcclType::kFloat32;
+    case at::kDouble:
+      return NcclType::kFloat64;
+    case at::kHalf:
+      return NcclType::kFloat16;
+    case at::kBFloat16:
+      return NcclType::kBfloat16;
+    case at::kChar:
+      return NcclType::kInt8;
+    case at::kByte:
+      return NcclType::kUint8;
+    case at::kInt:
+      return NcclType::kInt32;
+    case at::kLong:
+      return NcclType::kInt64;
+    default:
+      throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(tensor), " on ",
+                                               tensor.device().str(),
+                                               "; NCCL reduces float, double, half, bfloat16, "
+                                               "int8, uint8, int32 and int64"));
+  }
+}
+
+class NcclPending : public Pending {
+ public:
+  NcclPending(std::shared_ptr<WatchedGroup> group, std::shared_ptr<NcclOperation> operation)
+      : group_(std::move(group)), operation_(std::move(operation)) {}
+
+  void Wait() override {
+    constexpr Milliseconds kStep{20};
+    while (!followed_) {
+      const bool follows = operation_->LetCurrentFollow(kStep);
+      if (group_->verdict()) throw group_->Failed(operation_->begun(), "it was aborted");
+      followed_ = follows;
+    }
+  }
+
+ private:
+  const std::shared_ptr<WatchedGroup> group_;
+  const std::shared_ptr<NcclOperation> operation_;
+  bool followed_ = false;
+};
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(WatchedGloo gloo, at::Device device, const GlooOptions& options,
+                   const MakeNcclParts& make);
+  ~NcclCommunicator() override { channel_->Close(); }
+
+  int rank() const override { return group_->rank(); }
+  int size() const override { return group_->size(); }
+  PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
+  PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
+                           Options options) override;
+  PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
+  PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
+  PendingPtr Barrier(Options options) override { return cpu_->Barrier(std::move(options)); }
+  void Abort(const std::string& reason) override { group_->Abort(reason); }
+
+ private:
+  bool IsForNccl(const at::Tensor& tensor, const std::string& what) const;
+  PendingPtr Issue(std::string what, const Options& options, std::vector<at::Tensor> tensors,
+                   const NcclChannel::Call& call);
+
+  const std::shared_ptr<WatchedGroup> group_;
+  const std::shared_ptr<Communicator> cpu_;
+  const at::Device device_;
+  const Milliseconds deadline_;
+  std::shared_ptr<const NcclLibrary> library_;
+  std::shared_ptr<NcclChannel> channel_;
+};
+
+// What each rank has to say before they connect: "=" and, of rank 0, the id that they connect by;
+// "!" and why where a rank cannot, which is thrown on all.
+NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<void(NcclUniqueId*)>& prepare) {
+  NcclUniqueId id = {};
+  std::string mine;
+  try {
+    prepare(&id);
+    mine = "=" + std::string(id.bytes, sizeof id.bytes);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    mine = "!" + OneLine(text.substr(0, text.find('\n')));
+  }
+  const std::vector<std::string> said = GatherTexts(cpu, mine);
+  for (size_t rank = 0; rank < said.size(); ++rank) {
+    if (said[rank][0] == '=') continue;
+    throw std::runtime_error(absl::StrCat("rank ", rank, ": ", said[rank].substr(1)));
+  }
+  std::memcpy(id.bytes, said[0].data() + 1, sizeof id.bytes);
+  return id;
+}
+
+NcclCommunicator::NcclCommunicator(WatchedGloo gloo, at::Device device, const GlooOptions& options,
+                                   const MakeNcclParts& make)
+    : group_(std::move(gloo.group)),
+      cpu_(std::move(gloo.communicator)),
+      device_(device),
+      deadline_(options.deadline) {
+  const NcclUniqueId id = AgreeOnId(*cpu_, [&](NcclUniqueId* made) {
+    NcclParts parts = make ? make() : NcclPartsOf(device);
+    library_ = parts.library;
+    channel_ = std::make_shared<NcclChannel>(library_, std::move(parts.stream), group_);
+    if (rank() != 0) return;
+    const NcclResult got = library_->get_unique_id(made);
+    if (got == NcclResult::kSuccess) return;
+    throw std::runtime_error(absl::StrCat("ncclGetUniqueId: ", library_->get_error_string(got)));
+  });
+  try {
+    group_->Begin("connecting over NCCL", options.join_deadline,
+                  [&](const Begun& begun) { channel_->Connect(begun, id); });
+  } catch (...) {
+    channel_->Close();
+    throw;
+  }
+}
+
+bool NcclCommunicator::IsForNccl(const at::Tensor& tensor, const std::string& what) const {
+  if (tensor.device() == device_) return true;
+  if (tensor.device().is_cpu()) return false;
+  throw std::invalid_argument(absl::StrCat(what, ": ", TypeAndSize(tensor), " is on ",
+                                           tensor.device().str(), ", and this rank's group on ",
+                                           device_.str(), " and the CPU"));
+}
+
+PendingPtr NcclCommunicator::Issue(std::string what, const Options& options,
+                                   std::vector<at::Tensor> tensors, const NcclChannel::Call& call) {
+  PendingPtr pending;
+  group_->Begin(std::move(what), options.deadline.value_or(deadline_), [&](const Begun& begun) {
+    pending = std::make_unique<NcclPending>(group_, channel_->Start(begun, call, tensors));
+  });
+  return pending;
+}
+
+PendingPtr NcclCommunicator::AllReduce(at::Tensor tensor, ReduceOp op, Options options) {
+  const std::string what = "all_reduce '" + options.name + "'";
+  CheckTensor(tensor, what);
+  if (!IsForNccl(tensor, what)) return cpu_->AllReduce(std::move(tensor), op, std::move(options));
+  const NcclType type = TypeOf(tensor, what);
+  return Issue(what + " of " + TypeAndSize(tensor), options, {tensor},
+               {"ncclAllReduce", [&](NcclComm* comm, NcclStream stream) {
+                  return library_->all_reduce(tensor.data_ptr(), tensor.data_ptr(), tensor.numel(),
+                                              type, OpOf(op), comm, stream);
+                }});
+}
+
+PendingPtr NcclCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
+                                           Options options) {
+  const std::string what = "reduce_scatter '" + options.name + "'";
+  CheckParts(input, output, size(), what);
+  if (!IsForNccl(input, what)) {
+    return cpu_->ReduceScatter(std::move(output), std::move(input), op, std::move(options));
+  }
+  const NcclType type = TypeOf(input, what);
+  return Issue(what + " of " + TypeAndSize(input), options, {output, input},
+               {"ncclReduceScatter", [&](NcclComm* comm, NcclStream stream) {
+                  return library_->reduce_scatter(input.data_ptr(), output.data_ptr(),
+                                                  output.numel(), type, OpOf(op), comm, stream);
+                }});
+}
+
+// Bytes travel: nothing is computed.
+PendingPtr NcclCommunicator::AllGather(at::Tensor output, at::Tensor input, Options options) {
+  const std::string what = "all_gather '" + options.name + "'";
+  CheckParts(output, input, size(), what);
+  if (!IsForNccl(input, what)) {
+    return cpu_->AllGather(std::move(output), std::move(input), std::move(options));
+  }
+  return Issue(what + " of " + TypeAndSize(output), options, {output, input},
+               {"ncclAllGather", [&](NcclComm* comm, NcclStream stream) {
+                  return library_->all_gather(input.data_ptr(), output.data_ptr(), input.nbytes(),
+                                              NcclType::kUint8, comm, stream);
+                }});
+}
+
+PendingPtr NcclCommunicator::Broadcast(at::Tensor tensor, int root, Options options) {
+  const std::string what = "broadcast '" + options.name + "'";
+  CheckTensor(tensor, what);
+  CheckRoot(root, size(), what);
+  if (!IsForNccl(tensor, what)) {
+    return cpu_->Broadcast(std::move(tensor), root, std::move(options));
+  }
+  return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", root), options,
+               {tensor}, {"ncclBroadcast", [&](NcclComm* comm, NcclStream stream) {
+                            return library_->broadcast(tensor.data_ptr(), tensor.data_ptr(),
+                                                       tensor.nbytes(), NcclType::kUint8, root,
+                                                       comm, stream);
+                          }});
+}
+
+}  // namespace
+
+NcclParts NcclPartsOf(at::Device device) {
+  if (const std::optional<std::string> why = WhyNoGpu(device)) {
+    throw std::runtime_error(absl::StrCat(device.str(), ": ", *why));
+  }
+  return {.library = LoadNccl(NcclCandidates(TorchFolder())),
+          .stream = MakeAcceleratorStream(device)};
+}
+
+std::shared_ptr<Communicator> MakeNcclCommunicator(const LaunchEnvironment& environment,
+                                                   at::Device device, const GlooOptions& options,
+                                                   const MakeNcclParts& make) {
+  WatchedGloo gloo;
+  if (environment.world_size == 1) {
+    gloo = {.group = std::make_shared<WatchedGroup>(0, 1, "127.0.0.1"),
+            .communicator = std::make_shared<LoneCommunicator>()};
+    gloo.group->JoinAlone();
+  } else {
+    gloo = ConnectGloo(environment, options, device.type());
+  }
+  return std::make_shared<NcclCommunicator>(std::move(gloo), device, options, make);
+}
+
+}  // namespace hpc::train
