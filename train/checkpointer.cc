@@ -263,6 +263,9 @@ void Checkpointer::Save(const Progress& progress, const CheckpointSubject& subje
         SafetensorsSnapshot(NamedStates(mine ? subject.optimizer->States()
                                              : std::vector<ShardedOptimizer::StateSlice>())));
   }
+  // A GPU may have computed them from what a collective left that failed: then this throws.
+  const bool on_gpu = !parameters.empty() && !parameters[0].tensor.device().is_cpu();
+  if (on_gpu) group_->Barrier({"copies for a checkpoint", {}})->Wait();
   writer_ = std::thread([this, job] {
     setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);  // training goes first
     try {

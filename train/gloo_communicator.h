@@ -35,8 +35,8 @@ struct GlooOptions {
 std::shared_ptr<Communicator> MakeGlooCommunicator(const LaunchEnvironment& environment,
                                                    const GlooOptions& options = {});
 
-// The same for two ranks or more, for a communicator beside it that shares its group. The ranks compare
-// `device`, that of their model: where they differ all throw the same std::runtime_error.
+// The same for two ranks or more, for a communicator beside it that shares its group. The ranks
+// compare `device`, that of their model: where they differ all throw the same std::runtime_error.
 struct WatchedGloo {
   std::shared_ptr<WatchedGroup> group;
   std::shared_ptr<Communicator> communicator;

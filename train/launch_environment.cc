@@ -11,6 +11,8 @@
 namespace hpc::train {
 namespace {
 
+constexpr int kMostLocalRanks = 128;  // LibTorch counts devices in 8 bits
+
 std::string Required(const GetVariable& get, const char* name) {
   const char* value = get(name);
   if (value == nullptr || *value == '\0') {
@@ -42,6 +44,9 @@ LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get) {
   if (get("TORCHELASTIC_RESTART_COUNT") != nullptr) {
     environment.restart_count =
         RequiredNumber(get, "TORCHELASTIC_RESTART_COUNT", 0, std::numeric_limits<int>::max());
+  }
+  if (get("LOCAL_RANK") != nullptr) {
+    environment.local_rank = RequiredNumber(get, "LOCAL_RANK", 0, kMostLocalRanks - 1);
   }
   if (environment.world_size == 1) return environment;
   environment.master_addr = Required(get, "MASTER_ADDR");

@@ -18,12 +18,13 @@ struct LaunchEnvironment {
   bool store_is_served = false;
   // TORCHELASTIC_RESTART_COUNT: attempts of the run before this one. The same on all ranks.
   int restart_count = 0;
+  int local_rank = 0;  // LOCAL_RANK: which of its PC's ranks; 0 where it is not set
 };
 
 // The value of a variable, or nullptr.
 using GetVariable = std::function<const char*(const char* name)>;
 
-// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the two above. Where neither RANK nor
+// Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and the three above. Where neither RANK nor
 // WORLD_SIZE is set, or the world is one rank, nothing else is needed. Throws std::invalid_argument
 // that names the variable, its value and what it may be.
 LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get);

@@ -44,13 +44,15 @@ TEST(LaunchEnvironment, IsWhatTheLauncherSays) {
                                   {"MASTER_ADDR", "10.0.0.1"},
                                   {"MASTER_PORT", "29500"},
                                   {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                                  {"TORCHELASTIC_RESTART_COUNT", "3"}});
+                                  {"TORCHELASTIC_RESTART_COUNT", "3"},
+                                  {"LOCAL_RANK", "1"}});
   EXPECT_EQ(third.rank, 2);
   EXPECT_EQ(third.world_size, 4);
   EXPECT_EQ(third.master_addr, "10.0.0.1");
   EXPECT_EQ(third.master_port, 29500);
   EXPECT_TRUE(third.store_is_served);
   EXPECT_EQ(third.restart_count, 3);
+  EXPECT_EQ(third.local_rank, 1);
 }
 
 TEST(LaunchEnvironment, RankZeroServesTheStoreUnlessToldOtherwise) {
@@ -68,6 +70,8 @@ TEST(LaunchEnvironment, AnErrorNamesVariableAndValue) {
   EXPECT_THAT(ErrorOf({{"RANK", "0"}, {"WORLD_SIZE", "two"}}),
               AllOf(HasSubstr("WORLD_SIZE='two'"), HasSubstr("from 1")));
   EXPECT_THAT(ErrorOf({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), HasSubstr("MASTER_ADDR is not set"));
+  EXPECT_THAT(ErrorOf({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "-1"}}),
+              HasSubstr("LOCAL_RANK='-1' is no number from 0 to 127"));
   EXPECT_THAT(ErrorOf({{"RANK", "0"},
                        {"WORLD_SIZE", "2"},
                        {"MASTER_ADDR", "10.0.0.1"},

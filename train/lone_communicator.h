@@ -8,7 +8,7 @@
 
 namespace hpc::train {
 
-// Tensors of any device. Operations are done when they return.
+// Tensors of any device. Operations are done when they return; on a GPU, in its current stream.
 class LoneCommunicator : public Communicator {
  public:
   int rank() const override { return 0; }

@@ -1,5 +1,6 @@
 #include "train/check/check_main.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Parallel.h>
 #include <unistd.h>
 
@@ -14,8 +15,8 @@
 #include "train/agreement.h"
 #include "train/check/gang_check.h"
 #include "train/check/report.h"
-#include "train/gloo_communicator.h"
 #include "train/launch_environment.h"
+#include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
 
@@ -26,6 +27,7 @@ struct Options {
   int64_t largest_mib = 64;
   int64_t measure_ms = 300;
   int64_t threads = 0;
+  std::string device = "auto";
   bool json = false;
 };
 
@@ -37,6 +39,9 @@ OptionTable TableOf(Options* options) {
               OptionTable::Compared::kYes, 60'000);
   table.Whole("threads", &options->threads, 0, "of a training step; 0: as many as LibTorch takes",
               OptionTable::Compared::kNo);
+  table.Choice("device", &options->device, {"auto", "cpu", "cuda"},
+               "auto: the GPU of number LOCAL_RANK, if there is any; all ranks have one, or none",
+               OptionTable::Compared::kNo);
   table.Switch("json", &options->json, "one JSON object instead of tables");
   return table;
 }
@@ -49,13 +54,14 @@ std::string HostName() {
   return OneLine(name);
 }
 
-int Check(const LaunchEnvironment& environment, const Options& options,
+int Check(const LaunchEnvironment& environment, const Options& options, at::Device device,
           const std::shared_ptr<Communicator>& group) {
   RankSelf self = {.host = HostName()};
   if (environment.world_size > 1) self.address = OwnAddress(environment);
   const GangResult gang = CheckGang(group, self,
                                     {.largest_mib = options.largest_mib,
-                                     .measure = std::chrono::milliseconds(options.measure_ms)});
+                                     .measure = std::chrono::milliseconds(options.measure_ms),
+                                     .device = device});
   const std::vector<std::string> findings = FindingsOf(gang);
   if (group->rank() == 0) {
     const std::string report =
@@ -88,9 +94,11 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     const LaunchEnvironment environment = ReadLaunchEnvironment();
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
-    group = MakeGlooCommunicator(environment, {.group = "check"});
+    const at::Device device = ChooseDevice(options.device, environment);
+    group = MakeCommunicator(environment, device, {.group = "check"});
+    if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     CheckSameOnAllRanks(*group, table.Lines());
-    return Check(environment, options, group);
+    return Check(environment, options, device, group);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
     return 2;

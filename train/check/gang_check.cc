@@ -1,5 +1,6 @@
 #include "train/check/gang_check.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Functions.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/version.h>
@@ -61,9 +62,10 @@ std::vector<RankFacts> GatherFacts(Communicator& group, const std::string& host)
 // ------------------------------------------------------------------------------------ all-reduce
 
 // Ranks whose sum of 1, 2 ... N is not exact in every element.
-std::vector<int> WrongSums(Communicator& group, int64_t elements) {
+std::vector<int> WrongSums(Communicator& group, at::Device device, int64_t elements) {
   const int n = group.size();
-  at::Tensor sum = at::full({elements}, static_cast<double>(group.rank() + 1), at::kFloat);
+  at::Tensor sum = at::full({elements}, static_cast<double>(group.rank() + 1),
+                            at::TensorOptions(at::kFloat).device(device));
   group.AllReduce(sum, ReduceOp::kSum, {"check: sums", {}})->Wait();
   const bool right = sum.eq(n * (n + 1) / 2.0).all().item<bool>();
   at::Tensor all = at::empty({n}, at::kByte);
@@ -75,12 +77,19 @@ std::vector<int> WrongSums(Communicator& group, int64_t elements) {
   return wrong;
 }
 
+// A GPU may be behind what it was given.
+void AwaitDevice(at::Device device) {
+  if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
+}
+
 // Seconds of `work` on the slowest rank, once all have begun; often enough to take `least`.
-double TimeTogether(Communicator& group, double least, const std::function<void()>& work) {
+double TimeTogether(Communicator& group, at::Device device, double least,
+                    const std::function<void()>& work) {
   const auto times = [&](int rounds) {
     group.Barrier({"check: begin", {}})->Wait();
     const auto begin = SteadyClock::now();
     for (int i = 0; i < rounds; ++i) work();
+    AwaitDevice(device);
     return Greatest(group, SecondsSince(begin)) / rounds;
   };
   const double once = times(1);
@@ -96,9 +105,10 @@ std::vector<ReduceResult> CheckReduces(Communicator& group, const GangCheckOptio
     const int64_t elements = bytes / static_cast<int64_t>(sizeof(float));
     ReduceResult& result = results.emplace_back();
     result.bytes = bytes;
-    result.wrong = WrongSums(group, elements);
-    const at::Tensor zeros = at::zeros({elements}, at::kFloat);
-    result.seconds = TimeTogether(group, least, [&] {
+    result.wrong = WrongSums(group, options.device, elements);
+    const at::Tensor zeros =
+        at::zeros({elements}, at::TensorOptions(at::kFloat).device(options.device));
+    result.seconds = TimeTogether(group, options.device, least, [&] {
       group.AllReduce(zeros, ReduceOp::kSum, {"check: all-reduce", {}})->Wait();
     });
     if (bytes == largest) return results;
@@ -164,11 +174,12 @@ std::vector<PairResult> CheckPairs(Communicator& group, const RankSelf& self,
 
 // ---------------------------------------------------------------------------------- training step
 
-StepResult CheckStep(const std::shared_ptr<Communicator>& group) {
+StepResult CheckStep(const std::shared_ptr<Communicator>& group, at::Device device) {
   const std::unique_ptr<Model> model = MakeResnet(18, kChannels, kClasses);
+  model->MoveTo(device);
   model->SetTraining(true);
   Replica replica(model->Parameters(), model->Buffers(), group, {});
-  const at::Tensor pictures = at::randn({kBatch, kChannels, kSide, kSide});
+  const at::Tensor pictures = at::randn({kBatch, kChannels, kSide, kSide}).to(device);
   const auto step = [&] {
     for (const NamedTensor& one : model->Parameters()) one.tensor.mutable_grad().reset();
     replica.BeforeForward(true);
@@ -179,6 +190,7 @@ StepResult CheckStep(const std::shared_ptr<Communicator>& group) {
   const auto steps = [&](int count) {
     const auto begin = SteadyClock::now();
     for (int i = 0; i < count; ++i) step();
+    AwaitDevice(device);
     return SecondsSince(begin) / count;
   };
   StepResult result;
@@ -206,7 +218,7 @@ GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf&
   gang.ranks = GatherFacts(*group, self.host);
   gang.reduces = CheckReduces(*group, options);
   gang.pairs = CheckPairs(*group, self, options);
-  gang.step = CheckStep(group);
+  gang.step = CheckStep(group, options.device);
   return gang;
 }
 

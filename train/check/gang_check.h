@@ -15,6 +15,7 @@ namespace hpc::train {
 struct GangCheckOptions {
   int64_t largest_mib = 64;                // of the all-reduces
   std::chrono::milliseconds measure{300};  // each figure for so long at least
+  at::Device device = at::kCPU;            // that is measured: the group's
 };
 
 // What a rank says of itself.

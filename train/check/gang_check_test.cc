@@ -12,7 +12,7 @@
 namespace hpc::train {
 namespace {
 
-constexpr GangCheckOptions kQuick = {.largest_mib = 1, .measure = std::chrono::milliseconds(4)};
+const GangCheckOptions kQuick = {.largest_mib = 1, .measure = std::chrono::milliseconds(4)};
 
 GangResult CheckAs(const LaunchEnvironment& environment) {
   const auto group = MakeGlooCommunicator(environment);

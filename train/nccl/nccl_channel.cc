@@ -56,11 +56,15 @@ void NcclChannel::Connect(const Begun& begun, const NcclUniqueId& id) {
   const std::shared_ptr<void> device = stream_->UseDevice();
   NcclConfig config;
   config.blocking = 0;
-  NcclComm* comm = nullptr;
-  const NcclResult made =
-      library_->comm_init_rank_config(&comm, group_->size(), id, group_->rank(), &config);
-  comm_ = comm;
-  Check("ncclCommInitRankConfig", made, begun.until());
+  const NcclResult result =
+      library_->comm_init_rank_config(&made_, group_->size(), id, group_->rank(), &config);
+  const auto made = [&] { return __atomic_load_n(&made_, __ATOMIC_ACQUIRE); };
+  while (result == NcclResult::kInProgress && made() == nullptr && !Dead() &&
+         SteadyClock::now() < begun.until()) {
+    std::this_thread::sleep_for(kLook);
+  }
+  comm_ = made();
+  Check("ncclCommInitRankConfig", result, begun.until());
 }
 
 std::shared_ptr<NcclOperation> NcclChannel::Start(const Begun& begun, const Call& call,

@@ -111,6 +111,7 @@ class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
   const std::shared_ptr<WatchedGroup> group_;
 
   std::timed_mutex calls_;                // of NCCL
+  NcclComm* made_ = nullptr;              // NCCL may set it in a thread of its own
   std::atomic<NcclComm*> comm_{nullptr};  // none before Connect, and when it is gone
 
   const std::shared_ptr<Wish> wish_ = std::make_shared<Wish>();

@@ -225,9 +225,7 @@ PendingPtr NcclCommunicator::Broadcast(at::Tensor tensor, int root, Options opti
 }  // namespace
 
 NcclParts NcclPartsOf(at::Device device) {
-  if (const std::optional<std::string> why = WhyNoGpu(device)) {
-    throw std::runtime_error(absl::StrCat(device.str(), ": ", *why));
-  }
+  CheckGpu(device);
   return {.library = LoadNccl(NcclCandidates(TorchFolder())),
           .stream = MakeAcceleratorStream(device)};
 }

@@ -148,7 +148,7 @@ TEST(NcclCommunicator, AGpuWhereThereIsNoneIsAnErrorOnAll) {
     return {};
   });
   for (const RankOutcome& outcome : outcomes) {
-    EXPECT_THAT(outcome.error, HasSubstr("rank 0: cuda:99: "));
+    EXPECT_THAT(outcome.error, HasSubstr("rank 0: cuda:99 cannot be used: "));
   }
 }
 

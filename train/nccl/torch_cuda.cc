@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <stdexcept>
+
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 
@@ -47,6 +49,12 @@ std::optional<std::string> WhyNoGpu(at::Device device) {
   if (device.index() < there) return std::nullopt;
   return absl::StrCat("this PC has ", Count(there, "GPU"), " that LibTorch can use, and no number ",
                       static_cast<int>(device.index()));
+}
+
+void CheckGpu(at::Device device) {
+  if (const std::optional<std::string> why = WhyNoGpu(device)) {
+    throw std::runtime_error(absl::StrCat(device.str(), " cannot be used: ", *why));
+  }
 }
 
 int UsableGpus() { return WhyNoCuda().empty() ? at::accelerator::deviceCount() : 0; }

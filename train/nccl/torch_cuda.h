@@ -20,6 +20,9 @@ std::string TorchFolder();
 // else asks LibTorch for CUDA, which it looks for once. From any thread.
 std::optional<std::string> WhyNoGpu(at::Device device);
 
+// Throws std::runtime_error with WhyNoGpu.
+void CheckGpu(at::Device device);
+
 // How many there are; 0 where none can be used.
 int UsableGpus();
 

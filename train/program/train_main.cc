@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Parallel.h>
 
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "train/agreement.h"
 #include "train/gloo_communicator.h"
 #include "train/launch_environment.h"
+#include "train/make_communicator.h"
 #include "train/program/run_params.h"
 #include "train/program/trainer.h"
 
@@ -59,19 +61,6 @@ std::string OneLineOf(const std::exception& error) {
   return OneLine(text.substr(0, text.find('\n')));
 }
 
-at::Device DeviceOf(const std::string& name, const LaunchEnvironment& environment) {
-  const bool there = at::hasCUDA();
-  if (name == "cuda" && !there) {
-    throw std::runtime_error(
-        "--device cuda: this LibTorch finds no GPU that it could use (it may be the one for CPUs)");
-  }
-  if (name == "cuda" && environment.world_size > 1) {
-    throw std::runtime_error("--device cuda: several ranks train on CPUs only, so far");
-  }
-  const bool use = name == "cuda" || (name == "auto" && there && environment.world_size == 1);
-  return use ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
-}
-
 std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summary) {
   auto number = [](double value) {
     return std::isfinite(value) ? absl::StrFormat("%.9g", value) : std::string("null");
@@ -106,13 +95,12 @@ std::unique_ptr<Checkpointer> MakeCheckpointer(const TrainOptions& options, cons
 
 TrainSummary TrainAsRank(const TaskEntry& entry, const TrainOptions& options,
                          const std::vector<std::string>& lines,
-                         const LaunchEnvironment& environment,
+                         const LaunchEnvironment& environment, at::Device device,
                          const std::shared_ptr<Communicator>& group) {
   const StopSignals signals;
   const RunHooks hooks = ReadRunHooks();
   const Metrics metrics(hooks.metrics_file);
   CheckSameOnAllRanks(*group, lines);
-  const at::Device device = DeviceOf(options.device, environment);
   at::manual_seed(static_cast<uint64_t>(options.seed));
   const std::unique_ptr<Task> task = entry.make(options);
   const auto checkpoints = MakeCheckpointer(options, hooks, environment, group);
@@ -120,7 +108,7 @@ TrainSummary TrainAsRank(const TaskEntry& entry, const TrainOptions& options,
   if (group->rank() == 0) {
     std::printf(
         "%s: %s on %s%s\n", entry.name.c_str(), Count(group->size(), "rank").c_str(),
-        device.str().c_str(),
+        DeviceTypeName(device.type(), /*lower_case=*/true).c_str(),
         environment.restart_count == 0
             ? ""
             : absl::StrCat(", after ", Count(environment.restart_count, "restart")).c_str());
@@ -166,9 +154,11 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     const LaunchEnvironment environment = ReadLaunchEnvironment();
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
-    group = MakeGlooCommunicator(environment);
+    const at::Device device = ChooseDevice(options.device, environment);
+    group = MakeCommunicator(environment, device);
+    if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     lines.push_back(absl::StrCat("task ", entry.name));
-    const TrainSummary summary = TrainAsRank(entry, options, lines, environment, group);
+    const TrainSummary summary = TrainAsRank(entry, options, lines, environment, device, group);
     if (environment.rank == 0) Tell(summary, entry.name, environment.world_size, options.summary);
     return summary.stopped ? kStopped : 0;
   } catch (const CollectiveError& error) {

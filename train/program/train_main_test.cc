@@ -330,9 +330,35 @@ TEST_F(HpcTrain, WhatCannotBeTogetherIsRefused) {
   EXPECT_THAT(error({"--zero=1", "--local-steps=2"}), HasSubstr("each rank has its own"));
   EXPECT_THAT(error({"--zero=2", "--compression=bf16"}), HasSubstr("it needs --zero 0 or 1"));
   EXPECT_THAT(error({"--shares=1,2"}), HasSubstr("2 shares of the batch for 1 ranks"));
-  EXPECT_THAT(error({"--device=cuda"}), HasSubstr("finds no GPU"));
   EXPECT_THAT(error({"--model=/nowhere/net.pt"}), HasSubstr("/nowhere/net.pt: there is no such"));
   EXPECT_THAT(error({"--model", digits_ + "/images.npy"}), HasSubstr("it is no TorchScript"));
+}
+
+TEST_F(HpcTrain, AGpuThatIsNotThereIsOneErrorAndACleanEndOnAllRanks) {
+  const auto no_such_gpu = [](int) { setenv("LOCAL_RANK", "99", 1); };
+  for (int ranks : {1, 3}) {
+    const auto outcomes = Run(
+        ranks,
+        [&](int) {
+          return Arguments{"digits", "--data", digits_, "--device=cuda"};
+        },
+        no_such_gpu);
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_EQ(outcome.code, 1);
+      EXPECT_THAT(outcome.error, HasSubstr("cuda:99 cannot be used: "));
+      EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+    }
+  }
+}
+
+TEST_F(HpcTrain, RanksOnACpuAndRanksOnAGpuAreToldSo) {
+  const auto outcomes = Run(2, [&](int rank) {
+    return Arguments{"digits", "--data", digits_, rank == 0 ? "--device=cpu" : "--device=cuda"};
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("rank 1 differs from rank 0: it works on cuda where"));
+  }
 }
 
 TEST_F(HpcTrain, AGptLearnsAText) {

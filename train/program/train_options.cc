@@ -51,7 +51,9 @@ void AddComputing(TrainOptions* to, OptionTable* table) {
   table->Choice(
       "on-nan", &to->on_nan, {"stop", "skip"},
       "a loss or gradient that is not finite ends the training, or that step is left out");
-  table->Choice("device", &to->device, {"auto", "cpu", "cuda"}, "", kNotCompared);
+  table->Choice("device", &to->device, {"auto", "cpu", "cuda"},
+                "auto: the GPU of number LOCAL_RANK, if there is any; all ranks have one, or none",
+                kNotCompared);
   table->Whole("width", &to->width, 1, "of a GPT (charlm), as the next four");
   table->Whole("depth", &to->depth, 1, "layers");
   table->Whole("heads", &to->heads, 1, "of attention; they divide the width");
