@@ -1,10 +1,10 @@
 // What ranks do together: one interface over Gloo (CPU tensors), NCCL (CUDA tensors) and one rank
 // alone.
 //
-// All ranks of a group call the same operations, in the same order, with tensors of the same type
-// and size, on the same kind of device. Every operation is asynchronous: it returns at once, and its
-// tensors may be neither read, written nor resized before Pending::Wait has returned. Operations are
-// carried out in order of their calls, except that several may be under way at once.
+// All ranks of a group call the same operations, in the same order, with tensors of the same type,
+// size and kind of device. Every operation is asynchronous: it returns at once, and its tensors may
+// be neither read, written nor resized before Pending::Wait has returned. Operations are carried
+// out in order of their calls, except that several may be under way at once.
 //
 // Every operation has a deadline, from its call. A group that has failed once is dead: each
 // operation under way, and every later one, throws the same CollectiveError, on all ranks that
@@ -52,9 +52,9 @@ class Pending {
  public:
   virtual ~Pending() = default;
 
-  // Returns when the operation is done and its outputs may be used: on a GPU, by what the calling
-  // thread gives its current stream from then on (nccl/nccl_communicator.h). Throws CollectiveError.
-  // Again after the first time: the same.
+  // Returns when the operation is done and its outputs may be used; those on a GPU, by what the
+  // calling thread gives its current stream from then on (nccl/nccl_communicator.h). Throws
+  // CollectiveError. Again after the first time: the same.
   virtual void Wait() = 0;
 };
 using PendingPtr = std::unique_ptr<Pending>;
@@ -62,11 +62,11 @@ using PendingPtr = std::unique_ptr<Pending>;
 // Thread-safe, but it is the order of calls that matches operations of ranks: call from one thread,
 // or under one lock.
 //
-// Tensors are dense, contiguous and on the communicator's device (or on the CPU, of a communicator
-// for GPUs, which has one for CPUs beside it), else std::invalid_argument, on
-// this rank before anything is sent. `name` says what for in errors ("gradients 2") and is the same
-// on all ranks. Ranks that enter different operations are found out at the deadline. Tensors of
-// different sizes in one operation are not: Gloo ends the process that is sent too much.
+// Tensors are dense, contiguous and on the communicator's device (one for GPUs takes those of the
+// CPU too), else std::invalid_argument, on this rank before anything is sent. `name` says what for
+// in errors ("gradients 2") and is the same on all ranks. Ranks that enter different operations are
+// found out at the deadline. Tensors of different sizes in one operation are not: Gloo ends the
+// process that is sent too much, and what NCCL does is undefined.
 class Communicator {
  public:
   struct Options {

@@ -143,7 +143,8 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said) {
   for (size_t rank = 1; rank < said.size(); ++rank) {
     if (said[rank][0] == said[0][0]) continue;
     throw std::runtime_error(absl::StrCat("rank ", rank, " differs from rank 0: it works on ",
-                                          said[rank][0], " where rank 0 works on ", said[0][0]));
+                                          said[rank][0], " where rank 0 works on ", said[0][0],
+                                          "; all use GPUs, or none does"));
   }
 }
 

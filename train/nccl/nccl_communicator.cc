@@ -104,14 +104,14 @@ class NcclCommunicator : public Communicator {
   std::shared_ptr<NcclChannel> channel_;
 };
 
-// What each rank has to say before they connect: "=" and, of rank 0, the id that they connect by;
-// "!" and why where a rank cannot, which is thrown on all.
-NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<void(NcclUniqueId*)>& prepare) {
+// What each rank has to say before they connect: its version of NCCL, which takes no other, and of
+// rank 0 the id that they connect by; "!" and why where a rank cannot. Throws what is wrong on all.
+NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<int(NcclUniqueId*)>& prepare) {
   NcclUniqueId id = {};
   std::string mine;
   try {
-    prepare(&id);
-    mine = "=" + std::string(id.bytes, sizeof id.bytes);
+    const std::string version = NcclVersionText(prepare(&id));
+    mine = absl::StrCat("=", std::string(id.bytes, sizeof id.bytes), version);
   } catch (const std::exception& error) {
     const std::string text = error.what();
     mine = "!" + OneLine(text.substr(0, text.find('\n')));
@@ -120,6 +120,12 @@ NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<void(NcclUniqueId*
   for (size_t rank = 0; rank < said.size(); ++rank) {
     if (said[rank][0] == '=') continue;
     throw std::runtime_error(absl::StrCat("rank ", rank, ": ", said[rank].substr(1)));
+  }
+  const auto version = [&](size_t rank) { return said[rank].substr(1 + sizeof id.bytes); };
+  for (size_t rank = 1; rank < said.size(); ++rank) {
+    if (version(rank) == version(0)) continue;
+    throw std::runtime_error(absl::StrCat("rank ", rank, " differs from rank 0: it has NCCL ",
+                                          version(rank), " where rank 0 has NCCL ", version(0)));
   }
   std::memcpy(id.bytes, said[0].data() + 1, sizeof id.bytes);
   return id;
@@ -135,9 +141,8 @@ NcclCommunicator::NcclCommunicator(WatchedGloo gloo, at::Device device, const Gl
     NcclParts parts = make ? make() : NcclPartsOf(device);
     library_ = parts.library;
     channel_ = std::make_shared<NcclChannel>(library_, std::move(parts.stream), group_);
-    if (rank() != 0) return;
-    const NcclResult got = library_->get_unique_id(made);
-    if (got == NcclResult::kSuccess) return;
+    const NcclResult got = rank() == 0 ? library_->get_unique_id(made) : NcclResult::kSuccess;
+    if (got == NcclResult::kSuccess) return library_->version;
     throw std::runtime_error(absl::StrCat("ncclGetUniqueId: ", library_->get_error_string(got)));
   });
   try {

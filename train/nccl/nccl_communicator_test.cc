@@ -2,10 +2,15 @@
 #include "train/nccl/nccl_communicator.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/agreement.h"
+#include "train/replica.h"
+#include "train/sharded_optimizer.h"
+#include "train/step_agreement.h"
 #include "train/testing/fake_nccl_group.h"
 #include "train/testing/values.h"
 
@@ -139,6 +144,59 @@ TEST(NcclCommunicator, ARankThatCannotSaysWhyToAll) {
   for (const RankOutcome& outcome : outcomes) {
     EXPECT_THAT(outcome.error, HasSubstr("rank 1: NCCL, which ranks with GPUs need, was not"));
     EXPECT_LT(outcome.took, std::chrono::seconds(10));
+  }
+}
+
+TEST(NcclCommunicator, RanksWithDifferentVersionsAreToldSo) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    MakeFakeNcclCommunicator(environment,
+                             environment.rank == 0 ? HPC_FAKE_NCCL : HPC_FAKE_NCCL_OLD);
+    return {};
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.error,
+              "rank 1 differs from rank 0: it has NCCL 2.18.5 where rank 0 has NCCL 2.29.7");
+  }
+}
+
+// The parameters of two layers after some steps, whose gradients are reduced while backward runs.
+Values Trained(const std::shared_ptr<Communicator>& group, int stage) {
+  std::vector<NamedTensor> parameters;
+  for (const char* name : {"one", "two"}) {
+    const at::Tensor values = at::linspace(-1, 1, 400).view({20, 20}) * (name[0] == 'o' ? 1 : 2);
+    parameters.push_back({name, values.clone().requires_grad_(true)});
+  }
+  ShardedOptimizer optimizer(Algorithm::kAdamW, {{parameters, {.lr = 1e-2}}}, group,
+                             {.stage = stage, .first_bucket_bytes = 512, .bucket_bytes = 512});
+  Replica replica(parameters, {}, group,
+                  {.reducer = {.first_bucket_bytes = 512, .bucket_bytes = 512, .weighted = true},
+                   .shard = optimizer.shard()});
+  StepAgreement agreement(group);
+  for (int step = 0; step < 5; ++step) {
+    optimizer.ZeroGrad();
+    replica.reducer().set_weight(group->rank() + 1);
+    replica.BeforeForward(true);
+    const at::Tensor input = at::full({4, 20}, 0.1 * (group->rank() + step + 1));
+    const at::Tensor output =
+        at::mm(at::tanh(at::mm(input, parameters[0].tensor)), parameters[1].tensor);
+    replica.AfterForward({output});
+    agreement.Begin(false, false);
+    torch::autograd::backward({output.square().mean()}, {});
+    agreement.End();
+    optimizer.ClipGradNorm(0.5);
+    optimizer.Step();
+  }
+  return Flat({parameters[0].tensor, parameters[1].tensor});
+}
+
+TEST(NcclCommunicator, TrainsAsGlooDoes) {
+  for (int stage : {1, 2}) {
+    auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
+      const Values over_gloo = Trained(MakeGlooCommunicator(environment), stage);
+      const auto group = MakeFakeNcclCommunicator(environment, HPC_FAKE_NCCL, {.group = "nccl"});
+      return {Difference(over_gloo, Trained(group, stage))};
+    });
+    EXPECT_THAT(ValuesOf(outcomes), Each(Each(::testing::Lt(1e-5)))) << "stage " << stage;
   }
 }
 

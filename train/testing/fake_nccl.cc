@@ -255,9 +255,11 @@ NcclResult ncclCommInitRankConfig(NcclComm** made, int ranks, NcclUniqueId id, i
   comm->path = id.bytes;
   comm->never_done = plan.action == "never";
   if (plan.action == "async") comm->error = static_cast<int>(plan.result);
+  // Where others have given up already there is none: then nobody ever comes.
   const int file = open(id.bytes, O_RDWR | O_CLOEXEC);
-  void* at = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
+  void* at = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
+  if (file >= 0) close(file);
   if (at == MAP_FAILED) Misused("its memory cannot be mapped");
   comm->meeting = static_cast<Meeting*>(at);
   if (plan.action.empty()) ++comm->meeting->came;
