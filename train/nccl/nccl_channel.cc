@@ -16,10 +16,22 @@ constexpr Milliseconds kLook{10}, kIdleLook{200};
 // How long a call of NCCL's may take that should return at once, before it is taken to hang.
 constexpr Milliseconds kPatience{1000};
 
+// For the others' GPUs to take what this one has sent.
+constexpr Milliseconds kLeaveTime{10'000};
+
 // Results that no other rank can have brought about.
 bool IsOwn(NcclResult result) {
   return result == NcclResult::kUnhandledCudaError || result == NcclResult::kInvalidArgument ||
          result == NcclResult::kInvalidUsage;
+}
+
+// Also of a device that has failed: NCCL is to free what it still can.
+std::shared_ptr<void> UseDeviceAnyhow(const DeviceStream& stream) {
+  try {
+    return stream.UseDevice();
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -32,6 +44,18 @@ std::shared_ptr<StreamMark> NcclOperation::mark() {
 bool NcclOperation::Done() {
   const std::shared_ptr<StreamMark> end = mark();
   return end != nullptr && end->Done();
+}
+
+bool NcclOperation::Settled() {
+  {
+    std::lock_guard lock(mutex_);
+    if (followed_) return true;
+  }
+  try {
+    return Done();
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 bool NcclOperation::LetCurrentFollow(Milliseconds limit) {
@@ -76,18 +100,15 @@ std::shared_ptr<NcclOperation> NcclChannel::Start(const Begun& begun, const Call
     last_ = begun;
     wish_->changed.notify_all();
   }
-  try {
-    std::lock_guard calls(calls_);
-    if (comm_ == nullptr) throw PeerFault("NCCL's communicator is gone");
-    const std::shared_ptr<void> device = stream_->UseDevice();
-    stream_->FollowCurrent();
-    Check(call.name, call.make(comm_, stream_->native()), begun.until());
-    std::lock_guard lock(operation->mutex_);
-    operation->mark_ = stream_->Mark();
-  } catch (...) {
-    Remove(operation.get());
-    throw;
-  }
+  // What throws from here on is the end of the group, and NCCL may use the tensors until it is
+  // aborted: the operation stays among those that are under way.
+  std::lock_guard calls(calls_);
+  if (comm_ == nullptr) throw PeerFault("NCCL's communicator is gone");
+  const std::shared_ptr<void> device = stream_->UseDevice();
+  stream_->FollowCurrent();
+  Check(call.name, call.make(comm_, stream_->native()), begun.until());
+  std::lock_guard lock(operation->mutex_);
+  operation->mark_ = stream_->Mark();
   return operation;
 }
 
@@ -210,10 +231,7 @@ void NcclChannel::Close() {
   const std::deque<std::shared_ptr<NcclOperation>> operations = under_way_;
   lock.unlock();
   for (const auto& one : operations) {
-    std::unique_lock of_one(one->mutex_);
-    const bool waited = one->followed_;
-    of_one.unlock();
-    if (waited || one->Done()) continue;
+    if (one->Settled()) continue;
     group_->Abort(
         absl::StrCat("it left while ", one->begun().collective.ToString(), " was under way"));
     break;
@@ -226,7 +244,8 @@ void NcclChannel::Close() {
   wish_->leave = true;
   wish_->changed.notify_all();
   // One that cannot even be aborted is left to the end of the process.
-  const bool ended = wish_->changed.wait_for(lock, 3 * kAnswerTime, [&] { return ended_; });
+  const Milliseconds leave = wish_->abort ? Milliseconds(0) : kLeaveTime;
+  const bool ended = wish_->changed.wait_for(lock, leave + 3 * kAnswerTime, [&] { return ended_; });
   lock.unlock();
   if (ended) {
     watch_.join();
@@ -236,13 +255,13 @@ void NcclChannel::Close() {
 }
 
 void NcclChannel::LeaveInPeace() {
-  const std::shared_ptr<void> device = stream_->UseDevice();
+  const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   std::lock_guard calls(calls_);
   NcclComm* const comm = comm_;
   if (comm == nullptr) return;
   try {
     // Sends what the others still need of what is done here. Destroying alone does not wait for it.
-    Check("ncclCommFinalize", library_->comm_finalize(comm), SteadyClock::now() + kAnswerTime);
+    Check("ncclCommFinalize", library_->comm_finalize(comm), SteadyClock::now() + kLeaveTime);
     Check("ncclCommDestroy", library_->comm_destroy(comm), SteadyClock::now());
   } catch (const std::exception&) {  // whatever it is, nobody waits for this communicator any more
     library_->comm_abort(comm);
@@ -251,7 +270,7 @@ void NcclChannel::LeaveInPeace() {
 }
 
 void NcclChannel::AbortNow() {
-  const std::shared_ptr<void> device = stream_->UseDevice();
+  const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   std::unique_lock calls(calls_, std::defer_lock);
   bool free = calls.try_lock_for(kPatience);
   if (!free && library_->comm_revoke != nullptr && comm_ != nullptr) {

@@ -46,6 +46,7 @@ class NcclOperation {
   friend class NcclChannel;
   std::shared_ptr<StreamMark> mark();
   bool Done();
+  bool Settled();  // done, or somebody has waited for it
 
   const Begun begun_;
   const std::vector<at::Tensor> tensors_;
@@ -77,7 +78,7 @@ class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
                                        std::vector<at::Tensor> tensors);
 
   // Waits for what is under way, which its deadline bounds, and frees the communicator, or aborts
-  // it if it does not go in peace within kAnswerTime. Ends the group first where nobody has waited
+  // it if it does not go in peace within 10 s. Ends the group first where nobody has waited
   // for what is under way.
   void Close();
 

@@ -63,7 +63,12 @@ class NcclPending : public Pending {
   void Wait() override {
     constexpr Milliseconds kStep{20};
     while (!followed_) {
-      const bool follows = operation_->LetCurrentFollow(kStep);
+      bool follows = false;
+      try {
+        follows = operation_->LetCurrentFollow(kStep);
+      } catch (const std::exception& error) {
+        throw group_->FailedHere(operation_->begun(), error.what());
+      }
       if (group_->verdict()) throw group_->Failed(operation_->begun(), "it was aborted");
       followed_ = follows;
     }

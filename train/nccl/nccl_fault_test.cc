@@ -152,7 +152,7 @@ TEST(NcclEnd, WhatFailsAtTheEndHarmsNobody) {
       return {1};
     });
     EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(1))) << plan;
-    EXPECT_LT(outcomes[1].took, milliseconds(6000)) << plan;
+    EXPECT_LT(outcomes[1].took, milliseconds(15'000)) << plan;
   }
 }
 
