@@ -80,6 +80,10 @@ TEST(Verdict, WhereAllRanksAreThereTheNetworkIsToBlame) {
   EXPECT_THAT(Judge(kLate, {Answered(1, kSum)}).missing, IsEmpty());
   EXPECT_THAT(Judge(kLate, {Answered(1, kSum)}).reason, HasSubstr("too slow for the deadline"));
   EXPECT_THAT(Judge(kBroken, {Answered(1, kSum)}).reason, HasSubstr("connection"));
+  Failure seen = kBroken;
+  seen.seen = "rank 0 saw: end of file";
+  EXPECT_THAT(Judge(seen, {Answered(1, kSum)}).reason,
+              HasSubstr("two of them broke (rank 0 saw: end of file)"));
 }
 
 TEST(Verdict, ARankThatNeverEnteredAnythingIsSaidToBeThere) {

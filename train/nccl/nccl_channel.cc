@@ -75,6 +75,7 @@ void NcclChannel::Connect(const Begun& begun, const NcclUniqueId& id) {
     wish->abort = true;
     wish->changed.notify_all();
   });
+  const std::shared_ptr<NcclOperation> connecting = Add(begun, {});  // its deadline is watched too
   std::lock_guard calls(calls_);
   watch_ = std::thread([self = shared_from_this()] { self->Watch(); });
   const std::shared_ptr<void> device = stream_->UseDevice();
@@ -89,17 +90,22 @@ void NcclChannel::Connect(const Begun& begun, const NcclUniqueId& id) {
   }
   comm_ = made();
   Check("ncclCommInitRankConfig", result, begun.until());
+  Remove(connecting.get());
+}
+
+std::shared_ptr<NcclOperation> NcclChannel::Add(const Begun& begun,
+                                                std::vector<at::Tensor> tensors) {
+  auto operation = std::make_shared<NcclOperation>(begun, std::move(tensors));
+  std::lock_guard lock(wish_->mutex);
+  under_way_.push_back(operation);
+  last_ = begun;
+  wish_->changed.notify_all();
+  return operation;
 }
 
 std::shared_ptr<NcclOperation> NcclChannel::Start(const Begun& begun, const Call& call,
                                                   std::vector<at::Tensor> tensors) {
-  auto operation = std::make_shared<NcclOperation>(begun, std::move(tensors));
-  {
-    std::lock_guard lock(wish_->mutex);
-    under_way_.push_back(operation);
-    last_ = begun;
-    wish_->changed.notify_all();
-  }
+  const std::shared_ptr<NcclOperation> operation = Add(begun, std::move(tensors));
   // What throws from here on is the end of the group, and NCCL may use the tensors until it is
   // aborted: the operation stays among those that are under way.
   std::lock_guard calls(calls_);

@@ -103,6 +103,7 @@ class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
   NcclResult Settled(std::chrono::steady_clock::time_point until);
   void Check(const char* name, NcclResult result, std::chrono::steady_clock::time_point until);
   std::string Describe(const char* name, NcclResult result) const;
+  std::shared_ptr<NcclOperation> Add(const Begun& begun, std::vector<at::Tensor> tensors);
   void Remove(const NcclOperation* operation);
   void LeaveInPeace();
   void AbortNow();

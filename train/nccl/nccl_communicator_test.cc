@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/agreement.h"
+#include "train/make_communicator.h"
 #include "train/replica.h"
 #include "train/sharded_optimizer.h"
 #include "train/step_agreement.h"
@@ -198,6 +199,21 @@ TEST(NcclCommunicator, TrainsAsGlooDoes) {
     });
     EXPECT_THAT(ValuesOf(outcomes), Each(Each(::testing::Lt(1e-5)))) << "stage " << stage;
   }
+}
+
+TEST(MakeCommunicator, LocalRankChoosesTheGpu) {
+  EXPECT_EQ(ChooseDevice("cuda", {.local_rank = 3}), at::Device(at::kCUDA, 3));
+  EXPECT_EQ(ChooseDevice("cpu", {.local_rank = 3}), at::Device(at::kCPU));
+  EXPECT_THROW(ChooseDevice("tpu", {}), std::invalid_argument);
+}
+
+TEST(MakeCommunicator, OneRankIsToldOfAGpuThatIsNotThere) {
+  auto outcomes = RunRanks(1, [](const LaunchEnvironment& environment) -> Values {
+    MakeCommunicator(environment, at::Device(at::kCPU))->Barrier({"alone", {}})->Wait();
+    MakeCommunicator(environment, at::Device(at::kCUDA, 99));
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error, HasSubstr("cuda:99 cannot be used: "));
 }
 
 TEST(NcclCommunicator, AGpuWhereThereIsNoneIsAnErrorOnAll) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -82,6 +83,18 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.plan; }
 
 class NcclFault : public ::testing::TestWithParam<Case> {};
 
+// Removes what ranks that were ended have left of the stand-in.
+class NoFilesLeft : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    const std::string prefix = FakeNcclFiles(getpid());
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      if (entry.path().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path());
+    }
+  }
+};
+const auto* const no_files_left = ::testing::AddGlobalTestEnvironment(new NoFilesLeft);
+
 TEST_P(NcclFault, EndsAllRanksWithOneErrorThatNamesRankAndCollective) {
   const Case& one = GetParam();
   const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) {
@@ -106,6 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
              milliseconds(3000)},
         Case{"ncclCommGetAsyncError 1 fail 2", "",
              "(rank 1 saw: ncclCommInitRankConfig: unhandled"},
+        Case{"ncclCommGetAsyncError 1 hang", " 1",
+             "rank 1 never reached collective 4, all_reduce 'a' of float[1000]: the last that it "
+             "entered is collective 3, connecting over NCCL",
+             kDeadline},
         Case{"ncclAllReduce 1 fail 1", " 1",
              "rank 1 cannot begin collective 4, all_reduce 'a' of float[1000]: ncclAllReduce: "
              "unhandled cuda error"},

@@ -236,7 +236,7 @@ const char* ncclGetLastError(NcclComm*) { return "as the test wants it"; }
 
 NcclResult ncclGetUniqueId(NcclUniqueId* id) {
   if (const Plan plan = PlanOf("ncclGetUniqueId"); plan.action == "fail") return plan.result;
-  std::snprintf(id->bytes, sizeof id->bytes, "/dev/shm/fake_nccl_XXXXXX");
+  std::snprintf(id->bytes, sizeof id->bytes, "%sXXXXXX", FakeNcclFiles(getppid()).c_str());
   const int file = mkstemp(id->bytes);
   const bool made = file >= 0 && ftruncate(file, sizeof(Meeting)) == 0;
   if (file >= 0) close(file);

@@ -14,7 +14,14 @@
 #ifndef HPC_TRAIN_TESTING_FAKE_NCCL_H_
 #define HPC_TRAIN_TESTING_FAKE_NCCL_H_
 
+#include <string>
+
 namespace hpc::train {
+
+// Where ranks that were made by process `parent` meet: what the names of their files begin with.
+inline std::string FakeNcclFiles(int parent) {
+  return "/dev/shm/fake_nccl_" + std::to_string(parent) + "_";
+}
 
 // What it takes for a cudaStream_t.
 struct FakeStream {
