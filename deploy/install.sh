@@ -57,10 +57,13 @@ deploy/install-deps.sh build
 programs=(hpcctl)
 if has coordinator; then programs+=(hpc-coordinator); fi
 if has worker; then programs+=(hpc-worker hpc-supervisor); fi
+# Where it is asked for only: the Python of the last time may be gone.
+export HPC_TRAIN=OFF
 if has train; then
   programs+=(hpc-train)
-  export HPC_TRAIN=ON
+  HPC_TRAIN=ON
   # Where every account can read it: ranks are not root.
+  umask 022
   HPC_TEST_PYTHON=${HPC_PYTHON:-$(HPC_VENV=/usr/local/lib/hpcctl/venv deploy/python-env.sh)/bin/python}
   export HPC_TEST_PYTHON
 fi

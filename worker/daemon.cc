@@ -50,6 +50,8 @@ UniqueFd TakeSignals() {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  // Ignored, it would have the kernel take our children's ends and give their numbers away.
+  signal(SIGCHLD, SIG_DFL);
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

@@ -91,10 +91,11 @@ int Begin(const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH* core,
 
 void UseLeanProvider() {
   if (ossl_default_provider_init == nullptr) return;
-  // That one is loaded keeps OpenSSL from loading all.
+  // That one is loaded keeps OpenSSL from loading all, even if that fails.
   [[maybe_unused]] static const bool loaded =
-      OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
-      OSSL_PROVIDER_load(nullptr, "hpc") != nullptr;
+      (OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
+       OSSL_PROVIDER_load(nullptr, "hpc") != nullptr) ||
+      OSSL_PROVIDER_load(nullptr, "default") != nullptr;
 }
 
 }  // namespace hpc::pki

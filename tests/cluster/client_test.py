@@ -48,6 +48,14 @@ class CheckTest(ClusterTest):
         self.assertEqual(done.returncode, 121, done.stderr)
         self.assertIn("no such PC is idle", done.stderr)
 
+    def test_wrong_use_is_refused_before_anything_is_asked(self):
+        for args, says in ((("--program", "./hpc-train"), "begin with /"),
+                           (("-N", "none"), "none"),
+                           (("--nodelist", "pc1", "--exclude", "pc1"), "both name pc1")):
+            done = self.cluster.hpcctl("check", *args, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(says, done.stderr)
+
     def test_where_its_program_comes_from_is_said(self):
         done = self.cluster.hpcctl("check", "-N", 2, env={"PATH": "/bin"}, check=False)
         self.assertEqual(done.returncode, 127, done.stderr)

@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/spawn_wishes.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
@@ -36,39 +37,13 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// posix_spawn's two bundles of wishes.
-class SpawnWishes {
- public:
-  explicit SpawnWishes(int output_fd) {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawn_file_actions_addchdir_np(&actions, "/");
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    // A daemon blocks and ignores signals that the program must hear.
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-  }
-  ~SpawnWishes() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnWishes(const SpawnWishes&) = delete;
-  SpawnWishes& operator=(const SpawnWishes&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
 absl::StatusOr<pid_t> Spawn(const Command& command, int output_fd) {
-  SpawnWishes wishes(output_fd);
+  SpawnWishes wishes(POSIX_SPAWN_SETPGROUP);
+  posix_spawn_file_actions_addopen(&wishes.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&wishes.actions, output_fd, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&wishes.actions, output_fd, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&wishes.actions, STDERR_FILENO + 1);
+  posix_spawn_file_actions_addchdir_np(&wishes.actions, "/");
   pid_t pid = 0;
   const int error = posix_spawn(&pid, command.program.c_str(), &wishes.actions, &wishes.attributes,
                                 Pointers(command.argv).data(), Pointers(command.env).data());

@@ -189,7 +189,10 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
   }
   const std::string run_dir = RunDir(state_dir, ref.run);
   rmdir(CheckpointDir(run_dir).c_str());
-  rmdir(run_dir.c_str());
+  // What stays may be all that came of a run that was too short for its files to be synced.
+  if (rmdir(run_dir.c_str()) != 0 && errno == ENOTEMPTY) {
+    for (const std::string& path : {run_dir, state_dir + "/runs"}) HPC_RETURN_IF_ERROR(Sync(path));
+  }
   return removed;
 }
 

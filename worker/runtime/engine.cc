@@ -116,6 +116,9 @@ absl::Status Engine::Start() {
             {{"attempt", ref.ToString()}, {"over", one.attempt.returned ? "yes" : "no"}});
     if (one.attempt.returned) {
       output_.OnReturned(ref);
+      // Its end is still to be told, and the worker that saw its beginning may not have come to it.
+      disk_.Run([state_dir = options_.state_dir, ref] { (void)SyncAttemptFiles(state_dir, ref); },
+                [] {});
       continue;
     }
     auto& runner = runners_[ref];

@@ -116,7 +116,8 @@ void CgroupLeaf::Remove() { RemoveFolders(path_, kMaxDepth); }
 
 std::string Cgroup2Mount() {
   static const std::string mount = FindCgroup2Mount();
-  return mount;
+  // It could not be read, perhaps: once more.
+  return mount.empty() ? FindCgroup2Mount() : mount;
 }
 
 std::string CgroupOf(int64_t pid) {

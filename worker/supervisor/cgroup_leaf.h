@@ -42,7 +42,7 @@ class CgroupLeaf {
 };
 
 // Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere. As it
-// was when this process first asked.
+// was when this process first asked, if there was one.
 std::string Cgroup2Mount();
 
 // A process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.

@@ -25,6 +25,7 @@
 #include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/record.h"
 #include "worker/supervisor/scope.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -281,6 +282,8 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
   request.spec = Encode(complete);
   auto spawned = spawner->Spawn(request);
   if (!spawned.ok()) {
+    // It may have been made all the same. One that is not to be seen yet finds its socket closed.
+    (void)KillStray({spec.name, spec.dir});
     RemoveSupervisorFiles(spec.dir);
     return spawned.status();
   }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,12 @@ bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {
   return PutInPlace(received.descriptors);
 }
 
+// Whoever gives up closes its end first and looks for us then, whom it knows by our title.
+bool WorkerHasGivenUp() {
+  pollfd worker{.fd = kWorkerSocketFd, .events = 0, .revents = 0};
+  return poll(&worker, 1, 0) > 0 && (worker.revents & POLLHUP) != 0;
+}
+
 }  // namespace
 
 int ServeForks(int socket, ProcessTitle* title,
@@ -120,6 +127,7 @@ int ServeForks(int socket, ProcessTitle* title,
       if (pid == 0) {
         if (!BeginLife(*received, must_enter ? leaf : nullptr)) _exit(127);
         title->Set({"hpc-supervisor", received->request.dir});
+        if (WorkerHasGivenUp()) _exit(0);
         exit(supervise(received->request));
       }
       answer.pid = pid > 0 ? pid : 0;

@@ -46,13 +46,20 @@ std::vector<int64_t> Numbers(const std::string& text) {
   return numbers;
 }
 
-std::string BootId() {
-  static const std::string id = [] {
-    std::string text = ReadSmallFile(AT_FDCWD, "/proc/sys/kernel/random/boot_id").value_or("");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }();
+namespace {
+
+std::string ReadBootId() {
+  std::string id = ReadSmallFile(AT_FDCWD, "/proc/sys/kernel/random/boot_id").value_or("");
+  while (!id.empty() && id.back() == '\n') id.pop_back();
   return id;
+}
+
+}  // namespace
+
+std::string BootId() {
+  static const std::string id = ReadBootId();
+  // It could not be read: once more.
+  return id.empty() ? ReadBootId() : id;
 }
 
 }  // namespace hpc::worker

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/open_files.h"
+#include "common/spawn_wishes.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "worker/supervisor/fork_request.h"
@@ -43,36 +44,6 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind a spec");
   return fd;
 }
-
-// posix_spawn's two bundles of wishes: nothing of ours is open or ignored in the child, and a
-// session is its own.
-struct SpawnWishes {
-  explicit SpawnWishes(int socket) {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocketFd);
-    posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocketFd + 1);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-  }
-  ~SpawnWishes() {
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-  }
-  SpawnWishes(const SpawnWishes&) = delete;
-  SpawnWishes& operator=(const SpawnWishes&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 absl::Status MakePair(int flags, UniqueFd* ours, UniqueFd* theirs) {
   int ends[2];
@@ -114,7 +85,12 @@ absl::Status SupervisorSpawner::Start() {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const SpawnWishes wishes(theirs.get());
+  SpawnWishes wishes(POSIX_SPAWN_SETSID);
+  posix_spawn_file_actions_addopen(&wishes.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&wishes.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&wishes.actions, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&wishes.actions, theirs.get(), kWorkerSocketFd);
+  posix_spawn_file_actions_addclosefrom_np(&wishes.actions, kWorkerSocketFd + 1);
   char* const environment[] = {nullptr};
   const int error = posix_spawn(&pid_, program_.c_str(), &wishes.actions, &wishes.attributes,
                                 argv.data(), environment);
@@ -126,6 +102,7 @@ absl::Status SupervisorSpawner::Start() {
 
 int SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) const {
   std::string bytes = Encode(ToForkRequest(request));
+  if (bytes.size() > kMostForkRequestBytes) return EMSGSIZE;
   int descriptors[kMostForkDescriptors] = {spec, socket, request.journal, request.listener,
                                            request.recall};
   const size_t size =
@@ -145,7 +122,7 @@ int SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) co
   return sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
-absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request) {
+absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request, bool* unread) {
   pollfd answered{.fd = socket_.get(), .events = POLLIN, .revents = 0};
   int ready;
   do {
@@ -156,7 +133,10 @@ absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request) {
     return absl::DeadlineExceededError("what makes supervisors does not answer, and was killed");
   }
   ForkAnswer answer;
-  if (recv(socket_.get(), &answer, sizeof answer, 0) == sizeof answer) {
+  const ssize_t n = recv(socket_.get(), &answer, sizeof answer, 0);
+  // It ended with our question in its queue.
+  *unread = n < 0 && errno == ECONNRESET;
+  if (n == sizeof answer) {
     if (answer.pid > 0) return answer.pid;
     return ErrnoStatus(answer.error, request.cgroup.empty()
                                          ? "start a supervisor"
@@ -166,6 +146,7 @@ absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request) {
   socket_.Reset();
   waitpid(std::exchange(pid_, 0), &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOtherVersion) {
+    *unread = false;
     return absl::FailedPreconditionError(absl::StrCat(
         program_, " is not of this worker's version (", Version(), "): restart the worker"));
   }
@@ -177,16 +158,22 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const SpawnRequest& r
   UniqueFd theirs;
   HPC_RETURN_IF_ERROR(MakePair(SOCK_NONBLOCK, &spawned.socket, &theirs));
   HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
-  if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
-  int error = Ask(request, spec.get(), theirs.get());
-  // It was ended: nobody has heard the question, and the next one does.
-  if (error == EPIPE || error == ECONNRESET) {
-    HPC_RETURN_IF_ERROR(Start());
-    error = Ask(request, spec.get(), theirs.get());
+  for (bool again = false;; again = true) {
+    if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
+    const int error = Ask(request, spec.get(), theirs.get());
+    // One that ended before it was asked, or has not read it, is asked again once it is another.
+    if (error != 0 && error != EPIPE) {
+      End();
+      if (again || error == EMSGSIZE) return ErrnoStatus(error, "ask for a supervisor");
+      continue;
+    }
+    bool unread = false;
+    const absl::StatusOr<int64_t> pid = Answer(request, &unread);
+    if (!again && (unread || (error == EPIPE && absl::IsUnavailable(pid.status())))) continue;
+    HPC_RETURN_IF_ERROR(pid.status());
+    spawned.pid = *pid;
+    return spawned;
   }
-  if (error != 0) return ErrnoStatus(error, "ask for a supervisor");
-  HPC_ASSIGN_OR_RETURN(spawned.pid, Answer(request));
-  return spawned;
 }
 
 }  // namespace hpc::worker

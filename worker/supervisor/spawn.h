@@ -46,7 +46,8 @@ class SupervisorSpawner {
   absl::Status Start();
   // errno, or 0.
   int Ask(const SpawnRequest& request, int spec, int socket) const;
-  absl::StatusOr<int64_t> Answer(const SpawnRequest& request);
+  // *unread: it ended, and has not heard the question.
+  absl::StatusOr<int64_t> Answer(const SpawnRequest& request, bool* unread);
   // Ends the process, and waits until it has.
   void End();
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "worker/supervisor/attempt_rig.h"
@@ -98,6 +100,21 @@ TEST(SupervisorSpawnerTest, ARankHasNothingOfTheProcessOpen) {
   rig.Start();
   rig.RunUntilAllGone();
   EXPECT_EQ(rig.FileOf("rank-0.out"), "0\n1\n2\n3\n");
+}
+
+TEST(SupervisorSpawnerTest, ASupervisorHasEachOfItsFilesOnce) {
+  AttemptRig rig;
+  rig.AddShell("exec sleep 1000");
+  rig.Spawn();
+  rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
+  int journals = 0;
+  const std::string open_files = "/proc/" + std::to_string(rig.supervisor_pid()) + "/fd";
+  for (const auto& fd : std::filesystem::directory_iterator(open_files)) {
+    journals += std::filesystem::read_symlink(fd.path()).filename() == "journal" ? 1 : 0;
+  }
+  EXPECT_EQ(journals, 1);
+  rig.Send(StopRanks{});
+  rig.RunUntilAllGone();
 }
 
 TEST(SupervisorSpawnerTest, OneThatWasKilledIsStartedAgain) {

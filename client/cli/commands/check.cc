@@ -9,6 +9,7 @@
 #include "client/cli/caller.h"
 #include "client/cli/commands.h"
 #include "client/cli/run_spec.h"
+#include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -20,11 +21,18 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool HasGpu(const v1::Node& node) {
+  const auto& devices = node.inventory().devices();
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const v1::Device& device) { return device.kind() == v1::DEVICE_KIND_GPU; });
+}
+
 class CheckCommand : public Command {
  public:
   void Declare(Options* options) override {
     options->Details(
-        "Runs 'hpc-train check' on every PC that is idle: all-reduces of growing size, each link\n"
+        "Runs 'hpc-train check' on every PC that is idle (with a GPU, if any has one): all-reduces "
+        "of growing size, each link\n"
         "both ways, a step of training. What is wrong is named: a slow link or port, a PC that is\n"
         "slower than the others, versions that differ. hpc-train is on a PC after\n"
         "'sudo deploy/install.sh train' there.\n\n"
@@ -46,18 +54,26 @@ class CheckCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
-    const Caller caller = ThisCaller();
+    if (program_.find('/') != std::string::npos && program_[0] != '/') {
+      return UsageError(absl::StrCat("--program: ", program_,
+                                     " is not where a PC finds it from anywhere: begin with /"));
+    }
+    Caller caller = ThisCaller();
+    caller.workdir = "/";  // on every PC, and no code of the caller's
     AttachedRun attached(session, caller);
-    if (run_.nodes.empty()) HPC_RETURN_IF_ERROR(TakeAllIdle(session));
     run_.ranks_per_node = 1;
-    run_.workdir = "/";  // on every PC
     run_.time_limit = kTimeLimit;
     run_.name = "check";
     run_.command = {program_, "check"};
     if (largest_mib_ > 0) Add("--largest-mib", largest_mib_);
     if (measure_ms_ > 0) Add("--measure-ms", measure_ms_);
     if (json_) run_.command.push_back("--json");
+    const bool all_idle = std::exchange(run_.nodes, run_.nodes.empty() ? "1" : run_.nodes).empty();
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
+    if (all_idle) {
+      HPC_RETURN_IF_ERROR(TakeAllIdle(session));
+      HPC_ASSIGN_OR_RETURN(spec, BuildSpec(run_, caller));
+    }
     return attached.Run(std::move(spec), Labelling::kNever);
   }
 
@@ -65,9 +81,14 @@ class CheckCommand : public Command {
   absl::Status TakeAllIdle(Session* session) {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
-    const auto nodes = std::count_if(
-        response.nodes().begin(), response.nodes().end(),
-        [this](const v1::Node& node) { return IsWanted(node.name()) && node.state() == "idle"; });
+    int nodes = 0, with_gpus = 0;
+    for (const v1::Node& node : response.nodes()) {
+      if (!IsWanted(node.name()) || node.state() != "idle") continue;
+      ++nodes;
+      with_gpus += HasGpu(node) ? 1 : 0;
+    }
+    // Where there are some, a run is for those.
+    if (with_gpus > 0) nodes = with_gpus;
     if (nodes == 0) {
       return absl::FailedPreconditionError(
           "no such PC is idle: 'hpcctl nodes' says what they do. 'hpcctl check -N 4' waits for "
