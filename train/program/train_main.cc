@@ -90,7 +90,9 @@ std::unique_ptr<Checkpointer> MakeCheckpointer(const TrainOptions& options, cons
   return std::make_unique<Checkpointer>(
       CheckpointOptions{
           .folder = folder, .run = hooks.run, .keep = {.latest = static_cast<int>(options.keep)}},
-      group, MakeGlooCommunicator(environment, {.group = "checkpoints"}));
+      group,
+      MakeGlooCommunicator(environment, {.group = "checkpoints",
+                                         .deadline = std::chrono::seconds(options.deadline)}));
 }
 
 TrainSummary TrainAsRank(const TaskEntry& entry, const TrainOptions& options,
@@ -155,7 +157,8 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
-    group = MakeCommunicator(environment, device);
+    group = MakeCommunicator(environment, device,
+                             {.deadline = std::chrono::seconds(options.deadline)});
     if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     lines.push_back(absl::StrCat("task ", entry.name));
     const TrainSummary summary = TrainAsRank(entry, options, lines, environment, device, group);

@@ -43,6 +43,8 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
                "in each step");
   table->Real("outer-lr", &to->outer_lr, 0, "step size of that averaging");
   table->Real("outer-momentum", &to->outer_momentum, 0, "Nesterov momentum of it");
+  table->Whole("deadline", &to->deadline, 1,
+               "seconds that a rank waits for the others before it says who is missing");
 }
 
 void AddComputing(TrainOptions* to, OptionTable* table) {

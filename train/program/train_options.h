@@ -37,6 +37,7 @@ struct TrainOptions {
   int64_t powersgd_rank = 2;
   int64_t local_steps = 0;  // 0: gradients are reduced in each step
   double outer_lr = 0.7, outer_momentum = 0.5;
+  int64_t deadline = 600;  // seconds
 
   std::string precision = "fp32";
   bool recompute = false;

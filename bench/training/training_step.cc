@@ -1,0 +1,143 @@
+// hpc-training-step conv|gpt BLOCKS STEPS: a rank of a small training, for bench/step.py. Prints
+// "first" with when its first step had ended (CLOCK_MONOTONIC, in seconds) and the CPU seconds of
+// the process until then, and for each of BLOCKS the milliseconds of CPU that one of its STEPS
+// took. bench/step.py has the same nets in Python.
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <string>
+
+#include "train/distributed_data_parallel.h"
+#include "train/gloo_communicator.h"
+#include "train/sharded_optimizer.h"
+
+namespace {
+
+namespace nn = torch::nn;
+
+double Seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+struct ConvNetImpl : nn::Module {
+  ConvNetImpl() {
+    register_module("first", first);
+    register_module("second", second);
+    register_module("wide", wide);
+    register_module("head", head);
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    const at::Tensor small = at::max_pool2d(at::relu(first(x)), 2);
+    const at::Tensor smaller = at::max_pool2d(at::relu(second(small)), 2);
+    return head(at::relu(wide(smaller.flatten(1))));
+  }
+
+  nn::Conv2d first{nn::Conv2dOptions(1, 16, 3).padding(1)};
+  nn::Conv2d second{nn::Conv2dOptions(16, 32, 3).padding(1)};
+  nn::Linear wide{32 * 7 * 7, 128}, head{128, 10};
+};
+TORCH_MODULE(ConvNet);
+
+constexpr int64_t kWidth = 256, kContext = 128, kHeads = 4, kDepth = 4, kSymbols = 256;
+
+struct BlockImpl : nn::Module {
+  BlockImpl() {
+    register_module("before_attention", before_attention);
+    register_module("query_key_value", query_key_value);
+    register_module("attended", attended);
+    register_module("before_layers", before_layers);
+    register_module("wide", wide);
+    register_module("narrow", narrow);
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    const int64_t batch = x.size(0), length = x.size(1);
+    const auto parts = query_key_value(before_attention(x))
+                           .view({batch, length, 3, kHeads, kWidth / kHeads})
+                           .permute({2, 0, 3, 1, 4});
+    const at::Tensor mixed =
+        at::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0, /*is_causal=*/true)
+            .transpose(1, 2)
+            .reshape({batch, length, kWidth});
+    const at::Tensor h = x + attended(mixed);
+    return h + narrow(at::gelu(wide(before_layers(h))));
+  }
+
+  nn::LayerNorm before_attention{nn::LayerNormOptions({kWidth})};
+  nn::Linear query_key_value{kWidth, 3 * kWidth}, attended{kWidth, kWidth};
+  nn::LayerNorm before_layers{nn::LayerNormOptions({kWidth})};
+  nn::Linear wide{kWidth, 4 * kWidth}, narrow{4 * kWidth, kWidth};
+};
+TORCH_MODULE(Block);
+
+struct GptImpl : nn::Module {
+  GptImpl() {
+    register_module("symbols", symbols);
+    register_module("places", places);
+    for (int64_t i = 0; i < kDepth; ++i) {
+      blocks.push_back(register_module("block" + std::to_string(i), Block()));
+    }
+    register_module("last", last);
+    register_module("head", head);
+  }
+  at::Tensor forward(const at::Tensor& codes) {
+    at::Tensor h = symbols(codes) + places->weight;
+    for (Block& block : blocks) h = block(h);
+    return head(last(h)).flatten(0, 1);
+  }
+
+  nn::Embedding symbols{kSymbols, kWidth}, places{kContext, kWidth};
+  std::vector<Block> blocks;
+  nn::LayerNorm last{nn::LayerNormOptions({kWidth})};
+  nn::Linear head{nn::LinearOptions(kWidth, kSymbols).bias(false)};
+};
+TORCH_MODULE(Gpt);
+
+template <typename Net>
+void Train(Net net, const at::Tensor& input, const at::Tensor& target, int blocks, int steps) {
+  using namespace hpc::train;  // NOLINT
+  auto group = MakeGlooCommunicator(ReadLaunchEnvironment());
+  ShardedOptimizer optimizer(Algorithm::kAdamW,
+                             {{Named(net->named_parameters()), {.weight_decay = 0.01}}}, group);
+  DistributedDataParallel<Net> model(net, group);
+  double loss_of_all = 0;
+  auto step = [&] {
+    optimizer.ZeroGrad();
+    const at::Tensor loss = at::cross_entropy_loss(model(input), target);
+    loss.backward();
+    optimizer.Step();
+    loss_of_all += loss.item<double>();
+  };
+  step();
+  std::printf("first %.6f %.6f\n", Seconds(CLOCK_MONOTONIC), Seconds(CLOCK_PROCESS_CPUTIME_ID));
+  for (int i = 0; i < steps; ++i) step();  // warm
+  for (int block = 0; block < blocks; ++block) {
+    const double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < steps; ++i) step();
+    std::printf("%.4f\n", (Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin) * 1000 / steps);
+  }
+  std::fflush(stdout);
+  group->Barrier({"end", {}})->Wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string net = argc == 4 ? argv[1] : "";
+  if (net != "conv" && net != "gpt") {
+    std::fprintf(stderr, "usage: hpc-training-step conv|gpt BLOCKS STEPS\n");
+    return 2;
+  }
+  at::set_num_threads(1);
+  const int blocks = std::atoi(argv[2]), steps = std::atoi(argv[3]);
+  if (net == "conv") {
+    Train(ConvNet(), at::randn({32, 1, 28, 28}), at::randint(10, {32}), blocks, steps);
+  } else {
+    Train(Gpt(), at::randint(kSymbols, {4, kContext}), at::randint(kSymbols, {4 * kContext}),
+          blocks, steps);
+  }
+}
