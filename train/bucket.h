@@ -27,10 +27,11 @@ class Bucket {
   virtual bool Full() const = 0;
 
   virtual void Launch(Communicator& group) = 0;
-  virtual bool launched() const = 0;
   // Between Launch and Finish, in the same order among buckets on all ranks: sends what depends on
   // what has come, where gradients are compressed so.
   virtual void Advance(Communicator&) {}
+  // Between Launch and Finish: what is under way is so short that waiting for it costs nothing.
+  virtual bool brief() const { return false; }
 
   // Waits, leaves the means where they belong and is empty again.
   virtual void Finish() = 0;

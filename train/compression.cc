@@ -14,7 +14,8 @@ namespace {
 
 class PlainSum : public BucketSum {
  public:
-  PlainSum(at::Tensor flat, std::string name) : flat_(std::move(flat)), name_(std::move(name)) {}
+  PlainSum(at::Tensor flat, std::vector<at::Tensor> views, std::string name)
+      : BucketSum(std::move(views)), flat_(std::move(flat)), name_(std::move(name)) {}
 
   void Begin(Communicator& group) override {
     pending_ = group.AllReduce(flat_, ReduceOp::kSum, {name_, {}});
@@ -33,8 +34,12 @@ class PlainSum : public BucketSum {
 // In another type on the way.
 class NarrowSum : public BucketSum {
  public:
-  NarrowSum(at::Tensor flat, at::ScalarType type, std::string name)
-      : flat_(std::move(flat)), narrow_(at::empty_like(flat_, type)), sum_(narrow_, name) {}
+  NarrowSum(at::Tensor flat, std::vector<at::Tensor> views, at::ScalarType type,
+            const std::string& name)
+      : BucketSum(std::move(views)),
+        flat_(std::move(flat)),
+        narrow_(at::empty_like(flat_, type)),
+        sum_(narrow_, {}, name) {}
 
   void Begin(Communicator& group) override {
     narrow_.copy_(flat_);
@@ -50,47 +55,65 @@ class NarrowSum : public BucketSum {
   PlainSum sum_;
 };
 
-// Columns become orthogonal and of length 1; those that are made of the ones before become 0.
+// Rows become orthogonal and of length 1; those that are made of the ones before become 0.
 void Orthogonalize(const at::Tensor& matrix) {
-  for (int64_t i = 0; i < matrix.size(1); ++i) {
-    at::Tensor column = matrix.select(1, i);
-    const double before = column.norm().item<double>();
+  for (int64_t i = 0; i < matrix.size(0); ++i) {
+    at::Tensor row = matrix.select(0, i);
+    const double before = row.norm().item<double>();
     if (i > 0) {
-      const at::Tensor others = matrix.narrow(1, 0, i);
+      const at::Tensor others = matrix.narrow(0, 0, i);
       for (int again = 0; again < 2; ++again) {  // once leaves too much of them in float
-        column.sub_(at::mv(others, at::mv(others.t(), column)));
+        row.sub_(at::mv(others.t(), at::mv(others, row)));
       }
     }
-    const double length = column.norm().item<double>();
+    const double length = row.norm().item<double>();
     if (length > 1e-5 * before) {
-      column.div_(length);
+      row.div_(length);
     } else {
-      column.zero_();
+      row.zero_();
     }
   }
 }
 
+// A place of the buffer is its gradient while it is sent uncompressed. Else it is what has been
+// left out, before Begin of the steps by now and from Advance on of this one too, and in between
+// that and the gradient. Reading and writing it is what PowerSGD costs: factors are kept as few
+// long rows, which takes half the time of long columns.
 class PowerSgdSum : public BucketSum {
  public:
-  PowerSgdSum(const CompressionOptions& options, at::Tensor flat,
-              const std::vector<at::Tensor>& views, const std::string& name)
-      : after_(options.powersgd_after),
+  PowerSgdSum(const CompressionOptions& options, at::Tensor flat, std::vector<at::Tensor> views,
+              const std::string& name)
+      : BucketSum(std::move(views)),
+        after_(options.powersgd_after),
         flat_(std::move(flat)),
-        plain_(flat_, name),
+        plain_(flat_, {}, name),
         first_name_(name + ", left factors"),
         second_name_(name + ", right factors"),
         random_(at::detail::createCPUGenerator(0x5eed)) {
-    Divide(options.powersgd_rank, views);
+    Divide(options.powersgd_rank);
     MakeMessages();
   }
 
+  void Put(size_t place, const at::Tensor& gradient, double scale) override {
+    if (!Compresses(place)) return BucketSum::Put(place, gradient, scale);
+    Matrix& one = matrices_[matrix_of_[place]];
+    one.put = gradient;
+    one.scale = scale;
+  }
+  void PutNothing(size_t place) override {
+    if (!Compresses(place)) return BucketSum::PutNothing(place);
+    matrices_[matrix_of_[place]].put.reset();
+  }
+
   void Begin(Communicator& group) override {
-    compressed_ = steps_++ >= after_;
     if (!compressed_) return plain_.Begin(group);
     at::NoGradGuard no_grad;
+    const bool first = steps_ == after_;  // of the steps before, nothing was left out
     for (Matrix& one : matrices_) {
-      one.gradient.add_(one.error);
-      at::mm_out(one.left, one.gradient, one.start);
+      if (first) one.place.zero_();
+      if (one.put.defined()) one.place.add_(one.put.reshape(one.place.sizes()), one.scale);
+      one.put.reset();
+      at::mm_out(one.left, one.start, one.place.t());
     }
     for (Rest& one : rest_) one.sent.copy_(one.there);
     pending_ = group.AllReduce(first_, ReduceOp::kSum, {first_name_, {}});
@@ -102,50 +125,71 @@ class PowerSgdSum : public BucketSum {
     at::NoGradGuard no_grad;
     for (Matrix& one : matrices_) {
       Orthogonalize(one.left);
-      at::mm_out(one.right, one.gradient.t(), one.left);
-      at::addmm_out(one.error, one.gradient, one.left, one.right.t(), 1, -1);
+      at::mm_out(one.right, one.left, one.place);
+      one.place.addmm_(one.left.t(), one.right, 1, -1);
     }
     pending_ = group.AllReduce(second_, ReduceOp::kSum, {second_name_, {}});
   }
 
   void Finish() override {
-    if (!compressed_) return plain_.Finish();
+    taken_compressed_ = compressed_;
+    compressed_ = ++steps_ >= after_;
+    if (!taken_compressed_) {
+      plain_.Finish();
+      return;
+    }
     pending_->Wait();
     pending_.reset();
     at::NoGradGuard no_grad;
-    for (Matrix& one : matrices_) {
-      at::mm_out(one.gradient, one.left, one.right.t());
-      Restart(&one);
-    }
+    for (Matrix& one : matrices_) Restart(&one);
     for (Rest& one : rest_) one.there.copy_(one.sent);
   }
 
+  void Take(size_t place, const at::Tensor& to) const override {
+    if (!taken_compressed_ || matrix_of_[place] < 0) {
+      BucketSum::Take(place, to);
+    } else {
+      const Matrix& one = matrices_[matrix_of_[place]];
+      if (to.is_contiguous()) {
+        at::Tensor matrix = to.view(one.place.sizes());
+        at::mm_out(matrix, one.left.t(), one.right);
+      } else {
+        to.copy_(at::mm(one.left.t(), one.right).view(to.sizes()));
+      }
+    }
+  }
+
+  bool brief() const override { return compressed_; }
+
  private:
-  // The sum is about left x right^T.
+  // The sum is about left^T x right.
   struct Matrix {
-    at::Tensor gradient;     // of flat_
-    at::Tensor error;        // what this rank's share of the sum has left out by now
+    at::Tensor place;        // of flat_
     at::Tensor start;        // the right factor of the step before
     at::Tensor left, right;  // of the messages
+    at::Tensor put;          // this step's gradient; undefined: none
+    double scale = 0;
   };
   struct Rest {
     at::Tensor there, sent;  // of flat_, of the first message
   };
 
-  void Divide(int rank, const std::vector<at::Tensor>& views) {
+  bool Compresses(size_t place) const { return compressed_ && matrix_of_[place] >= 0; }
+
+  void Divide(int rank) {
     int64_t end = 0;  // of what is in a matrix or in the rest
-    for (const at::Tensor& view : views) {
+    for (const at::Tensor& view : views_) {
       const int64_t begin = view.storage_offset() - flat_.storage_offset();
       const int64_t rows = view.dim() == 0 ? 1 : view.size(0);
       const int64_t columns = rows == 0 ? 0 : view.numel() / rows;
       const int64_t kept = std::min({static_cast<int64_t>(rank), rows, columns});
+      matrix_of_.push_back(-1);
       // Else it would hardly take fewer bytes.
       if (kept < 1 || 2 * (rows + columns) * kept > rows * columns) continue;
       Leave(end, begin);
       end = begin + view.numel();
-      matrices_.push_back({.gradient = view.view({rows, columns}),
-                           .error = at::zeros({rows, columns}, flat_.options()),
-                           .start = Random({columns, kept})});
+      matrix_of_.back() = static_cast<int64_t>(matrices_.size());
+      matrices_.push_back({.place = view.view({rows, columns}), .start = Random({kept, columns})});
     }
     Leave(end, flat_.numel());
   }
@@ -156,7 +200,7 @@ class PowerSgdSum : public BucketSum {
   void MakeMessages() {
     int64_t first = 0, second = 0;
     for (const Matrix& one : matrices_) {
-      first += one.gradient.size(0) * one.start.size(1);
+      first += one.place.size(0) * one.start.size(0);
       second += one.start.numel();
     }
     for (const Rest& one : rest_) first += one.there.numel();
@@ -169,21 +213,21 @@ class PowerSgdSum : public BucketSum {
       return taken;
     };
     for (Matrix& one : matrices_) {
-      one.left = take(first_, &first, one.gradient.size(0), one.start.size(1));
+      one.left = take(first_, &first, one.start.size(0), one.place.size(0));
       one.right = take(second_, &second, one.start.size(0), one.start.size(1));
     }
     for (Rest& one : rest_) one.sent = take(first_, &first, 1, one.there.numel()).view(-1);
   }
 
-  // The next step starts from this one's factor. A column of zeros would stay so for ever, and so
-  // would what is not finite, in the error too. All ranks see the same.
+  // The next step starts from this one's factor. A row of zeros would stay so for ever, and so
+  // would what is not finite, in what is left out too. All ranks see the same.
   void Restart(Matrix* one) {
     one->start.copy_(one->right);
-    for (int64_t i = 0; i < one->start.size(1); ++i) {
-      const double length = one->right.select(1, i).norm().item<double>();
+    for (int64_t i = 0; i < one->start.size(0); ++i) {
+      const double length = one->right.select(0, i).norm().item<double>();
       if (length > 0 && std::isfinite(length)) continue;
-      if (!std::isfinite(length)) one->error.zero_();
-      one->start.select(1, i).copy_(Random({one->start.size(0)}));
+      if (!std::isfinite(length)) one->place.zero_();
+      one->start.select(0, i).copy_(Random({one->start.size(1)}));
     }
   }
 
@@ -198,14 +242,25 @@ class PowerSgdSum : public BucketSum {
   const std::string first_name_, second_name_;
   at::Generator random_;
   std::vector<Matrix> matrices_;
+  std::vector<int64_t> matrix_of_;  // by place; -1: it is in the rest
   std::vector<Rest> rest_;
   at::Tensor first_, second_;
   int64_t steps_ = 0;
-  bool compressed_ = false;
+  bool compressed_ = after_ <= 0;  // this step
+  bool taken_compressed_ = false;  // the one that was finished last
   PendingPtr pending_;
 };
 
 }  // namespace
+
+void BucketSum::Put(size_t place, const at::Tensor& gradient, double scale) {
+  at::Tensor view = views_[place];
+  at::mul_out(view, gradient, at::scalar_tensor(scale, at::kDouble));
+}
+
+void BucketSum::PutNothing(size_t place) { views_[place].zero_(); }
+
+void BucketSum::Take(size_t place, const at::Tensor& to) const { to.copy_(views_[place]); }
 
 std::string Describe(const CompressionOptions& options) {
   switch (options.kind) {
@@ -226,15 +281,15 @@ std::unique_ptr<BucketSum> MakeBucketSum(const CompressionOptions& options, at::
                                          std::vector<at::Tensor> views, std::string name) {
   const bool wide = flat.element_size() > 2;
   if (options.kind == Compression::kPowerSgd && wide) {
-    return std::make_unique<PowerSgdSum>(options, std::move(flat), views, name);
+    return std::make_unique<PowerSgdSum>(options, std::move(flat), std::move(views), name);
   }
   if (options.kind == Compression::kBf16 && wide) {
-    return std::make_unique<NarrowSum>(std::move(flat), at::kBFloat16, std::move(name));
+    return std::make_unique<NarrowSum>(std::move(flat), std::move(views), at::kBFloat16, name);
   }
   if (options.kind == Compression::kFp16 && wide) {
-    return std::make_unique<NarrowSum>(std::move(flat), at::kHalf, std::move(name));
+    return std::make_unique<NarrowSum>(std::move(flat), std::move(views), at::kHalf, name);
   }
-  return std::make_unique<PlainSum>(std::move(flat), std::move(name));
+  return std::make_unique<PlainSum>(std::move(flat), std::move(views), std::move(name));
 }
 
 }  // namespace hpc::train

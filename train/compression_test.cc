@@ -152,13 +152,16 @@ TEST(PowerSgd, NothingIsLostButLate) {
     constexpr int kSteps = 300;
     double rest_error = 0, first_error = 0;
     for (int step = 1; step <= kSteps; ++step) {
-      flat.copy_(mine);
+      sum->Put(0, mine.narrow(0, 0, 1200).view({40, 30}), 1);
+      flat.narrow(0, 1200, 7).copy_(mine.narrow(0, 1200, 7));
       sum->Begin(*group);
       sum->Advance(*group);
       sum->Finish();
-      sent += flat;
+      at::Tensor got = flat.clone();
+      sum->Take(0, got.narrow(0, 0, 1200).view({40, 30}));
+      sent += got;
       rest_error =
-          std::max(rest_error, (flat - true_sum).narrow(0, 1200, 7).abs().max().item<double>());
+          std::max(rest_error, (got - true_sum).narrow(0, 1200, 7).abs().max().item<double>());
       if (step == 1) first_error = ((sent - true_sum).norm() / true_sum.norm()).item<double>();
     }
     group->Barrier({"end", {}})->Wait();
@@ -182,11 +185,13 @@ TEST(PowerSgd, AMatrixOfLowRankIsExactAndInfinityPassesBy) {
         MakeBucketSum({.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = 0},
                       flat, {flat.view({50, 40})}, "test");
     auto error_of = [&](const at::Tensor& gradient) {
-      flat.copy_(gradient.view(-1));
+      sum->Put(0, gradient, 1);
       sum->Begin(group);
       sum->Advance(group);
       sum->Finish();
-      return ((flat.view({50, 40}) - gradient).norm() / low.norm()).item<double>();
+      const at::Tensor got = at::empty({50, 40});
+      sum->Take(0, got);
+      return ((got - gradient).norm() / low.norm()).item<double>();
     };
     Values errors = {error_of(low), error_of(at::zeros({50, 40})), error_of(low)};
     error_of(at::full({50, 40}, INFINITY));
@@ -194,6 +199,32 @@ TEST(PowerSgd, AMatrixOfLowRankIsExactAndInfinityPassesBy) {
     errors.push_back(error_of(torch::randn({50, 1}).mm(torch::randn({1, 40}))));
     errors.push_back(error_of(low));
     return errors;
+  });
+  EXPECT_THAT(ValuesOf(outcome)[0], Each(::testing::Lt(1e-4)));
+}
+
+TEST(PowerSgd, WhatWasPutLastCountsAndNothingIsZeroInAnyLayout) {
+  auto outcome = RunRanks(1, [](const LaunchEnvironment&) -> Values {
+    LoneCommunicator group;
+    torch::manual_seed(0);
+    const at::Tensor low = torch::randn({50, 2}).mm(torch::randn({2, 40}));
+    at::Tensor flat = at::zeros({2000});
+    auto sum =
+        MakeBucketSum({.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = 1},
+                      flat, {flat.view({50, 40})}, "test");
+    Values values;
+    for (int step = 0; step < 3; ++step) {
+      sum->Put(0, at::ones({50, 40}), 1);
+      sum->Put(0, low.t().contiguous().t(), 0.5);
+      if (step == 2) sum->PutNothing(0);
+      sum->Begin(group);
+      sum->Advance(group);
+      sum->Finish();
+      const at::Tensor got = at::empty({40, 50}).t();
+      sum->Take(0, got);
+      values.push_back(((got - low * (step == 2 ? 0 : 0.5)).norm() / low.norm()).item<double>());
+    }
+    return values;
   });
   EXPECT_THAT(ValuesOf(outcome)[0], Each(::testing::Lt(1e-4)));
 }

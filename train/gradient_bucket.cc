@@ -46,19 +46,19 @@ GradientBucket::GradientBucket(std::vector<NamedTensor> parameters, const std::s
   const int64_t count = static_cast<int64_t>(parameters_.size());
   flat_ = at::zeros({elements + count}, parameters_[0].tensor.options().requires_grad(false));
   int64_t offset = 0;
+  std::vector<at::Tensor> views;  // in the parameters' shapes
   for (const NamedTensor& one : parameters_) {
-    views_.push_back(flat_.narrow(0, offset, one.tensor.numel()).view(one.tensor.sizes()));
+    views.push_back(flat_.narrow(0, offset, one.tensor.numel()).view(one.tensor.sizes()));
     offset += one.tensor.numel();
   }
   used_ = flat_.narrow(0, elements, count);
-  sum_ = MakeBucketSum(compression, flat_, views_, name);
+  sum_ = MakeBucketSum(compression, flat_, std::move(views), name);
 }
 
 void GradientBucket::Fill(size_t place, double scale) {
   at::NoGradGuard no_grad;
   CheckReducible(parameters_[place]);
-  const at::Tensor& gradient = parameters_[place].tensor.grad();
-  at::mul_out(views_[place], gradient, at::scalar_tensor(scale, at::kDouble));
+  sum_->Put(place, parameters_[place].tensor.grad(), scale);
   used_here_[place] = 1;
   if (!has_[place]) --missing_;
   has_[place] = true;
@@ -66,7 +66,7 @@ void GradientBucket::Fill(size_t place, double scale) {
 
 void GradientBucket::LeaveOut(size_t place) {
   at::NoGradGuard no_grad;
-  views_[place].zero_();
+  sum_->PutNothing(place);
   used_here_[place] = 0;
   if (!has_[place]) --missing_;
   has_[place] = true;
@@ -75,23 +75,23 @@ void GradientBucket::LeaveOut(size_t place) {
 void GradientBucket::Launch(Communicator& group) {
   used_.copy_(at::from_blob(used_here_.data(), {used_.numel()}, at::kFloat));
   sum_->Begin(group);
-  launched_ = true;
 }
 
 void GradientBucket::Finish() {
   sum_->Finish();
-  launched_ = false;
   at::NoGradGuard no_grad;
   at::Tensor used;  // looked at where it matters only: it may be on a GPU
   for (size_t place = 0; place < parameters_.size(); ++place) {
     at::Tensor parameter = parameters_[place].tensor;
     if (parameter.grad().defined()) {
-      parameter.mutable_grad().copy_(views_[place]);
+      sum_->Take(place, parameter.grad());
       continue;
     }
     if (!used.defined()) used = used_.to(at::kCPU, at::kFloat);
     if (used[static_cast<int64_t>(place)].item<float>() > 0) {
-      parameter.mutable_grad() = views_[place].clone();
+      at::Tensor sum = at::empty_like(parameter, parameter.options().requires_grad(false));
+      sum_->Take(place, sum);
+      parameter.mutable_grad() = sum;
     }
   }
   has_.assign(parameters_.size(), false);

@@ -34,20 +34,18 @@ class GradientBucket : public Bucket {
   bool Has(size_t place) const override { return has_[place]; }
   bool Full() const override { return missing_ == 0; }
   void Launch(Communicator& group) override;
-  bool launched() const override { return launched_; }
   void Advance(Communicator& group) override { sum_->Advance(group); }
+  bool brief() const override { return sum_->brief(); }
   // Writes the sums into the parameters' gradients.
   void Finish() override;
 
  private:
   const std::vector<NamedTensor> parameters_;
   at::Tensor flat_;
-  std::vector<at::Tensor> views_;  // of flat_, in the parameters' shapes
-  at::Tensor used_;                // of flat_: by how many ranks
-  std::vector<bool> has_;          // filled or left out
-  std::vector<float> used_here_;   // 1: filled
+  at::Tensor used_;               // of flat_: by how many ranks
+  std::vector<bool> has_;         // filled or left out
+  std::vector<float> used_here_;  // 1: filled
   size_t missing_;
-  bool launched_ = false;
   std::unique_ptr<BucketSum> sum_;
 };
 

@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -72,6 +73,7 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   std::vector<Place> places_;  // by parameter
   size_t next_ = 0;            // bucket to launch
   size_t advanced_ = 0;        // buckets that have been
+  size_t finished_ = 0;        // the same
 
   // How often each parameter got a gradient in this pass, and does at most; more than once where
   // its uses are recomputed one by one. It is ready with the last, which only earlier passes tell.
@@ -182,8 +184,12 @@ std::vector<std::vector<size_t>> GradientReducer::State::plan() const {
 }
 
 void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
-  plan_ = PlanBuckets(BucketItemsOf(parameters_), order, options_.first_bucket_bytes,
-                      options_.bucket_bytes);
+  // Messages of PowerSGD are short whatever the bucket is. Of small buckets less is left to be
+  // computed when the backward pass has ended.
+  constexpr size_t kPowerSgdBytes = 4 << 20;
+  size_t bytes = options_.bucket_bytes;
+  if (options_.compression.kind == Compression::kPowerSgd) bytes = std::min(bytes, kPowerSgdBytes);
+  plan_ = PlanBuckets(BucketItemsOf(parameters_), order, options_.first_bucket_bytes, bytes);
   buckets_.clear();
   places_.resize(parameters_.size());
   for (size_t bucket = 0; bucket < plan_.size(); ++bucket) {
@@ -265,7 +271,7 @@ void GradientReducer::State::OnGradient(size_t index) {
   if (phase_ == Phase::kIdle) return;  // of a loss that no output is part of: it accumulates
   if (++seen_[index] == 1) came_.push_back(index);
   if (phase_ == Phase::kLocal) return;
-  if (buckets_[places_[index].bucket]->launched()) {
+  if (places_[index].bucket < next_) {
     Refuse(absl::StrCat("parameter '", parameters_[index].name, "' got its gradient number ",
                         seen_[index], " of one backward pass, where the most before was ",
                         expected_[index],
@@ -288,11 +294,14 @@ void GradientReducer::State::Take(size_t index) {
 
 void GradientReducer::State::LaunchFull() {
   // A bucket's second message, if it has one, follows when two more have begun: the first has
-  // mostly come by then, and all ranks keep to the same order.
+  // mostly come by then, and all ranks keep to the same order. So with what comes of the second.
   constexpr size_t kBetween = 2;
   while (next_ < buckets_.size() && buckets_[next_]->Full()) {
     buckets_[next_++]->Launch(*group_);
     if (next_ > kBetween) AdvanceTo(next_ - kBetween);
+    while (finished_ + kBetween < advanced_ && buckets_[finished_]->brief()) {
+      buckets_[finished_++]->Finish();
+    }
   }
 }
 
@@ -323,14 +332,13 @@ void GradientReducer::State::OnEndOfBackward() {
 void GradientReducer::State::ReduceRest() {
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     for (size_t index : plan_[bucket]) {
-      if (!buckets_[bucket]->launched() && !buckets_[bucket]->Has(places_[index].place))
-        Take(index);
+      if (bucket >= next_ && !buckets_[bucket]->Has(places_[index].place)) Take(index);
     }
     LaunchFull();
   }
   AdvanceTo(buckets_.size());
-  for (const auto& bucket : buckets_) bucket->Finish();
-  next_ = advanced_ = 0;
+  while (finished_ < buckets_.size()) buckets_[finished_++]->Finish();
+  next_ = advanced_ = finished_ = 0;
   scale_.reset();
   if (!ordered_) AgreeOnOrder();
   came_.clear();

@@ -73,14 +73,12 @@ void ShardedBucket::Take(size_t place) {
 void ShardedBucket::Launch(Communicator& group) {
   shard_->Launch(index_, std::move(flat_), group);
   flat_.reset();
-  launched_ = true;
 }
 
 void ShardedBucket::Finish() {
   shard_->Finish();
   has_.assign(has_.size(), false);
   missing_ = has_.size();
-  launched_ = false;
 }
 
 }  // namespace hpc::train

@@ -22,7 +22,6 @@ class ShardedBucket : public Bucket {
   bool Has(size_t place) const override { return has_[place]; }
   bool Full() const override { return missing_ == 0; }
   void Launch(Communicator& group) override;
-  bool launched() const override { return launched_; }
   void Finish() override;
 
  private:
@@ -40,7 +39,6 @@ class ShardedBucket : public Bucket {
   at::Tensor flat_;
   std::vector<bool> has_;
   size_t missing_;
-  bool launched_ = false;
 };
 
 }  // namespace hpc::train
