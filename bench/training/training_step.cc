@@ -12,11 +12,18 @@
 
 #include "train/distributed_data_parallel.h"
 #include "train/gloo_communicator.h"
+#include "train/kept_memory.h"
+#include "train/lone_communicator.h"
 #include "train/sharded_optimizer.h"
 
 namespace {
 
 namespace nn = torch::nn;
+
+// What nn.Linear of Python does: that of C++ multiplies and adds in two operations.
+at::Tensor Apply(const nn::Linear& layer, const at::Tensor& x) {
+  return at::linear(x, layer->weight, layer->bias);
+}
 
 double Seconds(clockid_t clock) {
   timespec now{};
@@ -34,7 +41,7 @@ struct ConvNetImpl : nn::Module {
   at::Tensor forward(const at::Tensor& x) {
     const at::Tensor small = at::max_pool2d(at::relu(first(x)), 2);
     const at::Tensor smaller = at::max_pool2d(at::relu(second(small)), 2);
-    return head(at::relu(wide(smaller.flatten(1))));
+    return Apply(head, at::relu(Apply(wide, smaller.flatten(1))));
   }
 
   nn::Conv2d first{nn::Conv2dOptions(1, 16, 3).padding(1)};
@@ -56,15 +63,16 @@ struct BlockImpl : nn::Module {
   }
   at::Tensor forward(const at::Tensor& x) {
     const int64_t batch = x.size(0), length = x.size(1);
-    const auto parts = query_key_value(before_attention(x))
+    const auto parts = Apply(query_key_value, before_attention(x))
                            .view({batch, length, 3, kHeads, kWidth / kHeads})
-                           .permute({2, 0, 3, 1, 4});
+                           .permute({2, 0, 3, 1, 4})
+                           .unbind(0);
     const at::Tensor mixed =
         at::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0, /*is_causal=*/true)
             .transpose(1, 2)
             .reshape({batch, length, kWidth});
-    const at::Tensor h = x + attended(mixed);
-    return h + narrow(at::gelu(wide(before_layers(h))));
+    const at::Tensor h = x + Apply(attended, mixed);
+    return h + Apply(narrow, at::gelu(Apply(wide, before_layers(h))));
   }
 
   nn::LayerNorm before_attention{nn::LayerNormOptions({kWidth})};
@@ -87,7 +95,7 @@ struct GptImpl : nn::Module {
   at::Tensor forward(const at::Tensor& codes) {
     at::Tensor h = symbols(codes) + places->weight;
     for (Block& block : blocks) h = block(h);
-    return head(last(h)).flatten(0, 1);
+    return Apply(head, last(h)).flatten(0, 1);
   }
 
   nn::Embedding symbols{kSymbols, kWidth}, places{kContext, kWidth};
@@ -102,7 +110,8 @@ void Train(Net net, const at::Tensor& input, const at::Tensor& target, int block
   using namespace hpc::train;  // NOLINT
   auto group = MakeGlooCommunicator(ReadLaunchEnvironment());
   ShardedOptimizer optimizer(Algorithm::kAdamW,
-                             {{Named(net->named_parameters()), {.weight_decay = 0.01}}}, group);
+                             {{Named(net->named_parameters()), {.weight_decay = 0.01}}},
+                             std::make_shared<LoneCommunicator>());  // shared out with nobody
   DistributedDataParallel<Net> model(net, group);
   double loss_of_all = 0;
   auto step = [&] {
@@ -132,6 +141,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: hpc-training-step conv|gpt BLOCKS STEPS\n");
     return 2;
   }
+  hpc::train::KeepFreedMemory();
   at::set_num_threads(1);
   const int blocks = std::atoi(argv[2]), steps = std::atoi(argv[3]);
   if (net == "conv") {

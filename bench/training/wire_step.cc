@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "train/gloo_communicator.h"
+#include "train/kept_memory.h"
 #include "train/local_steps.h"
 #include "train/replica.h"
 #include "train/step_agreement.h"
@@ -223,6 +224,7 @@ int main(int argc, char** argv) {
                  "usage: hpc-wire-step none|bf16|powersgd|local COMPUTE_MS STEPS LOCAL_STEPS\n");
     return 2;
   }
+  KeepFreedMemory();
   at::set_num_threads(1);
   at::manual_seed(7);
   auto group = MakeGlooCommunicator(ReadLaunchEnvironment());

@@ -60,6 +60,11 @@ class Windows : public DataSet {
   const int64_t begin_, context_, count_;
 };
 
+// LibTorch's own multiplies and adds in two operations, where PyTorch in Python has one.
+at::Tensor Apply(const nn::Linear& layer, const at::Tensor& x) {
+  return at::linear(x, layer->weight, layer->bias);
+}
+
 struct BlockImpl : nn::Module {
   BlockImpl(int64_t width, int64_t heads, double dropout)
       : heads_(heads),
@@ -75,16 +80,17 @@ struct BlockImpl : nn::Module {
 
   at::Tensor forward(const at::Tensor& x) {
     const int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
-    const auto parts = query_key_value(before_attention(x))
+    const auto parts = Apply(query_key_value, before_attention(x))
                            .view({batch, length, 3, heads_, width / heads_})
-                           .permute({2, 0, 3, 1, 4});
+                           .permute({2, 0, 3, 1, 4})
+                           .unbind(0);
     const at::Tensor mixed =
         at::scaled_dot_product_attention(parts[0], parts[1], parts[2], {},
                                          is_training() ? dropout_ : 0, /*is_causal=*/true)
             .transpose(1, 2)
             .reshape({batch, length, width});
-    const at::Tensor h = x + at::dropout(attended(mixed), dropout_, is_training());
-    const at::Tensor more = narrow(at::gelu(wide(before_layers(h))));
+    const at::Tensor h = x + at::dropout(Apply(attended, mixed), dropout_, is_training());
+    const at::Tensor more = Apply(narrow, at::gelu(Apply(wide, before_layers(h))));
     return h + at::dropout(more, dropout_, is_training());
   }
 
@@ -125,7 +131,7 @@ struct GptImpl : nn::Module {
       auto part = [impl = block.ptr()](const at::Tensor& x) { return impl->forward(x); };
       h = recompute_ ? Recompute(part, h) : part(h);
     }
-    return head(last(h));
+    return Apply(head, last(h));
   }
 
   const bool recompute_;

@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "train/agreement.h"
 #include "train/gloo_communicator.h"
+#include "train/kept_memory.h"
 #include "train/launch_environment.h"
 #include "train/make_communicator.h"
 #include "train/program/run_params.h"
@@ -155,6 +156,7 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
   try {
     const LaunchEnvironment environment = ReadLaunchEnvironment();
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
+    KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
     group = MakeCommunicator(environment, device,
