@@ -14,8 +14,9 @@
 namespace hpc::train {
 namespace {
 
-// Those of one type and device go together, up to this many bytes.
-constexpr int64_t kMessageBytes = 32 << 20;
+// Those of one type and device go together, up to this many bytes: what is computed of the first
+// message and of the last is all that nothing is sent beside.
+constexpr int64_t kMessageBytes = 8 << 20;
 
 struct Message {
   at::Tensor flat;
