@@ -186,7 +186,7 @@ std::vector<std::vector<size_t>> GradientReducer::State::plan() const {
 void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
   // Messages of PowerSGD are short whatever the bucket is. Of small buckets less is left to be
   // computed when the backward pass has ended.
-  constexpr size_t kPowerSgdBytes = 4 << 20;
+  constexpr size_t kPowerSgdBytes = 10 << 20;
   size_t bytes = options_.bucket_bytes;
   if (options_.compression.kind == Compression::kPowerSgd) bytes = std::min(bytes, kPowerSgdBytes);
   plan_ = PlanBuckets(BucketItemsOf(parameters_), order, options_.first_bucket_bytes, bytes);

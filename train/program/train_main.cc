@@ -159,8 +159,8 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
-    group = MakeCommunicator(environment, device,
-                             {.deadline = std::chrono::seconds(options.deadline)});
+    group =
+        MakeCommunicator(environment, device, {.deadline = std::chrono::seconds(options.deadline)});
     if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     lines.push_back(absl::StrCat("task ", entry.name));
     const TrainSummary summary = TrainAsRank(entry, options, lines, environment, device, group);
