@@ -2,7 +2,8 @@
 //
 // Gradients travel in buckets, which are filled in the order in which gradients became ready in the
 // first backward pass (of rank 0, so that all ranks fill them alike). As soon as a bucket and all
-// before it are full, its all-reduce begins; backward() returns when the last has ended.
+// before it are full, its all-reduce begins; backward() returns when the last has ended. When .grad
+// of a parameter becomes the mean, before that, is not said.
 //
 // After a synchronized backward pass the gradient of each parameter is, on all ranks the same bits,
 //
@@ -30,7 +31,7 @@ namespace hpc::train {
 // The same on all ranks.
 struct ReducerOptions {
   size_t first_bucket_bytes = 1 << 20;
-  size_t bucket_bytes = 25 << 20;
+  size_t bucket_bytes = 25 << 20;  // with PowerSGD at most 10 MiB
   // Ranks have weights, as where a slower PC gets a smaller batch. Costs one all-reduce of 8 bytes
   // a step, during the forward pass.
   bool weighted = false;
