@@ -6,6 +6,7 @@ Run by CTest with a Python that has torch; HPC_TRAIN_PROGRAM is the program.
 import json
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -21,9 +22,16 @@ EPOCHS = 12
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the kernel gives to connections: one of those would be lost to another test
+    before rank 0 has it."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def make_net():
@@ -37,10 +45,10 @@ class AgainstPythonTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        random = numpy.random.default_rng(3)
-        self.labels = random.integers(0, 10, 300)
-        kinds = random.random((10, 8, 8))
-        self.images = (kinds[self.labels] + 0.3 * random.random((300, 8, 8))).astype("float32")
+        values = numpy.random.default_rng(3)
+        self.labels = values.integers(0, 10, 300)
+        kinds = values.random((10, 8, 8))
+        self.images = (kinds[self.labels] + 0.3 * values.random((300, 8, 8))).astype("float32")
         for name in ("images", "test-images"):
             numpy.save(self.folder / f"{name}.npy", self.images)
         for name in ("labels", "test-labels"):
@@ -73,6 +81,8 @@ class AgainstPythonTest(unittest.TestCase):
             env={**environment, "RANK": str(rank),
                  "HPC_METRICS_FILE": str(metrics) if rank == 0 else ""},
             stdout=subprocess.DEVNULL) for rank in range(ranks)]
+        for process in processes:
+            self.addCleanup(process.kill)  # else it waits for those that are gone
         for process in processes:
             self.assertEqual(process.wait(120), 0)
         return [json.loads(line)["loss"] for line in metrics.read_text().splitlines()]
