@@ -22,9 +22,12 @@ import statistics
 import sys
 import tempfile
 
-from measure.gang import Gang
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/cluster"))
 
-BIN = pathlib.Path(os.environ.get("HPC_BIN", pathlib.Path(__file__).parents[1] / "build/release/bin"))
+from harness.cluster import BIN  # noqa: E402
+from measure.gang import Gang  # noqa: E402
+
 PYTHON = os.environ.get("HPC_TEST_PYTHON", sys.executable)
 RANKS = 2
 GOALS = {"conv": 0.95, "gpt": 1.0}

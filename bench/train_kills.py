@@ -44,10 +44,10 @@ from safetensors.numpy import load_file
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
+from harness.cluster import BIN  # noqa: E402
 from harness.network import Network  # noqa: E402
 from measure.gang import Gang  # noqa: E402
 
-BIN = pathlib.Path(os.environ.get("HPC_BIN", ROOT / "build/release/bin"))
 MOST_RANKS = 5
 ANSWER_SECONDS = 2  # kAnswerTime in train/rank_watch.h
 GRANTED = 5

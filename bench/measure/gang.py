@@ -1,15 +1,10 @@
 """Ranks, started as a launcher starts them but without one: on loopback, or each on a PC of its own."""
 
 import os
-import socket
 import subprocess
 import time
 
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from harness.ports import free_port
 
 
 class Gang:

@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 
 from harness import beats
+from harness.ports import free_ports
 from harness.process import Process, eventually
 from measure import command, cpu
 from systems.hpcctl import SLOTS
@@ -80,14 +81,6 @@ def why_not():
         return "slurmd needs root"
     missing = [program for program in PROGRAMS if find(program) is None]
     return f"not installed: {', '.join(missing)}" if missing else None
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in held]
 
 
 def _parent_of(pid):

@@ -2,13 +2,13 @@
 
 import os
 import pathlib
-import socket
 import stat
 import subprocess
 import unittest
 
 from harness import account
 from harness.cluster import BIN, Cluster
+from harness.ports import free_port
 from harness.process import eventually
 from storage_test import SmallDisk, SmallDiskCluster
 
@@ -23,12 +23,6 @@ while not go.exists(): time.sleep(0.02)
 hpc.log(step=2, loss=0.25)
 print("after the move", flush=True)
 """
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class BackupCluster(Cluster):

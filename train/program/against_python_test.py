@@ -6,8 +6,6 @@ Run by CTest with a Python that has torch; HPC_TRAIN_PROGRAM is the program.
 import json
 import os
 import pathlib
-import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,21 +15,12 @@ import numpy
 import torch
 from torch import nn
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tests/cluster"))
+
+from harness.ports import free_port  # noqa: E402
+
 PROGRAM = os.environ.get("HPC_TRAIN_PROGRAM", "hpc-train")
 EPOCHS = 12
-
-
-def free_port():
-    """Below those that the kernel gives to connections: one of those would be lost to another test
-    before rank 0 has it."""
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def make_net():
@@ -45,10 +34,10 @@ class AgainstPythonTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        values = numpy.random.default_rng(3)
-        self.labels = values.integers(0, 10, 300)
-        kinds = values.random((10, 8, 8))
-        self.images = (kinds[self.labels] + 0.3 * values.random((300, 8, 8))).astype("float32")
+        random = numpy.random.default_rng(3)
+        self.labels = random.integers(0, 10, 300)
+        kinds = random.random((10, 8, 8))
+        self.images = (kinds[self.labels] + 0.3 * random.random((300, 8, 8))).astype("float32")
         for name in ("images", "test-images"):
             numpy.save(self.folder / f"{name}.npy", self.images)
         for name in ("labels", "test-labels"):
