@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/gloo_communicator.h"
+#include "train/testing/failures.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {
@@ -20,8 +21,6 @@ using ::testing::HasSubstr;
 constexpr milliseconds kDeadline{1500};
 constexpr int64_t kLarge = 4 << 20;  // 16 MB: more than sockets hold
 
-// What a rank saw of the failure, as values: missing ranks, after what() in the outcome's error.
-// The body of a test throws what it saw, so that its text arrives.
 using Body = std::function<void(Communicator&)>;
 
 std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> unending = {}) {
@@ -30,28 +29,9 @@ std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> une
       [&](const LaunchEnvironment& environment) -> Values {
         auto group = MakeGlooCommunicator(environment, {.deadline = kDeadline});
         group->Barrier({"start", {}})->Wait();
-        try {
-          body(*group);
-        } catch (const CollectiveError& error) {
-          std::string missing;
-          for (int rank : error.missing()) missing += " " + std::to_string(rank);
-          throw std::runtime_error("missing" + missing + "|" + error.what());
-        }
-        return {};
+        return TellFailure([&] { body(*group); });
       },
       unending);
-}
-
-// The soonest that all are told is at once, the latest their deadline and what finding out takes.
-void ExpectTold(const std::vector<RankOutcome>& outcomes, int except, const std::string& missing,
-                const std::string& why, milliseconds within) {
-  for (int rank = 0; rank < static_cast<int>(outcomes.size()); ++rank) {
-    if (rank == except) continue;
-    EXPECT_FALSE(outcomes[rank].finished) << "rank " << rank;
-    EXPECT_THAT(outcomes[rank].error, AllOf(HasSubstr("missing" + missing + "|"), HasSubstr(why)))
-        << "rank " << rank;
-    EXPECT_LT(outcomes[rank].took, within + milliseconds(5000)) << "rank " << rank;
-  }
 }
 
 void Reduce(Communicator& group, const std::string& name, int64_t size = kLarge) {

@@ -175,29 +175,45 @@ TEST(PowerSgd, NothingIsLostButLate) {
   }
 }
 
+// A matrix of rank 2, and PowerSGD of that rank for gradients of its shape.
+class LowRank {
+ public:
+  explicit LowRank(int after)
+      : matrix((torch::manual_seed(0), torch::randn({50, 2}).mm(torch::randn({2, 40})))),
+        sum(MakeBucketSum(
+            {.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = after}, flat_,
+            {flat_.view({50, 40})}, "test")) {}
+
+  // Of what comes of what was put, taken into `got`, from `expected`; by the matrix's size.
+  double Error(const at::Tensor& got, const at::Tensor& expected) {
+    sum->Begin(group_);
+    sum->Advance(group_);
+    sum->Finish();
+    sum->Take(0, got);
+    return ((got - expected).norm() / matrix.norm()).item<double>();
+  }
+
+ private:
+  LoneCommunicator group_;
+  const at::Tensor flat_ = at::zeros({2000});
+
+ public:
+  const at::Tensor matrix;
+  const std::unique_ptr<BucketSum> sum;
+};
+
 TEST(PowerSgd, AMatrixOfLowRankIsExactAndInfinityPassesBy) {
   auto outcome = RunRanks(1, [](const LaunchEnvironment&) -> Values {
-    LoneCommunicator group;
-    torch::manual_seed(0);
-    const at::Tensor low = torch::randn({50, 2}).mm(torch::randn({2, 40}));
-    at::Tensor flat = at::zeros({2000});
-    auto sum =
-        MakeBucketSum({.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = 0},
-                      flat, {flat.view({50, 40})}, "test");
+    LowRank low(0);
     auto error_of = [&](const at::Tensor& gradient) {
-      sum->Put(0, gradient, 1);
-      sum->Begin(group);
-      sum->Advance(group);
-      sum->Finish();
-      const at::Tensor got = at::empty({50, 40});
-      sum->Take(0, got);
-      return ((got - gradient).norm() / low.norm()).item<double>();
+      low.sum->Put(0, gradient, 1);
+      return low.Error(at::empty({50, 40}), gradient);
     };
-    Values errors = {error_of(low), error_of(at::zeros({50, 40})), error_of(low)};
+    Values errors = {error_of(low.matrix), error_of(at::zeros({50, 40})), error_of(low.matrix)};
     error_of(at::full({50, 40}, INFINITY));
-    errors.push_back(error_of(low));
+    errors.push_back(error_of(low.matrix));
     errors.push_back(error_of(torch::randn({50, 1}).mm(torch::randn({1, 40}))));
-    errors.push_back(error_of(low));
+    errors.push_back(error_of(low.matrix));
     return errors;
   });
   EXPECT_THAT(ValuesOf(outcome)[0], Each(::testing::Lt(1e-4)));
@@ -205,24 +221,13 @@ TEST(PowerSgd, AMatrixOfLowRankIsExactAndInfinityPassesBy) {
 
 TEST(PowerSgd, WhatWasPutLastCountsAndNothingIsZeroInAnyLayout) {
   auto outcome = RunRanks(1, [](const LaunchEnvironment&) -> Values {
-    LoneCommunicator group;
-    torch::manual_seed(0);
-    const at::Tensor low = torch::randn({50, 2}).mm(torch::randn({2, 40}));
-    at::Tensor flat = at::zeros({2000});
-    auto sum =
-        MakeBucketSum({.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = 1},
-                      flat, {flat.view({50, 40})}, "test");
+    LowRank low(1);
     Values values;
     for (int step = 0; step < 3; ++step) {
-      sum->Put(0, at::ones({50, 40}), 1);
-      sum->Put(0, low.t().contiguous().t(), 0.5);
-      if (step == 2) sum->PutNothing(0);
-      sum->Begin(group);
-      sum->Advance(group);
-      sum->Finish();
-      const at::Tensor got = at::empty({40, 50}).t();
-      sum->Take(0, got);
-      values.push_back(((got - low * (step == 2 ? 0 : 0.5)).norm() / low.norm()).item<double>());
+      low.sum->Put(0, at::ones({50, 40}), 1);
+      low.sum->Put(0, low.matrix.t().contiguous().t(), 0.5);
+      if (step == 2) low.sum->PutNothing(0);
+      values.push_back(low.Error(at::empty({40, 50}).t(), low.matrix * (step == 2 ? 0 : 0.5)));
     }
     return values;
   });

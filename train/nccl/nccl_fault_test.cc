@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/testing/failures.h"
 #include "train/testing/fake_nccl_group.h"
 #include "train/testing/rank_processes.h"
 
@@ -25,18 +26,9 @@ using ::testing::HasSubstr;
 constexpr milliseconds kDeadline{1500};
 const GlooOptions kOptions = {.deadline = kDeadline, .join_deadline = milliseconds(3000)};
 
-// Throws what a rank saw of the failure, so that its text arrives, with who is missing before it.
 using Body = std::function<void(Communicator&)>;
 Values Told(const LaunchEnvironment& environment, const std::string& library, const Body& body) {
-  try {
-    const auto group = MakeFakeNcclCommunicator(environment, library, kOptions);
-    body(*group);
-  } catch (const CollectiveError& error) {
-    std::string missing;
-    for (int rank : error.missing()) missing += " " + std::to_string(rank);
-    throw std::runtime_error("missing" + missing + "|" + error.what());
-  }
-  return {};
+  return TellFailure([&] { body(*MakeFakeNcclCommunicator(environment, library, kOptions)); });
 }
 
 std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> unending = {}) {
@@ -44,17 +36,6 @@ std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> une
       ranks,
       [&](const LaunchEnvironment& environment) { return Told(environment, HPC_FAKE_NCCL, body); },
       unending);
-}
-
-void ExpectTold(const std::vector<RankOutcome>& outcomes, int except, const std::string& missing,
-                const std::string& why, milliseconds within) {
-  for (int rank = 0; rank < static_cast<int>(outcomes.size()); ++rank) {
-    if (rank == except) continue;
-    EXPECT_FALSE(outcomes[rank].finished) << "rank " << rank;
-    EXPECT_THAT(outcomes[rank].error, AllOf(HasSubstr("missing" + missing + "|"), HasSubstr(why)))
-        << "rank " << rank;
-    EXPECT_LT(outcomes[rank].took, within + milliseconds(5000)) << "rank " << rank;
-  }
 }
 
 void Reduce(Communicator& group, const std::string& name) {
