@@ -34,10 +34,10 @@ class TrustTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.cluster.close()
 
-    def login(self, name, role="user"):
+    def login(self, name, role="user", **env):
         """A person on a laptop, who reaches the coordinator over the network only."""
         env = {"XDG_CONFIG_HOME": str(self.cluster.dir / f"laptop-{name}"),
-               "HPC_COORDINATOR": self.cluster.listen}
+               "HPC_COORDINATOR": self.cluster.listen, **env}
         self.cluster.hpcctl("login", self.cluster.make_token("--role", role), "--name", name,
                             env=env)
         return env
@@ -125,6 +125,22 @@ class JoinTest(TrustTest):
         self.assertIn("passed over", self.cluster.join("pc4", token).stdout)
         addresses = (self.cluster.dir / "pc4/identity/addresses").read_text().split()
         self.assertEqual(addresses[0], self.cluster.listen)
+
+
+class MachineTest(TrustTest):
+    """What an administrator has configured of OpenSSL is not for our keys."""
+
+    @unittest.skipIf(b"libcrypto" in subprocess.run(["ldd", BIN / "hpcctl"], capture_output=True).stdout,
+                     "this build has the machine's OpenSSL, and obeys it")
+    def test_a_provider_that_cannot_be_loaded_keeps_nobody_out(self):
+        config = self.cluster.dir / "openssl.cnf"
+        config.write_text("openssl_conf = all\n[all]\nproviders = one\n[one]\nabsent = it\n"
+                          "[it]\nactivate = 1\n")
+        env = self.login("ada", OPENSSL_CONF=str(config))
+        self.assertIn("ada", self.cluster.hpcctl("whoami", env=env).stdout)
+        self.cluster.hpcctl("cluster", "init", "--state-dir", self.cluster.dir / "another",
+                            env={"OPENSSL_CONF": str(config),
+                                 "XDG_CONFIG_HOME": str(self.cluster.dir / "another-admin")})
 
 
 class RoleTest(TrustTest):

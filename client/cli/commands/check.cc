@@ -31,11 +31,12 @@ class CheckCommand : public Command {
  public:
   void Declare(Options* options) override {
     options->Details(
-        "Runs 'hpc-train check' on every PC that is idle (with a GPU, if any has one): all-reduces "
-        "of growing size, each link\n"
-        "both ways, a step of training. What is wrong is named: a slow link or port, a PC that is\n"
-        "slower than the others, versions that differ. hpc-train is on a PC after\n"
-        "'sudo deploy/install.sh train' there.\n\n"
+        "Runs 'hpc-train check' on every PC that is idle (with a GPU, if any has one): "
+        "all-reduces\n"
+        "of growing size, each link both ways, a step of training. What is wrong is named: a slow\n"
+        "link or port, a PC that is slower than the others, versions that differ. hpc-train is on "
+        "a\n"
+        "PC after 'sudo deploy/install.sh train' there.\n\n"
         "The exit code is 0, or 1 if something is wrong.");
     options->Group("Where it runs");
     options->Text("-N,--nodes", "N", &run_.nodes, "on how many nodes (default: all that are idle)");

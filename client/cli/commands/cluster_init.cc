@@ -10,6 +10,7 @@
 #include "common/coordinator_paths.h"
 #include "common/pki/founder.h"
 #include "common/pki/keyring.h"
+#include "common/pki/lean_provider.h"
 #include "common/pki/membership.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
@@ -46,6 +47,7 @@ class ClusterInitCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
+    pki::UseLeanProvider();  // whatever the machine configures: keys are made here
     const std::string standard =
         DefaultCoordinatorPaths(geteuid(), session->environment()).state_dir;
     if (state_dir_.empty()) state_dir_ = standard;

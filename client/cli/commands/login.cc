@@ -5,6 +5,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
 #include "client/cli/usage_error.h"
+#include "common/pki/lean_provider.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "member/admission.h"
@@ -29,6 +30,7 @@ class LoginCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
+    pki::UseLeanProvider();  // whatever the machine configures: keys are made here
     const absl::StatusOr<pki::JoinToken> token = member::ReadToken(token_, member::Door::kClient);
     if (!token.ok()) return UsageError(absl::string_view(token.status().message()));
     const std::string name = name_.empty() ? AccountName() : name_;
