@@ -107,32 +107,31 @@ bool WorkerHasGivenUp() {
   return poll(&worker, 1, 0) > 0 && (worker.revents & POLLHUP) != 0;
 }
 
+// Returns in the server alone.
+ForkAnswer MakeChild(const Received& received, ProcessTitle* title, const Supervise& supervise) {
+  const ForkRequest& request = received.request;
+  std::optional<CgroupLeaf> cgroup;
+  if (!request.cgroup.empty() && !(cgroup = CgroupLeaf::Open(request.cgroup))) {
+    return {.pid = 0, .error = errno};
+  }
+  const CgroupLeaf* const leaf = cgroup ? &*cgroup : nullptr;
+  bool must_enter = false;
+  const pid_t pid = ForkToStay(leaf, &must_enter);
+  if (pid < 0) return {.pid = 0, .error = errno};
+  if (pid > 0) return {.pid = pid, .error = 0};
+  if (!BeginLife(received, must_enter ? leaf : nullptr)) _exit(127);
+  title->Set({"hpc-supervisor", request.dir});
+  if (WorkerHasGivenUp()) _exit(0);
+  exit(supervise(request));
+}
+
 }  // namespace
 
-int ServeForks(int socket, ProcessTitle* title,
-               const std::function<int(const ForkRequest&)>& supervise) {
-  setsid();  // a key that ends the worker is not for us
+int ServeForks(int socket, ProcessTitle* title, const Supervise& supervise) {
   signal(SIGCHLD, SIG_IGN);
   (void)BootId();  // once, and not in each child
   while (const auto received = Receive(socket)) {
-    std::optional<CgroupLeaf> cgroup;
-    ForkAnswer answer;
-    if (!received->request.cgroup.empty() &&
-        !(cgroup = CgroupLeaf::Open(received->request.cgroup))) {
-      answer.error = errno;
-    } else {
-      const CgroupLeaf* const leaf = cgroup ? &*cgroup : nullptr;
-      bool must_enter = false;
-      const pid_t pid = ForkToStay(leaf, &must_enter);
-      if (pid == 0) {
-        if (!BeginLife(*received, must_enter ? leaf : nullptr)) _exit(127);
-        title->Set({"hpc-supervisor", received->request.dir});
-        if (WorkerHasGivenUp()) _exit(0);
-        exit(supervise(received->request));
-      }
-      answer.pid = pid > 0 ? pid : 0;
-      answer.error = pid > 0 ? 0 : errno;
-    }
+    const ForkAnswer answer = MakeChild(*received, title, supervise);
     if (send(socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;
   }
   return 0;

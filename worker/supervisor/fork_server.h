@@ -13,12 +13,14 @@
 
 namespace hpc::worker {
 
+// Carries out a request in the process that was made for it. Returns its exit code.
+using Supervise = std::function<int(const ForkRequest&)>;
+
 // Serves `socket` until the worker's end of it closes; what it has made lives on, and belongs to
 // init then. Children are reaped by the kernel. Each begins a session, with default signals, the
 // request's descriptors in their places (spec.h), no others, and ends with what `supervise`
 // returns. Returns the exit code.
-int ServeForks(int socket, ProcessTitle* title,
-               const std::function<int(const ForkRequest&)>& supervise);
+int ServeForks(int socket, ProcessTitle* title, const Supervise& supervise);
 
 }  // namespace hpc::worker
 

@@ -12,6 +12,7 @@
 
 #include "common/files.h"
 #include "common/status_matchers.h"
+#include "common/version.h"
 #include "worker/supervisor/attempt_rig.h"
 #include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/small_file.h"
@@ -138,8 +139,9 @@ TEST(SupervisorSpawnerTest, AProgramOfAnotherVersionIsRefused) {
   ASSERT_OK(WriteFileAtomically(
       rig.program, "#!/bin/sh\nexec " HPC_SUPERVISOR_PROGRAM " --fork-server other \"$3\"\n"));
   ASSERT_EQ(chmod(rig.program.c_str(), 0700), 0);
-  EXPECT_THAT(rig.Launch(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                     HasSubstr("version (0.1.0): restart the worker")));
+  EXPECT_THAT(rig.Launch(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr(std::string("version (") + Version() + "): restart the worker")));
   // And nothing is in the way of the next try.
   rig.program = HPC_SUPERVISOR_PROGRAM;
   rig.Spawn();
