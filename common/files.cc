@@ -37,16 +37,26 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
-std::vector<std::string> EntriesOf(int folder) {
+absl::StatusOr<std::vector<std::string>> ReadNames(const UniqueFd& folder, absl::string_view path) {
+  if (!folder.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   std::vector<std::string> names;
-  DIR* entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (entries == nullptr) return names;
-  while (const dirent* entry = readdir(entries)) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
+  // Without a DIR, which would take as many calls again of a folder with few names.
+  alignas(dirent64) char entries[8 << 10];
+  ssize_t n;
+  while ((n = getdents64(folder.get(), entries, sizeof entries)) > 0) {
+    for (ssize_t at = 0; at < n;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      const absl::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+      at += entry->d_reclen;
+    }
   }
-  closedir(entries);
+  if (n < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
   return names;
+}
+
+std::vector<std::string> EntriesOf(int folder) {
+  return NamesIn(folder).value_or(std::vector<std::string>());
 }
 
 // `name` in `parent`, also if whoever made it has closed it to everybody. Not ok: errno says why.
@@ -215,6 +225,20 @@ absl::Status Sync(const std::string& path) {
   if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   if (fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", path));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
+  return ReadNames(UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), folder);
+}
+
+absl::StatusOr<std::vector<std::string>> NamesIn(int folder) {
+  return ReadNames(UniqueFd(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), "a folder");
+}
+
+absl::Status EmptyTree(const std::string& path) {
+  const UniqueFd top = OpenToEmpty(AT_FDCWD, path);
+  const int error = top.ok() ? EmptyFolder(top.get()) : errno;
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(error, absl::StrCat("empty ", path));
 }
 
 absl::Status RemoveTree(const std::string& path) {

@@ -3,6 +3,7 @@
 #define HPC_COMMON_FILES_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -42,8 +43,16 @@ absl::Status Sync(const std::string& path);
 // only one to write there.
 void RemoveUnfinished(const std::string& folder);
 
+// What is in a folder, without "." and "..", in no order. NotFound: there is no such folder.
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
+// The same of an open one, from its beginning.
+absl::StatusOr<std::vector<std::string>> NamesIn(int folder);
+
 // rm -rf, never following symbolic links, and also of folders that their owner has closed.
 absl::Status RemoveTree(const std::string& path);
+
+// The same of all that is in a folder, and not of itself.
+absl::Status EmptyTree(const std::string& path);
 
 }  // namespace hpc
 

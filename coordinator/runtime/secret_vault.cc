@@ -1,11 +1,9 @@
 #include "coordinator/runtime/secret_vault.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -20,17 +18,6 @@ namespace hpc::coordinator {
 namespace {
 
 using nlohmann::json;
-
-absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), &closedir);
-  if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("open ", folder));
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(dir.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
-}
 
 }  // namespace
 

@@ -1,13 +1,10 @@
 #include "coordinator/store/log_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -26,13 +23,8 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path, int flags) {
 class Posix final : public LogFiles {
  public:
   absl::StatusOr<std::vector<std::string>> List(const std::string& dir) override {
-    std::vector<std::string> names;
-    const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(dir.c_str()), closedir);
-    if (handle == nullptr) {
-      if (errno == ENOENT) return names;
-      return ErrnoStatus(errno, absl::StrCat("open ", dir));
-    }
-    while (const dirent* entry = readdir(handle.get())) names.emplace_back(entry->d_name);
+    auto names = NamesIn(dir);
+    if (absl::IsNotFound(names.status())) return std::vector<std::string>();
     return names;
   }
 
