@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/discovery.h"
+#include "common/random_number.h"
 #include "common/status_macros.h"
 #include "member/channel.h"
 
@@ -54,7 +55,7 @@ Connection::Connection(const Endpoint& endpoint, const member::Security& securit
     : endpoint_(endpoint),
       channel_(member::MakeChannel(endpoint, security, ChannelArguments())),
       backoff_(kFirstRetry, kLongestRetry),
-      random_(std::random_device()()) {}
+      random_(static_cast<std::mt19937::result_type>(RandomNumber())) {}
 
 Connection::~Connection() = default;
 

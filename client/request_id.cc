@@ -1,14 +1,10 @@
 #include "client/request_id.h"
 
-#include <random>
-
 #include "absl/strings/str_format.h"
+#include "common/random_number.h"
 
 namespace hpc::client {
 
-std::string NewRequestId() {
-  std::random_device random;
-  return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(), random());
-}
+std::string NewRequestId() { return absl::StrFormat("%016x%016x", RandomNumber(), RandomNumber()); }
 
 }  // namespace hpc::client

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -22,6 +21,7 @@
 #include "common/log.h"
 #include "common/notify.h"
 #include "common/open_files.h"
+#include "common/random_number.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
@@ -53,11 +53,6 @@ UniqueFd TakeSignals() {
   // Ignored, it would have the kernel take our children's ends and give their numbers away.
   signal(SIGCHLD, SIG_DFL);
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-uint64_t RandomNumber() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
 }
 
 std::vector<std::string> OwnEnvironment() {
