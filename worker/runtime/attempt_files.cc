@@ -1,6 +1,5 @@
 #include "worker/runtime/attempt_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +7,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
@@ -21,13 +19,15 @@
 #include "worker/os/account.h"
 #include "worker/runtime/json_number.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/journal_reader.h"
 
 namespace hpc::worker {
 namespace {
 
 using nlohmann::json;
 
-constexpr char kRanks[] = "/ranks";
+constexpr char kRanks[] = "ranks";
+constexpr char kCheckpoints[] = "checkpoints";  // CheckpointDir()
 constexpr char kRecord[] = "/attempt.json";
 
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
@@ -50,7 +50,12 @@ bool ChoosesCheckpointDir(const Prepare& prepare) {
 }
 
 absl::Status MakeRunDir(const std::string& run_dir, const Prepare& prepare,
-                        const AccountIds* account) {
+                        const AccountIds* account, SpareFolders* spares) {
+  if (spares != nullptr && !ChoosesCheckpointDir(prepare) && spares->Take(run_dir, kCheckpoints)) {
+    // While nobody else can put anything there.
+    HPC_RETURN_IF_ERROR(GiveTo(CheckpointDir(run_dir), account));
+    return GiveTo(run_dir, account);
+  }
   HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
   HPC_RETURN_IF_ERROR(GiveTo(run_dir, account));
   if (ChoosesCheckpointDir(prepare)) return absl::OkStatus();
@@ -60,11 +65,13 @@ absl::Status MakeRunDir(const std::string& run_dir, const Prepare& prepare,
 }
 
 absl::Status MakeFolders(const std::string& state_dir, const Prepare& prepare,
-                         const AccountIds* account) {
+                         const AccountIds* account, SpareFolders* spares) {
+  const std::string attempt_dir = AttemptDir(state_dir, prepare.ref);
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/attempts", account));
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
-  HPC_RETURN_IF_ERROR(MakePassage(AttemptDir(state_dir, prepare.ref), account));
-  return MakeRunDir(RunDir(state_dir, prepare.ref.run), prepare, account);
+  if (spares != nullptr) (void)spares->Take(attempt_dir, kRanks);
+  HPC_RETURN_IF_ERROR(MakePassage(attempt_dir, account));
+  return MakeRunDir(RunDir(state_dir, prepare.ref.run), prepare, account, spares);
 }
 
 absl::Status WriteParams(const std::string& path, const Prepare& prepare,
@@ -74,6 +81,42 @@ absl::Status WriteParams(const std::string& path, const Prepare& prepare,
   for (const auto& [key, value] : prepare.params) params[key] = value;
   HPC_RETURN_IF_ERROR(WriteQuickly(path, params.dump()));
   return GiveTo(path, account);
+}
+
+// With its account's rights. Whatever cannot be removed is found when the folder is.
+void EmptyForeignDir(const std::string& path, const struct stat& info) {
+  const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
+  const FileRights rights(info.st_uid == geteuid() ? nullptr : &owner);
+  (void)EmptyTree(path);
+}
+
+// What an attempt is known by goes before all else: without its journal, say, it would be found
+// again as one that never started.
+absl::Status DeleteRecord(const std::string& attempt_dir) {
+  const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
+  struct stat info;
+  if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
+    HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
+  }
+  unlink((attempt_dir + kRecord).c_str());
+  return absl::OkStatus();
+}
+
+// Only of an attempt whose supervisor came to its end: one that a disk holds up may still make
+// files. False: something is still there.
+bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
+  const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
+  const auto journal = ReadJournalFile(ranks);
+  if (!journal.ok() || !journal->AllGone() || !DeleteRecord(attempt_dir).ok()) return false;
+  struct stat info;
+  if (lstat(ranks.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  EmptyForeignDir(ranks, info);
+  const auto names = NamesIn(attempt_dir);
+  if (!names.ok()) return false;
+  for (const std::string& name : *names) {
+    if (name != kRanks) unlink(absl::StrCat(attempt_dir, "/", name).c_str());
+  }
+  return spares->Keep(attempt_dir, kRanks);
 }
 
 }  // namespace
@@ -89,7 +132,7 @@ std::string AttemptDir(const std::string& state_dir, AttemptRef ref) {
 }
 
 std::string RanksDir(const std::string& state_dir, AttemptRef ref) {
-  return AttemptDir(state_dir, ref) + kRanks;
+  return absl::StrCat(AttemptDir(state_dir, ref), "/", kRanks);
 }
 
 std::string RunDir(const std::string& state_dir, RunId run) {
@@ -107,8 +150,8 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
 }
 
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
-                              const AccountIds* account) {
-  HPC_RETURN_IF_ERROR(MakeFolders(state_dir, prepare, account));
+                              const AccountIds* account, SpareFolders* spares) {
+  HPC_RETURN_IF_ERROR(MakeFolders(state_dir, prepare, account, spares));
   const json record = {{"run", prepare.ref.run},
                        {"number", prepare.ref.number},
                        {"devices", prepare.devices},
@@ -123,7 +166,10 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
   return GiveTo(ranks, account);
 }
 
-absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref) {
+absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                              const SpareFolders* spares) {
+  // First: a file system without a journal may bring a folder back under both of its names.
+  if (spares != nullptr) HPC_RETURN_IF_ERROR(spares->Sync());
   const std::string attempt_dir = AttemptDir(state_dir, ref);
   for (const std::string& path : {attempt_dir + kRecord, attempt_dir, state_dir + "/attempts",
                                   RunDir(state_dir, ref.run), state_dir + "/runs", state_dir}) {
@@ -158,41 +204,39 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
 absl::Status RemoveForeignDir(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0 || info.st_uid == geteuid()) return RemoveTree(path);
-  {
-    const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
-    const FileRights rights(&owner);
-    // The folder itself stays: it is in one of ours.
-    (void)RemoveTree(path);
-  }
+  EmptyForeignDir(path, info);
   return rmdir(path.c_str()) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "remove " + path);
 }
 
-absl::Status RemoveAttemptDir(const std::string& attempt_dir) {
-  const std::string ranks = attempt_dir + kRanks;
+absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
+  if (spares != nullptr && SpareAttemptDir(attempt_dir, spares)) return absl::OkStatus();
+  HPC_RETURN_IF_ERROR(DeleteRecord(attempt_dir));
+  const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   struct stat info;
   const bool foreign = lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid();
-  if (foreign) {
-    HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
-  }
-  // First: without its journal, say, the attempt would be found again as one that never started.
-  unlink((attempt_dir + kRecord).c_str());
   if (foreign) HPC_RETURN_IF_ERROR(RemoveForeignDir(ranks));
   return RemoveTree(attempt_dir);
 }
 
-absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref) {
-  const absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref));
+absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run, SpareFolders* spares) {
   // The next attempt of the run may be here already, and still have nothing to put there.
   for (const std::string& name : ListAttempts(state_dir)) {
     const std::optional<AttemptRef> other = ParseAttemptName(name);
-    if (other && other->run == ref.run) return removed;
+    if (other && other->run == run) return absl::OkStatus();
   }
-  const std::string run_dir = RunDir(state_dir, ref.run);
+  const std::string run_dir = RunDir(state_dir, run);
+  if (spares != nullptr && spares->Keep(run_dir, kCheckpoints)) return absl::OkStatus();
   rmdir(CheckpointDir(run_dir).c_str());
+  if (rmdir(run_dir.c_str()) == 0 || errno != ENOTEMPTY) return absl::OkStatus();
   // What stays may be all that came of a run that was too short for its files to be synced.
-  if (rmdir(run_dir.c_str()) != 0 && errno == ENOTEMPTY) {
-    for (const std::string& path : {run_dir, state_dir + "/runs"}) HPC_RETURN_IF_ERROR(Sync(path));
-  }
+  HPC_RETURN_IF_ERROR(Sync(run_dir));
+  return Sync(state_dir + "/runs");
+}
+
+absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                                SpareFolders* spares) {
+  absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref), spares);
+  removed.Update(RemoveEmptyRunDir(state_dir, ref.run, spares));
   return removed;
 }
 
@@ -209,14 +253,8 @@ absl::Status WriteQuickly(const std::string& path, const std::string& text) {
 }
 
 std::vector<std::string> ListAttempts(const std::string& state_dir) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir((state_dir + "/attempts").c_str()),
-                                                   &closedir);
-  if (folder == nullptr) return names;
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
+  std::vector<std::string> names =
+      NamesIn(state_dir + "/attempts").value_or(std::vector<std::string>());
   std::sort(names.begin(), names.end());
   return names;
 }

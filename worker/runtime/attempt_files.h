@@ -13,6 +13,7 @@
 //   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
 //                                 is empty or run_dirs.h says that it is too old
 //     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
+//   <state-dir>/spare/            empty folders of both; spare_folders.h
 //
 // What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
 // Other accounts may pass through these folders, but not list them.
@@ -29,6 +30,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "worker/core/messages.h"
+#include "worker/runtime/spare_folders.h"
 #include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
@@ -51,20 +53,27 @@ std::string RunDir(const std::string& state_dir, RunId run);
 std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 
 // Makes the attempt's and the run's folders, for `account` to use (nullptr: the worker's own), and
-// writes what belongs into the former.
+// writes what belongs into the former. `spares`: whose folders to take; nullptr: none.
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
-                              const AccountIds* account);
+                              const AccountIds* account, SpareFolders* spares = nullptr);
 // They are there after a power cut: an end that its supervisor has synced is found, and so is a
 // checkpoint that its program has. Takes a while on some disks.
-absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref);
+absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                              const SpareFolders* spares = nullptr);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
-// Deletes the attempt's folder, what it is known by first, and the run's if it is empty and no
-// other attempt of the run is here. What another account has put there goes with that account's
-// rights, so that no link of its leads elsewhere.
-absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref);
+// Deletes the attempt's folder, what it is known by first. What another account has put there goes
+// with that account's rights, so that no link of its leads elsewhere. `spares`: who may have the
+// folder instead.
+absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares = nullptr);
 
-// Only the former.
-absl::Status RemoveAttemptDir(const std::string& attempt_dir);
+// Then: deletes the run's if it is empty and no attempt of the run is here any more. For the thread
+// that makes attempts' files.
+absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run,
+                               SpareFolders* spares = nullptr);
+
+// Both, one after the other.
+absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                                SpareFolders* spares = nullptr);
 
 // A folder in one of ours that may be another account's, with that account's rights.
 absl::Status RemoveForeignDir(const std::string& path);

@@ -80,6 +80,7 @@ PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
   context.python = context_->python;
   context.accounts = context_->accounts;
   context.supervisor_program = context_->supervisor_program;
+  context.spares = context_->spares;
   LocalFacts& facts = context.facts;
   facts.node = context_->node;
   facts.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
@@ -184,9 +185,9 @@ absl::Status AttemptRunner::OfThisNode(const absl::Status& status) const {
 // coordinator has heard.
 void AttemptRunner::SyncFilesSoon() {
   sync_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kSyncAfter, [this] {
-    context_->disk->Run(
-        [state_dir = context_->state_dir, ref = ref_] {
-          const absl::Status synced = SyncAttemptFiles(state_dir, ref);
+    context_->upkeep->Run(
+        [state_dir = context_->state_dir, spares = context_->spares, ref = ref_] {
+          const absl::Status synced = SyncAttemptFiles(state_dir, ref, spares.get());
           if (synced.ok()) return;
           LogWarning("files of an attempt may be lost with the power",
                      {{"attempt", ref.ToString()}, {"error", synced.ToString()}});

@@ -51,6 +51,7 @@ class AttemptObserver {
 struct RunnerContext {
   EventLoop* loop = nullptr;
   Background* disk = nullptr;    // may hang with a network disk
+  Background* upkeep = nullptr;  // syncs and deletes, for which nobody waits
   Background* state = nullptr;   // may hang with the disk of the state directory
   Background* system = nullptr;  // depends on neither
   HostProbe* host = nullptr;
@@ -63,6 +64,7 @@ struct RunnerContext {
   absl::Duration obedience = absl::Seconds(10);
   std::string supervisor_program;
   std::shared_ptr<SupervisorSpawner> spawner;  // on `state`, which may outlive us
+  std::shared_ptr<SpareFolders> spares;        // on `disk`, which may too
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;

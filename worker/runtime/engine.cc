@@ -60,6 +60,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       machine_(machine),
       link_(link),
       disk_(loop),
+      upkeep_(loop),
       state_(loop),
       system_(loop),
       power_(loop),
@@ -71,6 +72,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       random_(options.incarnation) {
   context_ = {.loop = loop,
               .disk = &disk_,
+              .upkeep = &upkeep_,
               .state = &state_,
               .system = &system_,
               .host = machine.host,
@@ -82,6 +84,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .obedience = options.obedience,
               .supervisor_program = options.supervisor_program,
               .spawner = std::make_shared<SupervisorSpawner>(options.supervisor_program),
+              .spares = std::make_shared<SpareFolders>(options.state_dir),
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
               .rank_env = options.rank_env,
@@ -117,8 +120,9 @@ absl::Status Engine::Start() {
     if (one.attempt.returned) {
       output_.OnReturned(ref);
       // Its end is still to be told, and the worker that saw its beginning may not have come to it.
-      disk_.Run([state_dir = options_.state_dir, ref] { (void)SyncAttemptFiles(state_dir, ref); },
-                [] {});
+      upkeep_.Run([state_dir = options_.state_dir, spares = context_.spares,
+                   ref] { (void)SyncAttemptFiles(state_dir, ref, spares.get()); },
+                  [] {});
       continue;
     }
     auto& runner = runners_[ref];
@@ -316,13 +320,18 @@ void Engine::Do(const SetFence& effect) {
 
 void Engine::DeleteFiles(AttemptRef ref) {
   runners_.erase(ref);
-  disk_.Run(
-      [state_dir = options_.state_dir, ref] {
-        if (const absl::Status removed = RemoveAttemptFiles(state_dir, ref); !removed.ok()) {
-          LogWarning("files of an attempt stay behind", {{"error", removed.ToString()}});
-        }
-      },
-      [this, ref] { agent_->OnDropped(ref); });
+  const auto tell = [](const absl::Status& removed) {
+    if (removed.ok()) return;
+    LogWarning("files of an attempt stay behind", {{"error", removed.ToString()}});
+  };
+  const auto drop = [this, ref] { agent_->OnDropped(ref); };
+  upkeep_.Run([state_dir = options_.state_dir, spares = context_.spares, ref,
+               tell] { tell(RemoveAttemptDir(AttemptDir(state_dir, ref), spares.get())); },
+              [this, ref, tell, drop] {
+                disk_.Run([state_dir = options_.state_dir, spares = context_.spares, ref,
+                           tell] { tell(RemoveEmptyRunDir(state_dir, ref.run, spares.get())); },
+                          drop);
+              });
 }
 
 void Engine::SweepRunDirs() {

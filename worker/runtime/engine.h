@@ -140,6 +140,7 @@ class Engine : public AttemptObserver {
   // Apart, so that neither a dead network disk below some working directory nor a command that
   // turns the PC off at its leisure stops connecting or killing.
   Background disk_;
+  Background upkeep_;
   Background state_;
   Background system_;
   Background power_;

@@ -138,7 +138,8 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
   AskPython(prepare, context, account, plan);
-  return MakeAttemptFiles(context.state_dir, prepare, plan->account ? &*plan->account : nullptr);
+  return MakeAttemptFiles(context.state_dir, prepare, plan->account ? &*plan->account : nullptr,
+                          context.spares.get());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #ifndef HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
 #define HPC_WORKER_RUNTIME_PREPARE_PLAN_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/os/seams.h"
+#include "worker/runtime/spare_folders.h"
 
 namespace hpc::worker {
 
@@ -28,6 +30,7 @@ struct PrepareContext {
   PythonProbe* python = nullptr;
   const Accounts* accounts = nullptr;
   std::string supervisor_program;
+  std::shared_ptr<SpareFolders> spares;
 };
 
 // Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's

@@ -219,6 +219,40 @@ TEST(AttemptCrashTest, OneThatIsForgottenIsThereAsItEndedOrNotAtAll) {
   });
 }
 
+std::vector<std::string> Names(const std::string& folder) {
+  return NamesIn(folder).value_or(std::vector<std::string>{"no folder"});
+}
+
+// In a folder that another run had before.
+TEST(AttemptCrashTest, ACheckpointInASpareFolderIsThereAndUnderNoOtherName) {
+  const Scratch scratch;
+  SpareFolders spares(scratch.folder());
+  constexpr AttemptRef kBefore{11, 1};
+  ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kBefore), nullptr, &spares));
+  {
+    auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kBefore));
+    ASSERT_OK(files);
+    JournalFile journal;
+    journal.Adopt(std::move(files->journal), 2);
+    journal.Add(JournalLine(SupervisorEvent(AllGone{.at_ns = 1'000})) + "\n");
+    ASSERT_TRUE(journal.Write());
+  }
+  ASSERT_OK(RemoveAttemptFiles(scratch.folder(), kBefore, &spares));
+  RecordedFolder folder(scratch.folder());
+  ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kRef), nullptr, &spares));
+  ASSERT_OK(SyncAttemptFiles(scratch.folder(), kRef, &spares));
+  const std::string name = "/runs/12/checkpoints/step-10";
+  ASSERT_OK(WriteFileAtomically(scratch.folder() + name, "weights"));
+  const size_t saved_at = folder.done();
+  ForEachPowerCut(folder.Stop(), {.parent = scratch.parent()}, [&](const PowerCut& cut) {
+    SpareFolders later(cut.folder);
+    EXPECT_OK(MakeAttemptFiles(cut.folder, TwoRanks({14, 1}), nullptr, &later));
+    if (cut.done < saved_at) return;
+    EXPECT_EQ(ReadFile(cut.folder + name).value_or("none"), "weights");
+    EXPECT_THAT(Names(cut.folder + "/spare"), IsEmpty());
+  });
+}
+
 TEST(AttemptCrashTest, AnEndThatItsSupervisorHasSyncedIsFound) {
   const Scratch scratch;
   RecordedFolder folder(scratch.folder());

@@ -10,6 +10,8 @@
 #include "worker/runtime/owner_file.h"
 #include "worker/runtime/store_port.h"
 #include "worker/runtime/temp_dir.h"
+#include "worker/supervisor/journal_line.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -19,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
 
 Prepare TwoRanks() {
   Prepare prepare;
@@ -89,6 +92,25 @@ TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {
   EXPECT_NE(access(dir.File("runs/12/checkpoints").c_str(), F_OK), 0);
 }
 
+std::vector<std::string> Names(const std::string& folder) {
+  return NamesIn(folder).value_or(std::vector<std::string>{"no folder"});
+}
+
+// One that came to its end, as its supervisor has written.
+void End(const std::string& state_dir, AttemptRef ref) {
+  auto files = MakeSupervisorFiles(RanksDir(state_dir, ref));
+  ASSERT_OK(files);
+  const std::string lines = JournalLine(JournalHeader{.pid = 7, .containment = "subreaper"}) +
+                            "\n" + JournalLine(SupervisorEvent(AllGone{.at_ns = 3'000})) + "\n";
+  ASSERT_EQ(write(files->journal.get(), lines.data(), lines.size()),
+            static_cast<ssize_t>(lines.size()));
+}
+
+ino_t InodeOf(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
 mode_t ModeOf(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
@@ -101,6 +123,63 @@ TEST(AttemptFilesTest, WithoutAnAccountAllIsTheWorkersAlone) {
        {"attempts", "attempts/12.2", "attempts/12.2/ranks", "runs/12", "runs/12/checkpoints"}) {
     EXPECT_EQ(ModeOf(dir.File(folder)), 0700u) << folder;
   }
+}
+
+TEST(AttemptFilesTest, TheFoldersOfAnAttemptThatIsOverServeTheNext) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
+  dir.Append("attempts/12.2/ranks/rank-4.out", "said");
+  ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
+  const ino_t attempt = InodeOf(dir.File("attempts/12.2")), run = InodeOf(dir.File("runs/12"));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
+  EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
+  EXPECT_EQ(InodeOf(dir.File("runs/12")), 0u);
+  Prepare next = TwoRanks();
+  next.ref = {13, 1};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
+  EXPECT_EQ(InodeOf(dir.File("attempts/13.1")), attempt);
+  EXPECT_EQ(InodeOf(dir.File("runs/13")), run);
+  EXPECT_THAT(Names(dir.File("attempts/13.1")), UnorderedElementsAre("attempt.json", "ranks"));
+  EXPECT_THAT(Names(dir.File("attempts/13.1/ranks")), IsEmpty());
+  EXPECT_THAT(Names(dir.File("runs/13")), ElementsAre("checkpoints"));
+  for (const char* folder : {"attempts/13.1", "attempts/13.1/ranks", "runs/13"}) {
+    EXPECT_EQ(ModeOf(dir.File(folder)), 0700u) << folder;
+  }
+}
+
+TEST(AttemptFilesTest, TheFolderOfASupervisorThatDidNotComeToItsEndServesNobody) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
+  ASSERT_OK(MakeSupervisorFiles(RanksDir(dir.path(), {12, 2})));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
+  EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
+  EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), "ranks"));
+}
+
+TEST(AttemptFilesTest, ARunsFolderWithACheckpointServesNobodyElse) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
+  dir.Append("runs/12/checkpoints/step-10", "x");
+  ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
+  EXPECT_OK(ReadFile(dir.File("runs/12/checkpoints/step-10")));
+  EXPECT_FALSE(spares.Take(dir.File("runs/13"), "checkpoints"));
+}
+
+TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoSpareFolderForThem) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
+  ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
+  Prepare next = TwoRanks();
+  next.ref = {13, 1};
+  next.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
+  EXPECT_THAT(Names(dir.File("runs/13")), IsEmpty());
 }
 
 class AccountFilesTest : public ::testing::Test {
@@ -135,6 +214,30 @@ TEST_F(AccountFilesTest, OthersPassThroughTheRestAndNoMore) {
     EXPECT_EQ(ModeOf(dir_.File(folder)), 0711u) << folder;
   }
   EXPECT_EQ(ModeOf(dir_.File("attempts/12.2/attempt.json")), 0600u);
+}
+
+TEST_F(AccountFilesTest, FoldersPassFromOneAccountToAnother) {
+  SpareFolders spares(dir_.path());
+  ASSERT_NO_FATAL_FAILURE(End(dir_.path(), {12, 2}));
+  const ino_t attempt = InodeOf(dir_.File("attempts/12.2")), run = InodeOf(dir_.File("runs/12"));
+  ASSERT_OK(RemoveAttemptFiles(dir_.path(), {12, 2}, &spares));
+  const AccountIds other{65532, 65531, {65531}};
+  Prepare next = TwoRanks();
+  next.ref = {13, 1};
+  next.params = {{"lr", "0.2"}};
+  ASSERT_OK(MakeAttemptFiles(dir_.path(), next, &other, &spares));
+  EXPECT_EQ(InodeOf(dir_.File("attempts/13.1")), attempt);
+  EXPECT_EQ(InodeOf(dir_.File("runs/13")), run);
+  EXPECT_EQ(OwnerOf("attempts/13.1"), 0u);
+  EXPECT_EQ(ModeOf(dir_.File("attempts/13.1")), 0711u);
+  for (const char* name : {"attempts/13.1/ranks", "attempts/13.1/ranks/params.json", "runs/13",
+                           "runs/13/checkpoints"}) {
+    struct stat info {};
+    ASSERT_EQ(lstat(dir_.File(name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_uid, other.uid) << name;
+    EXPECT_EQ(info.st_gid, other.gid) << name;
+    EXPECT_EQ(info.st_mode & 077, 0u) << name;
+  }
 }
 
 TEST_F(AccountFilesTest, NoLinkLeadsTheRemovalElsewhere) {

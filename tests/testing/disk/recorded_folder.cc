@@ -215,8 +215,8 @@ int Remove(int folder, const char* path, int flags) {
   return rc;
 }
 
-int Rename(int from_folder, const char* from, int to_folder, const char* to) {
-  const int rc = static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
+int Rename(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  const int rc = static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
   if (rc == 0 && g_recorder != nullptr) {
     g_recorder->Renamed(Resolve(from_folder, from), Resolve(to_folder, to));
   }
@@ -307,10 +307,14 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
 }
 int rmdir(const char* path) noexcept { return hpc::testing::Remove(AT_FDCWD, path, AT_REMOVEDIR); }
 int rename(const char* from, const char* to) noexcept {
-  return hpc::testing::Rename(AT_FDCWD, from, AT_FDCWD, to);
+  return hpc::testing::Rename(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
-  return hpc::testing::Rename(from_folder, from, to_folder, to);
+  return hpc::testing::Rename(from_folder, from, to_folder, to, 0);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+              unsigned flags) noexcept {
+  return hpc::testing::Rename(from_folder, from, to_folder, to, flags);
 }
 int mkdir(const char* path, mode_t mode) noexcept {
   return hpc::testing::MakeFolder(AT_FDCWD, path, mode);
