@@ -38,14 +38,18 @@ std::vector<std::string> DescribeTensors(const std::string& what,
   return lines;
 }
 
-std::optional<std::string> FirstDifference(const std::vector<std::vector<std::string>>& ranks) {
+std::optional<std::string> FirstDifference(const std::vector<std::vector<std::string>>& ranks,
+                                           const std::vector<int>& numbers) {
+  auto number = [&](size_t rank) {
+    return numbers.empty() ? static_cast<int>(rank) : numbers[rank];
+  };
   for (size_t rank = 1; rank < ranks.size(); ++rank) {
     const size_t lines = std::max(ranks[0].size(), ranks[rank].size());
     for (size_t i = 0; i < lines; ++i) {
       const std::string ours = LineOr(ranks[0], i), theirs = LineOr(ranks[rank], i);
       if (ours == theirs) continue;
-      return absl::StrCat("rank ", rank, " differs from rank 0: it has ", theirs,
-                          " where rank 0 has ", ours);
+      return absl::StrCat("rank ", number(rank), " differs from rank ", number(0), ": it has ",
+                          theirs, " where rank ", number(0), " has ", ours);
     }
   }
   return std::nullopt;
@@ -65,8 +69,10 @@ void CheckSameOnAllRanks(Communicator& group, const std::vector<std::string>& li
     ranks.push_back(text.empty() ? std::vector<std::string>()
                                  : std::vector<std::string>(absl::StrSplit(text, '\n')));
   }
+  std::vector<int> numbers;
+  for (int rank = 0; rank < group.size(); ++rank) numbers.push_back(group.NumberOf(rank));
   throw std::invalid_argument(
-      FirstDifference(ranks).value_or("hashes of equal descriptions differ"));
+      FirstDifference(ranks, numbers).value_or("hashes of equal descriptions differ"));
 }
 
 std::vector<std::string> GatherTexts(Communicator& group, const std::string& mine) {

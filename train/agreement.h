@@ -18,8 +18,10 @@ std::vector<std::string> DescribeTensors(const std::string& what,
 
 // Compares what ranks say of themselves, line by line, with rank 0. None if all are the same, else
 // the first difference of the first rank that differs: "rank 2 differs from rank 0: it has
-// parameter 'fc.weight' float[10, 32] where rank 0 has parameter 'fc.weight' float[10, 64]".
-std::optional<std::string> FirstDifference(const std::vector<std::vector<std::string>>& ranks);
+// parameter 'fc.weight' float[10, 32] where rank 0 has parameter 'fc.weight' float[10, 64]". Ranks
+// are named by `numbers`, where there are any.
+std::optional<std::string> FirstDifference(const std::vector<std::vector<std::string>>& ranks,
+                                           const std::vector<int>& numbers = {});
 
 // Throws std::invalid_argument with FirstDifference, on all ranks, unless all have the same lines.
 // Sends 16 bytes if they have, all lines if not. Lines contain no newline.

@@ -55,7 +55,8 @@ std::vector<std::string> AllOrNone(Communicator& group, const std::string& what,
   std::vector<std::string> texts = GatherTexts(group, mine);
   for (size_t rank = 0; rank < texts.size(); ++rank) {
     if (texts[rank][0] == kFault) {
-      throw CheckpointError(absl::StrCat(what, "rank ", rank, ": ", texts[rank].substr(1)));
+      throw CheckpointError(absl::StrCat(what, "rank ", group.NumberOf(static_cast<int>(rank)),
+                                         ": ", texts[rank].substr(1)));
     }
     texts[rank].erase(0, 1);
   }

@@ -78,6 +78,9 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // By which errors name a rank: the number that the launcher gave it, which is another one in a
+  // group of those that are left of a larger one.
+  virtual int NumberOf(int rank) const { return rank; }
 
   // In place: `tensor` becomes the sum (least, greatest) over the ranks, element by element, the
   // same bits on all of them.
@@ -101,6 +104,10 @@ class Communicator {
   // ("out of memory"), at once. From any thread; returns within kAnswerTime. Nothing happens if the
   // group is dead already.
   virtual void Abort(const std::string& reason) = 0;
+
+  // The same, for what all ranks find alike, as a loss that is infinite: nobody is missing from the
+  // CollectiveError, so that those which hear of it first do not go on without this rank.
+  virtual void AbortForAll(const std::string& reason) = 0;
 };
 
 }  // namespace hpc::train

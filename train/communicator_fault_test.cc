@@ -125,6 +125,14 @@ TEST(CommunicatorFault, AnAbortEndsAllAtOnceWithItsReason) {
   ExpectTold(outcomes, -1, " 1", "rank 1 aborted: out of memory", milliseconds(200));
 }
 
+TEST(CommunicatorFault, AnAbortForWhatAllFindAlikeLeavesNobodyMissing) {
+  auto outcomes = RunGroup(3, [](Communicator& group) {
+    if (group.rank() == 1) group.AbortForAll("the loss is infinite");
+    group.Barrier({"step", std::chrono::minutes(5)})->Wait();
+  });
+  ExpectTold(outcomes, -1, "", "rank 1 aborted: the loss is infinite", milliseconds(0));
+}
+
 TEST(CommunicatorFault, AnAbortInTheMidstOfSendingIsAnErrorAndNoSignal) {
   for (int time = 0; time < 10; ++time) {
     auto outcomes = RunGroup(3, [&](Communicator& group) {

@@ -39,6 +39,7 @@ class Counting : public Communicator {
     return group_->Broadcast(tensor, root, options);
   }
   PendingPtr Barrier(Options options) override { return group_->Barrier(options); }
+  void AbortForAll(const std::string& reason) override { group_->AbortForAll(reason); }
   void Abort(const std::string& reason) override { group_->Abort(reason); }
 
   std::atomic<size_t> bytes{0};

@@ -118,6 +118,7 @@ class GlooCommunicator : public Communicator {
 
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
+  int NumberOf(int rank) const override { return group_->NumberOf(rank); }
   PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
@@ -125,6 +126,7 @@ class GlooCommunicator : public Communicator {
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override;
   void Abort(const std::string& reason) override { group_->Abort(reason); }
+  void AbortForAll(const std::string& reason) override { group_->AbortForAll(reason); }
 
  private:
   // `start` gets the deadline and hands the operation to Gloo.
@@ -139,12 +141,14 @@ class GlooCommunicator : public Communicator {
 
 // Throws where ranks have tensors on different kinds of devices: they would wait for each other in
 // different libraries.
-void CheckSameDevice(const std::vector<std::vector<std::string>>& said) {
+void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
+                     const LaunchEnvironment& environment) {
   for (size_t rank = 1; rank < said.size(); ++rank) {
     if (said[rank][0] == said[0][0]) continue;
-    throw std::runtime_error(absl::StrCat("rank ", rank, " differs from rank 0: it works on ",
-                                          said[rank][0], " where rank 0 works on ", said[0][0],
-                                          "; all use GPUs, or none does"));
+    throw std::runtime_error(absl::StrCat(
+        "rank ", environment.NumberOf(static_cast<int>(rank)), " differs from rank ",
+        environment.NumberOf(0), ": it works on ", said[rank][0], " where rank ",
+        environment.NumberOf(0), " works on ", said[0][0], "; all use GPUs, or none does"));
   }
 }
 
@@ -153,7 +157,8 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
     : deadline_(options.deadline) {
   Rendezvous rendezvous(environment, options.group, options.join_deadline);
   const std::string address = OwnAddress(environment);
-  group_ = std::make_shared<WatchedGroup>(environment.rank, environment.world_size, address);
+  group_ = std::make_shared<WatchedGroup>(environment.rank, environment.world_size, address,
+                                          environment.numbers);
 
   const WithoutSigpipe for_threads_of_gloo;
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(options.join_deadline);
@@ -171,7 +176,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
   for (const std::vector<std::string>& words : said) {
     if (!words[1].empty()) endpoints->insert(words[1]);
   }
-  CheckSameDevice(said);
+  CheckSameDevice(said, environment);
   group_->OnVerdict([endpoints] { CutConnections(*endpoints); });
 
   const Begun connecting = {.collective = {.what = "connecting"},
@@ -248,8 +253,8 @@ PendingPtr GlooCommunicator::Broadcast(at::Tensor tensor, int root, Options opti
   CheckTensor(tensor, what);
   CheckForGloo(tensor, what);
   CheckRoot(root, size(), what);
-  return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", root), options,
-               [&](Milliseconds deadline) {
+  return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", NumberOf(root)),
+               options, [&](Milliseconds deadline) {
                  std::vector<at::Tensor> tensors = {tensor};
                  c10d::BroadcastOptions gloo;
                  gloo.rootRank = root;
@@ -270,7 +275,7 @@ PendingPtr GlooCommunicator::Barrier(Options options) {
 
 std::shared_ptr<Communicator> MakeGlooCommunicator(const LaunchEnvironment& environment,
                                                    const GlooOptions& options) {
-  if (environment.world_size == 1) return std::make_shared<LoneCommunicator>();
+  if (environment.world_size == 1) return std::make_shared<LoneCommunicator>(environment.number());
   return ConnectGloo(environment, options, at::kCPU).communicator;
 }
 

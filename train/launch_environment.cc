@@ -67,17 +67,20 @@ LaunchEnvironment WithoutRanks(const LaunchEnvironment& environment,
     throw std::invalid_argument("no rank is known to be missing: regroup without whom?");
   if (gone.count(environment.rank) != 0) {
     throw std::invalid_argument(
-        absl::StrCat("rank ", environment.rank, " is itself among those that are missing"));
+        absl::StrCat("rank ", environment.number(), " is itself among those that are missing"));
   }
   if (gone.count(0) != 0 && !environment.store_is_served) {
-    throw std::invalid_argument("rank 0 is gone, and the rendezvous store with it");
+    throw std::invalid_argument(absl::StrCat("rank ", environment.NumberOf(0),
+                                             " is gone, and the rendezvous store with it"));
   }
   LaunchEnvironment left = environment;
-  for (int rank : gone) {
-    if (rank < 0 || rank >= environment.world_size) continue;
-    --left.world_size;
-    if (rank < environment.rank) --left.rank;
+  left.numbers.clear();
+  for (int rank = 0; rank < environment.world_size; ++rank) {
+    if (gone.count(rank) != 0) continue;
+    if (rank == environment.rank) left.rank = static_cast<int>(left.numbers.size());
+    left.numbers.push_back(environment.NumberOf(rank));
   }
+  left.world_size = static_cast<int>(left.numbers.size());
   return left;
 }
 

@@ -19,6 +19,12 @@ struct LaunchEnvironment {
   // TORCHELASTIC_RESTART_COUNT: attempts of the run before this one. The same on all ranks.
   int restart_count = 0;
   int local_rank = 0;  // LOCAL_RANK: which of its PC's ranks; 0 where it is not set
+  // By rank of a group of those that are left: the number that the launcher gave it, by which
+  // errors name it for who started it. Empty: the rank itself.
+  std::vector<int> numbers;
+
+  int NumberOf(int of_rank) const { return numbers.empty() ? of_rank : numbers[of_rank]; }
+  int number() const { return NumberOf(rank); }
 };
 
 // The value of a variable, or nullptr.
@@ -31,7 +37,8 @@ LaunchEnvironment ReadLaunchEnvironment(const GetVariable& get);
 LaunchEnvironment ReadLaunchEnvironment();  // of this process
 
 // Of the group of those that are left when ranks `missing` (CollectiveError::missing()) are gone,
-// the others in their order: for MakeGlooCommunicator, under another group name, on each of them.
+// the others in their order, each with the number that it had: for MakeGlooCommunicator, under
+// another group name, on each of them.
 // Throws std::invalid_argument where no group can be made: nobody is missing, this rank is, or rank
 // 0 is and served the store.
 LaunchEnvironment WithoutRanks(const LaunchEnvironment& environment,

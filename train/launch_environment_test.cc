@@ -10,6 +10,7 @@ namespace hpc::train {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 LaunchEnvironment Read(const std::map<std::string, std::string>& variables) {
@@ -84,6 +85,8 @@ TEST(LaunchEnvironment, ThoseThatAreLeftKeepTheirOrder) {
   const LaunchEnvironment left = WithoutRanks(environment, {0, 2});
   EXPECT_EQ(left.rank, 1);
   EXPECT_EQ(left.world_size, 3);
+  EXPECT_THAT(left.numbers, ElementsAre(1, 3, 4)) << "as the launcher knows them";
+  EXPECT_THAT(WithoutRanks(left, {0}).numbers, ElementsAre(3, 4));
   EXPECT_EQ(WithoutRanks(environment, {4}).rank, 3);
   EXPECT_THROW(WithoutRanks(environment, {}), std::invalid_argument);
   EXPECT_THROW(WithoutRanks(environment, {3}), std::invalid_argument);

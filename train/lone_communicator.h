@@ -11,8 +11,11 @@ namespace hpc::train {
 // Tensors of any device. Operations are done when they return; on a GPU, in its current stream.
 class LoneCommunicator : public Communicator {
  public:
+  explicit LoneCommunicator(int number = 0) : number_(number) {}
+
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  int NumberOf(int) const override { return number_; }
   PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
@@ -20,10 +23,12 @@ class LoneCommunicator : public Communicator {
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override;
   void Abort(const std::string& reason) override;
+  void AbortForAll(const std::string& reason) override { Abort(reason); }
 
  private:
   PendingPtr Done(const Options& options);
 
+  const int number_;
   std::mutex mutex_;
   std::optional<std::string> aborted_;
 };

@@ -22,7 +22,7 @@ std::shared_ptr<Communicator> MakeCommunicator(const LaunchEnvironment& environm
   if (device.is_cpu()) return MakeGlooCommunicator(environment, options);
   if (environment.world_size > 1) return MakeNcclCommunicator(environment, device, options);
   CheckGpu(device);
-  return std::make_shared<LoneCommunicator>();
+  return std::make_shared<LoneCommunicator>(environment.number());
 }
 
 }  // namespace hpc::train

@@ -20,8 +20,9 @@ constexpr std::chrono::milliseconds kQuestionTime{500};
 
 }  // namespace
 
-RankWatch::RankWatch(int rank, const std::string& address)
+RankWatch::RankWatch(int rank, const std::string& address, std::vector<int> numbers)
     : rank_(rank),
+      numbers_(std::move(numbers)),
       listener_(Listen(address, &endpoint_)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       entered_at_(std::chrono::steady_clock::now()) {}
@@ -91,7 +92,7 @@ RankStatus RankWatch::Status() const {
 
 RankAnswer RankWatch::Ask(int rank) const {
   using Kind = RankAnswer::Kind;
-  RankAnswer answer = {.rank = rank, .endpoint = endpoints_[rank]};
+  RankAnswer answer = {.rank = rank, .number = NumberOf(rank), .endpoint = endpoints_[rank]};
   Connection to = ConnectWithin(answer.endpoint, kAnswerTime);
   if (!to.socket.ok()) {
     answer.kind = to.error == ECONNREFUSED ? Kind::kGone : Kind::kUnreachable;
@@ -168,7 +169,7 @@ void RankWatch::OnStayingReadable(size_t index) {
 void RankWatch::DeclareEnded() {
   std::sort(ended_.begin(), ended_.end());
   std::vector<std::string> names;
-  for (int rank : ended_) names.push_back(std::to_string(rank));
+  for (int rank : ended_) names.push_back(std::to_string(NumberOf(rank)));
   Keep({.missing = ended_,
         .reason = "rank " + JoinWords(names) +
                   " ended without leaving the group: its process is gone (its connection closed)"});

@@ -33,9 +33,9 @@ inline constexpr std::chrono::milliseconds kEndGrace{500};
 // All methods from any thread.
 class RankWatch {
  public:
-  // Listens at a port of `address` (an IP literal of this PC) that the kernel chooses. Throws
-  // std::system_error.
-  RankWatch(int rank, const std::string& address);
+  // Listens at a port of `address` (an IP literal of this PC) that the kernel chooses. Verdicts
+  // name ranks by `numbers`, where there are any. Throws std::system_error.
+  RankWatch(int rank, const std::string& address, std::vector<int> numbers = {});
   ~RankWatch();
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
@@ -69,10 +69,12 @@ class RankWatch {
   void DeclareEnded();
   bool Keep(Verdict verdict);
   RankStatus Status() const;
+  int NumberOf(int rank) const { return numbers_.empty() ? rank : numbers_[rank]; }
   RankAnswer Ask(int rank) const;
   void TellAll(const Verdict& verdict) const;
 
   const int rank_;
+  const std::vector<int> numbers_;
   std::string endpoint_;  // before listener_, which sets it
   UniqueFd listener_, stop_;
   std::vector<std::string> endpoints_;

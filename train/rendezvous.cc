@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "train/communicator.h"
 
 namespace hpc::train {
 namespace {
@@ -32,7 +33,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
     store_ = c10::make_intrusive<c10d::PrefixStore>(
         absl::StrCat("hpc-train/", environment.restart_count, "/", group), store);
   } catch (const std::exception& error) {
-    throw std::runtime_error(absl::StrCat("rank ", environment.rank, ": no store at ", where_,
+    throw std::runtime_error(absl::StrCat("rank ", environment.number(), ": no store at ", where_,
                                           " (MASTER_ADDR, MASTER_PORT) within ", HowLong(deadline),
                                           ": ", OneLine(error.what())));
   }
@@ -46,20 +47,25 @@ std::vector<std::string> Rendezvous::Exchange(const std::string& what, const std
     store_->set(key(environment_.rank), std::vector<uint8_t>(mine.begin(), mine.end()));
     store_->wait(keys, deadline_);
   } catch (const std::exception& error) {
-    std::vector<std::string> missing;
+    std::vector<int> missing;
+    std::vector<std::string> names;
     try {
       for (int rank = 0; rank < environment_.world_size; ++rank) {
-        if (!store_->check({keys[rank]})) missing.push_back(absl::StrCat(rank));
+        if (store_->check({keys[rank]})) continue;
+        missing.push_back(rank);
+        names.push_back(absl::StrCat(environment_.NumberOf(rank)));
       }
     } catch (const std::exception&) {
       missing.clear();  // the store itself is gone, which `error` says
     }
-    throw std::runtime_error(
-        missing.empty() ? absl::StrCat("rank ", environment_.rank, ": the store at ", where_,
-                                       " failed: ", OneLine(error.what()))
-                        : absl::StrCat("rank ", environment_.rank, ": rank ", JoinSome(missing, 8),
-                                       " did not come to the store at ", where_, " within ",
-                                       HowLong(deadline_)));
+    const std::string who = absl::StrCat("rank ", environment_.number(), ": ");
+    if (missing.empty()) {
+      throw std::runtime_error(
+          absl::StrCat(who, "the store at ", where_, " failed: ", OneLine(error.what())));
+    }
+    throw CollectiveError(
+        missing, absl::StrCat(who, "rank ", JoinSome(names, 8), " did not come to the store at ",
+                              where_, " within ", HowLong(deadline_)));
   }
   std::vector<std::string> values;
   for (const std::string& one : keys) {

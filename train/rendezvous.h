@@ -12,7 +12,8 @@
 namespace hpc::train {
 
 // A connection to the store, with the keys of one group of one attempt. All methods throw
-// std::runtime_error, which names the store, and the ranks that did not come where some did not.
+// std::runtime_error, which names the store; where ranks did not come, a CollectiveError that names
+// them.
 class Rendezvous {
  public:
   // Waits at most `deadline` for the store. `group` is one word; each group of a run has its own.

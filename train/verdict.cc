@@ -31,8 +31,8 @@ std::string Behind(const RankStatus& status) {
 }
 
 std::string Describe(Fault fault, const Failure& failure, const RankAnswer& answer) {
-  const std::string never =
-      absl::StrCat("rank ", answer.rank, " never completed ", failure.collective.ToString(), ": ");
+  const std::string never = absl::StrCat("rank ", answer.number.value_or(answer.rank),
+                                         " never completed ", failure.collective.ToString(), ": ");
   switch (fault) {
     case Fault::kAway:
       if (answer.kind == Kind::kGone) {
@@ -45,12 +45,12 @@ std::string Describe(Fault fault, const Failure& failure, const RankAnswer& answ
       return absl::StrCat(never, "it does not answer at ", answer.endpoint,
                           ": its process is stopped or its PC hangs");
     case Fault::kElsewhere:
-      return absl::StrCat("rank ", answer.rank, " never entered ", failure.collective.ToString(),
-                          ": it entered ", answer.status.entered.what,
-                          " in its place; all ranks must do the same");
+      return absl::StrCat("rank ", answer.number.value_or(answer.rank), " never entered ",
+                          failure.collective.ToString(), ": it entered ",
+                          answer.status.entered.what, " in its place; all ranks must do the same");
     case Fault::kBehind:
-      return absl::StrCat("rank ", answer.rank, " never reached ", failure.collective.ToString(),
-                          ": ", Behind(answer.status));
+      return absl::StrCat("rank ", answer.number.value_or(answer.rank), " never reached ",
+                          failure.collective.ToString(), ": ", Behind(answer.status));
     case Fault::kNone:
       break;
   }

@@ -44,6 +44,7 @@ struct RankAnswer {
     kUnreachable,  // no connection: the PC is off, or the network is cut
   };
   int rank = 0;
+  std::optional<int> number;  // by which the verdict's words name it; else its rank
   Kind kind = Kind::kAnswered;
   std::string endpoint;
   RankStatus status;  // if answered

@@ -19,8 +19,8 @@ std::string Short(const std::string& error) { return OneLine(error.substr(0, 200
 
 }  // namespace
 
-WatchedGroup::WatchedGroup(int rank, int size, const std::string& address)
-    : rank_(rank), size_(size), watch_(rank, address) {}
+WatchedGroup::WatchedGroup(int rank, int size, const std::string& address, std::vector<int> numbers)
+    : rank_(rank), size_(size), numbers_(std::move(numbers)), watch_(rank, address, numbers_) {}
 
 std::vector<std::vector<std::string>> WatchedGroup::Join(Rendezvous& rendezvous,
                                                          const std::vector<std::string>& words) {
@@ -75,8 +75,8 @@ void WatchedGroup::Begin(std::string what, Milliseconds deadline,
   } catch (const std::exception& error) {
     watch_.Declare(
         {.missing = {rank_},
-         .reason = absl::StrCat("rank ", rank_, " cannot begin ", begun.collective.ToString(), ": ",
-                                OneLine(error.what()))});
+         .reason = absl::StrCat("rank ", NumberOf(rank_), " cannot begin ",
+                                begun.collective.ToString(), ": ", OneLine(error.what()))});
     throw Dead("");
   }
 }
@@ -86,7 +86,7 @@ CollectiveError WatchedGroup::Failed(const Begun& begun, const std::string& erro
   const bool timed_out = took >= begun.deadline || absl::StrContains(error, "imed out");
   watch_.Investigate({.collective = begun.collective,
                       .timed_out = timed_out,
-                      .seen = absl::StrCat("rank ", rank_, " saw: ", Short(error))});
+                      .seen = absl::StrCat("rank ", NumberOf(rank_), " saw: ", Short(error))});
   return Dead(absl::StrCat(" (", begun.collective.ToString(), " failed after ",
                            HumanDuration(absl::Milliseconds(took.count())), ": ", Short(error),
                            ")"));
@@ -94,14 +94,18 @@ CollectiveError WatchedGroup::Failed(const Begun& begun, const std::string& erro
 
 CollectiveError WatchedGroup::FailedHere(const Begun& begun, const std::string& error) {
   watch_.Declare({.missing = {rank_},
-                  .reason = absl::StrCat("rank ", rank_, " failed in ", begun.collective.ToString(),
-                                         ": ", Short(error))});
+                  .reason = absl::StrCat("rank ", NumberOf(rank_), " failed in ",
+                                         begun.collective.ToString(), ": ", Short(error))});
   return Dead("");
 }
 
 void WatchedGroup::Abort(const std::string& reason) {
   watch_.Declare(
-      {.missing = {rank_}, .reason = absl::StrCat("rank ", rank_, " aborted: ", reason)});
+      {.missing = {rank_}, .reason = absl::StrCat("rank ", NumberOf(rank_), " aborted: ", reason)});
+}
+
+void WatchedGroup::AbortForAll(const std::string& reason) {
+  watch_.Declare({.reason = absl::StrCat("rank ", NumberOf(rank_), " aborted: ", reason)});
 }
 
 uint64_t WatchedGroup::number() const {
@@ -111,8 +115,11 @@ uint64_t WatchedGroup::number() const {
 
 CollectiveError WatchedGroup::Dead(const std::string& detail) const {
   const std::optional<Verdict> dead = verdict();
-  if (!dead) return CollectiveError({}, absl::StrCat("rank ", rank_, ": the group failed", detail));
-  return CollectiveError(dead->missing, absl::StrCat("rank ", rank_, ": ", dead->reason, detail));
+  if (!dead)
+    return CollectiveError({},
+                           absl::StrCat("rank ", NumberOf(rank_), ": the group failed", detail));
+  return CollectiveError(dead->missing,
+                         absl::StrCat("rank ", NumberOf(rank_), ": ", dead->reason, detail));
 }
 
 }  // namespace hpc::train

@@ -39,11 +39,13 @@ class PeerFault : public std::runtime_error {
 // All methods from any thread, but Join and OnVerdict, which come before the others.
 class WatchedGroup {
  public:
-  // `address`: an IP literal of this PC, where the others reach it. Throws std::system_error.
-  WatchedGroup(int rank, int size, const std::string& address);
+  // `address`: an IP literal of this PC, where the others reach it. Errors name ranks by `numbers`,
+  // where there are any. Throws std::system_error.
+  WatchedGroup(int rank, int size, const std::string& address, std::vector<int> numbers = {});
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  int NumberOf(int rank) const { return numbers_.empty() ? rank : numbers_[rank]; }
 
   // Gives the others `words`, none of which has a space, answers them from now on, and returns what
   // each rank gave. All give as many. Throws as Rendezvous.
@@ -67,8 +69,9 @@ class WatchedGroup {
   // After an error that is this rank's own.
   CollectiveError FailedHere(const Begun& begun, const std::string& error);
 
-  // Ends the group for all, as Communicator::Abort.
+  // Ends the group for all, as Communicator::Abort and AbortForAll.
   void Abort(const std::string& reason);
+  void AbortForAll(const std::string& reason);
 
   std::optional<Verdict> verdict() const { return watch_.verdict(); }
   // The last collective that was entered; 0: none.
@@ -80,6 +83,7 @@ class WatchedGroup {
   CollectiveError Dead(const std::string& detail) const;
 
   const int rank_, size_;
+  const std::vector<int> numbers_;
   mutable std::mutex order_;  // of collectives, while one begins
   uint64_t number_ = 0;
 

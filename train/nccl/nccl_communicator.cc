@@ -88,6 +88,7 @@ class NcclCommunicator : public Communicator {
 
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
+  int NumberOf(int rank) const override { return group_->NumberOf(rank); }
   PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
@@ -95,6 +96,7 @@ class NcclCommunicator : public Communicator {
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override { return cpu_->Barrier(std::move(options)); }
   void Abort(const std::string& reason) override { group_->Abort(reason); }
+  void AbortForAll(const std::string& reason) override { group_->AbortForAll(reason); }
 
  private:
   bool IsForNccl(const at::Tensor& tensor, const std::string& what) const;
@@ -124,13 +126,16 @@ NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<int(NcclUniqueId*)
   const std::vector<std::string> said = GatherTexts(cpu, mine);
   for (size_t rank = 0; rank < said.size(); ++rank) {
     if (said[rank][0] == '=') continue;
-    throw std::runtime_error(absl::StrCat("rank ", rank, ": ", said[rank].substr(1)));
+    throw std::runtime_error(
+        absl::StrCat("rank ", cpu.NumberOf(static_cast<int>(rank)), ": ", said[rank].substr(1)));
   }
   const auto version = [&](size_t rank) { return said[rank].substr(1 + sizeof id.bytes); };
   for (size_t rank = 1; rank < said.size(); ++rank) {
     if (version(rank) == version(0)) continue;
-    throw std::runtime_error(absl::StrCat("rank ", rank, " differs from rank 0: it has NCCL ",
-                                          version(rank), " where rank 0 has NCCL ", version(0)));
+    throw std::runtime_error(absl::StrCat("rank ", cpu.NumberOf(static_cast<int>(rank)),
+                                          " differs from rank ", cpu.NumberOf(0), ": it has NCCL ",
+                                          version(rank), " where rank ", cpu.NumberOf(0),
+                                          " has NCCL ", version(0)));
   }
   std::memcpy(id.bytes, said[0].data() + 1, sizeof id.bytes);
   return id;
@@ -224,12 +229,12 @@ PendingPtr NcclCommunicator::Broadcast(at::Tensor tensor, int root, Options opti
   if (!IsForNccl(tensor, what)) {
     return cpu_->Broadcast(std::move(tensor), root, std::move(options));
   }
-  return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", root), options,
-               {tensor}, {"ncclBroadcast", [&](NcclComm* comm, NcclStream stream) {
-                            return library_->broadcast(tensor.data_ptr(), tensor.data_ptr(),
-                                                       tensor.nbytes(), NcclType::kUint8, root,
-                                                       comm, stream);
-                          }});
+  return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", NumberOf(root)),
+               options, {tensor},
+               {"ncclBroadcast", [&](NcclComm* comm, NcclStream stream) {
+                  return library_->broadcast(tensor.data_ptr(), tensor.data_ptr(), tensor.nbytes(),
+                                             NcclType::kUint8, root, comm, stream);
+                }});
 }
 
 }  // namespace
