@@ -1,0 +1,94 @@
+#include "train/regroup.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/text.h"
+#include "train/rendezvous.h"
+
+namespace hpc::train {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookForOthers{20};
+constexpr char kMembers[] = "members";
+
+std::string Announced(int rank) { return absl::StrCat("here/", rank); }
+
+std::vector<uint8_t> Bytes(const std::string& text) { return {text.begin(), text.end()}; }
+
+// "0 2 3"
+std::vector<int> ParseRanks(const std::vector<uint8_t>& bytes) {
+  std::vector<int> ranks;
+  const std::string text(bytes.begin(), bytes.end());
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    ranks.emplace_back();
+    if (!absl::SimpleAtoi(word, &ranks.back())) {
+      throw std::runtime_error("the store says of those that are left '" + OneLine(text) + "'");
+    }
+  }
+  return ranks;
+}
+
+// Of those that are not known to be gone.
+std::vector<int> ThoseThatCame(c10d::Store& store, const LaunchEnvironment& environment,
+                               const std::set<int>& gone) {
+  std::vector<int> came;
+  for (int rank = 0; rank < environment.world_size; ++rank) {
+    if (gone.count(rank) == 0 && store.check({Announced(rank)})) came.push_back(rank);
+  }
+  return came;
+}
+
+// Who is left, as the first said that saw all of them.
+std::vector<int> Members(c10d::Store& store, const LaunchEnvironment& environment,
+                         const std::set<int>& gone, const RegroupOptions& options) {
+  const auto until = SteadyClock::now() + options.deadline;
+  const size_t expected = environment.world_size - gone.size();
+  store.set(Announced(environment.rank), Bytes("1"));
+  for (;;) {
+    if (store.check({kMembers})) return ParseRanks(store.get(kMembers));
+    const std::vector<int> came = ThoseThatCame(store, environment, gone);
+    if (came.size() == expected || SteadyClock::now() >= until) {
+      return ParseRanks(store.compareSet(kMembers, {}, Bytes(absl::StrJoin(came, " "))));
+    }
+    if (options.give_up()) throw NoRegroupError("it was asked to stop meanwhile");
+    std::this_thread::sleep_for(kLookForOthers);
+  }
+}
+
+}  // namespace
+
+LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
+                                   const std::vector<int>& missing, int time,
+                                   const RegroupOptions& options) {
+  try {
+    WithoutRanks(environment, missing);
+  } catch (const std::invalid_argument& error) {
+    throw NoRegroupError(error.what());
+  }
+  const std::set<int> gone(missing.begin(), missing.end());
+  const Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
+  const std::vector<int> members = Members(*rendezvous.store(), environment, gone, options);
+  std::vector<int> without;
+  for (int rank = 0; rank < environment.world_size; ++rank) {
+    if (std::count(members.begin(), members.end(), rank) == 0) without.push_back(rank);
+  }
+  if (std::count(without.begin(), without.end(), environment.rank) != 0) {
+    throw NoRegroupError(absl::StrCat("the others went on without rank ", environment.number()));
+  }
+  if (static_cast<int>(members.size()) < options.min_ranks) {
+    throw NoRegroupError(absl::StrCat(members.size(), " of ", Count(environment.world_size, "rank"),
+                                      members.size() == 1 ? " is left" : " are left",
+                                      ", and it takes ", options.min_ranks, " to go on"));
+  }
+  return WithoutRanks(environment, without);
+}
+
+}  // namespace hpc::train
