@@ -92,6 +92,26 @@ TEST(CommunicatorFault, ARankThatHangsInItsOwnCodeIsNamedWithWhatItDidLast) {
   EXPECT_THAT(outcomes[0].error, HasSubstr("entered is collective 2, all_reduce 'gradients 0'"));
 }
 
+// The first rank whose deadline passes closes connections on which others still wait.
+TEST(CommunicatorFault, ARankThatHangsIsNamedWhereOthersEnteredLaterAndSeveralThingsAreUnderWay) {
+  auto outcomes = RunGroup(
+      4,
+      [](Communicator& group) {
+        if (group.rank() == 1) pause();
+        usleep(100000 * group.rank());
+        std::vector<at::Tensor> tensors;
+        std::vector<PendingPtr> pending;
+        for (int i = 0; i < 3; ++i) {
+          tensors.push_back(at::ones({10}));
+          pending.push_back(group.AllReduce(tensors[i], ReduceOp::kSum, {"gradients", {}}));
+          usleep(20000);
+        }
+        for (size_t i = pending.size(); i-- > 0;) pending[i]->Wait();
+      },
+      {1});
+  ExpectTold(outcomes, 1, " 1", "rank 1 never reached collective ", kDeadline);
+}
+
 TEST(CommunicatorFault, ARankThatWaitsInNoCollectiveIsToldToo) {
   auto outcomes = RunGroup(3, [](Communicator& group) {
     if (group.rank() == 1) raise(SIGKILL);

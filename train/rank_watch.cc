@@ -50,6 +50,19 @@ void RankWatch::Enter(Collective collective) {
 Verdict RankWatch::Investigate(const Failure& failure) {
   std::lock_guard one_at_a_time(investigation_);
   if (std::optional<Verdict> known = verdict()) return *known;
+  Verdict found = Judge(failure, AskAll());
+  if (found.missing.empty() && !failure.timed_out) {
+    // A rank whose deadline has passed closes its connections, and says a moment later whom it
+    // waited for.
+    std::this_thread::sleep_for(kEndGrace);
+    if (std::optional<Verdict> told = verdict()) return *told;
+    found = Judge(failure, AskAll());
+  }
+  if (Keep(found)) TellAll(found);
+  return *verdict();
+}
+
+std::vector<RankAnswer> RankWatch::AskAll() const {
   std::vector<std::future<RankAnswer>> asked;
   for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank) {
     if (rank == rank_) continue;
@@ -57,9 +70,7 @@ Verdict RankWatch::Investigate(const Failure& failure) {
   }
   std::vector<RankAnswer> answers;
   for (auto& answer : asked) answers.push_back(answer.get());
-  Verdict found = Judge(failure, answers);
-  if (Keep(found)) TellAll(found);
-  return *verdict();
+  return answers;
 }
 
 void RankWatch::Declare(Verdict verdict) {

@@ -70,6 +70,7 @@ class RankWatch {
   bool Keep(Verdict verdict);
   RankStatus Status() const;
   int NumberOf(int rank) const { return numbers_.empty() ? rank : numbers_[rank]; }
+  std::vector<RankAnswer> AskAll() const;
   RankAnswer Ask(int rank) const;
   void TellAll(const Verdict& verdict) const;
 

@@ -83,7 +83,9 @@ void WatchedGroup::Begin(std::string what, Milliseconds deadline,
 
 CollectiveError WatchedGroup::Failed(const Begun& begun, const std::string& error) {
   const auto took = std::chrono::duration_cast<Milliseconds>(SteadyClock::now() - begun.since);
-  const bool timed_out = took >= begun.deadline || absl::StrContains(error, "imed out");
+  // The last is said of what was under way beside the operation that has timed out.
+  const bool timed_out = took >= begun.deadline || absl::StrContains(error, "imed out") ||
+                         absl::StrContains(error, "Application timeout");
   watch_.Investigate({.collective = begun.collective,
                       .timed_out = timed_out,
                       .seen = absl::StrCat("rank ", NumberOf(rank_), " saw: ", Short(error))});
