@@ -63,6 +63,13 @@ std::vector<int> Members(c10d::Store& store, const LaunchEnvironment& environmen
   }
 }
 
+NoRegroupError TooFew(int left, const LaunchEnvironment& environment,
+                      const RegroupOptions& options) {
+  return NoRegroupError(absl::StrCat(left, " of ", Count(environment.world_size, "rank"),
+                                     left == 1 ? " is left" : " are left", ", and it takes ",
+                                     options.min_ranks, " to go on"));
+}
+
 }  // namespace
 
 LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
@@ -74,6 +81,8 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
     throw NoRegroupError(error.what());
   }
   const std::set<int> gone(missing.begin(), missing.end());
+  const int most = environment.world_size - static_cast<int>(gone.size());
+  if (most < options.min_ranks) throw TooFew(most, environment, options);
   const Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
   const std::vector<int> members = Members(*rendezvous.store(), environment, gone, options);
   std::vector<int> without;
@@ -84,9 +93,7 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
     throw NoRegroupError(absl::StrCat("the others went on without rank ", environment.number()));
   }
   if (static_cast<int>(members.size()) < options.min_ranks) {
-    throw NoRegroupError(absl::StrCat(members.size(), " of ", Count(environment.world_size, "rank"),
-                                      members.size() == 1 ? " is left" : " are left",
-                                      ", and it takes ", options.min_ranks, " to go on"));
+    throw TooFew(static_cast<int>(members.size()), environment, options);
   }
   return WithoutRanks(environment, without);
 }

@@ -1,8 +1,5 @@
 #include "train/program/train_main.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Context.h>
-#include <ATen/DeviceAccelerator.h>
 #include <ATen/Parallel.h>
 
 #include <cmath>
@@ -14,13 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "common/files.h"
 #include "common/text.h"
-#include "train/agreement.h"
-#include "train/gloo_communicator.h"
 #include "train/kept_memory.h"
 #include "train/launch_environment.h"
 #include "train/make_communicator.h"
+#include "train/program/one_line.h"
 #include "train/program/run_params.h"
-#include "train/program/trainer.h"
+#include "train/program/training_run.h"
 
 namespace hpc::train {
 namespace {
@@ -50,26 +46,15 @@ const TaskEntry& FindTask(const std::vector<TaskEntry>& tasks, const std::string
   throw UsageError(absl::StrCat("there is no task '", name, "'; there are ", JoinWords(names)));
 }
 
-// LibTorch's errors have a page of stack behind their first line.
-std::string OneLineOf(const std::exception& error) {
-  const std::string text = error.what();
-  if (absl::StrContains(text, "DefaultCPUAllocator: ") ||
-      absl::StrContains(text, "out of memory") ||
-      dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return absl::StrCat("out of memory: lower --batch, or use --recompute or --precision bf16 (",
-                        OneLine(text.substr(0, text.find('\n'))), ")");
-  }
-  return OneLine(text.substr(0, text.find('\n')));
-}
-
 std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summary) {
   auto number = [](double value) {
     return std::isfinite(value) ? absl::StrFormat("%.9g", value) : std::string("null");
   };
-  std::string json = absl::StrCat(
-      "{\"task\": \"", task, "\", \"ranks\": ", ranks, ", \"epochs\": ", summary.epochs,
-      ", \"steps\": ", summary.steps, ", \"samples\": ", summary.samples,
-      ", \"skipped_steps\": ", summary.skipped, ", \"loss\": ", number(summary.loss));
+  std::string json =
+      absl::StrCat("{\"task\": \"", task, "\", \"ranks\": ", ranks,
+                   ", \"regroupings\": ", summary.regroupings, ", \"epochs\": ", summary.epochs,
+                   ", \"steps\": ", summary.steps, ", \"samples\": ", summary.samples,
+                   ", \"skipped_steps\": ", summary.skipped, ", \"loss\": ", number(summary.loss));
   for (const auto& [name, value] : summary.test) {
     absl::StrAppend(&json, ", \"test_", name, "\": ", number(value));
   }
@@ -78,48 +63,6 @@ std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summa
                   ", \"data_wait_share\": ", number(summary.data_wait_share),
                   ", \"stopped\": ", summary.stopped ? "true" : "false", "}");
   return json;
-}
-
-// None where there is no folder for them. All ranks have one, or none has.
-std::unique_ptr<Checkpointer> MakeCheckpointer(const TrainOptions& options, const RunHooks& hooks,
-                                               const LaunchEnvironment& environment,
-                                               const std::shared_ptr<Communicator>& group) {
-  const std::string folder =
-      options.checkpoint_dir.empty() ? hooks.checkpoint_dir : options.checkpoint_dir;
-  CheckSameOnAllRanks(*group, {folder.empty() ? "no checkpoints" : "checkpoints"});
-  if (folder.empty()) return nullptr;
-  return std::make_unique<Checkpointer>(
-      CheckpointOptions{
-          .folder = folder, .run = hooks.run, .keep = {.latest = static_cast<int>(options.keep)}},
-      group,
-      MakeGlooCommunicator(environment, {.group = "checkpoints",
-                                         .deadline = std::chrono::seconds(options.deadline)}));
-}
-
-TrainSummary TrainAsRank(const TaskEntry& entry, const TrainOptions& options,
-                         const std::vector<std::string>& lines,
-                         const LaunchEnvironment& environment, at::Device device,
-                         const std::shared_ptr<Communicator>& group) {
-  const StopSignals signals;
-  const RunHooks hooks = ReadRunHooks();
-  const Metrics metrics(hooks.metrics_file);
-  CheckSameOnAllRanks(*group, lines);
-  at::manual_seed(static_cast<uint64_t>(options.seed));
-  const std::unique_ptr<Task> task = entry.make(options);
-  const auto checkpoints = MakeCheckpointer(options, hooks, environment, group);
-  Trainer trainer(task.get(), options, group, metrics, signals, checkpoints.get(), device);
-  if (group->rank() == 0) {
-    std::printf(
-        "%s: %s on %s%s\n", entry.name.c_str(), Count(group->size(), "rank").c_str(),
-        DeviceTypeName(device.type(), /*lower_case=*/true).c_str(),
-        environment.restart_count == 0
-            ? ""
-            : absl::StrCat(", after ", Count(environment.restart_count, "restart")).c_str());
-    std::fflush(stdout);
-  }
-  TrainSummary summary = trainer.Run();
-  group->Barrier({"end", {}})->Wait();
-  return summary;
 }
 
 void Tell(const TrainSummary& summary, const std::string& task, int ranks,
@@ -152,25 +95,22 @@ std::vector<std::string> ArgumentsOfRun(const std::string& program, const Option
 int Train(const std::string& program, const TaskEntry& entry, const TrainOptions& options,
           std::vector<std::string> lines) {
   std::string who;
-  std::shared_ptr<Communicator> group;
   try {
     const LaunchEnvironment environment = ReadLaunchEnvironment();
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
-    group =
-        MakeCommunicator(environment, device, {.deadline = std::chrono::seconds(options.deadline)});
-    if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     lines.push_back(absl::StrCat("task ", entry.name));
-    const TrainSummary summary = TrainAsRank(entry, options, lines, environment, device, group);
-    if (environment.rank == 0) Tell(summary, entry.name, environment.world_size, options.summary);
+    TrainingRun run(entry, options, std::move(lines), environment, device);
+    const TrainSummary summary = run.Run();
+    const LaunchEnvironment& last = run.environment();
+    if (last.rank == 0) Tell(summary, entry.name, last.world_size, options.summary);
     return summary.stopped ? kStopped : 0;
   } catch (const CollectiveError& error) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
   } catch (const std::exception& error) {
     const std::string what = OneLineOf(error);
-    if (group != nullptr) group->Abort(absl::StrCat(who, what));
     std::fprintf(stderr, "%s: %s%s\n", program.c_str(),
                  absl::StartsWith(what, "rank ") ? "" : who.c_str(), what.c_str());
   }

@@ -5,17 +5,15 @@
 #include <signal.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <regex>
-#include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/program/hpc_train_fixture.h"
 #include "train/program/resnet.h"
 #include "train/testing/rank_processes.h"
 
@@ -26,122 +24,6 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-using Arguments = std::vector<std::string>;
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// "loss" of {"loss": 0.25, ...}; NAN if it is not in it.
-double Number(const std::string& json, const std::string& key) {
-  std::smatch match;
-  if (!std::regex_search(json, match, std::regex("\"" + key + "\": ([-+0-9.e]+)"))) return NAN;
-  return std::stod(match[1]);
-}
-
-template <typename T>
-void WriteNpy(const std::string& path, const std::string& descr, const std::string& shape,
-              const std::vector<T>& values) {
-  std::string header =
-      absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ", shape, ", }");
-  header.resize(118, ' ');
-  std::ofstream file(path, std::ios::binary);
-  file << absl::string_view("\x93NUMPY\x01\x00\x76\x00", 10) << header;
-  file.write(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
-
-class HpcTrain : public ::testing::Test {
- protected:
-  struct Outcome {
-    int code = -1;
-    std::string output, error;
-  };
-
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    std::filesystem::create_directories(digits_);
-    WritePictures();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  // Pictures of ten kinds, not all of which can be told apart by one point.
-  void WritePictures() {
-    std::mt19937 random(1);
-    std::normal_distribution<float> noise(0, 0.3f);
-    std::vector<float> kinds(10 * 64), images;
-    for (float& point : kinds) point = static_cast<float>(random() % 2);
-    std::vector<int64_t> labels;
-    for (int i = 0; i < kPictures; ++i) {
-      labels.push_back(random() % 10);
-      for (int at = 0; at < 64; ++at)
-        images.push_back(kinds[labels.back() * 64 + at] + noise(random));
-    }
-    WriteNpy(digits_ + "/images.npy", "<f4", absl::StrCat("(", kPictures, ", 8, 8)"), images);
-    WriteNpy(digits_ + "/labels.npy", "<i8", absl::StrCat("(", kPictures, ",)"), labels);
-  }
-
-  std::string File(const std::string& name) const { return absl::StrCat(folder_, "/", name); }
-
-  // As a rank, with what the environment has then. `before` runs in the process first.
-  std::vector<Outcome> Run(
-      int ranks, const std::function<Arguments(int rank)>& arguments,
-      const std::function<void(int rank)>& before = [](int) {}) {
-    auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) -> Values {
-      const int rank = environment.rank;
-      setenv("RANK", absl::StrCat(rank).c_str(), 1);
-      setenv("WORLD_SIZE", absl::StrCat(environment.world_size).c_str(), 1);
-      setenv("MASTER_ADDR", environment.master_addr.c_str(), 1);
-      setenv("MASTER_PORT", absl::StrCat(environment.master_port).c_str(), 1);
-      setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
-      setenv("HPC_METRICS_FILE", File(absl::StrCat("metrics", rank)).c_str(), 1);
-      if (freopen(File(absl::StrCat("out", rank)).c_str(), "w", stdout) == nullptr ||
-          freopen(File(absl::StrCat("err", rank)).c_str(), "w", stderr) == nullptr) {
-        throw std::runtime_error("no file for the output");
-      }
-      Arguments all = {"hpc-train"};
-      for (const std::string& one : arguments(rank)) all.push_back(one);
-      std::vector<char*> argv;
-      for (std::string& one : all) argv.push_back(one.data());
-      before(rank);
-      const int code = TrainMain(static_cast<int>(argv.size()), argv.data(),
-                                 {DigitsTask(), ResnetTask(18), CharlmTask()});
-      fflush(stdout);
-      fflush(stderr);
-      return {static_cast<double>(code)};
-    });
-    std::vector<Outcome> ended;
-    const std::vector<Values> codes = ValuesOf(outcomes);
-    for (int rank = 0; rank < ranks; ++rank) {
-      ended.push_back({codes[rank].empty() ? -1 : static_cast<int>(codes[rank][0]),
-                       ReadAll(File(absl::StrCat("out", rank))),
-                       ReadAll(File(absl::StrCat("err", rank)))});
-    }
-    return ended;
-  }
-
-  // The summary of a training that ends well.
-  std::string Train(int ranks, const Arguments& arguments) {
-    std::filesystem::remove(File("summary"));
-    Arguments all = arguments;
-    all.push_back(absl::StrCat("--summary=", File("summary")));
-    for (const Outcome& outcome : Run(ranks, [&](int) { return all; })) {
-      EXPECT_EQ(outcome.code, 0) << outcome.error;
-    }
-    return ReadAll(File("summary"));
-  }
-  std::string TrainDigits(int ranks, Arguments more) {
-    more.insert(more.begin(), {"digits", "--data", digits_, "--epochs=4", "--batch=64"});
-    return Train(ranks, more);
-  }
-
-  static constexpr int kPictures = 1000;
-  const std::string folder_ = absl::StrCat(::testing::TempDir(), "/hpc_train.", getpid());
-  const std::string digits_ = folder_ + "/digits";
-};
 
 TEST_F(HpcTrain, AnyNumberOfRanksTrainsAsOneWithTheWholeBatch) {
   const std::string one = TrainDigits(1, {});
@@ -212,8 +94,8 @@ TEST_F(HpcTrain, DataThatOneRankLacksEndAllRanksWithItsName) {
 TEST_F(HpcTrain, DataThatDifferAreFoundBeforeTheFirstStep) {
   std::filesystem::create_directories(folder_ + "/other");
   std::filesystem::copy_file(digits_ + "/labels.npy", folder_ + "/other/labels.npy");
-  WriteNpy(folder_ + "/other/images.npy", "<f4", absl::StrCat("(", kPictures, ", 8, 8)"),
-           std::vector<float>(kPictures * 64));
+  WriteFloats(folder_ + "/other/images.npy", absl::StrCat("(", kPictures, ", 8, 8)"),
+              std::vector<float>(kPictures * 64));
   const auto outcomes = Run(2, [&](int rank) {
     return Arguments{"digits", "--data", rank == 1 ? folder_ + "/other" : digits_};
   });

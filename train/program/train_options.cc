@@ -45,6 +45,9 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
   table->Real("outer-momentum", &to->outer_momentum, 0, "Nesterov momentum of it");
   table->Whole("deadline", &to->deadline, 1,
                "seconds that a rank waits for the others before it says who is missing");
+  table->Whole("min-ranks", &to->min_ranks, 0,
+               "where ranks go and as many are left, those make a new group and go on in place; 0: "
+               "all leave");
 }
 
 void AddComputing(TrainOptions* to, OptionTable* table) {

@@ -38,6 +38,7 @@ struct TrainOptions {
   int64_t local_steps = 0;  // 0: gradients are reduced in each step
   double outer_lr = 0.7, outer_momentum = 0.5;
   int64_t deadline = 600;  // seconds
+  int64_t min_ranks = 0;   // that go on in place where others go; 0: none do
 
   std::string precision = "fp32";
   bool recompute = false;

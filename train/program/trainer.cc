@@ -125,10 +125,11 @@ CheckpointSubject Trainer::Subject() {
   return subject;
 }
 
-void Trainer::GoOn(TrainSummary* summary) {
-  if (checkpoints_ == nullptr) return;
+// Whether there was anything to go on from.
+bool Trainer::GoOn(TrainSummary* summary) {
+  if (checkpoints_ == nullptr) return false;
   const auto loaded = checkpoints_->Load(Subject());
-  if (!loaded) return;
+  if (!loaded) return false;
   auto value = [&](const std::string& key) {
     const auto found = loaded->progress.values.find(key);
     double number = 0;
@@ -143,6 +144,10 @@ void Trainer::GoOn(TrainSummary* summary) {
   done_ = std::llround(value("done"));
   summary->samples = std::llround(value("samples"));
   summary->skipped = std::llround(value("skipped"));
+  if (summary->epochs != epoch_ - 1) {
+    summary->loss = NAN;
+    summary->test.clear();
+  }
   summary->epochs = epoch_ - 1;
   if (done_ > training_->size()) {
     throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
@@ -155,6 +160,7 @@ void Trainer::GoOn(TrainSummary* summary) {
   Say(absl::StrCat("going on at step ", steps_, ", epoch ", epoch_, ", from ",
                    Count(loaded->world, "rank")));
   for (const std::string& line : loaded->passed_over) Say(line);
+  return true;
 }
 
 void Trainer::Save(const TrainSummary& summary) {
@@ -180,32 +186,39 @@ void Trainer::TellSaved() {
   if (told_) metrics_.CheckpointSaved(*told_);
 }
 
-TrainSummary Trainer::Run() {
-  TrainSummary summary;
-  GoOn(&summary);
+void Trainer::Run(TrainSummary* summary) {
+  if (!GoOn(summary) && summary->regroupings > 0) {
+    throw TrainingError("the ranks that are left have no checkpoint to go on from");
+  }
   // Dropout differs from rank to rank, and is not again what it was before a restart.
   at::manual_seed(static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + steps_));
   begin_ = std::chrono::steady_clock::now();
-  samples_at_begin_ = summary.samples;
   first_epoch_ = epoch_;
-  while (epoch_ <= options_.epochs && !summary.stopped) {
-    summary.stopped = !RunEpoch(epoch_, &summary);
-    if (!summary.stopped) summary.epochs = epoch_ - 1;
-    if (summary.stopped || options_.checkpoint_every == 0) Save(summary);
+  summary->stopped = false;
+  if (!summary->begin) {
+    summary->begin = begin_;
+    summary->samples_before = summary->samples;
+  }
+  while (epoch_ <= options_.epochs && !summary->stopped) {
+    summary->stopped = !RunEpoch(epoch_, summary);
+    if (!summary->stopped) summary->epochs = epoch_ - 1;
+    if (summary->stopped || options_.checkpoint_every == 0) Save(*summary);
   }
   if (checkpoints_ != nullptr) checkpoints_->Wait();
   TellSaved();
-  summary.steps = steps_;
-  summary.seconds = SecondsSince(begin_);
-  if (summary.seconds > 0) {
-    summary.samples_per_second =
-        static_cast<double>(summary.samples - samples_at_begin_) / summary.seconds;
-    summary.data_wait_share = waited_ / summary.seconds;
-  }
+  SumUp(summary);
   const auto bottleneck =
-      DataBottleneck(summary.data_wait_share, static_cast<int>(options_.workers));
+      DataBottleneck(summary->data_wait_share, static_cast<int>(options_.workers));
   if (bottleneck) Say(*bottleneck);
-  return summary;
+}
+
+void Trainer::SumUp(TrainSummary* summary) const {
+  summary->steps = steps_;
+  summary->seconds = SecondsSince(*summary->begin);
+  if (summary->seconds <= 0) return;
+  summary->samples_per_second =
+      static_cast<double>(summary->samples - summary->samples_before) / summary->seconds;
+  summary->data_wait_share = summary->waited / summary->seconds;
 }
 
 bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
@@ -232,7 +245,7 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   sums.seconds = SecondsSince(begin);
 
   SumOverRanks(&sums);
-  waited_ += sums.waited;
+  summary->waited += sums.waited;
   if (sums.good > 0) summary->loss = sums.loss_sum / static_cast<double>(sums.good);
   if (!on) return false;
   ++epoch_;
@@ -304,10 +317,10 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
   double value = 0;
   const StepAgreement::Outcome outcome = ForwardAndBackward(loaded, &value);
   if (outcome.bad_loss_of && options_.on_nan == "stop") {
-    throw std::runtime_error(absl::StrCat("rank ", *outcome.bad_loss_of, ": the loss of step ",
-                                          steps_ + 1, " (epoch ", epoch_,
-                                          ") is not finite: lower --lr, use --clip or --warmup, or "
-                                          "leave such steps out with --on-nan skip"));
+    throw TrainingError(absl::StrCat("rank ", group_->NumberOf(*outcome.bad_loss_of),
+                                     ": the loss of step ", steps_ + 1, " (epoch ", epoch_,
+                                     ") is not finite: lower --lr, use --clip or --warmup, or "
+                                     "leave such steps out with --on-nan skip"));
   }
   if (!outcome.bad_loss_of && GradientsAreFinite()) {
     TakeStep(loaded.samples > 0);
@@ -329,9 +342,9 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
 void Trainer::LeaveOut(TrainSummary* summary) {
   ++summary->skipped;
   if (++skipped_in_a_row_ < kMostSkippedInARow) return;
-  throw std::runtime_error(absl::StrCat("no loss or gradient was finite for ", kMostSkippedInARow,
-                                        " steps up to step ", steps_ + 1, " (epoch ", epoch_,
-                                        "): the model is lost; lower --lr or use --clip"));
+  throw TrainingError(absl::StrCat("no loss or gradient was finite for ", kMostSkippedInARow,
+                                   " steps up to step ", steps_ + 1, " (epoch ", epoch_,
+                                   "): the model is lost; lower --lr or use --clip"));
 }
 
 bool Trainer::GradientsAreFinite() {

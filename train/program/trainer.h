@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,13 @@
 
 namespace hpc::train {
 
+// All ranks throw it at the same place: a loss that is not finite, or no checkpoint to go on from.
+class TrainingError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Of a run, over all groups of ranks that this process was in.
 struct TrainSummary {
   int64_t epochs = 0, steps = 0, samples = 0;  // of all ranks, and of what was gone on from
   int64_t skipped = 0;                         // steps left out for what is not finite
@@ -29,10 +38,16 @@ struct TrainSummary {
   std::map<std::string, double> test;          // "loss" and what the task judges by
   double seconds = 0, samples_per_second = 0, data_wait_share = 0;
   bool stopped = false;  // asked to, before the end
+  int regroupings = 0;
+
+  // What these are worked out from.
+  std::optional<std::chrono::steady_clock::time_point> begin;
+  int64_t samples_before = 0;  // those that the first group went on from
+  double waited = 0;           // seconds, for data, by the rank that waited longest of each epoch
 };
 
 // Used from one thread. All methods are collectives. Throws CollectiveError, and on all ranks
-// std::runtime_error where a loss is not finite and the options say to stop.
+// TrainingError where a loss is not finite and the options say to stop.
 class Trainer {
  public:
   // `metrics`, `signals` and `checkpoints` outlive it. `checkpoints` may be nullptr: none are
@@ -43,8 +58,9 @@ class Trainer {
   ~Trainer();
 
   // Goes on from the newest checkpoint, if there is one, and says on rank 0's standard output how
-  // it goes, a line an epoch.
-  TrainSummary Run();
+  // it goes, a line an epoch. `summary` has what trainers of groups before this one's came to;
+  // after a regrouping there must be something to go on from, else TrainingError.
+  void Run(TrainSummary* summary);
 
  private:
   struct Epoch {
@@ -56,7 +72,8 @@ class Trainer {
 
   void MakeReplica();
   CheckpointSubject Subject();
-  void GoOn(TrainSummary* summary);
+  bool GoOn(TrainSummary* summary);
+  void SumUp(TrainSummary* summary) const;
   void Save(const TrainSummary& summary);
   void TellSaved();
   bool RunEpoch(int64_t epoch, TrainSummary* summary);
@@ -97,8 +114,7 @@ class Trainer {
   std::optional<int64_t> told_;  // the last checkpoint that the metrics tell of
   int64_t skipped_in_a_row_ = 0;
   std::chrono::steady_clock::time_point begin_;
-  int64_t samples_at_begin_ = 0, first_epoch_ = 1;
-  double waited_ = 0;  // seconds, for data, by the rank that waited longest of each epoch
+  int64_t first_epoch_ = 1;
 };
 
 }  // namespace hpc::train

@@ -1,0 +1,199 @@
+#include "train/program/training_run.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/DeviceAccelerator.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "train/agreement.h"
+#include "train/gloo_communicator.h"
+#include "train/make_communicator.h"
+#include "train/program/one_line.h"
+#include "train/regroup.h"
+
+namespace hpc::train {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestJoin = GlooOptions().join_deadline;
+
+std::string JoinNumbers(const std::vector<int>& numbers) {
+  std::vector<std::string> words;
+  for (int number : numbers) words.push_back(absl::StrCat(number));
+  return JoinWords(words);
+}
+
+// Those of `before` that `after` has not.
+std::vector<int> Gone(const LaunchEnvironment& before, const LaunchEnvironment& after) {
+  std::vector<int> gone;
+  for (int rank = 0; rank < before.world_size; ++rank) {
+    const int number = before.NumberOf(rank);
+    const auto& left = after.numbers;
+    if (std::find(left.begin(), left.end(), number) == left.end()) gone.push_back(number);
+  }
+  return gone;
+}
+
+// Whether all ranks throw it at the same place.
+bool AllHave(const std::exception& error) {
+  return dynamic_cast<const TrainingError*>(&error) != nullptr ||
+         dynamic_cast<const CheckpointError*>(&error) != nullptr;
+}
+
+}  // namespace
+
+// In the order in which they are made.
+struct TrainingRun::Parts {
+  std::shared_ptr<Communicator> background;  // the checkpointer's
+  std::unique_ptr<Task> task;
+  std::unique_ptr<Checkpointer> checkpoints;
+  std::unique_ptr<Trainer> trainer;
+};
+
+TrainingRun::TrainingRun(const TaskEntry& entry, const TrainOptions& options,
+                         std::vector<std::string> lines, const LaunchEnvironment& environment,
+                         at::Device device)
+    : entry_(entry),
+      options_(options),
+      lines_(std::move(lines)),
+      environment_(environment),
+      device_(device),
+      hooks_(ReadRunHooks()),
+      metrics_(hooks_.metrics_file) {}
+
+TrainingRun::~TrainingRun() = default;
+
+TrainSummary TrainingRun::Run() {
+  try {
+    return RunInGroups();
+  } catch (const CollectiveError&) {
+    // The checkpointer's group would keep its writer until its deadline.
+    if (parts_ != nullptr && parts_->background != nullptr) parts_->background->Abort("it leaves");
+    throw;
+  } catch (const std::exception& error) {
+    std::string what = OneLineOf(error);
+    if (environment_.world_size > 1)
+      what = absl::StrCat("rank ", environment_.number(), ": ", what);
+    const bool for_all = !training_ || AllHave(error);
+    for (const auto& group : {group_, parts_ == nullptr ? nullptr : parts_->background}) {
+      if (group != nullptr) for_all ? group->AbortForAll(what) : group->Abort(what);
+    }
+    throw;
+  }
+}
+
+TrainSummary TrainingRun::RunInGroups() {
+  group_ = MakeCommunicator(environment_, device_, {.deadline = deadline()});
+  if (device_.is_cuda()) at::accelerator::setDeviceIndex(device_.index());
+  signals_ = std::make_unique<StopSignals>();
+  for (;;) {
+    std::optional<CollectiveError> failure;
+    try {
+      training_ = false;
+      MakeParts();
+      training_ = true;
+      parts_->trainer->Run(&summary_);
+      group_->Barrier({"end", {}})->Wait();
+      return summary_;
+    } catch (const CollectiveError& error) {
+      if (options_.min_ranks == 0 || (groups_ == 0 && !training_)) throw;
+      failure = error;
+    }
+    Regroup(*failure);
+  }
+}
+
+// The task too, so that random numbers are drawn in the order in which they were.
+void TrainingRun::MakeParts() {
+  parts_ = std::make_unique<Parts>();
+  CheckSameOnAllRanks(*group_, lines_);
+  at::manual_seed(static_cast<uint64_t>(options_.seed));
+  parts_->task = entry_.make(options_);
+  parts_->checkpoints = MakeCheckpointer();
+  parts_->trainer =
+      std::make_unique<Trainer>(parts_->task.get(), OptionsOfGroup(), group_, metrics_, *signals_,
+                                parts_->checkpoints.get(), device_);
+  if (group_->rank() != 0 || groups_ > 0) return;
+  const int restarts = environment_.restart_count;
+  std::printf("%s: %s on %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
+              DeviceTypeName(device_.type(), /*lower_case=*/true).c_str(),
+              restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")).c_str());
+  std::fflush(stdout);
+}
+
+// What uses the dead group goes when all that are left have the new one: the others may still wait
+// for what this rank has in it, and who sees it go would take this rank for missing.
+void TrainingRun::Regroup(const CollectiveError& failure) {
+  const LaunchEnvironment before = environment_;
+  std::shared_ptr<Communicator> next;
+  try {
+    next = MakeGroupOfThoseLeft(failure.missing());
+  } catch (const NoRegroupError& error) {
+    throw CollectiveError(failure.missing(),
+                          absl::StrCat(failure.what(), "; it does not go on: ", error.what()));
+  }
+  if (parts_->background != nullptr) parts_->background->Abort("those that are left regroup");
+  parts_.reset();
+  group_ = std::move(next);
+  ++summary_.regroupings;
+  if (group_->rank() != 0) return;
+  std::printf(
+      "rank %s is gone, and %s (%s) %s on: %s\n", JoinNumbers(Gone(before, environment_)).c_str(),
+      Count(environment_.world_size, "rank").c_str(), JoinNumbers(environment_.numbers).c_str(),
+      environment_.world_size == 1 ? "goes" : "go", OneLine(failure.what()).c_str());
+  std::fflush(stdout);
+}
+
+// Again and again, where ranks go while it is made.
+std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int> missing) {
+  for (;;) {
+    ++groups_;
+    environment_ = AgreeOnThoseLeft(environment_, missing, groups_,
+                                    {.deadline = deadline(),
+                                     .min_ranks = static_cast<int>(options_.min_ranks),
+                                     .give_up = [this] { return signals_->requested(); }});
+    try {
+      return MakeCommunicator(environment_, device_,
+                              {.group = GroupName("main"),
+                               .deadline = deadline(),
+                               .join_deadline = std::min(deadline(), kLongestJoin)});
+    } catch (const CollectiveError& error) {
+      missing = error.missing();
+    }
+  }
+}
+
+// None where there is no folder for them. All ranks have one, or none has.
+std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
+  const std::string folder =
+      options_.checkpoint_dir.empty() ? hooks_.checkpoint_dir : options_.checkpoint_dir;
+  CheckSameOnAllRanks(*group_, {folder.empty() ? "no checkpoints" : "checkpoints"});
+  if (folder.empty()) return nullptr;
+  parts_->background = MakeGlooCommunicator(
+      environment_,
+      {.group = GroupName("checkpoints"),
+       .deadline = deadline(),
+       .join_deadline = groups_ == 0 ? kLongestJoin : std::min(deadline(), kLongestJoin)});
+  return std::make_unique<Checkpointer>(
+      CheckpointOptions{
+          .folder = folder, .run = hooks_.run, .keep = {.latest = static_cast<int>(options_.keep)}},
+      group_, parts_->background);
+}
+
+// Shares are those of the ranks that are left.
+TrainOptions TrainingRun::OptionsOfGroup() const {
+  TrainOptions options = options_;
+  if (groups_ == 0 || options_.shares.empty()) return options;
+  options.shares.clear();
+  for (int number : environment_.numbers) options.shares.push_back(options_.shares.at(number));
+  return options;
+}
+
+std::string TrainingRun::GroupName(const std::string& name) const {
+  return groups_ == 0 ? name : absl::StrCat(name, ".", groups_);
+}
+
+}  // namespace hpc::train

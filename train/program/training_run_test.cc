@@ -1,0 +1,289 @@
+// hpc-train where ranks go: those that are left go on in place, or say why they do not.
+#include "train/program/training_run.h"
+
+#include <ATen/core/grad_mode.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "common/unique_fd.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/checkpoint_files.h"
+#include "train/program/hpc_train_fixture.h"
+
+namespace hpc::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Where a rank is in its training, counted over all its groups.
+struct Moment {
+  int rank = 0;
+  int steps = 0;   // that it begins, from 1
+  int models = 0;  // that it made
+  bool operator==(const Moment& other) const = default;
+};
+using AtMoment = std::function<void(const Moment&)>;
+
+// A task that tells where it is.
+class Telling : public Task {
+ public:
+  Telling(std::unique_ptr<Task> task, Moment* now, const AtMoment* tell)
+      : task_(std::move(task)), now_(now), tell_(tell) {}
+
+  std::shared_ptr<const DataSet> TrainingData() override { return task_->TrainingData(); }
+  std::shared_ptr<const DataSet> TestData() override { return task_->TestData(); }
+  std::unique_ptr<Model> MakeModel() override {
+    ++now_->models;
+    (*tell_)(*now_);
+    return task_->MakeModel();
+  }
+  at::Tensor Input(const Batch& batch) override { return task_->Input(batch); }
+  at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
+    if (at::GradMode::is_enabled()) {
+      ++now_->steps;
+      (*tell_)(*now_);
+    }
+    return task_->Loss(output, batch);
+  }
+  std::map<std::string, double> Judge(const at::Tensor& output, const Batch& batch) override {
+    return task_->Judge(output, batch);
+  }
+
+ private:
+  const std::unique_ptr<Task> task_;
+  Moment* const now_;
+  const AtMoment* const tell_;
+};
+
+class TrainingRunTest : public HpcTrain {
+ protected:
+  // Digits, with checkpoints after each five steps; `tell` is called all the time, on each rank.
+  std::vector<Outcome> Digits(
+      int ranks, Arguments more, const AtMoment& tell, const std::set<int>& unending,
+      const std::function<void(int rank)>& before = [](int) {}) {
+    tell_ = tell;
+    tasks_ = {DigitsTask()};
+    tasks_[0].make = [this, make = tasks_[0].make](const TrainOptions& options) {
+      return std::make_unique<Telling>(make(options), &now_, &tell_);
+    };
+    std::filesystem::remove(File("summary"));
+    more.insert(more.begin(),
+                {"--data", digits_, "--epochs=2", "--batch=64", "--checkpoint-every=5",
+                 absl::StrCat("--summary=", File("summary"))});
+    return Run(
+        ranks, [&](int) { return more; },
+        [&](int rank) {
+          now_.rank = rank;
+          before(rank);
+        },
+        unending);
+  }
+
+  std::string Checkpoints() const { return absl::StrCat("--checkpoint-dir=", File("checkpoints")); }
+
+  // A checkpoint is written beside training.
+  void AwaitCheckpoint(int64_t step) const {
+    const std::string path = CheckpointPath(File("checkpoints"), step) + "/manifest.json";
+    while (access(path.c_str(), F_OK) != 0) usleep(1000);
+  }
+
+  // Kills a rank in the midst of its eighth step, when there is a checkpoint of the fifth.
+  AtMoment KilledInStepEight(int rank) const {
+    return [=, this](const Moment& now) {
+      if (now.rank != rank || now.steps != 8) return;
+      AwaitCheckpoint(5);
+      raise(SIGKILL);
+    };
+  }
+
+  Moment now_;
+  AtMoment tell_;
+};
+
+// The loss and what the test found, to the last digit.
+std::string Findings(const std::string& summary) {
+  const size_t begin = summary.find("\"loss\"");
+  return summary.substr(begin, summary.find("\"seconds\"") - begin);
+}
+
+int FreePort() {
+  for (int port = 20000 + getpid() % 10000;; ++port) {
+    const UniqueFd probe(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address = {.sin_family = AF_INET,
+                           .sin_port = htons(static_cast<uint16_t>(port)),
+                           .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    if (bind(probe.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return port;
+  }
+}
+
+TEST_F(TrainingRunTest, ThoseThatAreLeftGoOnJustAsIfTheyHadBeenStartedAgain) {
+  for (const auto& [victim, more] : std::vector<std::pair<int, Arguments>>{
+           {1, {}}, {0, {"--zero=1"}}, {3, {"--zero=2", "--clip=1"}}}) {
+    const auto dies = KilledInStepEight(victim);
+    Arguments stay = {Checkpoints()}, regroup = {Checkpoints(), "--min-ranks=2"};
+    stay.insert(stay.end(), more.begin(), more.end());
+    regroup.insert(regroup.end(), more.begin(), more.end());
+    EXPECT_EQ(Digits(4, stay, dies, {victim})[2 - victim / 2].code, 1) << "by default all leave";
+    Digits(3, stay, [](const Moment&) {}, {});
+    const std::string expected = ReadAll(File("summary"));
+    std::filesystem::remove_all(File("checkpoints"));
+
+    const auto outcomes = Digits(4, regroup, dies, {victim});
+    const std::string summary = ReadAll(File("summary"));
+    EXPECT_EQ(Findings(summary), Findings(expected));
+    for (const char* same : {"ranks", "epochs", "steps", "samples", "skipped_steps"}) {
+      EXPECT_EQ(Number(summary, same), Number(expected, same)) << same;
+    }
+    EXPECT_EQ(Number(summary, "regroupings"), 1);
+    for (int rank = 0; rank < 4; ++rank) {
+      if (rank == victim) continue;
+      EXPECT_EQ(outcomes[rank].code, 0) << outcomes[rank].error;
+    }
+    const std::string left = victim == 0 ? "1, 2 and 3" : victim == 1 ? "0, 2 and 3" : "0, 1 and 2";
+    EXPECT_THAT(outcomes[victim == 0 ? 1 : 0].output,
+                AllOf(HasSubstr(absl::StrCat("rank ", victim, " is gone, and 3 ranks (", left,
+                                             ") go on: ")),
+                      HasSubstr("\ngoing on at step 5, epoch 1, from 4 ranks\n")));
+    EXPECT_THAT(outcomes[victim == 2 ? 3 : 2].output, "") << "one rank speaks for all";
+    std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+TEST_F(TrainingRunTest, RanksGoOneAfterTheOtherUntilTooFewAreLeft) {
+  const auto outcomes = Digits(4, {Checkpoints(), "--min-ranks=2", "--shares=1,1,2,3"},
+                               [this](const Moment& now) {
+                                 if (now.steps < 8) return;
+                                 AwaitCheckpoint(5);
+                                 if (now == Moment{.rank = 1, .steps = 8, .models = 1} ||
+                                     now == Moment{.rank = 3, .steps = 12, .models = 2} ||
+                                     now == Moment{.rank = 0, .steps = 16, .models = 3}) {
+                                   raise(SIGKILL);
+                                 }
+                               },
+                               {0, 1, 3});
+  EXPECT_THAT(outcomes[0].output,
+              AllOf(HasSubstr("rank 1 is gone, and 3 ranks (0, 2 and 3) go on: rank 0: rank 1 "),
+                    HasSubstr("rank 3 is gone, and 2 ranks (0 and 2) go on: rank 0: rank 3 ")));
+  EXPECT_EQ(outcomes[2].code, 1);
+  EXPECT_THAT(outcomes[2].error,
+              AllOf(HasSubstr("rank 2: rank 0 "),
+                    HasSubstr("; it does not go on: 1 of 2 ranks is left, and it takes 2 to go")));
+}
+
+TEST_F(TrainingRunTest, WhoDiesWhileTheOthersRegroupIsLeftOutToo) {
+  const auto outcomes = Digits(4, {Checkpoints(), "--min-ranks=1"},
+                               [this](const Moment& now) {
+                                 KilledInStepEight(1)(now);
+                                 if (now.rank == 2 && now.models == 2) raise(SIGKILL);
+                               },
+                               {1, 2});
+  for (int rank : {0, 3}) EXPECT_EQ(outcomes[rank].code, 0) << outcomes[rank].error;
+  EXPECT_THAT(outcomes[0].output,
+              AllOf(HasSubstr("rank 2 is gone, and 2 ranks (0 and 3) go on: rank 0: rank 2 "),
+                    HasSubstr("\"ranks\": 2, \"regroupings\": 2, ")));
+}
+
+TEST_F(TrainingRunTest, OneThatIsLeftTrainsAlone) {
+  const auto outcomes =
+      Digits(2, {Checkpoints(), "--min-ranks=1", "--zero=2"}, KilledInStepEight(0), {0});
+  EXPECT_EQ(outcomes[1].code, 0) << outcomes[1].error;
+  EXPECT_THAT(outcomes[1].output, AllOf(HasSubstr("rank 0 is gone, and 1 rank (1) goes on: "),
+                                        HasSubstr("\"ranks\": 1, \"regroupings\": 1, ")));
+}
+
+TEST_F(TrainingRunTest, WhereRankZeroServesTheStoreTheOthersDependOnIt) {
+  for (int victim : {0, 1}) {
+    const int port = FreePort();
+    const auto outcomes =
+        Digits(3, {Checkpoints(), "--min-ranks=1"}, KilledInStepEight(victim), {victim}, [&](int) {
+          setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1);
+          setenv("MASTER_PORT", absl::StrCat(port).c_str(), 1);
+        });
+    EXPECT_EQ(outcomes[2].code, victim == 0 ? 1 : 0) << outcomes[2].error;
+    if (victim == 1) {
+      EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
+    } else {
+      EXPECT_THAT(outcomes[2].error,
+                  HasSubstr("it does not go on: rank 0 is gone, and the rendezvous store with it"));
+    }
+    std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+TEST_F(TrainingRunTest, WithoutACheckpointThereIsNothingToGoOnFrom) {
+  const auto outcomes = Digits(3, {"--min-ranks=1"},
+                               [](const Moment& now) {
+                                 if (now == Moment{.rank = 1, .steps = 2, .models = 1})
+                                   raise(SIGKILL);
+                               },
+                               {1});
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(outcomes[rank].code, 1);
+    EXPECT_THAT(outcomes[rank].error,
+                HasSubstr("the ranks that are left have no checkpoint to go on from"));
+  }
+}
+
+TEST_F(TrainingRunTest, WhatOneRankCannotDoIsNoReasonForTheOthersToLeave) {
+  const auto outcomes = Digits(3, {Checkpoints(), "--min-ranks=2"},
+                               [this](const Moment& now) {
+                                 if (now.rank != 1 || now.steps != 8) return;
+                                 AwaitCheckpoint(5);
+                                 throw std::runtime_error("sample 17 cannot be read");
+                               },
+                               {});
+  EXPECT_EQ(outcomes[1].code, 1);
+  EXPECT_EQ(outcomes[1].error, "hpc-train: rank 1: sample 17 cannot be read\n");
+  for (int rank : {0, 2}) EXPECT_EQ(outcomes[rank].code, 0) << outcomes[rank].error;
+  EXPECT_THAT(outcomes[0].output, HasSubstr("rank 1 aborted: rank 1: sample 17 cannot be read"));
+}
+
+TEST_F(TrainingRunTest, WhatAllRanksFindEndsAllOfThem) {
+  const auto outcomes = Digits(3, {Checkpoints(), "--min-ranks=1", "--optimizer=sgd", "--lr=1e6"},
+                               [](const Moment&) {}, {});
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("not finite"));
+    EXPECT_THAT(outcome.output, Not(HasSubstr("is gone")));
+  }
+}
+
+TEST_F(TrainingRunTest, WhoHangsIsNamedAfterTheDeadlineAndLeftBehind) {
+  const auto hangs = [this](const Moment& now) {
+    if (now.rank != 1 || now.steps != 8) return;
+    AwaitCheckpoint(5);
+    for (;;) pause();
+  };
+  for (const std::string min_ranks : {"0", "2"}) {
+    const auto outcomes =
+        Digits(3, {Checkpoints(), "--deadline=2", "--min-ranks=" + min_ranks}, hangs, {1});
+    EXPECT_EQ(outcomes[0].code, min_ranks == "0" ? 1 : 0) << outcomes[0].error;
+    EXPECT_THAT(min_ranks == "0" ? outcomes[0].error : outcomes[0].output,
+                HasSubstr("rank 1 never reached collective"));
+    std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+TEST_F(TrainingRunTest, ASignalWhileRanksRegroupStopsThemAfterTheirFirstStep) {
+  const auto outcomes = Digits(3, {Checkpoints(), "--min-ranks=2", "--epochs=1000"},
+                               [this, asked = false](const Moment& now) mutable {
+                                 KilledInStepEight(1)(now);
+                                 if (now.rank != 2 || now.models != 2 || asked) return;
+                                 asked = true;
+                                 raise(SIGTERM);
+                               },
+                               {1});
+  for (int rank : {0, 2}) EXPECT_EQ(outcomes[rank].code, 143) << outcomes[rank].error;
+  EXPECT_EQ(Number(outcomes[0].output, "steps"), 6) << outcomes[0].output;
+}
+
+}  // namespace
+}  // namespace hpc::train
