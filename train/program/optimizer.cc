@@ -21,7 +21,7 @@ std::unique_ptr<ShardedOptimizer> MakeOptimizer(const TrainOptions& options,
   return std::make_unique<ShardedOptimizer>(
       AlgorithmOf(options.optimizer),
       std::vector<ParameterGroup>{{std::move(parameters), hyperparameters}}, std::move(group),
-      ShardedOptions{.stage = options.zero == 2 ? 2 : 1});
+      ShardedOptions{.stage = options.zero == 2 ? 2 : 1, .offload = options.offload});
 }
 
 }  // namespace hpc::train

@@ -60,6 +60,16 @@ TEST_F(HpcTrain, CompressionLocalStepsAndNarrowTypesReachTheSameAccuracy) {
   }
 }
 
+TEST_F(HpcTrain, OnACpuOffloadingChangesNothing) {
+  for (const Arguments& more : {Arguments{}, {"--zero=2", "--optimizer=sgd"}}) {
+    Arguments offload = more;
+    offload.push_back("--offload");
+    const std::string here = TrainDigits(2, more), there = TrainDigits(2, offload);
+    EXPECT_EQ(Number(there, "loss"), Number(here, "loss"));
+    EXPECT_EQ(Number(there, "test_loss"), Number(here, "test_loss"));
+  }
+}
+
 TEST_F(HpcTrain, SaysHowItGoesAndWritesMetrics) {
   const auto outcomes = Run(2, [&](int) {
     return Arguments{"digits", "--data", digits_, "--epochs=2"};

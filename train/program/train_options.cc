@@ -35,6 +35,8 @@ void AddCheckpoints(TrainOptions* to, OptionTable* table) {
 void AddTogether(TrainOptions* to, OptionTable* table) {
   table->Whole("zero", &to->zero, 0, "1: ranks share out the optimizer's states; 2: gradients too",
                OptionTable::Compared::kYes, 2);
+  table->Switch("offload", &to->offload,
+                "the optimizer's states are in the PC's memory, and its step is taken there");
   table->Choice("compression", &to->compression, {"none", "bf16", "fp16", "powersgd"},
                 "what is sent of gradients");
   table->Whole("powersgd-rank", &to->powersgd_rank, 1, "columns of its factors");

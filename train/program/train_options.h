@@ -33,6 +33,7 @@ struct TrainOptions {
 
   // How ranks work together.
   int64_t zero = 0;
+  bool offload = false;
   std::string compression = "none";
   int64_t powersgd_rank = 2;
   int64_t local_steps = 0;  // 0: gradients are reduced in each step
