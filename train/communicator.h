@@ -94,6 +94,13 @@ class Communicator {
   // `output` has size() x as many elements as `input`: those of rank 0, then those of rank 1 ...
   virtual PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) = 0;
 
+  // Rank r gets the r-th part of `input`, which has `input_counts[r]` bytes, and `output` becomes
+  // what the ranks have for this one, in their order, `output_counts[r]` bytes from rank r. Bytes
+  // on the CPU alone. Nothing is sent where a part is empty but a few bytes.
+  virtual PendingPtr AllToAll(at::Tensor output, std::vector<int64_t> output_counts,
+                              at::Tensor input, std::vector<int64_t> input_counts,
+                              Options options) = 0;
+
   // In place: `tensor` becomes that of rank `root`.
   virtual PendingPtr Broadcast(at::Tensor tensor, int root, Options options) = 0;
 

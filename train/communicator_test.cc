@@ -84,6 +84,29 @@ TEST_P(CommunicatorTest, AllGatherGathersInOrderOfRanks) {
   EXPECT_THAT(ValuesOf(outcomes), Each(all));
 }
 
+TEST_P(CommunicatorTest, AllToAllGivesEachRankWhatTheOthersHaveForIt) {
+  const int ranks = GetParam();
+  auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) {
+    auto group = MakeGlooCommunicator(environment);
+    const int me = group->rank(), next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
+    // Rank r has r + 1 bytes for the next one, and nothing for others.
+    std::vector<int64_t> gives(ranks), gets(ranks);
+    gives[next] = me + 1;
+    gets[before] = before + 1;
+    at::Tensor output = at::zeros({before + 1}, at::kByte);
+    group->AllToAll(output, gets, Counting(me + 1, 10 * me, at::kByte), gives, {"to the next", {}})
+        ->Wait();
+    return ToValues(output);
+  });
+  const auto values = ValuesOf(outcomes);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int before = (rank + ranks - 1) % ranks;
+    Values expected;
+    for (int i = 0; i <= before; ++i) expected.push_back(10 * before + i);
+    EXPECT_EQ(values[rank], expected);
+  }
+}
+
 TEST_P(CommunicatorTest, BroadcastGivesAllWhatTheRootHas) {
   const int root = GetParam() - 1;
   auto outcomes = RunRanks(GetParam(), [&](const LaunchEnvironment& environment) {

@@ -35,6 +35,10 @@ class Counting : public Communicator {
   PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override {
     return group_->AllGather(output, input, options);
   }
+  PendingPtr AllToAll(at::Tensor output, std::vector<int64_t> output_counts, at::Tensor input,
+                      std::vector<int64_t> input_counts, Options options) override {
+    return group_->AllToAll(output, output_counts, input, input_counts, options);
+  }
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override {
     return group_->Broadcast(tensor, root, options);
   }

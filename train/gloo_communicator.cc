@@ -123,6 +123,8 @@ class GlooCommunicator : public Communicator {
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
   PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
+  PendingPtr AllToAll(at::Tensor output, std::vector<int64_t> output_counts, at::Tensor input,
+                      std::vector<int64_t> input_counts, Options options) override;
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override;
   void Abort(const std::string& reason) override { group_->Abort(reason); }
@@ -245,6 +247,20 @@ PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Opti
     gloo.timeout = deadline;
     at::Tensor to = output.view(-1), from = input.view(-1);
     return gloo_->_allgather_base(to, from, gloo);
+  });
+}
+
+PendingPtr GlooCommunicator::AllToAll(at::Tensor output, std::vector<int64_t> output_counts,
+                                      at::Tensor input, std::vector<int64_t> input_counts,
+                                      Options options) {
+  const std::string what = "all_to_all '" + options.name + "'";
+  CheckBytes(output, output_counts, size(), what);
+  CheckBytes(input, input_counts, size(), what);
+  return Issue(what, options, [&](Milliseconds deadline) {
+    c10d::AllToAllOptions gloo;
+    gloo.timeout = deadline;
+    at::Tensor to = output.view(-1), from = input.view(-1);
+    return gloo_->alltoall_base(to, from, output_counts, input_counts, gloo);
   });
 }
 

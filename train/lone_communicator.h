@@ -20,6 +20,8 @@ class LoneCommunicator : public Communicator {
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
   PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
+  PendingPtr AllToAll(at::Tensor output, std::vector<int64_t> output_counts, at::Tensor input,
+                      std::vector<int64_t> input_counts, Options options) override;
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override;
   void Abort(const std::string& reason) override;

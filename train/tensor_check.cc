@@ -1,5 +1,7 @@
 #include "train/tensor_check.h"
 
+#include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "absl/strings/ascii.h"
@@ -40,6 +42,20 @@ void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,
     throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(whole), " is not ", times,
                                              " x ", TypeAndSize(part), " on one device"));
   }
+}
+
+void CheckBytes(const at::Tensor& tensor, const std::vector<int64_t>& counts, int ranks,
+                const std::string& operation) {
+  CheckTensor(tensor, operation);
+  const int64_t sum = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  const bool negative = std::any_of(counts.begin(), counts.end(), [](int64_t n) { return n < 0; });
+  if (tensor.scalar_type() == at::kByte && tensor.device().is_cpu() && tensor.numel() == sum &&
+      counts.size() == static_cast<size_t>(ranks) && !negative) {
+    return;
+  }
+  throw std::invalid_argument(absl::StrCat(
+      operation, ": ", TypeAndSize(tensor), " on ", tensor.device().str(), " is not ",
+      counts.size(), " parts of ", sum, " bytes together on the CPU, for ", ranks, " ranks"));
 }
 
 void CheckRoot(int root, int size, const std::string& operation) {

@@ -23,6 +23,11 @@ void CheckForGloo(const at::Tensor& tensor, const std::string& operation);
 void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,
                 const std::string& operation);
 
+// CheckTensor; also throws unless it is of bytes on the CPU, and `counts` are the sizes of its
+// parts for so many ranks.
+void CheckBytes(const at::Tensor& tensor, const std::vector<int64_t>& counts, int ranks,
+                const std::string& operation);
+
 // Throws unless root is a rank.
 void CheckRoot(int root, int size, const std::string& operation);
 

@@ -93,6 +93,11 @@ class NcclCommunicator : public Communicator {
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;
   PendingPtr AllGather(at::Tensor output, at::Tensor input, Options options) override;
+  PendingPtr AllToAll(at::Tensor output, std::vector<int64_t> output_counts, at::Tensor input,
+                      std::vector<int64_t> input_counts, Options options) override {
+    return cpu_->AllToAll(std::move(output), std::move(output_counts), std::move(input),
+                          std::move(input_counts), std::move(options));
+  }
   PendingPtr Broadcast(at::Tensor tensor, int root, Options options) override;
   PendingPtr Barrier(Options options) override { return cpu_->Barrier(std::move(options)); }
   void Abort(const std::string& reason) override { group_->Abort(reason); }
