@@ -417,6 +417,14 @@ void Checkpointer::Fetch(int64_t step, int source, const std::vector<int>& lacki
   });
 }
 
+std::optional<int64_t> Checkpointer::NewestStep() const {
+  const std::vector<int64_t> mine = CheckpointsIn(options_.folder);
+  at::Tensor newest = at::full({1}, mine.empty() ? -1 : mine.back(), at::kLong);
+  group_->AllReduce(newest, ReduceOp::kMax, {"newest checkpoint", {}})->Wait();
+  if (newest.item<int64_t>() < 0) return std::nullopt;
+  return newest.item<int64_t>();
+}
+
 std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& subject) {
   Wait();
   Newest mine;

@@ -82,6 +82,9 @@ class Checkpointer {
   // The step of the newest that is whole, of those saved here. From any thread.
   std::optional<int64_t> saved() const;
 
+  // The step of the newest in any folder that has a manifest: what Load takes, unless it is torn.
+  std::optional<int64_t> NewestStep() const;
+
   struct Loaded {
     Progress progress;
     std::string run;

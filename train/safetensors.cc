@@ -265,22 +265,37 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
       throw SafetensorsError(std::string(ErrnoStatus(errno, "map " + path).message()));
     }
     data_ = static_cast<const char*>(mapped);
+    mapped_ = true;
   }
+  try {
+    ReadHeader();
+  } catch (const SafetensorsError&) {
+    if (mapped_) munmap(const_cast<char*>(data_), size_);
+    throw;
+  }
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& name, absl::string_view bytes)
+    : path_(name), data_(bytes.data()), size_(bytes.size()) {
+  ReadHeader();
+}
+
+void SafetensorsFile::ReadHeader() {
   try {
     header_ = ParseSafetensorsHeader(Bytes(), size_);
   } catch (const SafetensorsError& error) {
-    if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
-    throw SafetensorsError(absl::StrCat(path, ": ", error.what()));
+    throw SafetensorsError(absl::StrCat(path_, ": ", error.what()));
   }
   for (size_t i = 0; i < header_.tensors.size(); ++i) places_[header_.tensors[i].name] = i;
 }
 
 SafetensorsFile::~SafetensorsFile() {
-  if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+  if (mapped_) munmap(const_cast<char*>(data_), size_);
 }
 
 SafetensorsFile::SafetensorsFile(SafetensorsFile&& other) noexcept
     : path_(other.path_),
+      mapped_(std::exchange(other.mapped_, false)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       header_(std::move(other.header_)),

@@ -67,6 +67,8 @@ class SafetensorsFile {
  public:
   // Throws SafetensorsError: no such file, may not be read, or any of the above.
   explicit SafetensorsFile(const std::string& path);
+  // Of `bytes` in memory, which outlive it; `name` stands for its path.
+  SafetensorsFile(const std::string& name, absl::string_view bytes);
   ~SafetensorsFile();
   SafetensorsFile(SafetensorsFile&& other) noexcept;
   SafetensorsFile(const SafetensorsFile&) = delete;
@@ -87,7 +89,10 @@ class SafetensorsFile {
   absl::string_view Bytes() const { return {data_, size_}; }
 
  private:
+  void ReadHeader();
+
   const std::string path_;
+  bool mapped_ = false;
   const char* data_ = nullptr;
   size_t size_ = 0;
   SafetensorsHeader header_;

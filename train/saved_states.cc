@@ -17,10 +17,12 @@ std::vector<NamedTensor> NamedStates(const std::vector<ShardedOptimizer::StateSl
   return named;
 }
 
-SavedStates::SavedStates(const std::vector<std::string>& files) {
-  for (const std::string& path : files) {
-    files_.emplace_back(path);
-    for (const SafetensorsTensor& one : files_.back().header().tensors) {
+SavedStates::SavedStates(const std::vector<std::string>& paths)
+    : SavedStates(std::vector<SafetensorsFile>(paths.begin(), paths.end())) {}
+
+SavedStates::SavedStates(std::vector<SafetensorsFile> files) : files_(std::move(files)) {
+  for (size_t file = 0; file < files_.size(); ++file) {
+    for (const SafetensorsTensor& one : files_[file].header().tensors) {
       // A parameter's name may have colons itself.
       const size_t second = one.name.rfind(':');
       const size_t first = second == std::string::npos || second == 0
@@ -29,10 +31,11 @@ SavedStates::SavedStates(const std::vector<std::string>& files) {
       int64_t begin = 0;
       if (first == std::string::npos || one.shape.size() != 1 ||
           !absl::SimpleAtoi(one.name.substr(second + 1), &begin) || begin < 0) {
-        throw SafetensorsError(path + ": '" + one.name + "' is no state of an optimizer");
+        throw SafetensorsError(files_[file].path() + ": '" + one.name +
+                               "' is no state of an optimizer");
       }
       states_[{one.name.substr(0, first), one.name.substr(first + 1, second - first - 1)}][begin] =
-          {.file = files_.size() - 1, .tensor = one, .count = one.shape[0]};
+          {.file = file, .tensor = one, .count = one.shape[0]};
     }
   }
 }
@@ -65,7 +68,7 @@ bool SavedStates::Read(ShardedOptimizer::StateSlice& wanted) const {
     done += count;
   }
   if (done == wanted.values.numel()) return true;
-  throw SafetensorsError(absl::StrCat("the checkpoint has ", wanted.state, " of parameter '",
+  throw SafetensorsError(absl::StrCat("what was saved has ", wanted.state, " of parameter '",
                                       wanted.parameter, "', but not of its element ",
                                       wanted.begin + done));
 }

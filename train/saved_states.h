@@ -1,5 +1,5 @@
-// The optimizer's states in a checkpoint: written as the slices of the ranks that saved, read as
-// the slices of those that load.
+// The optimizer's states in a checkpoint, or kept in memory: written as the slices of the ranks
+// that saved, read as the slices of those that load.
 #ifndef HPC_TRAIN_SAVED_STATES_H_
 #define HPC_TRAIN_SAVED_STATES_H_
 
@@ -21,7 +21,8 @@ class SavedStates {
  public:
   // Of all ranks that saved. Throws SafetensorsError: a file is none, or has a tensor of another
   // name.
-  explicit SavedStates(const std::vector<std::string>& files);
+  explicit SavedStates(const std::vector<std::string>& paths);
+  explicit SavedStates(std::vector<SafetensorsFile> files);
 
   // For ShardedOptimizer::LoadStates. Throws SafetensorsError if a part of what is wanted is not
   // there, or is of another type.
