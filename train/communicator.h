@@ -82,6 +82,10 @@ class Communicator {
   // group of those that are left of a larger one.
   virtual int NumberOf(int rank) const { return rank; }
 
+  // Ranks whose process ended without leaving the group, as far as is known; after the group's
+  // death too, whatever killed it. From any thread.
+  virtual std::vector<int> Gone() const { return {}; }
+
   // In place: `tensor` becomes the sum (least, greatest) over the ranks, element by element, the
   // same bits on all of them.
   virtual PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) = 0;

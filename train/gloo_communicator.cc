@@ -119,6 +119,7 @@ class GlooCommunicator : public Communicator {
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
   int NumberOf(int rank) const override { return group_->NumberOf(rank); }
+  std::vector<int> Gone() const override { return group_->Gone(); }
   PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) override;
   PendingPtr ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp op,
                            Options options) override;

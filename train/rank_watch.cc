@@ -83,6 +83,11 @@ std::optional<Verdict> RankWatch::verdict() const {
   return verdict_;
 }
 
+std::vector<int> RankWatch::Gone() const {
+  std::lock_guard lock(mutex_);
+  return gone_;
+}
+
 bool RankWatch::Keep(Verdict verdict) {
   {
     std::lock_guard lock(mutex_);
@@ -171,6 +176,10 @@ void RankWatch::OnStayingReadable(size_t index) {
   const Line line = ReadLineWithin(staying_[index].connection.get(), kQuestionTime, kMaxWatchLine);
   if (!line.text) {
     ended_.push_back(staying_[index].rank);
+    {
+      std::lock_guard lock(mutex_);
+      gone_.push_back(staying_[index].rank);
+    }
     ended_at_ = std::chrono::steady_clock::now();
   }
   staying_.erase(staying_.begin() + static_cast<std::ptrdiff_t>(index));

@@ -61,6 +61,10 @@ class RankWatch {
 
   std::optional<Verdict> verdict() const;
 
+  // Ranks whose connection closed without a bye, in the order in which they went; those too that
+  // went after the verdict.
+  std::vector<int> Gone() const;
+
  private:
   void Serve();
   void Answer(UniqueFd connection);
@@ -97,6 +101,7 @@ class RankWatch {
   Collective entered_;
   std::chrono::steady_clock::time_point entered_at_;
   std::optional<Verdict> verdict_;
+  std::vector<int> gone_;
 };
 
 }  // namespace hpc::train

@@ -89,6 +89,7 @@ TEST_F(RankWatchTest, ARankThatEndsIsKnownWithoutAsking) {
   ASSERT_TRUE(watches_[0]->verdict().has_value());
   EXPECT_THAT(watches_[0]->verdict()->missing, ElementsAre(7));
   EXPECT_THAT(watches_[0]->verdict()->reason, HasSubstr("its process is gone"));
+  EXPECT_THAT(watches_[0]->Gone(), ElementsAre(7));
 }
 
 TEST_F(RankWatchTest, ARankThatLeavesIsNotDead) {

@@ -48,14 +48,15 @@ std::vector<int> ThoseThatCame(c10d::Store& store, const LaunchEnvironment& envi
 
 // Who is left, as the first said that saw all of them.
 std::vector<int> Members(c10d::Store& store, const LaunchEnvironment& environment,
-                         const std::set<int>& gone, const RegroupOptions& options) {
+                         std::set<int> gone, const RegroupOptions& options) {
   const auto until = SteadyClock::now() + options.deadline;
-  const size_t expected = environment.world_size - gone.size();
   store.set(Announced(environment.rank), Bytes("1"));
   for (;;) {
     if (store.check({kMembers})) return ParseRanks(store.get(kMembers));
+    for (int rank : options.gone()) gone.insert(rank);
     const std::vector<int> came = ThoseThatCame(store, environment, gone);
-    if (came.size() == expected || SteadyClock::now() >= until) {
+    if (came.size() + gone.size() == static_cast<size_t>(environment.world_size) ||
+        SteadyClock::now() >= until) {
       return ParseRanks(store.compareSet(kMembers, {}, Bytes(absl::StrJoin(came, " "))));
     }
     if (options.give_up()) throw NoRegroupError("it was asked to stop meanwhile");

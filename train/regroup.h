@@ -34,6 +34,8 @@ struct RegroupOptions {
   // the longest time that a rank may be busy alone before it sees that its group is dead.
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
   int min_ranks = 1;  // fewer do not go on
+  // Asked while it waits: who has gone since (Communicator::Gone), whom it does not wait for.
+  std::function<std::vector<int>()> gone = [] { return std::vector<int>(); };
   // Asked while it waits; when it is true, this rank is left out.
   std::function<bool()> give_up = [] { return false; };
 };

@@ -57,6 +57,13 @@ TEST(Regroup, WhoDoesNotComeWithinTheDeadlineIsLeftOut) {
   EXPECT_THAT(outcomes[2].values, ElementsAre(1, 0, 2)) << outcomes[2].error;
 }
 
+TEST(Regroup, WhoIsKnownToHaveGoneSinceIsNotWaitedFor) {
+  const auto outcomes =
+      Regroup({{1}, {}, {1}, {1}}, {1, 3}, {.gone = [] { return std::vector<int>{3}; }});
+  EXPECT_THAT(outcomes[0].values, ElementsAre(0, 0, 2)) << outcomes[0].error;
+  EXPECT_THAT(outcomes[2].values, ElementsAre(1, 0, 2)) << outcomes[2].error;
+}
+
 TEST(Regroup, TooFewLeaveAndSaySo) {
   const auto outcomes = Regroup({{1}, {}, {1}}, {1}, {.min_ranks = 3});
   for (int rank : {0, 2}) {

@@ -74,6 +74,7 @@ class WatchedGroup {
   void AbortForAll(const std::string& reason);
 
   std::optional<Verdict> verdict() const { return watch_.verdict(); }
+  std::vector<int> Gone() const { return watch_.Gone(); }
   // The last collective that was entered; 0: none.
   uint64_t number() const;
 
