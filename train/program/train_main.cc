@@ -140,6 +140,9 @@ int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const 
     OptionTable table = TableOf(&options);
     table.Parse(ArgumentsOfRun(program, table));
     table.Parse(arguments);  // which count for more
+    if (options.keep_in_memory > 0 && options.min_ranks == 0) {
+      throw UsageError("--keep-in-memory is for ranks that go on in place: say --min-ranks too");
+    }
     return Train(program, entry, options, table.Lines());
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());

@@ -209,6 +209,7 @@ TEST_F(HpcTrain, WrongUseSaysWhatIsRight) {
   EXPECT_EQ(error({}), "hpc-train: say first which task; --help lists them\n");
   EXPECT_EQ(error({"digit"}),
             "hpc-train: there is no task 'digit'; there are digits, resnet18 and charlm\n");
+  EXPECT_THAT(error({"digits", "--keep-in-memory=5"}), HasSubstr("say --min-ranks too"));
   EXPECT_THAT(error({"digits", "--epochs=many"}), HasSubstr("no whole number of 0 or more"));
 }
 

@@ -50,6 +50,10 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
   table->Whole("min-ranks", &to->min_ranks, 0,
                "where ranks go and as many are left, those make a new group and go on in place; 0: "
                "all leave");
+  table->Whole(
+      "keep-in-memory", &to->keep_in_memory, 0,
+      "steps after which ranks keep what those that are left can go on from in each other's "
+      "memory; 0: checkpoints alone");
 }
 
 void AddComputing(TrainOptions* to, OptionTable* table) {

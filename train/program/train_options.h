@@ -38,8 +38,9 @@ struct TrainOptions {
   int64_t powersgd_rank = 2;
   int64_t local_steps = 0;  // 0: gradients are reduced in each step
   double outer_lr = 0.7, outer_momentum = 0.5;
-  int64_t deadline = 600;  // seconds
-  int64_t min_ranks = 0;   // that go on in place where others go; 0: none do
+  int64_t deadline = 600;      // seconds
+  int64_t min_ranks = 0;       // that go on in place where others go; 0: none do
+  int64_t keep_in_memory = 0;  // steps between two snapshots for that; 0: none
 
   std::string precision = "fp32";
   bool recompute = false;

@@ -50,13 +50,14 @@ std::vector<NamedTensor> Trained(std::vector<NamedTensor> all) {
 
 Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Communicator> group,
                  const Metrics& metrics, const StopSignals& signals, Checkpointer* checkpoints,
-                 at::Device device)
+                 PeerSnapshots* kept, at::Device device)
     : task_(task),
       options_(options),
       group_(std::move(group)),
       metrics_(metrics),
       signals_(signals),
       checkpoints_(checkpoints),
+      kept_(kept),
       device_(device),
       precision_(PrecisionOf(options.precision)),
       training_(task->TrainingData()),
@@ -127,19 +128,54 @@ CheckpointSubject Trainer::Subject() {
 
 // Whether there was anything to go on from.
 bool Trainer::GoOn(TrainSummary* summary) {
-  if (checkpoints_ == nullptr) return false;
+  std::optional<int64_t> in_memory;
+  if (kept_ != nullptr && summary->regroupings > 0) in_memory = kept_->FindNewest(*group_);
+  std::optional<Progress> progress;
+  const auto saved = checkpoints_ == nullptr ? std::nullopt : checkpoints_->NewestStep();
+  if (saved && *saved > in_memory.value_or(-1)) progress = GoOnFromCheckpoint();
+  // A checkpoint may turn out to be torn.
+  if (in_memory && (!progress || progress->step < *in_memory)) {
+    progress = GoOnFromMemory();
+  } else if (kept_ != nullptr) {
+    kept_->Forget();
+  }
+  if (progress) TakeOver(*progress, summary);
+  return progress.has_value();
+}
+
+Progress Trainer::GoOnFromMemory() {
+  const Progress progress = kept_->Restore(Subject(), *group_);
+  Say(absl::StrCat("going on at step ", progress.step, ", epoch ", progress.values.at("epoch"),
+                   ", from the memory of ", Count(kept_->ranks(), "rank")));
+  return progress;
+}
+
+std::optional<Progress> Trainer::GoOnFromCheckpoint() {
   const auto loaded = checkpoints_->Load(Subject());
-  if (!loaded) return false;
-  auto value = [&](const std::string& key) {
-    const auto found = loaded->progress.values.find(key);
-    double number = 0;
-    if (found != loaded->progress.values.end() && absl::SimpleAtod(found->second, &number)) {
-      return number;
-    }
+  if (!loaded) return std::nullopt;
+  const auto epoch = loaded->progress.values.find("epoch");
+  if (epoch == loaded->progress.values.end()) {
     throw CheckpointError(absl::StrCat("the checkpoint of step ", loaded->progress.step,
-                                       " does not say '", key, "': it is of another program"));
+                                       " does not say 'epoch': it is of another program"));
+  }
+  if (kept_ != nullptr && !kept_->passed_over().empty()) Say(kept_->passed_over());
+  last_saved_ = loaded->progress.step;
+  told_ = last_saved_;
+  Say(absl::StrCat("going on at step ", loaded->progress.step, ", epoch ", epoch->second, ", from ",
+                   Count(loaded->world, "rank")));
+  for (const std::string& line : loaded->passed_over) Say(line);
+  return loaded->progress;
+}
+
+void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
+  auto value = [&](const std::string& key) {
+    const auto found = progress.values.find(key);
+    double number = 0;
+    if (found != progress.values.end() && absl::SimpleAtod(found->second, &number)) return number;
+    throw CheckpointError(absl::StrCat("the checkpoint of step ", progress.step, " does not say '",
+                                       key, "': it is of another program"));
   };
-  steps_ = loaded->progress.step;
+  steps_ = progress.step;
   epoch_ = std::llround(value("epoch"));
   done_ = std::llround(value("done"));
   summary->samples = std::llround(value("samples"));
@@ -156,17 +192,9 @@ bool Trainer::GoOn(TrainSummary* summary) {
   }
   if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
   if (local_) local_->Reset();
-  told_ = last_saved_ = steps_;
-  Say(absl::StrCat("going on at step ", steps_, ", epoch ", epoch_, ", from ",
-                   Count(loaded->world, "rank")));
-  for (const std::string& line : loaded->passed_over) Say(line);
-  return true;
 }
 
-void Trainer::Save(const TrainSummary& summary) {
-  if (checkpoints_ == nullptr || steps_ == last_saved_) return;
-  last_saved_ = steps_;
-  if (local_) local_->Synchronize();
+Progress Trainer::ProgressOf(const TrainSummary& summary) const {
   Progress progress = {.step = steps_};
   progress.values = {{"epoch", absl::StrCat(epoch_)},
                      {"done", absl::StrCat(done_)},
@@ -176,7 +204,20 @@ void Trainer::Save(const TrainSummary& summary) {
     progress.values["scale"] = absl::StrCat(scaler_->scale());
     progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());
   }
-  checkpoints_->Save(progress, Subject());
+  return progress;
+}
+
+void Trainer::Save(const TrainSummary& summary) {
+  if (checkpoints_ == nullptr || steps_ == last_saved_) return;
+  last_saved_ = steps_;
+  if (local_) local_->Synchronize();
+  checkpoints_->Save(ProgressOf(summary), Subject());
+}
+
+void Trainer::Keep(const TrainSummary& summary) {
+  if (kept_ == nullptr) return;
+  if (local_) local_->Synchronize();
+  kept_->Keep(ProgressOf(summary), Subject(), *group_);
 }
 
 // It is whole some time after it was begun.
@@ -188,8 +229,11 @@ void Trainer::TellSaved() {
 
 void Trainer::Run(TrainSummary* summary) {
   if (!GoOn(summary) && summary->regroupings > 0) {
-    throw TrainingError("the ranks that are left have no checkpoint to go on from");
+    const std::string lost = kept_ == nullptr ? "" : kept_->passed_over();
+    throw TrainingError(absl::StrCat("the ranks that are left have no checkpoint to go on from",
+                                     lost.empty() ? "" : ", and ", lost));
   }
+  Keep(*summary);
   // Dropout differs from rank to rank, and is not again what it was before a restart.
   at::manual_seed(static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + steps_));
   begin_ = std::chrono::steady_clock::now();
@@ -237,6 +281,8 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
       on = Step(std::move(*loaded), &sums, summary);
       const bool due = options_.checkpoint_every > 0 && steps_ % options_.checkpoint_every == 0;
       if (on && due) Save(*summary);
+      const int64_t keep = options_.keep_in_memory;
+      if (on && keep > 0 && steps_ % keep == 0) Keep(*summary);
       TellSaved();
     }
     sums.waited = std::chrono::duration<double>(loader.waited()).count();

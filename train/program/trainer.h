@@ -15,6 +15,7 @@
 #include "train/communicator.h"
 #include "train/data/prefetching_loader.h"
 #include "train/local_steps.h"
+#include "train/peer_snapshot.h"
 #include "train/precision.h"
 #include "train/program/optimizer.h"
 #include "train/program/task.h"
@@ -50,16 +51,18 @@ struct TrainSummary {
 // TrainingError where a loss is not finite and the options say to stop.
 class Trainer {
  public:
-  // `metrics`, `signals` and `checkpoints` outlive it. `checkpoints` may be nullptr: none are
-  // saved. `device` is that of the model.
+  // `metrics`, `signals` and `checkpoints` outlive it; `kept` outlives all groups. `checkpoints`
+  // and `kept` may be nullptr: none are saved, nothing is kept in memory. `device` is that of the
+  // model.
   Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Communicator> group,
           const Metrics& metrics, const StopSignals& signals, Checkpointer* checkpoints,
-          at::Device device);
+          PeerSnapshots* kept, at::Device device);
   ~Trainer();
 
   // Goes on from the newest checkpoint, if there is one, and says on rank 0's standard output how
-  // it goes, a line an epoch. `summary` has what trainers of groups before this one's came to;
-  // after a regrouping there must be something to go on from, else TrainingError.
+  // it goes, a line an epoch. `summary` has what trainers of groups before this one's came to.
+  // After a regrouping it goes on from what is kept in memory where no checkpoint is newer; there
+  // must be something to go on from, else TrainingError.
   void Run(TrainSummary* summary);
 
  private:
@@ -73,6 +76,11 @@ class Trainer {
   void MakeReplica();
   CheckpointSubject Subject();
   bool GoOn(TrainSummary* summary);
+  Progress GoOnFromMemory();
+  std::optional<Progress> GoOnFromCheckpoint();
+  void TakeOver(const Progress& progress, TrainSummary* summary);
+  void Keep(const TrainSummary& summary);
+  Progress ProgressOf(const TrainSummary& summary) const;
   void SumUp(TrainSummary* summary) const;
   void Save(const TrainSummary& summary);
   void TellSaved();
@@ -97,6 +105,7 @@ class Trainer {
   const Metrics& metrics_;
   const StopSignals& signals_;
   Checkpointer* const checkpoints_;
+  PeerSnapshots* const kept_;
   const at::Device device_;
   const Precision precision_;
 

@@ -18,6 +18,7 @@
 namespace hpc::train {
 namespace {
 
+constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::milliseconds kLongestJoin = GlooOptions().join_deadline;
 
 std::string JoinNumbers(const std::vector<int>& numbers) {
@@ -26,13 +27,25 @@ std::string JoinNumbers(const std::vector<int>& numbers) {
   return JoinWords(words);
 }
 
-// Those of `before` that `after` has not.
-std::vector<int> Gone(const LaunchEnvironment& before, const LaunchEnvironment& after) {
+// "rank 1 is gone": those of `before` that `after` has not.
+std::string WhoIsGone(const LaunchEnvironment& before, const LaunchEnvironment& after) {
   std::vector<int> gone;
   for (int rank = 0; rank < before.world_size; ++rank) {
     const int number = before.NumberOf(rank);
     const auto& left = after.numbers;
     if (std::find(left.begin(), left.end(), number) == left.end()) gone.push_back(number);
+  }
+  return gone.size() == 1 ? absl::StrCat("rank ", gone[0], " is gone")
+                          : absl::StrCat("ranks ", JoinNumbers(gone), " are gone");
+}
+
+// Ranks of a group of `left` that are known to have ended, from `group`, of which those are left.
+std::vector<int> GoneOf(const Communicator& group, const LaunchEnvironment& left) {
+  std::vector<int> gone;
+  for (int rank : group.Gone()) {
+    for (int now = 0; now < left.world_size; ++now) {
+      if (left.NumberOf(now) == group.NumberOf(rank)) gone.push_back(now);
+    }
   }
   return gone;
 }
@@ -62,7 +75,9 @@ TrainingRun::TrainingRun(const TaskEntry& entry, const TrainOptions& options,
       environment_(environment),
       device_(device),
       hooks_(ReadRunHooks()),
-      metrics_(hooks_.metrics_file) {}
+      metrics_(hooks_.metrics_file) {
+  if (options.keep_in_memory > 0) kept_ = std::make_unique<PeerSnapshots>();
+}
 
 TrainingRun::~TrainingRun() = default;
 
@@ -115,7 +130,7 @@ void TrainingRun::MakeParts() {
   parts_->checkpoints = MakeCheckpointer();
   parts_->trainer =
       std::make_unique<Trainer>(parts_->task.get(), OptionsOfGroup(), group_, metrics_, *signals_,
-                                parts_->checkpoints.get(), device_);
+                                parts_->checkpoints.get(), kept_.get(), device_);
   if (group_->rank() != 0 || groups_ > 0) return;
   const int restarts = environment_.restart_count;
   std::printf("%s: %s on %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
@@ -140,21 +155,29 @@ void TrainingRun::Regroup(const CollectiveError& failure) {
   group_ = std::move(next);
   ++summary_.regroupings;
   if (group_->rank() != 0) return;
-  std::printf(
-      "rank %s is gone, and %s (%s) %s on: %s\n", JoinNumbers(Gone(before, environment_)).c_str(),
-      Count(environment_.world_size, "rank").c_str(), JoinNumbers(environment_.numbers).c_str(),
-      environment_.world_size == 1 ? "goes" : "go", OneLine(failure.what()).c_str());
+  std::printf("%s, and %s (%s) %s on: %s\n", WhoIsGone(before, environment_).c_str(),
+              Count(environment_.world_size, "rank").c_str(),
+              JoinNumbers(environment_.numbers).c_str(),
+              environment_.world_size == 1 ? "goes" : "go", OneLine(failure.what()).c_str());
   std::fflush(stdout);
 }
 
-// Again and again, where ranks go while it is made.
+// Again and again, where ranks go while it is made. Who is asked to stop has a moment for it: to
+// stop after a step, with a checkpoint, is better than to leave now.
 std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int> missing) {
+  const auto patient_until = std::chrono::steady_clock::now() + kPatience;
+  auto give_up = [&] {
+    return signals_->requested() && std::chrono::steady_clock::now() > patient_until;
+  };
+  auto gone = [&] { return GoneOf(*group_, environment_); };
   for (;;) {
     ++groups_;
+    for (int rank : gone()) missing.push_back(rank);
     environment_ = AgreeOnThoseLeft(environment_, missing, groups_,
                                     {.deadline = deadline(),
                                      .min_ranks = static_cast<int>(options_.min_ranks),
-                                     .give_up = [this] { return signals_->requested(); }});
+                                     .gone = gone,
+                                     .give_up = give_up});
     try {
       return MakeCommunicator(environment_, device_,
                               {.group = GroupName("main"),

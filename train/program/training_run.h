@@ -24,9 +24,10 @@ class TrainingRun {
   ~TrainingRun();
 
   // To the end, or to where it is stopped. Where ranks go and options.min_ranks are left, those
-  // make a new group and everything that uses it, and go on from the newest checkpoint, as often as
-  // it happens. Throws CollectiveError: no group can be made, or none is to be; what() says why.
-  // What else is thrown the other ranks are told.
+  // make a new group and everything that uses it, and go on from the newest checkpoint, or from
+  // what they keep in memory unless that is older, as often as it happens. Throws CollectiveError:
+  // no group can be made, or none is to be; what() says why. What else is thrown the others are
+  // told.
   TrainSummary Run();
 
   // Of the last group.
@@ -53,6 +54,7 @@ class TrainingRun {
   const Metrics metrics_;
   std::shared_ptr<Communicator> group_;
   std::unique_ptr<StopSignals> signals_;
+  std::unique_ptr<PeerSnapshots> kept_;
   std::unique_ptr<Parts> parts_;
   TrainSummary summary_;
   bool training_ = false;  // it was begun, and what throws is no fault in what all were told

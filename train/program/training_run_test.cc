@@ -191,6 +191,24 @@ TEST_F(TrainingRunTest, WhoDiesWhileTheOthersRegroupIsLeftOutToo) {
                     HasSubstr("\"ranks\": 2, \"regroupings\": 2, ")));
 }
 
+// The deadline is of ten minutes: they would wait for it.
+TEST_F(TrainingRunTest, WhoDiesBeforeItSaysThatItIsLeftIsNotWaitedFor) {
+  const auto outcomes =
+      Digits(4, {Checkpoints(), "--min-ranks=2"},
+             [this](const Moment& now) {
+               if (now.rank == 2 && now.steps == 8) {
+                 AwaitCheckpoint(5);
+                 sleep(2);  // busy, while the others know already that rank 1 is gone
+                 raise(SIGKILL);
+               }
+               KilledInStepEight(1)(now);
+             },
+             {1, 2});
+  for (int rank : {0, 3}) EXPECT_EQ(outcomes[rank].code, 0) << outcomes[rank].error;
+  EXPECT_THAT(outcomes[0].output,
+              HasSubstr("ranks 1 and 2 are gone, and 2 ranks (0 and 3) go on: "));
+}
+
 TEST_F(TrainingRunTest, OneThatIsLeftTrainsAlone) {
   const auto outcomes =
       Digits(2, {Checkpoints(), "--min-ranks=1", "--zero=2"}, KilledInStepEight(0), {0});
@@ -215,6 +233,105 @@ TEST_F(TrainingRunTest, WhereRankZeroServesTheStoreTheOthersDependOnIt) {
                   HasSubstr("it does not go on: rank 0 is gone, and the rendezvous store with it"));
     }
     std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+// After eight steps, which no checkpoint is of; what a checkpoint of step eight would have led to.
+TEST_F(TrainingRunTest, WhatIsKeptInMemoryIsGoneOnFromAsIfItWereACheckpoint) {
+  const auto dies = [](int victim) {
+    return [=](const Moment& now) {
+      if (now == Moment{.rank = victim, .steps = 11, .models = 1}) raise(SIGKILL);
+    };
+  };
+  for (const Arguments& more : std::vector<Arguments>{
+           {}, {"--zero=1", "--precision=fp16"}, {"--zero=2", "--optimizer=sgd"}}) {
+    Arguments saved = {Checkpoints(), "--checkpoint-every=8"};
+    Arguments kept = {"--min-ranks=3", "--keep-in-memory=4"};
+    saved.insert(saved.end(), more.begin(), more.end());
+    kept.insert(kept.end(), more.begin(), more.end());
+    Digits(4, saved,
+           [&](const Moment& now) {
+             if (now.steps == 11) AwaitCheckpoint(8);
+             dies(2)(now);
+           },
+           {2});
+    for (const Outcome& outcome : Digits(3, saved, [](const Moment&) {}, {})) {
+      EXPECT_EQ(outcome.code, 0) << outcome.error;
+    }
+    const std::string expected = ReadAll(File("summary"));
+    for (int victim : {0, 2}) {
+      const auto outcomes = Digits(4, kept, dies(victim), {victim});
+      const std::string summary = ReadAll(File("summary"));
+      EXPECT_EQ(outcomes[1].code, 0) << outcomes[1].error;
+      EXPECT_EQ(Findings(summary), Findings(expected));
+      EXPECT_EQ(Number(summary, "steps"), Number(expected, "steps"));
+      EXPECT_EQ(Number(summary, "samples"), Number(expected, "samples"));
+      EXPECT_THAT(outcomes[1 - victim / 2].output,
+                  HasSubstr("\ngoing on at step 8, epoch 1, from the memory of 4 ranks\n"));
+    }
+    std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+TEST_F(TrainingRunTest, TheNewerOfMemoryAndCheckpointIsGoneOnFrom) {
+  for (const auto& [every, from] : std::vector<std::pair<std::string, std::string>>{
+           {"4", "step 8, epoch 1, from the memory of 3 ranks"},
+           {"100", "step 5, epoch 1, from 3 ranks"}}) {
+    const auto outcomes = Digits(3, {Checkpoints(), "--min-ranks=2", "--keep-in-memory=" + every},
+                                 [this](const Moment& now) {
+                                   if (now.rank != 1 || now.steps != 10) return;
+                                   AwaitCheckpoint(5);
+                                   raise(SIGKILL);
+                                 },
+                                 {1});
+    EXPECT_THAT(outcomes[0].output, HasSubstr("going on at " + from));
+    EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
+    std::filesystem::remove_all(File("checkpoints"));
+  }
+}
+
+// The second dies before the first step of the new group, in which copies were made anew at once.
+TEST_F(TrainingRunTest, EachGroupKeepsItsOwnSnapshotsFromItsBegin) {
+  for (const std::string zero : {"--zero=0", "--zero=2"}) {
+    const auto outcomes = Digits(4, {"--min-ranks=1", "--keep-in-memory=4", zero},
+                                 [](const Moment& now) {
+                                   if (now == Moment{.rank = 1, .steps = 7, .models = 1} ||
+                                       now == Moment{.rank = 2, .steps = 8, .models = 2} ||
+                                       now == Moment{.rank = 0, .steps = 12, .models = 3}) {
+                                     raise(SIGKILL);
+                                   }
+                                 },
+                                 {0, 1, 2});
+    EXPECT_EQ(outcomes[3].code, 0) << outcomes[3].error;
+    EXPECT_THAT(outcomes[0].output,
+                AllOf(HasSubstr("step 4, epoch 1, from the memory of 4 ranks"),
+                      HasSubstr("step 4, epoch 1, from the memory of 3 ranks")));
+    EXPECT_THAT(outcomes[3].output, HasSubstr("from the memory of 2 ranks"));
+    EXPECT_EQ(Number(outcomes[3].output, "samples"), 2 * 800);
+    EXPECT_EQ(Number(outcomes[3].output, "regroupings"), 3);
+  }
+}
+
+TEST_F(TrainingRunTest, WhatNobodyHasInMemoryAnyMoreIsSaid) {
+  for (const Arguments& more : std::vector<Arguments>{{}, {Checkpoints()}}) {
+    Arguments all = {"--min-ranks=2", "--keep-in-memory=4", "--zero=1"};
+    all.insert(all.end(), more.begin(), more.end());
+    const auto outcomes = Digits(4, all,
+                                 [&](const Moment& now) {
+                                   if ((now.rank != 1 && now.rank != 2) || now.steps != 10) return;
+                                   if (!more.empty()) AwaitCheckpoint(5);
+                                   raise(SIGKILL);
+                                 },
+                                 {1, 2});
+    const std::string lost = "step 8 is not in memory any more: rank 1 and rank 2, which kept a";
+    if (more.empty()) {
+      EXPECT_EQ(outcomes[0].code, 1);
+      EXPECT_THAT(outcomes[3].error, HasSubstr("no checkpoint to go on from, and " + lost));
+    } else {
+      EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
+      EXPECT_THAT(outcomes[0].output,
+                  AllOf(HasSubstr(lost), HasSubstr("at step 5, epoch 1, from 4")));
+    }
   }
 }
 
