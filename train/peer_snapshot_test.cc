@@ -155,10 +155,13 @@ class PeerSnapshotTest : public ::testing::Test {
 };
 
 TEST_F(PeerSnapshotTest, ThoseThatAreLeftGoOnBitForBitAsFromACheckpoint) {
-  for (const Setting& setting :
-       {Setting{.stage = 1}, {.stage = 2}, {.stage = 0}, {2, Algorithm::kSgd}}) {
+  for (const auto& [setting, victims] :
+       std::vector<std::pair<Setting, std::vector<int>>>{{{.stage = 1}, {0, 1, 3}},
+                                                         {{.stage = 2}, {0, 2}},
+                                                         {{.stage = 0}, {0}},
+                                                         {{2, Algorithm::kSgd}, {3}}}) {
     const auto expected = FromACheckpoint(setting, 10, 20);
-    for (int victim : {0, 1, 3}) {
+    for (int victim : victims) {
       const auto outcomes = FromMemory(setting, 20, [&](int rank, int64_t step, auto&, auto&) {
         if (rank == victim && step == 13) raise(SIGKILL);
       });
@@ -197,7 +200,7 @@ TEST_F(PeerSnapshotTest, WhileOneIsMadeTheOneBeforeItIsWhole) {
              of_fifteen = FromACheckpoint(setting, 15, 20);
   std::set<bool> seen;
   for (int victim = 0; victim < 4; ++victim) {
-    for (int microseconds : {0, 300, 1000, 3000}) {
+    for (int microseconds : {0, 1000}) {
       const auto outcomes =
           FromMemory(setting, 20, [&](int rank, int64_t step, Training& training, auto&) {
             if (step != 14 || rank != victim) return;
