@@ -58,6 +58,11 @@ bool AllHave(const std::exception& error) {
 
 }  // namespace
 
+std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline) {
+  constexpr std::chrono::milliseconds kShortest = std::chrono::seconds(30);
+  return std::clamp(deadline, kShortest, kLongestJoin);
+}
+
 // In the order in which they are made.
 struct TrainingRun::Parts {
   std::shared_ptr<Communicator> background;  // the checkpointer's
@@ -101,7 +106,8 @@ TrainSummary TrainingRun::Run() {
 }
 
 TrainSummary TrainingRun::RunInGroups() {
-  group_ = MakeCommunicator(environment_, device_, {.deadline = deadline()});
+  group_ = MakeCommunicator(environment_, device_,
+                            {.deadline = deadline(), .join_deadline = JoinDeadline()});
   if (device_.is_cuda()) at::accelerator::setDeviceIndex(device_.index());
   signals_ = std::make_unique<StopSignals>();
   for (;;) {
@@ -179,14 +185,17 @@ std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int>
                                      .gone = gone,
                                      .give_up = give_up});
     try {
-      return MakeCommunicator(environment_, device_,
-                              {.group = GroupName("main"),
-                               .deadline = deadline(),
-                               .join_deadline = std::min(deadline(), kLongestJoin)});
+      return MakeCommunicator(
+          environment_, device_,
+          {.group = GroupName("main"), .deadline = deadline(), .join_deadline = JoinDeadline()});
     } catch (const CollectiveError& error) {
       missing = error.missing();
     }
   }
+}
+
+std::chrono::milliseconds TrainingRun::JoinDeadline() const {
+  return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), kLongestJoin);
 }
 
 // None where there is no folder for them. All ranks have one, or none has.
@@ -197,9 +206,7 @@ std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
   if (folder.empty()) return nullptr;
   parts_->background = MakeGlooCommunicator(
       environment_,
-      {.group = GroupName("checkpoints"),
-       .deadline = deadline(),
-       .join_deadline = groups_ == 0 ? kLongestJoin : std::min(deadline(), kLongestJoin)});
+      {.group = GroupName("checkpoints"), .deadline = deadline(), .join_deadline = JoinDeadline()});
   return std::make_unique<Checkpointer>(
       CheckpointOptions{
           .folder = folder, .run = hooks_.run, .keep = {.latest = static_cast<int>(options_.keep)}},

@@ -2,6 +2,7 @@
 #ifndef HPC_TRAIN_PROGRAM_TRAINING_RUN_H_
 #define HPC_TRAIN_PROGRAM_TRAINING_RUN_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@
 #include "train/run_hooks.h"
 
 namespace hpc::train {
+
+// How long the ranks of a run have to come to its first group, where an operation has `deadline`:
+// programs do not start at the same moment, and one that dies at its start is noticed by nothing
+// else.
+std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline);
 
 // Used from one thread.
 class TrainingRun {
@@ -42,6 +48,7 @@ class TrainingRun {
   std::shared_ptr<Communicator> MakeGroupOfThoseLeft(std::vector<int> missing);
   std::unique_ptr<Checkpointer> MakeCheckpointer();
   TrainOptions OptionsOfGroup() const;
+  std::chrono::milliseconds JoinDeadline() const;
   std::string GroupName(const std::string& name) const;
   std::chrono::milliseconds deadline() const { return std::chrono::seconds(options_.deadline); }
 

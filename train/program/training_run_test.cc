@@ -124,6 +124,14 @@ int FreePort() {
   }
 }
 
+TEST(StartDeadlineTest, IsThatOfAnOperationButProgramsMayStartOneAfterTheOther) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  EXPECT_EQ(StartDeadline(seconds(2)), seconds(30));
+  EXPECT_EQ(StartDeadline(seconds(90)), seconds(90));
+  EXPECT_EQ(StartDeadline(minutes(10)), minutes(5));
+}
+
 TEST_F(TrainingRunTest, ThoseThatAreLeftGoOnJustAsIfTheyHadBeenStartedAgain) {
   for (const auto& [victim, more] : std::vector<std::pair<int, Arguments>>{
            {1, {}}, {0, {"--zero=1"}}, {3, {"--zero=2", "--clip=1"}}}) {
