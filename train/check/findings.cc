@@ -19,6 +19,8 @@ constexpr double kSlow = 0.6;
 constexpr double kHundredLeast = 9e6, kHundredMost = 12.5e6;
 // A round trip is called long from here on, if it is as many times that of the others.
 constexpr double kLongRoundTrip = 0.002, kTimesLonger = 5;
+// A PC that is left alone repeats a step within some tenths.
+constexpr double kTimesVaried = 2.5;
 
 // Of two in the middle the greater. 0 where there is none.
 double Median(std::vector<double> values) {
@@ -172,9 +174,11 @@ void AddFarHosts(const Links& links, std::vector<std::string>* found) {
 }
 
 void AddSlowComputers(const GangResult& gang, std::vector<std::string>* found) {
-  const double usual = LowMedian(gang.step.alone);
-  for (size_t rank = 0; rank < gang.step.alone.size(); ++rank) {
-    const double own = gang.step.alone[rank];
+  std::vector<double> all;
+  for (const Repeated& one : gang.step.alone) all.push_back(one.fastest);
+  const double usual = LowMedian(all);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const double own = all[rank];
     if (usual >= kSlow * own) continue;
     found->push_back(
         absl::StrCat(gang.ranks[rank].host, " (rank ", rank, ") computes slowly: ", TimeWords(own),
@@ -183,7 +187,27 @@ void AddSlowComputers(const GangResult& gang, std::vector<std::string>* found) {
   }
 }
 
+// A step together contains one alone: it is never the faster one, unless something was in the way.
+void AddVaryingComputers(const GangResult& gang, std::vector<std::string>* found) {
+  for (size_t rank = 0; rank < gang.step.alone.size(); ++rank) {
+    const Repeated& own = gang.step.alone[rank];
+    const double best = std::min(own.fastest, gang.step.together);
+    if (own.slow < kTimesVaried * best) continue;
+    found->push_back(absl::StrFormat(
+        "figures of %s (rank %d) vary by %.2g x: a step takes %s to %s; something else runs there",
+        gang.ranks[rank].host, rank, own.slow / best, TimeWords(best), TimeWords(own.slow)));
+  }
+}
+
+// Three digits, but no "2.1e+03".
+std::string Digits(double value) { return absl::StrFormat(value < 999.5 ? "%.3g" : "%.0f", value); }
+
 }  // namespace
+
+Repeated OfRepetitions(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds.front(), seconds.size() < 3 ? seconds.front() : seconds[seconds.size() - 2]};
+}
 
 double SlowerWay(const LinkSpeed& speed) { return std::min(speed.there, speed.back); }
 
@@ -192,12 +216,14 @@ double BusBandwidth(const ReduceResult& reduce, int ranks) {
 }
 
 std::string SpeedWords(double bytes_per_second) {
-  return absl::StrFormat("%.3g MB/s", bytes_per_second / 1e6);
+  const double mega = bytes_per_second / 1e6;
+  return mega < 999.5 ? absl::StrCat(Digits(mega), " MB/s")
+                      : absl::StrCat(Digits(mega / 1000), " GB/s");
 }
 
 std::string TimeWords(double seconds) {
-  return seconds >= 1 ? absl::StrFormat("%.3g s", seconds)
-                      : absl::StrFormat("%.3g ms", 1000 * seconds);
+  return seconds < 0.9995 ? absl::StrCat(Digits(1000 * seconds), " ms")
+                          : absl::StrCat(Digits(seconds), " s");
 }
 
 std::vector<std::string> FindingsOf(const GangResult& gang) {
@@ -211,6 +237,7 @@ std::vector<std::string> FindingsOf(const GangResult& gang) {
   AddSlowLinks(links, slow, &found);
   AddFarHosts(links, &found);
   AddSlowComputers(gang, &found);
+  AddVaryingComputers(gang, &found);
   return found;
 }
 

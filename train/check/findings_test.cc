@@ -23,7 +23,7 @@ GangResult Alike(int pcs) {
     for (const auto& [a, b] : round) gang.pairs.push_back({a, b, {2e-4, kGigabit, kGigabit}, ""});
   }
   gang.reduces = {{4096, 0.001, {}}};
-  gang.step = {std::vector<double>(static_cast<size_t>(pcs), 0.1), 0.2};
+  gang.step = {std::vector<Repeated>(static_cast<size_t>(pcs), {0.1, 0.15}), 0.2};
   return gang;
 }
 
@@ -85,12 +85,26 @@ TEST(FindingsTest, AFarPcAndASlowOneAreNamed) {
   GangResult gang = Alike(3);
   Between(&gang, 0, 1).speed.round_trip = 0.02;
   Between(&gang, 1, 2).speed.round_trip = 0.03;
-  gang.step.alone = {0.1, 0.1, 0.25};
+  gang.step.alone = {{0.1, 0.1}, {0.1, 0.1}, {0.25, 0.3}};
   EXPECT_THAT(FindingsOf(gang), ElementsAre(HasSubstr("pc2 is far away: 20 ms there and back"),
                                             HasSubstr("pc3 (rank 2) computes slowly: 250 ms")));
   gang = Alike(2);
-  gang.step.alone = {0.3, 0.1};
+  gang.step.alone = {{0.3, 0.3}, {0.1, 0.1}};
   EXPECT_THAT(FindingsOf(gang), ElementsAre(HasSubstr("pc1 (rank 0) computes slowly")));
+}
+
+TEST(FindingsTest, APcWhoseTimesVaryWidelyIsNamed) {
+  GangResult gang = Alike(2);
+  gang.step.alone[0].slow = 2;
+  EXPECT_THAT(FindingsOf(gang),
+              ElementsAre("figures of pc1 (rank 0) vary by 20 x: a step takes 100 ms to 2 s; "
+                          "something else runs there"));
+}
+
+TEST(FindingsTest, AStepAloneThatTakesLongerThanOneTogetherVariesToo) {
+  GangResult gang = Alike(1);
+  gang.step = {{{1.9, 2}}, 0.08};
+  EXPECT_THAT(FindingsOf(gang), ElementsAre(HasSubstr("figures of pc1 (rank 0) vary by 25 x")));
 }
 
 TEST(FindingsTest, TheWorstComesFirst) {
@@ -103,6 +117,23 @@ TEST(FindingsTest, TheWorstComesFirst) {
       ElementsAre(HasSubstr("an all-reduce of 4.0 KiB gave wrong sums on pc2 (rank 1)"),
                   HasSubstr("pc1 (rank 0) cannot measure its link to pc2 (rank 1): no connection"),
                   "pc3 (rank 2) has torch 2.12.1, most others have 2.13.0"));
+}
+
+TEST(OfRepetitionsTest, TheFastestCountsAndOneHiccupDoesNot) {
+  const Repeated one = OfRepetitions({0.3, 9, 0.1, 0.2});
+  EXPECT_DOUBLE_EQ(one.fastest, 0.1);
+  EXPECT_DOUBLE_EQ(one.slow, 0.3);
+  EXPECT_DOUBLE_EQ(OfRepetitions({5, 0.1}).slow, 0.1);
+}
+
+TEST(WordsTest, FiguresOfAnySizeFitTheirColumn) {
+  EXPECT_EQ(SpeedWords(2.12e9), "2.12 GB/s");
+  EXPECT_EQ(SpeedWords(999.6e6), "1 GB/s");
+  EXPECT_EQ(SpeedWords(117e6), "117 MB/s");
+  EXPECT_EQ(SpeedWords(1024e3), "1.02 MB/s");
+  EXPECT_EQ(TimeWords(0.9996), "1 s");
+  EXPECT_EQ(TimeWords(1234), "1234 s");
+  EXPECT_EQ(TimeWords(0.00021), "0.21 ms");
 }
 
 TEST(BusBandwidthTest, IsWhatEachLinkOfARingCarries) {

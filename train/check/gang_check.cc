@@ -34,7 +34,8 @@ constexpr int64_t kTimesLarger = 16;
 constexpr int kMostRounds = 200;
 // Of the training step: pictures of CIFAR's size.
 constexpr int64_t kBatch = 4, kChannels = 3, kSide = 32, kClasses = 10;
-constexpr int kSteps = 3;
+constexpr double kStepSeconds = 2;
+constexpr int kLeastSteps = 3, kMostSteps = 9;
 
 double SecondsSince(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -187,26 +188,36 @@ StepResult CheckStep(const std::shared_ptr<Communicator>& group, at::Device devi
     replica.AfterForward({output});
     torch::autograd::backward({output.square().mean()}, {});
   };
-  const auto steps = [&](int count) {
+  const auto time = [&] {
     const auto begin = SteadyClock::now();
-    for (int i = 0; i < count; ++i) step();
+    step();
     AwaitDevice(device);
-    return SecondsSince(begin) / count;
+    return SecondsSince(begin);
+  };
+  const auto count = [](double once) {
+    return static_cast<int>(
+        std::clamp(kStepSeconds / once, double{kLeastSteps}, double{kMostSteps}));
   };
   StepResult result;
   replica.reducer().set_synchronized(false);
-  steps(1);
+  time();  // the first one allocates
   group->Barrier({"check: steps alone", {}})->Wait();
-  at::Tensor alone = at::empty({group->size()}, at::kDouble);
-  group->AllGather(alone, at::full({1}, steps(kSteps), at::kDouble), {"check: time alone", {}})
+  std::vector<double> times = {time()};
+  for (int left = count(times[0]) - 1; left > 0; --left) times.push_back(time());
+  const Repeated own = OfRepetitions(times);
+  at::Tensor all = at::empty({2 * group->size()}, at::kDouble);
+  group->AllGather(all, at::tensor({own.fastest, own.slow}, at::kDouble), {"check: time alone", {}})
       ->Wait();
   for (int rank = 0; rank < group->size(); ++rank) {
-    result.alone.push_back(alone[rank].item<double>());
+    result.alone.push_back({all[2 * rank].item<double>(), all[2 * rank + 1].item<double>()});
   }
   replica.reducer().set_synchronized(true);
-  steps(1);  // makes the buckets
+  time();  // makes the buckets
   group->Barrier({"check: steps together", {}})->Wait();
-  result.together = Greatest(*group, steps(kSteps));
+  result.together = Greatest(*group, time());
+  for (int left = count(result.together) - 1; left > 0; --left) {
+    result.together = std::min(result.together, Greatest(*group, time()));
+  }
   return result;
 }
 

@@ -51,7 +51,7 @@ std::string Pairs(const GangResult& gang) {
 
 std::string Step(const GangResult& gang) {
   std::vector<std::string> alone;
-  for (double seconds : gang.step.alone) alone.push_back(TimeWords(seconds));
+  for (const Repeated& one : gang.step.alone) alone.push_back(TimeWords(one.fastest));
   return absl::StrCat("a step of ResNet-18, 4 pictures: ", TimeWords(gang.step.together),
                       " together; alone ", JoinWords(alone), "\n");
 }
@@ -89,7 +89,14 @@ std::string ReportJson(const GangResult& gang, const std::vector<std::string>& f
                              {"back_bytes_per_second", one.speed.back},
                              {"error", one.error}});
   }
-  json["step"] = {{"alone_seconds", gang.step.alone}, {"together_seconds", gang.step.together}};
+  std::vector<double> fastest, slow;
+  for (const Repeated& one : gang.step.alone) {
+    fastest.push_back(one.fastest);
+    slow.push_back(one.slow);
+  }
+  json["step"] = {{"alone_seconds", fastest},
+                  {"alone_slow_seconds", slow},
+                  {"together_seconds", gang.step.together}};
   json["findings"] = findings;
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
