@@ -54,14 +54,18 @@ std::string HostName() {
   return OneLine(name);
 }
 
+// On stderr, where it does not come between the tables or into the JSON.
+void Tell(const std::string& stage) { std::fprintf(stderr, "check: %s\n", stage.c_str()); }
+
 int Check(const LaunchEnvironment& environment, const Options& options, at::Device device,
           const std::shared_ptr<Communicator>& group) {
   RankSelf self = {.host = HostName()};
   if (environment.world_size > 1) self.address = OwnAddress(environment);
-  const GangResult gang = CheckGang(group, self,
-                                    {.largest_mib = options.largest_mib,
-                                     .measure = std::chrono::milliseconds(options.measure_ms),
-                                     .device = device});
+  GangCheckOptions how = {.largest_mib = options.largest_mib,
+                          .measure = std::chrono::milliseconds(options.measure_ms),
+                          .device = device};
+  if (group->rank() == 0) how.tell = Tell;
+  const GangResult gang = CheckGang(group, self, how);
   const std::vector<std::string> findings = FindingsOf(gang);
   if (group->rank() == 0) {
     const std::string report =
@@ -95,6 +99,9 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
+    if (environment.rank == 0 && environment.world_size > 1) {
+      Tell(absl::StrCat("waiting for all ", environment.world_size, " ranks"));
+    }
     group = MakeCommunicator(environment, device, {.group = "check"});
     if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     CheckSameOnAllRanks(*group, table.Lines());

@@ -104,6 +104,7 @@ std::vector<ReduceResult> CheckReduces(Communicator& group, const GangCheckOptio
   const int64_t largest = std::max(options.largest_mib << 20, kSmallest);
   for (int64_t bytes = kSmallest;; bytes = std::min(bytes * kTimesLarger, largest)) {
     const int64_t elements = bytes / static_cast<int64_t>(sizeof(float));
+    options.tell("measuring all-reduces of " + HumanBytes(static_cast<uint64_t>(bytes)));
     ReduceResult& result = results.emplace_back();
     result.bytes = bytes;
     result.wrong = WrongSums(group, options.device, elements);
@@ -156,7 +157,9 @@ std::vector<PairResult> CheckPairs(Communicator& group, const RankSelf& self,
   const ProbeOptions probe = {.word = GatherTexts(group, RandomWord())[0],
                               .measure = options.measure / 2};
   std::vector<std::string> rows;
-  for (const auto& round : PairRounds(group.size())) {
+  const auto rounds = PairRounds(group.size());
+  options.tell(absl::StrCat("measuring the links between PCs, in ", Count(rounds.size(), "round")));
+  for (const auto& round : rounds) {
     group.Barrier({"check: next pairs", {}})->Wait();
     for (const auto& pair : round) {
       if (group.rank() != pair.first && group.rank() != pair.second) continue;
@@ -229,6 +232,7 @@ GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf&
   gang.ranks = GatherFacts(*group, self.host);
   gang.reduces = CheckReduces(*group, options);
   gang.pairs = CheckPairs(*group, self, options);
+  options.tell("measuring a step of ResNet-18");
   gang.step = CheckStep(group, options.device);
   return gang;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,8 @@ struct GangCheckOptions {
   int64_t largest_mib = 64;                // of the all-reduces
   std::chrono::milliseconds measure{300};  // each figure for so long at least
   at::Device device = at::kCPU;            // that is measured: the group's
+  // Is told what is done next, a line for each stage: "measuring ...".
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
 // What a rank says of itself.

@@ -53,6 +53,17 @@ TEST(GangCheckTest, OneRankHasNoLinks) {
   EXPECT_EQ(Values(told[0].begin(), told[0].end() - 1), (Values{1, 0, 0, 0, 0, 1}));
 }
 
+TEST(GangCheckTest, EachStageIsTold) {
+  const auto told = ValuesOf(RunRanks(2, [](const LaunchEnvironment& environment) {
+    GangCheckOptions quick = kQuick;
+    double stages = 0;
+    quick.tell = [&](const std::string&) { ++stages; };
+    CheckGang(MakeGlooCommunicator(environment), {"pc", OwnAddress(environment)}, quick);
+    return Values{stages};
+  }));
+  EXPECT_EQ(told[0], Values{5});  // three sizes, links, steps
+}
+
 TEST(GangCheckTest, RanksThatAreToldDifferentThingsAreToldSo) {
   const auto codes = ValuesOf(RunRanks(2, [](const LaunchEnvironment& environment) {
     setenv("RANK", std::to_string(environment.rank).c_str(), 1);
