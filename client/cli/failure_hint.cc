@@ -77,9 +77,15 @@ std::string InterpreterHint(const v1::Run& run, const Environment& environment) 
 }
 
 std::string TrainHint(const v1::Run& run) {
-  const bool absent = !run.command().empty() && run.command(0) == "hpc-train" &&
-                      absl::StrContains(run.reason(), "was not found in PATH");
-  if (!absent) return "";
+  if (run.command().empty()) return "";
+  const std::string& program = run.command(0);
+  // Of 'hpcctl check --program' it may have any name.
+  const bool meant = program.substr(program.rfind('/') + 1) == "hpc-train" ||
+                     (run.name() == "check" && run.command_size() > 1 && run.command(1) == "check");
+  const bool absent =
+      absl::StrContains(run.reason(), "was not found in PATH") ||
+      absl::StrContains(run.reason(), absl::StrCat("'", program, "' does not exist"));
+  if (!meant || !absent) return "";
   return "'sudo deploy/install.sh train' on that PC, in hpcctl's sources, makes and installs "
          "hpc-train; 'hpcctl check --program' names another place";
 }

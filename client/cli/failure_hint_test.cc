@@ -75,6 +75,14 @@ TEST(FailureHintTest, NamesTheCallersVirtualEnvironmentWhereAModuleIsMissing) {
 TEST(FailureHintTest, SaysWhereHpcTrainComesFrom) {
   EXPECT_THAT(Hint(Failed("hpc-train", "pc2: command 'hpc-train' was not found in PATH (/bin)")),
               HasSubstr("sudo deploy/install.sh train"));
+  EXPECT_THAT(
+      Hint(Failed("/srv/hpc-train", "pc2: command '/srv/hpc-train' does not exist. Quote ...")),
+      HasSubstr("sudo deploy/install.sh train"));
+  v1::Run check = Failed("measure", "pc1: command 'measure' was not found in PATH (/bin)");
+  EXPECT_EQ(Hint(check), "");
+  check.add_command("check");
+  check.set_name("check");
+  EXPECT_THAT(Hint(check), HasSubstr("sudo deploy/install.sh train"));
   EXPECT_EQ(Hint(Failed("hpc-train", "no data")), "");
 }
 
