@@ -48,6 +48,16 @@ class CheckTest(ClusterTest):
         self.assertEqual(done.returncode, 121, done.stderr)
         self.assertIn("no such PC is idle", done.stderr)
 
+    def test_a_pc_that_there_is_none_of_is_named(self):
+        for args in (("--nodelist", "pc7"), ("--exclude", "pc7"), ("-N", 1, "--nodelist", "pc7")):
+            done = self.check(*args)
+            self.assertEqual(done.returncode, 121, done.stderr)
+            self.assertIn("no node pc7; did you mean pc1?", done.stderr)
+
+    def test_what_it_is_told_of_threads_and_devices_reaches_its_program(self):
+        done = self.check("--threads", 2, "--device", "cpu")
+        self.assertEqual(done.stdout, "3 of /: check --threads 2 --device cpu\n", done.stderr)
+
     def test_wrong_use_is_refused_before_anything_is_asked(self):
         for args, says in ((("--program", "./hpc-train"), "begin with /"),
                            (("-N", "none"), "none"),
@@ -60,6 +70,9 @@ class CheckTest(ClusterTest):
         done = self.cluster.hpcctl("check", "-N", 2, env={"PATH": "/bin"}, check=False)
         self.assertEqual(done.returncode, 127, done.stderr)
         self.assertIn("'hpc-train' was not found in PATH", done.stderr)
+        self.assertIn("sudo deploy/install.sh train", done.stderr)
+        done = self.cluster.hpcctl("check", "--program", "/srv/none/hpc-train", check=False)
+        self.assertEqual(done.returncode, 127, done.stderr)
         self.assertIn("sudo deploy/install.sh train", done.stderr)
 
 

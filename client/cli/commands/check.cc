@@ -47,6 +47,10 @@ class CheckCommand : public Command {
     options->Group("What it measures");
     options->Integer("--largest-mib", "M", &largest_mib_, 1, 4096,
                      "MiB of the largest all-reduce (default 64)");
+    options->Integer("--threads", "T", &threads_, 1, 4096,
+                     "CPU threads of each PC for the step of training (default: all cores)");
+    options->Choice("--device", &device_, {"auto", "cpu", "cuda"},
+                    "what is measured (default auto: the GPU, if there is any)");
     options->Integer("--measure-ms", "T", &measure_ms_, 1, 60'000,
                      "each figure for so long at least (default 300)");
     options->Flag("--json", &json_, "print JSON");
@@ -65,10 +69,14 @@ class CheckCommand : public Command {
     run_.ranks_per_node = 1;
     run_.time_limit = kTimeLimit;
     run_.name = "check";
-    run_.env = {"TORCH_CPP_LOG_LEVEL=ERROR"};  // its findings are what there is to read
+    // Its findings are what there is to read. Threads that spin while they wait lose a core that
+    // something else wants: then a step takes 20 times as long, and says nothing of the PC.
+    run_.env = {"TORCH_CPP_LOG_LEVEL=ERROR", "OMP_WAIT_POLICY=PASSIVE"};
     run_.command = {program_, "check"};
     if (largest_mib_ > 0) Add("--largest-mib", largest_mib_);
     if (measure_ms_ > 0) Add("--measure-ms", measure_ms_);
+    if (threads_ > 0) Add("--threads", threads_);
+    if (!device_.empty()) run_.command.insert(run_.command.end(), {"--device", device_});
     if (json_) run_.command.push_back("--json");
     const bool all_idle = std::exchange(run_.nodes, run_.nodes.empty() ? "1" : run_.nodes).empty();
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
@@ -83,6 +91,8 @@ class CheckCommand : public Command {
   absl::Status TakeAllIdle(Session* session) {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
+    // The coordinator refuses a run for PCs that there are none of, and says which there are.
+    if (!AllAreKnown(response)) return absl::OkStatus();
     int nodes = 0, with_gpus = 0;
     for (const v1::Node& node : response.nodes()) {
       if (!IsWanted(node.name()) || node.state() != "idle") continue;
@@ -100,6 +110,15 @@ class CheckCommand : public Command {
     return absl::OkStatus();
   }
 
+  // Of --nodelist and --exclude.
+  bool AllAreKnown(const v1::ListNodesResponse& response) const {
+    std::vector<std::string> known;
+    for (const v1::Node& node : response.nodes()) known.push_back(node.name());
+    const auto is_known = [&](const std::string& name) { return Contains(known, name); };
+    return std::all_of(run_.node_list.begin(), run_.node_list.end(), is_known) &&
+           std::all_of(run_.exclude.begin(), run_.exclude.end(), is_known);
+  }
+
   bool IsWanted(const std::string& node) const {
     return (run_.node_list.empty() || Contains(run_.node_list, node)) &&
            !Contains(run_.exclude, node);
@@ -112,7 +131,8 @@ class CheckCommand : public Command {
 
   RunOptions run_{.nodes = ""};
   std::string program_ = "hpc-train";
-  int32_t largest_mib_ = 0, measure_ms_ = 0;
+  int32_t largest_mib_ = 0, measure_ms_ = 0, threads_ = 0;
+  std::string device_;
   bool json_ = false;
 };
 
