@@ -41,6 +41,18 @@ if(NOT found MATCHES "^${HPC_TORCH_VERSION}")
   message(FATAL_ERROR "HPC_TRAIN needs LibTorch ${HPC_TORCH_VERSION}; that in ${HPC_TORCH_ROOT} is '${found}'")
 endif()
 
+# Programs find LibTorch where they were built with it: under hpcctl as another account.
+set(path ${HPC_TORCH_ROOT}/lib)
+while(NOT path STREQUAL "/")
+  execute_process(COMMAND find -H ${path} -maxdepth 0 ! -perm -o=x OUTPUT_VARIABLE closed ERROR_QUIET)
+  if(closed)
+    message(WARNING "HPC_TRAIN: the LibTorch in ${HPC_TORCH_ROOT} is below ${path}, which other accounts cannot "
+      "enter: what is built with it does not start under hpcctl, as ranks are not root. For that: "
+      "sudo deploy/install.sh train, then -DHPC_PYTHON=/usr/local/lib/hpcctl/venv/bin/python")
+  endif()
+  get_filename_component(path ${path} DIRECTORY)
+endwhile()
+
 # Defined as PyTorch's own build defines them: its headers declare nothing of c10d without.
 add_library(hpc_dep_torch INTERFACE)
 target_compile_definitions(hpc_dep_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
