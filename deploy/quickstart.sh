@@ -80,7 +80,9 @@ mkdir -p "$dir"
 if $root; then
   if ! id -u hpc >/dev/null 2>&1; then
     echo "making the account hpc, which ranks run as" >&2
-    useradd --system --create-home --shell /usr/sbin/nologin hpc
+    group=()
+    ! getent group hpc >/dev/null || group=(--gid hpc)  # install.sh has made it
+    useradd --system --create-home "${group[@]}" --shell /usr/sbin/nologin hpc
   fi
   cp -r "$bin" "$bin/../share" examples "$dir"
   bin=$dir/bin
