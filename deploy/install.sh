@@ -3,8 +3,8 @@
 #   sudo deploy/install.sh coordinator    on the master: makes the cluster and starts its coordinator
 #   sudo deploy/install.sh worker         on a PC: its worker starts with 'hpc-worker join TOKEN'
 #   sudo deploy/install.sh client         hpcctl alone
-#   sudo deploy/install.sh train          on a PC: hpc-train, with a torch of its own (some gigabytes)
-#                                         or that of the Python which HPC_PYTHON names
+#   sudo deploy/install.sh train          on a PC: hpc-train and hpcctl, with a torch of its own (some
+#                                         gigabytes) or that of the Python which HPC_PYTHON names
 #   sudo deploy/install.sh remove         takes all of these away again, and says what is left
 # Several roles may be named. Run again, it upgrades: ranks go on while their worker is restarted.
 set -euo pipefail
@@ -45,13 +45,48 @@ remove() {
   for path in /var/lib/hpc /var/lib/hpc-worker /etc/default/hpc-coordinator /etc/default/hpc-worker; do
     if [ -e "$path" ]; then echo "  rm -rf $path"; fi
   done
-  if id -u hpc >/dev/null 2>&1; then echo "  userdel --remove hpc"; fi
-  if getent group hpc >/dev/null; then echo "  groupdel hpc"; fi
+  local account=false members
+  if id -u hpc >/dev/null 2>&1; then
+    account=true
+    echo "  userdel --remove hpc"
+  fi
+  # The account's own group goes with it, unless others are members.
+  members=$(getent group hpc) || members=none
+  if [ "$members" != none ] && { ! $account || [ -n "${members##*:}" ]; }; then echo "  groupdel hpc"; fi
   if $was_worker; then
     echo "and on the master: hpcctl cert revoke NAME-OF-THIS-PC, and hpcctl node forget NAME-OF-THIS-PC"
   fi
 }
 if has remove; then remove; exit 0; fi
+
+say() { echo "install.sh: $*" >&2; }
+
+# Makes HPC_PYTHON absolute; ends where hpc-train cannot be built, or started by others, with its torch.
+check_python() {
+  local asked=$HPC_PYTHON wanted found folder closed
+  wanted=$(sed -n 's/^set(HPC_TORCH_VERSION \([0-9.]*\)).*/\1/p' cmake/torch.cmake)
+  refuse() {
+    say "HPC_PYTHON=$asked: $*. Name a Python that has torch $wanted, or leave HPC_PYTHON out: then one is made"
+    exit 1
+  }
+  HPC_PYTHON=$(command -v "$asked") || refuse "there is no such program"
+  HPC_PYTHON=$(realpath -s "$HPC_PYTHON")
+  # Without importing it: that takes seconds.
+  found=$("$HPC_PYTHON" -c 'import importlib.metadata as m, importlib.util as u
+s = u.find_spec("torch")
+print(m.version("torch"), s.submodule_search_locations[0]) if s else print("none")' 2>/dev/null) ||
+    refuse "it is no Python that runs"
+  [ -n "$found" ] || refuse "it is no Python"
+  [ "$found" != none ] || refuse "it has no torch"
+  folder=${found#* }
+  [[ $found == "$wanted"[\ +]* ]] || refuse "its torch is ${found%% *}"
+  while [ "$folder" != / ]; do
+    closed=$(find -H "$folder" -maxdepth 0 ! -perm -o=x)
+    [ -z "$closed" ] || refuse "its torch lies below $closed, which ranks cannot enter, as they are not root"
+    folder=$(dirname "$folder")
+  done
+}
+if has train && [ -n "${HPC_PYTHON:-}" ]; then check_python; fi
 
 deploy/install-deps.sh build
 programs=(hpcctl)
@@ -64,10 +99,15 @@ if has train; then
   HPC_TRAIN=ON
   # Where every account can read it: ranks are not root.
   umask 022
-  HPC_TEST_PYTHON=${HPC_PYTHON:-$(HPC_VENV=/usr/local/lib/hpcctl/venv deploy/python-env.sh)/bin/python}
+  venv=/usr/local/lib/hpcctl/venv
+  [ -n "${HPC_PYTHON:-}" ] || [ -e $venv/hpcctl-packages ] ||
+    say "fetching torch for $venv (some minutes: gigabytes)"
+  HPC_TEST_PYTHON=${HPC_PYTHON:-$(HPC_VENV=$venv deploy/python-env.sh)/bin/python}
   export HPC_TEST_PYTHON
 fi
+say "building ${programs[*]} (some minutes at first; tail -f $PWD/build/release.log shows how far it is)"
 bin=$(deploy/build.sh release "${programs[@]}")
+say "installing below /usr/local"
 for program in "${programs[@]}"; do
   install -D "$bin/$program" "/usr/local/bin/$program"
 done
@@ -99,3 +139,4 @@ if has coordinator; then echo "let a PC in: sudo hpcctl token create, and on tha
 if has worker && [ ! -e /var/lib/hpc-worker/identity ]; then
   echo "make this PC a member: sudo hpc-worker join TOKEN (the line that 'hpcctl token create' prints)"
 fi
+if has train; then echo "hpc-train is in /usr/local/bin; try: hpcctl check"; fi
