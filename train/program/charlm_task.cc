@@ -145,11 +145,6 @@ TORCH_MODULE(Gpt);
 class Charlm : public Task {
  public:
   explicit Charlm(const TrainOptions& options) : options_(options) {
-    if (options.width % options.heads != 0) {
-      throw std::runtime_error(
-          absl::StrCat("--width ", options.width, " is no multiple of --heads ", options.heads));
-    }
-    if (options.data.empty()) throw std::runtime_error("charlm needs --data: a text file");
     const auto file = MappedFile::Open(options.data);
     const auto size = static_cast<int64_t>(file->bytes().size());
     const int64_t end = size - static_cast<int64_t>(static_cast<double>(size) * kTestTextShare);
@@ -177,6 +172,14 @@ class Charlm : public Task {
   std::shared_ptr<Windows> training_, test_;
 };
 
+void CheckOptionsOfText(const TrainOptions& options) {
+  if (options.width % options.heads != 0 && options.model.empty()) {
+    throw UsageError(
+        absl::StrCat("--width ", options.width, " is no multiple of --heads ", options.heads));
+  }
+  if (options.data.empty()) throw UsageError("charlm needs --data: a text file");
+}
+
 }  // namespace
 
 TaskEntry CharlmTask() {
@@ -185,7 +188,9 @@ TaskEntry CharlmTask() {
           [](TrainOptions* options) {
             options->batch = 32;
             options->epochs = 1;
-          }};
+          },
+          CheckOptionsOfText,
+          {"task-options"}};
 }
 
 }  // namespace hpc::train

@@ -20,6 +20,9 @@
 namespace hpc::train {
 namespace {
 
+constexpr char kWhatDataAre[] =
+    "a folder with images.npy and labels.npy (examples/digits_data.py makes one), or with the "
+    "files of MNIST, or a safetensors file with images and labels";
 constexpr double kTestPictureShare = 0.2;  // of the images, where there are no others to test with
 
 bool IsFolder(const std::string& path) {
@@ -84,11 +87,6 @@ class PictureTask : public Task {
  private:
   void Open() {
     const std::string& data = options_.data;
-    if (data.empty()) {
-      throw std::runtime_error(
-          "it needs --data: a folder with images.npy and labels.npy (examples/digits_data.py "
-          "makes one), or with the files of MNIST, or a safetensors file with both");
-    }
     if (!IsFolder(data)) return OpenFile(data);
     for (const auto& [images, labels, test_images, test_labels] :
          {std::array<const char*, 4>{"images.npy", "labels.npy", "test-images.npy",
@@ -156,12 +154,23 @@ class PictureTask : public Task {
   std::shared_ptr<const DataSet> training_, test_;
 };
 
+void CheckOptionsOfPictures(const TrainOptions& options) {
+  if (options.data.empty()) throw UsageError(absl::StrCat("it needs --data: ", kWhatDataAre));
+}
+
+const std::set<std::string>& UnusedForPictures() {
+  static const auto* const kNames = new std::set<std::string>{
+      "width", "depth", "heads", "context", "dropout", "recompute", "task-options"};
+  return *kNames;
+}
+
 }  // namespace
 
 TaskEntry DigitsTask() {
   return {"digits", "a small convolutional net on pictures of digits (--data FOLDER)",
           [](const TrainOptions& options) { return std::make_unique<PictureTask>(options, 0); },
-          [](TrainOptions* options) { options->lr = 6e-3; }};
+          [](TrainOptions* options) { options->lr = 6e-3; }, CheckOptionsOfPictures,
+          UnusedForPictures()};
 }
 
 TaskEntry ResnetTask(int layers) {
@@ -174,7 +183,8 @@ TaskEntry ResnetTask(int layers) {
         options->lr = 0.1;
         options->weight_decay = 5e-4;
         options->schedule = "cosine";
-      }};
+      },
+      CheckOptionsOfPictures, UnusedForPictures()};
 }
 
 }  // namespace hpc::train

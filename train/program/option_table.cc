@@ -114,10 +114,11 @@ void OptionTable::Parse(const std::vector<std::string>& arguments) {
     } else {
       option.set(arguments[i]);
     }
+    said_.insert(option.name);
   }
 }
 
-std::string OptionTable::Help() const {
+std::string OptionTable::Help(const std::set<std::string>& hidden) const {
   constexpr size_t kWidth = 26;
   std::string help;
   for (const Option& option : options_) {
@@ -126,7 +127,9 @@ std::string OptionTable::Help() const {
     if (left.size() < kWidth) left.resize(kWidth, ' ');
     const std::string now = option.show();
     absl::StrAppend(&help, left, option.help,
-                    now.empty() || option.argument.empty() ? "" : absl::StrCat(" (", now, ")"),
+                    now.empty() || option.argument.empty() || hidden.count(option.name) != 0
+                        ? ""
+                        : absl::StrCat(" (", now, ")"),
                     "\n");
   }
   return help;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,9 +41,11 @@ class OptionTable {
 
   // Throws UsageError.
   void Parse(const std::vector<std::string>& arguments);
+  // Whether Parse has met it; else it has its default.
+  bool Said(const std::string& name) const { return said_.count(name) != 0; }
 
-  // A line for each: "  --lr X   step size (0.001)".
-  std::string Help() const;
+  // A line for each: "  --lr X   step size (0.001)", without the values of `hidden`.
+  std::string Help(const std::set<std::string>& hidden = {}) const;
   // A line for each that all ranks must have alike: "option lr=0.001".
   std::vector<std::string> Lines() const;
 
@@ -56,6 +59,7 @@ class OptionTable {
   const Option& Find(const std::string& name) const;
 
   std::vector<Option> options_;
+  std::set<std::string> said_;
 };
 
 }  // namespace hpc::train

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "train/data/data_set.h"
@@ -50,6 +51,11 @@ struct TaskEntry {
   std::string name, help;
   std::function<std::unique_ptr<Task>(const TrainOptions&)> make;
   std::function<void(TrainOptions*)> set_defaults = [](TrainOptions*) {};
+  // Before any work, and before ranks have found each other. Throws UsageError: what is wrong on
+  // every rank, whatever its data, as an option that is missing.
+  std::function<void(const TrainOptions&)> check = [](const TrainOptions&) {};
+  // Options that do nothing for it: who says them is told so.
+  std::set<std::string> unused = {};
 };
 
 // Those that hpc-train comes with.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -11,10 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "common/files.h"
 #include "common/text.h"
+#include "common/version.h"
 #include "train/kept_memory.h"
 #include "train/launch_environment.h"
 #include "train/make_communicator.h"
 #include "train/program/one_line.h"
+#include "train/program/option_rules.h"
 #include "train/program/run_params.h"
 #include "train/program/training_run.h"
 
@@ -23,18 +26,53 @@ namespace {
 
 constexpr int kStopped = 128 + SIGTERM;
 
+constexpr char kLast[] = "\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n";
+
+TrainOptions DefaultsOf(const TaskEntry& entry) {
+  TrainOptions options;
+  entry.set_defaults(&options);
+  return options;
+}
+
+// Of one task, with what it takes where nothing is said.
+std::string UsageOf(const std::string& invocation, const TaskEntry& entry) {
+  TrainOptions options = DefaultsOf(entry);
+  return absl::StrCat("usage: ", invocation, " [OPTION...]\n\n  ", entry.help, "\n\n",
+                      TableOf(&options).Help(), kLast);
+}
+
 std::string Usage(const std::string& program, const std::vector<TaskEntry>& tasks,
                   const std::string& more) {
   std::string usage =
-      absl::StrCat("usage: ", program, tasks.size() > 1 ? " TASK" : "", " [OPTION...]\n\n");
+      absl::StrCat("usage: ", program, " TASK [OPTION...]\n       ", program,
+                   " TASK --help    with the task's own defaults\n\n");
   for (const TaskEntry& task : tasks) {
-    absl::StrAppendFormat(&usage, "  %-10s %s\n", task.name, task.help);
+    const TrainOptions options = DefaultsOf(task);
+    absl::StrAppendFormat(&usage, "  %-10s %s\n  %-10s %s, %s\n", task.name, task.help, "",
+                          HowItTrains(options), Count(options.epochs, "epoch"));
   }
   absl::StrAppend(&usage, more);
   TrainOptions options;
-  absl::StrAppend(&usage, "\n", TableOf(&options).Help(),
-                  "\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n");
+  const std::set<std::string> own = {"optimizer", "lr",    "weight-decay",
+                                     "schedule",  "batch", "epochs"};
+  absl::StrAppend(&usage, "\n", TableOf(&options).Help(own), kLast);
   return usage;
+}
+
+// --help or --version anywhere; none where neither is asked for.
+std::optional<std::string> Answer(const std::string& program,
+                                  const std::vector<std::string>& arguments,
+                                  const std::vector<TaskEntry>& tasks, const std::string& more) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--version") return absl::StrCat(program, " ", Version(), "\n");
+    if (argument != "--help" && argument != "-h") continue;
+    if (tasks.size() == 1) return UsageOf(program, tasks[0]);
+    for (const TaskEntry& task : tasks) {
+      if (task.name == arguments[0]) return UsageOf(absl::StrCat(program, " ", task.name), task);
+    }
+    return Usage(program, tasks, more);
+  }
+  return std::nullopt;
 }
 
 const TaskEntry& FindTask(const std::vector<TaskEntry>& tasks, const std::string& name) {
@@ -92,21 +130,38 @@ std::vector<std::string> ArgumentsOfRun(const std::string& program, const Option
   return params.arguments;
 }
 
+// Not in what trains, which may not know what was said and what is a default.
+void TellWithoutEffect(const std::string& program, const TaskEntry& entry,
+                       const TrainOptions& options, const OptionTable& table) {
+  const bool has_folder =
+      !options.checkpoint_dir.empty() || !ReadRunHooks().checkpoint_dir.empty();
+  for (const std::string& line :
+       WithoutEffect(options, table, entry.name, entry.unused, has_folder)) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
+  }
+}
+
 int Train(const std::string& program, const TaskEntry& entry, const TrainOptions& options,
-          std::vector<std::string> lines) {
+          const OptionTable& table) {
   std::string who;
   try {
     const LaunchEnvironment environment = ReadLaunchEnvironment();
+    CheckTogether(options, environment.world_size);
+    entry.check(options);
+    if (environment.rank == 0) TellWithoutEffect(program, entry, options, table);
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
+    std::vector<std::string> lines = table.Lines();
     lines.push_back(absl::StrCat("task ", entry.name));
     TrainingRun run(entry, options, std::move(lines), environment, device);
     const TrainSummary summary = run.Run();
     const LaunchEnvironment& last = run.environment();
     if (last.rank == 0) Tell(summary, entry.name, last.world_size, options.summary);
     return summary.stopped ? kStopped : 0;
+  } catch (const UsageError&) {
+    throw;
   } catch (const CollectiveError& error) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
   } catch (const std::exception& error) {
@@ -123,9 +178,8 @@ int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const 
   const std::string path = argc > 0 ? argv[0] : "hpc-train";
   const std::string program = path.substr(path.rfind('/') + 1);
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  for (const std::string& argument : arguments) {
-    if (argument != "--help" && argument != "-h") continue;
-    std::printf("%s", Usage(program, tasks, more).c_str());
+  if (const auto answer = Answer(program, arguments, tasks, more)) {
+    std::printf("%s", answer->c_str());
     return 0;
   }
   try {
@@ -135,15 +189,13 @@ int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const 
     }
     const TaskEntry& entry = one ? tasks[0] : FindTask(tasks, arguments[0]);
     if (!one) arguments.erase(arguments.begin());
-    TrainOptions options;
-    entry.set_defaults(&options);
+    const TrainOptions defaults = DefaultsOf(entry);
+    TrainOptions options = defaults;
     OptionTable table = TableOf(&options);
     table.Parse(ArgumentsOfRun(program, table));
     table.Parse(arguments);  // which count for more
-    if (options.keep_in_memory > 0 && options.min_ranks == 0) {
-      throw UsageError("--keep-in-memory is for ranks that go on in place: say --min-ranks too");
-    }
-    return Train(program, entry, options, table.Lines());
+    SetRatesOfOptimizer(defaults.optimizer, table, &options);
+    return Train(program, entry, options, table);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
     return 2;

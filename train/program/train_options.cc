@@ -3,6 +3,8 @@
 namespace hpc::train {
 namespace {
 
+// More than any PC has cores, and less than what no process gets.
+constexpr int64_t kMostWorkers = 256, kMostThreads = 1024;
 constexpr auto kNotCompared = OptionTable::Compared::kNo;
 
 void AddTraining(TrainOptions* to, OptionTable* table) {
@@ -13,7 +15,9 @@ void AddTraining(TrainOptions* to, OptionTable* table) {
   table->Whole("epochs", &to->epochs, 0, "passes over the data");
   table->Whole("batch", &to->batch, 1, "samples of a step, of all ranks together");
   table->Reals("shares", &to->shares, "each rank's part of a batch; equal parts if not said");
-  table->Choice("optimizer", &to->optimizer, {"adamw", "adam", "sgd"}, "");
+  table->Choice("optimizer", &to->optimizer, {"adamw", "adam", "sgd"},
+                "one that is not the task's has its own --lr and --weight-decay, unless they are "
+                "said: adamw 0.001 and 0.01, adam 0.001 and 0, sgd 0.01 and 0");
   table->Real("lr", &to->lr, 0, "step size");
   table->Real("momentum", &to->momentum, 0, "of sgd");
   table->Real("weight-decay", &to->weight_decay, 0, "");
@@ -73,8 +77,10 @@ void AddComputing(TrainOptions* to, OptionTable* table) {
 }
 
 void AddLocal(TrainOptions* to, OptionTable* table) {
-  table->Whole("workers", &to->workers, 0, "threads that load data ahead; 0: none", kNotCompared);
-  table->Whole("threads", &to->threads, 0, "that compute; 0: one for each core", kNotCompared);
+  table->Whole("workers", &to->workers, 0, "threads that load data ahead; 0: none", kNotCompared,
+               kMostWorkers);
+  table->Whole("threads", &to->threads, 0, "that compute; 0: one for each core", kNotCompared,
+               kMostThreads);
   table->Text("summary", &to->summary, "file for the summary, besides standard output",
               kNotCompared);
   table->Text("task-options", &to->task_options, "any text, for a task of your own");

@@ -84,14 +84,6 @@ void Trainer::MakeReplica() {
   const bool local = options_.local_steps > 0;
   CompressionOptions compression = {.kind = CompressionOf(options_.compression),
                                     .powersgd_rank = static_cast<int>(options_.powersgd_rank)};
-  if (options_.zero > 0 && local) {
-    throw std::runtime_error(
-        "--zero shares out one optimizer, but with --local-steps each rank has its own");
-  }
-  if (options_.zero == 2 && compression.kind != Compression::kNone) {
-    throw std::runtime_error(
-        "--compression is of gradients that all ranks get: it needs --zero 0 or 1");
-  }
   optimizer_ = MakeOptimizer(options_, parameters, group_);
   const Compression of_steps = local ? compression.kind : Compression::kNone;
   if (local) compression = {};

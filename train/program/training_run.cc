@@ -13,6 +13,7 @@
 #include "train/gloo_communicator.h"
 #include "train/make_communicator.h"
 #include "train/program/one_line.h"
+#include "train/program/option_rules.h"
 #include "train/regroup.h"
 
 namespace hpc::train {
@@ -139,8 +140,9 @@ void TrainingRun::MakeParts() {
                                 parts_->checkpoints.get(), kept_.get(), device_);
   if (group_->rank() != 0 || groups_ > 0) return;
   const int restarts = environment_.restart_count;
-  std::printf("%s: %s on %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
+  std::printf("%s: %s on %s, %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
               DeviceTypeName(device_.type(), /*lower_case=*/true).c_str(),
+              HowItTrains(options_).c_str(),
               restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")).c_str());
   std::fflush(stdout);
 }
