@@ -160,13 +160,15 @@ void CheckModel(const CheckpointManifest& manifest, const std::string& path,
   if (!difference) {
     difference = FirstDifference("buffer", manifest.buffers, Described(EachOnce(subject.buffers)));
   }
-  if (difference) throw CheckpointError(path + " is of another model: " + *difference);
+  constexpr char kWhatToDo[] =
+      "; use another folder for checkpoints (--checkpoint-dir), or delete this one";
+  if (difference) throw CheckpointError(path + " is of another model: " + *difference + kWhatToDo);
   const std::string wanted =
       subject.optimizer == nullptr ? "" : AlgorithmName(subject.optimizer->algorithm());
   if (!wanted.empty() && manifest.optimizer != wanted) {
     throw CheckpointError(absl::StrCat(
         path, " has states of ", manifest.optimizer.empty() ? "no optimizer" : manifest.optimizer,
-        ", and the optimizer is ", wanted));
+        ", and the optimizer is ", wanted, kWhatToDo));
   }
 }
 

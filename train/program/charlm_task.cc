@@ -160,6 +160,10 @@ class Charlm : public Task {
   std::shared_ptr<const DataSet> TestData() override { return test_->size() > 0 ? test_ : nullptr; }
   std::unique_ptr<Model> MakeModel() override { return MakeModuleModel(Gpt(options_)); }
   at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
+  std::map<std::string, std::string> ModelTraits() override {
+    if (!options_.model.empty()) return {};
+    return {{"heads", absl::StrCat(options_.heads)}};
+  }
     return at::cross_entropy_loss(output.to(at::kFloat).flatten(0, 1), batch[1].flatten());
   }
   std::map<std::string, double> Judge(const at::Tensor& output, const Batch& batch) override {

@@ -37,6 +37,7 @@ class OptionTable {
   void Reals(const std::string& name, std::vector<double>* to, const std::string& help);
 
   bool Has(const std::string& name) const;
+  std::string Shown(const std::string& name) const { return Find(name).show(); }  // its value
   bool IsSwitch(const std::string& name) const;  // of one that it has
 
   // Throws UsageError.

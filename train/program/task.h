@@ -39,6 +39,10 @@ class Task {
   // Its parameters may differ from rank to rank: all get rank 0's.
   virtual std::unique_ptr<Model> MakeModel() = 0;
 
+  // What makes another model of the same parameters, as {"heads", "4"}: a checkpoint with another
+  // is not gone on from.
+  virtual std::map<std::string, std::string> ModelTraits() { return {}; }
+
   // What the model gets of a batch, on the device.
   virtual at::Tensor Input(const Batch& batch) { return batch[0]; }
   // Mean over the samples of the batch; as float, also where the model computes in less.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "common/text.h"
 #include "train/agreement.h"
+#include "train/program/remembered_options.h"
 
 namespace hpc::train {
 namespace {
@@ -172,26 +173,47 @@ void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
   done_ = std::llround(value("done"));
   summary->samples = std::llround(value("samples"));
   summary->skipped = std::llround(value("skipped"));
+  CheckTraits(loaded->progress);
+  const std::string differ = OptionsThatDiffer(loaded->progress.values, options_);
+  if (!differ.empty()) Say("options are other than the checkpoint's: " + differ);
   if (summary->epochs != epoch_ - 1) {
     summary->loss = NAN;
     summary->test.clear();
+// Older checkpoints do not say them.
+void Trainer::CheckTraits(const Progress& progress) {
+  for (const auto& [name, here] : task_->ModelTraits()) {
+    const auto there = progress.values.find("model." + name);
+    if (there == progress.values.end() || there->second == here) continue;
+    throw CheckpointError(
+        absl::StrCat("the checkpoint of step ", progress.step, " is of another model: ", name,
+                     " is ", there->second, " in the checkpoint and ", here,
+                     " in the model; say another --checkpoint-dir, or delete the checkpoint"));
+  }
+}
+
   }
   summary->epochs = epoch_ - 1;
+  if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
+  if (local_) local_->Reset();
+}
+
   if (done_ > training_->size()) {
     throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
                                        " samples into an epoch, but there are ",
                                        training_->size()));
   }
-  if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
-  if (local_) local_->Reset();
-}
-
 Progress Trainer::ProgressOf(const TrainSummary& summary) const {
   Progress progress = {.step = steps_};
-  progress.values = {{"epoch", absl::StrCat(epoch_)},
-                     {"done", absl::StrCat(done_)},
-                     {"samples", absl::StrCat(summary.samples)},
-                     {"skipped", absl::StrCat(summary.skipped)}};
+  if (EpochIsDone()) {  // it was written after the epoch's last step
+    ++epoch_;
+    done_ = 0;
+  }
+  progress.values = RememberedOptions(options_);
+  for (const auto& [name, value] : task_->ModelTraits()) progress.values["model." + name] = value;
+  progress.values["epoch"] = absl::StrCat(EpochIsDone() ? epoch_ + 1 : epoch_);
+  progress.values["done"] = absl::StrCat(EpochIsDone() ? 0 : done_);
+  progress.values["samples"] = absl::StrCat(summary.samples);
+  progress.values["skipped"] = absl::StrCat(summary.skipped);
   if (scaler_) {
     progress.values["scale"] = absl::StrCat(scaler_->scale());
     progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());
@@ -251,6 +273,7 @@ void Trainer::Run(TrainSummary* summary) {
 void Trainer::SumUp(TrainSummary* summary) const {
   summary->steps = steps_;
   summary->seconds = SecondsSince(*summary->begin);
+  if (epoch_ > options_.epochs) TestWhatIsThere(summary);
   if (summary->seconds <= 0) return;
   summary->samples_per_second =
       static_cast<double>(summary->samples - summary->samples_before) / summary->seconds;
@@ -264,6 +287,17 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   {
     sampler_->BeginEpoch(epoch, done_);
     PrefetchingLoader loader(
+// Where there is nothing left to train.
+void Trainer::TestWhatIsThere(TrainSummary* summary) {
+  const int64_t done = epoch_ - 1;
+  Say(done <= options_.epochs
+          ? absl::StrCat("nothing left to do: ", done, " of ", Count(options_.epochs, "epoch"),
+                         done == 1 ? " is" : " are", " done (raise --epochs)")
+          : absl::StrCat("nothing left to do: ", Count(done, "epoch"),
+                         " are done, and --epochs is ", options_.epochs, " (raise it)"));
+  if (test_ != nullptr) summary->test = Test();
+}
+
         training_, *sampler_,
         {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
     model_->SetTraining(true);
