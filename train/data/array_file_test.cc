@@ -150,10 +150,12 @@ TEST_F(ArrayFile, FingerprintsTellDataApart) {
 }
 
 TEST(DataBottleneck, IsNamedWhereDataTakeATenthOfTheTime) {
-  EXPECT_EQ(DataBottleneck(0.09, 2), std::nullopt);
-  EXPECT_EQ(DataBottleneck(NAN, 2), std::nullopt);
-  EXPECT_THAT(*DataBottleneck(0.43, 2), AllOf(HasSubstr("waiting for data took 43 % of the time"),
-                                              HasSubstr("More than 2 worker threads")));
+  EXPECT_EQ(DataBottleneck(0.09, 60, 2), std::nullopt);
+  EXPECT_EQ(DataBottleneck(0.43, 0.5, 2), std::nullopt) << "too short to know";
+  EXPECT_EQ(DataBottleneck(NAN, 60, 2), std::nullopt);
+  EXPECT_THAT(*DataBottleneck(0.43, 60, 2),
+              AllOf(HasSubstr("waiting for data took 43 % of the time"),
+                    HasSubstr("More than 2 worker threads")));
 }
 
 }  // namespace

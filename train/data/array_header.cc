@@ -183,7 +183,8 @@ ArrayHeader ParseNpy(const std::string& name, absl::string_view file) {
   const absl::string_view inner = descr.size() >= 2 ? descr.substr(1, descr.size() - 2) : descr;
   const std::optional<ElementType> type = TypeOfNpy(inner, &header.swapped);
   if (!type) {
-    Fail(name, absl::StrCat("its elements are ", Quoted(descr),
+    Fail(name, absl::StrCat("its elements are ", Quoted(inner),
+                            absl::StrContains(inner, "O") ? " (Python's objects)" : "",
                             "; read are bool, uint8, int8 to int64 and float16 to float64"));
   }
   header.type = *type;

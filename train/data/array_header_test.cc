@@ -73,7 +73,9 @@ TEST(ArrayHeader, AFileOfAnotherLengthSaysWhatItShouldBe) {
 
 TEST(ArrayHeader, WhatIsNotReadIsNamed) {
   EXPECT_THAT(ErrorOf(ParseNpy, "PK\x03\x04"), HasSubstr("does not begin as an .npy file"));
-  EXPECT_THAT(ErrorOf(ParseNpy, Npy("<c8", "(1,)", 8)), HasSubstr("its elements are ''<c8''"));
+  EXPECT_THAT(ErrorOf(ParseNpy, Npy("<c8", "(1,)", 8)), HasSubstr("its elements are '<c8'; "));
+  EXPECT_THAT(ErrorOf(ParseNpy, Npy("|O", "(1,)", 8)),
+              HasSubstr("its elements are '|O' (Python's objects); read are bool"));
   EXPECT_THAT(
       ErrorOf(ParseNpy, Npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", "xxxx")),
       HasSubstr("numpy.ascontiguousarray"));

@@ -42,8 +42,9 @@ PrefetchingLoader::PrefetchingLoader(std::shared_ptr<const DataSet> data,
     : prefetcher_(sampler.steps(), Maker(std::move(data), sampler, options.pinned),
                   options.prefetch) {}
 
-std::optional<std::string> DataBottleneck(double share, int workers) {
-  if (!(share >= 0.1)) return std::nullopt;
+std::optional<std::string> DataBottleneck(double share, double seconds, int workers) {
+  constexpr double kLongEnough = 5;
+  if (!(share >= 0.1) || seconds < kLongEnough) return std::nullopt;
   return absl::StrCat(
       "waiting for data took ", std::lround(share * 100),
       " % of the time: data is what makes this slow. More than ", Count(workers, "worker thread"),

@@ -43,9 +43,10 @@ class PrefetchingLoader {
   Prefetcher<LoadedBatch> prefetcher_;
 };
 
-// Where `share` of a training's time, of 0 to 1, went into waiting for data: if that is what makes
-// it slow (a tenth or more), one line that says so and what may help.
-std::optional<std::string> DataBottleneck(double share, int workers);
+// Where `share` of a training's `seconds`, of 0 to 1, went into waiting for data: if that is what
+// makes it slow (a tenth or more), one line that says so and what may help. Not of a training of a
+// few seconds, which its first batches decide.
+std::optional<std::string> DataBottleneck(double share, double seconds, int workers);
 
 }  // namespace hpc::train
 

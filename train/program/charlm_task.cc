@@ -13,6 +13,7 @@
 #include "train/data/data_error.h"
 #include "train/data/mapped_file.h"
 #include "train/program/task.h"
+#include "train/program/tensor_text.h"
 #include "train/recompute.h"
 
 namespace hpc::train {
@@ -159,11 +160,18 @@ class Charlm : public Task {
   std::shared_ptr<const DataSet> TrainingData() override { return training_; }
   std::shared_ptr<const DataSet> TestData() override { return test_->size() > 0 ? test_ : nullptr; }
   std::unique_ptr<Model> MakeModel() override { return MakeModuleModel(Gpt(options_)); }
-  at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
   std::map<std::string, std::string> ModelTraits() override {
     if (!options_.model.empty()) return {};
     return {{"heads", absl::StrCat(options_.heads)}};
   }
+  void CheckOutput(const at::Tensor& output, const Batch& batch) override {
+    const int64_t samples = batch[0].size(0), length = batch[0].size(1);
+    if (output.sizes() == at::IntArrayRef({samples, length, kBytes})) return;
+    throw std::runtime_error(absl::StrCat(options_.model, " gives ", TensorText(output), " where [",
+                                          samples, ", ", length, ", ", kBytes,
+                                          "] is needed: a number for each byte that may be next"));
+  }
+  at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
     return at::cross_entropy_loss(output.to(at::kFloat).flatten(0, 1), batch[1].flatten());
   }
   std::map<std::string, double> Judge(const at::Tensor& output, const Batch& batch) override {
@@ -187,7 +195,8 @@ void CheckOptionsOfText(const TrainOptions& options) {
 }  // namespace
 
 TaskEntry CharlmTask() {
-  return {"charlm", "a GPT that foretells the next byte of a text (--data FILE)",
+  return {"charlm",
+          "a GPT that foretells the next byte of a text (--data FILE)",
           [](const TrainOptions& options) { return std::make_unique<Charlm>(options); },
           [](TrainOptions* options) {
             options->batch = 32;

@@ -12,14 +12,19 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "train/data/array_file.h"
+#include "train/data/array_header.h"
 #include "train/data/distributed_sampler.h"
+#include "train/data/mapped_file.h"
 #include "train/program/resnet.h"
 #include "train/program/task.h"
+#include "train/program/tensor_text.h"
 
 namespace hpc::train {
 namespace {
 
+constexpr int64_t kMostClasses = 100000;  // more are a mistake, and no memory would do
 constexpr char kWhatDataAre[] =
     "a folder with images.npy and labels.npy (examples/digits_data.py makes one), or with the "
     "files of MNIST, or a safetensors file with images and labels";
@@ -36,16 +41,33 @@ bool Exists(const std::string& path) {
 
 struct Pictures {
   at::Tensor images, labels;
+  std::string images_name, labels_name;  // what errors call them
 };
 
+bool IsNumberOfChannels(int64_t count) { return count == 1 || count == 3 || count == 4; }
+
+// Colors that come last, as in most files of pictures, would be taken for the pictures' width.
+void CheckOrder(const Pictures& pictures) {
+  const at::Tensor& images = pictures.images;
+  if (images.dim() != 4 || !IsNumberOfChannels(images.size(3)) ||
+      IsNumberOfChannels(images.size(1))) {
+    return;
+  }
+  throw DataError(absl::StrCat(
+      pictures.images_name, ": its shape is ", TensorText(images),
+      ", as of [images, height, width, channels]; it is to be [images, channels, height, width]: "
+      "save numpy.ascontiguousarray(images.transpose(0, 3, 1, 2))"));
+}
+
 Pictures OpenPictures(const std::string& images, const std::string& labels) {
-  Pictures pictures;
+  Pictures pictures = {.images_name = images, .labels_name = labels};
   pictures.images = OpenArray(images, {.types = {at::kByte, at::kFloat, at::kDouble, at::kHalf}});
   if (pictures.images.dim() != 3 && pictures.images.dim() != 4) {
     throw DataError(absl::StrCat(images, ": it has ", pictures.images.dim(),
                                  " dimensions where [images, height, width] or ",
                                  "[images, channels, height, width] is needed"));
   }
+  CheckOrder(pictures);
   pictures.labels = OpenArray(labels, {.types = {at::kByte, at::kInt, at::kLong, at::kChar},
                                        .shape = {pictures.images.size(0)}});
   return pictures;
@@ -64,18 +86,30 @@ class PictureTask : public Task {
   std::unique_ptr<Model> MakeModel() override {
     namespace nn = torch::nn;
     const int64_t channels = images_.dim() == 4 ? images_.size(1) : 1;
-    if (layers_ > 0) return MakeResnet(layers_, channels, classes_);
+    const int64_t classes = std::max<int64_t>(2, highest_ + 1);
+    if (layers_ > 0) return MakeResnet(layers_, channels, classes);
     const int64_t rest = (images_.size(-2) / 2) * (images_.size(-1) / 2);
     return MakeModuleModel(nn::Sequential(
         nn::Conv2d(nn::Conv2dOptions(channels, 16, 3).padding(1)), nn::ReLU(),
         nn::Conv2d(nn::Conv2dOptions(16, 32, 3).padding(1)), nn::ReLU(), nn::MaxPool2d(2),
-        nn::Flatten(), nn::Linear(32 * rest, 64), nn::ReLU(), nn::Linear(64, classes_)));
+        nn::Flatten(), nn::Linear(32 * rest, 64), nn::ReLU(), nn::Linear(64, classes)));
   }
 
   at::Tensor Input(const Batch& batch) override {
     at::Tensor images = batch[0].dim() == 3 ? batch[0].unsqueeze(1) : batch[0];
     if (images.scalar_type() == at::kByte) return images.to(at::kFloat).div_(255);
     return images.to(at::kFloat);
+  }
+  void CheckOutput(const at::Tensor& output, const Batch& batch) override {
+    if (output.dim() != 2 || output.size(0) != batch[0].size(0)) {
+      throw std::runtime_error(absl::StrCat(options_.model, " gives ", TensorText(output),
+                                            " where [", batch[0].size(0), ", ", highest_ + 1,
+                                            "] is needed: a number for each label of a picture"));
+    }
+    if (output.size(1) > highest_) return;
+    throw std::runtime_error(absl::StrCat(options_.model, " gives ",
+                                          Count(output.size(1), "number"),
+                                          " a picture, and labels go up to ", highest_));
   }
   at::Tensor Loss(const at::Tensor& output, const Batch& batch) override {
     return at::cross_entropy_loss(output.to(at::kFloat), batch[1].to(at::kLong));
@@ -103,9 +137,21 @@ class PictureTask : public Task {
         absl::StrCat(data, ": there is neither images.npy nor train-images-idx3-ubyte"));
   }
 
+  // Of a safetensors file, its own errors say more.
+  static void CheckIsData(const std::string& data) {
+    const auto file = MappedFile::Open(data);
+    const absl::string_view bytes = file->bytes();
+    if (bytes.size() > 8 && bytes[8] == '{') return;
+    const bool is_array = LooksLikeNpy(bytes) || LooksLikeIdx(bytes);
+    throw DataError(absl::StrCat(data, is_array ? ": it is one array" : ": it is no file of data",
+                                 ", and --data has to be ", kWhatDataAre,
+                                 is_array ? ": say its folder" : ""));
+  }
+
   void OpenFile(const std::string& data) {
     if (!Exists(data)) throw DataError(absl::StrCat(data, ": there is no such file or folder"));
     auto in = [&](const char* name) { return absl::StrCat(data, ":", name); };
+    CheckIsData(data);
     const Pictures training = OpenPictures(in("images"), in("labels"));
     if (!HasArray(in("test_images"))) return Split(training);
     Use(training, OpenPictures(in("test_images"), in("test_labels")));
@@ -125,7 +171,7 @@ class PictureTask : public Task {
     rows.resize(count - test);
     training_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{all.images, all.labels},
                                                std::move(rows));
-    CountClasses(all.labels);
+    highest_ = HighestLabel(all);
   }
 
   void Use(const Pictures& training, const Pictures& test) {
@@ -136,21 +182,34 @@ class PictureTask : public Task {
     training_ =
         std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{training.images, training.labels});
     test_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{test.images, test.labels});
-    CountClasses(training.labels);
+    highest_ = HighestLabel(training);
+    if (test.images.size(0) > 0) CheckTest(test);
   }
 
-  void CountClasses(const at::Tensor& labels) {
-    if (labels.min().item<int64_t>() < 0) {
-      throw DataError(absl::StrCat(options_.data, ": a label is ", labels.min().item<int64_t>(),
-                                   "; they are to be 0 or more"));
+  static int64_t HighestLabel(const Pictures& pictures) {
+    const auto least = pictures.labels.min().item<int64_t>();
+    const auto most = pictures.labels.max().item<int64_t>();
+    if (least >= 0 && most < kMostClasses) return most;
+    throw DataError(absl::StrCat(pictures.labels_name, ": a label is ", least < 0 ? least : most,
+                                 "; they are to be 0 to ", kMostClasses - 1));
+  }
+
+  void CheckTest(const Pictures& test) const {
+    const int64_t highest = HighestLabel(test);
+    if (highest > highest_) {
+      throw DataError(absl::StrCat(test.labels_name, ": a label is ", highest,
+                                   ", and those of the training data go up to ", highest_));
     }
-    classes_ = std::max<int64_t>(2, labels.max().item<int64_t>() + 1);
+    if (test.images.sizes().slice(1) == images_.sizes().slice(1)) return;
+    throw DataError(absl::StrCat(test.images_name, ": its pictures are ",
+                                 TensorText(test.images[0]), " where those of the training are ",
+                                 TensorText(images_[0]), ": they are to have the same shape"));
   }
 
   const TrainOptions options_;
   const int layers_;
   at::Tensor images_;
-  int64_t classes_ = 0;
+  int64_t highest_ = 0;  // of the labels
   std::shared_ptr<const DataSet> training_, test_;
 };
 
@@ -167,9 +226,11 @@ const std::set<std::string>& UnusedForPictures() {
 }  // namespace
 
 TaskEntry DigitsTask() {
-  return {"digits", "a small convolutional net on pictures of digits (--data FOLDER)",
+  return {"digits",
+          "a small convolutional net on pictures of digits (--data FOLDER)",
           [](const TrainOptions& options) { return std::make_unique<PictureTask>(options, 0); },
-          [](TrainOptions* options) { options->lr = 6e-3; }, CheckOptionsOfPictures,
+          [](TrainOptions* options) { options->lr = 6e-3; },
+          CheckOptionsOfPictures,
           UnusedForPictures()};
 }
 
@@ -184,7 +245,8 @@ TaskEntry ResnetTask(int layers) {
         options->weight_decay = 5e-4;
         options->schedule = "cosine";
       },
-      CheckOptionsOfPictures, UnusedForPictures()};
+      CheckOptionsOfPictures,
+      UnusedForPictures()};
 }
 
 }  // namespace hpc::train

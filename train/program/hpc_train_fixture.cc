@@ -1,5 +1,9 @@
 #include "train/program/hpc_train_fixture.h"
 
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/api/module.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +13,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "gmock/gmock.h"
 #include "train/program/train_main.h"
 #include "train/testing/rank_processes.h"
 
@@ -46,6 +51,10 @@ void WriteFloats(const std::string& path, const std::string& shape,
   WriteNpy(path, "<f4", shape, values);
 }
 
+void WriteLabels(const std::string& path, const std::vector<int64_t>& labels) {
+  WriteNpy(path, "<i8", absl::StrCat("(", labels.size(), ",)"), labels);
+}
+
 void HpcTrain::SetUp() {
   std::filesystem::create_directories(folder_);
   std::filesystem::create_directories(digits_);
@@ -67,7 +76,7 @@ void HpcTrain::WritePictures() {
       images.push_back(kinds[labels.back() * 64 + at] + noise(random));
   }
   WriteFloats(digits_ + "/images.npy", absl::StrCat("(", kPictures, ", 8, 8)"), images);
-  WriteNpy(digits_ + "/labels.npy", "<i8", absl::StrCat("(", kPictures, ",)"), labels);
+  WriteLabels(digits_ + "/labels.npy", labels);
 }
 
 std::vector<HpcTrain::Outcome> HpcTrain::Run(int ranks,
@@ -108,6 +117,31 @@ std::vector<HpcTrain::Outcome> HpcTrain::Run(int ranks,
                      ReadAll(File(absl::StrCat("err", rank)))});
   }
   return ended;
+}
+
+std::string HpcTrain::ErrorOfDigits(const std::string& data, const Arguments& more) {
+  const Outcome outcome = Run(1, [&](int) {
+    Arguments all = {"digits", "--data", data, "--epochs=1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  })[0];
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.output, ::testing::Not(::testing::HasSubstr("epoch 1/")));
+  EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+  return outcome.error;
+}
+
+// In a process of its own: this one forks ranks, and must have no threads of LibTorch.
+std::string HpcTrain::WriteNet(const std::string& name, int64_t points, int64_t classes) {
+  ValuesOf(RunRanks(1, [&](const LaunchEnvironment&) -> Values {
+    torch::jit::Module net("net");
+    net.register_parameter("weight", at::zeros({points, classes}).requires_grad_(true), false);
+    net.define(
+        "def forward(self, x):\n    return torch.matmul(torch.flatten(x, 1), self.weight)\n");
+    net.save(File(name));
+    return {};
+  }));
+  return File(name);
 }
 
 std::string HpcTrain::Train(int ranks, const Arguments& arguments) {

@@ -22,6 +22,7 @@ std::string ReadAll(const std::string& path);
 // "loss" of {"loss": 0.25, ...}; NAN if it is not in it.
 double Number(const std::string& json, const std::string& key);
 
+void WriteLabels(const std::string& path, const std::vector<int64_t>& labels);
 void WriteFloats(const std::string& path, const std::string& shape,
                  const std::vector<float>& values);
 
@@ -42,6 +43,12 @@ class HpcTrain : public ::testing::Test {
   std::vector<Outcome> Run(
       int ranks, const std::function<Arguments(int rank)>& arguments,
       const std::function<void(int rank)>& before = [](int) {}, const std::set<int>& unending = {});
+
+  // What one rank says of pictures that it ends with before the first step.
+  std::string ErrorOfDigits(const std::string& data, const Arguments& more = {});
+
+  // Saves a linear net of that many points to that many numbers, as Python would; returns its path.
+  std::string WriteNet(const std::string& name, int64_t points, int64_t classes);
 
   // The summary of a training that ends well.
   std::string Train(int ranks, const Arguments& arguments);

@@ -42,8 +42,7 @@ TEST(TrainOptions, EveryWrongUseSaysWhatMayBeSaid) {
   EXPECT_EQ(ErrorOf({"--lr", "nan"}), "--lr: 'nan' is no number of 0 or more");
   EXPECT_EQ(ErrorOf({"--lr"}), "--lr needs a value (X)");
   EXPECT_EQ(ErrorOf({"--optimizer=lion"}), "--optimizer: 'lion' is none of adamw|adam|sgd");
-  EXPECT_EQ(ErrorOf({"--threads=1000000"}),
-            "--threads: '1000000' is no whole number of 0 to 1024");
+  EXPECT_EQ(ErrorOf({"--threads=1000000"}), "--threads: '1000000' is no whole number of 0 to 1024");
   EXPECT_EQ(ErrorOf({"--workers=100000"}), "--workers: '100000' is no whole number of 0 to 256");
   EXPECT_EQ(ErrorOf({"--recompute=1"}), "--recompute takes no value");
   EXPECT_EQ(ErrorOf({"fast"}), "'fast' is no option");

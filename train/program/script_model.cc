@@ -42,9 +42,6 @@ class ScriptModel : public Model {
   torch::jit::Module module_;
 };
 
-// An error of LibTorch goes on for a page, with a stack.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 std::unique_ptr<Model> LoadScriptModel(const std::string& path) {
@@ -55,9 +52,11 @@ std::unique_ptr<Model> LoadScriptModel(const std::string& path) {
   torch::jit::Module module;
   try {
     module = torch::jit::load(path);
-  } catch (const std::exception& error) {
-    throw std::runtime_error(absl::StrCat(path, ": it is no TorchScript module, as torch.jit.save ",
-                                          "writes it: ", FirstLine(error.what())));
+  } catch (const std::exception&) {  // says of zip files what helps nobody
+    throw std::runtime_error(
+        absl::StrCat(path,
+                     ": it is no TorchScript module: write one with "
+                     "torch.jit.script(net).save(\"net.pt\"); a state_dict is none"));
   }
   const auto method = module.find_method("forward");
   if (!method) throw std::runtime_error(absl::StrCat(path, ": it has no forward"));

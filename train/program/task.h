@@ -45,6 +45,9 @@ class Task {
 
   // What the model gets of a batch, on the device.
   virtual at::Tensor Input(const Batch& batch) { return batch[0]; }
+  // Before training, of one sample or a few: throws std::runtime_error, one line, where `output`
+  // has not what the data need. Matters for models that a file says (--model).
+  virtual void CheckOutput(const at::Tensor&, const Batch&) {}
   // Mean over the samples of the batch; as float, also where the model computes in less.
   virtual at::Tensor Loss(const at::Tensor& output, const Batch& batch) = 0;
   // Sums over the samples of the batch, by name, beside the loss: {"accuracy": how many are right}.

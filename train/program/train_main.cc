@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
 #include "train/program/run_params.h"
+#include "train/program/summary_file.h"
 #include "train/program/training_run.h"
 
 namespace hpc::train {
@@ -43,9 +43,8 @@ std::string UsageOf(const std::string& invocation, const TaskEntry& entry) {
 
 std::string Usage(const std::string& program, const std::vector<TaskEntry>& tasks,
                   const std::string& more) {
-  std::string usage =
-      absl::StrCat("usage: ", program, " TASK [OPTION...]\n       ", program,
-                   " TASK --help    with the task's own defaults\n\n");
+  std::string usage = absl::StrCat("usage: ", program, " TASK [OPTION...]\n       ", program,
+                                   " TASK --help    with the task's own defaults\n\n");
   for (const TaskEntry& task : tasks) {
     const TrainOptions options = DefaultsOf(task);
     absl::StrAppendFormat(&usage, "  %-10s %s\n  %-10s %s, %s\n", task.name, task.help, "",
@@ -84,37 +83,6 @@ const TaskEntry& FindTask(const std::vector<TaskEntry>& tasks, const std::string
   throw UsageError(absl::StrCat("there is no task '", name, "'; there are ", JoinWords(names)));
 }
 
-std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summary) {
-  auto number = [](double value) {
-    return std::isfinite(value) ? absl::StrFormat("%.9g", value) : std::string("null");
-  };
-  std::string json =
-      absl::StrCat("{\"task\": \"", task, "\", \"ranks\": ", ranks,
-                   ", \"regroupings\": ", summary.regroupings, ", \"epochs\": ", summary.epochs,
-                   ", \"steps\": ", summary.steps, ", \"samples\": ", summary.samples,
-                   ", \"skipped_steps\": ", summary.skipped, ", \"loss\": ", number(summary.loss));
-  for (const auto& [name, value] : summary.test) {
-    absl::StrAppend(&json, ", \"test_", name, "\": ", number(value));
-  }
-  absl::StrAppend(&json, ", \"seconds\": ", number(summary.seconds),
-                  ", \"samples_per_second\": ", number(summary.samples_per_second),
-                  ", \"data_wait_share\": ", number(summary.data_wait_share),
-                  ", \"stopped\": ", summary.stopped ? "true" : "false", "}");
-  return json;
-}
-
-void Tell(const TrainSummary& summary, const std::string& task, int ranks,
-          const std::string& file) {
-  const std::string json = JsonOf(task, ranks, summary);
-  std::printf("%s\n", json.c_str());
-  std::fflush(stdout);
-  if (file.empty()) return;
-  if (const absl::Status written = WriteFileAtomically(file, json + "\n", 0644); !written.ok()) {
-    throw std::runtime_error(
-        absl::StrCat("--summary ", file, ": ", std::string(written.message())));
-  }
-}
-
 // Of hpcctl run --param; none where there is no such run.
 std::vector<std::string> ArgumentsOfRun(const std::string& program, const OptionTable& table) {
   const std::string path = ReadRunHooks().params_file;
@@ -133,8 +101,7 @@ std::vector<std::string> ArgumentsOfRun(const std::string& program, const Option
 // Not in what trains, which may not know what was said and what is a default.
 void TellWithoutEffect(const std::string& program, const TaskEntry& entry,
                        const TrainOptions& options, const OptionTable& table) {
-  const bool has_folder =
-      !options.checkpoint_dir.empty() || !ReadRunHooks().checkpoint_dir.empty();
+  const bool has_folder = !options.checkpoint_dir.empty() || !ReadRunHooks().checkpoint_dir.empty();
   for (const std::string& line :
        WithoutEffect(options, table, entry.name, entry.unused, has_folder)) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
@@ -158,7 +125,7 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     TrainingRun run(entry, options, std::move(lines), environment, device);
     const TrainSummary summary = run.Run();
     const LaunchEnvironment& last = run.environment();
-    if (last.rank == 0) Tell(summary, entry.name, last.world_size, options.summary);
+    if (last.rank == 0) TellSummary(summary, entry.name, last.world_size, options.summary);
     return summary.stopped ? kStopped : 0;
   } catch (const UsageError&) {
     throw;

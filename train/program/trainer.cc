@@ -15,7 +15,9 @@
 #include "absl/strings/str_format.h"
 #include "common/text.h"
 #include "train/agreement.h"
+#include "train/program/one_line.h"
 #include "train/program/remembered_options.h"
+#include "train/program/trial.h"
 
 namespace hpc::train {
 namespace {
@@ -68,8 +70,7 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
   if (test_ != nullptr) lines.push_back(absl::StrCat("test data ", test_->Fingerprint()));
   CheckSameOnAllRanks(*group_, lines);
 
-  model_ = options_.model.empty() ? task_->MakeModel() : LoadScriptModel(options_.model);
-  model_->MoveTo(device_);
+  MakeModel();
   MakeReplica();
   if (precision_ == Precision::kFp16) scaler_ = std::make_unique<LossScaler>(group_);
   sampler_ = std::make_unique<DistributedSampler>(
@@ -78,6 +79,21 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
                      .seed = static_cast<uint64_t>(options_.seed),
                      .weights = options_.shares});
   all_steps_ = sampler_->steps() * options_.epochs;
+}
+
+void Trainer::MakeModel() {
+  try {
+    model_ = options_.model.empty() ? task_->MakeModel() : LoadScriptModel(options_.model);
+    model_->MoveTo(device_);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(OneLineOfMakingAModel(error));
+  }
+  const int64_t part = (options_.batch + group_->size() - 1) / group_->size();
+  TryModel({.model = options_.model.empty() ? "the model" : options_.model,
+            .samples = part,
+            .precision = precision_,
+            .device = device_},
+           *training_, task_, model_.get());
 }
 
 void Trainer::MakeReplica() {
@@ -157,7 +173,22 @@ std::optional<Progress> Trainer::GoOnFromCheckpoint() {
   Say(absl::StrCat("going on at step ", loaded->progress.step, ", epoch ", epoch->second, ", from ",
                    Count(loaded->world, "rank")));
   for (const std::string& line : loaded->passed_over) Say(line);
+  CheckTraits(loaded->progress);
+  const std::string differ = OptionsThatDiffer(loaded->progress.values, options_);
+  if (!differ.empty()) Say("options are other than the checkpoint's: " + differ);
   return loaded->progress;
+}
+
+// Older checkpoints do not say them.
+void Trainer::CheckTraits(const Progress& progress) {
+  for (const auto& [name, here] : task_->ModelTraits()) {
+    const auto there = progress.values.find("model." + name);
+    if (there == progress.values.end() || there->second == here) continue;
+    throw CheckpointError(
+        absl::StrCat("the checkpoint of step ", progress.step, " is of another model: ", name,
+                     " is ", there->second, " in the checkpoint and ", here,
+                     " in the model; say another --checkpoint-dir, or delete the checkpoint"));
+  }
 }
 
 void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
@@ -171,43 +202,28 @@ void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
   steps_ = progress.step;
   epoch_ = std::llround(value("epoch"));
   done_ = std::llround(value("done"));
+  if (done_ > training_->size()) {
+    throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
+                                       " samples into an epoch, but there are ",
+                                       training_->size()));
+  }
   summary->samples = std::llround(value("samples"));
   summary->skipped = std::llround(value("skipped"));
-  CheckTraits(loaded->progress);
-  const std::string differ = OptionsThatDiffer(loaded->progress.values, options_);
-  if (!differ.empty()) Say("options are other than the checkpoint's: " + differ);
+  if (EpochIsDone()) {  // it was written after the epoch's last step
+    ++epoch_;
+    done_ = 0;
+  }
   if (summary->epochs != epoch_ - 1) {
     summary->loss = NAN;
     summary->test.clear();
-// Older checkpoints do not say them.
-void Trainer::CheckTraits(const Progress& progress) {
-  for (const auto& [name, here] : task_->ModelTraits()) {
-    const auto there = progress.values.find("model." + name);
-    if (there == progress.values.end() || there->second == here) continue;
-    throw CheckpointError(
-        absl::StrCat("the checkpoint of step ", progress.step, " is of another model: ", name,
-                     " is ", there->second, " in the checkpoint and ", here,
-                     " in the model; say another --checkpoint-dir, or delete the checkpoint"));
-  }
-}
-
   }
   summary->epochs = epoch_ - 1;
   if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
   if (local_) local_->Reset();
 }
 
-  if (done_ > training_->size()) {
-    throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
-                                       " samples into an epoch, but there are ",
-                                       training_->size()));
-  }
 Progress Trainer::ProgressOf(const TrainSummary& summary) const {
   Progress progress = {.step = steps_};
-  if (EpochIsDone()) {  // it was written after the epoch's last step
-    ++epoch_;
-    done_ = 0;
-  }
   progress.values = RememberedOptions(options_);
   for (const auto& [name, value] : task_->ModelTraits()) progress.values["model." + name] = value;
   progress.values["epoch"] = absl::StrCat(EpochIsDone() ? epoch_ + 1 : epoch_);
@@ -257,6 +273,7 @@ void Trainer::Run(TrainSummary* summary) {
     summary->begin = begin_;
     summary->samples_before = summary->samples;
   }
+  if (epoch_ > options_.epochs) TestWhatIsThere(summary);
   while (epoch_ <= options_.epochs && !summary->stopped) {
     summary->stopped = !RunEpoch(epoch_, summary);
     if (!summary->stopped) summary->epochs = epoch_ - 1;
@@ -265,15 +282,25 @@ void Trainer::Run(TrainSummary* summary) {
   if (checkpoints_ != nullptr) checkpoints_->Wait();
   TellSaved();
   SumUp(summary);
-  const auto bottleneck =
-      DataBottleneck(summary->data_wait_share, static_cast<int>(options_.workers));
+  const auto bottleneck = DataBottleneck(summary->data_wait_share, summary->seconds,
+                                         static_cast<int>(options_.workers));
   if (bottleneck) Say(*bottleneck);
+}
+
+// Where there is nothing left to train.
+void Trainer::TestWhatIsThere(TrainSummary* summary) {
+  const int64_t done = epoch_ - 1;
+  Say(done <= options_.epochs
+          ? absl::StrCat("nothing left to do: ", done, " of ", Count(options_.epochs, "epoch"),
+                         done == 1 ? " is" : " are", " done (raise --epochs)")
+          : absl::StrCat("nothing left to do: ", Count(done, "epoch"),
+                         " are done, and --epochs is ", options_.epochs, " (raise it)"));
+  if (test_ != nullptr) summary->test = Test();
 }
 
 void Trainer::SumUp(TrainSummary* summary) const {
   summary->steps = steps_;
   summary->seconds = SecondsSince(*summary->begin);
-  if (epoch_ > options_.epochs) TestWhatIsThere(summary);
   if (summary->seconds <= 0) return;
   summary->samples_per_second =
       static_cast<double>(summary->samples - summary->samples_before) / summary->seconds;
@@ -287,17 +314,6 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   {
     sampler_->BeginEpoch(epoch, done_);
     PrefetchingLoader loader(
-// Where there is nothing left to train.
-void Trainer::TestWhatIsThere(TrainSummary* summary) {
-  const int64_t done = epoch_ - 1;
-  Say(done <= options_.epochs
-          ? absl::StrCat("nothing left to do: ", done, " of ", Count(options_.epochs, "epoch"),
-                         done == 1 ? " is" : " are", " done (raise --epochs)")
-          : absl::StrCat("nothing left to do: ", Count(done, "epoch"),
-                         " are done, and --epochs is ", options_.epochs, " (raise it)"));
-  if (test_ != nullptr) summary->test = Test();
-}
-
         training_, *sampler_,
         {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
     model_->SetTraining(true);
@@ -389,10 +405,13 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
   double value = 0;
   const StepAgreement::Outcome outcome = ForwardAndBackward(loaded, &value);
   if (outcome.bad_loss_of && options_.on_nan == "stop") {
-    throw TrainingError(absl::StrCat("rank ", group_->NumberOf(*outcome.bad_loss_of),
-                                     ": the loss of step ", steps_ + 1, " (epoch ", epoch_,
-                                     ") is not finite: lower --lr, use --clip or --warmup, or "
-                                     "leave such steps out with --on-nan skip"));
+    throw TrainingError(absl::StrCat(
+        "rank ", group_->NumberOf(*outcome.bad_loss_of), ": the loss of step ", steps_ + 1,
+        " (epoch ", epoch_, ") is not finite: ",
+        steps_ == 0 ? "nothing was learned yet, so look at the data (NaN, very large numbers) and "
+                      "at the model; or leave such steps out with --on-nan skip"
+                    : "lower --lr, use --clip or --warmup, or leave such steps out with --on-nan "
+                      "skip"));
   }
   if (!outcome.bad_loss_of && GradientsAreFinite()) {
     TakeStep(loaded.samples > 0);

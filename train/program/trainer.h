@@ -73,21 +73,22 @@ class Trainer {
     double seconds = 0, waited = 0;
   };
 
+  void MakeModel();
   void MakeReplica();
   CheckpointSubject Subject();
   bool GoOn(TrainSummary* summary);
   Progress GoOnFromMemory();
   std::optional<Progress> GoOnFromCheckpoint();
-  void TakeOver(const Progress& progress, TrainSummary* summary);
   void CheckTraits(const Progress& progress);
+  void TakeOver(const Progress& progress, TrainSummary* summary);
   void Keep(const TrainSummary& summary);
   Progress ProgressOf(const TrainSummary& summary) const;
   void SumUp(TrainSummary* summary) const;
   void Save(const TrainSummary& summary);
   void TellSaved();
-  bool RunEpoch(int64_t epoch, TrainSummary* summary);
   bool EpochIsDone() const { return done_ >= training_->size(); }
   void TestWhatIsThere(TrainSummary* summary);
+  bool RunEpoch(int64_t epoch, TrainSummary* summary);
   // False where the ranks were asked to stop.
   bool Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary);
   StepAgreement::Outcome ForwardAndBackward(const LoadedBatch& loaded, double* value);

@@ -14,6 +14,7 @@
 #include "train/make_communicator.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
+#include "train/program/summary_file.h"
 #include "train/regroup.h"
 
 namespace hpc::train {
@@ -131,6 +132,7 @@ TrainSummary TrainingRun::RunInGroups() {
 // The task too, so that random numbers are drawn in the order in which they were.
 void TrainingRun::MakeParts() {
   parts_ = std::make_unique<Parts>();
+  if (environment_.rank == 0 && groups_ == 0) TrySummaryFile(options_.summary);
   CheckSameOnAllRanks(*group_, lines_);
   at::manual_seed(static_cast<uint64_t>(options_.seed));
   parts_->task = entry_.make(options_);

@@ -1,0 +1,123 @@
+// What a user got wrong is said before the first step, in one line.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/program/hpc_train_fixture.h"
+
+namespace hpc::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BeforeTraining : public HpcTrain {
+ protected:
+  void SetUp() override {
+    HpcTrain::SetUp();
+    std::filesystem::create_directories(other_);
+  }
+
+  // Pictures of 8 x 8, with labels of 0 to `highest`.
+  void WriteOther(const std::string& prefix, int64_t highest, const std::string& shape = "8, 8") {
+    WriteFloats(other_ + "/" + prefix + "images.npy", absl::StrCat("(20, ", shape, ")"),
+                std::vector<float>(20 * 64));
+    std::vector<int64_t> labels(20);
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int64_t>(i) % highest;
+    labels.back() = highest;
+    WriteLabels(other_ + "/" + prefix + "labels.npy", labels);
+  }
+
+  const std::string other_ = folder_ + "/other";
+};
+
+TEST_F(BeforeTraining, AModelThatDoesNotFitTheDataIsToldWhy) {
+  const std::string seven = WriteNet("net7.pt", 64, 7), wide = WriteNet("wide.pt", 50, 10);
+  EXPECT_EQ(
+      ErrorOfDigits(digits_, {"--model", seven}),
+      absl::StrCat("hpc-train: ", seven, " gives 7 numbers a picture, and labels go up to 9\n"));
+  EXPECT_EQ(ErrorOfDigits(digits_, {"--model", wide}),
+            absl::StrCat("hpc-train: ", wide,
+                         " does not take float[1, 1, 8, 8] (the data's): RuntimeError: mat1 and "
+                         "mat2 shapes cannot be multiplied (1x64 and 50x10)\n"));
+}
+
+TEST_F(BeforeTraining, AFileThatIsNoTorchScriptIsToldHowToWriteOne) {
+  EXPECT_EQ(ErrorOfDigits(digits_, {"--model", digits_ + "/images.npy"}),
+            absl::StrCat("hpc-train: ", digits_,
+                         "/images.npy: it is no TorchScript module: write one with "
+                         "torch.jit.script(net).save(\"net.pt\"); a state_dict is none\n"));
+}
+
+TEST_F(BeforeTraining, ColorsThatComeLastAreRefused) {
+  WriteOther("", 3, "4, 4, 4");
+  EXPECT_THAT(ErrorOfDigits(other_, {"--model=/nowhere"}), HasSubstr("/nowhere: there is no such"))
+      << "they come first here";
+  WriteFloats(other_ + "/images.npy", "(20, 8, 8, 1)", std::vector<float>(20 * 64));
+  EXPECT_THAT(ErrorOfDigits(other_),
+              AllOf(HasSubstr("images.npy: its shape is float[20, 8, 8, 1], as of [images, height, "
+                              "width, channels]; it is to be [images, channels, height, width]")));
+}
+
+TEST_F(BeforeTraining, TestPicturesAreAsThoseOfTheTraining) {
+  WriteOther("", 7);
+  WriteOther("test-", 8);
+  EXPECT_THAT(
+      ErrorOfDigits(other_),
+      HasSubstr("test-labels.npy: a label is 8, and those of the training data go up to 7"));
+  WriteOther("test-", 7, "4, 16");
+  EXPECT_THAT(ErrorOfDigits(other_), HasSubstr("test-images.npy: its pictures are float[4, 16] "
+                                               "where those of the training are float[8, 8]"));
+}
+
+TEST_F(BeforeTraining, ALabelThatIsNoClassIsSaid) {
+  WriteOther("", 99999999999);
+  EXPECT_THAT(ErrorOfDigits(other_),
+              HasSubstr("labels.npy: a label is 99999999999; they are to be 0 to 99999"));
+}
+
+TEST_F(BeforeTraining, AFileThatIsNoDataIsToldWhatDataAre) {
+  std::ofstream(File("readme")) << "These are no pictures at all.";
+  EXPECT_THAT(ErrorOfDigits(File("readme")),
+              AllOf(HasSubstr("readme: it is no file of data, and --data has to be a folder with"),
+                    Not(HasSubstr("bytes"))));
+  EXPECT_THAT(ErrorOfDigits(digits_ + "/images.npy"),
+              AllOf(HasSubstr("images.npy: it is one array, and --data has to be a folder"),
+                    HasSubstr(": say its folder")));
+}
+
+TEST_F(BeforeTraining, ASummaryThatCannotBeWrittenEndsAllRanks) {
+  for (const std::string& path : {File("nowhere/summary"), folder_}) {
+    const auto outcomes = Run(2, [&](int) {
+      return Arguments{"digits", "--data", digits_, "--summary", path};
+    });
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_EQ(outcome.code, 1);
+      EXPECT_THAT(outcome.error, HasSubstr(absl::StrCat("rank 0: --summary ", path, ": ")));
+      EXPECT_THAT(outcome.output, Not(HasSubstr("epoch")));
+    }
+  }
+}
+
+TEST_F(BeforeTraining, AModelThatIsTooLargeIsToBeSmaller) {
+  const auto outcome = Run(1, [&](int) {
+    return Arguments{"charlm", "--data", digits_ + "/images.npy", "--width=200000000"};
+  })[0];
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.error, HasSubstr("while the model is made: make it smaller (charlm: lower "
+                                       "--width or --depth)"));
+}
+
+TEST_F(BeforeTraining, ALossThatIsNotFiniteFromTheBeginIsOfTheData) {
+  WriteOther("", 3);
+  std::vector<float> bad(20 * 64, std::nanf(""));
+  WriteFloats(other_ + "/images.npy", "(20, 8, 8)", bad);
+  EXPECT_THAT(ErrorOfDigits(other_), HasSubstr("the loss of step 1 (epoch 1) is not finite: "
+                                               "nothing was learned yet, so look at the data"));
+}
+
+}  // namespace
+}  // namespace hpc::train

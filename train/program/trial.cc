@@ -1,0 +1,66 @@
+#include "train/program/trial.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "train/program/one_line.h"
+#include "train/program/tensor_text.h"
+
+namespace hpc::train {
+namespace {
+
+void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, Model* model) {
+  std::vector<int64_t> first(samples);
+  std::iota(first.begin(), first.end(), 0);
+  Batch batch = data.Get(first);
+  for (at::Tensor& tensor : batch) tensor = tensor.to(trial.device);
+  Autocast autocast(trial.precision, trial.device.type());
+  const at::Tensor input = task->Input(batch);
+  at::Tensor output;
+  try {
+    output = model->Forward(input);
+  } catch (const std::exception& error) {
+    if (IsShortOfMemory(error)) throw;
+    throw std::runtime_error(absl::StrCat(trial.model, " does not take ", TensorText(input),
+                                          " (the data's): ", OneLineOf(error)));
+  }
+  task->CheckOutput(output, batch);
+  try {
+    task->Loss(output, batch);
+  } catch (const std::exception& error) {
+    if (IsShortOfMemory(error)) throw;
+    throw std::runtime_error(absl::StrCat("there is no loss for ", TensorText(output), ", which ",
+                                          trial.model, " gives: ", OneLineOf(error)));
+  }
+}
+
+}  // namespace
+
+void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model) {
+  if (data.size() == 0) return;
+  at::NoGradGuard no_grad;
+  // Else TorchScript would make its code for what it sees here, and not for what is trained on.
+  torch::jit::GraphOptimizerEnabledGuard as_it_is(false);
+  model->SetTraining(false);
+  const int64_t samples = std::min(trial.samples, data.size());
+  try {
+    Pass(trial, data, 1, task, model);
+  } catch (const std::exception&) {
+    if (samples <= 1) throw;
+    const std::exception_ptr alone = std::current_exception();
+    try {
+      Pass(trial, data, samples, task, model);  // one that was traced may take whole batches alone
+    } catch (const std::exception&) {
+      std::rethrow_exception(alone);
+    }
+  }
+  model->SetTraining(true);
+}
+
+}  // namespace hpc::train
