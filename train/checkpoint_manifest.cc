@@ -96,6 +96,10 @@ CheckpointManifest ParseManifest(absl::string_view text) {
         .buffers = ParseTensors(parsed.at("buffers")),
         .files = ParseFiles(parsed.at("files")),
     };
+    if (manifest.step < 0 || manifest.world < 1) {
+      throw CheckpointError(absl::StrCat("it says step ", manifest.step, " of ",
+                                         Count(manifest.world, "rank"), ": it is damaged"));
+    }
     if (parsed.contains("metric")) manifest.metric = parsed.at("metric").get<double>();
     return manifest;
   } catch (const json::exception& error) {

@@ -51,6 +51,8 @@ TEST(CheckpointManifest, WhatIsNotOneIsRefused) {
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("something else than was written"));
   EXPECT_THAT(ErrorOf(Replaced(text, "\"step\": 300", "\"step\": \"x\"")),
               HasSubstr("something else than was written"));
+  EXPECT_THAT(ErrorOf(Replaced(text, "\"step\": 300", "\"step\": -5")),
+              HasSubstr("says step -5 of 4 ranks: it is damaged"));
   EXPECT_THAT(ErrorOf(Replaced(text, "model.safetensors", "../model")),
               HasSubstr("names a file '../model', which is none of its folder"));
   EXPECT_THROW(ParseManifest(Replaced(text, "\"format\": 1", "\"format\": 2")),

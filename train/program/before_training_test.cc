@@ -1,8 +1,14 @@
 // What a user got wrong is said before the first step, in one line.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/program/hpc_train_fixture.h"
@@ -100,6 +106,25 @@ TEST_F(BeforeTraining, ASummaryThatCannotBeWrittenEndsAllRanks) {
       EXPECT_THAT(outcome.output, Not(HasSubstr("epoch")));
     }
   }
+}
+
+TEST_F(BeforeTraining, ASummaryGoesWhereALinkLeadsAndIntoAPipe) {
+  std::filesystem::create_symlink(File("elsewhere"), File("link"));
+  std::ofstream(File("elsewhere")) << "old";
+  ASSERT_EQ(mkfifo(File("pipe").c_str(), 0600), 0);
+  const UniqueFd reader(open(File("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  for (const char* name : {"link", "pipe"}) {
+    const auto outcomes = Run(1, [&](int) {
+      return Arguments{"digits", "--data", digits_, "--epochs=1", "--summary", File(name)};
+    });
+    EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(File("link")));
+  EXPECT_FALSE(std::isnan(Number(ReadAll(File("elsewhere")), "loss")));
+  EXPECT_TRUE(std::filesystem::is_fifo(File("pipe")));
+  std::string said(4096, '\0');
+  said.resize(static_cast<size_t>(std::max<ssize_t>(read(reader.get(), said.data(), 4096), 0)));
+  EXPECT_FALSE(std::isnan(Number(said, "loss"))) << said;
 }
 
 TEST_F(BeforeTraining, AModelThatIsTooLargeIsToBeSmaller) {

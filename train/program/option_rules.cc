@@ -38,6 +38,10 @@ void CheckTogether(const TrainOptions& options, int ranks) {
   if (options.keep_in_memory > 0 && options.min_ranks == 0) {
     throw UsageError("--keep-in-memory is for ranks that go on in place: say --min-ranks too");
   }
+  if (options.min_ranks > ranks) {
+    throw UsageError(absl::StrCat("--min-ranks ", options.min_ranks, " are never left of ",
+                                  Count(ranks, "rank"), ": say less, or 0"));
+  }
   if (options.zero > 0 && options.local_steps > 0) {
     throw UsageError(
         "--zero shares out one optimizer, but with --local-steps each rank has its own: say one of "
@@ -74,6 +78,10 @@ std::vector<std::string> WithoutEffect(const TrainOptions& options, const Option
   }
   if (!has_folder) {
     idle.emplace_back("checkpoint-every", "there is no --checkpoint-dir");
+    if (options.keep_in_memory == 0) {
+      idle.emplace_back("min-ranks",
+                        "there is nothing to go on from: say --checkpoint-dir or --keep-in-memory");
+    }
     idle.emplace_back("keep", "there is no --checkpoint-dir");
   }
   if (!options.model.empty()) {

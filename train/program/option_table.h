@@ -26,7 +26,7 @@ class OptionTable {
 
   // Each writes into `to`, which has the default now and outlives this.
   void Whole(const std::string& name, int64_t* to, int64_t least, const std::string& help,
-             Compared compared = Compared::kYes, int64_t most = INT64_MAX);
+             Compared compared = Compared::kYes, int64_t most = 1'000'000'000);
   void Real(const std::string& name, double* to, double least, const std::string& help);
   void Text(const std::string& name, std::string* to, const std::string& help,
             Compared compared = Compared::kYes);

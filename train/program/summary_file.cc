@@ -1,15 +1,22 @@
 #include "train/program/summary_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/files.h"
+#include "common/unique_fd.h"
 
 namespace hpc::train {
 namespace {
@@ -37,21 +44,40 @@ std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summa
   throw std::runtime_error(absl::StrCat("--summary ", path, ": ", why));
 }
 
-void Write(const std::string& path, const std::string& text, const std::string& of) {
+// Behind links. Not set: there is nothing at `path` yet.
+std::optional<struct stat> Look(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 ? std::optional(info) : std::nullopt;
+}
+
+// Where a link leads, so that it is not replaced by a file.
+std::string Target(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), &free);
+  return real == nullptr ? path : real.get();
+}
+
+void Replace(const std::string& path, const std::string& text, const std::string& of) {
   const absl::Status written = WriteFileAtomically(path, text, 0644);
   if (!written.ok()) Fail(of, std::string(written.message()));
+}
+
+// Into a pipe, or a device.
+void WriteInto(const std::string& path, const std::string& text) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.ok() || write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    Fail(path, strerror(errno));
+  }
 }
 
 }  // namespace
 
 void TrySummaryFile(const std::string& path) {
   if (path.empty()) return;
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    Fail(path, "it is a folder: say a file in it");
-  }
-  const std::string beside = path + ".try";
-  Write(beside, "", path);
+  const auto there = Look(path);
+  if (there && S_ISDIR(there->st_mode)) Fail(path, "it is a folder: say a file in it");
+  if (there && !S_ISREG(there->st_mode)) return;
+  const std::string beside = Target(path) + ".try";
+  Replace(beside, "", path);
   unlink(beside.c_str());
 }
 
@@ -60,7 +86,10 @@ void TellSummary(const TrainSummary& summary, const std::string& task, int ranks
   const std::string json = JsonOf(task, ranks, summary);
   std::printf("%s\n", json.c_str());
   std::fflush(stdout);
-  if (!path.empty()) Write(path, json + "\n", path);
+  if (path.empty()) return;
+  const auto there = Look(path);
+  if (there && !S_ISREG(there->st_mode)) return WriteInto(path, json + "\n");
+  Replace(Target(path), json + "\n", path);
 }
 
 }  // namespace hpc::train

@@ -12,7 +12,7 @@ namespace hpc::train {
 // in it as it is. Empty: there is none.
 void TrySummaryFile(const std::string& path);
 
-// Throws as TrySummaryFile.
+// Throws as TrySummaryFile. A file is replaced whole; a pipe or a device is written into.
 void TellSummary(const TrainSummary& summary, const std::string& task, int ranks,
                  const std::string& path);
 

@@ -5,13 +5,15 @@ namespace {
 
 // More than any PC has cores, and less than what no process gets.
 constexpr int64_t kMostWorkers = 256, kMostThreads = 1024;
+constexpr int64_t kLongestDeadline = 10'000'000;  // a season
 constexpr auto kNotCompared = OptionTable::Compared::kNo;
 
 void AddTraining(TrainOptions* to, OptionTable* table) {
   table->Text("data", &to->data, "file or folder of the data", kNotCompared);
   table->Text("model", &to->model, "TorchScript file that is trained in place of the task's net",
               kNotCompared);
-  table->Whole("seed", &to->seed, 0, "of initial parameters and the order of samples");
+  table->Whole("seed", &to->seed, 0, "of initial parameters and the order of samples",
+               OptionTable::Compared::kYes, INT64_MAX);
   table->Whole("epochs", &to->epochs, 0, "passes over the data");
   table->Whole("batch", &to->batch, 1, "samples of a step, of all ranks together");
   table->Reals("shares", &to->shares, "each rank's part of a batch; equal parts if not said");
@@ -50,7 +52,8 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
   table->Real("outer-lr", &to->outer_lr, 0, "step size of that averaging");
   table->Real("outer-momentum", &to->outer_momentum, 0, "Nesterov momentum of it");
   table->Whole("deadline", &to->deadline, 1,
-               "seconds that a rank waits for the others before it says who is missing");
+               "seconds that a rank waits for the others before it says who is missing",
+               OptionTable::Compared::kYes, kLongestDeadline);
   table->Whole("min-ranks", &to->min_ranks, 0,
                "where ranks go and as many are left, those make a new group and go on in place; 0: "
                "all leave");

@@ -141,8 +141,15 @@ bool Trainer::GoOn(TrainSummary* summary) {
   if (kept_ != nullptr && summary->regroupings > 0) in_memory = kept_->FindNewest(*group_);
   std::optional<Progress> progress;
   const auto saved = checkpoints_ == nullptr ? std::nullopt : checkpoints_->NewestStep();
-  if (saved && *saved > in_memory.value_or(-1)) progress = GoOnFromCheckpoint();
-  // A checkpoint may turn out to be torn.
+  if (saved && *saved > in_memory.value_or(-1)) {
+    try {
+      progress = GoOnFromCheckpoint();
+    } catch (const CheckpointError& error) {  // on all ranks
+      if (!in_memory) throw;
+      Say(absl::StrCat("not gone on from: ", error.what()));
+    }
+  }
+  // An older one may have been taken, where the newest is torn.
   if (in_memory && (!progress || progress->step < *in_memory)) {
     progress = GoOnFromMemory();
   } else if (kept_ != nullptr) {
@@ -199,16 +206,23 @@ void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
     throw CheckpointError(absl::StrCat("the checkpoint of step ", progress.step, " does not say '",
                                        key, "': it is of another program"));
   };
+  auto whole = [&](const std::string& key, double least) {
+    constexpr double kMost = 1e15;
+    const double number = value(key);
+    if (number >= least && number <= kMost) return std::llround(number);
+    throw CheckpointError(absl::StrCat("the checkpoint of step ", progress.step,
+                                       " is damaged: its '", key, "' is ", number));
+  };
   steps_ = progress.step;
-  epoch_ = std::llround(value("epoch"));
-  done_ = std::llround(value("done"));
+  epoch_ = whole("epoch", 1);
+  done_ = whole("done", 0);
   if (done_ > training_->size()) {
     throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
                                        " samples into an epoch, but there are ",
                                        training_->size()));
   }
-  summary->samples = std::llround(value("samples"));
-  summary->skipped = std::llround(value("skipped"));
+  summary->samples = whole("samples", 0);
+  summary->skipped = whole("skipped", 0);
   if (EpochIsDone()) {  // it was written after the epoch's last step
     ++epoch_;
     done_ = 0;
@@ -218,6 +232,12 @@ void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
     summary->test.clear();
   }
   summary->epochs = epoch_ - 1;
+  if (scaler_ && progress.values.count("scale") == 0) {
+    throw CheckpointError(
+        absl::StrCat("the checkpoint of step ", progress.step,
+                     " is of a training without --precision fp16: "
+                     "say the precision that it had, or another --checkpoint-dir"));
+  }
   if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
   if (local_) local_->Reset();
 }

@@ -296,6 +296,22 @@ TEST_F(TrainingRunTest, TheNewerOfMemoryAndCheckpointIsGoneOnFrom) {
   }
 }
 
+TEST_F(TrainingRunTest, WhereTheOnlyCheckpointIsTornWhatIsInMemoryIsGoneOnFrom) {
+  const auto outcomes = Digits(3, {Checkpoints(), "--min-ranks=2", "--keep-in-memory=100"},
+                               [this](const Moment& now) {
+                                 if (now.rank != 1 || now.steps != 10) return;
+                                 AwaitCheckpoint(5);
+                                 const std::string torn =
+                                     CheckpointPath(File("checkpoints"), 5) + "/model.safetensors";
+                                 std::filesystem::resize_file(torn, 100);
+                                 raise(SIGKILL);
+                               },
+                               {1});
+  EXPECT_THAT(outcomes[0].output, AllOf(HasSubstr("not gone on from: the checkpoint is torn"),
+                                        HasSubstr("going on at step 0, epoch 1, from the memory")));
+  EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
+}
+
 // The second dies before the first step of the new group, in which copies were made anew at once.
 TEST_F(TrainingRunTest, EachGroupKeepsItsOwnSnapshotsFromItsBegin) {
   for (const std::string zero : {"--zero=0", "--zero=2"}) {
