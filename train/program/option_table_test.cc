@@ -37,7 +37,7 @@ TEST(TrainOptions, AreReadInBothForms) {
 
 TEST(TrainOptions, EveryWrongUseSaysWhatMayBeSaid) {
   EXPECT_EQ(ErrorOf({"--epoch", "3"}), "there is no option --epoch; did you mean --epochs?");
-  EXPECT_EQ(ErrorOf({"--batch", "0"}), "--batch: '0' is no whole number of 1 or more");
+  EXPECT_EQ(ErrorOf({"--batch", "0"}), "--batch: '0' is no whole number of 1 to 1000000000");
   EXPECT_EQ(ErrorOf({"--lr", "fast"}), "--lr: 'fast' is no number of 0 or more");
   EXPECT_EQ(ErrorOf({"--lr", "nan"}), "--lr: 'nan' is no number of 0 or more");
   EXPECT_EQ(ErrorOf({"--lr"}), "--lr needs a value (X)");
