@@ -51,6 +51,24 @@ TEST_F(BeforeTraining, AModelThatDoesNotFitTheDataIsToldWhy) {
                          "mat2 shapes cannot be multiplied (1x64 and 50x10)\n"));
 }
 
+TEST_F(BeforeTraining, AModelThatReturnsNoTensorIsToldSo) {
+  const std::string two = WriteNet("two.pt", 64, 10, "pass", "(product, product)");
+  EXPECT_EQ(
+      ErrorOfDigits(digits_, {"--model", two}),
+      absl::StrCat("hpc-train: ", two, ": its forward returns a Tuple where a tensor is needed\n"));
+}
+
+TEST_F(BeforeTraining, AModelThatTakesWholeBatchesAloneIsTrained) {
+  const std::string many = WriteNet("many.pt", 64, 10, "assert x.size(0) > 1");
+  EXPECT_EQ(Number(TrainDigits(1, {"--model", many, "--epochs=1"}), "epochs"), 1);
+}
+
+TEST_F(BeforeTraining, ATextThatIsAFolderIsRefused) {
+  const auto outcome = Run(1, [&](int) { return Arguments{"charlm", "--data", digits_}; })[0];
+  EXPECT_THAT(outcome.error,
+              HasSubstr("it is a folder, and --data of charlm has to be a text file"));
+}
+
 TEST_F(BeforeTraining, AFileThatIsNoTorchScriptIsToldHowToWriteOne) {
   EXPECT_EQ(ErrorOfDigits(digits_, {"--model", digits_ + "/images.npy"}),
             absl::StrCat("hpc-train: ", digits_,

@@ -1,5 +1,6 @@
 // A GPT of bytes, on any text.
 #include <ATen/ATen.h>
+#include <sys/stat.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
@@ -146,6 +147,11 @@ TORCH_MODULE(Gpt);
 class Charlm : public Task {
  public:
   explicit Charlm(const TrainOptions& options) : options_(options) {
+    struct stat status {};
+    if (stat(options.data.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+      throw DataError(options.data +
+                      ": it is a folder, and --data of charlm has to be a text file");
+    }
     const auto file = MappedFile::Open(options.data);
     const auto size = static_cast<int64_t>(file->bytes().size());
     const int64_t end = size - static_cast<int64_t>(static_cast<double>(size) * kTestTextShare);

@@ -132,12 +132,14 @@ std::string HpcTrain::ErrorOfDigits(const std::string& data, const Arguments& mo
 }
 
 // In a process of its own: this one forks ranks, and must have no threads of LibTorch.
-std::string HpcTrain::WriteNet(const std::string& name, int64_t points, int64_t classes) {
+std::string HpcTrain::WriteNet(const std::string& name, int64_t points, int64_t classes,
+                               const std::string& first, const std::string& result) {
   ValuesOf(RunRanks(1, [&](const LaunchEnvironment&) -> Values {
     torch::jit::Module net("net");
     net.register_parameter("weight", at::zeros({points, classes}).requires_grad_(true), false);
-    net.define(
-        "def forward(self, x):\n    return torch.matmul(torch.flatten(x, 1), self.weight)\n");
+    net.define(absl::StrCat("def forward(self, x):\n    ", first,
+                            "\n    product = torch.matmul(torch.flatten(x, 1), self.weight)",
+                            "\n    return ", result, "\n"));
     net.save(File(name));
     return {};
   }));

@@ -48,7 +48,9 @@ class HpcTrain : public ::testing::Test {
   std::string ErrorOfDigits(const std::string& data, const Arguments& more = {});
 
   // Saves a linear net of that many points to that many numbers, as Python would; returns its path.
-  std::string WriteNet(const std::string& name, int64_t points, int64_t classes);
+  // `first`: a line of its forward before all else. `result`: what it returns of the "product".
+  std::string WriteNet(const std::string& name, int64_t points, int64_t classes,
+                       const std::string& first = "pass", const std::string& result = "product");
 
   // The summary of a training that ends well.
   std::string Train(int ranks, const Arguments& arguments);

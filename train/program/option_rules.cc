@@ -53,7 +53,7 @@ void CheckTogether(const TrainOptions& options, int ranks) {
   const std::vector<double>& shares = options.shares;
   if (shares.empty()) return;
   if (shares.size() != static_cast<size_t>(ranks)) {
-    throw UsageError(absl::StrCat("--shares has ", shares.size(), " of the batch for ",
+    throw UsageError(absl::StrCat("--shares has ", shares.size(), " parts of the batch for ",
                                   Count(ranks, "rank"), ": say one for each rank"));
   }
   if (std::all_of(shares.begin(), shares.end(), [](double share) { return share == 0; })) {

@@ -50,7 +50,7 @@ TEST(OptionRules, WhatCannotBeTogetherIsWrongUse) {
   EXPECT_THAT(error({"--zero=2", "--compression=bf16"}, 2), HasSubstr("it needs --zero 0 or 1"));
   EXPECT_EQ(error({"--zero=1", "--compression=bf16"}, 2), "no error");
   EXPECT_EQ(error({"--shares=1,2"}, 1),
-            "--shares has 2 of the batch for 1 rank: say one for each rank");
+            "--shares has 2 parts of the batch for 1 rank: say one for each rank");
   EXPECT_THAT(error({"--shares=0,0"}, 2), HasSubstr("all 0"));
   EXPECT_EQ(error({"--shares=0,1"}, 2), "no error");
   EXPECT_THAT(error({"--keep-in-memory=5"}, 2), HasSubstr("say --min-ranks too"));

@@ -124,6 +124,7 @@ std::string OptionTable::Help(const std::set<std::string>& hidden) const {
   for (const Option& option : options_) {
     std::string left =
         absl::StrCat("  --", option.name, option.argument.empty() ? "" : " ", option.argument, " ");
+    if (left.size() > kWidth) left += "\n" + std::string(kWidth, ' ');
     if (left.size() < kWidth) left.resize(kWidth, ' ');
     const std::string now = option.show();
     absl::StrAppend(&help, left, option.help,

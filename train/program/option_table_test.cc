@@ -69,6 +69,9 @@ TEST(TrainOptions, RanksCompareWhatChangesTheResult) {
   EXPECT_THAT(table.Lines(), Contains("option lr=0.25"));
   EXPECT_THAT(table.Lines(), Not(Contains(HasSubstr("workers"))));
   EXPECT_THAT(table.Help(), HasSubstr("  --lr X                  step size (0.25)\n"));
+  EXPECT_THAT(table.Help(), HasSubstr("  --schedule constant|cosine \n"
+                                      "                          of the step size"));
+  EXPECT_THAT(table.Help({"lr"}), HasSubstr("  --lr X                  step size\n"));
 }
 
 }  // namespace

@@ -35,9 +35,10 @@ TrainOptions DefaultsOf(const TaskEntry& entry) {
 }
 
 // Of one task, with what it takes where nothing is said.
-std::string UsageOf(const std::string& invocation, const TaskEntry& entry) {
+std::string UsageOf(const std::string& invocation, const TaskEntry& entry,
+                    const std::string& more = "") {
   TrainOptions options = DefaultsOf(entry);
-  return absl::StrCat("usage: ", invocation, " [OPTION...]\n\n  ", entry.help, "\n\n",
+  return absl::StrCat("usage: ", invocation, " [OPTION...]\n\n  ", entry.help, "\n", more, "\n",
                       TableOf(&options).Help(), kLast);
 }
 
@@ -65,7 +66,7 @@ std::optional<std::string> Answer(const std::string& program,
   for (const std::string& argument : arguments) {
     if (argument == "--version") return absl::StrCat(program, " ", Version(), "\n");
     if (argument != "--help" && argument != "-h") continue;
-    if (tasks.size() == 1) return UsageOf(program, tasks[0]);
+    if (tasks.size() == 1) return UsageOf(program, tasks[0], more);
     for (const TaskEntry& task : tasks) {
       if (task.name == arguments[0]) return UsageOf(absl::StrCat(program, " ", task.name), task);
     }

@@ -216,7 +216,7 @@ TEST_F(HpcTrain, WrongUseSaysWhatIsRight) {
   EXPECT_THAT(error({"digits", "--data", digits_, "--zero=2", "--compression=bf16"}),
               HasSubstr("it needs --zero 0 or 1"));
   EXPECT_THAT(error({"digits", "--data", digits_, "--shares=1,2"}),
-              HasSubstr("--shares has 2 of the batch for 1 rank"));
+              HasSubstr("--shares has 2 parts of the batch for 1 rank"));
   EXPECT_THAT(error({"digits", "--epochs=many"}), HasSubstr("no whole number of 0 to 1000000000"));
 }
 

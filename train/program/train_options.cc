@@ -22,7 +22,7 @@ void AddTraining(TrainOptions* to, OptionTable* table) {
                 "said: adamw 0.001 and 0.01, adam 0.001 and 0, sgd 0.01 and 0");
   table->Real("lr", &to->lr, 0, "step size");
   table->Real("momentum", &to->momentum, 0, "of sgd");
-  table->Real("weight-decay", &to->weight_decay, 0, "");
+  table->Real("weight-decay", &to->weight_decay, 0, "pull of parameters towards 0");
   table->Real("clip", &to->clip, 0, "largest norm of all gradients together; 0: any");
   table->Whole("warmup", &to->warmup, 0, "steps in which the step size rises to --lr");
   table->Choice("schedule", &to->schedule, {"constant", "cosine"}, "of the step size after that");

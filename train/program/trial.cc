@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "train/program/one_line.h"
 #include "train/program/tensor_text.h"
@@ -26,7 +27,8 @@ void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, 
   try {
     output = model->Forward(input);
   } catch (const std::exception& error) {
-    if (IsShortOfMemory(error)) throw;
+    // Its own words begin with its name.
+    if (IsShortOfMemory(error) || absl::StartsWith(error.what(), trial.model)) throw;
     throw std::runtime_error(absl::StrCat(trial.model, " does not take ", TensorText(input),
                                           " (the data's): ", OneLineOf(error)));
   }
