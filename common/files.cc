@@ -181,17 +181,14 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 }
 
 void RemoveUnfinished(const std::string& folder) {
-  DIR* const dir = opendir(folder.c_str());
-  if (dir == nullptr) return;
-  while (const dirent* entry = readdir(dir)) {
+  for (const std::string& found : NamesIn(folder).value_or(std::vector<std::string>())) {
     // NAME.PID.tmp
-    absl::string_view name = entry->d_name;
+    absl::string_view name = found;
     if (!absl::ConsumeSuffix(&name, ".tmp")) continue;
     const size_t digits = name.find_last_not_of("0123456789") + 1;
     if (digits == 0 || digits == name.size() || name[digits - 1] != '.') continue;
-    unlinkat(dirfd(dir), entry->d_name, 0);
+    unlink(absl::StrCat(folder, "/", found).c_str());
   }
-  closedir(dir);
 }
 
 absl::Status MakeDirs(const std::string& path, int mode) {

@@ -1,12 +1,14 @@
 #include "common/state_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,18 +24,14 @@ constexpr char kUnfinished[] = "hpc-state.";  // begins the name of a marker tha
 constexpr char kLock[] = "lock";              // holds the pid of its holder
 
 absl::StatusOr<bool> IsEmpty(const std::string& path) {
-  DIR* dir = opendir(path.c_str());
-  if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  bool empty = true;
-  while (const dirent* entry = readdir(dir)) {
+  HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(path));
+  for (const std::string& name : names) {
     // A lock and half a marker are what a start that was cut short leaves behind; lost+found is
     // what a new file system begins with.
-    const absl::string_view name = entry->d_name;
-    if (name == "." || name == ".." || name == kLock || name == "lost+found") continue;
-    if (!absl::StartsWith(name, kUnfinished)) empty = false;
+    if (name == kLock || name == "lost+found") continue;
+    if (!absl::StartsWith(name, kUnfinished)) return false;
   }
-  closedir(dir);
-  return empty;
+  return true;
 }
 
 // Changes nothing, so that a directory that is not ours is left exactly as it was found.
