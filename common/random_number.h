@@ -1,4 +1,4 @@
-// A number that no other process has, nor this one again.
+// A number that nobody guesses or has had.
 #ifndef HPC_COMMON_RANDOM_NUMBER_H_
 #define HPC_COMMON_RANDOM_NUMBER_H_
 
@@ -9,8 +9,8 @@
 
 namespace hpc {
 
-// Of the kernel. Not std::random_device: it asks the processor what it can, which on a virtual
-// machine takes longer than all else that starts a run in a client. Ends the process where the
+// Of the kernel. Not std::random_device: it asks the processor what it can, which a virtual machine
+// traps, and was a tenth of the CPU of a client that submits many runs. Ends the process where the
 // kernel has none to give, as no kernel of ours does.
 inline uint64_t RandomNumber() {
   uint64_t number = 0;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -17,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "common/random_number.h"
 #include "common/text.h"
 #include "train/agreement.h"
 #include "train/saved_states.h"
@@ -215,9 +215,8 @@ Checkpointer::~Checkpointer() {
 
 // Each rank leaves a file, and looks whose it sees.
 std::vector<int> Checkpointer::FindFolders() const {
-  std::random_device random;
   const std::string mine =
-      absl::StrCat(".rank-", group_->rank(), "-", absl::Hex(random()), absl::Hex(random()), ".tmp");
+      absl::StrCat(".rank-", group_->rank(), "-", absl::Hex(RandomNumber()), ".tmp");
   const std::vector<std::string> names = AllOrNone(*group_, "", [&] {
     for (const absl::Status& status : {MakeDirsDurably(options_.folder),
                                        WriteFileAtomically(options_.folder + "/" + mine, "")}) {

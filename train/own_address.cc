@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 #include <optional>
-#include <random>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "common/random_number.h"
 #include "train/sockets.h"
 
 namespace hpc::train {
@@ -20,9 +20,8 @@ std::string OwnAddress(const LaunchEnvironment& environment) {
 }
 
 std::string RandomWord() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8),
-                      absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
+  return absl::StrCat(absl::Hex(RandomNumber(), absl::kZeroPad16),
+                      absl::Hex(RandomNumber(), absl::kZeroPad16));
 }
 
 }  // namespace hpc::train

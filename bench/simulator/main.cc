@@ -19,6 +19,7 @@
 #include "common/files.h"
 #include "common/lock_order.h"
 #include "common/log.h"
+#include "common/random_number.h"
 #include "common/status_macros.h"
 
 namespace hpc::simulator {
@@ -112,7 +113,7 @@ absl::Status Run(const Options& options) {
   std::vector<std::unique_ptr<Shard>> shards;
   for (int i = 0; i < options.threads; ++i) shards.push_back(std::make_unique<Shard>(&census));
   const MonoTime begin = RealClock().Get().mono;
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(RandomNumber());
   for (int node = 0; node < options.nodes; ++node) {
     const auto index = static_cast<size_t>(node);
     Traits traits{

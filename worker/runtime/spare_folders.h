@@ -1,5 +1,5 @@
 // Empty folders of attempts and runs that are over, which the next ones take by a new name. Where
-// many short runs follow each other, making and deleting folders is most of what a worker has to do
+// many short runs follow each other, making and deleting them can be half of what a worker does
 // (docs/PERFORMANCE.md).
 //
 //   <state-dir>/spare/7/     one that was an attempt's, with its empty folder ranks/
