@@ -38,10 +38,6 @@ void CheckTogether(const TrainOptions& options, int ranks) {
   if (options.keep_in_memory > 0 && options.min_ranks == 0) {
     throw UsageError("--keep-in-memory is for ranks that go on in place: say --min-ranks too");
   }
-  if (options.min_ranks > ranks) {
-    throw UsageError(absl::StrCat("--min-ranks ", options.min_ranks, " are never left of ",
-                                  Count(ranks, "rank"), ": say less, or 0"));
-  }
   if (options.zero > 0 && options.local_steps > 0) {
     throw UsageError(
         "--zero shares out one optimizer, but with --local-steps each rank has its own: say one of "
@@ -63,7 +59,7 @@ void CheckTogether(const TrainOptions& options, int ranks) {
 
 std::vector<std::string> WithoutEffect(const TrainOptions& options, const OptionTable& table,
                                        const std::string& task, const std::set<std::string>& unused,
-                                       bool has_folder) {
+                                       bool has_folder, int ranks) {
   std::vector<std::pair<std::string, std::string>> idle;  // name, why
   for (const std::string& name : unused) idle.emplace_back(name, task + " has no use for it");
   if (options.optimizer != "sgd") {
@@ -83,6 +79,11 @@ std::vector<std::string> WithoutEffect(const TrainOptions& options, const Option
                         "there is nothing to go on from: say --checkpoint-dir or --keep-in-memory");
     }
     idle.emplace_back("keep", "there is no --checkpoint-dir");
+  }
+  // No error: where PCs are missing the same command starts fewer ranks.
+  if (options.min_ranks > ranks) {
+    idle.emplace_back("min-ranks",
+                      absl::StrCat("as many are never left of ", Count(ranks, "rank")));
   }
   if (!options.model.empty()) {
     for (const char* name : {"width", "depth", "heads", "dropout", "recompute"}) {

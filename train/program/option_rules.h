@@ -28,7 +28,7 @@ void CheckTogether(const TrainOptions& options, int ranks);
 // at. `has_folder`: checkpoints are saved.
 std::vector<std::string> WithoutEffect(const TrainOptions& options, const OptionTable& table,
                                        const std::string& task, const std::set<std::string>& unused,
-                                       bool has_folder);
+                                       bool has_folder, int ranks);
 
 }  // namespace hpc::train
 

@@ -101,10 +101,10 @@ std::vector<std::string> ArgumentsOfRun(const std::string& program, const Option
 
 // Not in what trains, which may not know what was said and what is a default.
 void TellWithoutEffect(const std::string& program, const TaskEntry& entry,
-                       const TrainOptions& options, const OptionTable& table) {
+                       const TrainOptions& options, const OptionTable& table, int ranks) {
   const bool has_folder = !options.checkpoint_dir.empty() || !ReadRunHooks().checkpoint_dir.empty();
   for (const std::string& line :
-       WithoutEffect(options, table, entry.name, entry.unused, has_folder)) {
+       WithoutEffect(options, table, entry.name, entry.unused, has_folder, ranks)) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
   }
 }
@@ -116,7 +116,9 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     const LaunchEnvironment environment = ReadLaunchEnvironment();
     CheckTogether(options, environment.world_size);
     entry.check(options);
-    if (environment.rank == 0) TellWithoutEffect(program, entry, options, table);
+    if (environment.rank == 0) {
+      TellWithoutEffect(program, entry, options, table, environment.world_size);
+    }
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
