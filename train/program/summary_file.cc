@@ -64,9 +64,9 @@ void Replace(const std::string& path, const std::string& text, const std::string
 // Into a pipe, or a device.
 void WriteInto(const std::string& path, const std::string& text) {
   const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.ok() || write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    Fail(path, strerror(errno));
-  }
+  if (!fd.ok()) Fail(path, strerror(errno));
+  const ssize_t n = write(fd.get(), text.data(), text.size());
+  if (n != static_cast<ssize_t>(text.size())) Fail(path, strerror(n < 0 ? errno : ENOSPC));
 }
 
 }  // namespace
