@@ -6,10 +6,10 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {
@@ -31,9 +31,7 @@ std::vector<std::string> DescribeTensors(const std::string& what,
                                          const std::vector<NamedTensor>& tensors) {
   std::vector<std::string> lines;
   for (const NamedTensor& one : tensors) {
-    lines.push_back(absl::StrCat(what, " '", one.name, "' ",
-                                 absl::AsciiStrToLower(c10::toString(one.tensor.scalar_type())),
-                                 "[", absl::StrJoin(one.tensor.sizes(), ", "), "]"));
+    lines.push_back(absl::StrCat(what, " '", one.name, "' ", TensorText(one.tensor)));
   }
   return lines;
 }

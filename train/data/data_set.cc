@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {
@@ -29,8 +29,7 @@ std::string FingerprintOf(const at::Tensor& array) {
   for (size_t at = 0; at < size; at += stride) {
     hash = Fnv(bytes + at, std::min(kPart, size - at), hash);
   }
-  return absl::StrCat(absl::AsciiStrToLower(c10::toString(array.scalar_type())), "[",
-                      absl::StrJoin(array.sizes(), ", "), "] ", absl::Hex(hash, absl::kZeroPad16));
+  return absl::StrCat(TensorText(array), " ", absl::Hex(hash, absl::kZeroPad16));
 }
 
 ArrayDataSet::ArrayDataSet(std::vector<at::Tensor> arrays, std::vector<int64_t> rows)

@@ -14,8 +14,8 @@
 #include "train/data/data_error.h"
 #include "train/data/mapped_file.h"
 #include "train/program/task.h"
-#include "train/program/tensor_text.h"
 #include "train/recompute.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {

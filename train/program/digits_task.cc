@@ -19,7 +19,7 @@
 #include "train/data/mapped_file.h"
 #include "train/program/resnet.h"
 #include "train/program/task.h"
-#include "train/program/tensor_text.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "train/program/one_line.h"
-#include "train/program/tensor_text.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {

@@ -1,6 +1,6 @@
 // What a tensor is, for messages.
-#ifndef HPC_TRAIN_PROGRAM_TENSOR_TEXT_H_
-#define HPC_TRAIN_PROGRAM_TENSOR_TEXT_H_
+#ifndef HPC_TRAIN_TENSOR_TEXT_H_
+#define HPC_TRAIN_TENSOR_TEXT_H_
 
 #include <ATen/core/Tensor.h>
 
@@ -20,4 +20,4 @@ inline std::string TensorText(const at::Tensor& tensor) {
 
 }  // namespace hpc::train
 
-#endif  // HPC_TRAIN_PROGRAM_TENSOR_TEXT_H_
+#endif  // HPC_TRAIN_TENSOR_TEXT_H_
