@@ -16,6 +16,7 @@
 #include "train/distributed_data_parallel.h"
 #include "train/gloo_communicator.h"
 #include "train/lone_communicator.h"
+#include "train/testing/random_step.h"
 #include "train/testing/rank_processes.h"
 #include "train/testing/values.h"
 
@@ -53,13 +54,7 @@ struct Training {
   }
 
   void Step(int64_t step) {
-    torch::manual_seed(1000 + step);
-    const int64_t mine = kBatch / group->size(), begin = group->rank() * mine;
-    const at::Tensor x = torch::randn({kBatch, 6}).narrow(0, begin, mine);
-    const at::Tensor y = torch::randn({kBatch, 7}).narrow(0, begin, mine);
-    optimizer->ZeroGrad();
-    torch::mse_loss((*model)(x), y).backward();
-    optimizer->Step();
+    StepOnRandomBatch(step, kBatch, *group, *model, *optimizer);
     net->named_buffers()["steps_seen"].add_(1);
   }
 

@@ -13,6 +13,7 @@
 #include "train/distributed_data_parallel.h"
 #include "train/gloo_communicator.h"
 #include "train/lone_communicator.h"
+#include "train/testing/random_step.h"
 #include "train/testing/rank_processes.h"
 #include "train/testing/values.h"
 
@@ -50,15 +51,7 @@ struct Training {
     subject = {Named(net->named_parameters()), Named(net->named_buffers()), optimizer.get()};
   }
 
-  void Step(int64_t step) {
-    torch::manual_seed(1000 + step);
-    const int64_t mine = kBatch / group->size(), begin = group->rank() * mine;
-    const at::Tensor x = torch::randn({kBatch, 6}).narrow(0, begin, mine);
-    const at::Tensor y = torch::randn({kBatch, 7}).narrow(0, begin, mine);
-    optimizer->ZeroGrad();
-    torch::mse_loss((*model)(x), y).backward();
-    optimizer->Step();
-  }
+  void Step(int64_t step) { StepOnRandomBatch(step, kBatch, *group, *model, *optimizer); }
 
   Values End(int64_t step, int64_t end) {
     for (; step < end; ++step) Step(step);
