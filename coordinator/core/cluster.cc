@@ -46,6 +46,7 @@ absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects*
   if (run->attempt->stopping()) {
     turn.Save(run->record);
     turn.Event(event::kRunStopping, About(run->attempt->ref()), run->cancel_reason);
+    impl_->state.capacity_changed = true;  // it keeps its place in front of others no longer
   }
   impl_->gangs.Stop(turn, run,
                     {AttemptOutcome::kCancelled, run->cancel_reason, run->request().stop_grace});

@@ -92,6 +92,15 @@ TEST_F(ReturningTest, ACancelInTheBackOffLetsOthersStart) {
   EXPECT_EQ(c.state(young), RunState::kStarting);
 }
 
+TEST_F(ReturningTest, ACancelWhileItsLastRanksEndLetsOthersStart) {
+  Begin(Nodes(2));
+  ASSERT_OK(c.Reclaim("pc2", absl::Minutes(1)));
+  ASSERT_OK(c.Returned(gang, "pc1"));
+  EXPECT_EQ(c.state(young), RunState::kQueued);
+  ASSERT_OK(c.Cancel(gang));
+  EXPECT_THAT(c.nodes_of(young), ElementsAre("pc1"));
+}
+
 TEST_F(ReturningTest, AnOlderRunStillGoesFirst) {
   c.Join({"pc1"});
   const RunId first = c.Submit(Nodes(1));
