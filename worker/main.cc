@@ -10,6 +10,7 @@
 #include "common/pki/join_token.h"
 #include "common/pki/lean_provider.h"
 #include "common/private_memory.h"
+#include "member/quiet_engine.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
 #include "worker/join_command.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
   hpc::pki::UseLeanProvider();
+  hpc::member::UseQuietEngine();
   const auto command =
       hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {

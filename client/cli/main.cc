@@ -9,10 +9,12 @@
 #include "common/lock_order.h"
 #include "common/pki/join_token.h"
 #include "common/private_memory.h"
+#include "member/quiet_engine.h"
 
 int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
+  hpc::member::UseQuietEngine();
   using hpc::client::Output;
   Output out = Output::ForFd(STDOUT_FILENO);
   Output err = Output::ForFd(STDERR_FILENO);
