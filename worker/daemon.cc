@@ -24,6 +24,7 @@
 #include "common/random_number.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
+#include "common/timer_slack.h"
 #include "common/unique_fd.h"
 #include "common/version.h"
 #include "worker/os/account.h"
@@ -133,6 +134,14 @@ void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
   });
 }
 
+// gRPC's threads look at its timers every second, each core's at a time of its own, whether one is
+// set or not: woken late they do it less often and all together. The worker's own timers are the
+// loop's.
+std::unique_ptr<Link> MakeLink(EventLoop* loop, Route* route) {
+  const TimerSlack for_grpc(absl::Seconds(2));
+  return MakeCoordinatorLink(loop, route);
+}
+
 void WarnIfPlain(const Route& route) {
   if (route.next().is_unix || route.security().is_tls()) return;
   LogWarning(
@@ -168,7 +177,7 @@ absl::Status RunDaemon(const CommandLine& command) {
   PowerCommand power(command.power_command);
   std::optional<Enrolment> enrolment;
   if (route.security().is_tls()) enrolment.emplace(&loop, &route, identity, *membership);
-  const auto link = MakeCoordinatorLink(&loop, &route);
+  const auto link = MakeLink(&loop, &route);
   Engine engine(&loop, MakeOptions(command, state_dir, way.node, &route, std::move(accounts)),
                 {host.get(), devices.get(), python.get(), &power}, link.get());
   engine.SetOnWelcome([&, ready_fd = command.ready_fd](const std::string& address) mutable {
