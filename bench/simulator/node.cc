@@ -89,13 +89,13 @@ void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
 
 void Node::Do(Now, const worker::Say& effect) { link_->Send(effect.message); }
 
-void Node::Do(Now now, const worker::SayHeartbeat&) {
+void Node::Do(Now now, const worker::SayHeartbeat& effect) {
   std::vector<worker::RankDoing> doing;
   for (const auto& [ref, work] : work_) {
     if (!work.began || work.over) continue;
     for (int32_t i = 0; i < work.ranks; ++i) doing.push_back({ref, work.first_rank + i, "running"});
   }
-  link_->SendHeartbeat(TakeUsage(now), doing);
+  link_->SendHeartbeat(TakeUsage(now), doing, effect.answer_may_wait);
 }
 
 // As often as a worker looks at its GPUs, of which each look finds another load.

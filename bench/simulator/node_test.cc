@@ -24,7 +24,7 @@ class FakeLink : public worker::Link {
   }
   void Send(const worker::WorkerMessage& message) override { said.push_back(message); }
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<worker::RankDoing>& doing) override {
+                     const std::vector<worker::RankDoing>& doing, bool) override {
     ++heartbeats;
     last_usage = usage;
     last_doing = doing;

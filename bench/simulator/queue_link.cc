@@ -65,11 +65,10 @@ void QueueLink::Send(const worker::WorkerMessage& message) {
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                              const std::vector<worker::RankDoing>& doing) {
+                              const std::vector<worker::RankDoing>& doing, bool answer_may_wait) {
   if (stream_ == nullptr) return;
-  v1::WorkerMessage message = worker::HeartbeatToProto(usage, doing);
-  message.mutable_heartbeat()->set_sent_us(worker::BootTimeNs() / 1000);
-  stream_->Send(std::move(message), false);
+  stream_->Send(
+      worker::HeartbeatToProto(usage, doing, worker::BootTimeNs() / 1000, answer_may_wait), false);
 }
 
 void QueueLink::SendInventory(const worker::Inventory& inventory) {

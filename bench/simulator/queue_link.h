@@ -28,7 +28,7 @@ class QueueLink final : public worker::Link {
             const worker::Inventory& inventory) override;
   void Send(const worker::WorkerMessage& message) override;
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<worker::RankDoing>& doing) override;
+                     const std::vector<worker::RankDoing>& doing, bool answer_may_wait) override;
   void SendInventory(const worker::Inventory& inventory) override;
   void Finish() override;
   void Close() override;

@@ -258,9 +258,9 @@ v1::CoordinatorMessage ToProto(const NodeCommand& command) {
   return out;
 }
 
-v1::CoordinatorMessage Heard(const v1::Heartbeat& heartbeat) {
+v1::CoordinatorMessage Heard(int64_t sent_us) {
   v1::CoordinatorMessage out;
-  out.mutable_heard()->set_sent_us(heartbeat.sent_us());
+  out.mutable_heard()->set_sent_us(sent_us);
   return out;
 }
 

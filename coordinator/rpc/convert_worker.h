@@ -33,7 +33,7 @@ v1::CoordinatorMessage ToProto(const PrepareAttempt& prepare, const RunRecord& r
                                const RunProgram& program);
 // Any command but PrepareAttempt, which needs the program.
 v1::CoordinatorMessage ToProto(const NodeCommand& command);
-v1::CoordinatorMessage Heard(const v1::Heartbeat& heartbeat);
+v1::CoordinatorMessage Heard(int64_t sent_us);
 v1::CoordinatorMessage LogAck(const LogStreamId& stream, int64_t offset);
 v1::CoordinatorMessage MetricAck(const MetricOffset& offset);
 

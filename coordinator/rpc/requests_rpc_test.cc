@@ -408,6 +408,30 @@ TEST(Hello, MustComeFirstAndOnce) {
   EXPECT_EQ(twice.WaitForEnd().error_code(), StatusCode::INVALID_ARGUMENT);
 }
 
+v1::WorkerMessage HeartbeatOf(int64_t sent_us, bool answer_may_wait) {
+  v1::WorkerMessage message;
+  message.mutable_heartbeat()->set_sent_us(sent_us);
+  message.mutable_heartbeat()->set_answer_may_wait(answer_may_wait);
+  return message;
+}
+
+TEST(Workers, HeartbeatsAreAnsweredAtOnceOrBeforeWhatIsSaidNext) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  pc1.Send(HeartbeatOf(10, true));
+  pc1.Send(HeartbeatOf(20, true));
+  pc1.Send(HeartbeatOf(30, false));
+  EXPECT_EQ(pc1.Next().heard().sent_us(), 30) << "and it answers those before it";
+  pc1.Send(HeartbeatOf(40, true));
+  pc1.Send(HeartbeatOf(50, true));
+  v1::AttemptRef never;
+  never.set_run(99);
+  never.set_number(1);
+  pc1.SayReturned(never);
+  EXPECT_EQ(pc1.Next().heard().sent_us(), 50);
+  EXPECT_TRUE(pc1.Next().has_forget());
+}
+
 TEST(Workers, TextThatIsNotUtf8ClosesTheStreamWithTheFieldsName) {
   TestServer server;
   FakeWorker pc1(server, "pc1");

@@ -1,5 +1,7 @@
 #include "coordinator/rpc/worker_stream.h"
 
+#include <utility>
+
 #include "common/log.h"
 #include "coordinator/rpc/convert_worker.h"
 
@@ -14,7 +16,7 @@ void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
   absl::Status status = Parse(bytes, &message);
   if (status.ok()) status = session_.Take(caller, message);
   if (status.ok()) {
-    if (message.heartbeat().sent_us() != 0) BidiCall::Send(Heard(message.heartbeat()));
+    if (message.has_heartbeat()) Answer(message.heartbeat());
     return ReadNext();
   }
   LogWarning("a worker's connection is closed",
@@ -40,20 +42,31 @@ void WorkerStream::Stop(const absl::Status& reason) {
 
 // --------------------------------------------------------------------------- the worker is told
 
-void WorkerStream::Send(const NodeCommand& command) { BidiCall::Send(ToProto(command)); }
+void WorkerStream::Answer(const v1::Heartbeat& heartbeat) {
+  if (heartbeat.sent_us() == 0) return;
+  waiting_us_ = heartbeat.answer_may_wait() ? heartbeat.sent_us() : 0;
+  if (waiting_us_ == 0) BidiCall::Send(Heard(heartbeat.sent_us()));
+}
+
+void WorkerStream::Say(const v1::CoordinatorMessage& message) {
+  if (waiting_us_ != 0) BidiCall::Send(Heard(std::exchange(waiting_us_, 0)));
+  BidiCall::Send(message);
+}
+
+void WorkerStream::Send(const NodeCommand& command) { Say(ToProto(command)); }
 
 void WorkerStream::SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
                                const RunProgram& program) {
-  BidiCall::Send(ToProto(prepare, run, program));
+  Say(ToProto(prepare, run, program));
 }
 
-void WorkerStream::SendWelcome(const Welcome& welcome) { BidiCall::Send(ToProto(welcome)); }
+void WorkerStream::SendWelcome(const Welcome& welcome) { Say(ToProto(welcome)); }
 
 void WorkerStream::AckLog(const LogStreamId& stream, int64_t offset) {
-  BidiCall::Send(LogAck(stream, offset));
+  Say(LogAck(stream, offset));
 }
 
-void WorkerStream::AckMetrics(const MetricOffset& offset) { BidiCall::Send(MetricAck(offset)); }
+void WorkerStream::AckMetrics(const MetricOffset& offset) { Say(MetricAck(offset)); }
 
 void WorkerStream::Close(const absl::Status& reason) {
   session_.Forget();

@@ -29,7 +29,12 @@ class WorkerStream final : public BidiCall, public NodeLink {
   void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) override;
   void OnEndOfInput() override;
 
+  // Behind the answer to a heartbeat that has waited for it.
+  void Say(const v1::CoordinatorMessage& message);
+  void Answer(const v1::Heartbeat& heartbeat);
+
   WorkerSession session_;
+  int64_t waiting_us_ = 0;  // `sent_us` of the newest heartbeat whose answer waits; 0: none does
 };
 
 }  // namespace hpc::coordinator

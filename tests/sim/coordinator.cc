@@ -114,7 +114,9 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
   const Session session = found->second;
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
-    from->Send(wo::Heard{heartbeat->sent});
+    std::optional<MonoTime>& owed = links_.at(session.node).owed;
+    owed = heartbeat->answer_may_wait ? std::optional(heartbeat->sent) : std::nullopt;
+    if (!owed) from->Send(wo::Heard{heartbeat->sent});
     return absl::OkStatus();
   }
   return OnReport(session, std::get<wo::WorkerMessage>(message));
@@ -122,7 +124,7 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
 
 absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co::NodeHello& hello) {
   HPC_ASSIGN_OR_RETURN(const co::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
-  const Entry old = std::exchange(links_[hello.node], {hello.incarnation, from});
+  const Entry old = std::exchange(links_[hello.node], {hello.incarnation, from, std::nullopt});
   if (old.stream != nullptr) {
     sessions_.erase(old.stream);
     old.stream->CloseByCoordinator(absl::AbortedError("a newer connection"));
@@ -272,6 +274,9 @@ void Coordinator::SendCommand(const co::NodeMessage& message) {
   if (link == links_.end()) return;
   Stream& stream = *link->second.stream;
   disk_->CheckTold(message.command);
+  if (const auto owed = std::exchange(link->second.owed, std::nullopt)) {
+    stream.Send(wo::Heard{*owed});
+  }
   if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
     const auto run = cluster_.FindRun(prepare->ref.run);
     if (!run) return;  // it ended in this very batch

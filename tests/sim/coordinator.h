@@ -95,6 +95,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
   struct Entry {
     uint64_t incarnation = 0;
     std::shared_ptr<Stream> stream;
+    std::optional<MonoTime> owed;  // of the newest heartbeat whose answer waits
   };
   std::map<std::string, Entry> links_;
   bool flushing_soon_ = false;

@@ -18,6 +18,7 @@ namespace hpc::sim {
 
 struct Heartbeat {
   MonoTime sent;
+  bool answer_may_wait = false;
 };
 using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
 

@@ -189,9 +189,9 @@ void Worker::Carry(const wo::Say& effect) {
   if (stream_ != nullptr) stream_->Send(Up(effect.message));
 }
 
-void Worker::Carry(const wo::SayHeartbeat&) {
+void Worker::Carry(const wo::SayHeartbeat& effect) {
   if (stream_ == nullptr) return;
-  stream_->Send(Up(Heartbeat{context_->now()}));
+  stream_->Send(Up(Heartbeat{context_->now(), effect.answer_may_wait}));
   // Ranks log that a checkpoint is whole.
   for (const auto& [ref, attempt] : agent_.attempts()) {
     if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;

@@ -372,7 +372,7 @@ void Agent::TickConnection(Now now, Effects* effects) {
       effects->push_back(OpenLink{MakeHello(now)});
       break;
     case Connection::Action::kHeartbeat:
-      effects->push_back(SayHeartbeat{});
+      effects->push_back(SayHeartbeat{.answer_may_wait = attempts_.empty()});
       break;
     case Connection::Action::kGiveUp:
       effects->push_back(CloseLink{"no welcome"});

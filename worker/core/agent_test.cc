@@ -26,6 +26,13 @@ TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
 }
 
+TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
+  Connect();
+  EXPECT_TRUE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
+  Hear(OneRank());
+  EXPECT_FALSE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
+}
+
 TEST_F(AgentTest, SaysOnceWhyItIsNotConnected) {
   Tick();
   const Effects effects = LoseLink();

@@ -31,7 +31,10 @@ struct Say {
 };
 
 // The shell adds what the devices are doing.
-struct SayHeartbeat {};
+struct SayHeartbeat {
+  // Nothing depends yet on when the coordinator hears it.
+  bool answer_may_wait = false;
+};
 
 // Check everything, take what is needed, start the supervisor. Answered by OnPrepared, or by
 // OnReturned if StopAttempt comes first.

@@ -336,9 +336,12 @@ v1::WorkerMessage ToProto(const WorkerMessage& message) {
 }
 
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing) {
+                                   const std::vector<RankDoing>& doing, int64_t sent_us,
+                                   bool answer_may_wait) {
   v1::WorkerMessage message;
   v1::Heartbeat* out = message.mutable_heartbeat();
+  out->set_sent_us(sent_us);
+  out->set_answer_may_wait(answer_may_wait);
   for (const RankDoing& one : doing) {
     v1::RankDoing* rank = out->add_doing();
     Fill(one.ref, rank->mutable_ref());

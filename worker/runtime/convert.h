@@ -18,7 +18,8 @@ v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
                                const Inventory& inventory);
 v1::WorkerMessage ToProto(const WorkerMessage& message);
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing);
+                                   const std::vector<RankDoing>& doing, int64_t sent_us,
+                                   bool answer_may_wait);
 v1::WorkerMessage InventoryToProto(const Inventory& inventory);
 
 // nullopt: a message that this version does not know.

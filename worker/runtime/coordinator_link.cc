@@ -91,12 +91,10 @@ class CoordinatorLink : public Link {
     if (stream_ != nullptr) stream_->Send(ToProto(message), bulk);
   }
 
-  void SendHeartbeat(const std::vector<DeviceUsage>& usage,
-                     const std::vector<RankDoing>& doing) override {
+  void SendHeartbeat(const std::vector<DeviceUsage>& usage, const std::vector<RankDoing>& doing,
+                     bool answer_may_wait) override {
     if (stream_ == nullptr) return;
-    v1::WorkerMessage message = HeartbeatToProto(usage, doing);
-    message.mutable_heartbeat()->set_sent_us(BootTimeNs() / 1000);
-    stream_->Send(std::move(message), false);
+    stream_->Send(HeartbeatToProto(usage, doing, BootTimeNs() / 1000, answer_may_wait), false);
   }
 
   void SendInventory(const Inventory& inventory) override {

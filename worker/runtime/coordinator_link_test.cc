@@ -125,9 +125,11 @@ TEST_F(CoordinatorLinkTest, OutputWaitsForEverythingElse) {
   Link(coordinator.endpoint());
   Open();
   for (int i = 0; i < 10; ++i) link_->Send(LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')});
-  link_->SendHeartbeat({}, {});
+  link_->SendHeartbeat({}, {}, /*answer_may_wait=*/true);
   RunUntil([&] { return coordinator.heard().size() == 12; });
   EXPECT_TRUE(coordinator.heard()[1].has_heartbeat());
+  EXPECT_GT(coordinator.heard()[1].heartbeat().sent_us(), 0);
+  EXPECT_TRUE(coordinator.heard()[1].heartbeat().answer_may_wait());
 }
 
 TEST_F(CoordinatorLinkTest, ARefusalKeepsItsCodeAndWords) {

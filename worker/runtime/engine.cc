@@ -217,13 +217,13 @@ void Engine::Send(const WorkerMessage& message) {
   }
 }
 
-void Engine::Do(const SayHeartbeat&) {
+void Engine::Do(const SayHeartbeat& effect) {
   surroundings_.Heartbeat(loop_->clock().Get().mono, [this] {
     if (agent_->connection().connected()) link_->SendInventory(surroundings_.inventory());
   });
   std::vector<RankDoing> doing;
   for (const auto& [ref, runner] : runners_) runner->AddDoing(kRanksLookedAt, &doing);
-  link_->SendHeartbeat(surroundings_.TakeUsage(), doing);
+  link_->SendHeartbeat(surroundings_.TakeUsage(), doing, effect.answer_may_wait);
 }
 
 void Engine::OnMessage(const CoordinatorMessage& message) {

@@ -33,9 +33,10 @@ class FakeLink : public Link {
   void Send(const WorkerMessage& message) override {
     if (open) said.push_back(message);
   }
-  void SendHeartbeat(const std::vector<DeviceUsage>&,
-                     const std::vector<RankDoing>& ranks) override {
+  void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<RankDoing>& ranks,
+                     bool answer_may_wait) override {
     ++heartbeats;
+    answer_waits = answer_may_wait;
     doing = ranks;
   }
   void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
@@ -61,6 +62,7 @@ class FakeLink : public Link {
   bool finished = false;
   int heartbeats = 0;
   std::vector<RankDoing> doing;  // of the last one
+  bool answer_waits = false;
   std::vector<Identity> identities;
   std::vector<Hello> hellos;
   std::vector<Inventory> inventories;

@@ -39,8 +39,9 @@ class Link {
   // order otherwise, metrics too: they arrive before the end of their attempt. Dropped while
   // nothing is open.
   virtual void Send(const WorkerMessage& message) = 0;
+  // `answer_may_wait`: until the coordinator says something else.
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
-                             const std::vector<RankDoing>& doing) = 0;
+                             const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;
   virtual void SendInventory(const Inventory& inventory) = 0;
   // Says nothing more after what has been sent.
   virtual void Finish() = 0;

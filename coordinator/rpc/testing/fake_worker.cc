@@ -40,6 +40,13 @@ bool FakeWorker::Send(const v1::Hello& hello) {
   return Send(message);
 }
 
+CoordinatorMessage FakeWorker::Next() {
+  CoordinatorMessage message;
+  if (stream_->Read(&message)) return message;
+  ADD_FAILURE() << "the stream has ended: " << stream_->Finish().error_message();
+  return {};
+}
+
 CoordinatorMessage FakeWorker::Expect(Kind kind) {
   CoordinatorMessage message;
   while (stream_->Read(&message)) {

@@ -28,6 +28,8 @@ class FakeWorker {
   bool Send(const v1::WorkerMessage& message) { return stream_->Write(message); }
   bool Send(const v1::Hello& hello);
 
+  // The next message. Fails the test when the stream ends first.
+  v1::CoordinatorMessage Next();
   // The next message of this kind; others are dropped. Fails the test when the stream ends first.
   v1::CoordinatorMessage Expect(Kind kind);
   // Reads on until the coordinator ends the stream.
