@@ -146,7 +146,7 @@ void RunLedger::EndAll(Turn& turn, const RunEnd& first) {
 
 void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
   RunRecord& record = ending.run->record;
-  if (state_->queue.Contains(*ending.run)) state_->queue.Erase(*ending.run);
+  if (state_->queue.Contains(*ending.run)) state_->queue.Erase(ending.run);
   state_->capacity_changed = true;  // it may have held its place before others
   for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous,
                       Alarm::kLastCall, Alarm::kGrow}) {

@@ -4,11 +4,15 @@
 
 namespace hpc::coordinator {
 
-void RunQueue::Insert(Run* run) { tree_.insert(EntryOf(*run)); }
+void RunQueue::Insert(Run* run) {
+  tree_.insert(EntryOf(*run));
+  run->in_queue = true;
+}
 
-void RunQueue::Erase(const Run& run) { tree_.erase(EntryOf(run)); }
-
-bool RunQueue::Contains(const Run& run) const { return tree_.find(EntryOf(run)) != tree_.end(); }
+void RunQueue::Erase(Run* run) {
+  tree_.erase(EntryOf(*run));
+  run->in_queue = false;
+}
 
 int32_t RunQueue::Position(const Run& run) const {
   if (!Contains(run)) return 0;

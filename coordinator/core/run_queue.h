@@ -13,11 +13,11 @@ namespace hpc::coordinator {
 
 class RunQueue {
  public:
-  // All O(log n). A run is kept by address and must leave the queue before it is destroyed.
+  // O(log n). A run is kept by address and must leave the queue before it is destroyed.
   void Insert(Run* run);
-  void Erase(const Run& run);
-  bool Contains(const Run& run) const;
-  // 1 is next; 0: not in the queue.
+  void Erase(Run* run);
+  bool Contains(const Run& run) const { return run.in_queue; }
+  // 1 is next; 0: not in the queue. O(log n).
   int32_t Position(const Run& run) const;
 
   Run* front() const { return tree_.empty() ? nullptr : tree_.begin()->run; }

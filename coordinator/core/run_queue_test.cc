@@ -22,7 +22,7 @@ TEST(RunQueueTest, ServesByPriorityThenAge) {
   EXPECT_THAT(queue.First(9), ElementsAre(&runs[1], &runs[3], &runs[0], &runs[2]));
   EXPECT_THAT(queue.First(2), ElementsAre(&runs[1], &runs[3]));
   EXPECT_EQ(queue.Position(runs[0]), 3);
-  queue.Erase(runs[1]);
+  queue.Erase(&runs[1]);
   EXPECT_EQ(queue.Position(runs[0]), 2);
   EXPECT_EQ(queue.Position(runs[1]), 0);
   EXPECT_FALSE(queue.Contains(runs[1]));

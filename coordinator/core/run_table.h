@@ -23,6 +23,7 @@ struct Run {
   std::vector<std::string> last_nodes;    // of the attempt before, by node rank
   std::vector<std::string> leave_asleep;  // nodes it had to leave because they go to sleep
   std::string cancel_reason;
+  bool in_queue = false;              // RunQueue's
   MonoTime retry_at{};                // in back-off until then, as in the record
   std::optional<MonoTime> last_call;  // could start, and waits for more nodes until then
   // Devices that it grows onto, while the attempt before is being stopped.

@@ -128,7 +128,7 @@ void Scheduler::Schedule(Turn& turn, Now now) {
 }
 
 void Scheduler::Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes) {
-  state_->queue.Erase(*run);
+  state_->queue.Erase(run);
   std::vector<Gangs::Seat> seats;
   for (const NodeShare& share : placed.fit.shares) {
     seats.push_back({nodes[share.node], share.devices, share.ranks});

@@ -106,6 +106,7 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
   filter.before = request.before();
   filter.limit = request.limit();
   filter.with_results = request.with_results();
+  filter.without_command = request.without_command();
   return std::make_unique<RunsSource>(engine_, filter);
 }
 

@@ -29,6 +29,9 @@ std::string SelectSql(const Table& table, absl::string_view clauses);
 extern const Table kRuns;
 void Bind(const RunRecord& run, Statement& to);
 RunRecord ReadRun(Row& row);
+// What a listing shows: a fraction of what it takes to read all of a run.
+extern const Table kListedRuns;
+RunRecord ReadListedRun(Row& row);
 
 // Its parameters and tags are rows of their own.
 extern const Table kPrograms;

@@ -79,9 +79,11 @@ bool UseStateIndex(const std::vector<RunState>& states) {
 }
 
 std::string RunsSql(const RunFilter& filter) {
-  std::string sql = absl::StrCat("SELECT ", Columns(kRuns, "r."),
-                                 ", ifnull(p.command, '[]') FROM runs AS r LEFT JOIN programs AS p "
-                                 "ON p.run = r.id WHERE TRUE");
+  std::string sql =
+      absl::StrCat("SELECT ", Columns(kListedRuns, "r."),
+                   filter.without_command ? " FROM runs AS r WHERE TRUE"
+                                          : ", ifnull(p.command, '[]') FROM runs AS r LEFT JOIN "
+                                            "programs AS p ON p.run = r.id WHERE TRUE");
   if (!filter.states.empty()) {
     const std::vector<std::string> marks(filter.states.size(), "?");
     absl::StrAppend(&sql, UseStateIndex(filter.states) ? " AND r.state" : " AND +r.state", " IN (",
@@ -244,8 +246,8 @@ absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& f
   rows.reserve(static_cast<size_t>(std::clamp<int64_t>(filter.limit, 0, 1000)));
   HPC_RETURN_IF_ERROR(statement.Query([&](Row& row) {
     RunRow& out = rows.emplace_back();
-    out.record = ReadRun(row);
-    out.command = ReadTexts(row);
+    out.record = ReadListedRun(row);
+    if (!filter.without_command) out.command = ReadTexts(row);
   }));
   for (RunRow& row : rows) {
     if (row.record.attempts > 0) {

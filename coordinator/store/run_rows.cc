@@ -1,16 +1,23 @@
 // Runs, what they execute, and their attempts, placements and ranks.
+#include <string_view>
+
 #include "coordinator/store/row_columns.h"
 #include "coordinator/store/rows.h"
 
 namespace hpc::coordinator {
 
+constexpr Table kListedRuns = {
+    "runs", "id",
+    "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
+    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, priority"};
+
 constexpr Table kRuns = {
     "runs", "id",
-    "name, experiment, user, state, reason, attempts, failures, losses, exit_code, "
-    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, "
-    "ranks_per_node, gpus_per_node, node_list, exclude, priority, after_run, time_limit, "
-    "max_restarts, mode, store_host, stop_grace, retry_exits, retries, grow, "
-    "retry_at"};
+    "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
+    "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, priority, "
+    "ranks_per_node, gpus_per_node, node_list, exclude, after_run, time_limit, max_restarts, "
+    "mode, store_host, stop_grace, retry_exits, grow, retry_at"};
+static_assert(std::string_view(kRuns.columns).starts_with(kListedRuns.columns));
 
 absl::string_view ExperimentOf(const RunRecord& run) {
   return run.request.experiment.empty() ? "default" : absl::string_view(run.request.experiment);
@@ -27,6 +34,7 @@ void Bind(const RunRecord& run, Statement& to) {
       .Int(run.attempts)
       .Int(run.failures)
       .Int(run.losses)
+      .Int(run.retries)
       .Int(run.exit_code)
       .Int(run.cancel_requested)
       .Time(run.submitted_at)
@@ -34,11 +42,11 @@ void Bind(const RunRecord& run, Statement& to) {
       .Time(run.ended_at)
       .Int(request.min_nodes)
       .Int(request.max_nodes)
+      .Int(request.priority)
       .Int(request.ranks_per_node)
       .OptionalInt32(request.gpus_per_node)
       .Text(ToJson(request.node_list))
       .Text(ToJson(request.exclude))
-      .Int(request.priority)
       .IntOrNull(request.after, 0)
       .Duration(request.time_limit)
       .Int(request.max_restarts)
@@ -46,12 +54,11 @@ void Bind(const RunRecord& run, Statement& to) {
       .Text(ToWord(request.store_host))
       .Duration(request.stop_grace)
       .Text(ToJson(request.retry_exits))
-      .Int(run.retries)
       .Text(ToWord(request.grow))
       .Time(run.retry_at);
 }
 
-RunRecord ReadRun(Row& row) {
+RunRecord ReadListedRun(Row& row) {
   RunRecord run;
   RunRequest& request = run.request;
   run.id = row.Int();
@@ -63,6 +70,7 @@ RunRecord ReadRun(Row& row) {
   run.attempts = row.Int32();
   run.failures = row.Int32();
   run.losses = row.Int32();
+  run.retries = row.Int32();
   run.exit_code = row.Int32();
   run.cancel_requested = row.Bool();
   run.submitted_at = row.Time(absl::UnixEpoch());
@@ -70,11 +78,17 @@ RunRecord ReadRun(Row& row) {
   run.ended_at = row.Time(absl::InfinitePast());
   request.min_nodes = row.Int32();
   request.max_nodes = row.Int32();
+  request.priority = row.Int32();
+  return run;
+}
+
+RunRecord ReadRun(Row& row) {
+  RunRecord run = ReadListedRun(row);
+  RunRequest& request = run.request;
   request.ranks_per_node = row.Int32();
   request.gpus_per_node = row.OptionalInt32();
   request.node_list = ReadTexts(row);
   request.exclude = ReadTexts(row);
-  request.priority = row.Int32();
   request.after = row.Int();
   request.time_limit = row.Duration(absl::InfiniteDuration());
   request.max_restarts = row.Int32();
@@ -82,7 +96,6 @@ RunRecord ReadRun(Row& row) {
   request.store_host = ReadWord<StoreHost>(row);
   request.stop_grace = row.Duration(absl::InfiniteDuration());
   request.retry_exits = ReadJson(row, IntsFromJson);
-  run.retries = row.Int32();
   request.grow = ReadWord<GrowMode>(row);
   run.retry_at = row.Time(absl::InfinitePast());
   return run;

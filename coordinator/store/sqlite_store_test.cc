@@ -300,6 +300,29 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
                    .limit = 9}),
               ElementsAre(4));
   EXPECT_THAT(store_->ListRuns({})->front().command, ElementsAre("train", "6"));
+  EXPECT_THAT(store_->ListRuns({.without_command = true})->front().command, IsEmpty());
+}
+
+TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
+  RunRecord run = MakeRun(1);
+  run.reason = "no reason";
+  run.attempts = 1;
+  run.failures = 2;
+  run.losses = 3;
+  run.retries = 4;
+  run.exit_code = 5;
+  run.cancel_requested = true;
+  run.request.priority = 6;
+  Commit({.changes = {run}, .programs = {{1, MakeProgram()}}});
+  RunRecord shown = run;
+  shown.request = RunRequest();
+  shown.request.name = run.request.name;
+  shown.request.experiment = run.request.experiment;
+  shown.request.user = run.request.user;
+  shown.request.min_nodes = run.request.min_nodes;
+  shown.request.max_nodes = run.request.max_nodes;
+  shown.request.priority = run.request.priority;
+  EXPECT_EQ(store_->ListRuns({})->front().record, shown);
 }
 
 TEST_F(SqliteStoreTest, AListedRunHasTheNodesOfItsNewestAttempt) {

@@ -99,6 +99,7 @@ struct RunFilter {
   RunId before = 0;   // only ids below; 0: no bound
   int64_t limit = 0;  // newest first; 0: no limit
   bool with_results = false;
+  bool without_command = false;
 };
 
 struct MetricSummary {
@@ -110,7 +111,7 @@ struct MetricSummary {
 
 // A row of the run listing.
 struct RunRow {
-  RunRecord record;
+  RunRecord record;  // what only placing and running it needs is left at its default
   std::vector<std::string> command;
   std::vector<std::string> nodes;  // of the newest attempt, by node rank
   // With results only: parameters in the order given, metrics by key.

@@ -118,6 +118,7 @@ class RunsCommand : public Command {
     if (!tag_.empty()) request.set_tag(tag_);
     request.set_limit(limit_);
     request.set_with_results(json_ || request.has_experiment() || !metrics_.empty());
+    request.set_without_command(!json_);
     return request;
   }
 
