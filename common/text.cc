@@ -177,6 +177,10 @@ absl::Status CheckNodeName(absl::string_view name) {
   return absl::OkStatus();
 }
 
+bool IsPlain(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 std::string OneLine(absl::string_view text) {
   std::string line;
   line.reserve(text.size());

@@ -30,6 +30,9 @@ std::string ToValidUtf8(absl::string_view bytes);
 // `text` on one line: control characters, which could move the cursor, become spaces.
 std::string OneLine(absl::string_view text);
 
+// Nothing but printable ASCII: its own OneLine, a column on a terminal for each byte.
+bool IsPlain(absl::string_view text);
+
 // "90" (seconds), "90s", "15m", "2h", "1d", "1h30m", "1.5h", "H:MM:SS". More than 0, up to a
 // century. InvalidArgument names the text and shows the forms that are understood.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);

@@ -45,6 +45,13 @@ TEST(CheckNameTest, RefusesEmptyLongAndControlCharacters) {
   EXPECT_OK(CheckName("the tag", "\u00e9\u2019\u4e2d\U0001F600"));
 }
 
+TEST(IsPlainTest, OnlyWhatOneLineLeavesAsItIsAndEachByteIsAColumn) {
+  EXPECT_TRUE(IsPlain(""));
+  EXPECT_TRUE(IsPlain("a b ~!"));
+  for (const char* text : {"a\n", "\x7f", "\u00e9", "\xff", "\t"})
+    EXPECT_FALSE(IsPlain(text)) << text;
+}
+
 TEST(OneLineTest, NothingInItMovesTheCursorOrTurnsTheText) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f\u009b2J"), "a  [2J  2J");
   EXPECT_EQ(OneLine("cod\u202Egnp.exe\u2069 \u2028"), "cod gnp.exe   ");

@@ -11,6 +11,9 @@
 namespace hpc::client {
 namespace {
 
+constexpr size_t kPieceBytes = 32 << 10;
+constexpr int32_t kWidest = (1 << 23) - 1;  // what a Cell can hold
+
 bool ContinuesSequence(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
@@ -40,9 +43,8 @@ Listing::Listing(std::vector<Column> columns, const ListingForm& form)
   }
   for (const Column& column : columns_) {
     if (column.title.empty()) continue;
-    text_ += column.title;
-    widths_.push_back(DisplayWidth(column.title));
-    cells_.push_back({text_.size(), widths_.back(), Colour::kStrong});
+    widths_.push_back(0);
+    AddCell(column.title, DisplayWidth(column.title), Colour::kStrong);
   }
 }
 
@@ -56,14 +58,26 @@ bool Listing::BeginJson() {
   return true;
 }
 
+void Listing::AddCell(absl::string_view text, int32_t width, Colour colour) {
+  text_.append(text.data(), text.size());
+  width = std::min(width, kWidest);
+  int32_t& widest = widths_[cells_.size() % widths_.size()];
+  widest = std::max(widest, width);
+  Cell& cell = cells_.emplace_back();
+  cell.bytes = static_cast<uint32_t>(text.size());
+  cell.width = width;
+  cell.colour = colour;
+}
+
 Listing& Listing::Show(absl::string_view text, Colour colour) {
-  if (Shown()) {
-    const std::string shown = text.empty() ? "-" : OneLine(text);
-    text_ += shown;
-    const int32_t width = DisplayWidth(shown);
-    int32_t& widest = widths_[cells_.size() % widths_.size()];
-    widest = std::max(widest, width);
-    cells_.push_back({text_.size(), width, colour});
+  if (!Shown()) {
+  } else if (text.empty()) {
+    AddCell("-", 1, colour);
+  } else if (IsPlain(text)) {
+    AddCell(text, static_cast<int32_t>(text.size()), colour);
+  } else {
+    const std::string line = OneLine(text);
+    AddCell(line, DisplayWidth(line), colour);
   }
   ++column_;
   return *this;
@@ -140,31 +154,38 @@ void Listing::EndRow() {
 }
 
 std::string Listing::Finish() {
-  if (!form_.json) return FinishTable();
+  std::string all;
+  FinishTo([&all](absl::string_view piece) { all.append(piece.data(), piece.size()); });
+  return all;
+}
+
+void Listing::FinishTo(absl::FunctionRef<void(absl::string_view)> write) {
+  if (!form_.json) return FinishTable(write);
   json_.NewLine();
   json_.EndArray();
-  return json_.Take() + "\n";
+  write(json_.Take());
+  write("\n");
 }
 
-std::string Listing::FinishTable() const {
-  std::string out;
-  out.reserve(text_.size() * 2);
-  size_t start = 0;
+void Listing::FinishTable(absl::FunctionRef<void(absl::string_view)> write) const {
+  std::string piece;
+  absl::string_view text = text_;
   for (size_t first = 0; first < cells_.size(); first += widths_.size()) {
-    AppendRow(first, absl::string_view(text_).substr(start), &out);
-    start = cells_[first + widths_.size() - 1].end;
+    text.remove_prefix(AppendRow(first, text, &piece));
+    if (piece.size() < kPieceBytes) continue;
+    write(piece);
+    piece.clear();
   }
-  return out;
+  write(piece);
 }
 
-void Listing::AppendRow(size_t first_cell, absl::string_view text, std::string* out) const {
-  size_t begin = first_cell == 0 ? 0 : cells_[first_cell - 1].end;
-  const size_t offset = begin;
+size_t Listing::AppendRow(size_t first_cell, absl::string_view text, std::string* out) const {
+  size_t begin = 0;
   int32_t used = 0;
   for (size_t i = 0; i < widths_.size(); ++i) {
     const Cell& cell = cells_[first_cell + i];
-    absl::string_view shown = text.substr(begin - offset, cell.end - begin);
-    begin = cell.end;
+    absl::string_view shown = text.substr(begin, cell.bytes);
+    begin += cell.bytes;
     const bool last = i + 1 == widths_.size();
     const int32_t room = std::max(8, form_.width - used);
     const bool cut = last && form_.width > 0 && cell.width > room;
@@ -178,6 +199,7 @@ void Listing::AppendRow(size_t first_cell, absl::string_view text, std::string* 
     used += widths_[i] + 2;
   }
   *out += '\n';
+  return begin;
 }
 
 }  // namespace hpc::client

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "client/cli/colours.h"
@@ -69,18 +70,23 @@ class Listing {
   std::string Take() { return form_.json ? json_.Take() : ""; }
   // The rest, or all: the table (title line first) or JSON array (one row a line), with a line end.
   std::string Finish();
+  // The same in pieces, of which a long one does not have to be held as a whole.
+  void FinishTo(absl::FunctionRef<void(absl::string_view)> write);
 
  private:
+  // Small: there are ten for each row.
   struct Cell {
-    size_t end;  // in text_; it begins where the one before ends
-    int32_t width;
-    Colour colour;
+    uint32_t bytes;  // in text_; it begins where the one before ends
+    int32_t width : 24;
+    Colour colour : 8;
   };
   bool BeginJson();  // of a cell; false if its table form is wanted
   bool Shown() const { return !columns_[column_].title.empty(); }
   Listing& Show(absl::string_view text, Colour colour);
-  std::string FinishTable() const;
-  void AppendRow(size_t first_cell, absl::string_view text, std::string* out) const;
+  void AddCell(absl::string_view text, int32_t width, Colour colour);
+  void FinishTable(absl::FunctionRef<void(absl::string_view)> write) const;
+  // `text` begins with that row's; returns how much of it is.
+  size_t AppendRow(size_t first_cell, absl::string_view text, std::string* out) const;
 
   std::vector<Column> columns_;
   ListingForm form_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/record.h"
 
 namespace hpc::client {
@@ -109,6 +110,21 @@ TEST(RecordTest, JsonHasAllFieldsAndGroups) {
   record.EndGroup();
   record.Items("tags", "Tags", std::vector<std::string>{"a"});
   EXPECT_EQ(record.Finish(), "{\"run\":{\"name\":\"\",\"end\":null},\"tags\":[\"a\"]}\n");
+}
+
+TEST(ListingTest, ALongTableComesInPieces) {
+  Listing listing({{"a", "A"}, {"b", "B"}}, {});
+  for (int i = 0; i < 20'000; ++i) listing.Integer(i).Text("text").EndRow();
+  std::string all;
+  int pieces = 0;
+  listing.FinishTo([&](absl::string_view piece) {
+    absl::StrAppend(&all, piece);
+    ++pieces;
+  });
+  EXPECT_GT(pieces, 2);
+  EXPECT_EQ(all, listing.Finish());
+  EXPECT_THAT(all, testing::StartsWith("A      B\n0      text\n1      text\n"));
+  EXPECT_THAT(all, testing::EndsWith("\n19999  text\n"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ int64_t Session::NowUs(int64_t said) { return said != 0 ? said : absl::ToUnixMic
 
 void Session::Print(Listing* listing, absl::string_view if_empty) {
   if (listing->empty() && !listing->json()) return Notice(if_empty);
-  out_->Write(listing->Finish());
+  listing->FinishTo([this](absl::string_view piece) { out_->Write(piece); });
 }
 
 void Session::Notice(absl::string_view text) {
