@@ -461,6 +461,19 @@ TEST_F(EngineTest, SaysThatThePcGoesDownWithIt) {
   EXPECT_FALSE(link_->Heard<Leaving>()[0].stays_on);
 }
 
+TEST_F(EngineTest, WaitsForAnswersToItsHeartbeatsOnlyWhileItHasAnAttempt) {
+  Welcome welcome;
+  welcome.heartbeat_interval = absl::Milliseconds(10);
+  link_->Say(welcome);
+  RunUntil([&] { return link_->heartbeats > 0; });
+  EXPECT_TRUE(link_->answer_waits);
+  RunAttempt(ShellAttempt(kRef, "true"));
+  RunUntil([&] { return !link_->answer_waits; });
+  WaitReturned(kRef);
+  ForgetAndWait(kRef);
+  RunUntil([&] { return link_->answer_waits; });
+}
+
 TEST_F(EngineTest, LeavesRanksToTheNextWorker) {
   RunAttempt(ShellAttempt(kRef, "sleep 1000"));
   const pid_t pid = static_cast<pid_t>(link_->Heard<Started>()[0].ranks[0].pid);
