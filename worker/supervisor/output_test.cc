@@ -171,9 +171,8 @@ TEST(OutputTest, WhatAFullDiskCostIsMarkedAtItsPlace) {
                "; do sleep 0.01; done; echo; echo behind it");
   rig.Spawn();
   rig.Start();
-  rig.RunUntil("all of it, or its cut", [&] {
-    return rig.LastOutput(0).bytes + rig.LastOutput(0).cut_bytes == 200'000;
-  });
+  rig.RunUntil("all of it, or its cut",
+               [&] { return rig.LastOutput(0).bytes + rig.LastOutput(0).cut_bytes == 200'000; });
   const OutputGrown full = rig.LastOutput(0);
   ASSERT_GT(full.cut_bytes, 0);
   ASSERT_EQ(mount("", rig.spec.dir.c_str(), "", MS_REMOUNT, "size=1m"), 0);
