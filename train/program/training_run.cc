@@ -12,10 +12,12 @@
 #include "train/agreement.h"
 #include "train/gloo_communicator.h"
 #include "train/make_communicator.h"
+#include "train/own_address.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
 #include "train/program/summary_file.h"
 #include "train/regroup.h"
+#include "train/rendezvous.h"
 
 namespace hpc::train {
 namespace {
@@ -108,6 +110,7 @@ TrainSummary TrainingRun::Run() {
 }
 
 TrainSummary TrainingRun::RunInGroups() {
+  AgreeOnStart();
   group_ = MakeCommunicator(environment_, device_,
                             {.deadline = deadline(), .join_deadline = JoinDeadline()});
   if (device_.is_cuda()) at::accelerator::setDeviceIndex(device_.index());
@@ -127,6 +130,16 @@ TrainSummary TrainingRun::RunInGroups() {
     }
     Regroup(*failure);
   }
+}
+
+// Before there is a group: those that are left of one cannot any more.
+void TrainingRun::AgreeOnStart() {
+  if (environment_.world_size == 1) {
+    environment_.start = RandomWord();
+    return;
+  }
+  meeting_ = std::make_unique<Rendezvous>(environment_, "start", JoinDeadline());
+  environment_.start = meeting_->start();
 }
 
 // The task too, so that random numbers are drawn in the order in which they were.
