@@ -224,10 +224,17 @@ std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
   parts_->background = MakeGlooCommunicator(
       environment_,
       {.group = GroupName("checkpoints"), .deadline = deadline(), .join_deadline = JoinDeadline()});
-  return std::make_unique<Checkpointer>(
-      CheckpointOptions{
-          .folder = folder, .run = hooks_.run, .keep = {.latest = static_cast<int>(options_.keep)}},
+  auto checkpoints = std::make_unique<Checkpointer>(
+      CheckpointOptions{.folder = folder,
+                        .run = hooks_.run,
+                        .keep = {.latest = static_cast<int>(options_.keep)},
+                        .start = environment_.start,
+                        .restarts = environment_.restart_count},
       group_, parts_->background);
+  if (group_->rank() == 0 && !checkpoints->warning().empty()) {
+    std::fprintf(stderr, "%s\n", checkpoints->warning().c_str());
+  }
+  return checkpoints;
 }
 
 // Shares are those of the ranks that are left.
