@@ -20,6 +20,7 @@
 #include "common/text.h"
 #include "train/agreement.h"
 #include "train/own_address.h"
+#include "train/reason.h"
 #include "train/saved_states.h"
 
 namespace hpc::train {
@@ -51,7 +52,7 @@ std::vector<std::string> AllOrNone(Communicator& group, const std::string& what,
   } catch (const CollectiveError&) {
     throw;
   } catch (const std::exception& error) {
-    mine = kFault + OneLine(error.what());
+    mine = kFault + ReasonOf(error);
   }
   std::vector<std::string> texts = GatherTexts(group, mine);
   for (size_t rank = 0; rank < texts.size(); ++rank) {

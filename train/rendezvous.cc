@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "train/communicator.h"
 #include "train/own_address.h"
+#include "train/reason.h"
 
 namespace hpc::train {
 namespace {
@@ -56,7 +57,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
   } catch (const std::exception& error) {
     throw std::runtime_error(absl::StrCat("rank ", environment.number(), ": no store at ", where_,
                                           " (MASTER_ADDR, MASTER_PORT) within ", HowLong(deadline),
-                                          ": ", OneLine(error.what())));
+                                          ": ", ReasonOf(error)));
   }
   const bool agrees = start_.empty();
   if (agrees) start_ = environment.rank == 0 ? RandomWord() : AskForStart(*meeting);
@@ -72,7 +73,7 @@ auto Rendezvous::Asked(Act&& act) const -> decltype(act()) {
     throw;
   } catch (const std::exception& error) {
     throw std::runtime_error(absl::StrCat("rank ", environment_.number(), ": the store at ", where_,
-                                          " failed: ", OneLine(error.what())));
+                                          " failed: ", ReasonOf(error)));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
+#include "train/reason.h"
 
 namespace hpc::train {
 namespace {
@@ -112,7 +113,7 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
   } catch (const CollectiveError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
   } catch (const std::exception& error) {
-    std::string what = OneLine(error.what());
+    std::string what = ReasonOf(error);
     if (!absl::StartsWith(what, "rank ")) what = absl::StrCat(who, what);
     if (group != nullptr) group->Abort(what);
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), what.c_str());
