@@ -19,6 +19,7 @@
 #include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
+#include "train/program/standard_output.h"
 #include "train/reason.h"
 
 namespace hpc::train {
@@ -71,11 +72,10 @@ int Check(const LaunchEnvironment& environment, const Options& options, at::Devi
   if (group->rank() == 0) {
     const std::string report =
         options.json ? ReportJson(gang, findings) : ReportTable(gang, findings);
-    std::fputs(report.c_str(), stdout);
-    std::fflush(stdout);
+    Print(report);
   }
   group->Barrier({"check: end", {}})->Wait();
-  return findings.empty() ? 0 : 1;
+  return findings.empty() && !OutputWasLost() ? 0 : 1;
 }
 
 }  // namespace
@@ -85,12 +85,11 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
   OptionTable table = TableOf(&options);
   for (const std::string& argument : arguments) {
     if (argument != "--help" && argument != "-h") continue;
-    std::printf(
-        "usage: %s check [OPTION...]\n\n"
-        "Measures the PCs of a gang and the network between them, and names what is wrong.\n\n%s\n"
-        "Under hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n",
-        program.c_str(), table.Help().c_str());
-    return 0;
+    Print(absl::StrCat(
+        "usage: ", program, " check [OPTION...]\n\n",
+        "Measures the PCs of a gang and the network between them, and names what is wrong.\n\n",
+        table.Help(), "\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n"));
+    return OutputWasLost() ? 1 : 0;
   }
   std::string who;
   std::shared_ptr<Communicator> group;

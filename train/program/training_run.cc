@@ -15,6 +15,7 @@
 #include "train/own_address.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
+#include "train/program/standard_output.h"
 #include "train/program/summary_file.h"
 #include "train/regroup.h"
 #include "train/rendezvous.h"
@@ -155,11 +156,10 @@ void TrainingRun::MakeParts() {
                                 parts_->checkpoints.get(), kept_.get(), device_);
   if (group_->rank() != 0 || groups_ > 0) return;
   const int restarts = environment_.restart_count;
-  std::printf("%s: %s on %s, %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
-              DeviceTypeName(device_.type(), /*lower_case=*/true).c_str(),
-              HowItTrains(options_).c_str(),
-              restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")).c_str());
-  std::fflush(stdout);
+  Print(absl::StrCat(
+      entry_.name, ": ", Count(group_->size(), "rank"), " on ",
+      DeviceTypeName(device_.type(), /*lower_case=*/true), ", ", HowItTrains(options_),
+      restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")), "\n"));
 }
 
 // What uses the dead group goes when all that are left have the new one: the others may still wait
@@ -178,11 +178,10 @@ void TrainingRun::Regroup(const CollectiveError& failure) {
   group_ = std::move(next);
   ++summary_.regroupings;
   if (group_->rank() != 0) return;
-  std::printf("%s, and %s (%s) %s on: %s\n", WhoIsGone(before, environment_).c_str(),
-              Count(environment_.world_size, "rank").c_str(),
-              JoinNumbers(environment_.numbers).c_str(),
-              environment_.world_size == 1 ? "goes" : "go", OneLine(failure.what()).c_str());
-  std::fflush(stdout);
+  Print(absl::StrCat(
+      WhoIsGone(before, environment_), ", and ", Count(environment_.world_size, "rank"), " (",
+      JoinNumbers(environment_.numbers), ") ", environment_.world_size == 1 ? "goes" : "go",
+      " on: ", OneLine(failure.what()), "\n"));
 }
 
 // Again and again, where ranks go while it is made. Who is asked to stop has a moment for it: to
