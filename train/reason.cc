@@ -21,8 +21,10 @@ std::string ReasonOf(const std::exception& error) {
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   const std::string all = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
   // Where it was made into another error on its way.
-  const absl::string_view text =
-      absl::string_view(all).substr(0, all.find("\nException raised from"));
+  absl::string_view text = all;
+  for (const char* end : {"\nException raised from", " This is typically caused by"}) {
+    text = text.substr(0, text.find(end));
+  }
   return OneLine(WithoutFile(text));
 }
 

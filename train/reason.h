@@ -8,7 +8,7 @@
 namespace hpc::train {
 
 // One line, without what is for who works on LibTorch and Gloo: the page of stack that LibTorch
-// puts behind it, and the file of its own that Gloo puts before it.
+// puts behind it, and what Gloo puts around it: a file of its own, and advice to read other logs.
 std::string ReasonOf(const std::exception& error);
 
 }  // namespace hpc::train

@@ -27,10 +27,11 @@ TEST(Reason, HasNoStack) {
   EXPECT_EQ(ReasonOf(std::runtime_error("wrapped: " + what)), "wrapped: Operation timed out!");
 }
 
-TEST(Reason, HasNoFileOfGloo) {
+TEST(Reason, HasNoFileAndNoAdviceOfGloo) {
   EXPECT_EQ(ReasonOf(std::runtime_error("[../third_party/gloo/gloo/transport/tcp/pair.cc:537] "
-                                        "Connection closed by peer [127.0.0.1]:4711")),
-            "Connection closed by peer [127.0.0.1]:4711");
+                                        "Connection closed by peer [127.0.0.1]:4711. This is "
+                                        "typically caused by a remote worker crashing. Check")),
+            "Connection closed by peer [127.0.0.1]:4711.");
   EXPECT_EQ(ReasonOf(std::runtime_error("[1, 2] is no shape")), "[1, 2] is no shape");
   EXPECT_EQ(ReasonOf(std::runtime_error("open x:\nno such file")), "open x: no such file");
 }
