@@ -94,7 +94,10 @@ TEST_F(HpcTrain, SaysHowItGoesAndWritesMetrics) {
 TEST_F(HpcTrain, AFullStandardOutputIsSaidOnceAndEndsATrainingThatIsDoneWithAnError) {
   const std::string summary = absl::StrCat("--summary=", File("summary"));
   const auto outcomes = Run(
-      2, [&](int) { return Arguments{"digits", "--data", digits_, "--epochs=2", summary}; },
+      2,
+      [&](int) {
+        return Arguments{"digits", "--data", digits_, "--epochs=2", summary};
+      },
       [](int) {
         if (freopen("/dev/full", "w", stdout) == nullptr) throw std::runtime_error("/dev/full");
       });
