@@ -138,7 +138,7 @@ void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
 // set or not: woken late they do it less often and all together. The worker's own timers are the
 // loop's.
 std::unique_ptr<Link> MakeLink(EventLoop* loop, Route* route) {
-  const TimerSlack for_grpc(absl::Seconds(2));
+  const TimerSlack for_grpc(absl::Seconds(1));
   return MakeCoordinatorLink(loop, route);
 }
 

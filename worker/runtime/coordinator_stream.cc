@@ -60,7 +60,8 @@ void CoordinatorStream::Start(v1::WorkerMessage hello) {
   std::lock_guard<std::mutex> lock(mutex_);
   control_.push_back(std::move(hello));
   writing_ = true;  // until the call has begun
-  turn_.Set(queue_, gpr_now(GPR_CLOCK_MONOTONIC), Tag(&CoordinatorStream::OnTurn));
+  // At once: what is due now waits for a timer of gRPC's, which may be a second late here.
+  turn_.Set(queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), Tag(&CoordinatorStream::OnTurn));
 }
 
 void CoordinatorStream::Send(v1::WorkerMessage message, bool bulk) {
