@@ -159,7 +159,7 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
 GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options,
                                    at::DeviceType device)
     : deadline_(options.deadline) {
-  Rendezvous rendezvous(environment, options.group, options.join_deadline, options.gone);
+  Rendezvous rendezvous(environment, options.group, options.join_deadline);
   const std::string address = OwnAddress(environment);
   group_ = std::make_shared<WatchedGroup>(environment.rank, environment.world_size, address,
                                           environment.numbers);

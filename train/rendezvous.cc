@@ -38,10 +38,9 @@ std::string AnswerTo(const std::string& word) { return "start/" + word; }
 }  // namespace
 
 Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& group,
-                       milliseconds deadline, std::function<std::vector<int>()> gone)
+                       milliseconds deadline)
     : environment_(environment),
       deadline_(deadline),
-      gone_(std::move(gone)),
       where_(absl::StrCat(environment.master_addr, ":", environment.master_port)),
       start_(environment.start) {
   c10d::TCPStoreOptions options;
@@ -120,29 +119,24 @@ void Rendezvous::Await(c10d::Store& store, const std::map<int, std::string>& key
       while (next != keys.end() && store.check({next->second})) ++next;
       if (next == keys.end()) return;
       meanwhile();
-      ThrowIfMissing(store, keys, SteadyClock::now() >= until);
+      if (SteadyClock::now() >= until) ThrowIfMissing(store, keys);
       std::this_thread::sleep_for(pause);
     }
   });
 }
 
-// Who has ended and has not come by then never comes: so all that wait find the same.
-void Rendezvous::ThrowIfMissing(c10d::Store& store, const std::map<int, std::string>& keys,
-                                bool late) const {
-  const std::vector<int> gone = gone_();  // before its key is looked for
+void Rendezvous::ThrowIfMissing(c10d::Store& store, const std::map<int, std::string>& keys) const {
   std::vector<int> missing;
   std::vector<std::string> names;
   for (const auto& [rank, key] : keys) {
-    if (!late && std::count(gone.begin(), gone.end(), rank) == 0) continue;
     if (store.check({key})) continue;
     missing.push_back(rank);
     names.push_back(absl::StrCat(environment_.NumberOf(rank)));
   }
   if (missing.empty()) return;
-  throw CollectiveError(
-      missing, absl::StrCat("rank ", environment_.number(), ": rank ", JoinSome(names, 8),
-                            late ? " did not come" : " ended before it came", " to the store at ",
-                            where_, late ? " within " + HowLong(deadline_) : ""));
+  throw CollectiveError(missing, absl::StrCat("rank ", environment_.number(), ": rank ",
+                                              JoinSome(names, 8), " did not come to the store at ",
+                                              where_, " within ", HowLong(deadline_)));
 }
 
 std::vector<std::string> Rendezvous::Exchange(const std::string& what, const std::string& mine) {

@@ -22,12 +22,9 @@ namespace hpc::train {
 class Rendezvous {
  public:
   // Waits at most `deadline` for the store, and as long for all ranks where environment.start is
-  // empty. `group` is one word; each group of a run has its own. `gone` is asked while it waits for
-  // ranks: those that have ended since, which are missing at once unless they came before.
-  Rendezvous(
-      const LaunchEnvironment& environment, const std::string& group,
-      std::chrono::milliseconds deadline,
-      std::function<std::vector<int>()> gone = [] { return std::vector<int>(); });
+  // empty. `group` is one word; each group of a run has its own.
+  Rendezvous(const LaunchEnvironment& environment, const std::string& group,
+             std::chrono::milliseconds deadline);
 
   // Gives `mine`, and returns what all ranks gave, in their order. `what` is once in a group.
   std::vector<std::string> Exchange(const std::string& what, const std::string& mine);
@@ -46,12 +43,11 @@ class Rendezvous {
       const std::function<void()>& meanwhile = [] {});
   template <typename Act>
   auto Asked(Act&& act) const -> decltype(act());
-  void ThrowIfMissing(c10d::Store& store, const std::map<int, std::string>& keys, bool late) const;
+  void ThrowIfMissing(c10d::Store& store, const std::map<int, std::string>& keys) const;
   std::map<int, std::string> KeysOfAll(const std::string& what) const;
 
   const LaunchEnvironment environment_;
   const std::chrono::milliseconds deadline_;
-  const std::function<std::vector<int>()> gone_;
   const std::string where_;
   std::string start_;
   c10::intrusive_ptr<c10d::Store> store_;

@@ -24,7 +24,7 @@ namespace hpc::train {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
-std::chrono::milliseconds LongestJoin() { return GlooOptions().join_deadline; }
+constexpr std::chrono::milliseconds kLongestJoin = GlooOptions().join_deadline;
 
 std::string JoinNumbers(const std::vector<int>& numbers) {
   std::vector<std::string> words;
@@ -65,7 +65,7 @@ bool AllHave(const std::exception& error) {
 
 std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline) {
   constexpr std::chrono::milliseconds kShortest = std::chrono::seconds(30);
-  return std::clamp(deadline, kShortest, LongestJoin());
+  return std::clamp(deadline, kShortest, kLongestJoin);
 }
 
 // In the order in which they are made.
@@ -201,11 +201,9 @@ std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int>
                                      .gone = gone,
                                      .give_up = give_up});
     try {
-      return MakeCommunicator(environment_, device_,
-                              {.group = GroupName("main"),
-                               .deadline = deadline(),
-                               .join_deadline = JoinDeadline(),
-                               .gone = gone});
+      return MakeCommunicator(
+          environment_, device_,
+          {.group = GroupName("main"), .deadline = deadline(), .join_deadline = JoinDeadline()});
     } catch (const CollectiveError& error) {
       missing = error.missing();
     }
@@ -213,7 +211,7 @@ std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int>
 }
 
 std::chrono::milliseconds TrainingRun::JoinDeadline() const {
-  return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), LongestJoin());
+  return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), kLongestJoin);
 }
 
 // None where there is no folder for them. All ranks have one, or none has.
@@ -222,11 +220,9 @@ std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
       options_.checkpoint_dir.empty() ? hooks_.checkpoint_dir : options_.checkpoint_dir;
   CheckSameOnAllRanks(*group_, {folder.empty() ? "no checkpoints" : "checkpoints"});
   if (folder.empty()) return nullptr;
-  parts_->background =
-      MakeGlooCommunicator(environment_, {.group = GroupName("checkpoints"),
-                                          .deadline = deadline(),
-                                          .join_deadline = JoinDeadline(),
-                                          .gone = [group = group_] { return group->Gone(); }});
+  parts_->background = MakeGlooCommunicator(
+      environment_,
+      {.group = GroupName("checkpoints"), .deadline = deadline(), .join_deadline = JoinDeadline()});
   auto checkpoints = std::make_unique<Checkpointer>(
       CheckpointOptions{.folder = folder,
                         .run = hooks_.run,
