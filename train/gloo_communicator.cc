@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "train/lone_communicator.h"
 #include "train/own_address.h"
-#include "train/reason.h"
 #include "train/rendezvous.h"
 #include "train/sockets.h"
 #include "train/tcp_connections.h"
@@ -97,7 +96,7 @@ class GlooPending : public Pending {
         return;
       } catch (const std::exception& error) {
         const bool goes_on = !work_->isCompleted() && left > kLook;
-        if (!goes_on || group_->verdict()) throw group_->Failed(begun_, ReasonOf(error));
+        if (!goes_on || group_->verdict()) throw group_->Failed(begun_, error.what());
       }
     }
   }
@@ -190,7 +189,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
     gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), rank(), size(),
                                                         gloo_options);
   } catch (const std::exception& error) {
-    throw group_->Failed(connecting, ReasonOf(error));
+    throw group_->Failed(connecting, error.what());
   }
 }
 

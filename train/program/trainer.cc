@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 #include "absl/strings/numbers.h"
@@ -16,7 +17,6 @@
 #include "train/agreement.h"
 #include "train/program/one_line.h"
 #include "train/program/remembered_options.h"
-#include "train/program/standard_output.h"
 #include "train/program/trial.h"
 
 namespace hpc::train {
@@ -122,7 +122,8 @@ Trainer::~Trainer() = default;
 
 void Trainer::Say(const std::string& line) const {
   if (group_->rank() != 0) return;
-  Print(line + "\n");
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
 }
 
 CheckpointSubject Trainer::Subject() {
