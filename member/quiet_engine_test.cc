@@ -5,10 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <vector>
-
-#include "absl/synchronization/notification.h"
 
 namespace hpc::member {
 namespace {
@@ -27,9 +26,9 @@ int Threads() {
 
 // Returns once all that is due before it has been done.
 void Await(grpc_event_engine::experimental::EventEngine* engine, milliseconds when) {
-  absl::Notification done;
-  engine->RunAfter(when, [&done] { done.Notify(); });
-  done.WaitForNotification();
+  std::promise<void> done;
+  engine->RunAfter(when, [&done] { done.set_value(); });
+  done.get_future().wait();
 }
 
 TEST(QuietEngineTest, StartsNoThreadBeforeThereIsSomethingToDoAndOneForAll) {
@@ -50,12 +49,12 @@ TEST(QuietEngineTest, DoesThingsInTheOrderOfTheirTimesAndOnItsOwnThread) {
     own.push_back(engine->IsWorkerThread());
   };
   // Held up until all are there.
-  absl::Notification open;
-  engine->Run([&open] { open.WaitForNotification(); });
+  std::promise<void> open;
+  engine->Run([&open] { open.get_future().wait(); });
   engine->RunAfter(milliseconds(3), [&] { note(3); });
   engine->RunAfter(milliseconds(2), [&] { note(2); });
   engine->Run([&] { note(1); });
-  open.Notify();
+  open.set_value();
   Await(engine.get(), milliseconds(4));
   EXPECT_THAT(done, ElementsAre(1, 2, 3));
   EXPECT_THAT(own, ElementsAre(true, true, true));
@@ -87,23 +86,23 @@ TEST(QuietEngineTest, WhatIsDoneCannotBeCancelled) {
 
 TEST(QuietEngineTest, WhatItDoesMayGiveItMoreToDo) {
   const auto engine = MakeQuietEngine();
-  absl::Notification done;
-  engine->Run([&] { engine->Run([&] { done.Notify(); }); });
-  done.WaitForNotification();
+  std::promise<void> done;
+  engine->Run([&] { engine->Run([&] { done.set_value(); }); });
+  done.get_future().wait();
 }
 
 TEST(QuietEngineTest, WhatItDoesMayBeTheLastToLetItGo) {
   std::shared_ptr<grpc_event_engine::experimental::EventEngine> engine = MakeQuietEngine();
-  absl::Notification gone;
-  absl::Notification alone;
+  std::promise<void> gone;
+  std::promise<void> alone;
   engine->Run([&gone, &alone, last = engine]() mutable {
-    alone.WaitForNotification();
+    alone.get_future().wait();
     last.reset();
-    gone.Notify();
+    gone.set_value();
   });
   engine.reset();
-  alone.Notify();
-  gone.WaitForNotification();
+  alone.set_value();
+  gone.get_future().wait();
 }
 
 }  // namespace
