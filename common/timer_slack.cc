@@ -4,10 +4,10 @@
 
 namespace hpc {
 
-TimerSlack::TimerSlack(absl::Duration slack) : former_ns_(prctl(PR_GET_TIMERSLACK)) {
+TimerSlack::TimerSlack(absl::Duration slack) {
   prctl(PR_SET_TIMERSLACK, absl::ToInt64Nanoseconds(slack));
 }
 
-TimerSlack::~TimerSlack() { prctl(PR_SET_TIMERSLACK, former_ns_); }
+TimerSlack::~TimerSlack() { prctl(PR_SET_TIMERSLACK, 0); }
 
 }  // namespace hpc

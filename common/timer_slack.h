@@ -8,16 +8,13 @@ namespace hpc {
 
 // While it lives, what the calling thread waits for with a timeout, and what threads that it starts
 // then wait for all their lives, may end as much as `slack` too late. Processes that such a thread
-// starts inherit it too.
+// starts inherit it too. Afterwards the calling thread has the slack that it began its life with.
 class TimerSlack {
  public:
   explicit TimerSlack(absl::Duration slack);
   ~TimerSlack();
   TimerSlack(const TimerSlack&) = delete;
   TimerSlack& operator=(const TimerSlack&) = delete;
-
- private:
-  const int former_ns_;
 };
 
 }  // namespace hpc

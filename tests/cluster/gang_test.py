@@ -21,6 +21,12 @@ class GangTest(ClusterTest):
                          [[str(r), "0", "4", "1", str(r), "4"] for r in range(4)])
         self.assertEqual({line[6] for line in lines}, {"pc1", "pc2", "pc3", "pc4"})
 
+    def test_ranks_are_woken_in_time_as_in_a_shell(self):
+        done = self.cluster.hpcctl("run", "-N", 4, "--no-label", "--",
+                                   "cat", "/proc/self/timerslack_ns")
+        own = pathlib.Path("/proc/self/timerslack_ns").read_text()
+        self.assertEqual(done.stdout, 4 * own)
+
     def test_output_is_labelled_by_rank_and_no_line_is_lost_or_mixed(self):
         script = self.cluster.script("lines.sh", "#!/bin/sh\n"
             "i=0; while [ $i -lt 500 ]; do echo rank $RANK line $i; i=$((i+1)); done\n")
