@@ -70,8 +70,10 @@ void Listing::AddCell(absl::string_view text, int32_t width, Colour colour) {
 }
 
 Listing& Listing::Show(absl::string_view text, Colour colour) {
-  if (!Shown()) {
-  } else if (text.empty()) {
+  const bool shown = Shown();
+  ++column_;
+  if (!shown) return *this;
+  if (text.empty()) {
     AddCell("-", 1, colour);
   } else if (IsPlain(text)) {
     AddCell(text, static_cast<int32_t>(text.size()), colour);
@@ -79,7 +81,6 @@ Listing& Listing::Show(absl::string_view text, Colour colour) {
     const std::string line = OneLine(text);
     AddCell(line, DisplayWidth(line), colour);
   }
-  ++column_;
   return *this;
 }
 
