@@ -20,6 +20,7 @@ using testing::Context;
 using ::testing::ElementsAre;
 using testing::FakeWorker;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::RawCall;
 using ::testing::SizeIs;
 using testing::SubmitOk;
@@ -146,6 +147,22 @@ TEST(List, AnEmptyClusterAnswersWithOneEmptyMessage) {
   EXPECT_GT(page.now_us(), 0);
   EXPECT_FALSE(reader->Read(&page));
   EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST(List, CommandsAreThereUnlessTheCallerShowsNone) {
+  TestServer server;
+  FakeWorker pc1(server, "pc1");
+  SubmitOk(server, TrueOn(1));
+  v1::ListRunsRequest request;
+  v1::ListRunsResponse page;
+  const auto context = Context();
+  ASSERT_TRUE(server.runs().List(context.get(), request)->Read(&page));
+  EXPECT_THAT(page.runs(0).command(), ElementsAre("/bin/true"));
+  request.set_without_command(true);
+  const auto second_context = Context();
+  ASSERT_TRUE(server.runs().List(second_context.get(), request)->Read(&page));
+  EXPECT_EQ(page.runs(0).id(), 1);
+  EXPECT_THAT(page.runs(0).command(), IsEmpty());
 }
 
 TEST(Unknown, RunsAndNodesAreSaidNotToExist) {

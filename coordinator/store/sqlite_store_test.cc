@@ -304,15 +304,7 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
 }
 
 TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
-  RunRecord run = MakeRun(1);
-  run.reason = "no reason";
-  run.attempts = 1;
-  run.failures = 2;
-  run.losses = 3;
-  run.retries = 4;
-  run.exit_code = 5;
-  run.cancel_requested = true;
-  run.request.priority = 6;
+  const RunRecord run = FullRun(1);
   Commit({.changes = {run}, .programs = {{1, MakeProgram()}}});
   RunRecord shown = run;
   shown.request = RunRequest();
@@ -322,6 +314,7 @@ TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
   shown.request.min_nodes = run.request.min_nodes;
   shown.request.max_nodes = run.request.max_nodes;
   shown.request.priority = run.request.priority;
+  shown.retry_at = absl::InfinitePast();
   EXPECT_EQ(store_->ListRuns({})->front().record, shown);
 }
 
