@@ -36,8 +36,10 @@ TEST(QuietEngineTest, StartsNoThreadBeforeThereIsSomethingToDoAndOneForAll) {
   const auto engine = MakeQuietEngine();
   EXPECT_EQ(Threads(), before);
   engine->RunAfter(hours(1), [] {});
+  const int with_its_own = Threads();  // and a sanitizer's, if there is one
+  EXPECT_GT(with_its_own, before);
   engine->RunAfter(hours(2), [] {});
-  EXPECT_EQ(Threads(), before + 1);
+  EXPECT_EQ(Threads(), with_its_own);
 }
 
 TEST(QuietEngineTest, DoesThingsInTheOrderOfTheirTimesAndOnItsOwnThread) {
