@@ -19,6 +19,8 @@
 #include "common/random_number.h"
 #include "common/text.h"
 #include "train/agreement.h"
+#include "train/own_address.h"
+#include "train/reason.h"
 #include "train/saved_states.h"
 
 namespace hpc::train {
@@ -50,7 +52,7 @@ std::vector<std::string> AllOrNone(Communicator& group, const std::string& what,
   } catch (const CollectiveError&) {
     throw;
   } catch (const std::exception& error) {
-    mine = kFault + OneLine(error.what());
+    mine = kFault + ReasonOf(error);
   }
   std::vector<std::string> texts = GatherTexts(group, mine);
   for (size_t rank = 0; rank < texts.size(); ++rank) {
@@ -203,14 +205,30 @@ Checkpointer::Checkpointer(const CheckpointOptions& options, std::shared_ptr<Com
       group_(std::move(group)),
       background_(std::move(background)),
       homes_(FindFolders()) {
-  AllOrNone(*group_, "", [&] {
-    if (IsHome()) RemoveTornCheckpoints(options_.folder);
-    return std::string();
-  });
+  TakeFolders();
 }
 
 Checkpointer::~Checkpointer() {
   if (writer_.joinable()) writer_.join();
+}
+
+// What is torn there may be what another training is writing, unless the folder is ours.
+void Checkpointer::TakeFolders() {
+  static const std::string process = RandomWord();
+  const std::vector<std::string> warnings = AllOrNone(*group_, "", [&] {
+    if (!IsHome()) return std::string();
+    lock_ = std::make_unique<FolderLock>(
+        options_.folder, FolderUser{.start = options_.start.empty() ? process : options_.start,
+                                    .run = options_.run,
+                                    .restarts = options_.restarts});
+    RemoveTornCheckpoints(options_.folder);
+    return lock_->warning();
+  });
+  for (size_t rank = 0; rank < warnings.size() && warning_.empty(); ++rank) {
+    if (warnings[rank].empty()) continue;
+    warning_ =
+        absl::StrCat("rank ", group_->NumberOf(static_cast<int>(rank)), ": ", warnings[rank]);
+  }
 }
 
 // Each rank leaves a file, and looks whose it sees.

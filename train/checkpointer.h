@@ -31,6 +31,7 @@
 
 #include "train/checkpoint_files.h"
 #include "train/communicator.h"
+#include "train/folder_lock.h"
 #include "train/named_tensor.h"
 #include "train/safetensors_tensors.h"
 #include "train/sharded_optimizer.h"
@@ -41,6 +42,10 @@ struct CheckpointOptions {
   std::string folder;  // is made if it is not there
   std::string run;     // a name, for who reads the manifest
   KeepPolicy keep;
+  // The same on all ranks, and on those that are left of them: environment.start. Empty: this
+  // process alone is known as who has the folder already.
+  std::string start;
+  int restarts = 0;  // of the run, before this attempt
 };
 
 // How far training came.
@@ -62,10 +67,10 @@ class Checkpointer {
  public:
   // `background` is another group of the same ranks, of CPU tensors, which nobody else uses: what
   // is written beside training is sent there. Throws CheckpointError, on all ranks, that names the
-  // rank whose folder cannot be made.
+  // rank whose folder cannot be made, or is that of another training (folder_lock.h).
   Checkpointer(const CheckpointOptions& options, std::shared_ptr<Communicator> group,
                std::shared_ptr<Communicator> background);
-  // Waits for what is being written.
+  // Waits for what is being written, and lets go of the folder.
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
@@ -78,6 +83,9 @@ class Checkpointer {
   // Until what was begun is whole. Throws CheckpointError, on all ranks, that names the rank which
   // could not write and why; what was whole before still is. CollectiveError: a rank is missing.
   void Wait();
+
+  // Not empty: why another training in a folder would not be noticed, with the rank. One line.
+  const std::string& warning() const { return warning_; }
 
   // The step of the newest that is whole, of those saved here. From any thread.
   std::optional<int64_t> saved() const;
@@ -103,6 +111,7 @@ class Checkpointer {
   struct Newest;
 
   std::vector<int> FindFolders() const;
+  void TakeFolders();
   bool IsHome() const { return homes_[group_->rank()] == group_->rank(); }
   void Write(Job* job);
   std::vector<CheckpointFile> WriteFiles(Job* job);
@@ -112,7 +121,9 @@ class Checkpointer {
 
   const CheckpointOptions options_;
   const std::shared_ptr<Communicator> group_, background_;
-  const std::vector<int> homes_;  // by rank: the lowest rank that has the same folder
+  const std::vector<int> homes_;      // by rank: the lowest rank that has the same folder
+  std::unique_ptr<FolderLock> lock_;  // of the first rank that has the folder
+  std::string warning_;
   std::thread writer_;
   std::exception_ptr failed_;  // of the writer's thread, until it was joined
   std::atomic<int64_t> saved_{-1};

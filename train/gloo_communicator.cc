@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "train/lone_communicator.h"
 #include "train/own_address.h"
+#include "train/reason.h"
 #include "train/rendezvous.h"
 #include "train/sockets.h"
 #include "train/tcp_connections.h"
@@ -96,7 +97,7 @@ class GlooPending : public Pending {
         return;
       } catch (const std::exception& error) {
         const bool goes_on = !work_->isCompleted() && left > kLook;
-        if (!goes_on || group_->verdict()) throw group_->Failed(begun_, error.what());
+        if (!goes_on || group_->verdict()) throw group_->Failed(begun_, ReasonOf(error));
       }
     }
   }
@@ -158,7 +159,7 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
 GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options,
                                    at::DeviceType device)
     : deadline_(options.deadline) {
-  Rendezvous rendezvous(environment, options.group, options.join_deadline);
+  Rendezvous rendezvous(environment, options.group, options.join_deadline, options.gone);
   const std::string address = OwnAddress(environment);
   group_ = std::make_shared<WatchedGroup>(environment.rank, environment.world_size, address,
                                           environment.numbers);
@@ -189,7 +190,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
     gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), rank(), size(),
                                                         gloo_options);
   } catch (const std::exception& error) {
-    throw group_->Failed(connecting, error.what());
+    throw group_->Failed(connecting, ReasonOf(error));
   }
 }
 

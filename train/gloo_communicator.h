@@ -5,8 +5,10 @@
 #include <c10/core/DeviceType.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "train/communicator.h"
 #include "train/launch_environment.h"
@@ -22,6 +24,9 @@ struct GlooOptions {
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
   // For all ranks to come.
   std::chrono::milliseconds join_deadline = std::chrono::minutes(5);
+  // Asked while they come: who has ended since, and is not waited for, as the ranks of a group
+  // before this one know it (Communicator::Gone).
+  std::function<std::vector<int>()> gone = [] { return std::vector<int>(); };
   // Operations that are under way at the same time.
   int threads = 2;
 };

@@ -84,7 +84,9 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
   const std::set<int> gone(missing.begin(), missing.end());
   const int most = environment.world_size - static_cast<int>(gone.size());
   if (most < options.min_ranks) throw TooFew(most, environment, options);
-  const Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
+  LaunchEnvironment told = environment;
+  if (told.start.empty()) told.start = "any";
+  const Rendezvous rendezvous(told, absl::StrCat("regroup/", time), options.deadline);
   const std::vector<int> members = Members(*rendezvous.store(), environment, gone, options);
   std::vector<int> without;
   for (int rank = 0; rank < environment.world_size; ++rank) {

@@ -4,6 +4,8 @@
 #include <ATen/Functions.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
@@ -126,16 +128,29 @@ TEST(Regroup, GroupAfterGroupIsMadeWhileRanksAreKilled) {
 TEST(Regroup, WhoDiesWhileTheNewGroupIsMadeIsNamedAndTheRestRegroupAgain) {
   const auto outcomes = RunRanks(4, [](const LaunchEnvironment& launched) -> Values {
     LaunchEnvironment environment = launched;
-    auto group = MakeGlooCommunicator(environment);
-    group->Barrier({"start", {}})->Wait();
+    const auto first = MakeGlooCommunicator(environment);
+    first->Barrier({"start", {}})->Wait();
     if (environment.rank == 1) raise(SIGKILL);
+    // The watch of the first group knows who ends: the ranks of the new one by the numbers they
+    // had.
+    const auto gone = [&] {
+      std::vector<int> ranks;
+      for (int number : first->Gone()) {
+        const auto& left = environment.numbers;
+        const auto at = std::find(left.begin(), left.end(), number);
+        if (at != left.end()) ranks.push_back(static_cast<int>(at - left.begin()));
+      }
+      return ranks;
+    };
+    std::shared_ptr<Communicator> group;
     std::vector<int> missing = {1};
     for (int time = 1;; ++time) {
       environment = AgreeOnThoseLeft(environment, missing, time, {});
       if (launched.rank == 2) raise(SIGKILL);  // the others have its word that it is there
       try {
-        group = MakeGlooCommunicator(environment, {.group = absl::StrCat("main.", time),
-                                                   .join_deadline = milliseconds(1000)});
+        // Nobody waits for the deadline, which is of minutes.
+        group =
+            MakeGlooCommunicator(environment, {.group = absl::StrCat("main.", time), .gone = gone});
         at::Tensor tensor = at::ones({1});
         group->AllReduce(tensor, ReduceOp::kSum, {"sum", {}})->Wait();
         return {tensor.item<double>(), static_cast<double>(time)};

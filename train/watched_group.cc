@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "train/own_address.h"
+#include "train/reason.h"
 #include "train/rendezvous.h"
 
 namespace hpc::train {
@@ -73,10 +74,9 @@ void WatchedGroup::Begin(std::string what, Milliseconds deadline,
   } catch (const PeerFault& fault) {
     throw Failed(begun, fault.what());
   } catch (const std::exception& error) {
-    watch_.Declare(
-        {.missing = {rank_},
-         .reason = absl::StrCat("rank ", NumberOf(rank_), " cannot begin ",
-                                begun.collective.ToString(), ": ", OneLine(error.what()))});
+    watch_.Declare({.missing = {rank_},
+                    .reason = absl::StrCat("rank ", NumberOf(rank_), " cannot begin ",
+                                           begun.collective.ToString(), ": ", ReasonOf(error))});
     throw Dead("");
   }
 }

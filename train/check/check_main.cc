@@ -19,6 +19,8 @@
 #include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
+#include "train/program/standard_output.h"
+#include "train/reason.h"
 
 namespace hpc::train {
 namespace {
@@ -57,24 +59,43 @@ std::string HostName() {
 // On stderr, where it does not come between the tables or into the JSON.
 void Tell(const std::string& stage) { std::fprintf(stderr, "check: %s\n", stage.c_str()); }
 
-int Check(const LaunchEnvironment& environment, const Options& options, at::Device device,
-          const std::shared_ptr<Communicator>& group) {
+// How far it came.
+struct Checking {
+  LaunchEnvironment environment;
+  std::shared_ptr<Communicator> group;
+  bool begun = false;  // an error is this rank's own from then on
+  GangResult gang;
+  bool told = false;
+};
+
+// One of those that are left says what broke the gang, in JSON where that is asked for: a program
+// that reads it gets an object in any case.
+void TellBroken(const Options& options, const Checking& checking, const Broken& broken) {
+  int first = 0;
+  while (std::count(broken.ranks.begin(), broken.ranks.end(), first) != 0) ++first;
+  if (!options.json || checking.told || checking.environment.rank != first) return;
+  Print(ReportJson(checking.gang, {broken.error}, broken));
+}
+
+int Check(const Options& options, at::Device device, Checking* checking) {
+  const LaunchEnvironment& environment = checking->environment;
+  const std::shared_ptr<Communicator>& group = checking->group;
+  checking->begun = true;
   RankSelf self = {.host = HostName()};
   if (environment.world_size > 1) self.address = OwnAddress(environment);
   GangCheckOptions how = {.largest_mib = options.largest_mib,
                           .measure = std::chrono::milliseconds(options.measure_ms),
                           .device = device};
   if (group->rank() == 0) how.tell = Tell;
-  const GangResult gang = CheckGang(group, self, how);
-  const std::vector<std::string> findings = FindingsOf(gang);
+  CheckGang(group, self, how, &checking->gang);
+  const std::vector<std::string> findings = FindingsOf(checking->gang);
   if (group->rank() == 0) {
-    const std::string report =
-        options.json ? ReportJson(gang, findings) : ReportTable(gang, findings);
-    std::fputs(report.c_str(), stdout);
-    std::fflush(stdout);
+    Print(options.json ? ReportJson(checking->gang, findings)
+                       : ReportTable(checking->gang, findings));
+    checking->told = true;
   }
   group->Barrier({"check: end", {}})->Wait();
-  return findings.empty() ? 0 : 1;
+  return findings.empty() && !OutputWasLost() ? 0 : 1;
 }
 
 }  // namespace
@@ -84,38 +105,43 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
   OptionTable table = TableOf(&options);
   for (const std::string& argument : arguments) {
     if (argument != "--help" && argument != "-h") continue;
-    std::printf(
-        "usage: %s check [OPTION...]\n\n"
-        "Measures the PCs of a gang and the network between them, and names what is wrong.\n\n%s\n"
-        "Under hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n",
-        program.c_str(), table.Help().c_str());
-    return 0;
+    Print(absl::StrCat(
+        "usage: ", program, " check [OPTION...]\n\n",
+        "Measures the PCs of a gang and the network between them, and names what is wrong.\n\n",
+        table.Help(), "\nUnder hpcctl run, torchrun, or alone. docs/TRAINING.md says more.\n"));
+    return OutputWasLost() ? 1 : 0;
   }
   std::string who;
-  std::shared_ptr<Communicator> group;
+  Checking checking;
   try {
     table.Parse(arguments);
-    const LaunchEnvironment environment = ReadLaunchEnvironment();
+    const LaunchEnvironment& environment = checking.environment = ReadLaunchEnvironment();
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
     if (environment.rank == 0 && environment.world_size > 1) {
       Tell(absl::StrCat("waiting for all ", environment.world_size, " ranks"));
     }
-    group = MakeCommunicator(environment, device, {.group = "check"});
+    checking.group = MakeCommunicator(environment, device, {.group = "check"});
     if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
-    CheckSameOnAllRanks(*group, table.Lines());
-    return Check(environment, options, device, group);
+    CheckSameOnAllRanks(*checking.group, table.Lines());
+    return Check(options, device, &checking);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
     return 2;
   } catch (const CollectiveError& error) {
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), error.what());
+    TellBroken(options, checking, {error.what(), error.missing()});
   } catch (const std::exception& error) {
-    std::string what = OneLine(error.what());
+    std::string what = ReasonOf(error);
     if (!absl::StartsWith(what, "rank ")) what = absl::StrCat(who, what);
-    if (group != nullptr) group->Abort(what);
+    if (checking.group != nullptr) checking.group->Abort(what);
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), what.c_str());
+    Broken broken = {what, {}};
+    if (checking.begun && checking.environment.world_size > 1) {
+      broken.ranks = {checking.environment.rank};  // which is what the others are told
+    }
+    TellBroken(options, checking, broken);
   }
   return 1;
 }

@@ -97,23 +97,22 @@ double TimeTogether(Communicator& group, at::Device device, double least,
   return times(static_cast<int>(std::clamp(least / once, 1.0, double{kMostRounds})));
 }
 
-std::vector<ReduceResult> CheckReduces(Communicator& group, const GangCheckOptions& options) {
-  std::vector<ReduceResult> results;
-  if (group.size() == 1) return results;
+void CheckReduces(Communicator& group, const GangCheckOptions& options,
+                  std::vector<ReduceResult>* results) {
+  if (group.size() == 1) return;
   const double least = std::chrono::duration<double>(options.measure).count();
   const int64_t largest = std::max(options.largest_mib << 20, kSmallest);
   for (int64_t bytes = kSmallest;; bytes = std::min(bytes * kTimesLarger, largest)) {
     const int64_t elements = bytes / static_cast<int64_t>(sizeof(float));
     options.tell("measuring all-reduces of " + HumanBytes(static_cast<uint64_t>(bytes)));
-    ReduceResult& result = results.emplace_back();
-    result.bytes = bytes;
-    result.wrong = WrongSums(group, options.device, elements);
+    ReduceResult result = {.bytes = bytes, .wrong = WrongSums(group, options.device, elements)};
     const at::Tensor zeros =
         at::zeros({elements}, at::TensorOptions(at::kFloat).device(options.device));
     result.seconds = TimeTogether(group, options.device, least, [&] {
       group.AllReduce(zeros, ReduceOp::kSum, {"check: all-reduce", {}})->Wait();
     });
-    if (bytes == largest) return results;
+    results->push_back(std::move(result));
+    if (bytes == largest) return;
   }
 }
 
@@ -148,9 +147,9 @@ PairResult ReadPair(const std::string& row) {
   return pair;
 }
 
-std::vector<PairResult> CheckPairs(Communicator& group, const RankSelf& self,
-                                   const GangCheckOptions& options) {
-  if (group.size() == 1) return {};
+void CheckPairs(Communicator& group, const RankSelf& self, const GangCheckOptions& options,
+                std::vector<PairResult>* results) {
+  if (group.size() == 1) return;
   std::string endpoint;
   const UniqueFd listener = Listen(self.address, &endpoint);
   const std::vector<std::string> endpoints = GatherTexts(group, endpoint);
@@ -164,16 +163,18 @@ std::vector<PairResult> CheckPairs(Communicator& group, const RankSelf& self,
     for (const auto& pair : round) {
       if (group.rank() != pair.first && group.rank() != pair.second) continue;
       const std::string row = TakePart(group.rank(), pair, listener.get(), endpoints, probe);
-      if (!row.empty()) rows.push_back(row);
+      if (row.empty()) continue;
+      rows.push_back(row);
+      results->push_back(ReadPair(row));
     }
   }
-  std::vector<PairResult> results;
-  for (const std::string& of_rank : GatherTexts(group, absl::StrJoin(rows, "\n"))) {
+  const std::vector<std::string> of_all = GatherTexts(group, absl::StrJoin(rows, "\n"));
+  results->clear();
+  for (const std::string& of_rank : of_all) {
     for (absl::string_view row : absl::StrSplit(of_rank, '\n', absl::SkipEmpty())) {
-      results.push_back(ReadPair(std::string(row)));
+      results->push_back(ReadPair(std::string(row)));
     }
   }
-  return results;
 }
 
 // ---------------------------------------------------------------------------------- training step
@@ -226,15 +227,13 @@ StepResult CheckStep(const std::shared_ptr<Communicator>& group, at::Device devi
 
 }  // namespace
 
-GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
-                     const GangCheckOptions& options) {
-  GangResult gang;
-  gang.ranks = GatherFacts(*group, self.host);
-  gang.reduces = CheckReduces(*group, options);
-  gang.pairs = CheckPairs(*group, self, options);
+void CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
+               const GangCheckOptions& options, GangResult* gang) {
+  gang->ranks = GatherFacts(*group, self.host);
+  CheckReduces(*group, options, &gang->reduces);
+  CheckPairs(*group, self, options, &gang->pairs);
   options.tell("measuring a step of ResNet-18");
-  gang.step = CheckStep(group, options.device);
-  return gang;
+  gang->step = CheckStep(group, options.device);
 }
 
 }  // namespace hpc::train

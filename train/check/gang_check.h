@@ -28,10 +28,11 @@ struct RankSelf {
 };
 
 // All ranks of the group call it, with the same options, and get the same result. A link that
-// cannot be measured is in the result; else as the group's operations. Some seconds for each size
-// of an all-reduce and each round of pairs.
-GangResult CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
-                     const GangCheckOptions& options);
+// cannot be measured is in the result; else throws as the group's operations: then `gang` has what
+// was measured until then, of links those that this rank measured itself. Some seconds for each
+// size of an all-reduce and each round of pairs.
+void CheckGang(const std::shared_ptr<Communicator>& group, const RankSelf& self,
+               const GangCheckOptions& options, GangResult* gang);
 
 }  // namespace hpc::train
 

@@ -68,7 +68,8 @@ std::string ReportTable(const GangResult& gang, const std::vector<std::string>& 
   return text;
 }
 
-std::string ReportJson(const GangResult& gang, const std::vector<std::string>& findings) {
+std::string ReportJson(const GangResult& gang, const std::vector<std::string>& findings,
+                       const std::optional<Broken>& broken) {
   const int ranks = static_cast<int>(gang.ranks.size());
   ordered_json json = {{"ranks", ordered_json::array()},
                        {"all_reduce", ordered_json::array()},
@@ -94,10 +95,16 @@ std::string ReportJson(const GangResult& gang, const std::vector<std::string>& f
     fastest.push_back(one.fastest);
     slow.push_back(one.slow);
   }
-  json["step"] = {{"alone_seconds", fastest},
-                  {"alone_slow_seconds", slow},
-                  {"together_seconds", gang.step.together}};
+  if (!fastest.empty()) {
+    json["step"] = {{"alone_seconds", fastest},
+                    {"alone_slow_seconds", slow},
+                    {"together_seconds", gang.step.together}};
+  }
   json["findings"] = findings;
+  if (broken) {
+    json["error"] = broken->error;
+    json["missing"] = broken->ranks;
+  }
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

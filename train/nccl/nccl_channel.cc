@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "train/reason.h"
 
 namespace hpc::train {
 namespace {
@@ -220,7 +221,7 @@ std::optional<NcclChannel::Fault> NcclChannel::LookAtOperations() {
       operations.pop_front();
     }
   } catch (const std::exception& error) {
-    fault = {operations.front()->begun(), absl::StrCat("the GPU failed: ", error.what()), true};
+    fault = {operations.front()->begun(), absl::StrCat("the GPU failed: ", ReasonOf(error)), true};
   }
   for (const auto& one : done) Remove(one.get());
   for (const auto& one : operations) {

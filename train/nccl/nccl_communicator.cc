@@ -4,12 +4,12 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "common/text.h"
 #include "train/agreement.h"
 #include "train/lone_communicator.h"
 #include "train/nccl/accelerator_stream.h"
 #include "train/nccl/nccl_channel.h"
 #include "train/nccl/torch_cuda.h"
+#include "train/reason.h"
 #include "train/tensor_check.h"
 
 namespace hpc::train {
@@ -67,7 +67,7 @@ class NcclPending : public Pending {
       try {
         follows = operation_->LetCurrentFollow(kStep);
       } catch (const std::exception& error) {
-        throw group_->FailedHere(operation_->begun(), error.what());
+        throw group_->FailedHere(operation_->begun(), ReasonOf(error));
       }
       if (group_->verdict()) throw group_->Failed(operation_->begun(), "it was aborted");
       followed_ = follows;
@@ -126,8 +126,7 @@ NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<int(NcclUniqueId*)
     const std::string version = NcclVersionText(prepare(&id));
     mine = absl::StrCat("=", std::string(id.bytes, sizeof id.bytes), version);
   } catch (const std::exception& error) {
-    const std::string text = error.what();
-    mine = "!" + OneLine(text.substr(0, text.find('\n')));
+    mine = "!" + ReasonOf(error);
   }
   const std::vector<std::string> said = GatherTexts(cpu, mine);
   for (size_t rank = 0; rank < said.size(); ++rank) {

@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/folder_lock.h"
 #include "train/program/hpc_train_fixture.h"
 
 namespace hpc::train {
@@ -57,6 +58,31 @@ TEST_F(GoingOn, OptionsThatDifferFromTheCheckpointsAreSaid) {
   EXPECT_THAT(Digits({"--epochs=4", "--optimizer=sgd"}).error,
               AllOf(HasSubstr("has states of adamw, and the optimizer is sgd; use another folder"),
                     HasSubstr("--checkpoint-dir), or delete this one")));
+}
+
+TEST_F(GoingOn, AFolderThatAnotherTrainingWritesIntoEndsAllRanksAndIsLeftAsItIs) {
+  const std::string being_written = File("saved/step-000000000007");
+  std::filesystem::create_directories(being_written);
+  const FolderLock other(File("saved"), {.start = "another"});
+  for (const Outcome& outcome : Run(2, [&](int) {
+         return Arguments{"digits", "--data", digits_, "--checkpoint-dir", File("saved")};
+       })) {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.output, Not(HasSubstr("epoch 1/")));
+    EXPECT_THAT(outcome.error,
+                AllOf(HasSubstr("hpc-train: rank 0: another training writes its checkpoints into " +
+                                File("saved")),
+                      HasSubstr(absl::StrCat("process ", getpid(), " on "))));
+    EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+  }
+  EXPECT_TRUE(std::filesystem::exists(being_written));
+}
+
+TEST_F(GoingOn, AFolderThatCannotBeLockedIsSaidAndUsed) {
+  std::filesystem::create_directories(File("saved/.lock"));
+  const Outcome outcome = Digits({"--epochs=1"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.error, HasSubstr("rank 0: " + File("saved/.lock") + " cannot be locked ("));
 }
 
 TEST_F(GoingOn, AnotherModelOfTheSameParametersIsRefused) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "common/files.h"
 #include "common/unique_fd.h"
+#include "train/program/standard_output.h"
 
 namespace hpc::train {
 namespace {
@@ -84,8 +85,7 @@ void TrySummaryFile(const std::string& path) {
 void TellSummary(const TrainSummary& summary, const std::string& task, int ranks,
                  const std::string& path) {
   const std::string json = JsonOf(task, ranks, summary);
-  std::printf("%s\n", json.c_str());
-  std::fflush(stdout);
+  Print(json + "\n");
   if (path.empty()) return;
   const auto there = Look(path);
   if (there && !S_ISREG(there->st_mode)) return WriteInto(path, json + "\n");

@@ -18,6 +18,7 @@
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
 #include "train/program/run_params.h"
+#include "train/program/standard_output.h"
 #include "train/program/summary_file.h"
 #include "train/program/training_run.h"
 
@@ -129,7 +130,8 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     const TrainSummary summary = run.Run();
     const LaunchEnvironment& last = run.environment();
     if (last.rank == 0) TellSummary(summary, entry.name, last.world_size, options.summary);
-    return summary.stopped ? kStopped : 0;
+    if (summary.stopped) return kStopped;
+    return OutputWasLost() ? 1 : 0;
   } catch (const UsageError&) {
     throw;
   } catch (const CollectiveError& error) {
@@ -149,8 +151,8 @@ int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const 
   const std::string program = path.substr(path.rfind('/') + 1);
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (const auto answer = Answer(program, arguments, tasks, more)) {
-    std::printf("%s", answer->c_str());
-    return 0;
+    Print(*answer);
+    return OutputWasLost() ? 1 : 0;
   }
   try {
     const bool one = tasks.size() == 1;

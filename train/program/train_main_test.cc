@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -88,6 +89,24 @@ TEST_F(HpcTrain, SaysHowItGoesAndWritesMetrics) {
   EXPECT_EQ(Number(metrics, "step"), 7);
   EXPECT_GT(Number(metrics, "samples_per_second"), 0);
   EXPECT_GE(Number(metrics, "data_wait_share"), 0);
+}
+
+TEST_F(HpcTrain, AFullStandardOutputIsSaidOnceAndEndsATrainingThatIsDoneWithAnError) {
+  const std::string summary = absl::StrCat("--summary=", File("summary"));
+  const auto outcomes = Run(
+      2,
+      [&](int) {
+        return Arguments{"digits", "--data", digits_, "--epochs=2", summary};
+      },
+      [](int) {
+        if (freopen("/dev/full", "w", stdout) == nullptr) throw std::runtime_error("/dev/full");
+      });
+  EXPECT_EQ(outcomes[0].code, 1);
+  EXPECT_THAT(outcomes[0].error, EndsWith(": standard output cannot be written (No space left on "
+                                          "device): it goes on, and ends with 1\n"));
+  EXPECT_EQ(std::count(outcomes[0].error.begin(), outcomes[0].error.end(), '\n'), 1);
+  EXPECT_EQ(Number(ReadAll(File("summary")), "epochs"), 2);
+  EXPECT_EQ(outcomes[1].code, 0) << "it had nothing to say";
 }
 
 TEST_F(HpcTrain, DataThatOneRankLacksEndAllRanksWithItsName) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include "absl/strings/numbers.h"
@@ -17,6 +16,7 @@
 #include "train/agreement.h"
 #include "train/program/one_line.h"
 #include "train/program/remembered_options.h"
+#include "train/program/standard_output.h"
 #include "train/program/trial.h"
 
 namespace hpc::train {
@@ -122,8 +122,7 @@ Trainer::~Trainer() = default;
 
 void Trainer::Say(const std::string& line) const {
   if (group_->rank() != 0) return;
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
+  Print(line + "\n");
 }
 
 CheckpointSubject Trainer::Subject() {

@@ -12,16 +12,19 @@
 #include "train/agreement.h"
 #include "train/gloo_communicator.h"
 #include "train/make_communicator.h"
+#include "train/own_address.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
+#include "train/program/standard_output.h"
 #include "train/program/summary_file.h"
 #include "train/regroup.h"
+#include "train/rendezvous.h"
 
 namespace hpc::train {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
-constexpr std::chrono::milliseconds kLongestJoin = GlooOptions().join_deadline;
+std::chrono::milliseconds LongestJoin() { return GlooOptions().join_deadline; }
 
 std::string JoinNumbers(const std::vector<int>& numbers) {
   std::vector<std::string> words;
@@ -62,7 +65,7 @@ bool AllHave(const std::exception& error) {
 
 std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline) {
   constexpr std::chrono::milliseconds kShortest = std::chrono::seconds(30);
-  return std::clamp(deadline, kShortest, kLongestJoin);
+  return std::clamp(deadline, kShortest, LongestJoin());
 }
 
 // In the order in which they are made.
@@ -108,6 +111,7 @@ TrainSummary TrainingRun::Run() {
 }
 
 TrainSummary TrainingRun::RunInGroups() {
+  AgreeOnStart();
   group_ = MakeCommunicator(environment_, device_,
                             {.deadline = deadline(), .join_deadline = JoinDeadline()});
   if (device_.is_cuda()) at::accelerator::setDeviceIndex(device_.index());
@@ -129,6 +133,16 @@ TrainSummary TrainingRun::RunInGroups() {
   }
 }
 
+// Before there is a group: those that are left of one cannot any more.
+void TrainingRun::AgreeOnStart() {
+  if (environment_.world_size == 1) {
+    environment_.start = RandomWord();
+    return;
+  }
+  meeting_ = std::make_unique<Rendezvous>(environment_, "start", JoinDeadline());
+  environment_.start = meeting_->start();
+}
+
 // The task too, so that random numbers are drawn in the order in which they were.
 void TrainingRun::MakeParts() {
   parts_ = std::make_unique<Parts>();
@@ -142,11 +156,10 @@ void TrainingRun::MakeParts() {
                                 parts_->checkpoints.get(), kept_.get(), device_);
   if (group_->rank() != 0 || groups_ > 0) return;
   const int restarts = environment_.restart_count;
-  std::printf("%s: %s on %s, %s%s\n", entry_.name.c_str(), Count(group_->size(), "rank").c_str(),
-              DeviceTypeName(device_.type(), /*lower_case=*/true).c_str(),
-              HowItTrains(options_).c_str(),
-              restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")).c_str());
-  std::fflush(stdout);
+  Print(absl::StrCat(
+      entry_.name, ": ", Count(group_->size(), "rank"), " on ",
+      DeviceTypeName(device_.type(), /*lower_case=*/true), ", ", HowItTrains(options_),
+      restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")), "\n"));
 }
 
 // What uses the dead group goes when all that are left have the new one: the others may still wait
@@ -165,11 +178,10 @@ void TrainingRun::Regroup(const CollectiveError& failure) {
   group_ = std::move(next);
   ++summary_.regroupings;
   if (group_->rank() != 0) return;
-  std::printf("%s, and %s (%s) %s on: %s\n", WhoIsGone(before, environment_).c_str(),
-              Count(environment_.world_size, "rank").c_str(),
-              JoinNumbers(environment_.numbers).c_str(),
-              environment_.world_size == 1 ? "goes" : "go", OneLine(failure.what()).c_str());
-  std::fflush(stdout);
+  Print(absl::StrCat(
+      WhoIsGone(before, environment_), ", and ", Count(environment_.world_size, "rank"), " (",
+      JoinNumbers(environment_.numbers), ") ", environment_.world_size == 1 ? "goes" : "go",
+      " on: ", OneLine(failure.what()), "\n"));
 }
 
 // Again and again, where ranks go while it is made. Who is asked to stop has a moment for it: to
@@ -189,9 +201,11 @@ std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int>
                                      .gone = gone,
                                      .give_up = give_up});
     try {
-      return MakeCommunicator(
-          environment_, device_,
-          {.group = GroupName("main"), .deadline = deadline(), .join_deadline = JoinDeadline()});
+      return MakeCommunicator(environment_, device_,
+                              {.group = GroupName("main"),
+                               .deadline = deadline(),
+                               .join_deadline = JoinDeadline(),
+                               .gone = gone});
     } catch (const CollectiveError& error) {
       missing = error.missing();
     }
@@ -199,7 +213,7 @@ std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int>
 }
 
 std::chrono::milliseconds TrainingRun::JoinDeadline() const {
-  return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), kLongestJoin);
+  return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), LongestJoin());
 }
 
 // None where there is no folder for them. All ranks have one, or none has.
@@ -208,13 +222,22 @@ std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
       options_.checkpoint_dir.empty() ? hooks_.checkpoint_dir : options_.checkpoint_dir;
   CheckSameOnAllRanks(*group_, {folder.empty() ? "no checkpoints" : "checkpoints"});
   if (folder.empty()) return nullptr;
-  parts_->background = MakeGlooCommunicator(
-      environment_,
-      {.group = GroupName("checkpoints"), .deadline = deadline(), .join_deadline = JoinDeadline()});
-  return std::make_unique<Checkpointer>(
-      CheckpointOptions{
-          .folder = folder, .run = hooks_.run, .keep = {.latest = static_cast<int>(options_.keep)}},
+  parts_->background =
+      MakeGlooCommunicator(environment_, {.group = GroupName("checkpoints"),
+                                          .deadline = deadline(),
+                                          .join_deadline = JoinDeadline(),
+                                          .gone = [group = group_] { return group->Gone(); }});
+  auto checkpoints = std::make_unique<Checkpointer>(
+      CheckpointOptions{.folder = folder,
+                        .run = hooks_.run,
+                        .keep = {.latest = static_cast<int>(options_.keep)},
+                        .start = environment_.start,
+                        .restarts = environment_.restart_count},
       group_, parts_->background);
+  if (group_->rank() == 0 && !checkpoints->warning().empty()) {
+    std::fprintf(stderr, "%s\n", checkpoints->warning().c_str());
+  }
+  return checkpoints;
 }
 
 // Shares are those of the ranks that are left.

@@ -16,6 +16,8 @@
 
 namespace hpc::train {
 
+class Rendezvous;
+
 // How long the ranks of a run have to come to its first group, where an operation has `deadline`:
 // programs do not start at the same moment, and one that dies at its start is noticed by nothing
 // else.
@@ -43,6 +45,7 @@ class TrainingRun {
   struct Parts;  // all that uses a group
 
   TrainSummary RunInGroups();
+  void AgreeOnStart();
   void MakeParts();
   void Regroup(const CollectiveError& failure);
   std::shared_ptr<Communicator> MakeGroupOfThoseLeft(std::vector<int> missing);
@@ -59,6 +62,7 @@ class TrainingRun {
   const at::Device device_;
   const RunHooks hooks_;
   const Metrics metrics_;
+  std::unique_ptr<Rendezvous> meeting_;  // to its end: rank 0 may serve the store
   std::shared_ptr<Communicator> group_;
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<PeerSnapshots> kept_;

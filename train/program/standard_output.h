@@ -1,0 +1,18 @@
+// Standard output that may be full.
+#ifndef HPC_TRAIN_PROGRAM_STANDARD_OUTPUT_H_
+#define HPC_TRAIN_PROGRAM_STANDARD_OUTPUT_H_
+
+#include <string>
+
+namespace hpc::train {
+
+// Writes it now. What cannot be written is no reason to end a training: standard error is told the
+// first time.
+void Print(const std::string& text);
+
+// Something was lost, so that the process does not end with 0.
+bool OutputWasLost();
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_PROGRAM_STANDARD_OUTPUT_H_
