@@ -18,6 +18,9 @@ namespace {
 // Who connects to the port speaks at once.
 constexpr std::chrono::milliseconds kQuestionTime{500};
 
+// Where nothing listens any more, that is known at once; the server has others to answer meanwhile.
+constexpr std::chrono::milliseconds kLookForAbsent{500}, kLookTime{100};
+
 }  // namespace
 
 RankWatch::RankWatch(int rank, const std::string& address, std::vector<int> numbers)
@@ -38,6 +41,9 @@ void RankWatch::Start(std::vector<std::string> endpoints, std::string secret,
   endpoints_ = std::move(endpoints);
   secret_ = std::move(secret);
   on_verdict_ = std::move(on_verdict);
+  for (int rank = 0; rank < static_cast<int>(endpoints_.size()); ++rank) {
+    if (rank != rank_) absent_.push_back(rank);
+  }
   server_ = std::thread([this] { Serve(); });
 }
 
@@ -145,18 +151,24 @@ void RankWatch::TellAll(const Verdict& verdict) const {
 
 void RankWatch::Serve() {
   ConnectToLowerRanks();
+  auto look_at = std::chrono::steady_clock::now() + kLookForAbsent;
   for (;;) {
     std::vector<pollfd> wanted = {{.fd = listener_.get(), .events = POLLIN},
                                   {.fd = stop_.get(), .events = POLLIN}};
     for (const Staying& peer : staying_) {
       wanted.push_back({.fd = peer.connection.get(), .events = POLLIN});
     }
-    poll(wanted.data(), wanted.size(), ended_.empty() ? -1 : 50);
+    poll(wanted.data(), wanted.size(), ended_.empty() && absent_.empty() ? -1 : 50);
     if (wanted[1].revents != 0) return;
     for (size_t i = wanted.size(); i-- > 2;) {
       if (wanted[i].revents != 0) OnStayingReadable(i - 2);
     }
-    if (!ended_.empty() && std::chrono::steady_clock::now() > ended_at_ + kEndGrace) DeclareEnded();
+    const auto now = std::chrono::steady_clock::now();
+    if (!ended_.empty() && now > ended_at_ + kEndGrace) DeclareEnded();
+    if (!absent_.empty() && now > look_at) {
+      LookForAbsent();
+      look_at = now + kLookForAbsent;
+    }
     if (wanted[0].revents == 0) continue;
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.ok()) Answer(std::move(connection));
@@ -166,23 +178,44 @@ void RankWatch::Serve() {
 void RankWatch::ConnectToLowerRanks() {
   for (int rank = 0; rank < rank_ && rank < static_cast<int>(endpoints_.size()); ++rank) {
     Connection to = ConnectWithin(endpoints_[rank], kAnswerTime);
-    if (!to.socket.ok()) continue;  // who is gone already is found out as before
-    SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = rank_}));
-    staying_.push_back({rank, std::move(to.socket)});
+    if (to.socket.ok()) StayWith(rank, std::move(to.socket));
+  }
+}
+
+void RankWatch::StayWith(int rank, UniqueFd connection) {
+  SendAll(connection.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = rank_}));
+  Stays(rank, std::move(connection));
+}
+
+void RankWatch::Stays(int rank, UniqueFd connection) {
+  absent_.erase(std::remove(absent_.begin(), absent_.end(), rank), absent_.end());
+  staying_.push_back({rank, std::move(connection)});
+}
+
+// Processes may have ended before they were connected. Who cannot be reached may come yet.
+void RankWatch::LookForAbsent() {
+  while (!absent_.empty()) {
+    const int rank = absent_.front();
+    Connection to = ConnectWithin(endpoints_[rank], kLookTime);
+    if (to.socket.ok() && rank < rank_) return StayWith(rank, std::move(to.socket));
+    absent_.erase(absent_.begin());
+    if (to.error != ECONNREFUSED) return absent_.push_back(rank);
+    HasEnded(rank);
   }
 }
 
 void RankWatch::OnStayingReadable(size_t index) {
   const Line line = ReadLineWithin(staying_[index].connection.get(), kQuestionTime, kMaxWatchLine);
-  if (!line.text) {
-    ended_.push_back(staying_[index].rank);
-    {
-      std::lock_guard lock(mutex_);
-      gone_.push_back(staying_[index].rank);
-    }
-    ended_at_ = std::chrono::steady_clock::now();
-  }
+  if (!line.text) HasEnded(staying_[index].rank);
   staying_.erase(staying_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void RankWatch::HasEnded(int rank) {
+  std::lock_guard lock(mutex_);
+  if (std::count(gone_.begin(), gone_.end(), rank) != 0) return;
+  gone_.push_back(rank);
+  ended_.push_back(rank);
+  ended_at_ = std::chrono::steady_clock::now();
 }
 
 // All others see it for themselves, and need not be told.
@@ -202,7 +235,7 @@ void RankWatch::Answer(UniqueFd connection) {
   std::optional<WatchRequest> request = DecodeRequest(*line.text);
   if (!request || request->secret != secret_) return;
   if (request->stay) {
-    staying_.push_back({*request->stay, std::move(connection)});
+    Stays(*request->stay, std::move(connection));
     return;
   }
   if (!request->verdict) {

@@ -7,7 +7,7 @@
 // of its own; one that is stopped or dead is known by not answering.
 //
 // Any two ranks also keep a connection open, which the kernel closes when the process of either
-// ends: Gloo does not always notice.
+// ends: Gloo does not always notice. Whose has not come is looked for.
 #ifndef HPC_TRAIN_RANK_WATCH_H_
 #define HPC_TRAIN_RANK_WATCH_H_
 
@@ -69,6 +69,10 @@ class RankWatch {
   void Serve();
   void Answer(UniqueFd connection);
   void ConnectToLowerRanks();
+  void StayWith(int rank, UniqueFd connection);
+  void Stays(int rank, UniqueFd connection);
+  void LookForAbsent();
+  void HasEnded(int rank);
   void OnStayingReadable(size_t index);
   void DeclareEnded();
   bool Keep(Verdict verdict);
@@ -93,7 +97,8 @@ class RankWatch {
     UniqueFd connection;
   };
   std::vector<Staying> staying_;
-  std::vector<int> ended_;  // without a bye
+  std::vector<int> absent_;  // have not been connected yet
+  std::vector<int> ended_;   // without a bye
   std::chrono::steady_clock::time_point ended_at_;
 
   std::mutex investigation_;  // one at a time; taken before mutex_

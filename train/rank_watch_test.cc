@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 const Collective kFirst = {1, "barrier 'start'"};
 const Collective kSecond = {2, "all_reduce 'sum' of float[3]"};
@@ -90,6 +91,18 @@ TEST_F(RankWatchTest, ARankThatEndsIsKnownWithoutAsking) {
   EXPECT_THAT(watches_[0]->verdict()->missing, ElementsAre(7));
   EXPECT_THAT(watches_[0]->verdict()->reason, HasSubstr("its process is gone"));
   EXPECT_THAT(watches_[0]->Gone(), ElementsAre(7));
+}
+
+TEST_F(RankWatchTest, ARankThatEndedBeforeItWasConnectedIsKnownToo) {
+  std::vector<std::string> endpoints(3);
+  Listen("127.0.0.1", &endpoints[0]);
+  Listen("127.0.0.1", &endpoints[2]);
+  RankWatch watch(1, "127.0.0.1");
+  endpoints[1] = watch.endpoint();
+  watch.Start(endpoints, "secret", [] {});
+  for (int i = 0; i < 100 && watch.Gone().size() < 2; ++i) usleep(50000);
+  EXPECT_THAT(watch.Gone(), UnorderedElementsAre(0, 2));
+  EXPECT_THAT(watch.Investigate({kFirst, false}).missing, ElementsAre(0, 2));
 }
 
 TEST_F(RankWatchTest, ARankThatLeavesIsNotDead) {
