@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <future>
+#include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -156,6 +158,23 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
   }
 }
 
+// Gloo waits for a rank that has died until its deadline, and nothing wakes it. So it connects in a
+// thread of its own, which is left to itself when the group is dead.
+c10::intrusive_ptr<c10d::ProcessGroupGloo> Connect(
+    const WatchedGroup& group, const c10::intrusive_ptr<c10d::Store>& store,
+    const c10::intrusive_ptr<c10d::ProcessGroupGloo::Options>& options) {
+  constexpr Milliseconds kLook{50};
+  std::packaged_task connect([store, options, rank = group.rank(), size = group.size()] {
+    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+  });
+  auto connected = connect.get_future();
+  std::thread(std::move(connect)).detach();
+  while (connected.wait_for(kLook) != std::future_status::ready) {
+    if (group.verdict()) throw std::runtime_error("the group is dead");
+  }
+  return connected.get();
+}
+
 GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const GlooOptions& options,
                                    at::DeviceType device)
     : deadline_(options.deadline) {
@@ -187,8 +206,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
                             .since = SteadyClock::now(),
                             .deadline = options.join_deadline};
   try {
-    gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous.store(), rank(), size(),
-                                                        gloo_options);
+    gloo_ = Connect(*group_, rendezvous.store(), gloo_options);
   } catch (const std::exception& error) {
     throw group_->Failed(connecting, ReasonOf(error));
   }

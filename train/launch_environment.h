@@ -20,7 +20,7 @@ struct LaunchEnvironment {
   int restart_count = 0;
   int local_rank = 0;  // LOCAL_RANK: which of its PC's ranks; 0 where it is not set
   // A word of this start of the ranks, the same on all, by which they tell what they say in a store
-  // from what an earlier run has left there: Rendezvous::start(). Empty: each group draws its own.
+  // from what an earlier run has left there: StartWord. Empty: no earlier run had this store.
   std::string start;
   // By rank of a group of those that are left: the number that the launcher gave it, by which
   // errors name it for who started it. Empty: the rank itself.

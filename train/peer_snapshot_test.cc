@@ -13,6 +13,7 @@
 #include "train/distributed_data_parallel.h"
 #include "train/gloo_communicator.h"
 #include "train/lone_communicator.h"
+#include "train/regroup.h"
 #include "train/testing/random_step.h"
 #include "train/testing/rank_processes.h"
 #include "train/testing/values.h"
@@ -122,7 +123,8 @@ class PeerSnapshotTest : public ::testing::Test {
           }
         } catch (const CollectiveError& error) {
           if (time == 2) throw;
-          environment = WithoutRanks(environment, error.missing());
+          environment = AgreeOnThoseLeft(environment, error.missing(), time,
+                                         {.gone = [&] { return training->group->Gone(); }});
           auto left = std::make_unique<Training>(environment, setting, "second");
           training.swap(left);
         }

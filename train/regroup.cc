@@ -4,11 +4,9 @@
 #include <set>
 #include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/text.h"
+#include "train/rank_list.h"
 #include "train/rendezvous.h"
 
 namespace hpc::train {
@@ -23,17 +21,10 @@ std::string Announced(int rank) { return absl::StrCat("here/", rank); }
 
 std::vector<uint8_t> Bytes(const std::string& text) { return {text.begin(), text.end()}; }
 
-// "0 2 3"
 std::vector<int> ParseRanks(const std::vector<uint8_t>& bytes) {
-  std::vector<int> ranks;
   const std::string text(bytes.begin(), bytes.end());
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    ranks.emplace_back();
-    if (!absl::SimpleAtoi(word, &ranks.back())) {
-      throw std::runtime_error("the store says of those that are left '" + OneLine(text) + "'");
-    }
-  }
-  return ranks;
+  if (auto ranks = ParseRankList(text)) return *std::move(ranks);
+  throw std::runtime_error("the store says of those that are left '" + OneLine(text) + "'");
 }
 
 // Of those that are not known to be gone.
@@ -57,7 +48,7 @@ std::vector<int> Members(c10d::Store& store, const LaunchEnvironment& environmen
     const std::vector<int> came = ThoseThatCame(store, environment, gone);
     if (came.size() + gone.size() == static_cast<size_t>(environment.world_size) ||
         SteadyClock::now() >= until) {
-      return ParseRanks(store.compareSet(kMembers, {}, Bytes(absl::StrJoin(came, " "))));
+      return ParseRanks(store.compareSet(kMembers, {}, Bytes(RankList(came))));
     }
     if (options.give_up()) throw NoRegroupError("it was asked to stop meanwhile");
     std::this_thread::sleep_for(kLookForOthers);
@@ -84,9 +75,7 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
   const std::set<int> gone(missing.begin(), missing.end());
   const int most = environment.world_size - static_cast<int>(gone.size());
   if (most < options.min_ranks) throw TooFew(most, environment, options);
-  LaunchEnvironment told = environment;
-  if (told.start.empty()) told.start = "any";
-  const Rendezvous rendezvous(told, absl::StrCat("regroup/", time), options.deadline);
+  const Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
   const std::vector<int> members = Members(*rendezvous.store(), environment, gone, options);
   std::vector<int> without;
   for (int rank = 0; rank < environment.world_size; ++rank) {

@@ -44,9 +44,6 @@ struct RegroupOptions {
 // (CollectiveError::missing()) went. `time` is the same on all of them and another each time: 1 for
 // the first group, 2 for the one after it, or in its place if making it failed.
 //
-// Ranks that are gone can agree on no word: where the store may outlive the run, environment.start
-// is set.
-//
 // Ends `deadline` after the last of them came, and at once when all came whom somebody expects.
 // Throws NoRegroupError: nobody is known to be missing; this rank is, or came too late; rank 0 is
 // missing and served the store; or fewer than min_ranks are left; std::runtime_error if the store

@@ -12,7 +12,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/gloo_communicator.h"
+#include "train/own_address.h"
+#include "train/rendezvous.h"
 #include "train/testing/rank_processes.h"
+#include "train/watched_group.h"
 
 namespace hpc::train {
 namespace {
@@ -161,6 +164,23 @@ TEST(Regroup, WhoDiesWhileTheNewGroupIsMadeIsNamedAndTheRestRegroupAgain) {
   });
   for (int rank : {0, 3})
     EXPECT_THAT(outcomes[rank].values, ElementsAre(2, 2)) << outcomes[rank].error;
+}
+
+// Gloo would wait for it until its deadline.
+TEST(Regroup, WhoDiesBeforeItIsConnectedIsNotWaitedFor) {
+  const auto outcomes = RunRanks(3, [](const LaunchEnvironment& environment) -> Values {
+    if (environment.rank == 1) {
+      WatchedGroup group(environment.rank, environment.world_size, OwnAddress(environment));
+      Rendezvous rendezvous(environment, "main", milliseconds(20'000));
+      group.Join(rendezvous, {"cpu", "-"});
+      raise(SIGKILL);
+    }
+    MakeGlooCommunicator(environment, {.join_deadline = std::chrono::minutes(10)});
+    return {};
+  });
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(outcomes[rank].error, HasSubstr(absl::StrCat("rank ", rank, ": rank 1 ")));
+  }
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/text.h"
+#include "train/rank_list.h"
 
 namespace hpc::train {
 namespace {
@@ -14,20 +14,9 @@ constexpr size_t kMaxMissing = 300;
 
 std::string Text(const std::string& text) { return OneLine(text.substr(0, kMaxText)); }
 
-std::string Ranks(const std::vector<int>& ranks) {
-  if (ranks.empty()) return "-";
-  return absl::StrJoin(ranks.begin(), ranks.begin() + std::min(ranks.size(), kMaxMissing), ",");
-}
-
-std::optional<std::vector<int>> ParseRanks(absl::string_view text) {
-  std::vector<int> ranks;
-  if (text == "-") return ranks;
-  for (absl::string_view one : absl::StrSplit(text, ',')) {
-    int rank = 0;
-    if (!absl::SimpleAtoi(one, &rank) || rank < 0) return std::nullopt;
-    ranks.push_back(rank);
-  }
-  return ranks;
+std::string Ranks(std::vector<int> ranks) {
+  if (ranks.size() > kMaxMissing) ranks.resize(kMaxMissing);
+  return RankList(ranks);
 }
 
 }  // namespace
@@ -61,7 +50,7 @@ std::optional<WatchRequest> DecodeRequest(absl::string_view line) {
     return request;
   }
   if (words[3] != "tell" || words.size() != 5 || fields.size() != 2) return std::nullopt;
-  std::optional<std::vector<int>> missing = ParseRanks(words[4]);
+  std::optional<std::vector<int>> missing = ParseRankList(words[4]);
   if (!missing) return std::nullopt;
   request.verdict = Verdict{.missing = *missing, .reason = OneLine(fields[1])};
   return request;
@@ -79,7 +68,7 @@ std::optional<RankStatus> DecodeStatus(absl::string_view line) {
   }
   status.entered.what = OneLine(fields[1]);
   status.ago = std::chrono::milliseconds(ago_ms);
-  std::optional<std::vector<int>> missing = ParseRanks(words[4]);
+  std::optional<std::vector<int>> missing = ParseRankList(words[4]);
   if (!missing || (words[3] != "0" && words[3] != "1")) return std::nullopt;
   if (words[3] == "1") status.verdict = Verdict{.missing = *missing, .reason = OneLine(fields[2])};
   return status;

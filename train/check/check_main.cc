@@ -15,12 +15,14 @@
 #include "train/agreement.h"
 #include "train/check/gang_check.h"
 #include "train/check/report.h"
+#include "train/gloo_communicator.h"
 #include "train/launch_environment.h"
 #include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
 #include "train/program/standard_output.h"
 #include "train/reason.h"
+#include "train/start_word.h"
 
 namespace hpc::train {
 namespace {
@@ -122,6 +124,8 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     if (environment.rank == 0 && environment.world_size > 1) {
       Tell(absl::StrCat("waiting for all ", environment.world_size, " ranks"));
     }
+    const StartWord start(environment, GlooOptions().join_deadline);
+    checking.environment.start = start.word();
     checking.group = MakeCommunicator(environment, device, {.group = "check"});
     if (device.is_cuda()) at::accelerator::setDeviceIndex(device.index());
     CheckSameOnAllRanks(*checking.group, table.Lines());

@@ -12,13 +12,11 @@
 #include "train/agreement.h"
 #include "train/gloo_communicator.h"
 #include "train/make_communicator.h"
-#include "train/own_address.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
 #include "train/program/standard_output.h"
 #include "train/program/summary_file.h"
 #include "train/regroup.h"
-#include "train/rendezvous.h"
 
 namespace hpc::train {
 namespace {
@@ -111,7 +109,8 @@ TrainSummary TrainingRun::Run() {
 }
 
 TrainSummary TrainingRun::RunInGroups() {
-  AgreeOnStart();
+  start_ = std::make_unique<StartWord>(environment_, JoinDeadline());
+  environment_.start = start_->word();
   group_ = MakeCommunicator(environment_, device_,
                             {.deadline = deadline(), .join_deadline = JoinDeadline()});
   if (device_.is_cuda()) at::accelerator::setDeviceIndex(device_.index());
@@ -131,16 +130,6 @@ TrainSummary TrainingRun::RunInGroups() {
     }
     Regroup(*failure);
   }
-}
-
-// Before there is a group: those that are left of one cannot any more.
-void TrainingRun::AgreeOnStart() {
-  if (environment_.world_size == 1) {
-    environment_.start = RandomWord();
-    return;
-  }
-  meeting_ = std::make_unique<Rendezvous>(environment_, "start", JoinDeadline());
-  environment_.start = meeting_->start();
 }
 
 // The task too, so that random numbers are drawn in the order in which they were.

@@ -13,10 +13,9 @@
 #include "train/program/task.h"
 #include "train/program/trainer.h"
 #include "train/run_hooks.h"
+#include "train/start_word.h"
 
 namespace hpc::train {
-
-class Rendezvous;
 
 // How long the ranks of a run have to come to its first group, where an operation has `deadline`:
 // programs do not start at the same moment, and one that dies at its start is noticed by nothing
@@ -45,7 +44,6 @@ class TrainingRun {
   struct Parts;  // all that uses a group
 
   TrainSummary RunInGroups();
-  void AgreeOnStart();
   void MakeParts();
   void Regroup(const CollectiveError& failure);
   std::shared_ptr<Communicator> MakeGroupOfThoseLeft(std::vector<int> missing);
@@ -62,7 +60,7 @@ class TrainingRun {
   const at::Device device_;
   const RunHooks hooks_;
   const Metrics metrics_;
-  std::unique_ptr<Rendezvous> meeting_;  // to its end: rank 0 may serve the store
+  std::unique_ptr<StartWord> start_;
   std::shared_ptr<Communicator> group_;
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<PeerSnapshots> kept_;

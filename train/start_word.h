@@ -1,0 +1,37 @@
+// A word that tells this start of a run's ranks from all others.
+#ifndef HPC_TRAIN_START_WORD_H_
+#define HPC_TRAIN_START_WORD_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "train/launch_environment.h"
+
+namespace hpc::train {
+
+class Rendezvous;
+
+// Rank 0 draws it, and all have it, whatever earlier runs left in the store. For
+// LaunchEnvironment::start, before the first group is made: nobody is known to have ended yet.
+// Kept as long as the store is used, which rank 0 may serve.
+class StartWord {
+ public:
+  // On all ranks. Returns when all have the word; waits at most `deadline` for the store, and as
+  // long for the other ranks. Throws as Rendezvous.
+  StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline);
+  ~StartWord();
+
+  const std::string& word() const { return word_; }
+
+ private:
+  std::string Ask();
+  void Tell();
+
+  std::unique_ptr<Rendezvous> meeting_;  // none where the run is this rank alone
+  std::string word_;
+};
+
+}  // namespace hpc::train
+
+#endif  // HPC_TRAIN_START_WORD_H_

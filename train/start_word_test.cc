@@ -1,0 +1,78 @@
+// The ranks of a start know each other by a word that no earlier one had.
+#include "train/start_word.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "train/regroup.h"
+#include "train/rendezvous.h"
+#include "train/testing/rank_processes.h"
+
+namespace hpc::train {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr milliseconds kLong{20'000};
+
+TEST(StartWordTest, WhatEarlierRunsLeftInTheStoreIsNotTakenForWhatRanksSay) {
+  constexpr int kRuns = 10;
+  const auto met = ValuesOf(RunRanks(3, [](const LaunchEnvironment& launched) {
+    double right = 0;
+    for (int run = 0; run < kRuns; ++run) {
+      const StartWord start(launched, kLong);
+      LaunchEnvironment environment = launched;
+      environment.start = start.word();
+      const std::string mine = absl::StrCat("of run ", run);
+      const auto said = Rendezvous(environment, "main", kLong).Exchange("member", mine);
+      right += std::count(said.begin(), said.end(), mine) == 3;
+    }
+    return Values{right};
+  }));
+  EXPECT_THAT(met, Each(Values{kRuns}));
+}
+
+TEST(StartWordTest, RanksThatAreLeftAreThoseOfThisStart) {
+  // Ranks of the earlier run all came, and rank 1 of the next one does not.
+  const auto left = RunRanks(2, [](const LaunchEnvironment& launched) -> Values {
+    std::vector<std::unique_ptr<StartWord>> kept;
+    for (int run = 0;; ++run) {
+      LaunchEnvironment environment = launched;
+      environment.start =
+          kept.emplace_back(std::make_unique<StartWord>(environment, kLong))->word();
+      if (run == 1 && launched.rank == 1) return {};
+      // Nobody asks for rank 2, which stands for the one that is gone.
+      environment.world_size = 3;
+      const auto members =
+          AgreeOnThoseLeft(environment, {2}, 1, {.deadline = run == 0 ? kLong : milliseconds(300)})
+              .numbers;
+      if (run == 1) return Values(members.begin(), members.end());
+    }
+  });
+  EXPECT_EQ(left[0].values, Values{0}) << left[0].error;
+}
+
+TEST(StartWordTest, WhoDoesNotComeIsNamedByAll) {
+  for (int absent : {0, 2}) {
+    const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
+      if (environment.rank != absent) StartWord(environment, milliseconds(300));
+      return {};
+    });
+    for (int rank : {1, 2 - absent}) {
+      EXPECT_THAT(outcomes[rank].error,
+                  HasSubstr(absl::StrCat("rank ", rank, ": rank ", absent,
+                                         " did not come to the store at 127.0.0.1:")));
+    }
+  }
+}
+
+TEST(StartWordTest, ARankAloneHasOneWithoutAStore) {
+  EXPECT_NE(StartWord({}, kLong).word(), StartWord({}, kLong).word());
+}
+
+}  // namespace
+}  // namespace hpc::train
