@@ -18,7 +18,7 @@ TEST(RendezvousTest, WhoDoesNotComeIsNamedByAll) {
   for (int absent : {0, 2}) {
     const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
       if (environment.rank == absent) return {};
-      Rendezvous rendezvous(environment, "main", milliseconds(300));
+      Rendezvous rendezvous(environment, "main", milliseconds(1500));
       rendezvous.Exchange("member", "here");
       return {};
     });

@@ -59,7 +59,7 @@ TEST(StartWordTest, RanksThatAreLeftAreThoseOfThisStart) {
 TEST(StartWordTest, WhoDoesNotComeIsNamedByAll) {
   for (int absent : {0, 2}) {
     const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
-      if (environment.rank != absent) StartWord(environment, milliseconds(300));
+      if (environment.rank != absent) StartWord(environment, milliseconds(1500));
       return {};
     });
     for (int rank : {1, 2 - absent}) {
