@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 
 #include "gmock/gmock.h"
@@ -99,10 +100,11 @@ TEST_F(RankWatchTest, ARankThatEndedBeforeItWasConnectedIsKnownToo) {
   Listen("127.0.0.1", &endpoints[2]);
   RankWatch watch(1, "127.0.0.1");
   endpoints[1] = watch.endpoint();
-  watch.Start(endpoints, "secret", [] {});
-  for (int i = 0; i < 100 && watch.Gone().size() < 2; ++i) usleep(50000);
+  std::promise<void> found;
+  watch.Start(endpoints, "secret", [&found] { found.set_value(); });
+  ASSERT_EQ(found.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_THAT(watch.Gone(), UnorderedElementsAre(0, 2));
-  EXPECT_THAT(watch.Investigate({kFirst, false}).missing, ElementsAre(0, 2));
+  EXPECT_THAT(watch.verdict()->missing, ElementsAre(0, 2));
 }
 
 TEST_F(RankWatchTest, ARankThatLeavesIsNotDead) {

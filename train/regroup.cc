@@ -15,40 +15,29 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookForOthers{20};
-constexpr char kMembers[] = "members";
-
-std::string Announced(int rank) { return absl::StrCat("here/", rank); }
-
-std::vector<uint8_t> Bytes(const std::string& text) { return {text.begin(), text.end()}; }
-
-std::vector<int> ParseRanks(const std::vector<uint8_t>& bytes) {
-  const std::string text(bytes.begin(), bytes.end());
-  if (auto ranks = ParseRankList(text)) return *std::move(ranks);
-  throw std::runtime_error("the store says of those that are left '" + OneLine(text) + "'");
-}
+constexpr char kHere[] = "here", kMembers[] = "members";
 
 // Of those that are not known to be gone.
-std::vector<int> ThoseThatCame(c10d::Store& store, const LaunchEnvironment& environment,
-                               const std::set<int>& gone) {
+std::vector<int> ThoseThatCame(Rendezvous& rendezvous, const std::set<int>& gone) {
   std::vector<int> came;
-  for (int rank = 0; rank < environment.world_size; ++rank) {
-    if (gone.count(rank) == 0 && store.check({Announced(rank)})) came.push_back(rank);
+  for (const auto& [rank, key] : rendezvous.KeysOfAll(kHere)) {
+    if (gone.count(rank) == 0 && rendezvous.Has(key)) came.push_back(rank);
   }
   return came;
 }
 
-// Who is left, as the first said that saw all of them.
-std::vector<int> Members(c10d::Store& store, const LaunchEnvironment& environment,
-                         std::set<int> gone, const RegroupOptions& options) {
+// As a RankList: who is left, as the first said that saw all of them.
+std::string Members(Rendezvous& rendezvous, std::set<int> gone, const RegroupOptions& options) {
+  const LaunchEnvironment& environment = rendezvous.environment();
   const auto until = SteadyClock::now() + options.deadline;
-  store.set(Announced(environment.rank), Bytes("1"));
+  rendezvous.Set(rendezvous.KeysOfAll(kHere).at(environment.rank), "1");
   for (;;) {
-    if (store.check({kMembers})) return ParseRanks(store.get(kMembers));
+    if (rendezvous.Has(kMembers)) return rendezvous.Get(kMembers);
     for (int rank : options.gone()) gone.insert(rank);
-    const std::vector<int> came = ThoseThatCame(store, environment, gone);
+    const std::vector<int> came = ThoseThatCame(rendezvous, gone);
     if (came.size() + gone.size() == static_cast<size_t>(environment.world_size) ||
         SteadyClock::now() >= until) {
-      return ParseRanks(store.compareSet(kMembers, {}, Bytes(RankList(came))));
+      return rendezvous.SetOnce(kMembers, RankList(came));
     }
     if (options.give_up()) throw NoRegroupError("it was asked to stop meanwhile");
     std::this_thread::sleep_for(kLookForOthers);
@@ -75,8 +64,11 @@ LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
   const std::set<int> gone(missing.begin(), missing.end());
   const int most = environment.world_size - static_cast<int>(gone.size());
   if (most < options.min_ranks) throw TooFew(most, environment, options);
-  const Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
-  const std::vector<int> members = Members(*rendezvous.store(), environment, gone, options);
+  Rendezvous rendezvous(environment, absl::StrCat("regroup/", time), options.deadline);
+  const std::string said = Members(rendezvous, gone, options);
+  const auto list = ParseRankList(said);
+  if (!list) throw rendezvous.NoRankList(kMembers, said);
+  const std::vector<int>& members = *list;
   std::vector<int> without;
   for (int rank = 0; rank < environment.world_size; ++rank) {
     if (std::count(members.begin(), members.end(), rank) == 0) without.push_back(rank);

@@ -71,6 +71,19 @@ void Rendezvous::Set(const std::string& key, const std::string& value) {
   Asked([&] { store_->set(key, std::vector<uint8_t>(value.begin(), value.end())); });
 }
 
+std::string Rendezvous::SetOnce(const std::string& key, const std::string& value) {
+  const std::vector<uint8_t> first = Asked([&] {
+    return store_->compareSet(key, {}, std::vector<uint8_t>(value.begin(), value.end()));
+  });
+  return {first.begin(), first.end()};
+}
+
+std::runtime_error Rendezvous::NoRankList(const std::string& key, const std::string& found) const {
+  return std::runtime_error(absl::StrCat(
+      "rank ", environment_.number(), ": the store at ", where_, " has '", OneLine(found), "' for ",
+      key, ", where ranks belong: give each run a store (MASTER_PORT) of its own"));
+}
+
 std::map<int, std::string> Rendezvous::KeysOfAll(const std::string& what) const {
   std::map<int, std::string> keys;
   for (int rank = 0; rank < environment_.world_size; ++rank) keys[rank] = KeyOf(what, rank);
@@ -118,15 +131,11 @@ CollectiveError Rendezvous::Failed(const Verdict& verdict) const {
 std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
                                               const std::optional<Verdict>& found) {
   const Verdict mine = found.value_or(Verdict{});
-  const std::string text = absl::StrCat(RankList(mine.missing), " ", mine.reason);
-  const std::vector<uint8_t> first = Asked([&] {
-    return store_->compareSet(what + "/found", {}, std::vector<uint8_t>(text.begin(), text.end()));
-  });
-  const std::pair<std::string, std::string> words =
-      absl::StrSplit(std::string(first.begin(), first.end()), absl::MaxSplits(' ', 1));
+  const std::string key = what + "/found";
+  const std::string first = SetOnce(key, absl::StrCat(RankList(mine.missing), " ", mine.reason));
+  const std::pair<std::string, std::string> words = absl::StrSplit(first, absl::MaxSplits(' ', 1));
   const auto missing = ParseRankList(words.first);
-  if (!missing)
-    throw std::runtime_error("the store says of who came '" + OneLine(words.first) + "'");
+  if (!missing) throw NoRankList(key, first);
   if (missing->empty()) return std::nullopt;
   return Verdict{.missing = *missing, .reason = words.second};
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -41,8 +42,12 @@ class Rendezvous {
   std::map<int, std::string> KeysOfAll(const std::string& what) const;
 
   bool Has(const std::string& key);
-  std::string Get(const std::string& key);  // waits for it
+  std::string Get(const std::string& key);  // which is there
   void Set(const std::string& key, const std::string& value);
+  // Unless somebody has set it: the value that it has then, the same for all.
+  std::string SetOnce(const std::string& key, const std::string& value);
+  // What the store has in place of a RankList (rank_list.h).
+  std::runtime_error NoRankList(const std::string& key, const std::string& found) const;
 
   CollectiveError Failed(const Verdict& verdict) const;
 

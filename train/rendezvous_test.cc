@@ -1,8 +1,6 @@
 // Ranks meet each other at a store, and find the same of who came.
 #include "train/rendezvous.h"
 
-#include <thread>
-
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,6 +10,7 @@ namespace hpc::train {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(RendezvousTest, WhoDoesNotComeIsNamedByAll) {
@@ -48,15 +47,25 @@ TEST(RendezvousTest, WhoComesAfterOneHasGivenItUpIsMissingForAll) {
     Rendezvous rendezvous(environment, "main", std::chrono::minutes(10), [&] {
       return environment.rank == 0 ? std::vector<int>{2} : std::vector<int>{};
     });
-    while (environment.rank == 2 && !rendezvous.Has("member/found")) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
+    if (environment.rank == 2) rendezvous.Await({{0, "member/found"}});
     rendezvous.Exchange("member", "here");
     return {};
   });
   for (const RankOutcome& outcome : outcomes) {
     EXPECT_THAT(outcome.error, HasSubstr(": rank 2 ended before it came to the store"));
   }
+}
+
+TEST(RendezvousTest, WhatIsNoListOfRanksIsSaidWithTheStore) {
+  const auto outcomes = RunRanks(1, [&](const LaunchEnvironment& environment) -> Values {
+    Rendezvous rendezvous(environment, "main", milliseconds(20'000));
+    rendezvous.Set("member/found", "a cat");
+    rendezvous.Exchange("member", "here");
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error,
+              AllOf(HasSubstr("rank 0: the store at 127.0.0.1:"),
+                    HasSubstr("has 'a cat' for member/found, where ranks belong")));
 }
 
 }  // namespace
