@@ -17,7 +17,8 @@ Fault FaultOf(const Failure& failure, const RankAnswer& answer) {
   if (answer.kind == Kind::kGone || answer.kind == Kind::kUnreachable) return Fault::kAway;
   if (answer.kind == Kind::kSilent) return Fault::kSilent;
   const Collective& theirs = answer.status.entered;
-  if (theirs.number == failure.collective.number && theirs.what != failure.collective.what) {
+  const bool as_far = theirs.number == failure.collective.number && theirs.number != 0;
+  if (as_far && theirs.what != failure.collective.what) {
     return Fault::kElsewhere;
   }
   if (failure.timed_out && theirs.number < failure.collective.number) return Fault::kBehind;
@@ -59,7 +60,9 @@ std::string Describe(Fault fault, const Failure& failure, const RankAnswer& answ
 
 }  // namespace
 
-std::string Collective::ToString() const { return absl::StrCat("collective ", number, ", ", what); }
+std::string Collective::ToString() const {
+  return number == 0 ? what : absl::StrCat("collective ", number, ", ", what);
+}
 
 Verdict Judge(const Failure& failure, const std::vector<RankAnswer>& answers) {
   Fault gravest = Fault::kNone;

@@ -15,10 +15,10 @@ namespace hpc::train {
 // number means the same on all of them; `what` says it in words, with name, type and size, and is
 // the same on all of them too.
 struct Collective {
-  uint64_t number = 0;  // from 1; 0: none yet
+  uint64_t number = 0;  // from 1; 0: none yet, or what comes before the first
   std::string what;     // "all_reduce 'gradients 2' of float[1000]"
 
-  // "collective 57, all_reduce 'gradients 2' of float[1000]"
+  // "collective 57, all_reduce 'gradients 2' of float[1000]"; `what` before the first
   std::string ToString() const;
 };
 

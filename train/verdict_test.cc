@@ -68,6 +68,14 @@ TEST(Verdict, ARankInAnotherCollectiveIsToldFromOneThatIsLate) {
   EXPECT_THAT(verdict.reason, HasSubstr("it entered broadcast 'buffers' of float[3] in its place"));
 }
 
+TEST(Verdict, WhoIsStillConnectingIsNotInAnotherCollective) {
+  const Failure connecting = {.collective = {.what = "connecting"}, .seen = "rank 0 saw: no way"};
+  EXPECT_THAT(Judge(connecting, {Answered(1, {})}).missing, IsEmpty());
+  const Verdict verdict = Judge(connecting, {Answered(1, {}), Without(2, Kind::kGone)});
+  EXPECT_THAT(verdict.missing, ElementsAre(2));
+  EXPECT_THAT(verdict.reason, HasSubstr("rank 2 never completed connecting: its process is gone"));
+}
+
 TEST(Verdict, TheFirstVerdictHoldsForAll) {
   RankAnswer failed = Answered(1, kSum);
   failed.status.verdict = Verdict{.missing = {3}, .reason = "rank 3 went"};
