@@ -203,7 +203,7 @@ class TwoUsersTest(unittest.TestCase):
         things += [str(path) for run in self.runs
                    for path in [run.dir, *run.dir.iterdir()] if path.name != "ranks"]
         things += [f"kill {worker}", f"/proc/{worker}/environ", f"/proc/{worker}/maps"]
-        for name in ("attempt.json", "journal", "supervisor.sock"):
+        for name in ("record", "journal", "supervisor.sock"):
             self.assertIn(str(self.runs[0].dir / name), things)
         for reader in self.users:
             self.assertEqual(probe(reader, things), [])

@@ -18,8 +18,10 @@
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/runtime/json_number.h"
+#include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/journal_reader.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -28,7 +30,7 @@ using nlohmann::json;
 
 constexpr char kRanks[] = "ranks";
 constexpr char kCheckpoints[] = "checkpoints";  // CheckpointDir()
-constexpr char kRecord[] = "/attempt.json";
+constexpr char kAttempt[] = "attempt";  // in its record
 
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
@@ -98,7 +100,7 @@ absl::Status DeleteRecord(const std::string& attempt_dir) {
   if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
     HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
   }
-  unlink((attempt_dir + kRecord).c_str());
+  unlink(AttemptRecordPath(attempt_dir).c_str());
   return absl::OkStatus();
 }
 
@@ -158,7 +160,7 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
                        {"first_rank", prepare.first_rank},
                        {"ranks", prepare.ranks},
                        {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
-  HPC_RETURN_IF_ERROR(WriteQuickly(AttemptDir(state_dir, prepare.ref) + kRecord, record.dump()));
+  HPC_RETURN_IF_ERROR(BeginRecord(AttemptDir(state_dir, prepare.ref), kAttempt, record.dump()));
   const std::string ranks = RanksDir(state_dir, prepare.ref);
   HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
   HPC_RETURN_IF_ERROR(WriteParams(ParamsFile(ranks), prepare, account));
@@ -171,7 +173,7 @@ absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
   // First: a file system without a journal may bring a folder back under both of its names.
   if (spares != nullptr) HPC_RETURN_IF_ERROR(spares->Sync());
   const std::string attempt_dir = AttemptDir(state_dir, ref);
-  for (const std::string& path : {attempt_dir + kRecord, attempt_dir, state_dir + "/attempts",
+  for (const std::string& path : {AttemptRecordPath(attempt_dir), attempt_dir, state_dir + "/attempts",
                                   RunDir(state_dir, ref.run), state_dir + "/runs", state_dir}) {
     HPC_RETURN_IF_ERROR(Sync(path));
   }
@@ -179,7 +181,9 @@ absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
 }
 
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(attempt_dir + kRecord, 1 << 20));
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadRecord(attempt_dir, kAttempt));
+  const absl::Status damaged =
+      absl::DataLossError(AttemptRecordPath(attempt_dir) + ": the line 'attempt' is damaged");
   const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
     AttemptFile file;
@@ -193,11 +197,11 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     const bool possible_grace =
         file.stop_grace >= absl::ZeroDuration() && file.stop_grace <= kMaxSpan;
     if (!ArePossibleRanks(file.first_rank, file.ranks) || !possible_grace) {
-      return absl::DataLossError(attempt_dir + kRecord + " is damaged");
+      return damaged;
     }
     return file;
   } catch (const std::exception&) {
-    return absl::DataLossError(attempt_dir + kRecord + " is damaged");
+    return damaged;
   }
 }
 
@@ -238,18 +242,6 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
   absl::Status removed = RemoveAttemptDir(AttemptDir(state_dir, ref), spares);
   removed.Update(RemoveEmptyRunDir(state_dir, ref.run, spares));
   return removed;
-}
-
-absl::Status WriteQuickly(const std::string& path, const std::string& text) {
-  // Ranks of our own account may have put a pipe or a link there.
-  constexpr int kHoldsNobodyUp = O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
-  const UniqueFd fd(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | kHoldsNobodyUp, 0600));
-  if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
-  const ssize_t n = write(fd.get(), text.data(), text.size());
-  if (n < 0) return ErrnoStatus(errno, "write " + path);
-  if (static_cast<size_t>(n) != text.size()) return ErrnoStatus(ENOSPC, "write " + path);
-  return absl::OkStatus();
 }
 
 std::vector<std::string> ListAttempts(const std::string& state_dir) {

@@ -1,11 +1,10 @@
 // Where a worker keeps its attempts, and what it must remember of each to find it again.
 //
 //   <state-dir>/attempts/12.2/    one attempt
-//     attempt.json                AttemptFile
-//     store.json                  StoreRecord of the node of rank 0
-//     witness.json                WitnessRecord, of an attempt that is witnessed
+//     record                      worker/supervisor/attempt_record.h: AttemptFile, StoreRecord of
+//                                 the node of rank 0, WitnessRecord of an attempt that is witnessed,
+//                                 where its processes are held if they are another account's
 //     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
-//     cgroup                      where its processes are held, if they are another account's
 //     journal, supervisor.sock    the supervisor's; worker/supervisor/spec.h
 //     ranks/                      of the account that the ranks run as;
 //                                 worker/supervisor/spec.h says what is in it
@@ -77,10 +76,6 @@ absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
 
 // A folder in one of ours that may be another account's, with that account's rights.
 absl::Status RemoveForeignDir(const std::string& path);
-
-// Not synced: after a power failure no process is left either, and half a file is no file. What is
-// to be told all the same SyncAttemptFiles makes durable while nobody waits for it.
-absl::Status WriteQuickly(const std::string& path, const std::string& text);
 
 // Names in <state-dir>/attempts, sorted.
 std::vector<std::string> ListAttempts(const std::string& state_dir);

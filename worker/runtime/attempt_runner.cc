@@ -252,7 +252,7 @@ void AttemptRunner::WriteArrivals() {
   if (arrivals_on_way_ || !std::exchange(arrivals_unwritten_, false)) return;
   arrivals_on_way_ = true;
   context_->state->Ask<absl::Status>(
-      [dir = record_dir_, record = *store_record_] { return WriteStoreRecord(dir, record); },
+      [dir = record_dir_, arrived = store_record_->arrived] { return AddArrivals(dir, arrived); },
       [this, alive = alive_](const absl::Status& status) {
         if (!*alive) return;
         if (!status.ok()) {

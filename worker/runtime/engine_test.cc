@@ -16,6 +16,7 @@
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/engine_rig.h"
 #include "worker/runtime/store_port.h"
+#include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/strays.h"
 
@@ -128,7 +129,7 @@ TEST_F(EngineTest, APythonTracebackComesFromTheErrorFile) {
 TEST_F(EngineTest, APipeInThePlaceOfAFileHoldsNobodyUp) {
   RunAttempt(ShellAttempt(kRef, R"(cd $(dirname $HPC_METRICS_FILE); mkfifo $HPC_METRICS_FILE;)"
                                 R"( mkfifo $TORCHELASTIC_ERROR_FILE rank-0.err supervisor.log;)"
-                                R"( cd ..; rm store.json; mkfifo store.json cgroup metrics-0.base;)"
+                                R"( mkfifo ../metrics-0.base;)"
                                 R"( echo words >&2; exit 3)"));
   WaitReturned(kRef);
   EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.exit_code, 3);
@@ -136,6 +137,17 @@ TEST_F(EngineTest, APipeInThePlaceOfAFileHoldsNobodyUp) {
   StartWorker();
   RunUntil([&] { return link_->open; });
   EXPECT_EQ(link_->hellos[0].attempts.at(0).ranks.at(0).exit->exit_code, 3);
+}
+
+TEST_F(EngineTest, APipeInThePlaceOfTheRecordIsNoAttempt) {
+  RunAttempt(ShellAttempt(kRef, "cd $(dirname $HPC_METRICS_FILE)/..; rm record; mkfifo record;"
+                                " echo done; exec sleep 1000"));
+  RunUntil([&] { return OutputOf(kRef, 0, false) == "done\n"; });
+  KillWorker();
+  StartWorker();
+  RunUntil([&] { return link_->open; });
+  EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
+  EXPECT_THAT(ListAttempts(dir_), IsEmpty());
 }
 
 TEST_F(EngineTest, AStopEndsTheRanks) {
@@ -342,8 +354,7 @@ TEST_F(EngineTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {
   KillWorker();
   auto store = ReadStoreRecord(AttemptDir(dir_, kRef));
   ASSERT_TRUE(store);
-  store->arrived = store->world_size;
-  ASSERT_OK(WriteStoreRecord(AttemptDir(dir_, kRef), *store));
+  ASSERT_OK(AddArrivals(AttemptDir(dir_, kRef), store->world_size));
   StartWorker();
   RunUntil([&] { return link_->open; });
   EXPECT_TRUE(link_->hellos[0].attempts.at(0).store_lost);
@@ -500,7 +511,7 @@ TEST_F(EngineTest, EndsRanksWithItselfIfAskedTo) {
 TEST_F(EngineTest, AnAttemptThatCannotBeUnderstoodIsCleanedAway) {
   KillWorker();
   ASSERT_OK(MakeDirs(dir_ + "/attempts/5.1"));
-  ASSERT_OK(WriteFileAtomically(dir_ + "/attempts/5.1/attempt.json", "{\"run\":"));
+  ASSERT_OK(BeginRecord(dir_ + "/attempts/5.1", "attempt", "{\"run\":"));
   ASSERT_OK(MakeDirs(dir_ + "/attempts/nonsense"));
   StartWorker();
   RunUntil([&] { return link_->open; });

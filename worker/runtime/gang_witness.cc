@@ -13,11 +13,11 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/status_macros.h"
-#include "worker/runtime/attempt_files.h"
 #include "worker/runtime/boot_time.h"
 #include "worker/runtime/json_number.h"
 #include "worker/runtime/peer_socket.h"
 #include "worker/store/keepalive.h"
+#include "worker/supervisor/attempt_record.h"
 
 namespace hpc::worker {
 namespace {
@@ -28,7 +28,7 @@ using nlohmann::json;
 // through sooner than the next attempt of TCP on one that was cut.
 constexpr int kPatience = 4;
 
-std::string Path(const std::string& attempt_dir) { return attempt_dir + "/witness.json"; }
+constexpr char kWitness[] = "witness";  // in the attempt's record
 
 MonoTime BootNow() { return {absl::Nanoseconds(BootTimeNs())}; }
 
@@ -41,12 +41,12 @@ absl::Status WriteWitnessRecord(const std::string& attempt_dir, const WitnessRec
                        {"store_address", record.store_address},
                        {"store_port", record.store_port},
                        {"interval_us", absl::ToInt64Microseconds(record.interval)}};
-  return WriteQuickly(Path(attempt_dir), object.dump());
+  return AddToRecord(attempt_dir, kWitness, object.dump());
 }
 
 std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
-  const auto text = ReadFile(Path(attempt_dir), 1 << 20);
-  if (!text.ok()) return std::nullopt;
+  const auto text = ReadRecord(attempt_dir, kWitness);
+  if (!text.ok()) return std::nullopt;  // torn: the word to start was not passed on yet
   const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   try {
     WitnessRecord record;
@@ -61,7 +61,7 @@ std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
     if (record.interval < absl::Milliseconds(1)) return std::nullopt;
     return record;
   } catch (const std::exception&) {
-    return std::nullopt;  // half a file: the word to start was not passed on yet
+    return std::nullopt;
   }
 }
 

@@ -24,6 +24,7 @@
 #include "worker/runtime/metric_shipper.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {

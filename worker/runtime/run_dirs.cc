@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "worker/runtime/attempt_files.h"
 #include "worker/runtime/json_number.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/supervisor/quick_file.h"
 #include "worker/runtime/temp_dir.h"
 
 namespace hpc::worker {

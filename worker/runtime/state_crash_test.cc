@@ -76,13 +76,13 @@ class Attempt {
 
   void Prepare() {
     ASSERT_OK(MakeAttemptFiles(state_dir_, TwoRanks(kRef), nullptr));
-    Arrive(0);
+    ASSERT_OK(WriteStoreRecord(dir(), {"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, 0}));
     auto files = MakeSupervisorFiles(RanksDir(state_dir_, kRef));
     ASSERT_OK(files);
     journal_.Adopt(std::move(files->journal), 2);
   }
   void Arrive(int32_t ranks) const {
-    ASSERT_OK(WriteStoreRecord(dir(), {"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, ranks}));
+    ASSERT_OK(AddArrivals(dir(), ranks));
   }
   void Witness() const {
     ASSERT_OK(WriteWitnessRecord(dir(),

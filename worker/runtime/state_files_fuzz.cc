@@ -21,6 +21,9 @@
 #include "worker/runtime/rank_report.h"
 #include "worker/runtime/run_dirs.h"
 #include "worker/runtime/store_port.h"
+#include "worker/supervisor/attempt_record.h"
+#include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -59,14 +62,34 @@ void Control(const std::string& line) {
   Check(request->reclaim.grace >= absl::ZeroDuration());
 }
 
-void AttemptJson(const Files& files, const std::string& bytes) {
-  files.Put("attempt.json", bytes);
-  const auto file = ReadAttemptFile(files.dir());
-  if (!file.ok()) return Check(absl::StrContains(file.status().message(), "attempt.json"));
+void Attempt(const std::string& dir, size_t most) {
+  const auto file = ReadAttemptFile(dir);
+  if (!file.ok()) return Check(absl::StrContains(file.status().message(), "/record"));
   const std::vector<int32_t> ranks = file->RankNumbers();
   Check(ranks.size() <= kMaxRanks && (ranks.empty() || ranks.front() >= 0));
   Check(file->stop_grace >= absl::ZeroDuration() && file->stop_grace <= kMaxSpan);
-  Check(file->devices.size() <= bytes.size());
+  Check(file->devices.size() <= most);
+}
+
+void Vouching(const std::string& dir) {
+  const auto record = ReadWitnessRecord(dir);
+  if (!record) return;
+  Check(record->node_rank >= 0 && record->node_rank < record->nodes);
+  Witness witness({12, 1}, record->nodes);
+  (void)witness.WholeAt();
+}
+
+void Record(const Files& files, const std::string& bytes) {
+  files.Put("record", bytes);
+  Attempt(files.dir(), bytes.size());
+  Vouching(files.dir());
+  const auto store = ReadStoreRecord(files.dir());
+  Check(!store || (store->port >= 0 && store->port <= 65535));
+  Check(!absl::StrContains(RecordedHeldCgroup(files.dir() + "/ranks"), '\n'));
+  // What is there is no obstacle, unless its end is torn.
+  Check(AddToRecord(files.dir(), "arrived", "7").ok());
+  const bool whole = bytes.empty() || bytes.back() == '\n';
+  Check(!whole || ReadRecord(files.dir(), "arrived").value_or("") == "7");
 }
 
 void OwnerJson(const Files& files, const std::string& bytes) {
@@ -79,21 +102,6 @@ void OwnerJson(const Files& files, const std::string& bytes) {
   Check(WriteOwnerFile(files.dir(), yield.state()).ok());
   const auto again = ReadOwnerFile(files.dir());
   Check(again.ok() && *again == yield.state());
-}
-
-void WitnessJson(const Files& files, const std::string& bytes) {
-  files.Put("witness.json", bytes);
-  const auto record = ReadWitnessRecord(files.dir());
-  if (!record) return;
-  Check(record->node_rank >= 0 && record->node_rank < record->nodes);
-  Witness witness({12, 1}, record->nodes);
-  (void)witness.WholeAt();
-}
-
-void StoreJson(const Files& files, const std::string& bytes) {
-  files.Put("store.json", bytes);
-  const auto record = ReadStoreRecord(files.dir());
-  Check(record && record->port >= 0 && record->port <= 65535);
 }
 
 void RunsJson(const Files& files, const std::string& bytes) {
@@ -119,23 +127,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hpc::SetLogLevel(hpc::LogLevel::kError);
   if (size == 0) return 0;
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 7) {
+  switch (data[0] % 5) {
     case 0:
       Control(bytes);
       break;
     case 1:
-      AttemptJson(files, bytes);
+      Record(files, bytes);
       break;
     case 2:
       OwnerJson(files, bytes);
       break;
     case 3:
-      WitnessJson(files, bytes);
-      break;
-    case 4:
-      StoreJson(files, bytes);
-      break;
-    case 5:
       RunsJson(files, bytes);
       break;
     default:

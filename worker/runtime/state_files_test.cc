@@ -10,6 +10,7 @@
 #include "worker/runtime/owner_file.h"
 #include "worker/runtime/store_port.h"
 #include "worker/runtime/temp_dir.h"
+#include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/journal_line.h"
 #include "worker/supervisor/record.h"
 
@@ -140,7 +141,7 @@ TEST(AttemptFilesTest, TheFoldersOfAnAttemptThatIsOverServeTheNext) {
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
   EXPECT_EQ(InodeOf(dir.File("attempts/13.1")), attempt);
   EXPECT_EQ(InodeOf(dir.File("runs/13")), run);
-  EXPECT_THAT(Names(dir.File("attempts/13.1")), UnorderedElementsAre("attempt.json", "ranks"));
+  EXPECT_THAT(Names(dir.File("attempts/13.1")), UnorderedElementsAre("record", "ranks"));
   EXPECT_THAT(Names(dir.File("attempts/13.1/ranks")), IsEmpty());
   EXPECT_THAT(Names(dir.File("runs/13")), ElementsAre("checkpoints"));
   for (const char* folder : {"attempts/13.1", "attempts/13.1/ranks", "runs/13"}) {
@@ -213,7 +214,7 @@ TEST_F(AccountFilesTest, OthersPassThroughTheRestAndNoMore) {
     EXPECT_EQ(OwnerOf(folder), 0u) << folder;
     EXPECT_EQ(ModeOf(dir_.File(folder)), 0711u) << folder;
   }
-  EXPECT_EQ(ModeOf(dir_.File("attempts/12.2/attempt.json")), 0600u);
+  EXPECT_EQ(ModeOf(dir_.File("attempts/12.2/record")), 0600u);
 }
 
 TEST_F(AccountFilesTest, FoldersPassFromOneAccountToAnother) {
@@ -299,7 +300,7 @@ TEST(AttemptFilesTest, DamageIsNoticed) {
        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":9223372036854775807})",
        R"({"run":1,"number":1,"devices":7,"first_rank":0,"ranks":1,"stop_grace_ms":1})"}) {
     const testing::TempDir dir;
-    dir.Append("attempt.json", text);
+    ASSERT_OK(BeginRecord(dir.path(), "attempt", text));
     EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
   }
 }
@@ -464,7 +465,10 @@ TEST_F(StorePortTest, RanksThatWereMeetingCannotGoOn) {
 TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
   const testing::TempDir dir;
   EXPECT_FALSE(ReadStoreRecord(dir.path()));
-  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 1001, 4, 3}));
+  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 1001, 4, 0}));
+  EXPECT_EQ(ReadStoreRecord(dir.path())->arrived, 0);
+  ASSERT_OK(AddArrivals(dir.path(), 1));
+  ASSERT_OK(AddArrivals(dir.path(), 3));
   const auto read = ReadStoreRecord(dir.path());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->address, "10.0.0.1");
@@ -477,15 +481,15 @@ TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
 
 TEST_F(StorePortTest, ATornRecordMeansThatRanksWereMeeting) {
   const testing::TempDir dir;
-  dir.Append("store.json", "{\"addr");
+  dir.Append("record", "store {\"addr");
   EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
 }
 
 TEST_F(StorePortTest, SoDoesOneOfAPortThatIsNone) {
   const testing::TempDir dir;
-  dir.Append(
-      "store.json",
-      R"({"address":"127.0.0.1","port":4294967296,"allowed":[],"account":0,"world_size":2,"arrived":0})");
+  ASSERT_OK(AddToRecord(
+      dir.path(), "store",
+      R"({"address":"127.0.0.1","port":4294967296,"allowed":[],"account":0,"world_size":2})"));
   EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
 }
 

@@ -8,13 +8,14 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
-#include "worker/runtime/attempt_files.h"
 #include "worker/runtime/json_number.h"
 #include "worker/runtime/peer_socket.h"
+#include "worker/supervisor/attempt_record.h"
 
 namespace hpc::worker {
 namespace {
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop, const std::
   return StoreServer::Listen(loop, options);
 }
 
-std::string Path(const std::string& attempt_dir) { return attempt_dir + "/store.json"; }
+constexpr char kStore[] = "store", kArrived[] = "arrived";  // in the attempt's record
 
 }  // namespace
 
@@ -81,14 +82,19 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare,
 absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record) {
   const json object = {{"address", record.address},       {"port", record.port},
                        {"allowed", record.allowed},       {"account", record.account},
-                       {"world_size", record.world_size}, {"arrived", record.arrived}};
-  return WriteQuickly(Path(attempt_dir), object.dump());
+                       {"world_size", record.world_size}};
+  return AddToRecord(attempt_dir, kStore, object.dump());
+}
+
+absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived) {
+  return AddToRecord(attempt_dir, kArrived, absl::StrCat(arrived));
 }
 
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
-  const auto text = ReadFile(Path(attempt_dir), 1 << 20);
-  if (!text.ok()) return std::nullopt;
-  const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto text = ReadRecord(attempt_dir, kStore);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  const auto arrived = ReadRecord(attempt_dir, kArrived);
+  const json object = json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
   try {
     StoreRecord record;
     record.address = object.at("address").get<std::string>();
@@ -96,12 +102,12 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
     record.allowed = object.at("allowed").get<std::vector<std::string>>();
     record.account = WholeNumberAt<uint32_t>(object, "account");
     record.world_size = WholeNumberAt<int32_t>(object, "world_size");
-    record.arrived = WholeNumberAt<int32_t>(object, "arrived");
-    return record;
+    const bool none = absl::IsNotFound(arrived.status());
+    if (none || absl::SimpleAtoi(arrived.value_or(""), &record.arrived)) return record;
   } catch (const std::exception&) {
-    // It was being written when the worker died: some rank had just arrived.
-    return StoreRecord{.world_size = 2, .arrived = 1};
   }
+  // Damaged, or being written when the worker died: some rank had just arrived.
+  return StoreRecord{.world_size = 2, .arrived = 1};
 }
 
 bool WasUsedByAll(const StoreRecord& record) { return record.arrived >= record.world_size; }

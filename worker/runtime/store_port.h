@@ -36,7 +36,9 @@ struct StoreRecord {
   int32_t world_size = 0;
   int32_t arrived = 0;  // ranks that have reached it
 };
+// Of a store that nobody has reached yet.
 absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record);
+absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived);
 // nullopt: this worker serves none for that attempt.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);
 

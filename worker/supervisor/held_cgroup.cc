@@ -1,22 +1,20 @@
 #include "worker/supervisor/held_cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/cgroup_name.h"
-#include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/privileges.h"
 #include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
 
-std::string RecordOf(const std::string& dir) { return RecordPath(dir, "cgroup"); }
+constexpr char kCgroup[] = "cgroup";  // in the attempt's record
 
 }  // namespace
 
@@ -43,17 +41,11 @@ absl::Status LendCgroup(const std::string& cgroup) {
 }
 
 absl::Status RecordHeldCgroup(const std::string& dir, const std::string& cgroup) {
-  const std::string path = RecordOf(dir);
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.ok()) return ErrnoStatus(errno, "make " + path);
-  if (write(fd.get(), cgroup.data(), cgroup.size()) != static_cast<ssize_t>(cgroup.size())) {
-    return ErrnoStatus(errno, "write " + path);
-  }
-  return absl::OkStatus();
+  return AddToRecord(RecordPath(dir, ""), kCgroup, cgroup);
 }
 
 std::string RecordedHeldCgroup(const std::string& dir) {
-  return ReadForeignFile(RecordOf(dir), PATH_MAX).value_or("");
+  return ReadRecord(RecordPath(dir, ""), kCgroup).value_or("");
 }
 
 }  // namespace hpc::worker

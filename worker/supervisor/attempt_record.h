@@ -1,0 +1,35 @@
+// What a worker must not forget of an attempt: the file `record` in the folder around the attempt
+// dir, which is the worker's alone where the ranks are of another account. One line for each thing,
+//
+//   attempt {"run":12,"number":2,...}
+//   store {"address":"10.0.0.1",...}
+//   cgroup /sys/fs/cgroup/hpc-12.2-...
+//   arrived 3
+//
+// to which lines are added, and of each kind the last holds: one file, since to make and delete
+// several is a good part of what a short run costs (docs/PERFORMANCE.md).
+#ifndef HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
+#define HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace hpc::worker {
+
+std::string AttemptRecordPath(const std::string& attempt_folder);
+
+// Begins it with a first line, whatever was there before. InvalidArgument: `value` is more than one
+// line.
+absl::Status BeginRecord(const std::string& attempt_folder, const std::string& kind,
+                         const std::string& value);
+absl::Status AddToRecord(const std::string& attempt_folder, const std::string& kind,
+                         const std::string& value);
+
+// NotFound: there is no record, or no such line in it. DataLoss: the last one is torn.
+absl::StatusOr<std::string> ReadRecord(const std::string& attempt_folder, const std::string& kind);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
