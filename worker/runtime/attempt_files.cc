@@ -22,6 +22,7 @@
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/journal_reader.h"
 #include "worker/supervisor/quick_file.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -30,7 +31,9 @@ using nlohmann::json;
 
 constexpr char kRanks[] = "ranks";
 constexpr char kCheckpoints[] = "checkpoints";  // CheckpointDir()
-constexpr char kAttempt[] = "attempt";  // in its record
+// Of the record and the journal, with those of the attempts that had the folder before: some forty
+// short ones.
+constexpr off_t kLongest = 16 << 10;
 
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
@@ -92,33 +95,32 @@ void EmptyForeignDir(const std::string& path, const struct stat& info) {
   (void)EmptyTree(path);
 }
 
-// What an attempt is known by goes before all else: without its journal, say, it would be found
-// again as one that never started.
-absl::Status DeleteRecord(const std::string& attempt_dir) {
+// Ends what another account may still have running there.
+absl::Status EndForeignRanks(const std::string& attempt_dir) {
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   struct stat info;
-  if (lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid()) {
-    HPC_RETURN_IF_ERROR(KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {}));
-  }
-  unlink(AttemptRecordPath(attempt_dir).c_str());
-  return absl::OkStatus();
+  if (lstat(ranks.c_str(), &info) != 0 || info.st_uid == geteuid()) return absl::OkStatus();
+  return KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {});
 }
 
 // Only of an attempt whose supervisor came to its end: one that a disk holds up may still make
-// files. False: something is still there.
+// files. Until it is taken away it is known as one that has ended. False: something is still there.
 bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   const auto journal = ReadJournalFile(ranks);
-  if (!journal.ok() || !journal->AllGone() || !DeleteRecord(attempt_dir).ok()) return false;
+  if (!journal.ok() || !journal->AllGone() || !EndForeignRanks(attempt_dir).ok()) return false;
   struct stat info;
   if (lstat(ranks.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
   EmptyForeignDir(ranks, info);
   const auto names = NamesIn(attempt_dir);
   if (!names.ok()) return false;
   for (const std::string& name : *names) {
-    if (name != kRanks) unlink(absl::StrCat(attempt_dir, "/", name).c_str());
+    const std::string path = absl::StrCat(attempt_dir, "/", name);
+    const bool serves = name == kRecordName || name == kJournalName;
+    const bool longest = lstat(path.c_str(), &info) != 0 || info.st_size > kLongest;
+    if (name != kRanks && (!serves || longest)) unlink(path.c_str());
   }
-  return spares->Keep(attempt_dir, kRanks);
+  return spares->Keep(attempt_dir, kRanks, {kRecordName, kJournalName});
 }
 
 }  // namespace
@@ -160,7 +162,7 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
                        {"first_rank", prepare.first_rank},
                        {"ranks", prepare.ranks},
                        {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
-  HPC_RETURN_IF_ERROR(BeginRecord(AttemptDir(state_dir, prepare.ref), kAttempt, record.dump()));
+  HPC_RETURN_IF_ERROR(BeginRecord(AttemptDir(state_dir, prepare.ref), record.dump()));
   const std::string ranks = RanksDir(state_dir, prepare.ref);
   HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
   HPC_RETURN_IF_ERROR(WriteParams(ParamsFile(ranks), prepare, account));
@@ -173,15 +175,16 @@ absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
   // First: a file system without a journal may bring a folder back under both of its names.
   if (spares != nullptr) HPC_RETURN_IF_ERROR(spares->Sync());
   const std::string attempt_dir = AttemptDir(state_dir, ref);
-  for (const std::string& path : {AttemptRecordPath(attempt_dir), attempt_dir, state_dir + "/attempts",
-                                  RunDir(state_dir, ref.run), state_dir + "/runs", state_dir}) {
+  for (const std::string& path :
+       {AttemptRecordPath(attempt_dir), attempt_dir, state_dir + "/attempts",
+        RunDir(state_dir, ref.run), state_dir + "/runs", state_dir}) {
     HPC_RETURN_IF_ERROR(Sync(path));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
-  HPC_ASSIGN_OR_RETURN(const std::string text, ReadRecord(attempt_dir, kAttempt));
+  HPC_ASSIGN_OR_RETURN(const std::string text, ReadRecord(attempt_dir, kAttemptLine));
   const absl::Status damaged =
       absl::DataLossError(AttemptRecordPath(attempt_dir) + ": the line 'attempt' is damaged");
   const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -214,7 +217,10 @@ absl::Status RemoveForeignDir(const std::string& path) {
 
 absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
   if (spares != nullptr && SpareAttemptDir(attempt_dir, spares)) return absl::OkStatus();
-  HPC_RETURN_IF_ERROR(DeleteRecord(attempt_dir));
+  HPC_RETURN_IF_ERROR(EndForeignRanks(attempt_dir));
+  // What an attempt is known by goes before all else: without its journal, say, it would be found
+  // again as one that never started.
+  unlink(AttemptRecordPath(attempt_dir).c_str());
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   struct stat info;
   const bool foreign = lstat(ranks.c_str(), &info) == 0 && info.st_uid != geteuid();

@@ -2,8 +2,9 @@
 //
 //   <state-dir>/attempts/12.2/    one attempt
 //     record                      worker/supervisor/attempt_record.h: AttemptFile, StoreRecord of
-//                                 the node of rank 0, WitnessRecord of an attempt that is witnessed,
-//                                 where its processes are held if they are another account's
+//                                 the node of rank 0, WitnessRecord of an attempt that is
+//                                 witnessed, where its processes are held if they are another
+//                                 account's
 //     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
 //     journal, supervisor.sock    the supervisor's; worker/supervisor/spec.h
 //     ranks/                      of the account that the ranks run as;

@@ -140,8 +140,9 @@ TEST_F(EngineTest, APipeInThePlaceOfAFileHoldsNobodyUp) {
 }
 
 TEST_F(EngineTest, APipeInThePlaceOfTheRecordIsNoAttempt) {
-  RunAttempt(ShellAttempt(kRef, "cd $(dirname $HPC_METRICS_FILE)/..; rm record; mkfifo record;"
-                                " echo done; exec sleep 1000"));
+  RunAttempt(ShellAttempt(kRef,
+                          "cd $(dirname $HPC_METRICS_FILE)/..; rm record; mkfifo record;"
+                          " echo done; exec sleep 1000"));
   RunUntil([&] { return OutputOf(kRef, 0, false) == "done\n"; });
   KillWorker();
   StartWorker();
@@ -511,7 +512,7 @@ TEST_F(EngineTest, EndsRanksWithItselfIfAskedTo) {
 TEST_F(EngineTest, AnAttemptThatCannotBeUnderstoodIsCleanedAway) {
   KillWorker();
   ASSERT_OK(MakeDirs(dir_ + "/attempts/5.1"));
-  ASSERT_OK(BeginRecord(dir_ + "/attempts/5.1", "attempt", "{\"run\":"));
+  ASSERT_OK(BeginRecord(dir_ + "/attempts/5.1", "{\"run\":"));
   ASSERT_OK(MakeDirs(dir_ + "/attempts/nonsense"));
   StartWorker();
   RunUntil([&] { return link_->open; });

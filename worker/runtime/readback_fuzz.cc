@@ -25,6 +25,7 @@
 #include "worker/runtime/rank_exit.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/quick_file.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -76,7 +77,7 @@ class Story {
     const bool is_stderr = (what & 0x80) != 0;
     switch (what % 13) {
       case 0:
-        return folder_.Put("journal", bytes);
+        return folder_.Put("journal", JournalTitle(folder_.ranks()) + "\n" + bytes);
       case 1:
         return Print(is_stderr, bytes);
       case 2:

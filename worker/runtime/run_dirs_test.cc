@@ -6,8 +6,8 @@
 
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
-#include "worker/supervisor/quick_file.h"
 #include "worker/runtime/temp_dir.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {

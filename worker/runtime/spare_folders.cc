@@ -15,6 +15,8 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/unique_fd.h"
+#include "worker/supervisor/attempt_record.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -29,9 +31,23 @@ UniqueFd OpenFolder(int parent, const std::string& name) {
       openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
-bool Holds(int folder, const Names& wanted) {
+bool IsEmpty(int folder) {
   const auto names = NamesIn(folder);
-  return names.ok() && *names == wanted;
+  return names.ok() && names->empty();
+}
+
+bool IsOwnPlainFile(int folder, const std::string& name) {
+  struct stat info {};
+  return fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+         info.st_uid == geteuid() && info.st_nlink == 1 && (info.st_mode & 07777) == 0600;
+}
+
+bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
+  const auto names = NamesIn(folder);
+  return names.ok() && std::all_of(names->begin(), names->end(), [&](const std::string& name) {
+           return name == inner || (std::count(files.begin(), files.end(), name) > 0 &&
+                                    IsOwnPlainFile(folder, name));
+         });
 }
 
 // A folder whose owner is put back unless it is kept.
@@ -88,8 +104,8 @@ std::string SpareFolders::PathOf(int64_t number) const {
   return absl::StrCat(folder_, "/", number);
 }
 
-// Those of an earlier worker go. What is not empty stays: a power cut may have brought the old name
-// of a folder back that a run has its checkpoints in.
+// Those of an earlier worker go. What holds anything else stays: a power cut may have brought the
+// old name of a folder back that a run has its checkpoints in.
 void SpareFolders::Begin() {
   if (std::exchange(begun_, true)) return;
   const auto left = NamesIn(folder_);
@@ -99,6 +115,9 @@ void SpareFolders::Begin() {
   }
   for (const std::string& name : *left) {
     const std::string path = absl::StrCat(folder_, "/", name);
+    for (const char* file : {kRecordName, kJournalName}) {
+      unlink(absl::StrCat(path, "/", file).c_str());
+    }
     for (const char* inner : {"/ranks", "/checkpoints", ""}) rmdir((path + inner).c_str());
     if (access(path.c_str(), F_OK) != 0) continue;
     LogWarning("a folder that should be empty is not, and stays", {{"folder", path}});
@@ -107,18 +126,18 @@ void SpareFolders::Begin() {
   }
 }
 
-bool SpareFolders::Keep(const std::string& folder, const std::string& inner) {
+bool SpareFolders::Keep(const std::string& folder, const std::string& inner, const Names& files) {
   const std::lock_guard lock(mutex_);
   Begin();
   std::vector<int64_t>& spare = spare_[inner];
   if (spare.size() >= kMost) return false;
   OwnedFolder outer(AT_FDCWD, folder);
-  if (!outer.ok() || !Holds(outer.fd(), {inner})) return false;
+  if (!outer.ok() || !HoldsNothingBut(outer.fd(), inner, files)) return false;
   OwnedFolder within(outer.fd(), inner);
-  if (!within.ok() || !Holds(within.fd(), {})) return false;
+  if (!within.ok() || !IsEmpty(within.fd())) return false;
   // Once they are ours nobody can put anything there any more; until then somebody may have.
   if (!outer.Own() || !within.Own() || !outer.Close() || !within.Close()) return false;
-  if (!Holds(outer.fd(), {inner}) || !Holds(within.fd(), {})) return false;
+  if (!HoldsNothingBut(outer.fd(), inner, files) || !IsEmpty(within.fd())) return false;
   if (!within.IsStill(outer.fd(), inner)) return false;
   const int64_t number = next_++;
   if (!MoveTo(folder, PathOf(number))) return false;

@@ -8,6 +8,7 @@
 
 #include "common/status_matchers.h"
 #include "worker/runtime/temp_dir.h"
+#include "worker/supervisor/quick_file.h"
 
 namespace hpc::worker {
 namespace {
@@ -76,6 +77,28 @@ TEST_F(SpareFoldersTest, WhatIsNotEmptyIsLeftAlone) {
   EXPECT_EQ(Look(beside).st_mode & 07777, 0711u);
 }
 
+TEST_F(SpareFoldersTest, FilesThatTheNextOneBeginsAnewStay) {
+  const std::string folder = Make("a");
+  ASSERT_OK(WriteQuickly(folder + "/record", "x"));
+  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks"));
+  EXPECT_TRUE(IsThere("b/record"));
+  EXPECT_FALSE(spares_.Keep(dir_.File("b"), "ranks", {"journal"})) << "another than those";
+}
+
+TEST_F(SpareFoldersTest, AFileThatIsSomebodysTooDoesNot) {
+  const std::string linked = Make("a"), open = Make("b"), link = Make("c"), pipe = Make("d");
+  ASSERT_OK(WriteQuickly(linked + "/record", "x"));
+  ASSERT_EQ(::link((linked + "/record").c_str(), dir_.File("kept").c_str()), 0);
+  ASSERT_OK(WriteQuickly(open + "/record", "x"));
+  ASSERT_EQ(chmod((open + "/record").c_str(), 0666), 0);
+  ASSERT_EQ(symlink(dir_.File("kept").c_str(), (link + "/record").c_str()), 0);
+  ASSERT_EQ(mkfifo((pipe + "/record").c_str(), 0600), 0);
+  for (const std::string& folder : {linked, open, link, pipe}) {
+    EXPECT_FALSE(spares_.Keep(folder, "ranks", {"record"})) << folder;
+  }
+}
+
 TEST_F(SpareFoldersTest, ALinkIsNoFolder) {
   const std::string folder = Make("a"), elsewhere = Make("elsewhere");
   ASSERT_EQ(rmdir(dir_.File("a/ranks").c_str()), 0);
@@ -123,7 +146,10 @@ TEST_F(SpareFoldersTest, NoMoreAreKeptThanAPcHasUseFor) {
 }
 
 TEST_F(SpareFoldersTest, ThoseOfAnEarlierWorkerGo) {
-  ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
+  const std::string folder = Make("a");
+  ASSERT_OK(WriteQuickly(folder + "/record", "x"));
+  ASSERT_OK(WriteQuickly(folder + "/journal", "x"));
+  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
   SpareFolders next(dir_.path());
   EXPECT_FALSE(next.Take(dir_.File("b"), "ranks"));
   EXPECT_THAT(Kept(), IsEmpty());

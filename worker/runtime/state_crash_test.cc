@@ -81,9 +81,7 @@ class Attempt {
     ASSERT_OK(files);
     journal_.Adopt(std::move(files->journal), 2);
   }
-  void Arrive(int32_t ranks) const {
-    ASSERT_OK(AddArrivals(dir(), ranks));
-  }
+  void Arrive(int32_t ranks) const { ASSERT_OK(AddArrivals(dir(), ranks)); }
   void Witness() const {
     ASSERT_OK(WriteWitnessRecord(dir(),
                                  {0, 2, "127.0.0.1", "127.0.0.1", kPort, absl::Milliseconds(250)}));
@@ -250,6 +248,47 @@ TEST(AttemptCrashTest, ACheckpointInASpareFolderIsThereAndUnderNoOtherName) {
     if (cut.done < saved_at) return;
     EXPECT_EQ(ReadFile(cut.folder + name).value_or("none"), "weights");
     EXPECT_THAT(Names(cut.folder + "/spare"), IsEmpty());
+  });
+}
+
+// The record and the journal lie in it still.
+TEST(AttemptCrashTest, TheEndOfAnAttemptIsNotTakenForThatOfTheNextInItsFolder) {
+  const Scratch scratch;
+  SpareFolders spares(scratch.folder());
+  constexpr AttemptRef kBefore{11, 1};
+  ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kBefore), nullptr, &spares));
+  {
+    auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kBefore));
+    ASSERT_OK(files);
+    JournalFile journal;
+    journal.Adopt(std::move(files->journal), 2);
+    journal.Add(JournalLine(JournalHeader{.pid = kNoPid, .boot_id = BootId()}) + "\n");
+    journal.Add(JournalLine(SupervisorEvent(RankExited{.rank = 4})) + "\n");
+    journal.Add(JournalLine(SupervisorEvent(AllGone{.at_ns = 1'000})) + "\n");
+    ASSERT_TRUE(journal.Write());
+  }
+  WriteBack(scratch.folder());
+  RecordedFolder folder(scratch.folder());
+  ASSERT_OK(RemoveAttemptFiles(scratch.folder(), kBefore, &spares));
+  ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kRef), nullptr, &spares));
+  const size_t made_at = folder.done();
+  auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kRef));
+  ASSERT_OK(files);
+  JournalFile journal;
+  journal.Adopt(std::move(files->journal), 2);
+  journal.Add(JournalLine(JournalHeader{.pid = kNoPid, .boot_id = BootId()}) + "\n");
+  ASSERT_TRUE(journal.Write());
+  ForEachPowerCut(folder.Stop(), {.parent = scratch.parent()}, [&](const PowerCut& cut) {
+    for (const FoundAttempt& one : FindAttempts(cut.folder)) {
+      if (one.attempt.ref == kBefore) continue;
+      EXPECT_EQ(one.attempt.ref, kRef);
+      for (const AdoptedAttempt::Rank& rank : one.attempt.ranks) EXPECT_FALSE(rank.exit);
+      EXPECT_FALSE(one.attempt.started);
+      EXPECT_EQ(one.attempt.lost_reason, "its supervisor was killed");
+    }
+    if (cut.left == Leftover::kAllThatWasDone && cut.done >= made_at) {
+      EXPECT_THAT(ListAttempts(cut.folder), ElementsAre(kRef.ToString()));
+    }
   });
 }
 

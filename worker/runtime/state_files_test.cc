@@ -12,6 +12,7 @@
 #include "worker/runtime/temp_dir.h"
 #include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/journal_line.h"
+#include "worker/supervisor/journal_reader.h"
 #include "worker/supervisor/record.h"
 
 namespace hpc::worker {
@@ -141,11 +142,51 @@ TEST(AttemptFilesTest, TheFoldersOfAnAttemptThatIsOverServeTheNext) {
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
   EXPECT_EQ(InodeOf(dir.File("attempts/13.1")), attempt);
   EXPECT_EQ(InodeOf(dir.File("runs/13")), run);
-  EXPECT_THAT(Names(dir.File("attempts/13.1")), UnorderedElementsAre("record", "ranks"));
+  EXPECT_THAT(Names(dir.File("attempts/13.1")), UnorderedElementsAre("record", "journal", "ranks"));
   EXPECT_THAT(Names(dir.File("attempts/13.1/ranks")), IsEmpty());
   EXPECT_THAT(Names(dir.File("runs/13")), ElementsAre("checkpoints"));
   for (const char* folder : {"attempts/13.1", "attempts/13.1/ranks", "runs/13"}) {
     EXPECT_EQ(ModeOf(dir.File(folder)), 0700u) << folder;
+  }
+}
+
+TEST(AttemptFilesTest, WhatAnAttemptKnewTheNextInItsFolderDoesNot) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
+  ASSERT_OK(WriteStoreRecord(AttemptDir(dir.path(), {12, 2}), {"10.0.0.1", 4321, {}, 0, 2, 0}));
+  ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
+  ASSERT_TRUE(ReadJournalFile(RanksDir(dir.path(), {12, 2})).value().AllGone());
+  ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
+  Prepare next = TwoRanks();
+  next.ref = {13, 1};
+  ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
+  EXPECT_FALSE(ReadStoreRecord(AttemptDir(dir.path(), {13, 1})));
+  EXPECT_THAT(ReadJournalFile(RanksDir(dir.path(), {13, 1})),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("of another attempt")));
+  ASSERT_OK(MakeSupervisorFiles(RanksDir(dir.path(), {13, 1})));
+  const auto journal = ReadJournalFile(RanksDir(dir.path(), {13, 1}));
+  ASSERT_OK(journal);
+  EXPECT_FALSE(journal->AllGone());
+  EXPECT_FALSE(journal->header);
+}
+
+TEST(AttemptFilesTest, RecordAndJournalDoNotGrowForEver) {
+  const testing::TempDir dir;
+  SpareFolders spares(dir.path());
+  for (const char* name : {"/record", "/journal"}) {
+    std::set<ino_t> files;
+    for (int32_t run = 1; run <= 400; ++run) {
+      Prepare prepare = TwoRanks();
+      prepare.ref = {run, 1};
+      ASSERT_OK(MakeAttemptFiles(dir.path(), prepare, nullptr, &spares));
+      ASSERT_NO_FATAL_FAILURE(End(dir.path(), prepare.ref));
+      const std::string file = AttemptDir(dir.path(), prepare.ref) + name;
+      files.insert(InodeOf(file));
+      EXPECT_LT(ReadFile(file).value().size(), size_t{20} << 10) << file;
+      ASSERT_OK(RemoveAttemptFiles(dir.path(), prepare.ref, &spares));
+    }
+    EXPECT_LT(files.size(), 40u) << name;
   }
 }
 
@@ -300,7 +341,7 @@ TEST(AttemptFilesTest, DamageIsNoticed) {
        R"({"run":1,"number":1,"devices":[],"first_rank":0,"ranks":1,"stop_grace_ms":9223372036854775807})",
        R"({"run":1,"number":1,"devices":7,"first_rank":0,"ranks":1,"stop_grace_ms":1})"}) {
     const testing::TempDir dir;
-    ASSERT_OK(BeginRecord(dir.path(), "attempt", text));
+    ASSERT_OK(BeginRecord(dir.path(), text));
     EXPECT_THAT(ReadAttemptFile(dir.path()), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
   }
 }

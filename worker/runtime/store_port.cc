@@ -80,8 +80,10 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare,
 }
 
 absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record) {
-  const json object = {{"address", record.address},       {"port", record.port},
-                       {"allowed", record.allowed},       {"account", record.account},
+  const json object = {{"address", record.address},
+                       {"port", record.port},
+                       {"allowed", record.allowed},
+                       {"account", record.account},
                        {"world_size", record.world_size}};
   return AddToRecord(attempt_dir, kStore, object.dump());
 }

@@ -16,6 +16,7 @@
 #include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/journal_line.h"
+#include "worker/supervisor/record.h"
 
 namespace hpc::worker {
 namespace {
@@ -222,7 +223,8 @@ TEST_F(AccountTest, AForgedJournalKillsNothingOfOthers) {
   const std::string started = JournalLine(RankStarted{.rank = 0, .pid = victim, .at_ns = 1});
   // Where the worker reads, as if a rank could write there.
   const std::string journal = rig_.spec.dir + "/../journal";
-  ASSERT_OK(WriteFileAtomically(journal, header + "\n" + started + "\n"));
+  ASSERT_OK(WriteFileAtomically(
+      journal, JournalTitle(rig_.spec.dir) + "\n" + header + "\n" + started + "\n"));
   ASSERT_EQ(chown(rig_.spec.dir.c_str(), kNobody.uid, kNobody.gid), 0);
   EXPECT_OK(KillLeftovers(rig_.spec.name, rig_.spec.dir, {}));
   EXPECT_EQ(waitpid(victim, nullptr, WNOHANG), 0) << "it was killed";

@@ -1,6 +1,7 @@
 #include "worker/supervisor/attempt_record.h"
 
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,35 +15,35 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
 
-absl::StatusOr<std::string> Line(const std::string& kind, const std::string& value) {
-  if (absl::StrContains(value, '\n')) {
-    return absl::InvalidArgumentError(absl::StrCat(kind, " '", value, "' is more than one line"));
-  }
-  return absl::StrCat(kind, " ", value, "\n");
+// Where what is this attempt's begins.
+size_t Begin(const std::string& text) {
+  const size_t line = text.rfind(absl::StrCat("\n", kAttemptLine, " "));
+  return line == std::string::npos ? 0 : line + 1;
 }
 
 }  // namespace
 
 std::string AttemptRecordPath(const std::string& attempt_folder) {
-  return attempt_folder + "/record";
+  return absl::StrCat(attempt_folder, "/", kRecordName);
 }
 
-absl::Status BeginRecord(const std::string& attempt_folder, const std::string& kind,
-                         const std::string& value) {
-  HPC_ASSIGN_OR_RETURN(const std::string line, Line(kind, value));
-  return WriteQuickly(AttemptRecordPath(attempt_folder), line);
+absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value) {
+  return AddToRecord(attempt_folder, kAttemptLine, value);
 }
 
 absl::Status AddToRecord(const std::string& attempt_folder, const std::string& kind,
                          const std::string& value) {
-  HPC_ASSIGN_OR_RETURN(const std::string line, Line(kind, value));
-  return AppendQuickly(AttemptRecordPath(attempt_folder), line);
+  if (absl::StrContains(value, '\n')) {
+    return absl::InvalidArgumentError(absl::StrCat(kind, " '", value, "' is more than one line"));
+  }
+  return AppendQuickly(AttemptRecordPath(attempt_folder), absl::StrCat(kind, " ", value, "\n"));
 }
 
 absl::StatusOr<std::string> ReadRecord(const std::string& attempt_folder, const std::string& kind) {
   const std::string path = AttemptRecordPath(attempt_folder);
   HPC_ASSIGN_OR_RETURN(const std::string text, ReadForeignFile(path, kMostBytes));
-  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(absl::string_view(text).substr(Begin(text)), '\n');
   const std::string begin = kind + " ";
   // Behind the last line end.
   if (absl::StartsWith(lines.back(), begin)) {

@@ -7,7 +7,8 @@
 //   arrived 3
 //
 // to which lines are added, and of each kind the last holds: one file, since to make and delete
-// several is a good part of what a short run costs (docs/PERFORMANCE.md).
+// several is a good part of what a short run costs (docs/PERFORMANCE.md). What is above the last
+// line of kind `attempt` was another's, which had the folder before.
 #ifndef HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
 #define HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
 
@@ -18,16 +19,16 @@
 
 namespace hpc::worker {
 
+inline constexpr char kRecordName[] = "record", kAttemptLine[] = "attempt";
 std::string AttemptRecordPath(const std::string& attempt_folder);
 
-// Begins it with a first line, whatever was there before. InvalidArgument: `value` is more than one
-// line.
-absl::Status BeginRecord(const std::string& attempt_folder, const std::string& kind,
-                         const std::string& value);
+// Begins it anew, with its line of kind `attempt`. InvalidArgument: `value` is more than one line.
+absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value);
 absl::Status AddToRecord(const std::string& attempt_folder, const std::string& kind,
                          const std::string& value);
 
-// NotFound: there is no record, or no such line in it. DataLoss: the last one is torn.
+// NotFound: there is no record, or no such line in what is this attempt's. DataLoss: the last one
+// is torn.
 absl::StatusOr<std::string> ReadRecord(const std::string& attempt_folder, const std::string& kind);
 
 }  // namespace hpc::worker

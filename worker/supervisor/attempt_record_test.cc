@@ -26,7 +26,7 @@ class AttemptRecordTest : public ::testing::Test {
 };
 
 TEST_F(AttemptRecordTest, OfEachKindTheLastLineHolds) {
-  ASSERT_OK(BeginRecord(dir_.path(), "attempt", "{}"));
+  ASSERT_OK(BeginRecord(dir_.path(), "{}"));
   ASSERT_OK(AddToRecord(dir_.path(), "arrived", "1"));
   ASSERT_OK(AddToRecord(dir_.path(), "cgroup", "/with blanks/x"));
   ASSERT_OK(AddToRecord(dir_.path(), "arrived", "2"));
@@ -38,21 +38,21 @@ TEST_F(AttemptRecordTest, OfEachKindTheLastLineHolds) {
 TEST_F(AttemptRecordTest, WhatIsNotThereIsNotFound) {
   EXPECT_THAT(ReadRecord(dir_.path(), "attempt"),
               StatusIs(StatusCode::kNotFound, HasSubstr("record")));
-  ASSERT_OK(BeginRecord(dir_.path(), "attempt", "{}"));
+  ASSERT_OK(BeginRecord(dir_.path(), "{}"));
   EXPECT_THAT(ReadRecord(dir_.path(), "at"),
               StatusIs(StatusCode::kNotFound, HasSubstr("no line 'at'")));
 }
 
 TEST_F(AttemptRecordTest, WhoBeginsItForgetsWhatWasThere) {
-  ASSERT_OK(BeginRecord(dir_.path(), "attempt", "first"));
+  ASSERT_OK(BeginRecord(dir_.path(), "first"));
   ASSERT_OK(AddToRecord(dir_.path(), "arrived", "1"));
-  ASSERT_OK(BeginRecord(dir_.path(), "attempt", "second"));
+  ASSERT_OK(BeginRecord(dir_.path(), "second"));
   EXPECT_EQ(Read("attempt"), "second");
   EXPECT_EQ(Read("arrived"), "none");
 }
 
 TEST_F(AttemptRecordTest, ATornLineIsNotTakenForAWholeOne) {
-  ASSERT_OK(BeginRecord(dir_.path(), "cgroup", "/a"));
+  ASSERT_OK(AddToRecord(dir_.path(), "cgroup", "/a"));
   dir_.Append("record", "cgroup /a/lon");
   EXPECT_THAT(ReadRecord(dir_.path(), "cgroup"),
               StatusIs(StatusCode::kDataLoss, HasSubstr("torn")));
@@ -73,13 +73,13 @@ TEST_F(AttemptRecordTest, APipeOrALinkInItsPlaceHoldsNobodyUp) {
               StatusIs(StatusCode::kPermissionDenied, HasSubstr("is not a plain file")));
   ASSERT_EQ(remove(dir_.File("record").c_str()), 0);
   ASSERT_EQ(symlink("elsewhere", dir_.File("record").c_str()), 0);
-  EXPECT_FALSE(BeginRecord(dir_.path(), "attempt", "{}").ok());
+  EXPECT_FALSE(BeginRecord(dir_.path(), "{}").ok());
   EXPECT_FALSE(ReadFile(dir_.File("elsewhere")).ok());
 }
 
 // As a disk that is full does, a limit on the size of files takes the part that fits.
 TEST_F(AttemptRecordTest, ALineThatDoesNotFitLeavesTheOthersWhole) {
-  ASSERT_OK(BeginRecord(dir_.path(), "attempt", "{}"));
+  ASSERT_OK(BeginRecord(dir_.path(), "{}"));
   rlimit former{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);
   signal(SIGXFSZ, SIG_IGN);

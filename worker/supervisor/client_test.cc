@@ -92,8 +92,10 @@ TEST(SupervisorClientTest, OneThatEndedMeanwhileIsFoundInItsJournal) {
 TEST(SupervisorClientTest, ATornLastLineIsIgnored) {
   AttemptRig rig;
   ASSERT_OK(MakeDirs(rig.spec.dir));
-  ASSERT_OK(WriteFileAtomically(rig.spec.dir + "/../journal",
-                                "started 0 10 100\nnonsense\nexited 0 0 0 200 1 2 3\ngone 300 0"));
+  ASSERT_OK(
+      WriteFileAtomically(rig.spec.dir + "/../journal",
+                          JournalTitle(rig.spec.dir) +
+                              "\nstarted 0 10 100\nnonsense\nexited 0 0 0 200 1 2 3\ngone 300 0"));
   rig.events = ReadJournal(rig.spec.dir).value();
   EXPECT_THAT(rig.All<RankStarted>(), SizeIs(1));
   EXPECT_EQ(rig.ExitOf(0).at_ns, 200);
@@ -201,7 +203,8 @@ TEST(SupervisorClientTest, TwoSupervisorsDoNotShareAnAttemptDir) {
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
-  EXPECT_THAT(rig.Launch(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/journal")));
+  EXPECT_THAT(rig.Launch(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("/12.2/supervisor.sock")));
   rig.Send(StopRanks{});
   rig.RunUntilAllGone();
 }

@@ -18,7 +18,7 @@ constexpr off_t kReserveBytesOfRank = 256;
 void JournalFile::Adopt(UniqueFd file, size_t ranks) {
   file_ = std::move(file);
   // Not every file system can; then the journal is as safe as any other file.
-  (void)fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0,
+  (void)fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, lseek(file_.get(), 0, SEEK_END),
                   kReserveBytes + kReserveBytesOfRank * static_cast<off_t>(ranks));
 }
 

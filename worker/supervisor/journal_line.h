@@ -1,4 +1,5 @@
-// The journal of an attempt as text: one line per event, fields apart by one space.
+// The journal of an attempt as text: one line per event, fields apart by one space, below its title
+// (record.h).
 //
 //   ready 4711 cgroup 5f3c...-boot-id /sys/fs/cgroup/hpc/12.2-4711
 //   started 0 4712 1234567890
@@ -19,7 +20,7 @@
 
 namespace hpc::worker {
 
-// The first line: who wrote this journal, and what to kill if it cannot go on.
+// The first line of an attempt: who wrote this journal, and what to kill if it cannot go on.
 struct JournalHeader {
   int64_t pid = 0;
   std::string containment;

@@ -28,6 +28,15 @@ void AddOutputs(const std::string& dir, const std::vector<OutputGrown>& cuts, in
   }
 }
 
+// Where the lines below the last title begin. False: that is not `title`.
+bool FindTitle(const std::string& text, const std::string& title, size_t* begin) {
+  const std::string line = title + "\n", kind = title.substr(0, title.find(' ') + 1);
+  const size_t last = text.rfind("\n" + kind);
+  const size_t at = last == std::string::npos ? 0 : last + 1;
+  *begin = at + line.size();
+  return text.compare(at, line.size(), line) == 0;
+}
+
 }  // namespace
 
 bool Journal::AllGone() const {
@@ -36,9 +45,12 @@ bool Journal::AllGone() const {
 
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir) {
   HPC_ASSIGN_OR_RETURN(const std::string text,
-                       ReadForeignFile(RecordPath(dir, "journal"), kMaxJournal));
-  Journal journal;
+                       ReadForeignFile(RecordPath(dir, kJournalName), kMaxJournal));
   size_t from = 0, to;
+  if (!FindTitle(text, JournalTitle(dir), &from)) {
+    return absl::NotFoundError(RecordPath(dir, kJournalName) + " is of another attempt");
+  }
+  Journal journal;
   while ((to = text.find('\n', from)) != std::string::npos) {
     auto line = ParseJournalLine(text.substr(from, to - from));
     from = to + 1;

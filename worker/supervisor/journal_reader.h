@@ -20,7 +20,8 @@ struct Journal {
   bool AllGone() const;
 };
 
-// Of the attempt with that dir. NotFound: there is none. A torn last line, and lines that are not
+// Of the attempt with that dir. NotFound: there is none, or only another attempt's, which had the
+// folder before. A torn last line, and lines that are not
 // ours, are ignored.
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir);
 

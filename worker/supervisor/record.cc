@@ -15,7 +15,6 @@
 namespace hpc::worker {
 namespace {
 
-constexpr char kJournal[] = "journal";
 constexpr char kSocket[] = "supervisor.sock";
 
 UniqueFd OpenFolder(const std::string& dir) {
@@ -42,9 +41,20 @@ absl::StatusOr<UniqueFd> BindSocket(const std::string& dir) {
   if (!folder.ok() || !listener.ok() ||
       bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       chmod(path.c_str(), 0600) != 0) {
-    return ErrnoStatus(errno, "make " + path);
+    // Bound there already: it is another's.
+    return ErrnoStatus(errno == EADDRINUSE ? EEXIST : errno, "make " + path);
   }
   return listener;
+}
+
+absl::StatusOr<UniqueFd> BeginJournal(const std::string& dir) {
+  const std::string path = RecordPath(dir, kJournalName), title = JournalTitle(dir) + "\n";
+  UniqueFd journal(open(path.c_str(),
+                        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (!journal.ok()) return ErrnoStatus(errno, "make " + path);
+  const ssize_t n = write(journal.get(), title.data(), title.size());
+  if (n == static_cast<ssize_t>(title.size())) return journal;
+  return ErrnoStatus(n < 0 ? errno : ENOSPC, "write " + path);
 }
 
 }  // namespace
@@ -53,22 +63,25 @@ std::string RecordPath(const std::string& dir, const std::string& name) {
   return absl::StrCat(dir.substr(0, dir.rfind('/')), "/", name);
 }
 
+std::string JournalTitle(const std::string& dir) {
+  const std::string folder = dir.substr(0, dir.rfind('/'));
+  return absl::StrCat("attempt ", folder.substr(folder.rfind('/') + 1));
+}
+
 absl::StatusOr<SupervisorFiles> MakeSupervisorFiles(const std::string& dir) {
-  const std::string path = RecordPath(dir, kJournal);
   SupervisorFiles files;
-  files.journal.Reset(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
-  if (!files.journal.ok()) return ErrnoStatus(errno, "make " + path);
-  auto listener = BindSocket(dir);
-  if (!listener.ok()) {
+  HPC_ASSIGN_OR_RETURN(files.listener, BindSocket(dir));
+  auto journal = BeginJournal(dir);
+  if (!journal.ok()) {
     RemoveSupervisorFiles(dir);
-    return listener.status();
+    return journal.status();
   }
-  files.listener = *std::move(listener);
+  files.journal = *std::move(journal);
   return files;
 }
 
 void RemoveSupervisorFiles(const std::string& dir) {
-  for (const char* name : {kJournal, kSocket}) unlink(RecordPath(dir, name).c_str());
+  for (const char* name : {kJournalName, kSocket}) unlink(RecordPath(dir, name).c_str());
 }
 
 absl::StatusOr<UniqueFd> ConnectToSupervisor(const std::string& dir) {

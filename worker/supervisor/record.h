@@ -15,8 +15,13 @@ namespace hpc::worker {
 // <attempt dir>/../<name>
 std::string RecordPath(const std::string& dir, const std::string& name);
 
+inline constexpr char kJournalName[] = "journal";
+// The line that the journal of the attempt with that dir begins with. What is above it in the file
+// was another's, which had the folder before.
+std::string JournalTitle(const std::string& dir);
+
 struct SupervisorFiles {
-  UniqueFd journal;   // to append to
+  UniqueFd journal;   // to append to, with its title
   UniqueFd listener;  // bound where ConnectToSupervisor looks; whoever listens is known by its pid
 };
 
