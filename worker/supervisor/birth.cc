@@ -21,6 +21,14 @@ pid_t CloneInto(const CgroupLeaf* leaf, clone_args args, bool* must_enter) {
   return fork();
 }
 
+constexpr int kUnheeded[] = {SIGHUP, SIGINT, SIGPIPE};
+
+void UnblockSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 }  // namespace
 
 pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter) {
@@ -50,9 +58,16 @@ void ResetSignals() {
   for (int signal = 1; signal < NSIG; ++signal) {
     syscall(SYS_rt_sigaction, signal, defaults, nullptr, NSIG / 8);
   }
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  UnblockSignals();
+}
+
+void IgnoreSignals() {
+  for (const int unheeded : kUnheeded) signal(unheeded, SIG_IGN);
+}
+
+void HeedSignals() {
+  for (const int unheeded : kUnheeded) signal(unheeded, SIG_DFL);
+  UnblockSignals();
 }
 
 }  // namespace hpc::worker

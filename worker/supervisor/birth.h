@@ -17,8 +17,13 @@ pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter);
 // The same for a process of one thread, whose child goes on with the C library.
 pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter);
 
-// For such a child, before it executes something: every signal has its default and none is blocked.
+// Every signal has its default and none is blocked: whatever whoever started us wanted of them.
 void ResetSignals();
+
+// What a supervisor, which began like that, does not heed itself.
+void IgnoreSignals();
+// For its child, before it executes something: as ResetSignals, of those alone.
+void HeedSignals();
 
 }  // namespace hpc::worker
 

@@ -92,7 +92,7 @@ bool PutInPlace(const std::vector<UniqueFd>& descriptors) {
 
 bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {
   const ForkRequest& request = received.request;
-  ResetSignals();
+  signal(SIGCHLD, SIG_DFL);
   setsid();
   const rlimit open_files{request.open_files, request.most_open_files};
   if (setrlimit(RLIMIT_NOFILE, &open_files) != 0) return false;
@@ -128,8 +128,9 @@ ForkAnswer MakeChild(const Received& received, ProcessTitle* title, const Superv
 }  // namespace
 
 int ServeForks(int socket, ProcessTitle* title, const Supervise& supervise) {
+  ResetSignals();  // once, and not in each child
   signal(SIGCHLD, SIG_IGN);
-  (void)BootId();  // once, and not in each child
+  (void)BootId();
   while (const auto received = Receive(socket)) {
     const ForkAnswer answer = MakeChild(*received, title, supervise);
     if (send(socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;

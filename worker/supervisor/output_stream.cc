@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,12 +105,19 @@ int64_t OutputStream::Pump() {
 }
 
 void OutputStream::Finish() {
-  CloseWriteEnd();
   if (!read_.ok()) ended_ = true;
   while (!ended_ && Pump() > 0) continue;
   ended_ = true;
   read_.Reset();
   file_.Reset();
+}
+
+bool OutputStream::EndIfUnused() {
+  if (ended_) return true;
+  if (file_.ok() || bytes_ > 0 || cut_ > 0) return false;
+  pollfd pipe{.fd = read_.get(), .events = POLLIN, .revents = 0};
+  ended_ = poll(&pipe, 1, 0) == 1 && pipe.revents == POLLHUP;
+  return ended_;
 }
 
 OutputGrown OutputStream::State() const {

@@ -11,7 +11,7 @@
 namespace hpc::worker {
 
 // Pump and Finish write to a disk: they belong to the thread that does that, as soon as one has
-// begun, and the pipe's ends to the supervisor's own.
+// begun, and the pipe's ends to the supervisor's own thread.
 class OutputStream {
  public:
   OutputStream(int32_t rank, bool is_stderr, int64_t limit);
@@ -34,6 +34,11 @@ class OutputStream {
   int64_t Pump();
   // Nobody is left who could write: takes what there is and ends.
   void Finish();
+
+  // Ends one that nobody has ever written to and nobody is left who could. False: there is
+  // something to take, or there may still be. Touches no disk: for the supervisor's own thread
+  // while the other has nothing to do with the stream.
+  bool EndIfUnused();
 
   // Why the disk refused the last that it was to take; 0: it did not.
   int refusal() const { return refusal_; }

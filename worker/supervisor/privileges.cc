@@ -28,10 +28,10 @@ bool TakeId(const std::string& text, size_t* at, uint32_t* id) {
 
 // No execve can give back what is not in here.
 bool EmptyBoundingSet() {
-  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    if (prctl(PR_CAPBSET_DROP, capability) != 0) return false;
-  }
-  return true;
+  unsigned long capability = 0;
+  while (prctl(PR_CAPBSET_DROP, capability) == 0) ++capability;
+  // The first that the kernel does not know; EPERM is one that it would not let us drop.
+  return errno == EINVAL && capability > 0;
 }
 
 bool DropCapabilities() {

@@ -76,7 +76,7 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   setrlimit(RLIMIT_NOFILE, &plan.open_files);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
-  ResetSignals();
+  HeedSignals();
   // A parent that died before this line could not send the signal.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child.parent) _exit(127);

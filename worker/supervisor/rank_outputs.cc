@@ -54,8 +54,9 @@ void RankOutputs::Unwatch(size_t stream) {
 
 void RankOutputs::Pump(size_t stream) {
   Care& care = cares_[stream];
-  care.pumping = true;
   care.resume_ns = Poller::kNever;
+  if (EndIfUnused(stream)) return;
+  care.pumping = true;
   auto pumped = std::make_shared<Pumped>();
   writer_->Run(
       [output = streams_[stream], pumped] {
@@ -64,6 +65,14 @@ void RankOutputs::Pump(size_t stream) {
         pumped->state = output->State();
       },
       [this, stream, pumped] { OnPumped(stream, *pumped); });
+}
+
+bool RankOutputs::EndIfUnused(size_t stream) {
+  if (cares_[stream].pumping || !streams_[stream]->EndIfUnused()) return false;
+  Unwatch(stream);
+  states_[stream] = streams_[stream]->State();
+  cares_[stream].outdated = true;
+  return true;
 }
 
 void RankOutputs::OnPumped(size_t stream, const Pumped& pumped) {
@@ -103,7 +112,8 @@ void RankOutputs::Finish() {
   for (size_t i = 0; i < streams_.size(); ++i) {
     Unwatch(i);
     cares_[i].resume_ns = Poller::kNever;
-    if (states_[i].ended) continue;
+    streams_[i]->CloseWriteEnd();
+    if (states_[i].ended || EndIfUnused(i)) continue;
     auto state = std::make_shared<OutputGrown>();
     writer_->Run(
         [output = streams_[i], state] {

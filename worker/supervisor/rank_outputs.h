@@ -55,6 +55,8 @@ class RankOutputs {
     int64_t resume_ns = Poller::kNever;  // when to look again
   };
   void Pump(size_t stream);
+  // Most are: their end needs no turn of the writer's.
+  bool EndIfUnused(size_t stream);
   struct Pumped {
     int64_t taken = 0;
     int refusal = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "worker/runtime/boot_time.h"
+#include "worker/supervisor/birth.h"
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
@@ -25,7 +26,7 @@ constexpr int64_t kScopePoll = 1 * kMs;
 constexpr int64_t kLastWords = 2000 * kMs;
 
 UniqueFd CatchSignals() {
-  for (const int ignored : {SIGHUP, SIGINT, SIGPIPE}) signal(ignored, SIG_IGN);
+  IgnoreSignals();
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
