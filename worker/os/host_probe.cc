@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/files.h"
 #include "worker/os/host_text.h"
+#include "worker/os/interface_watch.h"
 #include "worker/os/network.h"
 
 namespace hpc::worker {
@@ -75,7 +76,7 @@ class LinuxHostProbe : public HostProbe {
   }
 
   absl::StatusOr<std::string> InterfaceOf(const std::string& address) override {
-    return FindInterfaceOf(ListInterfaceAddresses(), address);
+    return FindInterfaceOf(interfaces_.Get(), address);
   }
 
  private:
@@ -98,6 +99,7 @@ class LinuxHostProbe : public HostProbe {
   }
 
   const HostProbeOptions options_;
+  InterfaceWatch interfaces_;
 };
 
 }  // namespace

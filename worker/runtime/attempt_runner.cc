@@ -15,7 +15,6 @@
 #include "worker/runtime/event_age.h"
 #include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
-#include "worker/runtime/recall_port.h"
 
 namespace hpc::worker {
 namespace {
@@ -65,6 +64,7 @@ AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
 
 AttemptRunner::~AttemptRunner() {
   *alive_ = false;
+  *unwanted_ = true;
   if (retry_ != 0) context_->loop->Cancel(retry_);
   context_->loop->Cancel(sync_timer_);
   context_->loop->Cancel(obedience_);
@@ -104,75 +104,36 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
   first_rank_ = prepare.first_rank;
   ranks_ = prepare.ranks;
   inventory_ = inventory;
-  lease_ = lease;
   preparing_ = true;
-  auto done = [this, alive = alive_](PreparePlan plan) {
-    if (*alive && !abandoned_) OnPlan(std::move(plan));
-  };
-  context_->disk->Ask<PreparePlan>(
-      [prepare, context = MakeContext(prepare, inventory), host = context_->host]() mutable {
-        auto interface = host->InterfaceOf(context.facts.address);
-        context.facts.interface = interface.ok() ? *interface : "";
-        return MakePreparePlan(prepare, context);
-      },
-      std::move(done));
-}
-
-void AttemptRunner::OnPlan(PreparePlan plan) {
-  plan_ = std::move(plan);
-  if (stopped_ || !plan_.status.ok()) return RollBack(plan_.status);
-  Prepared prepared{ref_, absl::OkStatus(), "", 0, plan_.python.store_client_ok};
+  Prepared prepared{ref_, absl::OkStatus(), "", 0, true};
   if (const absl::Status opened = OpenStore(&prepared); !opened.ok()) {
     return RollBack(OfThisNode(opened));
   }
-  Launch(std::move(prepared));
-}
-
-// What it takes, on the thread that makes it.
-struct AttemptRunner::Launching {
-  SupervisorSpec spec;
-  UniqueFd recall;
-  std::optional<StoreRecord> store;
-};
-
-void AttemptRunner::Launch(Prepared prepared) {
-  auto launching = std::make_shared<Launching>();
-  launching->spec = MakeSpec();
-  launching->store = store_record_;
-  if (prepare_.peers.size() > 1) {
-    auto port = OpenRecallPort(prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address);
-    if (!port.ok()) return RollBack(OfThisNode(port.status()));
-    launching->recall = std::move(port->socket);
-    prepared.recall = port->access;
-    launching->spec.recall_key = port->access.key;
-    launching->spec.recall_proof = port->access.proof;
-    launching->spec.recall_from = PeerAddresses(prepare_);
-  }
-  using Launched = absl::StatusOr<LaunchedSupervisor>;
-  // Not behind the syncing and deleting of other attempts' files.
-  context_->state->Ask<Launched>(
-      [launching, spawner = context_->spawner, account = plan_.account,
-       record_dir = record_dir_]() -> Launched {
-        if (launching->store) {
-          HPC_RETURN_IF_ERROR(WriteStoreRecord(record_dir, *launching->store));
-        }
-        return SupervisorClient::Launch(spawner.get(), launching->spec, account,
-                                        launching->recall.get());
-      },
-      [this, alive = alive_, loop = context_->loop, prepared](Launched launched) {
-        if (*alive && !abandoned_) return OnLaunched(prepared, std::move(launched));
+  LaunchOrder order{prepare,        MakeContext(prepare, inventory),
+                    lease,          store_record_,
+                    context_->host, context_->spawner,
+                    unwanted_};
+  context_->disk->Ask<worker::Launch>(
+      [order = std::move(order)]() mutable { return LaunchAttempt(std::move(order)); },
+      [this, alive = alive_, loop = context_->loop, prepared](worker::Launch launch) {
+        if (*alive && !abandoned_) return OnLaunch(prepared, std::move(launch));
         // It has no ranks, and nobody wants it any more.
-        if (launched.ok()) SupervisorClient::Take(loop, *std::move(launched), {})->Kill();
+        if (!launch.supervisor.ok()) return;
+        SupervisorClient::Take(loop, *std::move(launch.supervisor), {})->Kill();
       });
 }
 
-void AttemptRunner::OnLaunched(const Prepared& prepared,
-                               absl::StatusOr<LaunchedSupervisor> launched) {
-  if (!launched.ok()) return RollBack(OfThisNode(launched.status()));
+void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
+  plan_ = std::move(launch.plan);
+  if (!plan_.status.ok()) return RollBack(plan_.status);
+  if (!launch.supervisor.ok()) return RollBack(OfThisNode(launch.supervisor.status()));
   preparing_ = false;
-  supervisor_ = SupervisorClient::Take(context_->loop, *std::move(launched), MakeCallbacks());
+  supervisor_ =
+      SupervisorClient::Take(context_->loop, *std::move(launch.supervisor), MakeCallbacks());
   SyncFilesSoon();
   if (stopped_) return Stop(absl::ZeroDuration(), "stopped before it was prepared");
+  prepared.store_client_ok = plan_.python.store_client_ok;
+  prepared.recall = launch.recall;
   context_->observer->OnPrepared(prepared);
 }
 
@@ -198,8 +159,11 @@ void AttemptRunner::SyncFilesSoon() {
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   if (prepare_.node_rank != 0) return absl::OkStatus();
-  HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(context_->loop, prepare_,
-                                             plan_.account ? plan_.account->uid : geteuid()));
+  // A user who has none here is refused with the plan.
+  const auto account = context_->accounts->Of(prepare_.user);
+  const bool ours = !account.ok() || *account == nullptr;
+  HPC_ASSIGN_OR_RETURN(
+      store_, OpenStorePort(context_->loop, prepare_, ours ? geteuid() : (*account)->ids.uid));
   prepared->store_addr = store_.address;
   prepared->store_port = store_.port;
   if (store_.server == nullptr) return absl::OkStatus();
@@ -262,24 +226,6 @@ void AttemptRunner::WriteArrivals() {
         arrivals_on_way_ = false;
         WriteArrivals();
       });
-}
-
-SupervisorSpec AttemptRunner::MakeSpec() {
-  SupervisorSpec spec;
-  spec.name = ref_.ToString();
-  spec.dir = dir_;
-  spec.workdir = prepare_.workdir;
-  spec.default_grace_ms = absl::ToInt64Milliseconds(prepare_.stop_grace);
-  spec.lease_ms = absl::ToInt64Milliseconds(lease_);
-  for (RankProgram& rank : plan_.ranks.ranks) {
-    spec.ranks.push_back({.rank = rank.rank,
-                          .local_rank = rank.local_rank,
-                          .program = plan_.program,
-                          .argv = std::move(rank.argv),
-                          .env = std::move(rank.env)});
-  }
-  plan_.ranks.ranks.clear();
-  return spec;
 }
 
 SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
@@ -363,6 +309,7 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
 
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
   const bool first = !std::exchange(stopped_, true);
+  *unwanted_ = true;
   // Without a supervisor the preparation, or what kills the left-overs, comes to its end by itself.
   if (supervisor_ == nullptr) {
     if (preparing_ && first) {

@@ -2,6 +2,7 @@
 #ifndef HPC_WORKER_RUNTIME_ATTEMPT_RUNNER_H_
 #define HPC_WORKER_RUNTIME_ATTEMPT_RUNNER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "worker/core/messages.h"
 #include "worker/os/seams.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/runtime/attempt_launch.h"
 #include "worker/runtime/background.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/runtime/gang_witness.h"
@@ -63,8 +65,9 @@ struct RunnerContext {
   // How long a supervisor may take beyond the grace before it is ended itself.
   absl::Duration obedience = absl::Seconds(10);
   std::string supervisor_program;
-  std::shared_ptr<SupervisorSpawner> spawner;  // on `state`, which may outlive us
-  std::shared_ptr<SpareFolders> spares;        // on `disk`, which may too
+  // On `disk`, which may outlive us.
+  std::shared_ptr<SupervisorSpawner> spawner;
+  std::shared_ptr<SpareFolders> spares;
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;
@@ -100,17 +103,13 @@ class AttemptRunner {
 
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
-  void OnPlan(PreparePlan plan);
-  struct Launching;
-  void Launch(Prepared prepared);
-  void OnLaunched(const Prepared& prepared, absl::StatusOr<LaunchedSupervisor> launched);
+  void OnLaunch(Prepared prepared, worker::Launch launch);
   void SyncFilesSoon();
   absl::Status OpenStore(Prepared* prepared);
   void ReopenStore();
   void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);
   void WriteArrivals();
-  SupervisorSpec MakeSpec();
   absl::Status OfThisNode(const absl::Status& status) const;
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
@@ -152,7 +151,6 @@ class AttemptRunner {
   int32_t first_rank_ = 0;
   int32_t ranks_ = 0;
   Inventory inventory_;
-  absl::Duration lease_;
   PreparePlan plan_;
   StorePort store_;
   std::optional<StoreRecord> store_record_;
@@ -168,6 +166,8 @@ class AttemptRunner {
   bool preparing_ = false;
   bool abandoned_ = false;  // while it was
   bool stopped_ = false;
+  // For the thread that prepares.
+  const std::shared_ptr<std::atomic<bool>> unwanted_ = std::make_shared<std::atomic<bool>>(false);
   bool not_gone_logged_ = false;
   EventLoop::TimerId sync_timer_ = 0;
   EventLoop::TimerId retry_ = 0;

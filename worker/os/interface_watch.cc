@@ -1,0 +1,55 @@
+#include "worker/os/interface_watch.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+namespace hpc::worker {
+namespace {
+
+UniqueFd Subscribe() {
+  UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+  sockaddr_nl groups{};
+  groups.nl_family = AF_NETLINK;
+  groups.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
+  if (!fd.ok() || bind(fd.get(), reinterpret_cast<const sockaddr*>(&groups), sizeof groups) != 0) {
+    return UniqueFd();
+  }
+  // Enough for the news that there is any: that it is full is news too.
+  const int least = 1;
+  (void)setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
+  return fd;
+}
+
+}  // namespace
+
+bool InterfaceWatch::TakeChange() {
+  if (!changes_.ok()) {
+    // Before they are listed: no change goes by unseen.
+    changes_ = Subscribe();
+    return true;
+  }
+  bool changed = false;
+  for (;;) {
+    // What changed is of no interest; a message longer than this is cut.
+    char message[64];
+    if (recv(changes_.get(), message, sizeof message, 0) < 0) {
+      // ENOBUFS: there were more than the socket holds.
+      if (errno == EAGAIN) return changed;
+      if (errno != EINTR && errno != ENOBUFS) {
+        changes_.Reset();
+        return true;
+      }
+    }
+    changed = true;
+  }
+}
+
+std::vector<InterfaceAddress> InterfaceWatch::Get() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (TakeChange()) addresses_ = ListInterfaceAddresses();
+  return addresses_;
+}
+
+}  // namespace hpc::worker
