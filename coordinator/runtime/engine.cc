@@ -26,6 +26,7 @@ void Engine::Unwatch(Watcher* watcher) { impl_->watchers.Unwatch(watcher); }
 
 void Engine::Shutdown(const absl::Status& reason) {
   impl_->cluster.SaveSeen(impl_->clock->Get(), &impl_->effects);
+  AfterCommit([] {});  // nothing waits any more
   impl_->links.CloseAll(reason);
 }
 

@@ -156,8 +156,9 @@ class Engine {
   void Unwatch(Watcher* watcher);
 
   // ---- the loop
-  // Ticks the core, commits, then calls back, sends and pokes, in this order. An error is a store
-  // that cannot be written: the daemon must stop, since nothing further can be promised.
+  // Ticks the core, commits, then calls back, sends and pokes. Where nobody is waiting for anything
+  // in it the commit is put off for a few milliseconds, for what may come meanwhile. An error is a
+  // store that cannot be written: the daemon must stop, since nothing further can be promised.
   absl::Status Flush();
   MonoTime NextDeadline() const;
   // Closes every link. What is known of the nodes by then is for a last Flush.

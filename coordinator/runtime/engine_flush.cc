@@ -15,6 +15,9 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kOutputInterval = absl::Milliseconds(50);
+// How long what nobody waits for may lie unwritten: of a gang the nodes report one after the other,
+// and with the last report there is mostly something to be told.
+constexpr absl::Duration kReportPatience = absl::Milliseconds(20);
 // A full disk is tried again this often. Workers that were told to forget an attempt drop its
 // output when nothing of it is acknowledged for 30 s: before that the daemon stops, which makes
 // them wait.
@@ -29,8 +32,8 @@ constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
 MonoTime Engine::Impl::OutputDeadline() const {
   if (logs_full_since) return last_output + kFullDiskRetry;
   if (log_intake.urgent() || metric_intake.urgent()) return Impl::kLongAgo;
-  if (!log_intake.dirty() && !metric_intake.dirty()) return MonoTime::Infinite();
-  return last_output + kOutputInterval;
+  if (!output_since) return MonoTime::Infinite();
+  return std::max(last_output + kOutputInterval, *output_since + kReportPatience);
 }
 
 bool Engine::Impl::OutputDue(MonoTime now) const { return OutputDeadline() <= now; }
@@ -39,6 +42,7 @@ bool Engine::Impl::OutputDue(MonoTime now) const { return OutputDeadline() <= no
 // rather than with each.
 absl::Status Engine::Impl::FlushOutput(Now now, WriteBatch* batch, Outgoing* out) {
   last_output = now.mono;
+  output_since.reset();
   out->metric_receipts = metric_intake.Flush(batch);
   if (!log_intake.dirty()) return absl::OkStatus();
   const absl::Status status = FlushLogs(now, batch, out);
@@ -102,7 +106,10 @@ void Engine::Impl::NoteTouched(const Effects& done, Outgoing* out) {
 
 absl::Status Engine::Impl::FillBatch(Now now, WriteBatch* batch, Outgoing* out) {
   for (const Change& change : effects.changes) output.Apply(now.mono, change);
-  if (OutputDue(now.mono)) HPC_RETURN_IF_ERROR(FlushOutput(now, batch, out));
+  // Of a run that is over somebody may be waiting for the rest of its output.
+  if (OutputDue(now.mono) || EndsARun() || output.NextDeadline() <= now.mono) {
+    HPC_RETURN_IF_ERROR(FlushOutput(now, batch, out));
+  }
   HPC_RETURN_IF_ERROR(SealComplete(now, batch, out));
   out->effects = std::exchange(effects, {});
   out->answers = std::exchange(answers, {});
@@ -114,9 +121,41 @@ absl::Status Engine::Impl::FillBatch(Now now, WriteBatch* batch, Outgoing* out) 
   return absl::OkStatus();
 }
 
+bool Engine::Impl::EndsARun() const {
+  return std::any_of(effects.changes.begin(), effects.changes.end(), [](const Change& change) {
+    const auto* run = std::get_if<RunRecord>(&change);
+    return run != nullptr && IsTerminal(run->state);
+  });
+}
+
+// Whether all there is to write is what nodes have reported of attempts that go on: nobody is
+// answered, sent or told of an end once it is written.
+bool Engine::Impl::MayWait() const {
+  if (!health.ok() || !answers.empty() || !effects.messages.empty() || !effects.wakes.empty() ||
+      !new_programs.empty() || !trust.empty()) {
+    return false;
+  }
+  return !EndsARun();
+}
+
+bool Engine::Impl::Unwritten() const { return !effects.empty() || !environments.empty(); }
+
+// Remembers since when there has been something to write, and says whether it can wait on.
+bool Engine::Impl::WaitsOn(MonoTime now) {
+  if (!Unwritten() || !MayWait() || OutputDue(now) || output.NextDeadline() <= now) {
+    unwritten_since.reset();
+    return false;
+  }
+  if (!unwritten_since) unwritten_since = now;
+  if (now < *unwritten_since + kReportPatience) return true;
+  unwritten_since.reset();
+  return false;
+}
+
 absl::Status Engine::Flush() {
   const Now now = impl_->clock->Get();
   impl_->cluster.Tick(now, &impl_->effects);
+  if (impl_->WaitsOn(now.mono)) return absl::OkStatus();
   WriteBatch batch;
   Impl::Outgoing out;
   absl::Status status = impl_->health;
@@ -148,7 +187,12 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
     if (link != nullptr) link->AckMetrics(receipt.offset);
   }
   for (const RunId run : out->over) secrets->Drop(run);
-  for (const NodeMessage& message : out->effects.messages) SendCommand(message);
+  const auto nobody_waits = [](const NodeMessage& message) {
+    return std::holds_alternative<ForgetAttempt>(message.command);
+  };
+  for (const NodeMessage& message : out->effects.messages) {
+    if (!nobody_waits(message)) SendCommand(message);
+  }
   for (const WakeNode& wake : out->effects.wakes) {
     if (absl::Status status = wake_sender->Wake(wake); !status.ok()) {
       LogWarning("cannot wake node", {{"node", wake.node}, {"error", status.message()}});
@@ -156,6 +200,9 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
   }
   for (const RunId run : out->touched) watchers.PokeRun(run);
   if (out->events) watchers.PokeEvents();
+  for (const NodeMessage& message : out->effects.messages) {
+    if (nobody_waits(message)) SendCommand(message);
+  }
   PokeProgress(now);
 }
 
@@ -200,8 +247,10 @@ void Engine::Impl::PokeProgress(Now now) {
 }
 
 MonoTime Engine::NextDeadline() const {
-  if (!impl_->effects.empty() || !impl_->answers.empty()) return Impl::kLongAgo;
+  const bool waits = impl_->unwritten_since && impl_->MayWait();
+  if (!waits && (!impl_->effects.empty() || !impl_->answers.empty())) return Impl::kLongAgo;
   MonoTime next = std::min(impl_->cluster.NextDeadline(), impl_->OutputDeadline());
+  if (waits) next = std::min(next, *impl_->unwritten_since + kReportPatience);
   if (!impl_->logs_full_since) next = std::min(next, impl_->output.NextDeadline());
   if (impl_->watchers.follow_runs()) {
     next = std::min(next, impl_->last_progress +

@@ -69,6 +69,10 @@ struct Engine::Impl {
   void FailUnlessItPasses(const absl::Status& status);
 
   // ---- flushing
+  bool EndsARun() const;
+  bool MayWait() const;
+  bool Unwritten() const;
+  bool WaitsOn(MonoTime now);
   absl::Status FillBatch(Now now, WriteBatch* batch, Outgoing* out);
   absl::Status FlushOutput(Now now, WriteBatch* batch, Outgoing* out);
   absl::Status FlushLogs(Now now, WriteBatch* batch, Outgoing* out);
@@ -104,7 +108,9 @@ struct Engine::Impl {
   OutputTracker output;
   NodeLinks links;
   Watchers watchers;
+  std::optional<MonoTime> unwritten_since;  // what has waited since then
   MonoTime last_output = kLongAgo;
+  std::optional<MonoTime> output_since;     // there has been some that is not durable
   std::optional<MonoTime> logs_full_since;  // there is no space for logs
   MonoTime last_progress = kLongAgo;
   bool progress_stale = false;  // something happened since last_progress

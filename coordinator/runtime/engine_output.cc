@@ -18,7 +18,9 @@ absl::Status Engine::Impl::Output(const Session& session, AttemptRef ref,
                                    : output.CheckNode(now.mono, session.node, ref);
   if (absl::IsNotFound(placed)) return Forget(session, ref, placed);
   HPC_RETURN_IF_ERROR(placed);
-  return take(now);
+  HPC_RETURN_IF_ERROR(take(now));
+  if (!output_since && (log_intake.dirty() || metric_intake.dirty())) output_since = now.mono;
+  return absl::OkStatus();
 }
 
 absl::Status Engine::OnEnvironment(const Session& session, const EnvironmentRecord& environment) {
@@ -42,7 +44,8 @@ absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, in
 absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
                               int64_t cut_bytes) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
-    const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes);
+    const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes,
+                                                      impl_->output.Awaits(stream.ref.run));
     impl_->FailUnlessItPasses(status);
     if (status.ok()) impl_->output.StreamEnded(stream);
     return status;
@@ -76,8 +79,9 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
     }
     MetricIntake& intake = impl_->metric_intake;
     HPC_ASSIGN_OR_RETURN(const bool saved, TellsOfCheckpoint(report, &intake));
-    HPC_ASSIGN_OR_RETURN(const std::string cut, intake.Add(session.node, report.offset,
-                                                           std::move(report.points), report.ended));
+    HPC_ASSIGN_OR_RETURN(const std::string cut,
+                         intake.Add(session.node, report.offset, std::move(report.points),
+                                    /*awaited=*/report.ended && impl_->output.Awaits(ref.run)));
     if (!cut.empty()) {
       impl_->cluster.RankMetrics(now, session.node, ref, rank, cut, &impl_->effects);
     }

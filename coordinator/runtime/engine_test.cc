@@ -118,7 +118,11 @@ TEST_F(EngineTest, OutputIsAcknowledgedAtMostEveryFiftyMilliseconds) {
   const Session session = rig_.Connect("pc1", &link_);
   const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
   rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(20));
+  rig_.clock.Advance(absl::Milliseconds(20));
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_EQ(link_.log_acks[out], 3);
 
@@ -131,15 +135,67 @@ TEST_F(EngineTest, OutputIsAcknowledgedAtMostEveryFiftyMilliseconds) {
   EXPECT_EQ(link_.log_acks[out], 6);
 }
 
-TEST_F(EngineTest, TheEndOfAStreamIsNotPutOff) {
+TEST_F(EngineTest, OnlyOfARunThatIsOverTheEndOfAStreamIsNotPutOff) {
   const Session session = rig_.Connect("pc1", &link_);
-  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
-  EXPECT_OK(rig_.engine->Flush());
-  EXPECT_OK(rig_.engine->OnLog(session, out, 3, "two"));
   EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_EQ(link_.log_acks[out], 6);
+  EXPECT_EQ(link_.log_acks[out], 0);
+  rig_.Finish(session, ref);
+  EXPECT_EQ(link_.log_acks[out], 3);
+  EXPECT_OK(rig_.engine->OnLog(session, err, 0, "two"));
+  EXPECT_OK(rig_.engine->OnLogEnd(session, err, 0));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(link_.log_acks[err], 3);
+}
+
+TEST_F(EngineTest, ReportsThatNobodyWaitsForShareACommitWithWhatComesSoon) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);  // which has just said that its rank runs
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kStarting);
+  EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(20));
+  rig_.clock.Advance(absl::Milliseconds(19));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kStarting);
+  rig_.clock.Advance(absl::Milliseconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+}
+
+TEST_F(EngineTest, WhatSomebodyWaitsForTakesReportsAlong) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  bool answered = false;
+  rig_.engine->AfterCommit([&] { answered = true; });
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+}
+
+TEST_F(EngineTest, NothingWaitsOnAtTheEnd) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  rig_.engine->Shutdown(absl::UnavailableError("the coordinator stops"));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+}
+
+TEST_F(EngineTest, WhoFollowsARunHearsOfItsEndBeforeItsNodesAreToldToForgetIt) {
+  struct Follower final : Watcher {
+    void Poke() override { forgotten = link->Find<ForgetAttempt>() != nullptr; }
+    const RecordingLink* link = nullptr;
+    std::optional<bool> forgotten;
+  };
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  Follower follower;
+  follower.link = &link_;
+  rig_.engine->WatchRun(ref.run, &follower);
+  rig_.Finish(session, ref);
+  EXPECT_EQ(follower.forgotten, false);
+  EXPECT_NE(link_.Find<ForgetAttempt>(), nullptr);
 }
 
 TEST_F(EngineTest, OutputWithAGapClosesTheConnectionAndNothingElse) {
@@ -205,6 +261,7 @@ TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
     EXPECT_OK(rig_.engine->OnMetrics(
         session, {.offset = {ref, 0, 9}, .remarks = {"7 lines are"}, .ended = true}));
   }
+  rig_.clock.Advance(absl::Milliseconds(50));
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_THAT(events(), ElementsAre("line 3 is", "7 lines are"));
 }

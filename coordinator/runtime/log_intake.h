@@ -30,10 +30,12 @@ class LogIntake {
   // acknowledged. Anything else is a disk that cannot be written.
   absl::Status Data(const std::string& node, const LogStreamId& stream, int64_t offset,
                     absl::string_view data, absl::Time now);
-  absl::Status End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes);
+  // `awaited`: somebody may be waiting for just that.
+  absl::Status End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes,
+                   bool awaited);
 
   bool dirty() const { return !receipts_.empty(); }
-  // A stream has ended: somebody may be waiting for just that.
+  // The end of a stream is awaited.
   bool urgent() const { return urgent_; }
 
   // Makes all of it durable, but for `batch`, which the caller commits. Returns what then may be

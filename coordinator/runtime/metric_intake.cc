@@ -43,7 +43,7 @@ std::string MetricIntake::Keep(std::vector<MetricPoint> points, Run* run) {
 }
 
 absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const MetricOffset& offset,
-                                              std::vector<MetricPoint> points, bool last) {
+                                              std::vector<MetricPoint> points, bool awaited) {
   HPC_ASSIGN_OR_RETURN(Run * run, Known(offset.ref.run));
   int64_t& end = run->offsets[offset.ref.number][offset.rank];
   const int64_t before = run->bytes;
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> MetricIntake::Add(const std::string& node, const Met
     if (run->bytes <= limits_.bytes) cut_key = Keep(std::move(points), run);
   }
   due.receipt = {node, {offset.ref, offset.rank, end}};
-  urgent_ |= last;
+  urgent_ |= awaited;
   if (before <= limits_.bytes && run->bytes > limits_.bytes) {
     return absl::StrCat("the run has recorded ", HumanBytes(static_cast<uint64_t>(limits_.bytes)),
                         " of metrics, as much as is kept of one run; what follows is dropped");

@@ -33,13 +33,13 @@ class MetricIntake {
   explicit MetricIntake(Store* store, const MetricLimits& limits = {})
       : store_(store), limits_(limits) {}
 
-  // `last`: nothing will follow from this rank. If it has brought the run to a limit, which one, in
-  // words for whoever reads its metrics; else "".
+  // `awaited`: nothing will follow from this rank, and somebody may be waiting for just that. If it
+  // has brought the run to a limit, which one, in words for whoever reads its metrics; else "".
   absl::StatusOr<std::string> Add(const std::string& node, const MetricOffset& offset,
-                                  std::vector<MetricPoint> points, bool last);
+                                  std::vector<MetricPoint> points, bool awaited);
 
   bool dirty() const { return !due_.empty(); }
-  // A rank's last points are among them: somebody may be waiting for just these.
+  // A rank's last points are among them, and awaited.
   bool urgent() const { return urgent_; }
 
   // Moves everything into `batch`, which stays empty if nothing is new; what is returned may be

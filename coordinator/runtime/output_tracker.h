@@ -47,6 +47,8 @@ class OutputTracker {
   // False if that was known.
   bool MetricsEnded(AttemptRef ref, int32_t rank);
 
+  // Of a run that is over output is still waited for.
+  bool Awaits(RunId run) const { return ending_.contains(run); }
   // False while a run that is over still waits for output.
   bool Complete(RunId run) const { return !runs_.contains(run); }
   // Runs that are over and of which nothing more is waited for; they are forgotten here.
