@@ -59,6 +59,7 @@ absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
 
 SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& caller,
                                                              const v1::ListEventsRequest& request) {
+  engine_->CatchUp();
   if (!request.node().empty()) {
     HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
     // A name that was refused is told of, though no node has it.

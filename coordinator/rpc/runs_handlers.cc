@@ -62,6 +62,7 @@ void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request
 void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
                        Reply<v1::RunDetail> reply) {
   const RunId run = request.run();
+  engine_->CatchUp();
   if (absl::Status status = CheckExists(run); !status.ok()) return reply(status);
   const absl::StatusOr<RunDetail> detail = engine_->store().GetRun(run);
   if (!detail.ok()) return reply(detail.status());
@@ -79,6 +80,7 @@ void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
 
 void RunsHandlers::ListExperiments(const Caller&, const v1::ListExperimentsRequest&,
                                    Reply<v1::ListExperimentsResponse> reply) {
+  engine_->CatchUp();
   const absl::StatusOr<std::vector<ExperimentRow>> rows = engine_->store().ListExperiments();
   if (!rows.ok()) return reply(rows.status());
   v1::ListExperimentsResponse response;
@@ -92,12 +94,14 @@ absl::Status RunsHandlers::CheckExists(RunId run) {
 }
 
 SourceOr<v1::FollowResponse> RunsHandlers::Follow(const Caller&, const v1::FollowRequest& request) {
+  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   return std::make_unique<FollowSource>(engine_, request);
 }
 
 SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
                                                   const v1::ListRunsRequest& request) {
+  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckListRuns(request));
   RunFilter filter;
   for (const int state : request.states()) filter.states.push_back(static_cast<RunState>(state));
@@ -111,6 +115,7 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
 }
 
 SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogRequest& request) {
+  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   HPC_RETURN_IF_ERROR(CheckReadLog(request));
   if (request.has_rank() || request.has_attempt()) {
@@ -140,6 +145,7 @@ absl::StatusOr<int64_t> RunsHandlers::LogTail(RunId run, int64_t last_bytes) {
 
 SourceOr<v1::ListMetricsResponse> RunsHandlers::ListMetrics(const Caller&,
                                                             const v1::ListMetricsRequest& request) {
+  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   MetricFilter filter;
   filter.run = request.run();

@@ -143,6 +143,8 @@ class Engine {
   absl::Status OnMetrics(const Session& session, MetricReport report);
 
   // ---- reading
+  // Before anything is read for a client: commits what Flush has put off.
+  void CatchUp();
   Now now() const;
   const Cluster& cluster() const;
   Store& store();

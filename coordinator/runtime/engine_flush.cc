@@ -128,14 +128,24 @@ bool Engine::Impl::EndsARun() const {
   });
 }
 
+namespace {
+
+bool IsOfARun(const Change& change) {
+  if (const auto* event = std::get_if<EventRecord>(&change)) return event->run != 0;
+  return std::holds_alternative<RunRecord>(change) ||
+         std::holds_alternative<AttemptRecord>(change) ||
+         std::holds_alternative<PlacementRecord>(change) ||
+         std::holds_alternative<RankRecord>(change);
+}
+
+}  // namespace
+
 // Whether all there is to write is what nodes have reported of attempts that go on: nobody is
 // answered, sent or told of an end once it is written.
 bool Engine::Impl::MayWait() const {
-  if (!health.ok() || !answers.empty() || !effects.messages.empty() || !effects.wakes.empty() ||
-      !new_programs.empty() || !trust.empty()) {
-    return false;
-  }
-  return !EndsARun();
+  return health.ok() && answers.empty() && effects.messages.empty() && effects.wakes.empty() &&
+         new_programs.empty() && trust.empty() && !EndsARun() &&
+         std::all_of(effects.changes.begin(), effects.changes.end(), &IsOfARun);
 }
 
 bool Engine::Impl::Unwritten() const { return !effects.empty() || !environments.empty(); }
@@ -150,6 +160,13 @@ bool Engine::Impl::WaitsOn(MonoTime now) {
   if (now < *unwritten_since + kReportPatience) return true;
   unwritten_since.reset();
   return false;
+}
+
+void Engine::CatchUp() {
+  if (!impl_->unwritten_since) return;
+  AfterCommit([] {});
+  // What it cannot write is known to the next one too.
+  Flush().IgnoreError();
 }
 
 absl::Status Engine::Flush() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "coordinator/core/event_kinds.h"
 #include "coordinator/runtime/output_tracker.h"
 #include "coordinator/runtime/testing/engine_test_fixture.h"
 
@@ -172,6 +173,19 @@ TEST_F(EngineTest, WhatSomebodyWaitsForTakesReportsAlong) {
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_TRUE(answered);
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+}
+
+TEST_F(EngineTest, WhoReadsFindsReportsThatNobodyWaitedForUntilThen) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  rig_.engine->CatchUp();
+  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+}
+
+TEST_F(EngineTest, WhatIsNoReportOfARunIsWrittenAtOnce) {
+  rig_.engine->Note({event::kSecurityRefused, "a stranger", Severity::kWarning});
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_THAT(*rig_.store->ListEvents({}), SizeIs(1));
 }
 
 TEST_F(EngineTest, NothingWaitsOnAtTheEnd) {
