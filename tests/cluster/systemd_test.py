@@ -65,7 +65,7 @@ class SystemdTest(unittest.TestCase):
         eventually(lambda: "hpc.slice" in self.pc.run(f"hpcctl logs {run}").stdout, "it has said")
         said = self.pc.run(f"hpcctl logs {run}").stdout
         self.assertIn("hpc\n", said)
-        self.assertRegex(said, rf"/hpc.slice/hpc-{run}\.1-.*\.scope")
+        self.assertRegex(said, r"/hpc.slice/hpc-\d+-.*\.scope")
         self.pc.run(f"hpcctl cancel {run}")
         self.wait_state(run, "cancelled")
 

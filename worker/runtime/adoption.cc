@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
@@ -12,6 +13,7 @@
 #include "worker/runtime/rank_report.h"
 #include "worker/runtime/store_port.h"
 #include "worker/supervisor/client.h"
+#include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
@@ -100,6 +102,25 @@ void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& f
   }
 }
 
+// Cgroups that an earlier worker has held for supervisors which have no attempt any more.
+void RemoveHeldCgroups(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
+  std::set<std::string> used;
+  for (const FoundAttempt& one : found) {
+    if (!one.attempt.returned) used.insert(RecordedHeldCgroup(one.dir));
+  }
+  for (const Stray& stray : FindStrays(state_dir + "/supervisors/", "")) {
+    for (const std::string& cgroup : CgroupsOf(stray.attempt, stray.dir)) {
+      if (used.count(cgroup) > 0) continue;
+      // A supervisor there waits for the worker that is gone: it is on its way out.
+      const absl::Status killed = KillLeftovers("", stray.dir, {}, cgroup);
+      if (!killed.ok()) {
+        LogWarning("a cgroup of no attempt stays",
+                   {{"cgroup", cgroup}, {"why", killed.ToString()}});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 AdoptedAttempt FromJournal(const AttemptFile& file, const std::vector<SupervisorEvent>& journal,
@@ -143,6 +164,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     }
   }
   KillStrays(state_dir, found);
+  RemoveHeldCgroups(state_dir, found);
   return found;
 }
 

@@ -105,10 +105,11 @@ absl::Status EndForeignRanks(const std::string& attempt_dir) {
 
 // Only of an attempt whose supervisor came to its end: one that a disk holds up may still make
 // files. Until it is taken away it is known as one that has ended. False: something is still there.
-bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
+bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool proved_gone) {
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   const auto journal = ReadJournalFile(ranks);
-  if (!journal.ok() || !journal->AllGone() || !EndForeignRanks(attempt_dir).ok()) return false;
+  if (!journal.ok() || !journal->AllGone()) return false;
+  if (!proved_gone && !EndForeignRanks(attempt_dir).ok()) return false;
   struct stat info;
   if (lstat(ranks.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
   EmptyForeignDir(ranks, info);
@@ -215,8 +216,11 @@ absl::Status RemoveForeignDir(const std::string& path) {
   return rmdir(path.c_str()) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "remove " + path);
 }
 
-absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
-  if (spares != nullptr && SpareAttemptDir(attempt_dir, spares)) return absl::OkStatus();
+absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares,
+                              bool proved_gone) {
+  if (spares != nullptr && SpareAttemptDir(attempt_dir, spares, proved_gone)) {
+    return absl::OkStatus();
+  }
   HPC_RETURN_IF_ERROR(EndForeignRanks(attempt_dir));
   // What an attempt is known by goes before all else: without its journal, say, it would be found
   // again as one that never started.

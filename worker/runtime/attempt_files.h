@@ -63,8 +63,9 @@ absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
 // Deletes the attempt's folder, what it is known by first. What another account has put there goes
 // with that account's rights, so that no link of its leads elsewhere. `spares`: who may have the
-// folder instead.
-absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares = nullptr);
+// folder instead. `proved_gone`: nobody needs to look once more for what is left of its ranks.
+absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares = nullptr,
+                              bool proved_gone = false);
 
 // Then: deletes the run's if it is empty and no attempt of the run is here any more. For the thread
 // that makes attempts' files.

@@ -15,6 +15,7 @@
 #include "worker/runtime/event_age.h"
 #include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
+#include "worker/supervisor/held_cgroup.h"
 
 namespace hpc::worker {
 namespace {
@@ -462,6 +463,8 @@ void AttemptRunner::On(const AllGone& event) {
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
+  held_cgroup_ = supervisor_->held_cgroup();
+  left_ = supervisor_->Release();
   // Its word is not enough where we can see for ourselves.
   KillLeftoversUntilGone("");
 }
@@ -499,6 +502,8 @@ void AttemptRunner::On(const Shortage& event) {
 void AttemptRunner::OnLost(const std::string& reason) {
   context_->loop->Cancel(std::exchange(fence_timer_, 0));
   LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()}, {"reason", reason}});
+  held_cgroup_ = supervisor_->held_cgroup();
+  left_ = supervisor_->Release();
   ReportAllExits();
   KillLeftoversUntilGone(reason);
 }
@@ -507,18 +512,42 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
   retry_ = 0;
   std::vector<RankStarted> seen;
   for (const auto& [rank, started] : started_) seen.push_back(started);
-  context_->system->Ask<absl::Status>(
-      [ref = ref_, dir = dir_, seen] { return KillLeftovers(ref.ToString(), dir, seen); },
-      [this, alive = alive_, reason](const absl::Status& killed) {
+  struct Look {
+    bool idle = false;  // nothing is there but the supervisor, which waits
+    absl::Status killed;
+  };
+  const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
+  context_->system->Ask<Look>(
+      [ref = ref_, dir = dir_, held = held_cgroup_, seen, waits]() -> Look {
+        if (waits != 0 && HoldsNothingBut(held, waits)) return {true, absl::OkStatus()};
+        return {false, KillLeftovers(ref.ToString(), dir, seen, held)};
+      },
+      [this, alive = alive_, reason](const Look& look) {
         if (!*alive) return;
-        if (killed.ok()) return Returned(reason);
+        if (look.killed.ok()) {
+          GiveBackSupervisor(look.idle);
+          return Returned(reason);
+        }
         if (!std::exchange(not_gone_logged_, true)) {
           LogWarning("what a supervisor left behind is still there",
-                     {{"attempt", ref_.ToString()}, {"error", killed.ToString()}});
+                     {{"attempt", ref_.ToString()}, {"error", look.killed.ToString()}});
         }
         retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
                                     [this, reason] { KillLeftoversUntilGone(reason); });
       });
+}
+
+void AttemptRunner::GiveBackSupervisor(bool idle) {
+  proved_gone_ = true;
+  if (!left_) return;
+  if (idle) {
+    context_->spawner->Keep(*std::exchange(left_, std::nullopt),
+                            context_->loop->clock().Get().mono);
+    return;
+  }
+  // Its socket's file is on a disk.
+  auto ended = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
+  context_->upkeep->Run([ended] { SupervisorSpawner::End(std::move(*ended)); }, [] {});
 }
 
 void AttemptRunner::Returned(const std::string& lost_reason) {

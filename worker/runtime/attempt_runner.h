@@ -100,6 +100,8 @@ class AttemptRunner {
   // What each rank that runs is doing, and each process that cannot be ended, until there are
   // `most`.
   void AddDoing(size_t most, std::vector<RankDoing>* doing) const;
+  // Whether its supervisor came to its end, and it was seen that nothing is left.
+  bool proved_gone() const { return proved_gone_; }
 
  private:
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
@@ -132,6 +134,7 @@ class AttemptRunner {
   void On(const Shortage& event);
   void OnLost(const std::string& reason);
   void KillLeftoversUntilGone(const std::string& reason);
+  void GiveBackSupervisor(bool idle);
 
   // A failed rank whose last words may still be on their way to the file.
   struct PendingExit {
@@ -157,6 +160,9 @@ class AttemptRunner {
   std::unique_ptr<StoreServer> keepalives_;  // where the store was lost with an earlier worker
   std::unique_ptr<GangWitness> witness_;
   std::unique_ptr<SupervisorClient> supervisor_;
+  std::optional<SpawnedSupervisor> left_;  // of it, when it was over
+  std::string held_cgroup_;                // still for us
+  bool proved_gone_ = false;
   std::map<int32_t, RankStarted> started_;  // by rank
   std::map<int32_t, PendingExit> pending_;
   std::set<int32_t> ended_;         // ranks

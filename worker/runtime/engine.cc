@@ -25,6 +25,8 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 constexpr size_t kRanksLookedAt = 64;
 
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
+// How long a supervisor waits for another attempt: many short runs follow each other sooner.
+constexpr absl::Duration kKeepSupervisors = absl::Seconds(30);
 
 // A past moment of CLOCK_BOOTTIME.
 MonoTime OnMonotonicClock(MonoTime at, Now now) {
@@ -83,7 +85,8 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .accounts = &options_.accounts,
               .obedience = options.obedience,
               .supervisor_program = options.supervisor_program,
-              .spawner = std::make_shared<SupervisorSpawner>(options.supervisor_program),
+              .spawner = std::make_shared<SupervisorSpawner>(options.supervisor_program,
+                                                             options.state_dir + "/supervisors"),
               .spares = std::make_shared<SpareFolders>(options.state_dir),
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
@@ -319,19 +322,23 @@ void Engine::Do(const SetFence& effect) {
 }
 
 void Engine::DeleteFiles(AttemptRef ref) {
+  const auto runner = runners_.find(ref);
+  const bool proved_gone = runner != runners_.end() && runner->second->proved_gone();
   runners_.erase(ref);
   const auto tell = [](const absl::Status& removed) {
     if (removed.ok()) return;
     LogWarning("files of an attempt stay behind", {{"error", removed.ToString()}});
   };
   const auto drop = [this, ref] { agent_->OnDropped(ref); };
-  upkeep_.Run([state_dir = options_.state_dir, spares = context_.spares, ref,
-               tell] { tell(RemoveAttemptDir(AttemptDir(state_dir, ref), spares.get())); },
-              [this, ref, tell, drop] {
-                disk_.Run([state_dir = options_.state_dir, spares = context_.spares, ref,
-                           tell] { tell(RemoveEmptyRunDir(state_dir, ref.run, spares.get())); },
-                          drop);
-              });
+  upkeep_.Run(
+      [state_dir = options_.state_dir, spares = context_.spares, ref, proved_gone, tell] {
+        tell(RemoveAttemptDir(AttemptDir(state_dir, ref), spares.get(), proved_gone));
+      },
+      [this, ref, tell, drop] {
+        disk_.Run([state_dir = options_.state_dir, spares = context_.spares, ref,
+                   tell] { tell(RemoveEmptyRunDir(state_dir, ref.run, spares.get())); },
+                  drop);
+      });
 }
 
 void Engine::SweepRunDirs() {
@@ -386,7 +393,21 @@ bool Engine::Vouches(AttemptRef ref) const { return agent_->Vouches(loop_->clock
 
 void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {
   output_.OnReturned(ref);
+  if (!supervisors_swept_soon_) SweepSupervisorsSoon();
   Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, lost_reason, effects); });
+}
+
+// Until none waits any more.
+void Engine::SweepSupervisorsSoon() {
+  supervisors_swept_soon_ = true;
+  loop_->At(loop_->clock().Get().mono + kKeepSupervisors, [this] {
+    const MonoTime since = loop_->clock().Get().mono - kKeepSupervisors;
+    upkeep_.Ask<bool>([spawner = context_.spawner, since] { return spawner->EndIdle(since); },
+                      [this](bool some_wait) {
+                        supervisors_swept_soon_ = false;
+                        if (some_wait) SweepSupervisorsSoon();
+                      });
+  });
 }
 
 // ---------------------------------------------------------------------------- owner, power, end

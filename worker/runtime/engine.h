@@ -128,6 +128,7 @@ class Engine : public AttemptObserver {
   void DeleteFiles(AttemptRef ref);
   // Once an hour: what runs have left here too long ago.
   void SweepRunDirs();
+  void SweepSupervisorsSoon();
   void AwaitOwner(bool pc_free, OnOwnerAnswer done);
   void AnswerOwner();
   bool SavesOwner(MonoTime since) const;
@@ -155,6 +156,7 @@ class Engine : public AttemptObserver {
   uint64_t recalls_begun_ = 0;
 
   bool deciding_ = false;
+  bool supervisors_swept_soon_ = false;
   std::deque<Effect> effects_;
   EventLoop::TimerId timer_ = 0;
   std::mt19937_64 random_;

@@ -77,9 +77,9 @@ class Attempt {
   void Prepare() {
     ASSERT_OK(MakeAttemptFiles(state_dir_, TwoRanks(kRef), nullptr));
     ASSERT_OK(WriteStoreRecord(dir(), {"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, 0}));
-    auto files = MakeSupervisorFiles(RanksDir(state_dir_, kRef));
-    ASSERT_OK(files);
-    journal_.Adopt(std::move(files->journal), 2);
+    auto begun = BeginJournal(RanksDir(state_dir_, kRef));
+    ASSERT_OK(begun);
+    journal_.Adopt(*std::move(begun), 2);
   }
   void Arrive(int32_t ranks) const { ASSERT_OK(AddArrivals(dir(), ranks)); }
   void Witness() const {
@@ -228,10 +228,10 @@ TEST(AttemptCrashTest, ACheckpointInASpareFolderIsThereAndUnderNoOtherName) {
   constexpr AttemptRef kBefore{11, 1};
   ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kBefore), nullptr, &spares));
   {
-    auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kBefore));
-    ASSERT_OK(files);
+    auto begun = BeginJournal(RanksDir(scratch.folder(), kBefore));
+    ASSERT_OK(begun);
     JournalFile journal;
-    journal.Adopt(std::move(files->journal), 2);
+    journal.Adopt(*std::move(begun), 2);
     journal.Add(JournalLine(SupervisorEvent(AllGone{.at_ns = 1'000})) + "\n");
     ASSERT_TRUE(journal.Write());
   }
@@ -258,10 +258,10 @@ TEST(AttemptCrashTest, TheEndOfAnAttemptIsNotTakenForThatOfTheNextInItsFolder) {
   constexpr AttemptRef kBefore{11, 1};
   ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kBefore), nullptr, &spares));
   {
-    auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kBefore));
-    ASSERT_OK(files);
+    auto begun = BeginJournal(RanksDir(scratch.folder(), kBefore));
+    ASSERT_OK(begun);
     JournalFile journal;
-    journal.Adopt(std::move(files->journal), 2);
+    journal.Adopt(*std::move(begun), 2);
     journal.Add(JournalLine(JournalHeader{.pid = kNoPid, .boot_id = BootId()}) + "\n");
     journal.Add(JournalLine(SupervisorEvent(RankExited{.rank = 4})) + "\n");
     journal.Add(JournalLine(SupervisorEvent(AllGone{.at_ns = 1'000})) + "\n");
@@ -272,10 +272,10 @@ TEST(AttemptCrashTest, TheEndOfAnAttemptIsNotTakenForThatOfTheNextInItsFolder) {
   ASSERT_OK(RemoveAttemptFiles(scratch.folder(), kBefore, &spares));
   ASSERT_OK(MakeAttemptFiles(scratch.folder(), TwoRanks(kRef), nullptr, &spares));
   const size_t made_at = folder.done();
-  auto files = MakeSupervisorFiles(RanksDir(scratch.folder(), kRef));
-  ASSERT_OK(files);
+  auto begun = BeginJournal(RanksDir(scratch.folder(), kRef));
+  ASSERT_OK(begun);
   JournalFile journal;
-  journal.Adopt(std::move(files->journal), 2);
+  journal.Adopt(*std::move(begun), 2);
   journal.Add(JournalLine(JournalHeader{.pid = kNoPid, .boot_id = BootId()}) + "\n");
   ASSERT_TRUE(journal.Write());
   ForEachPowerCut(folder.Stop(), {.parent = scratch.parent()}, [&](const PowerCut& cut) {

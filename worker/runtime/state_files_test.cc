@@ -100,12 +100,11 @@ std::vector<std::string> Names(const std::string& folder) {
 
 // One that came to its end, as its supervisor has written.
 void End(const std::string& state_dir, AttemptRef ref) {
-  auto files = MakeSupervisorFiles(RanksDir(state_dir, ref));
-  ASSERT_OK(files);
+  auto begun = BeginJournal(RanksDir(state_dir, ref));
+  ASSERT_OK(begun);
   const std::string lines = JournalLine(JournalHeader{.pid = 7, .containment = "subreaper"}) +
                             "\n" + JournalLine(SupervisorEvent(AllGone{.at_ns = 3'000})) + "\n";
-  ASSERT_EQ(write(files->journal.get(), lines.data(), lines.size()),
-            static_cast<ssize_t>(lines.size()));
+  ASSERT_EQ(write(begun->get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
 }
 
 ino_t InodeOf(const std::string& path) {
@@ -164,7 +163,7 @@ TEST(AttemptFilesTest, WhatAnAttemptKnewTheNextInItsFolderDoesNot) {
   EXPECT_FALSE(ReadStoreRecord(AttemptDir(dir.path(), {13, 1})));
   EXPECT_THAT(ReadJournalFile(RanksDir(dir.path(), {13, 1})),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("of another attempt")));
-  ASSERT_OK(MakeSupervisorFiles(RanksDir(dir.path(), {13, 1})));
+  ASSERT_OK(BeginJournal(RanksDir(dir.path(), {13, 1})));
   const auto journal = ReadJournalFile(RanksDir(dir.path(), {13, 1}));
   ASSERT_OK(journal);
   EXPECT_FALSE(journal->AllGone());
@@ -194,7 +193,7 @@ TEST(AttemptFilesTest, TheFolderOfASupervisorThatDidNotComeToItsEndServesNobody)
   const testing::TempDir dir;
   SpareFolders spares(dir.path());
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
-  ASSERT_OK(MakeSupervisorFiles(RanksDir(dir.path(), {12, 2})));
+  ASSERT_OK(BeginJournal(RanksDir(dir.path(), {12, 2})));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
   EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), "ranks"));

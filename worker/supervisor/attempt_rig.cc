@@ -6,14 +6,21 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "common/files.h"
 #include "common/status_matchers.h"
+#include "common/version.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/fork_request.h"
+#include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/order.h"
+#include "worker/supervisor/passed_files.h"
 #include "worker/supervisor/process_stat.h"
 
 namespace hpc::worker {
@@ -66,7 +73,7 @@ SupervisorClient::Callbacks AttemptRig::Callbacks() {
 
 SupervisorSpawner& AttemptRig::Spawner() {
   if (spawner_ == nullptr || spawned_by_ != program) {
-    spawner_ = std::make_unique<SupervisorSpawner>(program);
+    spawner_ = std::make_unique<SupervisorSpawner>(program, root_ + "/supervisors");
     spawned_by_ = program;
   }
   return *spawner_;
@@ -76,16 +83,60 @@ absl::StatusOr<LaunchedSupervisor> AttemptRig::Launch() {
   return SupervisorClient::Launch(&Spawner(), spec, account, recall);
 }
 
+// As a worker has one made, by a process of its own.
+SpawnedSupervisor AttemptRig::SpawnWith(int journal, int listener) {
+  int server[2], pair[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, server), 0);
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+  const UniqueFd ours(server[0]), theirs(server[1]), supervisors(pair[1]);
+  SpawnedSupervisor made{.pid = 0, .socket = UniqueFd(pair[0])};
+  const std::string room(500, '-');
+  const pid_t process = fork();
+  if (process == 0) {
+    dup2(theirs.get(), kWorkerSocketFd);
+    execl(program.c_str(), program.c_str(), "--fork-server", Version(), room.c_str(), nullptr);
+    _exit(127);
+  }
+  ForkRequest request;
+  request.open_files = request.most_open_files = 1024;
+  EXPECT_EQ(SendFiles(ours.get(), Encode(request), {supervisors.get(), listener}), 0);
+  ForkAnswer answer;
+  EXPECT_EQ(recv(ours.get(), &answer, sizeof answer, 0), static_cast<ssize_t>(sizeof answer));
+  made.pid = answer.pid;
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  const SupervisorOrder order{.dir = spec.dir, .spec = Encode(spec)};
+  EXPECT_EQ(SendFiles(made.socket.get(), Encode(order), {journal}), 0);
+  return made;
+}
+
 void AttemptRig::Spawn() {
-  ASSERT_OK(MakeDirs(root_ + "/12.2", 0700));
+  const std::string folder = spec.dir.substr(0, spec.dir.rfind('/'));
+  ASSERT_OK(MakeDirs(folder, 0700));
   if (account) {
-    ASSERT_EQ(chmod((root_ + "/12.2").c_str(), 0711), 0);
+    ASSERT_EQ(chmod(folder.c_str(), 0711), 0);
     ASSERT_OK(MakeDirs(spec.dir, 0700));
     ASSERT_EQ(chown(spec.dir.c_str(), account->uid, account->gid), 0);
   }
   auto launched = Launch();
   ASSERT_OK(launched);
   client = SupervisorClient::Take(&loop, *std::move(launched), Callbacks());
+}
+
+void AttemptRig::BeginNext(const std::string& name) {
+  ASSERT_NE(client, nullptr);
+  auto left = client->Release();
+  client.reset();
+  ASSERT_TRUE(left);
+  if (left->socket.ok() && HoldsNothingBut(left->cgroup, left->pid)) {
+    Spawner().Keep(*std::move(left), loop.clock().Get().mono);
+  } else {
+    SupervisorSpawner::End(*std::move(left));
+  }
+  events.clear();
+  spec.ranks.clear();
+  spec.name = name;
+  spec.dir = root_ + "/" + name + "/ranks";
 }
 
 void AttemptRig::Attach() {

@@ -35,6 +35,8 @@ class AttemptRig {
   void AddShell(const std::string& script) { AddRank({"/bin/sh", "-c", script}); }
 
   absl::StatusOr<LaunchedSupervisor> Launch();
+  // One for this spec, whose journal and listener are these.
+  SpawnedSupervisor SpawnWith(int journal, int listener);
 
   // Each fails the test if it cannot be done.
   void Spawn();
@@ -42,6 +44,9 @@ class AttemptRig {
   void Send(const SupervisorCommand& command);
   void Start() { Send(StartRanks{}); }
   void DropClient() { client.reset(); }
+  // After AllGone: the next one, of that name and with no ranks yet. Whoever served the last one
+  // waits for it, if nothing is left that could be in its way.
+  void BeginNext(const std::string& name);
   // All of the attempt's.
   void RemoveFiles();
 

@@ -112,6 +112,12 @@ std::vector<int64_t> CgroupLeaf::Processes() const {
   return pids;
 }
 
+bool CgroupLeaf::HasFolders() const {
+  struct stat info;
+  // Each is a link to it, besides its own two.
+  return fstat(dir_.get(), &info) != 0 || info.st_nlink > 2;
+}
+
 void CgroupLeaf::Remove() { RemoveFolders(path_, kMaxDepth); }
 
 std::string Cgroup2Mount() {

@@ -32,6 +32,8 @@ class CgroupLeaf {
   bool WaitEmpty(int64_t timeout_ms) const;
   // Those that live inside, in folders that the ranks made below it too.
   std::vector<int64_t> Processes() const;
+  // Whether there are folders below it.
+  bool HasFolders() const;
   // Removes the empty folder and those below it.
   void Remove();
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/foreign_file.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/order.h"
+#include "worker/supervisor/passed_files.h"
 #include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/record.h"
 #include "worker/supervisor/scope.h"
@@ -37,11 +40,12 @@ constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 
 class SocketClient : public SupervisorClient {
  public:
-  SocketClient(EventLoop* loop, std::string dir, int64_t pid, UniqueFd socket, Callbacks callbacks)
+  SocketClient(EventLoop* loop, std::string dir, SpawnedSupervisor process, Callbacks callbacks)
       : loop_(loop),
         dir_(std::move(dir)),
-        pid_(pid),
-        socket_(std::move(socket)),
+        process_(std::move(process)),
+        pid_(process_.pid),
+        socket_(std::move(process_.socket)),
         callbacks_(std::make_shared<const Callbacks>(std::move(callbacks))) {
     loop_->Add(socket_.get(), EPOLLIN, [this](uint32_t) { OnReadable(); });
   }
@@ -56,14 +60,18 @@ class SocketClient : public SupervisorClient {
     LookAgain(kLookEvery);
   }
 
-  // `account`: whom it is to be lent to, if that is not ours.
-  void AskForScope(const std::string& name, const std::optional<AccountIds>& account) {
-    const std::string unit = ScopeUnitName(name, dir_, pid_);
-    scope_ =
-        ScopeRequest::Start(loop_, pid_, unit, [this, unit, account](const absl::Status& answer) {
-          if (!answer.ok()) return RefuseScope();
-          if (account) LendScope(unit, /*tries=*/1000);
-        });
+  const std::string& held_cgroup() const override { return process_.cgroup; }
+
+  std::optional<SpawnedSupervisor> Release() override {
+    if (socket_.ok() || process_.listener.empty()) return std::nullopt;
+    return std::exchange(process_, {});
+  }
+
+  void AskForScope(const std::string& unit) {
+    scope_ = ScopeRequest::Start(loop_, pid_, unit, [this, unit](const absl::Status& answer) {
+      if (!answer.ok()) return RefuseScope();
+      if (process_.account) LendScope(unit, /*tries=*/1000);
+    });
     if (scope_ == nullptr) RefuseScope();
   }
 
@@ -80,17 +88,20 @@ class SocketClient : public SupervisorClient {
   void RefuseScope() { (void)Send(ScopeRefused{}); }
   // Once systemd has made it, a moment after it said that it would.
   void LendScope(const std::string& unit, int tries);
-  void Close() {
+  void Close() { (void)Detach(); }
+  // Hears nothing more from it.
+  UniqueFd Detach() {
     scope_.reset();
     loop_->Cancel(lend_timer_);
     loop_->Cancel(std::exchange(look_timer_, 0));
-    if (!socket_.ok()) return;
-    loop_->Remove(socket_.get());
-    socket_.Reset();
+    if (socket_.ok()) loop_->Remove(socket_.get());
+    return std::move(socket_);
   }
 
   EventLoop* loop_;
   std::string dir_;
+  // Its socket is here again once nothing is heard of the attempt any more.
+  SpawnedSupervisor process_;
   int64_t pid_;
   UniqueFd socket_;
   // Shared so that a callback may destroy the client without destroying itself.
@@ -165,7 +176,8 @@ void SocketClient::LendScope(const std::string& unit, int tries) {
   if (absl::EndsWith(path, "/" + unit)) {
     absl::Status lent = RecordHeldCgroup(dir_, path);
     if (lent.ok()) lent = LendCgroup(path);
-    if (!lent.ok()) RefuseScope();
+    if (!lent.ok()) return RefuseScope();
+    process_.cgroup = path;
   } else if (tries > 0) {
     lend_timer_ = loop_->At(loop_->clock().Get().mono + absl::Milliseconds(1),
                             [this, unit, tries] { LendScope(unit, tries - 1); });
@@ -197,7 +209,11 @@ bool SocketClient::Deliver(const SupervisorEvent& event) {
     ++journal_events_seen_;
     if (awaited_ == Awaited::kStart) awaited_ = Awaited::kNothing;
   }
-  if (std::holds_alternative<AllGone>(event)) Close();
+  // One of our own account is of no use for another attempt: nothing shows what it has left.
+  if (std::holds_alternative<AllGone>(event)) {
+    UniqueFd socket = Detach();
+    if (process_.account) process_.socket = std::move(socket);
+  }
   const std::shared_ptr<const Callbacks> callbacks = callbacks_;
   const std::weak_ptr<bool> alive = alive_;
   callbacks->on_event(event);
@@ -239,14 +255,55 @@ void SocketClient::OnClosed() {
   if (DeliverRestOfJournal()) callbacks->on_lost(LossReason());
 }
 
-// For a supervisor of another account than ours, where systemd does not run: the cgroup that it is
-// started in, or "".
-std::string PrepareHeldCgroup(const SupervisorSpec& spec) {
-  const std::string parent = spec.cgroup_parent.empty() ? OwnWritableCgroup() : spec.cgroup_parent;
-  const std::string cgroup = MakeHeldCgroup(parent, spec.name, spec.dir);
-  if (cgroup.empty() || RecordHeldCgroup(spec.dir, cgroup).ok()) return cgroup;
-  if (auto leaf = CgroupLeaf::Open(cgroup)) leaf->Remove();
+// In memory, because secrets of the run are in it.
+absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
+  UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, "memfd_create for a supervisor");
+  size_t written = 0;
+  while (written < spec.size()) {
+    const ssize_t n = write(fd.get(), spec.data() + written, spec.size() - written);
+    if (n < 0) return ErrnoStatus(errno, "write the spec of a supervisor");
+    written += static_cast<size_t>(n);
+  }
+  if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind a spec");
+  return fd;
+}
+
+// How descendants are to be held, of a supervisor that has had no attempt yet. Returns the scope
+// that systemd is to be asked for, or "".
+std::string ChooseCgroup(const SpawnedSupervisor& process, bool scoped, SupervisorSpec* spec) {
+  const std::string pid = absl::StrCat(process.pid);
+  if (!process.cgroup.empty()) {
+    spec->cgroup_parent = process.cgroup;
+    spec->cgroup_leaf = "ranks";
+    return "";
+  }
+  if (scoped) {
+    // Of ours alone there is one for each attempt.
+    spec->scope = process.account
+                      ? ScopeUnitName(absl::StrCat(process.number), process.listener, process.pid)
+                      : ScopeUnitName(spec->name, spec->dir, process.pid);
+    return spec->scope;
+  }
+  if (spec->cgroup_parent.empty() && !process.account) spec->cgroup_parent = OwnWritableCgroup();
+  spec->cgroup_leaf = AttemptCgroupName(spec->name, spec->dir, pid);
   return "";
+}
+
+// errno, or 0.
+absl::Status GiveOrder(const SpawnedSupervisor& process, const SupervisorSpec& spec, int journal,
+                       int recall) {
+  SupervisorOrder order{.dir = spec.dir, .spec = Encode(spec), .recallable = recall >= 0};
+  std::vector<int> files = {journal};
+  UniqueFd spec_file;
+  if (order.spec.size() > kMostSpecInOrder) {
+    HPC_ASSIGN_OR_RETURN(spec_file, MakeSpecFile(order.spec));
+    order.spec.clear();
+    files.push_back(spec_file.get());
+  }
+  if (recall >= 0) files.push_back(recall);
+  const int error = SendFiles(process.socket.get(), Encode(order), files);
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "order a supervisor");
 }
 
 // Who listens at the other end, as the kernel knows it; 0 if it does not, or if nobody will answer.
@@ -264,40 +321,36 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
     SupervisorSpawner* spawner, const SupervisorSpec& spec,
     const std::optional<AccountIds>& account, int recall) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
-  HPC_ASSIGN_OR_RETURN(const SupervisorFiles files, MakeSupervisorFiles(spec.dir));
-  SupervisorSpec complete = spec;
-  SpawnRequest request{.dir = spec.dir,
-                       .spec = "",
-                       .account = account,
-                       .cgroup = "",
-                       .journal = files.journal.get(),
-                       .listener = files.listener.get(),
-                       .recall = recall};
-  complete.await_scope = spec.cgroup_parent.empty() && ScopeRequest::Possible();
-  if (!complete.await_scope && account) {
-    complete.cgroup_parent = request.cgroup = PrepareHeldCgroup(spec);
-  } else if (!complete.await_scope && spec.cgroup_parent.empty()) {
-    complete.cgroup_parent = OwnWritableCgroup();
+  const bool scoped = spec.cgroup_parent.empty() && ScopeRequest::Possible();
+  HPC_ASSIGN_OR_RETURN(SpawnedSupervisor process,
+                       spawner->Spawn(account, spec.cgroup_parent, scoped));
+  LaunchedSupervisor launched{.process = {}, .dir = spec.dir, .scope = ""};
+  const auto begin = [&]() -> absl::Status {
+    HPC_RETURN_IF_ERROR(ShowSocket(process.listener, spec.dir));
+    SupervisorSpec complete = spec;
+    launched.scope = ChooseCgroup(process, scoped, &complete);
+    absl::Status begun =
+        process.cgroup.empty() ? absl::OkStatus() : RecordHeldCgroup(spec.dir, process.cgroup);
+    const auto journal = BeginJournal(spec.dir);
+    begun.Update(journal.status());
+    if (begun.ok()) begun = GiveOrder(process, complete, journal->get(), recall);
+    if (!begun.ok()) RemoveSupervisorFiles(spec.dir);
+    return begun;
+  };
+  if (absl::Status begun = begin(); !begun.ok()) {
+    SupervisorSpawner::End(std::move(process));
+    return begun;
   }
-  request.spec = Encode(complete);
-  auto spawned = spawner->Spawn(request);
-  if (!spawned.ok()) {
-    // It may have been made all the same. One that is not to be seen yet finds its socket closed.
-    (void)KillStray({spec.name, spec.dir});
-    RemoveSupervisorFiles(spec.dir);
-    return spawned.status();
-  }
-  return LaunchedSupervisor{*std::move(spawned), spec.name, spec.dir, account,
-                            complete.await_scope};
+  launched.process = std::move(process);
+  return launched;
 }
 
 std::unique_ptr<SupervisorClient> SupervisorClient::Take(EventLoop* loop,
                                                          LaunchedSupervisor launched,
                                                          Callbacks callbacks) {
-  auto client =
-      std::make_unique<SocketClient>(loop, launched.dir, launched.process.pid,
-                                     std::move(launched.process.socket), std::move(callbacks));
-  if (launched.awaits_scope) client->AskForScope(launched.name, launched.account);
+  auto client = std::make_unique<SocketClient>(loop, launched.dir, std::move(launched.process),
+                                               std::move(callbacks));
+  if (!launched.scope.empty()) client->AskForScope(launched.scope);
   return client;
 }
 
@@ -306,8 +359,12 @@ absl::StatusOr<std::unique_ptr<SupervisorClient>> SupervisorClient::Attach(Event
                                                                            Callbacks callbacks) {
   HPC_ASSIGN_OR_RETURN(UniqueFd socket, ConnectToSupervisor(dir));
   const int64_t pid = PeerOf(socket.get());
-  if (pid == 0) return absl::NotFoundError("nobody who lives listens for the supervisor of " + dir);
-  return std::make_unique<SocketClient>(loop, dir, pid, std::move(socket), std::move(callbacks));
+  if (pid == 0 || SupervisorTitle(pid).value_or("") != dir) {
+    return absl::NotFoundError("nobody who lives listens for the supervisor of " + dir);
+  }
+  SpawnedSupervisor process{.pid = pid, .socket = std::move(socket)};
+  process.cgroup = RecordedHeldCgroup(dir);
+  return std::make_unique<SocketClient>(loop, dir, std::move(process), std::move(callbacks));
 }
 
 std::string InWords(const Shortage& shortage) {
@@ -326,7 +383,9 @@ std::string ShortageInWords(const std::vector<SupervisorEvent>& journal) {
 
 bool HasSupervisor(const std::string& dir) {
   const auto socket = ConnectToSupervisor(dir);
-  return socket.ok() && PeerOf(socket->get()) != 0;
+  if (!socket.ok()) return false;
+  const int64_t pid = PeerOf(socket->get());
+  return pid != 0 && SupervisorTitle(pid).value_or("") == dir;
 }
 
 }  // namespace hpc::worker

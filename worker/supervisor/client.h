@@ -17,12 +17,11 @@
 
 namespace hpc::worker {
 
-// One that runs and that nobody listens to yet.
+// One that has its order and that nobody listens to yet.
 struct LaunchedSupervisor {
   SpawnedSupervisor process;
-  std::string name, dir;  // of its spec
-  std::optional<AccountIds> account;
-  bool awaits_scope = false;
+  std::string dir;    // of its spec
+  std::string scope;  // that systemd is to be asked for; "": none
 };
 
 class SupervisorClient {
@@ -37,10 +36,11 @@ class SupervisorClient {
     std::function<void(const std::string& reason)> on_lost;
   };
 
-  // Has it made and does not wait for it; on the spawner's thread, since this may wait for a disk.
-  // `account`: the one that it and its ranks run as, which spec.dir belongs to; not set: ours
-  // (spec.dir is made if missing). The ranks do not run before Send(StartRanks). `recall`: bound,
-  // if spec.recall_key is set; else -1.
+  // Has one that waits, or a new one, begin and does not wait for it; on the spawner's thread,
+  // since this may wait for a disk. `account`: the one that it and its ranks run as, which spec.dir
+  // belongs to; not set: ours (spec.dir is made if missing). The ranks do not run before
+  // Send(StartRanks). `recall`: bound, if spec.recall_key is set; else -1. AlreadyExists: the
+  // attempt has one.
   static absl::StatusOr<LaunchedSupervisor> Launch(SupervisorSpawner* spawner,
                                                    const SupervisorSpec& spec,
                                                    const std::optional<AccountIds>& account,
@@ -63,6 +63,12 @@ class SupervisorClient {
 
   // Ends a supervisor that does not do as it is told; on_lost follows.
   virtual void Kill() = 0;
+
+  // The cgroup that is held for it (held_cgroup.h), or "".
+  virtual const std::string& held_cgroup() const = 0;
+  // After AllGone or on_lost, once: what is left of one that was launched, for SupervisorSpawner's
+  // Keep or End. One that was found again ends by itself.
+  virtual std::optional<SpawnedSupervisor> Release() = 0;
 };
 
 // Whether a supervisor is there for the attempt of that dir.
@@ -79,14 +85,15 @@ std::string ShortageInWords(const std::vector<SupervisorEvent>& journal);
 
 // Before an attempt is called gone, whatever its supervisor said or did not live to say: looks for
 // what is left of it, which may have lost its files, and kills that and the supervisor with it.
-// `seen`: ranks that the caller saw start. May take half a second. OK: nothing is left. Where a
+// `seen`: ranks that the caller saw start. `held`: the cgroup that is still held for it, where the
+// caller knows. May take half a second. OK: nothing is left. Where a
 // cgroup or scope held it that is seen by its being empty. Where none did, by the supervisor's
 // journal, since it waits for all descendants before it writes AllGone; and should it have been
 // killed before that: the ranks died with it, their sessions and all that carries their environment
 // are gone, and nobody can find more.
 // DeadlineExceeded: something survives SIGKILL, so its device is not returned; ask again.
 absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
-                           const std::vector<RankStarted>& seen);
+                           const std::vector<RankStarted>& seen, const std::string& held = "");
 
 }  // namespace hpc::worker
 

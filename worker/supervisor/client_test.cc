@@ -135,18 +135,12 @@ TEST(SupervisorClientTest, WhatASupervisorLacksIsTheReasonOfItsLoss) {
   rig.AddShell("exit 0");
   // What it is to listen on is no socket, and its log has no place.
   ASSERT_OK(MakeDirs(rig.spec.dir + "/supervisor.log", 0700));
-  const auto files = MakeSupervisorFiles(rig.spec.dir);
-  ASSERT_OK(files);
+  const auto journal = BeginJournal(rig.spec.dir);
+  ASSERT_OK(journal);
   const UniqueFd no_socket(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  auto spawned = rig.Spawner().Spawn({.dir = rig.spec.dir,
-                                      .spec = Encode(rig.spec),
-                                      .account = {},
-                                      .cgroup = "",
-                                      .journal = files->journal.get(),
-                                      .listener = no_socket.get()});
-  ASSERT_OK(spawned);
   rig.client = SupervisorClient::Take(
-      &rig.loop, {*std::move(spawned), rig.spec.name, rig.spec.dir, {}}, rig.Callbacks());
+      &rig.loop, {rig.SpawnWith(journal->get(), no_socket.get()), rig.spec.dir, ""},
+      rig.Callbacks());
   rig.RunUntil("the loss", [&] { return !rig.losses.empty(); });
   EXPECT_THAT(rig.losses[0],
               HasSubstr("listen on supervisor.sock: Socket operation on non-socket"));

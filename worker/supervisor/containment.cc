@@ -45,6 +45,7 @@ bool Containment::Reap(const OnReaped& on_reaped) {
 }
 
 void Containment::Kill() {
+  killed_ = true;
   if (leaf_) {
     const OnOwnBehalf supervisor;
     leaf_->Kill();
@@ -66,6 +67,8 @@ std::vector<int64_t> Containment::Survivors() const {
 void Containment::Remove() {
   const OnOwnBehalf supervisor;
   if (leaf_) leaf_->Remove();
+  leaf_.reset();
+  kind_ = "subreaper";
 }
 
 }  // namespace hpc::worker

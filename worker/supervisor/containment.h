@@ -41,11 +41,16 @@ class Containment {
   // SIGKILLs everything. One that forks may slip through: repeat until Reap says true.
   void Kill();
   std::vector<int64_t> Survivors() const;
+  // Once Reap has said that nothing is left: whether that was seen by a cgroup, which is as it was
+  // when it was made. One that was killed is not: Linux (6.18) kills whatever is born into it
+  // later.
+  bool IsTidy() const { return leaf_ && !killed_ && !leaf_->HasFolders(); }
   // Removes the cgroup when nothing is left in it.
   void Remove();
 
  private:
   std::string kind_ = "subreaper";
+  bool killed_ = false;
   std::optional<CgroupLeaf> leaf_;
 };
 

@@ -29,6 +29,7 @@ void EventBook::AddLine(const std::string& line) {
 }
 
 void EventBook::Record(SupervisorEvent event) {
+  if (std::holds_alternative<Shortage>(event)) flawless_ = false;
   AddLine(JournalLine(event));
   waiting_.push_back({std::move(event), begun_ + 1, BootTimeNs() + kPatience});
 }
@@ -51,7 +52,9 @@ void EventBook::Write(int64_t now) {
       },
       [this, number = ++begun_, whole] {
         written_ = number;
-        if (!*whole) retry_ns_ = BootTimeNs() + kRetry;
+        if (*whole) return;
+        flawless_ = false;
+        retry_ns_ = BootTimeNs() + kRetry;
       });
 }
 

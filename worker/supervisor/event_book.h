@@ -45,6 +45,8 @@ class EventBook {
   int64_t NextDeadline() const;
   // Whether the last event has been shown.
   bool Ended() const { return ended_; }
+  // Whether all of it is written down, and nothing was ever lacking.
+  bool Flawless() const { return flawless_ && written_ == begun_ && lines_.empty(); }
 
  private:
   struct Waiting {
@@ -65,6 +67,7 @@ class EventBook {
   uint64_t begun_ = 0, written_ = 0;  // writings
   int64_t retry_ns_;                  // when to try again what the disk refused
   bool ended_ = false;
+  bool flawless_ = true;
 };
 
 }  // namespace hpc::worker

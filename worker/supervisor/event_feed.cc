@@ -33,7 +33,7 @@ void EventFeed::Accept() {
   }
 }
 
-void EventFeed::Adopt(UniqueFd socket) {
+EventFeed::Connection& EventFeed::Adopt(UniqueFd socket) {
   const int fd = socket.get();
   Connection& connection = connections_.emplace_back();
   connection.socket = std::move(socket);
@@ -41,14 +41,28 @@ void EventFeed::Adopt(UniqueFd socket) {
     connection.outdated.push_back(state.bytes + state.cut_bytes > 0 || state.ended);
   }
   poller_->Add(fd, [this, &connection] { Read(connection); });
+  return connection;
+}
+
+UniqueFd EventFeed::TakeListener() {
+  if (listener_.ok()) poller_->Remove(listener_.get());
+  return std::move(listener_);
+}
+
+UniqueFd EventFeed::TakeOwn() {
+  const auto own = std::find_if(connections_.begin(), connections_.end(),
+                                [](const Connection& connection) { return connection.own; });
+  if (own == connections_.end() || own->closed) return UniqueFd();
+  poller_->Remove(own->socket.get());
+  UniqueFd socket = std::move(own->socket);
+  connections_.erase(own);
+  return socket;
 }
 
 void EventFeed::Close() {
   for (Connection& connection : connections_) connection.closed = true;
   DropClosed();
-  if (!listener_.ok()) return;
-  poller_->Remove(listener_.get());
-  listener_.Reset();
+  TakeListener();
 }
 
 void EventFeed::Read(Connection& connection) {

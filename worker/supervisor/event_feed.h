@@ -6,6 +6,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/unique_fd.h"
@@ -25,7 +26,11 @@ class EventFeed {
 
   // Takes connections at the bound socket. False: errno says why not.
   bool Listen(UniqueFd bound);
-  void Adopt(UniqueFd socket);
+  // That of the worker which has made us.
+  void AdoptOwn(UniqueFd socket) { Adopt(std::move(socket)).own = true; }
+  // Gives both back; not ok: it has none, or the worker has closed the other end.
+  UniqueFd TakeListener();
+  UniqueFd TakeOwn();
   // Ends all of them.
   void Close();
 
@@ -49,6 +54,7 @@ class EventFeed {
  private:
   struct Connection {
     UniqueFd socket;
+    bool own = false;
     size_t told = 0;             // of events_
     std::vector<bool> outdated;  // by stream
     bool told_last = false;
@@ -57,6 +63,7 @@ class EventFeed {
   };
 
   void Accept();
+  Connection& Adopt(UniqueFd socket);
   void Read(Connection& connection);
   // False: it takes no more now, or never again.
   bool Send(Connection& connection, const SupervisorEvent& event);

@@ -7,9 +7,8 @@ namespace {
 
 template <typename Archive>
 bool Fields(Archive& archive, ForkRequest& request) {
-  return archive(request.dir) && archive(request.account) && archive(request.cgroup) &&
-         archive(request.open_files) && archive(request.most_open_files) &&
-         archive(request.recallable);
+  return archive(request.account) && archive(request.cgroup) && archive(request.open_files) &&
+         archive(request.most_open_files);
 }
 
 }  // namespace

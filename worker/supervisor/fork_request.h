@@ -8,16 +8,13 @@
 
 namespace hpc::worker {
 
-// One message of the socket (SOCK_SEQPACKET). With it come, in this order, the spec, the worker's
-// end of the supervisor's socket, the journal, the listener and, if `recallable`, that socket.
+// One message of the socket (passed_files.h). With it come the supervisor's end of its socket to
+// the worker, and the bound one that it is to listen at.
 struct ForkRequest {
-  std::string dir;                               // of the attempt
   std::string account;                           // ToText of AccountIds; "": that of the server
   std::string cgroup;                            // to be born in; "": the server's
   uint64_t open_files = 0, most_open_files = 0;  // soft and hard limit
-  bool recallable = false;
 };
-inline constexpr int kMostForkDescriptors = 5;
 // A path, and more groups than an account has.
 inline constexpr size_t kMostForkRequestBytes = 64 << 10;
 

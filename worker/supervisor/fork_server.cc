@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,6 +18,7 @@
 #include "common/unique_fd.h"
 #include "worker/supervisor/birth.h"
 #include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/passed_files.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/spec.h"
 
@@ -27,67 +26,34 @@ namespace hpc::worker {
 namespace {
 
 // Where a supervisor has what came with the request, in ascending order.
-constexpr std::array<int, kMostForkDescriptors> kPlaces = {STDIN_FILENO, kWorkerSocketFd,
-                                                           kJournalFd, kListenerFd, kRecallFd};
+constexpr std::array<int, 2> kPlaces = {kWorkerSocketFd, kListenerFd};
 
 struct Received {
   ForkRequest request;
-  std::vector<UniqueFd> descriptors;
+  std::vector<UniqueFd> files;
 };
-
-void TakeDescriptors(const msghdr& message, std::vector<UniqueFd>* descriptors) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(const_cast<msghdr*>(&message), part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd;
-      memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      descriptors->emplace_back(fd);
-    }
-  }
-}
 
 // nullopt: the worker is gone, or is none.
 std::optional<Received> Receive(int socket) {
-  std::string bytes(kMostForkRequestBytes, '\0');
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostForkDescriptors * sizeof(int))];
-  iovec data{bytes.data(), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t n;
-  do {
-    n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
-  if (n <= 0) return std::nullopt;
-  Received received;
-  TakeDescriptors(message, &received.descriptors);
-  bytes.resize(static_cast<size_t>(n));
-  auto request = DecodeForkRequest(bytes);
+  auto passed = ReceiveFiles(socket, kMostForkRequestBytes);
+  if (!passed || passed->files.size() != kPlaces.size()) return std::nullopt;
+  auto request = DecodeForkRequest(passed->bytes);
   if (!request) return std::nullopt;
-  const size_t expected = kPlaces.size() - (request->recallable ? 0 : 1);
-  if (received.descriptors.size() != expected) return std::nullopt;
-  received.request = *std::move(request);
-  return received;
+  return Received{*std::move(request), std::move(passed->files)};
 }
 
 // They may lie in each other's places: out of those first.
-bool PutInPlace(const std::vector<UniqueFd>& descriptors) {
+bool PutInPlace(const std::vector<UniqueFd>& files) {
   std::array<int, kPlaces.size()> high{};
-  for (size_t i = 0; i < descriptors.size(); ++i) {
-    high[i] = fcntl(descriptors[i].get(), F_DUPFD, kRecallFd + 1);
+  for (size_t i = 0; i < files.size(); ++i) {
+    high[i] = fcntl(files[i].get(), F_DUPFD, kPlaces.back() + 1);
     if (high[i] < 0) return false;
   }
-  const int null = open("/dev/null", O_WRONLY);
-  if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) return false;
-  for (size_t i = 0; i < descriptors.size(); ++i) {
-    if (dup2(high[i], kPlaces[i]) < 0) return false;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (dup3(high[i], kPlaces[i], O_CLOEXEC) < 0) return false;
   }
   // What came may lie beyond, and the server's own socket is in a place that has been taken.
-  return syscall(SYS_close_range, kPlaces[descriptors.size() - 1] + 1, ~0U, 0) == 0;
+  return syscall(SYS_close_range, kPlaces.back() + 1, ~0U, 0) == 0;
 }
 
 bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {
@@ -98,13 +64,7 @@ bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {
   if (setrlimit(RLIMIT_NOFILE, &open_files) != 0) return false;
   if (to_enter != nullptr && !to_enter->Enter()) return false;
   prctl(PR_SET_NAME, "hpc-supervisor");
-  return PutInPlace(received.descriptors);
-}
-
-// Whoever gives up closes its end first and looks for us then, whom it knows by our title.
-bool WorkerHasGivenUp() {
-  pollfd worker{.fd = kWorkerSocketFd, .events = 0, .revents = 0};
-  return poll(&worker, 1, 0) > 0 && (worker.revents & POLLHUP) != 0;
+  return PutInPlace(received.files);
 }
 
 // Returns in the server alone.
@@ -120,9 +80,7 @@ ForkAnswer MakeChild(const Received& received, ProcessTitle* title, const Superv
   if (pid < 0) return {.pid = 0, .error = errno};
   if (pid > 0) return {.pid = pid, .error = 0};
   if (!BeginLife(received, must_enter ? leaf : nullptr)) _exit(127);
-  title->Set({"hpc-supervisor", request.dir});
-  if (WorkerHasGivenUp()) _exit(0);
-  exit(supervise(request));
+  exit(supervise(request, title));
 }
 
 }  // namespace

@@ -13,13 +13,14 @@
 
 namespace hpc::worker {
 
-// Carries out a request in the process that was made for it. Returns its exit code.
-using Supervise = std::function<int(const ForkRequest&)>;
+// Carries out a request in the process that was made for it, whose title is that. Returns its exit
+// code.
+using Supervise = std::function<int(const ForkRequest&, ProcessTitle*)>;
 
 // Serves `socket` until the worker's end of it closes; what it has made lives on, and belongs to
-// init then. Children are reaped by the kernel. Each begins a session, with default signals, the
-// request's descriptors in their places (spec.h), no others, and ends with what `supervise`
-// returns. Returns the exit code.
+// init then. Children are reaped by the kernel. Each begins a session, with default signals,
+// /dev/null as the first three descriptors, the request's in their places (spec.h), no others, and
+// ends with what `supervise` returns. Returns the exit code.
 int ServeForks(int socket, ProcessTitle* title, const Supervise& supervise);
 
 }  // namespace hpc::worker

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "worker/supervisor/fork_server.h"
+#include "worker/supervisor/order.h"
 #include "worker/supervisor/process_title.h"
 #include "worker/supervisor/spec.h"
 
@@ -29,7 +30,10 @@ void* Hang(void*) {
 }
 
 // It is made as a supervisor is, and by the thread that serves forks.
-int BeHalfDead(const hpc::worker::ForkRequest&) {
+int BeHalfDead(const hpc::worker::ForkRequest&, hpc::worker::ProcessTitle* title) {
+  const auto order = hpc::worker::AwaitOrder(kWorkerSocketFd);
+  if (!order) return 1;
+  title->Set({"hpc-supervisor", order->order.dir});
   listen(kListenerFd, 16);
   Tell(hpc::worker::SupervisorReady{.pid = getpid(), .containment = "subreaper"});
   pollfd command{.fd = kWorkerSocketFd, .events = POLLIN, .revents = 0};

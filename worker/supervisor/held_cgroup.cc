@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "worker/supervisor/attempt_record.h"
@@ -18,15 +20,21 @@ constexpr char kCgroup[] = "cgroup";  // in the attempt's record
 
 }  // namespace
 
-std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const std::string& dir) {
+std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
+                           const std::string& listener) {
   if (parent.empty()) return "";
-  auto cgroup = CgroupLeaf::Make(
-      absl::StrCat(parent, "/", AttemptCgroupName(name, dir, absl::StrCat("of-", getpid()))));
+  const std::string maker = absl::StrCat("of-", getpid());
+  auto cgroup =
+      CgroupLeaf::Make(absl::StrCat(parent, "/", AttemptCgroupName(number, listener, maker)));
   if (!cgroup) return "";
   if (LendCgroup(cgroup->path()).ok()) return cgroup->path();
   cgroup->Remove();
   return "";
+}
+
+bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
+  const auto leaf = CgroupLeaf::Open(cgroup);
+  return leaf && leaf->Processes() == std::vector<int64_t>{pid};
 }
 
 absl::Status LendCgroup(const std::string& cgroup) {

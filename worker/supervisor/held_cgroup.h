@@ -1,18 +1,23 @@
-// The cgroup of an attempt whose supervisor works as another account than the worker: made by the
-// worker, which keeps the right to kill it whole, and lent to the supervisor, but not to its ranks.
-// Else they could move it into a cgroup of theirs and freeze it.
+// The cgroup of a supervisor that works as another account than the worker, and of the attempts
+// that it has: made by the worker, which keeps the right to kill it whole, and lent to the
+// supervisor, but not to its ranks. Else they could move it into a cgroup of theirs and freeze it.
 #ifndef HPC_WORKER_SUPERVISOR_HELD_CGROUP_H_
 #define HPC_WORKER_SUPERVISOR_HELD_CGROUP_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
 
 namespace hpc::worker {
 
-// Makes an empty one for attempt `name` below `parent` and lends it. "": it cannot be had.
-std::string MakeHeldCgroup(const std::string& parent, const std::string& name,
-                           const std::string& dir);
+// Makes an empty one below `parent` and lends it, for the supervisor of that number, which is found
+// at `listener`. "": it cannot be had.
+std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
+                           const std::string& listener);
+
+// Whether nothing lives in it but that process.
+bool HoldsNothingBut(const std::string& cgroup, int64_t pid);
 
 // Lets supervisors (OnOwnBehalf) make folders in `cgroup` and move processes among them, but none
 // out of it.

@@ -43,17 +43,12 @@ class HungDiskTest : public ::testing::Test {
     const std::string filler(static_cast<size_t>(size - room), '\n');
     ASSERT_EQ(write(journal.get(), filler.data(), filler.size()), size - room);
     ASSERT_OK(MakeDirs(rig_.spec.dir, 0700));
-    const auto files = MakeSupervisorFiles(rig_.spec.dir);
-    ASSERT_OK(files);
-    auto spawned = rig_.Spawner().Spawn({.dir = rig_.spec.dir,
-                                         .spec = Encode(rig_.spec),
-                                         .account = {},
-                                         .cgroup = "",
-                                         .journal = journal.get(),
-                                         .listener = files->listener.get()});
-    ASSERT_OK(spawned);
-    pid_ = static_cast<pid_t>(spawned->pid);
-    spawned_ = *std::move(spawned);
+    const std::string listener_path = rig_.spec.workdir + "/listener";
+    const auto listener = BindSocket(listener_path);
+    ASSERT_OK(listener);
+    ASSERT_OK(ShowSocket(listener_path, rig_.spec.dir));
+    spawned_ = rig_.SpawnWith(journal.get(), listener->get());
+    pid_ = static_cast<pid_t>(spawned_.pid);
     rig_.RunUntil("it to listen", [&] { return HasSupervisor(rig_.spec.dir); });
     rig_.Attach();
   }

@@ -79,6 +79,17 @@ absl::Status KillCgroup(const std::string& dir, const std::string& path) {
   return left.empty() ? absl::OkStatus() : NotReturned(dir, left);
 }
 
+// Whether the supervisor that the cgroup is held for has another attempt by now, or waits for one:
+// of the attempt before nothing was left then.
+bool HasPassedOn(const std::string& cgroup, const std::string& dir) {
+  const std::vector<int64_t> pids =
+      Numbers(ReadSmallFile(AT_FDCWD, cgroup + "/cgroup.procs").value_or(""));
+  return std::any_of(pids.begin(), pids.end(), [&](int64_t pid) {
+    const std::optional<std::string> title = SupervisorTitle(pid);
+    return title && *title != dir;
+  });
+}
+
 // Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the
 // environment that the worker gives every rank and that descendants inherit unless they want not.
 class Traces {
@@ -174,9 +185,12 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
 }  // namespace
 
 absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
-                           const std::vector<RankStarted>& seen) {
+                           const std::vector<RankStarted>& seen, const std::string& held) {
   // Ours to judge, whatever the supervisor said.
-  if (const std::string held = RecordedHeldCgroup(dir); !held.empty()) return KillCgroup(dir, held);
+  if (!held.empty()) return KillCgroup(dir, held);
+  if (const std::string recorded = RecordedHeldCgroup(dir); !recorded.empty()) {
+    return HasPassedOn(recorded, dir) ? absl::OkStatus() : KillCgroup(dir, recorded);
+  }
   const std::vector<std::string> cgroups = CgroupsOf(attempt, dir);
   for (const std::string& cgroup : cgroups) HPC_RETURN_IF_ERROR(KillCgroup(dir, cgroup));
   if (!cgroups.empty()) return absl::OkStatus();

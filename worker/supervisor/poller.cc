@@ -11,7 +11,10 @@ namespace hpc::worker {
 Poller::Poller()
     : epoll_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  if (!ok()) return;
+  if (ok()) WatchTimer();
+}
+
+void Poller::WatchTimer() {
   Add(timer_.get(), [this] {
     uint64_t ignored;
     if (read(timer_.get(), &ignored, sizeof ignored) > 0) armed_ns_ = kNever;
@@ -48,6 +51,11 @@ void Poller::Modify(int fd, bool readable, bool writable) {
 
 void Poller::Remove(int fd) {
   if (callbacks_.erase(fd) > 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Poller::Clear() {
+  while (!callbacks_.empty()) Remove(callbacks_.begin()->first);
+  WatchTimer();
 }
 
 void Poller::ArmTimer(int64_t deadline_ns) {

@@ -30,11 +30,15 @@ class Poller {
   // Before `fd` is closed.
   void Remove(int fd);
 
+  // All at once: nobody is called any more.
+  void Clear();
+
   // One round: waits until something happens or until `deadline_ns`.
   void Wait(int64_t deadline_ns);
 
  private:
   void Add(int fd, uint32_t events, std::function<void()> callback);
+  void WatchTimer();
   void ArmTimer(int64_t deadline_ns);
 
   UniqueFd epoll_;

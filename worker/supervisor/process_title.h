@@ -7,6 +7,9 @@
 
 namespace hpc::worker {
 
+// The last argument of a supervisor that has no attempt; of one that has, it is the attempt's dir.
+inline constexpr char kIdleTitle[] = "--idle";
+
 class ProcessTitle {
  public:
   // Takes over the memory of main's arguments: they are gone with the first Set.

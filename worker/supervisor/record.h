@@ -20,13 +20,14 @@ inline constexpr char kJournalName[] = "journal";
 // was another's, which had the folder before.
 std::string JournalTitle(const std::string& dir);
 
-struct SupervisorFiles {
-  UniqueFd journal;   // to append to, with its title
-  UniqueFd listener;  // bound where ConnectToSupervisor looks; whoever listens is known by its pid
-};
+// Opened to append to, with its title.
+absl::StatusOr<UniqueFd> BeginJournal(const std::string& dir);
 
-// Makes both. AlreadyExists: another supervisor has begun there.
-absl::StatusOr<SupervisorFiles> MakeSupervisorFiles(const std::string& dir);
+// A socket for a supervisor, bound at `path`, which only we may use. Whoever listens there is known
+// by its pid.
+absl::StatusOr<UniqueFd> BindSocket(const std::string& path);
+// Has ConnectToSupervisor find it. AlreadyExists: another supervisor has begun there.
+absl::Status ShowSocket(const std::string& path, const std::string& dir);
 void RemoveSupervisorFiles(const std::string& dir);
 
 // NotFound: nobody listens there (any more).

@@ -5,12 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace hpc::worker {
 
+namespace {
+
+bool opened = false;
+
+}  // namespace
+
+void BeginLog() {
+  if (!std::exchange(opened, false)) return;
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (null < 0) return;
+  dup2(null, STDERR_FILENO);
+  close(null);
+}
+
 void OpenLog() {
-  static bool opened = false;
-  if (opened) return;
-  opened = true;
+  if (std::exchange(opened, true)) return;
   // Not held up by what a rank may have put there.
   constexpr int kFlags =
       O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

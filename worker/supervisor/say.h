@@ -6,8 +6,10 @@
 
 namespace hpc::worker {
 
-// Makes "supervisor.log" in the current folder the program's stderr, once. Left until there is
-// something to say: most attempts never make the file.
+// The log is that of the current folder from now on.
+void BeginLog();
+// Makes "supervisor.log" there the program's stderr, once. Left until there is something to say:
+// most attempts never make the file.
 void OpenLog();
 
 // A line there. Waits for the disk.

@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -20,30 +20,21 @@
 #include "common/spawn_wishes.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/fork_request.h"
+#include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/passed_files.h"
+#include "worker/supervisor/record.h"
 #include "worker/supervisor/spec.h"
 
 namespace hpc::worker {
 namespace {
 
 constexpr int kPatienceMs = 10'000;
+constexpr int64_t kCgroupPatienceMs = 500;
 // What supervisors may show as their arguments: the longest path.
 constexpr size_t kTitleRoom = 4096 + 64;
 constexpr int kOtherVersion = 2;  // the program's exit code when it does not know its arguments
-
-// In memory, because secrets of the run are in it.
-absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
-  UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
-  if (!fd.ok()) return ErrnoStatus(errno, "memfd_create for a supervisor");
-  size_t written = 0;
-  while (written < spec.size()) {
-    const ssize_t n = write(fd.get(), spec.data() + written, spec.size() - written);
-    if (n < 0) return ErrnoStatus(errno, "write the spec of a supervisor");
-    written += static_cast<size_t>(n);
-  }
-  if (lseek(fd.get(), 0, SEEK_SET) != 0) return ErrnoStatus(errno, "rewind a spec");
-  return fd;
-}
 
 absl::Status MakePair(int flags, UniqueFd* ours, UniqueFd* theirs) {
   int ends[2];
@@ -55,21 +46,25 @@ absl::Status MakePair(int flags, UniqueFd* ours, UniqueFd* theirs) {
   return absl::OkStatus();
 }
 
-ForkRequest ToForkRequest(const SpawnRequest& request) {
+ForkRequest ToForkRequest(const SpawnedSupervisor& wanted) {
   const rlimit open_files = InheritedOpenFiles();
-  return {.dir = request.dir,
-          .account = request.account ? ToText(*request.account) : "",
-          .cgroup = request.cgroup,
+  return {.account = wanted.account ? ToText(*wanted.account) : "",
+          .cgroup = wanted.cgroup,
           .open_files = open_files.rlim_cur,
-          .most_open_files = open_files.rlim_max,
-          .recallable = request.recall >= 0};
+          .most_open_files = open_files.rlim_max};
 }
 
 }  // namespace
 
-SupervisorSpawner::~SupervisorSpawner() { End(); }
+SupervisorSpawner::SupervisorSpawner(std::string program, std::string folder)
+    : program_(std::move(program)), folder_(std::move(folder)) {}
 
-void SupervisorSpawner::End() {
+SupervisorSpawner::~SupervisorSpawner() {
+  (void)EndIdle(MonoTime::Infinite());
+  EndProcess();
+}
+
+void SupervisorSpawner::EndProcess() {
   socket_.Reset();
   if (pid_ == 0) return;
   kill(pid_, SIGKILL);
@@ -77,7 +72,7 @@ void SupervisorSpawner::End() {
 }
 
 absl::Status SupervisorSpawner::Start() {
-  End();
+  EndProcess();
   UniqueFd theirs;
   HPC_RETURN_IF_ERROR(MakePair(0, &socket_, &theirs));
   std::string room(kTitleRoom, '-');
@@ -100,36 +95,14 @@ absl::Status SupervisorSpawner::Start() {
   return ErrnoStatus(error, "start the supervisor " + program_);
 }
 
-int SupervisorSpawner::Ask(const SpawnRequest& request, int spec, int socket) const {
-  std::string bytes = Encode(ToForkRequest(request));
-  if (bytes.size() > kMostForkRequestBytes) return EMSGSIZE;
-  int descriptors[kMostForkDescriptors] = {spec, socket, request.journal, request.listener,
-                                           request.recall};
-  const size_t size =
-      sizeof(int) * static_cast<size_t>(kMostForkDescriptors - (request.recall >= 0 ? 0 : 1));
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
-  iovec data{bytes.data(), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = CMSG_SPACE(size);
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(size);
-  memcpy(CMSG_DATA(rights), descriptors, size);
-  return sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0 ? 0 : errno;
-}
-
-absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request, bool* unread) {
+absl::StatusOr<int64_t> SupervisorSpawner::Answer(const std::string& cgroup, bool* unread) {
   pollfd answered{.fd = socket_.get(), .events = POLLIN, .revents = 0};
   int ready;
   do {
     ready = poll(&answered, 1, kPatienceMs);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) {
-    End();
+    EndProcess();
     return absl::DeadlineExceededError("what makes supervisors does not answer, and was killed");
   }
   ForkAnswer answer;
@@ -138,9 +111,8 @@ absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request, b
   *unread = n < 0 && errno == ECONNRESET;
   if (n == sizeof answer) {
     if (answer.pid > 0) return answer.pid;
-    return ErrnoStatus(answer.error, request.cgroup.empty()
-                                         ? "start a supervisor"
-                                         : "start a supervisor in " + request.cgroup);
+    return ErrnoStatus(answer.error,
+                       cgroup.empty() ? "start a supervisor" : "start a supervisor in " + cgroup);
   }
   int status = 0;
   socket_.Reset();
@@ -153,27 +125,108 @@ absl::StatusOr<int64_t> SupervisorSpawner::Answer(const SpawnRequest& request, b
   return absl::UnavailableError("what makes supervisors ended");
 }
 
-absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const SpawnRequest& request) {
-  SpawnedSupervisor spawned;
-  UniqueFd theirs;
-  HPC_RETURN_IF_ERROR(MakePair(SOCK_NONBLOCK, &spawned.socket, &theirs));
-  HPC_ASSIGN_OR_RETURN(const UniqueFd spec, MakeSpecFile(request.spec));
+absl::StatusOr<int64_t> SupervisorSpawner::Ask(const SpawnedSupervisor& wanted, int listener,
+                                               int socket) {
+  const std::string request = Encode(ToForkRequest(wanted));
+  if (request.size() > kMostForkRequestBytes) return ErrnoStatus(EMSGSIZE, "ask for a supervisor");
   for (bool again = false;; again = true) {
     if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
-    const int error = Ask(request, spec.get(), theirs.get());
+    const int error = SendFiles(socket_.get(), request, {socket, listener});
     // One that ended before it was asked, or has not read it, is asked again once it is another.
     if (error != 0 && error != EPIPE) {
-      End();
-      if (again || error == EMSGSIZE) return ErrnoStatus(error, "ask for a supervisor");
+      EndProcess();
+      if (again) return ErrnoStatus(error, "ask for a supervisor");
       continue;
     }
     bool unread = false;
-    const absl::StatusOr<int64_t> pid = Answer(request, &unread);
+    const absl::StatusOr<int64_t> pid = Answer(wanted.cgroup, &unread);
     if (!again && (unread || (error == EPIPE && absl::IsUnavailable(pid.status())))) continue;
-    HPC_RETURN_IF_ERROR(pid.status());
-    spawned.pid = *pid;
-    return spawned;
+    return pid;
   }
+}
+
+absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Make(const std::optional<AccountIds>& account,
+                                                          const std::string& cgroup_parent,
+                                                          bool scoped) {
+  if (!std::exchange(begun_, true)) {
+    HPC_RETURN_IF_ERROR(MakeDirs(folder_, 0700));
+    HPC_RETURN_IF_ERROR(EmptyTree(folder_));
+  }
+  SpawnedSupervisor made{.number = next_++, .account = account, .cgroup_parent = cgroup_parent};
+  made.listener = absl::StrCat(folder_, "/", made.number);
+  HPC_ASSIGN_OR_RETURN(const UniqueFd listener, BindSocket(made.listener));
+  UniqueFd theirs;
+  HPC_RETURN_IF_ERROR(MakePair(SOCK_NONBLOCK, &made.socket, &theirs));
+  if (account && !scoped) {
+    made.cgroup = MakeHeldCgroup(cgroup_parent.empty() ? OwnWritableCgroup() : cgroup_parent,
+                                 absl::StrCat(made.number), made.listener);
+  }
+  const absl::StatusOr<int64_t> pid = Ask(made, listener.get(), theirs.get());
+  if (!pid.ok()) {
+    // It may have been made all the same, and finds its socket closed.
+    End(std::move(made));
+    return pid.status();
+  }
+  made.pid = *pid;
+  return made;
+}
+
+std::optional<SpawnedSupervisor> SupervisorSpawner::TakeIdle(
+    const std::optional<AccountIds>& account, const std::string& cgroup_parent) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+    if (it->supervisor.account != account || it->supervisor.cgroup_parent != cgroup_parent) {
+      continue;
+    }
+    SpawnedSupervisor taken = std::move(it->supervisor);
+    idle_.erase(std::next(it).base());
+    return taken;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const std::optional<AccountIds>& account,
+                                                           const std::string& cgroup_parent,
+                                                           bool scoped) {
+  while (auto idle = TakeIdle(account, cgroup_parent)) {
+    pollfd ended{.fd = idle->socket.get(), .events = 0, .revents = 0};
+    if (poll(&ended, 1, 0) == 0) return *std::move(idle);
+    End(*std::move(idle));
+  }
+  return Make(account, cgroup_parent, scoped);
+}
+
+void SupervisorSpawner::Keep(SpawnedSupervisor idle, MonoTime now) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back({std::move(idle), now});
+}
+
+bool SupervisorSpawner::EndIdle(MonoTime since) {
+  std::deque<Idle> ended;
+  bool others;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    while (!idle_.empty() && idle_.front().since <= since) {
+      ended.push_back(std::move(idle_.front()));
+      idle_.pop_front();
+    }
+    others = !idle_.empty();
+  }
+  // All at once, and then one after the other.
+  for (Idle& one : ended) one.supervisor.socket.Reset();
+  for (Idle& one : ended) End(std::move(one.supervisor));
+  return others;
+}
+
+void SupervisorSpawner::End(SpawnedSupervisor idle) {
+  idle.socket.Reset();
+  unlink(idle.listener.c_str());
+  if (idle.cgroup.empty()) return;
+  auto cgroup = CgroupLeaf::Open(idle.cgroup);
+  if (!cgroup) return;
+  cgroup->Kill();
+  (void)cgroup->WaitEmpty(kCgroupPatienceMs);
+  cgroup->Remove();
 }
 
 }  // namespace hpc::worker

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +15,11 @@
 #include "common/status_matchers.h"
 #include "common/version.h"
 #include "worker/supervisor/attempt_rig.h"
+#include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/process_stat.h"
+#include "worker/supervisor/process_title.h"
 #include "worker/supervisor/small_file.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -149,15 +153,193 @@ TEST(SupervisorSpawnerTest, AProgramOfAnotherVersionIsRefused) {
   rig.RunUntilAllGone();
 }
 
-TEST(SupervisorSpawnerTest, ACgroupThatIsNotThereIsNamed) {
-  AttemptRig rig;
-  EXPECT_THAT(rig.Spawner().Spawn({.dir = rig.spec.dir,
-                                   .spec = Encode(rig.spec),
-                                   .account = {},
-                                   .cgroup = "/no/such/cgroup",
-                                   .journal = 0,
-                                   .listener = 0}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/cgroup")));
+// Those of another account serve one attempt after the other.
+class ServingOnTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root starts processes of other accounts";
+    rig_.account = AccountIds{65534, 65534, {65534}};
+    rig_.AddShell("exit 0");
+    ASSERT_NO_FATAL_FAILURE(Run());
+    if (RecordedHeldCgroup(rig_.spec.dir).empty()) GTEST_SKIP() << "no cgroup can be had here";
+    first_dir_ = rig_.spec.dir;
+    pid_ = rig_.supervisor_pid();
+  }
+  void Run() {
+    rig_.Spawn();
+    rig_.Start();
+    rig_.RunUntilAllGone();
+  }
+  void StartSleeper() {
+    rig_.AddShell("exec sleep 1000");
+    rig_.Spawn();
+    rig_.Start();
+    rig_.RunUntil("the start", [&] { return rig_.Saw<RankStarted>(); });
+  }
+  bool Lives(int64_t pid) const {
+    const auto process = ReadProcessStat(pid);
+    return process && !process->Ended();
+  }
+
+  AttemptRig rig_;
+  std::string first_dir_;
+  int64_t pid_ = 0;
+};
+
+TEST_F(ServingOnTest, OneWhoseAttemptHasLeftNothingServesTheNext) {
+  rig_.BeginNext("13.1");
+  rig_.AddShell("echo out; echo err >&2; echo $HPC_METRICS_FILE; exit 7");
+  Run();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  EXPECT_EQ(WEXITSTATUS(rig_.ExitOf(0).wait_status), 7);
+  EXPECT_EQ(rig_.FileOf("rank-0.out"), "out\n" + rig_.spec.dir + "/metrics.jsonl\n");
+  EXPECT_EQ(rig_.FileOf("rank-0.err"), "err\n");
+  EXPECT_EQ(rig_.All<SupervisorReady>()[0].containment, "cgroup");
+  const auto journal = ReadJournal(rig_.spec.dir);
+  ASSERT_OK(journal);
+  EXPECT_THAT(std::get<RankExited>(journal->at(1)).wait_status, 7 << 8);
+  EXPECT_THAT(ReadJournal(first_dir_).value(), SizeIs(journal->size()));
+}
+
+TEST_F(ServingOnTest, ManyAttemptsLeaveNothingOpen) {
+  const std::string open_files = "/proc/" + std::to_string(pid_) + "/fd";
+  const auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator(open_files), {});
+  };
+  const auto opened = count();
+  for (int i = 0; i < 30; ++i) {
+    rig_.BeginNext("13." + std::to_string(i));
+    rig_.AddShell("echo out; exit 3");
+    ASSERT_NO_FATAL_FAILURE(Run());
+    ASSERT_EQ(rig_.supervisor_pid(), pid_);
+  }
+  rig_.RunUntil("its files to be closed", [&] { return count() == opened; });
+}
+
+TEST_F(ServingOnTest, TheListOfProcessesShowsWhichAttemptItHas) {
+  rig_.RunUntil("it to wait", [&] { return SupervisorTitle(pid_) == kIdleTitle; });
+  rig_.BeginNext("13.1");
+  StartSleeper();
+  EXPECT_EQ(SupervisorTitle(pid_), rig_.spec.dir);
+  rig_.Send(StopRanks{});
+  rig_.RunUntilAllGone();
+}
+
+TEST_F(ServingOnTest, NobodyFindsItByTheAttemptBefore) {
+  rig_.BeginNext("13.1");
+  StartSleeper();
+  EXPECT_FALSE(HasSupervisor(first_dir_));
+  EXPECT_THAT(SupervisorClient::Attach(&rig_.loop, first_dir_, rig_.Callbacks()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(first_dir_)));
+  rig_.DropClient();
+  rig_.Attach();
+  rig_.Send(StopRanks{});
+  rig_.RunUntilAllGone();
+}
+
+TEST_F(ServingOnTest, WhoEndsWhatTheAttemptBeforeHasLeftEndsNothingOfTheNext) {
+  rig_.BeginNext("13.1");
+  StartSleeper();
+  EXPECT_OK(KillLeftovers("12.2", first_dir_, {}));
+  EXPECT_TRUE(Lives(pid_));
+  EXPECT_TRUE(Lives(rig_.All<RankStarted>()[0].pid));
+  EXPECT_OK(KillLeftovers("13.1", rig_.spec.dir, {}));
+  rig_.RunUntil("the loss", [&] { return !rig_.losses.empty(); });
+  EXPECT_FALSE(Lives(rig_.All<RankStarted>()[0].pid));
+}
+
+TEST_F(ServingOnTest, ALaterAttemptIsStoppedAsAFirstOne) {
+  rig_.BeginNext("13.1");
+  StartSleeper();
+  rig_.Send(StopRanks{.grace_ms = 5000, .reason = "cancelled"});
+  rig_.RunUntilAllGone();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  EXPECT_TRUE(rig_.ExitOf(0).after_stop);
+  EXPECT_GT(rig_.All<AllGone>()[0].kill_ns, 0);
+  // And the one behind it is not stopped.
+  rig_.BeginNext("14.1");
+  rig_.AddShell("exit 3");
+  Run();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  EXPECT_EQ(rig_.ExitOf(0).wait_status, 3 << 8);
+  EXPECT_FALSE(rig_.ExitOf(0).after_stop);
+  EXPECT_EQ(rig_.All<AllGone>()[0].kill_ns, 0);
+}
+
+TEST_F(ServingOnTest, OneWhoseCgroupWasKilledDoesNot) {
+  rig_.BeginNext("13.1");
+  rig_.AddShell("setsid sleep 1000 & exit 3");
+  Run();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  EXPECT_GE(rig_.All<AllGone>()[0].killed, 1);
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+  rig_.BeginNext("14.1");
+  rig_.AddShell("exit 0");
+  Run();
+  EXPECT_EQ(rig_.ExitOf(0).wait_status, 0);
+}
+
+TEST_F(ServingOnTest, OneWhoseAttemptLackedSomethingDoesNot) {
+  rig_.BeginNext("13.1");
+  ASSERT_OK(MakeDirs(rig_.spec.dir, 0700));
+  if (mount("tmpfs", rig_.spec.dir.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "may not mount";
+  }
+  const std::string full = rig_.spec.dir;
+  rig_.AddShell("head -c 1000000 /dev/zero");
+  Run();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  EXPECT_TRUE(rig_.Saw<Shortage>());
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+  rig_.BeginNext("14.1");
+  EXPECT_EQ(umount2(full.c_str(), MNT_DETACH), 0);
+  rig_.AddShell("exit 0");
+  Run();
+  EXPECT_NE(rig_.supervisor_pid(), pid_);
+}
+
+TEST_F(ServingOnTest, OneThatEndedMeanwhileIsReplaced) {
+  rig_.BeginNext("13.1");
+  kill(static_cast<pid_t>(pid_), SIGKILL);
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+  rig_.AddShell("exit 0");
+  Run();
+  EXPECT_NE(rig_.supervisor_pid(), pid_);
+}
+
+TEST_F(ServingOnTest, WhileItWaitsSigtermEndsIt) {
+  rig_.BeginNext("13.1");
+  rig_.RunUntil("it to wait", [&] { return SupervisorTitle(pid_) == kIdleTitle; });
+  kill(static_cast<pid_t>(pid_), SIGTERM);
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+}
+
+TEST_F(ServingOnTest, OneOfAnotherAccountDoesNot) {
+  rig_.BeginNext("13.1");
+  rig_.account = AccountIds{65532, 65532, {65532}};
+  rig_.AddShell("id -u");
+  Run();
+  EXPECT_NE(rig_.supervisor_pid(), pid_);
+  EXPECT_EQ(rig_.FileOf("rank-0.out"), "65532\n");
+}
+
+TEST_F(ServingOnTest, OneThatHasWaitedLongEndsAndLeavesNothing) {
+  const std::string cgroup = RecordedHeldCgroup(first_dir_);
+  rig_.BeginNext("13.1");
+  const MonoTime now = rig_.loop.clock().Get().mono;
+  EXPECT_TRUE(rig_.Spawner().EndIdle(now - absl::Hours(1))) << "it waits on";
+  EXPECT_TRUE(Lives(pid_));
+  EXPECT_FALSE(rig_.Spawner().EndIdle(now));
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+  EXPECT_NE(access(cgroup.c_str(), F_OK), 0);
+  EXPECT_THAT(NamesIn(rig_.spec.workdir + "/supervisors").value(), IsEmpty());
+}
+
+TEST_F(ServingOnTest, ItEndsWithItsWorker) {
+  rig_.BeginNext("13.1");
+  rig_.program = "/no/such/program";  // another spawner: the first one goes
+  rig_.Spawner();
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
 }
 
 }  // namespace

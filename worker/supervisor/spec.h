@@ -20,14 +20,14 @@ struct RankSpec {
   std::vector<std::string> env;  // complete, "KEY=VALUE"
 };
 
-// The supervisor's standard input: a file in memory, since secrets of the run are in it.
+// What a supervisor is to do; it comes with an order (order.h).
 //
 //   <attempt dir>/             0700, of the account that the ranks run as
 //     supervisor.log           what the supervisor itself had to say; none when all went well
 //     rank-<rank>.out .err     what the ranks wrote; none where they wrote nothing
 //     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
 //     error-<rank>.json        TORCHELASTIC_ERROR_FILE
-//   beside it                  the worker's own, which gives them to the supervisor opened
+//   beside it                  the worker's own
 //     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
 //     journal                  one line per event: survives the supervisor
 struct SupervisorSpec {
@@ -40,20 +40,22 @@ struct SupervisorSpec {
   int64_t default_grace_ms = 30'000;
   int64_t lease_ms = 300'000;  // without a Lease for this long (CLOCK_BOOTTIME) it stops its ranks
   // Writable cgroup v2 folder for a leaf of its own. "": the client asks systemd for a scope, or
-  // where systemd does not run takes the worker's own cgroup if that is writable.
+  // where systemd does not run takes the worker's own cgroup if that is writable. A supervisor that
+  // had an attempt before has its leaf already.
   std::string cgroup_parent;
-  // Set by the client where systemd runs: the worker has asked systemd for a scope of this
+  std::string cgroup_leaf;  // its name in there, set by the client
+  // Set by the client where systemd runs: the worker has asked systemd for this scope of the
   // supervisor's own, so wait a moment for it before saying how descendants are held.
-  bool await_scope = false;
+  std::string scope;
   // How its ranks are ended by another node of the gang when the worker is gone (recall.h), and
   // the addresses of those nodes. An empty key: not at all.
   std::string recall_key, recall_proof;
   std::vector<std::string> recall_from;
 };
 
-// Its descriptors besides that: the worker's socketpair, the journal, the bound supervisor.sock,
-// and where there is a recall_key the bound TCP socket for that.
-inline constexpr int kWorkerSocketFd = 3, kJournalFd = 4, kListenerFd = 5, kRecallFd = 6;
+// Its descriptors from birth on: its end of the worker's socketpair, and the bound socket where
+// workers find it.
+inline constexpr int kWorkerSocketFd = 3, kListenerFd = 4;
 
 std::string Encode(const SupervisorSpec& spec);
 // nullopt if the bytes are not what Encode makes.
@@ -112,7 +114,7 @@ struct StopBegan {
   std::string reason;  // the worker's, or "lease", "fence", "recall", "SIGTERM" of its own
   int64_t at_ns = 0;
 };
-// Every descendant is proved gone. The last message; the supervisor exits after it.
+// Every descendant is proved gone. The last message of the attempt.
 struct AllGone {
   int64_t at_ns = 0;
   int64_t kill_ns = 0;  // how long ending them took, from the first signal; 0: none

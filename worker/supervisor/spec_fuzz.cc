@@ -6,6 +6,7 @@
 
 #include "worker/supervisor/fork_request.h"
 #include "worker/supervisor/journal_line.h"
+#include "worker/supervisor/order.h"
 #include "worker/supervisor/spec.h"
 
 namespace {
@@ -25,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hpc::worker;  // NOLINT: so that the calls read as elsewhere
   if (size == 0) return 0;
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       CheckCanonical(DecodeSupervisorSpec(bytes), bytes);
       break;
@@ -37,6 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 4:
       CheckCanonical(DecodeForkRequest(bytes), bytes);
+      break;
+    case 5:
+      CheckCanonical(DecodeSupervisorOrder(bytes), bytes);
       break;
     default: {
       const auto parsed = ParseJournalLine(bytes);

@@ -21,7 +21,8 @@ SupervisorSpec FullSpec() {
   spec.default_grace_ms = -5;
   spec.lease_ms = 1;
   spec.cgroup_parent = "/sys/fs/cgroup/hpc";
-  spec.await_scope = true;
+  spec.cgroup_leaf = "ranks";
+  spec.scope = "hpc-12.2-1a2b3c4d-4711.scope";
   return spec;
 }
 
@@ -44,7 +45,8 @@ TEST(SpecTest, ASpecComesBackAsItWas) {
   EXPECT_EQ(spec->default_grace_ms, -5);
   EXPECT_EQ(spec->lease_ms, 1);
   EXPECT_EQ(spec->cgroup_parent, "/sys/fs/cgroup/hpc");
-  EXPECT_TRUE(spec->await_scope);
+  EXPECT_EQ(spec->cgroup_leaf, "ranks");
+  EXPECT_EQ(spec->scope, "hpc-12.2-1a2b3c4d-4711.scope");
   EXPECT_EQ(Encode(*spec), bytes);
 }
 
@@ -70,8 +72,9 @@ TEST(SpecTest, TrailingBytesAreRefused) {
 
 TEST(SpecTest, ASpecOfAnotherVersionIsRefused) {
   std::string bytes = Encode(FullSpec());
-  const size_t version = bytes.find("hpc-spec-1") + 9;
-  bytes[version] = '2';
+  const size_t version = bytes.find("hpc-spec-") + 9;
+  ASSERT_LT(version, bytes.size());
+  ++bytes[version];
   EXPECT_FALSE(DecodeSupervisorSpec(bytes));
 }
 

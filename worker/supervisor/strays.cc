@@ -54,16 +54,20 @@ std::map<pid_t, std::string> Supervisors() {
   while (const dirent* entry = proc == nullptr ? nullptr : readdir(proc.get())) {
     const auto pid = static_cast<pid_t>(atoll(entry->d_name));
     if (pid <= 1) continue;
-    const std::string line =
-        ReadSmallFile(AT_FDCWD, std::string("/proc/") + entry->d_name + "/cmdline").value_or("");
-    const std::vector<std::string> arguments = absl::StrSplit(line, '\0', absl::SkipEmpty());
-    if (arguments.size() < 2 || !absl::EndsWith(arguments[0], "hpc-supervisor")) continue;
-    found[pid] = arguments.back();
+    if (auto title = SupervisorTitle(pid)) found[pid] = *std::move(title);
   }
   return found;
 }
 
 }  // namespace
+
+std::optional<std::string> SupervisorTitle(int64_t pid) {
+  const std::string line =
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/cmdline").value_or("");
+  const std::vector<std::string> arguments = absl::StrSplit(line, '\0', absl::SkipEmpty());
+  if (arguments.size() < 2 || !absl::EndsWith(arguments[0], "hpc-supervisor")) return std::nullopt;
+  return arguments.back();
+}
 
 std::vector<std::string> CgroupsOf(const std::string& attempt, const std::string& dir) {
   std::vector<std::string> paths;

@@ -2,6 +2,8 @@
 #ifndef HPC_WORKER_SUPERVISOR_STRAYS_H_
 #define HPC_WORKER_SUPERVISOR_STRAYS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,10 @@ namespace hpc::worker {
 
 // Paths of the cgroups and scopes that hold the attempt that has this dir.
 std::vector<std::string> CgroupsOf(const std::string& attempt, const std::string& dir);
+
+// The last argument of a supervisor, as lists of processes show it (process_title.h). nullopt: that
+// is none.
+std::optional<std::string> SupervisorTitle(int64_t pid);
 
 // A supervisor or what one has left behind.
 struct Stray {

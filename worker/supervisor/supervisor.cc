@@ -1,9 +1,7 @@
 #include "worker/supervisor/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -11,8 +9,6 @@
 #include <utility>
 
 #include "worker/runtime/boot_time.h"
-#include "worker/supervisor/birth.h"
-#include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
 
@@ -25,21 +21,14 @@ constexpr int64_t kScopePoll = 1 * kMs;
 // A worker that does not read must not keep a finished supervisor: the journal has it all.
 constexpr int64_t kLastWords = 2000 * kMs;
 
-UniqueFd CatchSignals() {
-  IgnoreSignals();
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  sigaddset(&set, SIGTERM);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 }  // namespace
 
-Supervisor::Supervisor(SupervisorSpec spec)
+Supervisor::Supervisor(SupervisorSpec spec, Workplace* place)
     : spec_(std::move(spec)),
-      writer_(&poller_),
+      place_(*place),
+      poller_(place->poller),
+      containment_(place->containment),
+      writer_(place->writer),
       outputs_(&poller_, &writer_),
       feed_(&poller_, &outputs_.states(),
             [this](const SupervisorCommand& command) { OnCommand(command); }),
@@ -47,23 +36,17 @@ Supervisor::Supervisor(SupervisorSpec spec)
       recall_(&poller_, [this](int64_t grace_ms) { BeginStop("recall", grace_ms); }),
       ranks_(spec_.ranks.size()) {}
 
-bool Supervisor::Prepare(Inherited inherited) {
+bool Supervisor::Prepare(UniqueFd journal, UniqueFd recall) {
   if (!poller_.ok()) return SayErrno("epoll");
   if (!writer_.Start()) return SayErrno("start a thread");
-  book_.Adopt(std::move(inherited.journal), spec_.ranks.size());
-  if (!RaiseOpenFiles()) return Lack("limit of open files");
-  signals_ = CatchSignals();
-  if (!signals_.ok()) return Lack("signalfd");
-  poller_.Add(signals_.get(), [this] { OnSignals(); });
-  null_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null_.ok()) return Lack("open /dev/null");
+  book_.Adopt(std::move(journal), spec_.ranks.size());
+  std::string lacks;
+  if (!place_.Furnish(&lacks)) return Lack(lacks);
+  poller_.Add(place_.signals.get(), [this] { OnSignals(); });
   if (!outputs_.Open(spec_.ranks, spec_.output_limit_bytes)) return Lack("pipe for a rank");
-  if (!feed_.Listen(std::move(inherited.listener))) return Lack("listen on supervisor.sock");
-  feed_.Adopt(std::move(inherited.worker_socket));
-  recall_.Hold(std::move(inherited.recall), {spec_.recall_key, spec_.recall_proof},
-               spec_.recall_from);
-  reset_oom_score_ =
-      ReadSmallFile(AT_FDCWD, "/proc/self/oom_score_adj").value_or("").substr(0, 1) == "-";
+  if (!feed_.Listen(std::move(place_.listener))) return Lack("listen on supervisor.sock");
+  feed_.AdoptOwn(std::move(place_.worker));
+  recall_.Hold(std::move(recall), {spec_.recall_key, spec_.recall_proof}, spec_.recall_from);
   lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   ChooseContainment();
   return true;
@@ -79,22 +62,14 @@ bool Supervisor::Lack(const std::string& what) {
   return false;
 }
 
-// A rank needs six descriptors of ours; the usual limit is made for programs that use select().
-bool Supervisor::RaiseOpenFiles() {
-  if (getrlimit(RLIMIT_NOFILE, &open_files_) != 0) return false;
-  rlimit raised = open_files_;
-  raised.rlim_cur = raised.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &raised) == 0;
-}
-
 void Supervisor::ChooseContainment() {
+  if (containment_.leaf() != nullptr) return BecomeReady();  // that of the attempt before
   if (!spec_.cgroup_parent.empty()) {
-    const std::string name = AttemptCgroupName(spec_.name, spec_.dir, std::to_string(getpid()));
-    if (!containment_.UseCgroup(spec_.cgroup_parent, name)) {
-      SayLater(InWords("no cgroup " + spec_.cgroup_parent + "/" + name));
+    if (!containment_.UseCgroup(spec_.cgroup_parent, spec_.cgroup_leaf)) {
+      SayLater(InWords("no cgroup " + spec_.cgroup_parent + "/" + spec_.cgroup_leaf));
     }
     BecomeReady();
-  } else if (!spec_.await_scope || Cgroup2Mount().empty()) {
+  } else if (spec_.scope.empty() || Cgroup2Mount().empty()) {
     BecomeReady();
   } else {
     scope_deadline_ns_ = BootTimeNs() + kScopeWait;
@@ -103,7 +78,7 @@ void Supervisor::ChooseContainment() {
 }
 
 void Supervisor::SettleScope(int64_t now) {
-  if (!containment_.UseScope(ScopeUnitName(spec_.name, spec_.dir, getpid()))) {
+  if (!containment_.UseScope(spec_.scope)) {
     // EACCES: it is ours, but the worker has not lent it to our account yet.
     const bool soon = errno == ESRCH || errno == EACCES;
     if (soon && now < scope_deadline_ns_ && !scope_refused_) return;
@@ -126,7 +101,7 @@ void Supervisor::BecomeReady() {
 void Supervisor::OnSignals() {
   bool term = false;
   signalfd_siginfo info;
-  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+  while (read(place_.signals.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGTERM) term = true;
   }
   // First: where all of us are told to go at once, ranks that obeyed did so after a stop.
@@ -189,7 +164,7 @@ int64_t Supervisor::NextDeadline() const {
   return next;
 }
 
-bool Supervisor::Run() {
+Supervisor::End Supervisor::Run() {
   for (;;) {
     const int64_t now = BootTimeNs();
     Advance(now);
@@ -209,13 +184,28 @@ bool Supervisor::Run() {
     SyncJournal();
     poller_.Wait(NextDeadline());
   }
-  containment_.Remove();
+  const bool tidy = IsTidy();
+  if (!tidy) containment_.Remove();
   SyncJournal();
-  if (writer_.WaitIdle(gone_ns_ + EventBook::kFilesPatience)) return true;
-  // A process does not end before all of its threads do, and what it has open stays so.
+  if (!writer_.WaitIdle(gone_ns_ + EventBook::kFilesPatience)) {
+    containment_.Remove();
+    // A process does not end before all of its threads do, and what it has open stays so.
+    feed_.Close();
+    recall_.Close();
+    return End::kHangs;
+  }
+  place_.worker = feed_.TakeOwn();
+  place_.listener = feed_.TakeListener();
   feed_.Close();
   recall_.Close();
-  return false;
+  place_.Clear();
+  return tidy && place_.worker.ok() ? End::kTidy : End::kOver;
+}
+
+// Only where a cgroup shows that nothing is left: of a rank that was not held by one somebody else
+// may have to look for traces.
+bool Supervisor::IsTidy() const {
+  return containment_.IsTidy() && book_.Flawless() && scope_deadline_ns_ == 0;
 }
 
 void Supervisor::SyncJournal() {

@@ -8,7 +8,7 @@
 //                                               v           | grace over, or all ranks ended
 //                                            kKilling <-----+        SIGKILL until proved gone
 //                                               v
-//                                             kGone                  told; the program ends
+//                                             kGone                  told
 //
 // A stop before kRunning goes straight to kKilling.
 //
@@ -31,27 +31,32 @@
 #include "worker/supervisor/rank_outputs.h"
 #include "worker/supervisor/recall_door.h"
 #include "worker/supervisor/spec.h"
+#include "worker/supervisor/workplace.h"
 #include "worker/supervisor/writer_thread.h"
 
 namespace hpc::worker {
 
-// Works in the attempt dir as its current folder. One per process: signals, children and the
-// subreaper's duty belong to the whole process.
+// Works in the attempt dir as its current folder. One per process at a time: signals, children and
+// the subreaper's duty belong to the whole process.
 class Supervisor {
  public:
-  explicit Supervisor(SupervisorSpec spec);
+  // `place` outlives it.
+  Supervisor(SupervisorSpec spec, Workplace* place);
 
-  // What the worker has opened for it.
-  struct Inherited {
-    UniqueFd worker_socket, journal, listener, recall;
+  // `journal`, `recall`: opened by the worker. False: said in the log what failed. The worker's
+  // socket stays open until then, so that whoever sees it close finds the reason.
+  bool Prepare(UniqueFd journal, UniqueFd recall);
+
+  enum class End {
+    kOver,
+    // The worker is still there, and nothing of this attempt is left that could get into another's
+    // way: the workplace, which has all that it had, may serve the next one.
+    kTidy,
+    // So does the disk, and with it some of what was to be written; nobody can reach us any more.
+    kHangs,
   };
-
-  // False: said in the log what failed. The worker's socket stays open until then, so that whoever
-  // sees it close finds the reason.
-  bool Prepare(Inherited inherited);
-  // Until everything is gone and told. False: the disk hangs, and with it some of what was to be
-  // written; nobody can reach us any more.
-  bool Run();
+  // Until everything is gone and told.
+  End Run();
 
  private:
   enum class Phase { kPreparing, kReady, kRunning, kStopping, kKilling, kGone };
@@ -65,7 +70,6 @@ class Supervisor {
   };
 
   // In supervisor.cc: preparing, commands, time.
-  bool RaiseOpenFiles();
   bool Lack(const std::string& what);
   void ChooseContainment();
   void SettleScope(int64_t now);
@@ -74,6 +78,7 @@ class Supervisor {
   void OnCommand(const SupervisorCommand& command);
   void SayLater(const std::string& line);
   void SyncJournal();
+  bool IsTidy() const;
   void Advance(int64_t now);
   int64_t NextDeadline() const;
 
@@ -95,19 +100,16 @@ class Supervisor {
   bool BehindFence(int64_t now) const { return fence_ns_ != 0 && now >= fence_ns_; }
 
   SupervisorSpec spec_;
+  Workplace& place_;
   Phase phase_ = Phase::kPreparing;
-  Poller poller_;
-  Containment containment_;
-  WriterThread writer_;
+  Poller& poller_;
+  Containment& containment_;
+  WriterThread& writer_;
   RankOutputs outputs_;
   EventFeed feed_;
   EventBook book_;
   RecallDoor recall_;
-  UniqueFd signals_;
-  UniqueFd null_;
   std::vector<Rank> ranks_;
-  bool reset_oom_score_ = false;
-  rlimit open_files_{};  // as it was before we raised it
 
   StartRanks start_;  // as it came
   bool start_wanted_ = false;

@@ -1,6 +1,7 @@
 // hpc-supervisor --fork-server VERSION ROOM
 //   makes a child for each request on its descriptor 3 (fork_server.h), which runs the ranks of one
-//   attempt. ROOM: as many characters as its children may need to show their arguments.
+//   attempt after the other, as it is ordered to (order.h). ROOM: as many characters as its
+//   children may need to show their arguments.
 // hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
 //   runs PROGRAM, as that account and without privileges, and what it starts no longer than itself:
 //   for what the worker wants to know of a run's interpreter. ARGV begins with its name for itself.
@@ -27,19 +28,22 @@
 
 #include "worker/supervisor/contained_run.h"
 #include "worker/supervisor/fork_server.h"
+#include "worker/supervisor/order.h"
 #include "worker/supervisor/privileges.h"
 #include "worker/supervisor/process_title.h"
 #include "worker/supervisor/say.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
+#include "worker/supervisor/workplace.h"
 
 namespace {
 
 using hpc::worker::AccountIds;
-using hpc::worker::kJournalFd;
 using hpc::worker::kListenerFd;
-using hpc::worker::kRecallFd;
 using hpc::worker::kWorkerSocketFd;
+using hpc::worker::ReceivedOrder;
+using hpc::worker::Supervisor;
+using hpc::worker::Workplace;
 
 struct CommandLine {
   std::optional<AccountIds> account;
@@ -62,11 +66,6 @@ std::optional<CommandLine> Parse(int argc, char** argv) {
   if (at + 2 >= argc || std::string(argv[at]) != "--run") return std::nullopt;
   line.run = argv + at + 1;
   return line;
-}
-
-// One that the worker has opened for us.
-hpc::UniqueFd Inherit(int fd) {
-  return hpc::UniqueFd(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1);
 }
 
 bool Fail(const std::string& what) {
@@ -112,39 +111,59 @@ bool Demote(const std::optional<AccountIds>& account) {
   abort();
 }
 
-int Supervise(const std::string& dir) {
-  // A second thread that takes little memory needs no heap of its own.
-  mallopt(M_ARENA_MAX, 1);
-  hpc::worker::ForbidTracing();
-  if (chdir(dir.c_str()) != 0) return Fail("enter " + dir), 1;
+// nullopt: said in the log what is wrong.
+std::optional<hpc::worker::SupervisorSpec> ReadSpec(const ReceivedOrder& received) {
+  std::string bytes = received.order.spec;
+  if (received.spec.ok()) {
+    auto read = hpc::worker::ReadAll(received.spec.get());
+    if (!read) return hpc::worker::SayErrno("read the spec"), std::nullopt;
+    bytes = *std::move(read);
+  }
+  auto spec = hpc::worker::DecodeSupervisorSpec(bytes);
+  if (!spec) hpc::worker::Say("this spec is not of our version (" HPC_VERSION ")");
+  return spec;
+}
+
+// One attempt.
+Supervisor::End Supervise(ReceivedOrder received, Workplace* place) {
+  if (chdir(received.order.dir.c_str()) != 0) {
+    return Fail("enter " + received.order.dir), Supervisor::End::kOver;
+  }
+  hpc::worker::BeginLog();
 #ifdef HPC_LOG_AT_ONCE
   hpc::worker::OpenLog();
 #endif
+  auto spec = ReadSpec(received);
+  if (!spec) return Supervisor::End::kOver;
+  Supervisor supervisor(*std::move(spec), place);
+  if (!supervisor.Prepare(std::move(received.journal), std::move(received.recall))) {
+    return Supervisor::End::kOver;
+  }
+  return supervisor.Run();
+}
+
+// Until the worker has no use for us any more, or an attempt has left something.
+int ServeOrders(hpc::worker::ProcessTitle* title) {
+  // A second thread that takes little memory needs no heap of its own.
+  mallopt(M_ARENA_MAX, 1);
+  hpc::worker::ForbidTracing();
   std::set_terminate(Terminate);
-  const auto bytes = hpc::worker::ReadAll(STDIN_FILENO);
-  if (!bytes) return hpc::worker::SayErrno("read the spec"), 1;
-  const hpc::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null.ok() || dup2(null.get(), STDIN_FILENO) < 0) {
-    return hpc::worker::SayErrno("open /dev/null"), 1;
+  Workplace place;
+  place.worker.Reset(kWorkerSocketFd);
+  place.listener.Reset(kListenerFd);
+  auto end = Supervisor::End::kTidy;
+  while (end == Supervisor::End::kTidy) {
+    title->Set({"hpc-supervisor", hpc::worker::kIdleTitle});
+    place.HeedTermination(true);
+    auto order = hpc::worker::AwaitOrder(place.worker.get());
+    if (!order) break;
+    place.HeedTermination(false);
+    // Before all else: it is known by that whose cgroup we are in (leftovers.cc).
+    title->Set({"hpc-supervisor", order->order.dir});
+    end = Supervise(*std::move(order), &place);
   }
-  auto spec = hpc::worker::DecodeSupervisorSpec(*bytes);
-  if (!spec) {
-    hpc::worker::Say("this spec is not of our version (" HPC_VERSION ")");
-    return 1;
-  }
-  const bool recallable = !spec->recall_key.empty();
-  hpc::worker::Supervisor supervisor(std::move(*spec));
-  hpc::worker::Supervisor::Inherited inherited{.worker_socket = Inherit(kWorkerSocketFd),
-                                               .journal = Inherit(kJournalFd),
-                                               .listener = Inherit(kListenerFd),
-                                               .recall = {}};
-  if (recallable) inherited.recall = Inherit(kRecallFd);
-  if (!inherited.worker_socket.ok() || !inherited.journal.ok() || !inherited.listener.ok() ||
-      inherited.recall.ok() != recallable) {
-    return hpc::worker::SayErrno("take over what the worker opened"), 1;
-  }
-  if (!supervisor.Prepare(std::move(inherited))) return 1;
-  if (!supervisor.Run()) _exit(0);  // what would be closed by hand may hang too
+  if (end == Supervisor::End::kHangs) _exit(0);  // what would be closed by hand may hang too
+  place.containment.Remove();
 #ifdef HPC_LOG_AT_ONCE
   // A sanitizer looks at its own process as a tracer does.
   hpc::worker::AllowTracing();
@@ -152,12 +171,12 @@ int Supervise(const std::string& dir) {
   return 0;
 }
 
-int BeginSupervising(const hpc::worker::ForkRequest& request) {
+int BeginSupervising(const hpc::worker::ForkRequest& request, hpc::worker::ProcessTitle* title) {
   std::optional<AccountIds> account;
   if (!request.account.empty() && !(account = hpc::worker::ParseAccountIds(request.account))) {
     return 2;
   }
-  return Demote(account) ? Supervise(request.dir) : 1;
+  return Demote(account) ? ServeOrders(title) : 1;
 }
 
 int ServeForks(int argc, char** argv) {
@@ -180,7 +199,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   umask(077);
-  syscall(SYS_close_range, kRecallFd + 1, ~0U, 0);
+  syscall(SYS_close_range, kListenerFd + 1, ~0U, 0);
   if (line->serves_forks) return ServeForks(argc, argv);
   if (!Demote(line->account)) return 1;
   Run(line->run);

@@ -36,12 +36,12 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
   return {.rank = &spec_.ranks[rank],
           .added_env = &start_.env,
           .workdir = spec_.workdir,
-          .stdin_fd = null_.get(),
+          .stdin_fd = place_.null.get(),
           .stdout_fd = outputs_.stdout_of(rank).write_fd(),
           .stderr_fd = outputs_.stderr_of(rank).write_fd(),
           .leaf = containment_.leaf(),
-          .reset_oom_score = reset_oom_score_,
-          .open_files = open_files_};
+          .reset_oom_score = place_.reset_oom_score,
+          .open_files = place_.open_files};
 }
 
 void Supervisor::StartOne(size_t i) {

@@ -64,6 +64,7 @@ WriterThread::~WriterThread() {
 }
 
 bool WriterThread::Start() {
+  if (shared_->started) return true;
   shared_->done_fd.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!shared_->done_fd.ok()) return false;
   pthread_attr_t attributes;
@@ -102,15 +103,21 @@ bool WriterThread::WaitIdle(int64_t deadline_ns) {
 }
 
 void WriterThread::OnDone() {
-  std::deque<std::function<void()>> done;
-  {
-    const std::lock_guard<std::mutex> lock(shared_->mutex);
-    uint64_t ignored;
-    (void)!read(shared_->done_fd.get(), &ignored, sizeof ignored);
-    shared_->told = false;
-    done.swap(shared_->done);
-  }
-  for (const auto& one : done) one();
+  for (const auto& one : TakeDone()) one();
+}
+
+std::deque<std::function<void()>> WriterThread::TakeDone() {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  uint64_t ignored;
+  (void)!read(shared_->done_fd.get(), &ignored, sizeof ignored);
+  shared_->told = false;
+  return std::exchange(shared_->done, {});
+}
+
+void WriterThread::Forget() {
+  (void)TakeDone();
+  poller_->Remove(shared_->done_fd.get());
+  poller_->Add(shared_->done_fd.get(), [this] { OnDone(); });
 }
 
 void* WriterThread::Loop(void* argument) {

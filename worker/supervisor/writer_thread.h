@@ -5,6 +5,7 @@
 #define HPC_WORKER_SUPERVISOR_WRITER_THREAD_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -22,7 +23,7 @@ class WriterThread {
   WriterThread(const WriterThread&) = delete;
   WriterThread& operator=(const WriterThread&) = delete;
 
-  // The thread takes no signals. False: errno says why there is none.
+  // If it has not. The thread takes no signals. False: errno says why there is none.
   bool Start();
 
   // Runs `work` on the thread, in the order of the calls, and then `done` in a round of the poller.
@@ -30,11 +31,14 @@ class WriterThread {
 
   // Waits until all work is done, or until then (CLOCK_BOOTTIME). `done` of it is not called.
   bool WaitIdle(int64_t deadline_ns);
+  // Where it is idle: calls no `done` of what it has done so far. The poller may have been cleared.
+  void Forget();
 
  private:
   struct Shared;
   static void* Loop(void* shared);
   void OnDone();
+  std::deque<std::function<void()>> TakeDone();
 
   Poller* poller_;
   std::shared_ptr<Shared> shared_;

@@ -1,0 +1,64 @@
+#include "worker/supervisor/order.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include <utility>
+
+#include "worker/supervisor/passed_files.h"
+#include "worker/supervisor/wire.h"
+
+namespace hpc::worker {
+namespace {
+
+// No command to a supervisor begins so: their first byte is a small number (spec.h).
+constexpr char kMagic[] = "hpc-order-1";
+
+template <typename Archive>
+bool Fields(Archive& archive, SupervisorOrder& order) {
+  return archive(order.dir) && archive(order.spec) && archive(order.recallable);
+}
+
+std::optional<ReceivedOrder> ToOrder(PassedFiles passed) {
+  auto order = DecodeSupervisorOrder(passed.bytes);
+  if (!order) return std::nullopt;
+  const size_t expected = 1u + (order->spec.empty() ? 1 : 0) + (order->recallable ? 1 : 0);
+  if (passed.files.size() != expected) return std::nullopt;
+  ReceivedOrder received;
+  received.journal = std::move(passed.files[0]);
+  if (order->spec.empty()) received.spec = std::move(passed.files[1]);
+  if (order->recallable) received.recall = std::move(passed.files.back());
+  received.order = *std::move(order);
+  return received;
+}
+
+}  // namespace
+
+std::string Encode(const SupervisorOrder& order) {
+  WireWriter writer;
+  writer(std::string(kMagic));
+  SupervisorOrder copy = order;
+  Fields(writer, copy);
+  return writer.Take();
+}
+
+std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes) {
+  WireReader reader(bytes);
+  std::string magic;
+  SupervisorOrder order;
+  if (!reader(magic) || magic != kMagic) return std::nullopt;
+  if (!Fields(reader, order) || !reader.AtEnd()) return std::nullopt;
+  return order;
+}
+
+std::optional<ReceivedOrder> AwaitOrder(int socket) {
+  for (;;) {
+    pollfd heard{.fd = socket, .events = POLLIN, .revents = 0};
+    if (poll(&heard, 1, -1) < 0 && errno == EINTR) continue;
+    auto passed = ReceiveFiles(socket, kMostOrderBytes);
+    if (!passed) return std::nullopt;
+    if (auto order = ToOrder(*std::move(passed))) return order;
+  }
+}
+
+}  // namespace hpc::worker
