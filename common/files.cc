@@ -37,13 +37,12 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ReadNames(const UniqueFd& folder, absl::string_view path) {
-  if (!folder.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+absl::StatusOr<std::vector<std::string>> ReadNames(int folder, absl::string_view path) {
   std::vector<std::string> names;
   // Without a DIR, which would take as many calls again of a folder with few names.
   alignas(dirent64) char entries[8 << 10];
   ssize_t n;
-  while ((n = getdents64(folder.get(), entries, sizeof entries)) > 0) {
+  while ((n = getdents64(folder, entries, sizeof entries)) > 0) {
     for (ssize_t at = 0; at < n;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
       const absl::string_view name = entry->d_name;
@@ -225,11 +224,14 @@ absl::Status Sync(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
-  return ReadNames(UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), folder);
+  const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", folder));
+  return ReadNames(fd.get(), folder);
 }
 
 absl::StatusOr<std::vector<std::string>> NamesIn(int folder) {
-  return ReadNames(UniqueFd(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), "a folder");
+  if (lseek(folder, 0, SEEK_SET) < 0) return ErrnoStatus(errno, "read a folder from its beginning");
+  return ReadNames(folder, "a folder");
 }
 
 absl::Status EmptyTree(const std::string& path) {

@@ -45,7 +45,7 @@ void RemoveUnfinished(const std::string& folder);
 
 // What is in a folder, without "." and "..", in no order. NotFound: there is no such folder.
 absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
-// The same of an open one, from its beginning.
+// The same of one that is open to be read.
 absl::StatusOr<std::vector<std::string>> NamesIn(int folder);
 
 // rm -rf, never following symbolic links, and also of folders that their owner has closed.

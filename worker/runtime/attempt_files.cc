@@ -31,10 +31,6 @@ using nlohmann::json;
 
 constexpr char kRanks[] = "ranks";
 constexpr char kCheckpoints[] = "checkpoints";  // CheckpointDir()
-// Of the record and the journal, with those of the attempts that had the folder before: some forty
-// short ones.
-constexpr off_t kLongest = 16 << 10;
-
 absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   if (account == nullptr || lchown(path.c_str(), account->uid, account->gid) == 0) {
     return absl::OkStatus();
@@ -54,29 +50,32 @@ bool ChoosesCheckpointDir(const Prepare& prepare) {
                      [](const auto& entry) { return entry.first == "HPC_CHECKPOINT_DIR"; });
 }
 
-absl::Status MakeRunDir(const std::string& run_dir, const Prepare& prepare,
+absl::Status MakeRunDir(const std::string& state_dir, const Prepare& prepare,
                         const AccountIds* account, SpareFolders* spares) {
-  if (spares != nullptr && !ChoosesCheckpointDir(prepare) && spares->Take(run_dir, kCheckpoints)) {
-    // While nobody else can put anything there.
-    HPC_RETURN_IF_ERROR(GiveTo(CheckpointDir(run_dir), account));
-    return GiveTo(run_dir, account);
+  const std::string run_dir = RunDir(state_dir, prepare.ref.run);
+  const bool checkpoints = !ChoosesCheckpointDir(prepare);
+  if (spares != nullptr && checkpoints && spares->Take(run_dir, kCheckpoints, account)) {
+    return absl::OkStatus();
   }
+  HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
   HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
   HPC_RETURN_IF_ERROR(GiveTo(run_dir, account));
-  if (ChoosesCheckpointDir(prepare)) return absl::OkStatus();
+  if (!checkpoints) return absl::OkStatus();
   // An earlier attempt may have put anything there: with its account's rights it leads nowhere.
   const FileRights rights(account);
   return MakeDirs(CheckpointDir(run_dir), 0700);
 }
 
-absl::Status MakeFolders(const std::string& state_dir, const Prepare& prepare,
-                         const AccountIds* account, SpareFolders* spares) {
+// Empty, and the account's.
+absl::Status MakeRanksDir(const std::string& state_dir, const Prepare& prepare,
+                          const AccountIds* account, SpareFolders* spares) {
   const std::string attempt_dir = AttemptDir(state_dir, prepare.ref);
+  if (spares != nullptr && spares->Take(attempt_dir, kRanks, account)) return absl::OkStatus();
   HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/attempts", account));
-  HPC_RETURN_IF_ERROR(MakePassage(state_dir + "/runs", account));
-  if (spares != nullptr) (void)spares->Take(attempt_dir, kRanks);
   HPC_RETURN_IF_ERROR(MakePassage(attempt_dir, account));
-  return MakeRunDir(RunDir(state_dir, prepare.ref.run), prepare, account, spares);
+  const std::string ranks = RanksDir(state_dir, prepare.ref);
+  HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
+  return GiveTo(ranks, account);
 }
 
 absl::Status WriteParams(const std::string& path, const Prepare& prepare,
@@ -84,8 +83,9 @@ absl::Status WriteParams(const std::string& path, const Prepare& prepare,
   if (prepare.params.empty()) return absl::OkStatus();
   json params = json::object();
   for (const auto& [key, value] : prepare.params) params[key] = value;
-  HPC_RETURN_IF_ERROR(WriteQuickly(path, params.dump()));
-  return GiveTo(path, account);
+  // With the account's rights it leads nowhere else.
+  const FileRights rights(account);
+  return WriteQuickly(path, params.dump());
 }
 
 // With its account's rights. Whatever cannot be removed is found when the folder is.
@@ -103,25 +103,31 @@ absl::Status EndForeignRanks(const std::string& attempt_dir) {
   return KillLeftovers(attempt_dir.substr(attempt_dir.rfind('/') + 1), ranks, {});
 }
 
+bool KeepAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
+  return spares->Keep(attempt_dir, kRanks, {kRecordName, kJournalName});
+}
+
 // Only of an attempt whose supervisor came to its end: one that a disk holds up may still make
 // files. Until it is taken away it is known as one that has ended. False: something is still there.
 bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool proved_gone) {
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
-  const auto journal = ReadJournalFile(ranks);
-  if (!journal.ok() || !journal->AllGone()) return false;
-  if (!proved_gone && !EndForeignRanks(attempt_dir).ok()) return false;
+  if (!proved_gone) {
+    const auto journal = ReadJournalFile(ranks);
+    if (!journal.ok() || !journal->AllGone() || !EndForeignRanks(attempt_dir).ok()) return false;
+  }
+  RemoveSupervisorSocket(ranks);
+  // Most leave nothing.
+  if (KeepAttemptDir(attempt_dir, spares)) return true;
   struct stat info;
   if (lstat(ranks.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
   EmptyForeignDir(ranks, info);
   const auto names = NamesIn(attempt_dir);
   if (!names.ok()) return false;
   for (const std::string& name : *names) {
-    const std::string path = absl::StrCat(attempt_dir, "/", name);
-    const bool serves = name == kRecordName || name == kJournalName;
-    const bool longest = lstat(path.c_str(), &info) != 0 || info.st_size > kLongest;
-    if (name != kRanks && (!serves || longest)) unlink(path.c_str());
+    if (name == kRanks || name == kRecordName || name == kJournalName) continue;
+    unlink(absl::StrCat(attempt_dir, "/", name).c_str());
   }
-  return spares->Keep(attempt_dir, kRanks, {kRecordName, kJournalName});
+  return KeepAttemptDir(attempt_dir, spares);
 }
 
 }  // namespace
@@ -155,20 +161,18 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
 }
 
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
-                              const AccountIds* account, SpareFolders* spares) {
-  HPC_RETURN_IF_ERROR(MakeFolders(state_dir, prepare, account, spares));
+                              const AccountIds* account, SpareFolders* spares,
+                              const std::vector<RecordLine>& others) {
+  HPC_RETURN_IF_ERROR(MakeRanksDir(state_dir, prepare, account, spares));
+  HPC_RETURN_IF_ERROR(MakeRunDir(state_dir, prepare, account, spares));
   const json record = {{"run", prepare.ref.run},
                        {"number", prepare.ref.number},
                        {"devices", prepare.devices},
                        {"first_rank", prepare.first_rank},
                        {"ranks", prepare.ranks},
                        {"stop_grace_ms", absl::ToInt64Milliseconds(prepare.stop_grace)}};
-  HPC_RETURN_IF_ERROR(BeginRecord(AttemptDir(state_dir, prepare.ref), record.dump()));
-  const std::string ranks = RanksDir(state_dir, prepare.ref);
-  HPC_RETURN_IF_ERROR(MakeDirs(ranks, 0700));
-  HPC_RETURN_IF_ERROR(WriteParams(ParamsFile(ranks), prepare, account));
-  // Last: what we write into a folder of another account could lead elsewhere.
-  return GiveTo(ranks, account);
+  HPC_RETURN_IF_ERROR(BeginRecord(AttemptDir(state_dir, prepare.ref), record.dump(), others));
+  return WriteParams(ParamsFile(RanksDir(state_dir, prepare.ref)), prepare, account);
 }
 
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

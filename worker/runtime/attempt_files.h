@@ -31,6 +31,7 @@
 #include "common/ids.h"
 #include "worker/core/messages.h"
 #include "worker/runtime/spare_folders.h"
+#include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
@@ -53,9 +54,11 @@ std::string RunDir(const std::string& state_dir, RunId run);
 std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 
 // Makes the attempt's and the run's folders, for `account` to use (nullptr: the worker's own), and
-// writes what belongs into the former. `spares`: whose folders to take; nullptr: none.
+// writes what belongs into the former, with `others` in its record. `spares`: whose folders to
+// take; nullptr: none.
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
-                              const AccountIds* account, SpareFolders* spares = nullptr);
+                              const AccountIds* account, SpareFolders* spares = nullptr,
+                              const std::vector<RecordLine>& others = {});
 // They are there after a power cut: an end that its supervisor has synced is found, and so is a
 // checkpoint that its program has. Takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,

@@ -40,10 +40,6 @@ absl::StatusOr<LaunchedSupervisor> LaunchSupervisor(const LaunchOrder& order, La
     spec.recall_proof = port.access.proof;
     spec.recall_from = PeerAddresses(order.prepare);
   }
-  if (order.store) {
-    HPC_RETURN_IF_ERROR(
-        WriteStoreRecord(AttemptDir(order.context.state_dir, order.prepare.ref), *order.store));
-  }
   return SupervisorClient::Launch(order.spawner.get(), spec, launch->plan.account, recall.get());
 }
 
@@ -52,6 +48,7 @@ absl::StatusOr<LaunchedSupervisor> LaunchSupervisor(const LaunchOrder& order, La
 Launch LaunchAttempt(LaunchOrder order) {
   LocalFacts& facts = order.context.facts;
   facts.interface = order.host->InterfaceOf(facts.address).value_or("");
+  if (order.store) order.context.record.push_back(ToRecordLine(*order.store));
   Launch launch;
   launch.plan = MakePreparePlan(order.prepare, order.context);
   if (launch.plan.status.ok()) {

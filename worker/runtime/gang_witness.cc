@@ -41,7 +41,7 @@ absl::Status WriteWitnessRecord(const std::string& attempt_dir, const WitnessRec
                        {"store_address", record.store_address},
                        {"store_port", record.store_port},
                        {"interval_us", absl::ToInt64Microseconds(record.interval)}};
-  return AddToRecord(attempt_dir, kWitness, object.dump());
+  return AddToRecord(attempt_dir, {kWitness, object.dump()});
 }
 
 std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {

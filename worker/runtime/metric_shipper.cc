@@ -1,6 +1,7 @@
 #include "worker/runtime/metric_shipper.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,7 @@ void MetricShipper::Add(AttemptRef ref, const std::string& ranks_dir, const std:
   for (int32_t rank : ranks) {
     const auto [it, is_new] =
         files_.try_emplace({ref, rank}, MetricsFile(ranks_dir, rank),
-                           absl::StrCat(record_dir, "/metrics-", rank, ".base"));
+                           absl::StrCat(record_dir, "/metrics-", rank, ".base"), known);
     it->second.waiting = known;
   }
 }
@@ -61,17 +62,28 @@ void MetricShipper::OnAck(const MetricAck& ack) {
   file.reader.Forget(file.acked);
 }
 
-void MetricShipper::Look(absl::Time now) {
-  for (auto& [key, file] : files_) {
+std::pair<MetricShipper::Files::iterator, MetricShipper::Files::iterator> MetricShipper::FilesOf(
+    std::optional<AttemptRef> only) {
+  if (!only) return {files_.begin(), files_.end()};
+  constexpr int32_t kLast = std::numeric_limits<int32_t>::max();
+  return {files_.lower_bound({*only, 0}), files_.upper_bound({*only, kLast})};
+}
+
+void MetricShipper::Look(absl::Time now, std::optional<AttemptRef> only) {
+  const auto [begin, end] = FilesOf(only);
+  for (auto it = begin; it != end; ++it) {
+    auto& [key, file] = *it;
     if (file.drained) continue;
     file.reader.Look(now);
     TakeRemark(key, &file);
   }
 }
 
-void MetricShipper::Pump(absl::Time now) {
-  Look(now);
-  for (auto& [key, file] : files_) {
+void MetricShipper::Pump(absl::Time now, std::optional<AttemptRef> only) {
+  Look(now, only);
+  const auto [begin, end] = FilesOf(only);
+  for (auto it = begin; it != end; ++it) {
+    auto& [key, file] = *it;
     while (!file.waiting && !file.drained &&
            file.reader.offset() - std::max(file.acked, file.resumed_at) < kWindowBytes &&
            SendPiece(key, now, &file)) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,11 @@ class MetricShipper {
   void OnConnected();
   void OnAck(const MetricAck& ack);
 
-  // Looks at every file for what is new, so that it is known when that was written.
-  void Look(absl::Time now);
+  // Looks at every file, or at those of one attempt, for what is new, so that it is known when that
+  // was written.
+  void Look(absl::Time now, std::optional<AttemptRef> only);
   // The same, and sends what the windows allow.
-  void Pump(absl::Time now);
+  void Pump(absl::Time now, std::optional<AttemptRef> only);
 
   // Everything is acknowledged and nothing can come any more.
   bool Done(AttemptRef ref) const;
@@ -54,7 +56,8 @@ class MetricShipper {
     int64_t sent_with = -1;  // end of the message that carried it; -1: none yet
   };
   struct File {
-    File(const std::string& path, const std::string& base_file) : reader(path, base_file) {}
+    File(const std::string& path, const std::string& base_file, bool known)
+        : reader(path, base_file, known) {}
     MetricsReader reader;
     bool waiting = false;  // for the coordinator to say where to go on
     int64_t acked = 0;
@@ -68,7 +71,10 @@ class MetricShipper {
     bool drained = false;
   };
   using Key = std::pair<AttemptRef, int32_t>;
+  using Files = std::map<Key, File>;
 
+  // From its first on, to that behind its last.
+  std::pair<Files::iterator, Files::iterator> FilesOf(std::optional<AttemptRef> only);
   bool SendPiece(const Key& key, absl::Time now, File* file);
   static void AddSummary(const File& file, std::vector<std::string>* remarks);
   static void TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key, File* file,
@@ -77,7 +83,7 @@ class MetricShipper {
   static void Complain(const Key& key, const std::string& text, File* file);
 
   std::function<void(WorkerMessage)> send_;
-  std::map<Key, File> files_;
+  Files files_;
 };
 
 }  // namespace hpc::worker

@@ -26,7 +26,7 @@ class MetricShipperTest : public ::testing::Test {
   MetricShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
 
   void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), dir_.path(), {0}, known); }
-  void Pump() { shipper_.Pump(absl::FromUnixSeconds(100)); }
+  void Pump() { shipper_.Pump(absl::FromUnixSeconds(100), std::nullopt); }
   std::vector<MetricPoint> Points() const {
     std::vector<MetricPoint> points;
     for (const WorkerMessage& m : sent_) {

@@ -30,8 +30,8 @@ int64_t ReadBase(const std::string& base_file) {
 
 }  // namespace
 
-MetricsReader::MetricsReader(const std::string& path, const std::string& base_file)
-    : path_(path), base_file_(base_file), base_(ReadBase(base_file)) {}
+MetricsReader::MetricsReader(const std::string& path, const std::string& base_file, bool known)
+    : path_(path), base_file_(base_file), base_(known ? ReadBase(base_file) : 0) {}
 
 void MetricsReader::Open() {
   auto file = OpenForeignFile(path_);

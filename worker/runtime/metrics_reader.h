@@ -33,7 +33,8 @@ class MetricsReader {
   };
 
   // `base_file`: where it keeps what offsets count from, out of reach of whoever writes `path`.
-  MetricsReader(const std::string& path, const std::string& base_file);
+  // `known`: a worker before us may have.
+  MetricsReader(const std::string& path, const std::string& base_file, bool known);
 
   // Sees how far the file has grown, and when. What is written while nothing is read keeps its time
   // if this is called now and then.

@@ -37,7 +37,7 @@ class MetricsReaderTest : public ::testing::Test {
   testing::TempDir dir_;
   std::vector<absl::Time> written_;
   std::vector<int64_t> numbers_;
-  MetricsReader reader_{dir_.File(kFile), dir_.File("base")};
+  MetricsReader reader_{dir_.File(kFile), dir_.File("base"), /*known=*/false};
 };
 
 TEST_F(MetricsReaderTest, GivesCompleteLinesOnce) {
@@ -94,7 +94,7 @@ TEST_F(MetricsReaderTest, TheNextWorkerKnowsWhatOffsetsCountFrom) {
   dir_.Append(kFile, "3\n4\n5\n6\n7\n");
   Read(&reader_);
   EXPECT_EQ(reader_.offset(), 18);
-  MetricsReader next(dir_.File(kFile), dir_.File("base"));
+  MetricsReader next(dir_.File(kFile), dir_.File("base"), /*known=*/true);
   EXPECT_EQ(next.Seek(14), 0);
   EXPECT_THAT(Read(&next), ElementsAre("6", "7"));
   EXPECT_THAT(numbers_, ElementsAre(0, 1, 0, 1, 2, 3, 4, 3, 4));
@@ -126,7 +126,7 @@ TEST_F(MetricsReaderTest, GoesOnInTheMiddleOfALineThatIsTooLong) {
   const std::string line(3 * MetricsReader::kPieceBytes, 'x');
   dir_.Append(kFile, line + "\nshort\n");
   EXPECT_THAT(Read(&reader_), ElementsAre("", "short"));
-  MetricsReader next(dir_.File(kFile), dir_.File("base"));
+  MetricsReader next(dir_.File(kFile), dir_.File("base"), /*known=*/true);
   next.Seek(MetricsReader::kPieceBytes);
   EXPECT_THAT(Read(&next), ElementsAre("short"));
 }

@@ -40,7 +40,7 @@ void Output::OnReturned(AttemptRef ref) {
   it->second = false;
   logs_.OnReturned(ref);
   metrics_.OnReturned(ref);
-  PumpMetrics(loop_->clock().Get().wall);
+  PumpMetrics(loop_->clock().Get().wall, ref);
 }
 
 void Output::DropWhenDone(AttemptRef ref) {
@@ -69,18 +69,18 @@ void Output::PollSoon() {
 void Output::Poll() {
   timer_ = 0;
   const Now now = loop_->clock().Get();
-  PumpMetrics(now.wall);
+  PumpMetrics(now.wall, std::nullopt);
   DropDone();
   bool needed = !drops_.empty();
   for (const auto& [ref, live] : live_) needed = needed || live;
   if (needed) timer_ = loop_->At(now.mono + kMetricsInterval, [this] { Poll(); });
 }
 
-void Output::PumpMetrics(absl::Time now) {
+void Output::PumpMetrics(absl::Time now, std::optional<AttemptRef> only) {
   if (connected_) {
-    metrics_.Pump(now);
+    metrics_.Pump(now, only);
   } else {
-    metrics_.Look(now);
+    metrics_.Look(now, only);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Output {
   };
   void PollSoon();
   void Poll();
-  void PumpMetrics(absl::Time now);
+  void PumpMetrics(absl::Time now, std::optional<AttemptRef> only);
   void PumpLogs(MonoTime now);
   void DropDone();
 

@@ -139,7 +139,7 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
   AskPython(prepare, context, account, plan);
   return MakeAttemptFiles(context.state_dir, prepare, plan->account ? &*plan->account : nullptr,
-                          context.spares.get());
+                          context.spares.get(), context.record);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "worker/core/messages.h"
@@ -12,6 +13,7 @@
 #include "worker/os/account.h"
 #include "worker/os/seams.h"
 #include "worker/runtime/spare_folders.h"
+#include "worker/supervisor/attempt_record.h"
 
 namespace hpc::worker {
 
@@ -31,6 +33,7 @@ struct PrepareContext {
   const Accounts* accounts = nullptr;
   std::string supervisor_program;
   std::shared_ptr<SpareFolders> spares;
+  std::vector<RecordLine> record;  // what else a worker must not forget of the attempt
 };
 
 // Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's

@@ -23,57 +23,32 @@ namespace {
 
 // As many as a PC may have under way at a time.
 constexpr size_t kMost = 32;
+// Of a file, with what those have written into it that had the folder before: some forty attempts.
+constexpr off_t kLongest = 16 << 10;
 
 using Names = std::vector<std::string>;
 
-UniqueFd OpenFolder(int parent, const std::string& name) {
-  return UniqueFd(
-      openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-}
-
-bool IsEmpty(int folder) {
-  const auto names = NamesIn(folder);
-  return names.ok() && names->empty();
-}
-
-bool IsOwnPlainFile(int folder, const std::string& name) {
-  struct stat info {};
-  return fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-         info.st_uid == geteuid() && info.st_nlink == 1 && (info.st_mode & 07777) == 0600;
-}
-
-bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
-  const auto names = NamesIn(folder);
-  return names.ok() && std::all_of(names->begin(), names->end(), [&](const std::string& name) {
-           return name == inner || (std::count(files.begin(), files.end(), name) > 0 &&
-                                    IsOwnPlainFile(folder, name));
-         });
-}
-
-// A folder whose owner is put back unless it is kept.
-class OwnedFolder {
+// A folder that is open, so that nothing else can come in its place.
+class OpenFolder {
  public:
-  OwnedFolder(int parent, const std::string& name) : fd_(OpenFolder(parent, name)) {
+  OpenFolder(int parent, const std::string& name)
+      : fd_(openat(parent, name.c_str(),
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
     if (fd_.ok() && fstat(fd_.get(), &info_) != 0) fd_.Reset();
   }
-  ~OwnedFolder() {
-    if (!owned_ || kept_) return;
-    (void)fchown(fd_.get(), info_.st_uid, info_.st_gid);
-  }
-  OwnedFolder(const OwnedFolder&) = delete;
-  OwnedFolder& operator=(const OwnedFolder&) = delete;
 
-  int fd() const { return fd_.get(); }
   bool ok() const { return fd_.ok(); }
-  bool Own() {
-    if (info_.st_uid == geteuid() && info_.st_gid == getegid()) return true;
-    owned_ = fchown(fd_.get(), geteuid(), getegid()) == 0;
-    return owned_;
+  int fd() const { return fd_.get(); }
+  const struct stat& info() const { return info_; }
+  mode_t mode() const { return info_.st_mode & 07777; }
+  bool IsOurs() const { return info_.st_uid == geteuid() && info_.st_gid == getegid(); }
+  bool IsEmpty() const {
+    const auto names = NamesIn(fd_.get());
+    return names.ok() && names->empty();
   }
-  // Whoever it was may have let others in, by its mode or by a list.
-  bool Close() const {
-    const bool closed = (info_.st_mode & 07777) == 0700 || fchmod(fd_.get(), 0700) == 0;
-    return closed && flistxattr(fd_.get(), nullptr, 0) == 0;
+  // Nor by a list. Others may pass through one of ours.
+  bool LetsNobodyIn() const {
+    return mode() == 0700 ? flistxattr(fd_.get(), nullptr, 0) == 0 : mode() == 0711 && IsOurs();
   }
   // Nothing else has come under that name, nor another file system there.
   bool IsStill(int parent, const std::string& name) const {
@@ -83,14 +58,29 @@ class OwnedFolder {
            fstat(parent, &above) == 0 && named.st_ino == info_.st_ino &&
            named.st_dev == info_.st_dev && named.st_dev == above.st_dev;
   }
-  void Keep() { kept_ = true; }
 
  private:
   UniqueFd fd_;
   struct stat info_ {};
-  bool owned_ = false;
-  bool kept_ = false;
 };
+
+// A plain file of ours alone. A long one is deleted.
+bool ServesOn(int folder, const std::string& name) {
+  struct stat info {};
+  const bool ours = fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_nlink == 1 &&
+                    (info.st_mode & 07777) == 0600;
+  if (!ours || info.st_size <= kLongest) return ours;
+  return unlinkat(folder, name.c_str(), 0) == 0;
+}
+
+bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
+  const auto names = NamesIn(folder);
+  return names.ok() && std::all_of(names->begin(), names->end(), [&](const std::string& name) {
+           return name == inner ||
+                  (std::count(files.begin(), files.end(), name) > 0 && ServesOn(folder, name));
+         });
+}
 
 bool MoveTo(const std::string& from, const std::string& to) {
   return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0;
@@ -129,28 +119,34 @@ void SpareFolders::Begin() {
 bool SpareFolders::Keep(const std::string& folder, const std::string& inner, const Names& files) {
   const std::lock_guard lock(mutex_);
   Begin();
-  std::vector<int64_t>& spare = spare_[inner];
+  const OpenFolder outer(AT_FDCWD, folder);
+  const OpenFolder within(outer.fd(), inner);
+  if (!outer.ok() || !within.ok() || !outer.LetsNobodyIn() || !within.LetsNobodyIn()) return false;
+  std::vector<int64_t>& spare = spare_[{inner, within.info().st_uid, within.info().st_gid}];
   if (spare.size() >= kMost) return false;
-  OwnedFolder outer(AT_FDCWD, folder);
-  if (!outer.ok() || !HoldsNothingBut(outer.fd(), inner, files)) return false;
-  OwnedFolder within(outer.fd(), inner);
-  if (!within.ok() || !IsEmpty(within.fd())) return false;
-  // Once they are ours nobody can put anything there any more; until then somebody may have.
-  if (!outer.Own() || !within.Own() || !outer.Close() || !within.Close()) return false;
-  if (!HoldsNothingBut(outer.fd(), inner, files) || !IsEmpty(within.fd())) return false;
-  if (!within.IsStill(outer.fd(), inner)) return false;
+  const auto is_free = [&] {
+    return HoldsNothingBut(outer.fd(), inner, files) && within.IsStill(outer.fd(), inner) &&
+           within.IsEmpty();
+  };
+  if (!is_free()) return false;
   const int64_t number = next_++;
   if (!MoveTo(folder, PathOf(number))) return false;
-  outer.Keep();
-  within.Keep();
+  // Where nobody finds it any more. Until then somebody may have put something there.
+  if (outer.IsOurs() ? !within.IsEmpty() : !is_free()) {
+    (void)MoveTo(PathOf(number), folder);
+    return false;
+  }
   spare.push_back(number);
   return true;
 }
 
-bool SpareFolders::Take(const std::string& folder, const std::string& inner) {
+bool SpareFolders::Take(const std::string& folder, const std::string& inner,
+                        const AccountIds* account) {
   const std::lock_guard lock(mutex_);
   Begin();
-  for (std::vector<int64_t>& spare = spare_[inner]; !spare.empty(); spare.pop_back()) {
+  const Kind kind{inner, account == nullptr ? geteuid() : account->uid,
+                  account == nullptr ? getegid() : account->gid};
+  for (std::vector<int64_t>& spare = spare_[kind]; !spare.empty(); spare.pop_back()) {
     if (MoveTo(PathOf(spare.back()), folder)) {
       spare.pop_back();
       return true;

@@ -8,6 +8,7 @@
 #ifndef HPC_WORKER_RUNTIME_SPARE_FOLDERS_H_
 #define HPC_WORKER_RUNTIME_SPARE_FOLDERS_H_
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/supervisor/privileges.h"
 
 namespace hpc::worker {
 
@@ -24,15 +26,15 @@ class SpareFolders {
   explicit SpareFolders(std::string state_dir);
 
   // Takes `folder` away if it holds the folder `inner`, and that nothing at all, and besides at
-  // most plain files of the worker's own with names of `files`. All is the worker's own from then
-  // on, whoever's the folders were, and leads nowhere else. False: `folder` is where it was, and
-  // its owner's.
+  // most plain files of the worker's own with names of `files`, of which long ones are deleted, and
+  // if others were not let into it. False: it is where it was.
   bool Keep(const std::string& folder, const std::string& inner,
             const std::vector<std::string>& files = {});
 
-  // Puts one there that was kept with such an `inner`, both the worker's own and of mode 0700. What
-  // is in its files was another's. False: there is none, or something is there already.
-  bool Take(const std::string& folder, const std::string& inner);
+  // Puts one there that was kept with such an `inner` of the same account (nullptr: ours), its
+  // owners and modes as they were. What is in its files was another's. False: there is none, or
+  // something is there already.
+  bool Take(const std::string& folder, const std::string& inner, const AccountIds* account);
 
   // Names that were taken from here stay taken after a power cut.
   absl::Status Sync() const;
@@ -45,7 +47,12 @@ class SpareFolders {
   std::mutex mutex_;
   bool begun_ = false;
   int64_t next_ = 0;
-  std::map<std::string, std::vector<int64_t>> spare_;  // numbers, by inner
+  struct Kind {
+    std::string inner;
+    uint32_t uid, gid;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::map<Kind, std::vector<int64_t>> spare_;  // numbers
 };
 
 }  // namespace hpc::worker

@@ -45,25 +45,25 @@ TEST_F(SpareFoldersTest, OneThatIsKeptIsTakenByAnotherName) {
   const auto inode = Look(folder).st_ino;
   ASSERT_TRUE(spares_.Keep(folder, "ranks"));
   EXPECT_FALSE(IsThere("a"));
-  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks"));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
   EXPECT_EQ(Look(dir_.File("b")).st_ino, inode);
-  EXPECT_EQ(Look(dir_.File("b")).st_mode & 07777, 0700u);
+  EXPECT_EQ(Look(dir_.File("b")).st_mode & 07777, 0711u);
   EXPECT_TRUE(IsThere("b/ranks"));
-  EXPECT_FALSE(spares_.Take(dir_.File("c"), "ranks")) << "there was one";
+  EXPECT_FALSE(spares_.Take(dir_.File("c"), "ranks", nullptr)) << "there was one";
 }
 
 TEST_F(SpareFoldersTest, OneIsTakenOnlyForWhatItWas) {
   ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
-  EXPECT_FALSE(spares_.Take(dir_.File("b"), "checkpoints"));
+  EXPECT_FALSE(spares_.Take(dir_.File("b"), "checkpoints", nullptr));
   EXPECT_FALSE(IsThere("b"));
 }
 
 TEST_F(SpareFoldersTest, NothingIsPutOverWhatIsThere) {
   ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
   ASSERT_OK(MakeDirs(dir_.File("b")));
-  EXPECT_FALSE(spares_.Take(dir_.File("b"), "ranks"));
+  EXPECT_FALSE(spares_.Take(dir_.File("b"), "ranks", nullptr));
   EXPECT_FALSE(IsThere("b/ranks"));
-  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks"));
+  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks", nullptr));
 }
 
 TEST_F(SpareFoldersTest, WhatIsNotEmptyIsLeftAlone) {
@@ -81,7 +81,7 @@ TEST_F(SpareFoldersTest, FilesThatTheNextOneBeginsAnewStay) {
   const std::string folder = Make("a");
   ASSERT_OK(WriteQuickly(folder + "/record", "x"));
   ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
-  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks"));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
   EXPECT_TRUE(IsThere("b/record"));
   EXPECT_FALSE(spares_.Keep(dir_.File("b"), "ranks", {"journal"})) << "another than those";
 }
@@ -118,23 +118,42 @@ TEST_F(SpareFoldersTest, OneThatOthersWereLetIntoByAListIsNotKept) {
   EXPECT_TRUE(IsThere("a/ranks"));
 }
 
-TEST_F(SpareFoldersTest, WhoseItWasIsForgotten) {
+TEST_F(SpareFoldersTest, OneOfAnAccountIsTakenForThatAccountAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
-  const std::string folder = Make("a"), full = Make("b");
-  for (const char* name : {"a", "a/ranks", "b", "b/ranks"}) {
-    ASSERT_EQ(chown(dir_.File(name).c_str(), kNobody, kNobody), 0);
-    ASSERT_EQ(chmod(dir_.File(name).c_str(), 0777), 0);
-  }
-  ASSERT_TRUE(spares_.Keep(folder, "ranks"));
-  ASSERT_TRUE(spares_.Take(folder, "ranks"));
+  const AccountIds nobody{kNobody, kNobody, {}}, other{kNobody - 1, kNobody, {}};
+  const std::string folder = Make("a");
   for (const char* name : {"a", "a/ranks"}) {
-    EXPECT_EQ(Look(dir_.File(name)).st_uid, 0u) << name;
-    EXPECT_EQ(Look(dir_.File(name)).st_gid, getegid()) << name;
+    ASSERT_EQ(chown(dir_.File(name).c_str(), kNobody, kNobody), 0);
+  }
+  ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
+  ASSERT_TRUE(spares_.Keep(folder, "ranks"));
+  EXPECT_FALSE(spares_.Take(folder, "ranks", nullptr));
+  EXPECT_FALSE(spares_.Take(folder, "ranks", &other));
+  ASSERT_TRUE(spares_.Take(folder, "ranks", &nobody));
+  for (const char* name : {"a", "a/ranks"}) {
+    EXPECT_EQ(Look(dir_.File(name)).st_uid, kNobody) << name;
     EXPECT_EQ(Look(dir_.File(name)).st_mode & 07777, 0700u) << name;
   }
-  dir_.Append("b/ranks/file", "x");
-  ASSERT_FALSE(spares_.Keep(full, "ranks"));
-  EXPECT_EQ(Look(full).st_uid, kNobody);
+}
+
+TEST_F(SpareFoldersTest, OneThatItsOwnerHasOpenedToOthersIsNotKept) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
+  const std::string within = Make("a"), around = Make("b");
+  ASSERT_EQ(chmod(dir_.File("a/ranks").c_str(), 0777), 0);
+  ASSERT_EQ(chown(around.c_str(), kNobody, kNobody), 0);  // that one lets others through
+  EXPECT_FALSE(spares_.Keep(within, "ranks"));
+  EXPECT_FALSE(spares_.Keep(around, "ranks"));
+  EXPECT_EQ(Look(around).st_uid, kNobody);
+}
+
+TEST_F(SpareFoldersTest, ALongFileIsBegunAnew) {
+  const std::string folder = Make("a");
+  ASSERT_OK(WriteQuickly(folder + "/record", std::string(20 << 10, 'x')));
+  ASSERT_OK(WriteQuickly(folder + "/journal", "x"));
+  ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
+  ASSERT_TRUE(spares_.Take(dir_.File("b"), "ranks", nullptr));
+  EXPECT_FALSE(IsThere("b/record"));
+  EXPECT_TRUE(IsThere("b/journal"));
 }
 
 TEST_F(SpareFoldersTest, NoMoreAreKeptThanAPcHasUseFor) {
@@ -151,7 +170,7 @@ TEST_F(SpareFoldersTest, ThoseOfAnEarlierWorkerGo) {
   ASSERT_OK(WriteQuickly(folder + "/journal", "x"));
   ASSERT_TRUE(spares_.Keep(folder, "ranks", {"record", "journal"}));
   SpareFolders next(dir_.path());
-  EXPECT_FALSE(next.Take(dir_.File("b"), "ranks"));
+  EXPECT_FALSE(next.Take(dir_.File("b"), "ranks", nullptr));
   EXPECT_THAT(Kept(), IsEmpty());
 }
 
@@ -167,8 +186,8 @@ TEST_F(SpareFoldersTest, OneThatSomebodyHasRemovedIsNotMissed) {
   ASSERT_TRUE(spares_.Keep(Make("a"), "ranks"));
   ASSERT_TRUE(spares_.Keep(Make("b"), "ranks"));
   ASSERT_OK(RemoveTree(dir_.File("spare/1")));
-  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks"));
-  EXPECT_FALSE(spares_.Take(dir_.File("d"), "ranks"));
+  EXPECT_TRUE(spares_.Take(dir_.File("c"), "ranks", nullptr));
+  EXPECT_FALSE(spares_.Take(dir_.File("d"), "ranks", nullptr));
 }
 
 }  // namespace

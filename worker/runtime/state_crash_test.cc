@@ -76,7 +76,7 @@ class Attempt {
 
   void Prepare() {
     ASSERT_OK(MakeAttemptFiles(state_dir_, TwoRanks(kRef), nullptr));
-    ASSERT_OK(WriteStoreRecord(dir(), {"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, 0}));
+    ASSERT_OK(AddToRecord(dir(), ToRecordLine({"127.0.0.1", kPort, {"127.0.0.1"}, 0, 2, 0})));
     auto begun = BeginJournal(RanksDir(state_dir_, kRef));
     ASSERT_OK(begun);
     journal_.Adopt(*std::move(begun), 2);

@@ -87,7 +87,7 @@ void Record(const Files& files, const std::string& bytes) {
   Check(!store || (store->port >= 0 && store->port <= 65535));
   Check(!absl::StrContains(RecordedHeldCgroup(files.dir() + "/ranks"), '\n'));
   // What is there is no obstacle, unless its end is torn.
-  Check(AddToRecord(files.dir(), "arrived", "7").ok());
+  Check(AddToRecord(files.dir(), {"arrived", "7"}).ok());
   const bool whole = bytes.empty() || bytes.back() == '\n';
   Check(!whole || ReadRecord(files.dir(), "arrived").value_or("") == "7");
 }

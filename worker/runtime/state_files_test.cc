@@ -153,7 +153,8 @@ TEST(AttemptFilesTest, WhatAnAttemptKnewTheNextInItsFolderDoesNot) {
   const testing::TempDir dir;
   SpareFolders spares(dir.path());
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
-  ASSERT_OK(WriteStoreRecord(AttemptDir(dir.path(), {12, 2}), {"10.0.0.1", 4321, {}, 0, 2, 0}));
+  ASSERT_OK(
+      AddToRecord(AttemptDir(dir.path(), {12, 2}), ToRecordLine({"10.0.0.1", 4321, {}, 0, 2, 0})));
   ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
   ASSERT_TRUE(ReadJournalFile(RanksDir(dir.path(), {12, 2})).value().AllGone());
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
@@ -196,7 +197,7 @@ TEST(AttemptFilesTest, TheFolderOfASupervisorThatDidNotComeToItsEndServesNobody)
   ASSERT_OK(BeginJournal(RanksDir(dir.path(), {12, 2})));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
-  EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), "ranks"));
+  EXPECT_FALSE(spares.Take(dir.File("attempts/13.1"), "ranks", nullptr));
 }
 
 TEST(AttemptFilesTest, ARunsFolderWithACheckpointServesNobodyElse) {
@@ -207,7 +208,7 @@ TEST(AttemptFilesTest, ARunsFolderWithACheckpointServesNobodyElse) {
   ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_OK(ReadFile(dir.File("runs/12/checkpoints/step-10")));
-  EXPECT_FALSE(spares.Take(dir.File("runs/13"), "checkpoints"));
+  EXPECT_FALSE(spares.Take(dir.File("runs/13"), "checkpoints", nullptr));
 }
 
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoSpareFolderForThem) {
@@ -257,27 +258,33 @@ TEST_F(AccountFilesTest, OthersPassThroughTheRestAndNoMore) {
   EXPECT_EQ(ModeOf(dir_.File("attempts/12.2/record")), 0600u);
 }
 
-TEST_F(AccountFilesTest, FoldersPassFromOneAccountToAnother) {
+TEST_F(AccountFilesTest, FoldersPassOnToTheSameAccountAlone) {
   SpareFolders spares(dir_.path());
   ASSERT_NO_FATAL_FAILURE(End(dir_.path(), {12, 2}));
   const ino_t attempt = InodeOf(dir_.File("attempts/12.2")), run = InodeOf(dir_.File("runs/12"));
   ASSERT_OK(RemoveAttemptFiles(dir_.path(), {12, 2}, &spares));
-  const AccountIds other{65532, 65531, {65531}};
-  Prepare next = TwoRanks();
-  next.ref = {13, 1};
-  next.params = {{"lr", "0.2"}};
-  ASSERT_OK(MakeAttemptFiles(dir_.path(), next, &other, &spares));
-  EXPECT_EQ(InodeOf(dir_.File("attempts/13.1")), attempt);
-  EXPECT_EQ(InodeOf(dir_.File("runs/13")), run);
-  EXPECT_EQ(OwnerOf("attempts/13.1"), 0u);
-  EXPECT_EQ(ModeOf(dir_.File("attempts/13.1")), 0711u);
-  for (const char* name : {"attempts/13.1/ranks", "attempts/13.1/ranks/params.json", "runs/13",
-                           "runs/13/checkpoints"}) {
-    struct stat info {};
-    ASSERT_EQ(lstat(dir_.File(name).c_str(), &info), 0) << name;
-    EXPECT_EQ(info.st_uid, other.uid) << name;
-    EXPECT_EQ(info.st_gid, other.gid) << name;
-    EXPECT_EQ(info.st_mode & 077, 0u) << name;
+  for (const auto& [ref, account] :
+       {std::pair(AttemptRef{13, 1}, AccountIds{65532, 65531, {65531}}),
+        std::pair(AttemptRef{14, 1}, kNobody)}) {
+    Prepare next = TwoRanks();
+    next.ref = ref;
+    next.params = {{"lr", "0.2"}};
+    ASSERT_OK(MakeAttemptFiles(dir_.path(), next, &account, &spares));
+    const std::string attempt_name = "attempts/" + ref.ToString(),
+                      run_name = "runs/" + std::to_string(ref.run);
+    const bool same = account.uid == kNobody.uid;
+    EXPECT_EQ(InodeOf(dir_.File(attempt_name)) == attempt, same) << attempt_name;
+    EXPECT_EQ(InodeOf(dir_.File(run_name)) == run, same) << run_name;
+    EXPECT_EQ(OwnerOf(attempt_name), 0u);
+    EXPECT_EQ(ModeOf(dir_.File(attempt_name)), 0711u);
+    for (const std::string& name : {attempt_name + "/ranks", attempt_name + "/ranks/params.json",
+                                    run_name, run_name + "/checkpoints"}) {
+      struct stat info {};
+      ASSERT_EQ(lstat(dir_.File(name).c_str(), &info), 0) << name;
+      EXPECT_EQ(info.st_uid, account.uid) << name;
+      EXPECT_EQ(info.st_gid, account.gid) << name;
+      EXPECT_EQ(info.st_mode & 077, 0u) << name;
+    }
   }
 }
 
@@ -505,7 +512,8 @@ TEST_F(StorePortTest, RanksThatWereMeetingCannotGoOn) {
 TEST_F(StorePortTest, ARecordIsReadBackAsWritten) {
   const testing::TempDir dir;
   EXPECT_FALSE(ReadStoreRecord(dir.path()));
-  ASSERT_OK(WriteStoreRecord(dir.path(), {"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 1001, 4, 0}));
+  ASSERT_OK(AddToRecord(dir.path(),
+                        ToRecordLine({"10.0.0.1", 4321, {"10.0.0.1", "10.0.0.2"}, 1001, 4, 0})));
   EXPECT_EQ(ReadStoreRecord(dir.path())->arrived, 0);
   ASSERT_OK(AddArrivals(dir.path(), 1));
   ASSERT_OK(AddArrivals(dir.path(), 3));
@@ -528,8 +536,9 @@ TEST_F(StorePortTest, ATornRecordMeansThatRanksWereMeeting) {
 TEST_F(StorePortTest, SoDoesOneOfAPortThatIsNone) {
   const testing::TempDir dir;
   ASSERT_OK(AddToRecord(
-      dir.path(), "store",
-      R"({"address":"127.0.0.1","port":4294967296,"allowed":[],"account":0,"world_size":2})"));
+      dir.path(),
+      {"store",
+       R"({"address":"127.0.0.1","port":4294967296,"allowed":[],"account":0,"world_size":2})"}));
   EXPECT_FALSE(ReopenStore(&loop_, *ReadStoreRecord(dir.path())).ok());
 }
 

@@ -79,17 +79,17 @@ absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare,
   return out;
 }
 
-absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record) {
+RecordLine ToRecordLine(const StoreRecord& record) {
   const json object = {{"address", record.address},
                        {"port", record.port},
                        {"allowed", record.allowed},
                        {"account", record.account},
                        {"world_size", record.world_size}};
-  return AddToRecord(attempt_dir, kStore, object.dump());
+  return {kStore, object.dump()};
 }
 
 absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived) {
-  return AddToRecord(attempt_dir, kArrived, absl::StrCat(arrived));
+  return AddToRecord(attempt_dir, {kArrived, absl::StrCat(arrived)});
 }
 
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {

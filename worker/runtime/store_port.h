@@ -12,6 +12,7 @@
 #include "worker/core/messages.h"
 #include "worker/runtime/event_loop.h"
 #include "worker/store/store_server.h"
+#include "worker/supervisor/attempt_record.h"
 
 namespace hpc::worker {
 
@@ -37,7 +38,7 @@ struct StoreRecord {
   int32_t arrived = 0;  // ranks that have reached it
 };
 // Of a store that nobody has reached yet.
-absl::Status WriteStoreRecord(const std::string& attempt_dir, const StoreRecord& record);
+RecordLine ToRecordLine(const StoreRecord& record);
 absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived);
 // nullopt: this worker serves none for that attempt.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);

@@ -21,22 +21,33 @@ size_t Begin(const std::string& text) {
   return line == std::string::npos ? 0 : line + 1;
 }
 
+absl::Status Append(const std::string& attempt_folder, const std::vector<RecordLine>& lines) {
+  std::string text;
+  for (const RecordLine& line : lines) {
+    if (absl::StrContains(line.value, '\n')) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(line.kind, " '", line.value, "' is more than one line"));
+    }
+    absl::StrAppend(&text, line.kind, " ", line.value, "\n");
+  }
+  return AppendQuickly(AttemptRecordPath(attempt_folder), text);
+}
+
 }  // namespace
 
 std::string AttemptRecordPath(const std::string& attempt_folder) {
   return absl::StrCat(attempt_folder, "/", kRecordName);
 }
 
-absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value) {
-  return AddToRecord(attempt_folder, kAttemptLine, value);
+absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value,
+                         const std::vector<RecordLine>& others) {
+  std::vector<RecordLine> lines = {{kAttemptLine, value}};
+  lines.insert(lines.end(), others.begin(), others.end());
+  return Append(attempt_folder, lines);
 }
 
-absl::Status AddToRecord(const std::string& attempt_folder, const std::string& kind,
-                         const std::string& value) {
-  if (absl::StrContains(value, '\n')) {
-    return absl::InvalidArgumentError(absl::StrCat(kind, " '", value, "' is more than one line"));
-  }
-  return AppendQuickly(AttemptRecordPath(attempt_folder), absl::StrCat(kind, " ", value, "\n"));
+absl::Status AddToRecord(const std::string& attempt_folder, const RecordLine& line) {
+  return Append(attempt_folder, {line});
 }
 
 absl::StatusOr<std::string> ReadRecord(const std::string& attempt_folder, const std::string& kind) {

@@ -13,6 +13,7 @@
 #define HPC_WORKER_SUPERVISOR_ATTEMPT_RECORD_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,10 +23,14 @@ namespace hpc::worker {
 inline constexpr char kRecordName[] = "record", kAttemptLine[] = "attempt";
 std::string AttemptRecordPath(const std::string& attempt_folder);
 
-// Begins it anew, with its line of kind `attempt`. InvalidArgument: `value` is more than one line.
-absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value);
-absl::Status AddToRecord(const std::string& attempt_folder, const std::string& kind,
-                         const std::string& value);
+struct RecordLine {
+  std::string kind, value;
+};
+// Begins it anew, with its line of kind `attempt` and others behind it, in one write.
+// InvalidArgument: a value is more than one line.
+absl::Status BeginRecord(const std::string& attempt_folder, const std::string& value,
+                         const std::vector<RecordLine>& others = {});
+absl::Status AddToRecord(const std::string& attempt_folder, const RecordLine& line);
 
 // NotFound: there is no record, or no such line in what is this attempt's. DataLoss: the last one
 // is torn.

@@ -27,9 +27,9 @@ class AttemptRecordTest : public ::testing::Test {
 
 TEST_F(AttemptRecordTest, OfEachKindTheLastLineHolds) {
   ASSERT_OK(BeginRecord(dir_.path(), "{}"));
-  ASSERT_OK(AddToRecord(dir_.path(), "arrived", "1"));
-  ASSERT_OK(AddToRecord(dir_.path(), "cgroup", "/with blanks/x"));
-  ASSERT_OK(AddToRecord(dir_.path(), "arrived", "2"));
+  ASSERT_OK(AddToRecord(dir_.path(), {"arrived", "1"}));
+  ASSERT_OK(AddToRecord(dir_.path(), {"cgroup", "/with blanks/x"}));
+  ASSERT_OK(AddToRecord(dir_.path(), {"arrived", "2"}));
   EXPECT_EQ(Read("attempt"), "{}");
   EXPECT_EQ(Read("arrived"), "2");
   EXPECT_EQ(Read("cgroup"), "/with blanks/x");
@@ -45,14 +45,14 @@ TEST_F(AttemptRecordTest, WhatIsNotThereIsNotFound) {
 
 TEST_F(AttemptRecordTest, WhoBeginsItForgetsWhatWasThere) {
   ASSERT_OK(BeginRecord(dir_.path(), "first"));
-  ASSERT_OK(AddToRecord(dir_.path(), "arrived", "1"));
+  ASSERT_OK(AddToRecord(dir_.path(), {"arrived", "1"}));
   ASSERT_OK(BeginRecord(dir_.path(), "second"));
   EXPECT_EQ(Read("attempt"), "second");
   EXPECT_EQ(Read("arrived"), "none");
 }
 
 TEST_F(AttemptRecordTest, ATornLineIsNotTakenForAWholeOne) {
-  ASSERT_OK(AddToRecord(dir_.path(), "cgroup", "/a"));
+  ASSERT_OK(AddToRecord(dir_.path(), {"cgroup", "/a"}));
   dir_.Append("record", "cgroup /a/lon");
   EXPECT_THAT(ReadRecord(dir_.path(), "cgroup"),
               StatusIs(StatusCode::kDataLoss, HasSubstr("torn")));
@@ -61,14 +61,14 @@ TEST_F(AttemptRecordTest, ATornLineIsNotTakenForAWholeOne) {
 }
 
 TEST_F(AttemptRecordTest, AValueIsOneLine) {
-  EXPECT_THAT(AddToRecord(dir_.path(), "cgroup", "/a\nattempt {}"),
+  EXPECT_THAT(AddToRecord(dir_.path(), {"cgroup", "/a\nattempt {}"}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("more than one line")));
   EXPECT_FALSE(ReadFile(dir_.File("record")).ok());
 }
 
 TEST_F(AttemptRecordTest, APipeOrALinkInItsPlaceHoldsNobodyUp) {
   ASSERT_EQ(mkfifo(dir_.File("record").c_str(), 0600), 0);
-  EXPECT_FALSE(AddToRecord(dir_.path(), "arrived", "1").ok());
+  EXPECT_FALSE(AddToRecord(dir_.path(), {"arrived", "1"}).ok());
   EXPECT_THAT(ReadRecord(dir_.path(), "arrived"),
               StatusIs(StatusCode::kPermissionDenied, HasSubstr("is not a plain file")));
   ASSERT_EQ(remove(dir_.File("record").c_str()), 0);
@@ -85,10 +85,10 @@ TEST_F(AttemptRecordTest, ALineThatDoesNotFitLeavesTheOthersWhole) {
   signal(SIGXFSZ, SIG_IGN);
   const rlimit tight{20, former.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
-  const absl::Status added = AddToRecord(dir_.path(), "store", std::string(100, 'x'));
+  const absl::Status added = AddToRecord(dir_.path(), {"store", std::string(100, 'x')});
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &former), 0);
   EXPECT_THAT(added, StatusIs(StatusCode::kResourceExhausted, HasSubstr("record")));
-  ASSERT_OK(AddToRecord(dir_.path(), "arrived", "1"));
+  ASSERT_OK(AddToRecord(dir_.path(), {"arrived", "1"}));
   EXPECT_EQ(Read("attempt"), "{}");
   EXPECT_EQ(Read("store"), "none");
   EXPECT_EQ(Read("arrived"), "1");

@@ -49,7 +49,7 @@ absl::Status LendCgroup(const std::string& cgroup) {
 }
 
 absl::Status RecordHeldCgroup(const std::string& dir, const std::string& cgroup) {
-  return AddToRecord(RecordPath(dir, ""), kCgroup, cgroup);
+  return AddToRecord(RecordPath(dir, ""), {kCgroup, cgroup});
 }
 
 std::string RecordedHeldCgroup(const std::string& dir) {

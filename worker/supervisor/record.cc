@@ -74,8 +74,11 @@ absl::Status ShowSocket(const std::string& path, const std::string& dir) {
   return ErrnoStatus(errno, "make " + shown);
 }
 
+void RemoveSupervisorSocket(const std::string& dir) { unlink(RecordPath(dir, kSocket).c_str()); }
+
 void RemoveSupervisorFiles(const std::string& dir) {
-  for (const char* name : {kJournalName, kSocket}) unlink(RecordPath(dir, name).c_str());
+  unlink(RecordPath(dir, kJournalName).c_str());
+  RemoveSupervisorSocket(dir);
 }
 
 absl::StatusOr<UniqueFd> ConnectToSupervisor(const std::string& dir) {

@@ -28,6 +28,8 @@ absl::StatusOr<UniqueFd> BeginJournal(const std::string& dir);
 absl::StatusOr<UniqueFd> BindSocket(const std::string& path);
 // Has ConnectToSupervisor find it. AlreadyExists: another supervisor has begun there.
 absl::Status ShowSocket(const std::string& path, const std::string& dir);
+void RemoveSupervisorSocket(const std::string& dir);
+// That and the journal.
 void RemoveSupervisorFiles(const std::string& dir);
 
 // NotFound: nobody listens there (any more).

@@ -95,7 +95,8 @@ ScopeRequest::ScopeRequest(EventLoop* loop, sd_bus* bus, OnAnswer on_answer)
 ScopeRequest::~ScopeRequest() { Close(); }
 
 int ScopeRequest::Call(int64_t pid, const std::string& unit) {
-  const std::string description = absl::StrCat("ranks of hpcctl attempts, one after the other (", unit, ")");
+  const std::string description =
+      absl::StrCat("ranks of hpcctl attempts, one after the other (", unit, ")");
   const int result = Bus().call_method_async(
       bus_, nullptr, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
       "org.freedesktop.systemd1.Manager", "StartTransientUnit", OnReply, this, "ssa(sv)a(sa(sv))",
