@@ -30,6 +30,7 @@ class FakeLink : public worker::Link {
     last_doing = doing;
   }
   void SendInventory(const worker::Inventory&) override {}
+  void Flush() override {}
   void Finish() override {}
   void Close() override {}
 

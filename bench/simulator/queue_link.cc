@@ -58,21 +58,25 @@ void QueueLink::OnClosed(const absl::Status& why) {
       NoteEnd(why.ok() ? absl::UnavailableError("the coordinator ended the connection") : why));
 }
 
+void QueueLink::Put(v1::WorkerMessage message, bool bulk) {
+  if (stream_ == nullptr) return;
+  stream_->Send(std::move(message), bulk);
+  stream_->Flush();
+}
+
 void QueueLink::Send(const worker::WorkerMessage& message) {
   const bool bulk = std::holds_alternative<worker::LogData>(message) ||
                     std::holds_alternative<worker::LogEnd>(message);
-  if (stream_ != nullptr) stream_->Send(worker::ToProto(message), bulk);
+  Put(worker::ToProto(message), bulk);
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                               const std::vector<worker::RankDoing>& doing, bool answer_may_wait) {
-  if (stream_ == nullptr) return;
-  stream_->Send(
-      worker::HeartbeatToProto(usage, doing, worker::BootTimeNs() / 1000, answer_may_wait), false);
+  Put(worker::HeartbeatToProto(usage, doing, worker::BootTimeNs() / 1000, answer_may_wait), false);
 }
 
 void QueueLink::SendInventory(const worker::Inventory& inventory) {
-  if (stream_ != nullptr) stream_->Send(worker::InventoryToProto(inventory), false);
+  Put(worker::InventoryToProto(inventory), false);
 }
 
 void QueueLink::Finish() {

@@ -26,14 +26,17 @@ class QueueLink final : public worker::Link {
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
   void Open(const worker::Identity& identity, const worker::Hello& hello,
             const worker::Inventory& inventory) override;
+  // Each is sent at once: a node says little at a time.
   void Send(const worker::WorkerMessage& message) override;
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                      const std::vector<worker::RankDoing>& doing, bool answer_may_wait) override;
   void SendInventory(const worker::Inventory& inventory) override;
+  void Flush() override {}
   void Finish() override;
   void Close() override;
 
  private:
+  void Put(v1::WorkerMessage message, bool bulk);
   void OnMessage(const v1::CoordinatorMessage& message);
   void OnClosed(const absl::Status& why);
   absl::Status NoteEnd(const absl::Status& why);

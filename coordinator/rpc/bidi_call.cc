@@ -1,6 +1,8 @@
 #include "coordinator/rpc/bidi_call.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "coordinator/rpc/doorman.h"
 #include "coordinator/rpc/status.h"
@@ -24,7 +26,10 @@ BidiCall::BidiCall(Ear ear)
       finished_tag_(this, &BidiCall::OnFinishedTag),
       done_tag_(this, &BidiCall::OnDoneTag) {}
 
-BidiCall::~BidiCall() { host_->open.Remove(this); }
+BidiCall::~BidiCall() {
+  host_->open.Remove(this);
+  std::erase(host_->gathering, this);
+}
 
 void BidiCall::OnAcceptedTag(bool ok) {
   if (!ok) {  // the server has shut down; there will be no `done` for a call that never began
@@ -65,6 +70,13 @@ void BidiCall::Send(const google::protobuf::Message& message) {
   if (end_ || done_) return;
   queue_.push_back(Serialize(message));
   Continue();
+}
+
+void BidiCall::Gather() {
+  std::vector<BidiCall*>& gathering = host_->gathering;
+  if (std::find(gathering.begin(), gathering.end(), this) == gathering.end()) {
+    gathering.push_back(this);
+  }
 }
 
 void BidiCall::Finish(const absl::Status& status) {

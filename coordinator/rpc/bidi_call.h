@@ -34,6 +34,8 @@ class BidiCall : public OpenCall {
  public:
   static void Accept(CallHost* host, std::shared_ptr<const BidiMethod> method);
   void Stop(const absl::Status& reason) override { Finish(reason); }
+  // What was put off with Gather.
+  virtual void SendGathered() {}
 
  protected:
   // How the end of the peer is noticed.
@@ -55,6 +57,8 @@ class BidiCall : public OpenCall {
 
   void ReadNext();
   void Send(const google::protobuf::Message& message);
+  // Has SendGathered called once the engine has said all that it has to say now.
+  void Gather();
   size_t unsent() const { return queue_.size(); }
   // Ends the call, after what is queued; an error drops what is queued. Only the first one counts.
   void Finish(const absl::Status& status);

@@ -1,8 +1,10 @@
 #include "coordinator/rpc/call_host.h"
 
 #include <string>
+#include <utility>
 
 #include "common/status_macros.h"
+#include "coordinator/rpc/bidi_call.h"
 #include "coordinator/rpc/doorman.h"
 
 namespace hpc::coordinator {
@@ -17,6 +19,10 @@ absl::StatusOr<Caller> CallHost::Admit(OpenCall* call, const char* method,
     return counted;
   }
   return caller;
+}
+
+void CallHost::SendGathered() {
+  for (BidiCall* call : std::exchange(gathering, {})) call->SendGathered();
 }
 
 void CallHost::EndCallsOf(const std::vector<std::string>& serials, const absl::Status& reason) {

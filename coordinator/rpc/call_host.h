@@ -17,6 +17,7 @@
 
 namespace hpc::coordinator {
 
+class BidiCall;
 class Doorman;
 
 struct CallHost final : Gate {
@@ -25,12 +26,16 @@ struct CallHost final : Gate {
   OpenCalls open;
   // Makes a new certificate of the coordinator, which the next connection is shown.
   std::function<absl::Status()> issue_certificate;
-  absl::Status stopping;  // once not OK, calls are refused with it
+  absl::Status stopping;             // once not OK, calls are refused with it
+  std::vector<BidiCall*> gathering;  // those that have something for SendGathered
 
   // Who makes a call that may last for ever, which has been added to `open`. Refusals as of
   // Doorman::Admit and OpenCalls::SetCaller, and `stopping`.
   absl::StatusOr<Caller> Admit(OpenCall* call, const char* method,
                                const grpc::ServerContext& context);
+
+  // After each Flush of the engine: what calls were given for their peers since the last one.
+  void SendGathered();
 
   void EndCallsOf(const std::vector<std::string>& serials, const absl::Status& reason) override;
   absl::Status ChangeAuthority() override;

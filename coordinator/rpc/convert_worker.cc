@@ -216,6 +216,7 @@ v1::CoordinatorMessage ToProto(const Welcome& welcome) {
   m->set_protocol_version(kProtocolVersion);
   m->set_contact_limit_ms(Millis(welcome.contact_limit));
   m->set_vouch_limit_ms(Millis(welcome.vouch_limit));
+  m->set_takes_more(true);
   return out;
 }
 

@@ -116,6 +116,61 @@ TEST(Gang, StartsOnTwoNodesTogetherAndSucceeds) {
   EXPECT_EQ(detail.attempts(0).outcome(), "succeeded");
 }
 
+v1::WorkerMessage EndOf(const v1::Prepare& prepare) {
+  v1::WorkerMessage message;
+  *message.mutable_rank_ended()->mutable_ref() = prepare.ref();
+  message.mutable_rank_ended()->mutable_exit()->set_exit_code(0);
+  for (const bool is_stderr : {false, true}) {
+    v1::LogEnd* end = message.add_more()->mutable_log_end();
+    *end->mutable_ref() = prepare.ref();
+    end->set_is_stderr(is_stderr);
+  }
+  v1::MetricData* metrics = message.add_more()->mutable_metric_data();
+  *metrics->mutable_ref() = prepare.ref();
+  metrics->set_ended(true);
+  *message.add_more()->mutable_attempt_returned()->mutable_ref() = prepare.ref();
+  return message;
+}
+
+TEST(Gang, WhoTakesMoreIsToldInOneMessageWhatComesOfOne) {
+  TestServer server;
+  FakeWorker worker(server);
+  v1::Hello hello = testing::HelloOf("pc1");
+  hello.set_takes_more(true);
+  worker.Send(hello);
+  EXPECT_TRUE(worker.Next().welcome().takes_more());
+  const int64_t run = SubmitOk(server, TrueOn(1));
+  const v1::Prepare prepare = worker.Prepare();
+  worker.Start(prepare);
+  worker.Send(EndOf(prepare));
+  const CoordinatorMessage told = worker.Next();
+  std::vector<CoordinatorMessage::MessageCase> kinds = {told.message_case()};
+  for (const CoordinatorMessage& one : told.more()) kinds.push_back(one.message_case());
+  EXPECT_THAT(kinds, ElementsAre(CoordinatorMessage::kLogAck, CoordinatorMessage::kLogAck,
+                                 CoordinatorMessage::kMetricAck, CoordinatorMessage::kForget));
+  EXPECT_EQ(FollowToTheEnd(server, run).run.state(), v1::RUN_STATE_SUCCEEDED);
+}
+
+TEST(Gang, WhoDoesNotIsToldEachInAMessageOfItsOwn) {
+  TestServer server;
+  FakeWorker worker(server, "pc1");
+  SubmitOk(server, TrueOn(1));
+  const v1::Prepare prepare = worker.Prepare();
+  worker.Start(prepare);
+  worker.Send(EndOf(prepare));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(worker.Next().more_size(), 0);
+}
+
+TEST(Gang, WhatIsWrongAmongMoreEndsTheConnectionAsAnythingElse) {
+  TestServer server;
+  FakeWorker worker(server, "pc1");
+  v1::WorkerMessage message;
+  message.mutable_handing_over();
+  *message.add_more()->mutable_hello() = testing::HelloOf("pc1");
+  worker.Send(message);
+  EXPECT_THAT(worker.WaitForEnd().error_message(), HasSubstr("second hello"));
+}
+
 TEST(Gang, TheFirstFailureStopsTheOthersAndIsTheOneShown) {
   TestServer server;
   FakeWorker pc1(server, "pc1"), pc2(server, "pc2");

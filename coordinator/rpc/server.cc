@@ -263,6 +263,7 @@ void Server::Impl::Hear(absl::Duration time) {
 absl::Status Server::Impl::Flush() {
   const MonoTime begin = engine_->now().mono;
   const absl::Status status = engine_->Flush();
+  host_.SendGathered();
   const absl::Duration took = engine_->now().mono - begin;
   if (status.ok() && took >= kLongRound) Hear(std::min(took / 4, kLongestHearing));
   return status;
@@ -294,12 +295,14 @@ void Server::Impl::EndCalls(const absl::Status& reason) {
   host_.stopping = reason;
   engine_->Shutdown(reason);
   engine_->Flush().IgnoreError();
+  host_.SendGathered();
   host_.open.StopAll(reason);
   const MonoTime deadline = engine_->now().mono + options_.stop_grace;
   while (!host_.open.empty() && engine_->now().mono < deadline) {
     TakeEvents(deadline - engine_->now().mono);
     // Answers that are owed; if nothing can be written any more they have had that answer.
     engine_->Flush().IgnoreError();
+    host_.SendGathered();
   }
 }
 

@@ -3,6 +3,8 @@
 #ifndef HPC_COORDINATOR_RPC_WORKER_STREAM_H_
 #define HPC_COORDINATOR_RPC_WORKER_STREAM_H_
 
+#include <optional>
+
 #include "coordinator/rpc/bidi_call.h"
 #include "coordinator/rpc/node_usage.h"
 #include "coordinator/rpc/worker_session.h"
@@ -24,16 +26,21 @@ class WorkerStream final : public BidiCall, public NodeLink {
   void AckMetrics(const MetricOffset& offset) override;
   void Close(const absl::Status& reason) override;
   void Stop(const absl::Status& reason) override;
+  void SendGathered() override;
 
  private:
   void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) override;
   void OnEndOfInput() override;
 
+  absl::Status Take(const Caller& caller, const v1::WorkerMessage& message);
   // Behind the answer to a heartbeat that has waited for it.
-  void Say(const v1::CoordinatorMessage& message);
+  void Say(v1::CoordinatorMessage message);
+  void Put(v1::CoordinatorMessage message);
   void Answer(const v1::Heartbeat& heartbeat);
 
   WorkerSession session_;
+  bool takes_more_ = false;  // the worker
+  std::optional<v1::CoordinatorMessage> gathered_;
   int64_t waiting_us_ = 0;  // `sent_us` of the newest heartbeat whose answer waits; 0: none does
 };
 

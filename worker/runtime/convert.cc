@@ -321,6 +321,7 @@ v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
   out->set_address(identity.address);
   Fill(inventory, out->mutable_inventory());
   out->set_can_vouch(true);
+  out->set_takes_more(true);
   out->set_owner_changed(hello.owner_changed);
   out->set_reclaimed(hello.reclaimed);
   out->set_reclaim_left_ms(LimitMs(hello.reclaim_left));

@@ -101,6 +101,10 @@ class CoordinatorLink : public Link {
     if (stream_ != nullptr) stream_->Send(InventoryToProto(inventory), false);
   }
 
+  void Flush() override {
+    if (stream_ != nullptr) stream_->Flush();
+  }
+
   void Finish() override {
     if (stream_ != nullptr) stream_->Finish();
   }

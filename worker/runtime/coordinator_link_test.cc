@@ -72,6 +72,9 @@ class CoordinatorLinkTest : public ::testing::Test {
     link_ = MakeCoordinatorLink(&loop_, route_.get());
     link_->SetCallbacks({[this](const CoordinatorMessage& m) { messages_.push_back(m); },
                          [this](const absl::Status& why) { closed_.push_back(why); }});
+    loop_.SetAfterRound([this] {
+      if (link_ != nullptr) link_->Flush();
+    });
   }
   void RunUntil(const std::function<bool()>& done) {
     const MonoTime limit = clock_.Get().mono + absl::Seconds(20);
@@ -117,6 +120,56 @@ TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
   EXPECT_TRUE(coordinator.heard()[0].has_hello());
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(coordinator.heard()[static_cast<size_t>(i) + 1].attempt_returned().ref().number(), i);
+  }
+}
+
+TEST_F(CoordinatorLinkTest, WhatIsSaidInOneRoundIsOneMessageToWhoTakesIt) {
+  FakeCoordinator coordinator;
+  coordinator.answers.resize(1);
+  coordinator.answers[0].mutable_welcome()->set_takes_more(true);
+  Link(coordinator.endpoint());
+  Open();
+  RunUntil([&] { return !messages_.empty(); });
+  EXPECT_TRUE(coordinator.heard()[0].hello().takes_more());
+  link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
+  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, ""});
+  RunUntil([&] { return coordinator.heard().size() == 2; });
+  const v1::WorkerMessage first = coordinator.heard()[1];
+  EXPECT_EQ(first.attempt_returned().ref().number(), 0);
+  ASSERT_EQ(first.more_size(), 4);
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(first.more(i - 1).attempt_returned().ref().number(), i);
+  EXPECT_TRUE(first.more(3).has_log_end());
+}
+
+TEST_F(CoordinatorLinkTest, LongOutputGoesAlone) {
+  FakeCoordinator coordinator;
+  coordinator.answers.resize(1);
+  coordinator.answers[0].mutable_welcome()->set_takes_more(true);
+  Link(coordinator.endpoint());
+  Open();
+  RunUntil([&] { return !messages_.empty(); });
+  link_->Send(AttemptReturned{{1, 1}, ""});
+  link_->Send(LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')});
+  link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
+  RunUntil([&] { return coordinator.heard().size() == 3; });
+  EXPECT_EQ(coordinator.heard()[1].more_size(), 0);
+  EXPECT_TRUE(coordinator.heard()[2].has_log_data());
+  EXPECT_EQ(coordinator.heard()[2].more_size(), 1);
+}
+
+TEST_F(CoordinatorLinkTest, WhatTheCoordinatorSaysInOneMessageIsHeardInOrder) {
+  FakeCoordinator coordinator;
+  coordinator.answers.resize(2);
+  coordinator.answers[0].mutable_welcome();
+  coordinator.answers[1].mutable_forget()->mutable_ref()->set_run(1);
+  for (int i = 2; i < 5; ++i) {
+    coordinator.answers[1].add_more()->mutable_forget()->mutable_ref()->set_run(i);
+  }
+  Link(coordinator.endpoint());
+  Open();
+  RunUntil([&] { return messages_.size() == 5; });
+  for (size_t i = 1; i < 5; ++i) {
+    EXPECT_EQ(std::get<Forget>(messages_[i]).ref.run, static_cast<RunId>(i));
   }
 }
 

@@ -27,6 +27,16 @@ constexpr int kMaxMessageBytes = 64 << 20;
 constexpr absl::Duration kProbeTime = absl::Seconds(2);
 constexpr absl::Duration kKnockTime = absl::Seconds(3);
 
+// So many small ones are as long as one large one.
+constexpr int kMostSentAlong = 30;
+constexpr size_t kSmallData = 8 << 10;
+constexpr int kFewPoints = 100;
+
+bool IsSmall(const v1::WorkerMessage& message) {
+  return message.log_data().data().size() <= kSmallData &&
+         message.metric_data().points_size() <= kFewPoints;
+}
+
 absl::StatusOr<std::vector<pki::Certificate>> Probe(const Endpoint& endpoint) {
   return pki::FetchCertificates(endpoint, kProbeTime);
 }
@@ -67,6 +77,10 @@ void CoordinatorStream::Start(v1::WorkerMessage hello) {
 void CoordinatorStream::Send(v1::WorkerMessage message, bool bulk) {
   std::lock_guard<std::mutex> lock(mutex_);
   (bulk ? bulk_ : control_).push_back(std::move(message));
+}
+
+void CoordinatorStream::Flush() {
+  std::lock_guard<std::mutex> lock(mutex_);
   WriteNext();
 }
 
@@ -109,13 +123,24 @@ void CoordinatorStream::OnStarted(bool ok) {
 void CoordinatorStream::OnRead(bool ok) {
   if (ok) {
     if (!std::exchange(answered_, true)) handlers_.on_shown(member::ShownOn(context_));
-    handlers_.on_message(std::move(incoming_));
+    Hear(std::move(incoming_));
     incoming_.Clear();
     call_->Read(&incoming_, Tag(&CoordinatorStream::OnRead));
     return;
   }
   std::lock_guard<std::mutex> lock(mutex_);
   End();
+}
+
+void CoordinatorStream::Hear(v1::CoordinatorMessage message) {
+  if (message.has_welcome()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    takes_more_ = message.welcome().takes_more();
+  }
+  google::protobuf::RepeatedPtrField<v1::CoordinatorMessage> more;
+  more.Swap(message.mutable_more());
+  handlers_.on_message(std::move(message));
+  for (v1::CoordinatorMessage& one : more) handlers_.on_message(std::move(one));
 }
 
 void CoordinatorStream::OnWritten(bool ok) {
@@ -144,10 +169,21 @@ void CoordinatorStream::WriteNext() {
     writing_ = true;
     outgoing_ = std::move(queue.front());
     queue.pop_front();
+    if (takes_more_) {
+      SendAlong(&control_);
+      SendAlong(&bulk_);
+    }
     call_->Write(outgoing_, Tag(&CoordinatorStream::OnWritten));
   } else if (half_close_) {
     writing_ = true;
     call_->WritesDone(Tag(&CoordinatorStream::OnHalfClosed));
+  }
+}
+
+void CoordinatorStream::SendAlong(std::deque<v1::WorkerMessage>* queue) {
+  while (!queue->empty() && outgoing_.more_size() < kMostSentAlong && IsSmall(queue->front())) {
+    *outgoing_.add_more() = std::move(queue->front());
+    queue->pop_front();
   }
 }
 

@@ -43,8 +43,10 @@ class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream>
       : way_(std::move(way)), queue_(queue), handlers_(std::move(handlers)) {}
 
   void Start(v1::WorkerMessage hello);
-  // `bulk` waits for everything that is not.
+  // Is sent with the next Flush, or with what is being sent. `bulk` waits for everything that is
+  // not.
   void Send(v1::WorkerMessage message, bool bulk);
+  void Flush();
   // Says nothing more after what has been sent.
   void Finish();
   void Cancel() { context_.TryCancel(); }
@@ -71,8 +73,12 @@ class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream>
   absl::Status Knock() const;
   absl::Status Explained(const absl::Status& status) const;
 
+  void Hear(v1::CoordinatorMessage message);
+
   // With the lock held.
   void WriteNext();
+  // Puts those that are not too large behind the outgoing one.
+  void SendAlong(std::deque<v1::WorkerMessage>* queue);
   void End();
 
   const Way way_;
@@ -90,6 +96,7 @@ class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream>
   std::deque<v1::WorkerMessage> control_;
   std::deque<v1::WorkerMessage> bulk_;
   v1::WorkerMessage outgoing_;
+  bool takes_more_ = false;  // the coordinator
   bool writing_ = false;
   bool half_close_ = false;
   bool ended_ = false;

@@ -186,6 +186,7 @@ void Engine::AfterRound() {
   output_.Pump();
   AnswerOwner();
   ExitWhenReady();
+  link_->Flush();
 }
 
 // -------------------------------------------------------------------------------- the coordinator

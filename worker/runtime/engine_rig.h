@@ -40,6 +40,7 @@ class FakeLink : public Link {
     doing = ranks;
   }
   void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
+  void Flush() override {}
   void Finish() override { finished = true; }
   void Close() override { open = false; }
 

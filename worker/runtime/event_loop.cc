@@ -63,6 +63,8 @@ void EventLoop::Post(std::function<void()> work) {
   {
     std::lock_guard<std::mutex> lock(posted_mutex_);
     posted_.push_back(std::move(work));
+    // What is there already has woken the loop.
+    if (posted_.size() > 1) return;
   }
   const uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);

@@ -35,14 +35,15 @@ class Link {
 
   // Connects and says hello; what is sent next goes behind it. Must not be open.
   virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) = 0;
-  // Output (LogData, LogEnd) waits for everything else, so that it never holds up a heartbeat. In
-  // order otherwise, metrics too: they arrive before the end of their attempt. Dropped while
-  // nothing is open.
+  // What was given to these since the last Flush is sent with the next. Output (LogData, LogEnd)
+  // waits for everything else, so that it never holds up a heartbeat. In order otherwise, metrics
+  // too: they arrive before the end of their attempt. Dropped while nothing is open.
   virtual void Send(const WorkerMessage& message) = 0;
   // `answer_may_wait`: until the coordinator says something else.
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
                              const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;
   virtual void SendInventory(const Inventory& inventory) = 0;
+  virtual void Flush() = 0;
   // Says nothing more after what has been sent.
   virtual void Finish() = 0;
   // Ends it at once.
