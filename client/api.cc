@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <set>
 #include <utility>
 
 #include "client/connection.h"
@@ -142,6 +143,26 @@ absl::Status Client::Follow(v1::FollowRequest request, Sink<v1::FollowResponse> 
         });
     if (!status.ok() || over) return status;
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "ended before the run was over");
+  });
+}
+
+absl::Status Client::Wait(std::vector<int64_t> runs, Sink<v1::WaitResponse> sink) {
+  int64_t after_event = 0;
+  return stubs_->connection->Resume([&](grpc::ClientContext* context) {
+    v1::WaitRequest request;
+    request.set_after_event(after_event);
+    request.mutable_runs()->Add(runs.begin(), runs.end());
+    std::set<int64_t> over;
+    const grpc::Status status =
+        ReadAll(stubs_->runs->Wait(context, request).get(), [&](const v1::WaitResponse& response) {
+          stubs_->connection->Progressed();
+          if (response.has_left()) after_event = response.left().event();
+          for (const v1::Run& run : response.over()) over.insert(run.id());
+          sink(response);
+        });
+    std::erase_if(runs, [&over](int64_t run) { return over.contains(run); });
+    if (!status.ok() || runs.empty()) return status;
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "ended before the runs were over");
   });
 }
 

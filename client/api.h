@@ -1,7 +1,7 @@
 // The coordinator's services as plain calls. The only door to gRPC in the client.
 //
 // Errors are the coordinator's own (proto/hpc/v1 names them for each call), Unavailable when it
-// cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, FollowEvents) and calls
+// cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, Wait, ListEvents) and calls
 // that may safely be repeated (Submit, Cancel, the streams that read from a position) outlast a
 // restart of the coordinator: they go on where they were, so that nothing is lost or seen twice.
 #ifndef HPC_CLIENT_API_H_
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -58,6 +59,8 @@ class Client {
 
   // Until the run is over and all of its output has come. `request` gives the first cursors.
   absl::Status Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink);
+  // Until all of `runs` are over; each is told once.
+  absl::Status Wait(std::vector<int64_t> runs, Sink<v1::WaitResponse> sink);
   absl::Status ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink);
   absl::Status ListMetrics(v1::ListMetricsRequest request, Sink<v1::ListMetricsResponse> sink);
 

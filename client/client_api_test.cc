@@ -178,6 +178,20 @@ TEST_F(ClientApiTest, FollowingSurvivesARestartOfTheServer) {
   EXPECT_EQ(states, 3);  // running, running again, succeeded
 }
 
+TEST_F(ClientApiTest, WaitingGoesOnWithTheRunsThatAreLeft) {
+  const auto client = Connected();
+  {
+    absl::MutexLock lock(&world_.mutex);
+    world_.break_streams_after = 3;
+  }
+  std::vector<int64_t> over;
+  ASSERT_OK(client->Wait({5, 1, 3, 2, 4, 1}, [&](const v1::WaitResponse& response) {
+    for (const v1::Run& run : response.over()) over.push_back(run.id());
+  }));
+  EXPECT_THAT(over, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_EQ(outages_, 2);
+}
+
 TEST_F(ClientApiTest, AnInterruptEndsWhatWaits) {
   const auto client = Connected();
   {
@@ -309,10 +323,14 @@ TEST_F(ClientApiTest, WaitingForSeveralRunsEndsAsTheFirstThatFailed) {
     world_.exit_code = 7;
     world_.succeed = {1, 3};
   }
-  EXPECT_EQ(Hpcctl({"wait", "1", "3"}).code, 0);
+  const Done good = Hpcctl({"wait", "1", "3"});
+  EXPECT_EQ(good.code, 0);
+  EXPECT_EQ(good.err, "");
   const Done done = Hpcctl({"wait", "1", "2", "3"});
   EXPECT_EQ(done.code, 7);
   EXPECT_THAT(done.err, HasSubstr("hpcctl: run 2 failed: because"));
+  EXPECT_THAT(done.err, Not(HasSubstr("run 1")));
+  EXPECT_EQ(Hpcctl({"wait", "2"}).err, done.err);
   const Done wrong = Hpcctl({"wait", "2", "999"});
   EXPECT_EQ(wrong.code, 121);
   EXPECT_EQ(wrong.err, "hpcctl: no run 999\n");

@@ -115,12 +115,31 @@ class FakeRuns : public v1::Runs::Service {
       }
       if (!send(response)) return Away();
     }
-    while (!context->IsCancelled()) {
-      absl::MutexLock lock(&world_->mutex);
-      if (world_->over) break;
-      world_->mutex.AwaitWithTimeout(absl::Condition(&world_->over), absl::Milliseconds(5));
-    }
+    AwaitEnd(context);
     return send(State(request->run(), EndOf(request->run()), 2)) ? grpc::Status::OK : Away();
+  }
+
+  // The oldest is told of first; then one run ends with each message.
+  grpc::Status Wait(grpc::ServerContext* context, const v1::WaitRequest* request,
+                    grpc::ServerWriter<v1::WaitResponse>* writer) override {
+    int sent = 0;
+    const auto send = [&](const v1::WaitResponse& response) {
+      absl::MutexLock lock(&world_->mutex);
+      if (sent++ == world_->break_streams_after) return false;
+      return writer->Write(response);
+    };
+    const std::set<int64_t> runs(request->runs().begin(), request->runs().end());
+    if (runs.contains(999)) return NoRun();
+    v1::WaitResponse first;
+    *first.mutable_left() = State(*runs.begin(), v1::RUN_STATE_QUEUED, 1).state();
+    if (!send(first)) return Away();
+    if (!AwaitEnd(context)) return Away();
+    for (const int64_t run : runs) {
+      v1::WaitResponse response;
+      *response.add_over() = State(run, EndOf(run), 2).state().run();
+      if (!send(response)) return Away();
+    }
+    return grpc::Status::OK;
   }
 
   grpc::Status ReadLog(grpc::ServerContext*, const v1::ReadLogRequest* request,
@@ -195,6 +214,16 @@ class FakeRuns : public v1::Runs::Service {
     piece.set_rank(static_cast<int>(at) % world_->ranks);
     piece.set_data(world_->output[at]);
     return piece;
+  }
+
+  // False: the caller has left before.
+  bool AwaitEnd(grpc::ServerContext* context) {
+    while (!context->IsCancelled()) {
+      absl::MutexLock lock(&world_->mutex);
+      if (world_->over) return true;
+      world_->mutex.AwaitWithTimeout(absl::Condition(&world_->over), absl::Milliseconds(5));
+    }
+    return false;
   }
 
   v1::RunState EndOf(int64_t run) {

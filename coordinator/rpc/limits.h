@@ -20,6 +20,7 @@ inline constexpr size_t kMaxExitText = 64 << 10;  // message or traceback of a r
 inline constexpr size_t kMaxRequestId = 64;
 inline constexpr size_t kMaxLogData = 256 << 10;  // in one message of a worker
 inline constexpr int kMaxPairs = 10'000;          // parameters, tags, variables, nodes named
+inline constexpr int kMaxWaitedRuns = 10'000;     // by one call
 inline constexpr int32_t kMaxNodes = 100'000;     // that a run can ask for
 inline constexpr int32_t kMaxPriority = 1000;     // and -1000
 

@@ -22,8 +22,9 @@ namespace {
 // The generated services with every method accepted as bytes (wire.h says why).
 using R = v1::Runs;
 using RawRuns = R::WithRawMethod_Submit<R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<
-    R::WithRawMethod_Follow<R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
-        R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>;
+    R::WithRawMethod_Follow<R::WithRawMethod_Wait<
+        R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
+            R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>>;
 using N = v1::Nodes;
 using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<N::WithRawMethod_Lend<
     N::WithRawMethod_Sleep<N::WithRawMethod_Wake<N::WithRawMethod_Forget<N::Service>>>>>>;
@@ -128,6 +129,7 @@ void Methods::Accept(CallHost* host) {
              [this] { return new SubmitStream(engine_); });
   table.Unary("hpc.v1.Runs/Cancel", runs, &RawRuns::RequestCancel, &runs_, &RunsHandlers::Cancel);
   table.Stream("hpc.v1.Runs/Follow", runs, &RawRuns::RequestFollow, &runs_, &RunsHandlers::Follow);
+  table.Stream("hpc.v1.Runs/Wait", runs, &RawRuns::RequestWait, &runs_, &RunsHandlers::Wait);
   table.Stream("hpc.v1.Runs/List", runs, &RawRuns::RequestList, &runs_, &RunsHandlers::List);
   table.Unary("hpc.v1.Runs/Get", runs, &RawRuns::RequestGet, &runs_, &RunsHandlers::Get);
   table.Stream("hpc.v1.Runs/ReadLog", runs, &RawRuns::RequestReadLog, &runs_,

@@ -179,6 +179,14 @@ TEST(Unknown, RunsAndNodesAreSaidNotToExist) {
   v1::FollowResponse response;
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_EQ(reader->Finish().error_code(), StatusCode::NOT_FOUND);
+  v1::WaitRequest wait;
+  wait.add_runs(SubmitOk(server, TrueOn(1)));
+  wait.add_runs(5);
+  const auto wait_context = Context();
+  const auto waiting = server.runs().Wait(wait_context.get(), wait);
+  v1::WaitResponse over;
+  EXPECT_FALSE(waiting->Read(&over));
+  EXPECT_EQ(waiting->Finish().error_message(), "no run 5; the newest is run 1");
   v1::WhyRequest why;
   why.set_subject("pcl");
   v1::WhyResponse reason;

@@ -12,6 +12,7 @@
 #include "coordinator/rpc/list_sources.h"
 #include "coordinator/rpc/run_rows.h"
 #include "coordinator/rpc/validate.h"
+#include "coordinator/rpc/wait_source.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -97,6 +98,15 @@ SourceOr<v1::FollowResponse> RunsHandlers::Follow(const Caller&, const v1::Follo
   engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   return std::make_unique<FollowSource>(engine_, request);
+}
+
+SourceOr<v1::WaitResponse> RunsHandlers::Wait(const Caller&, const v1::WaitRequest& request) {
+  engine_->CatchUp();
+  HPC_RETURN_IF_ERROR(CheckWait(request));
+  for (const RunId run : request.runs()) {
+    if (!engine_->cluster().FindRun(run)) HPC_RETURN_IF_ERROR(CheckExists(run));
+  }
+  return std::make_unique<WaitSource>(engine_, request);
 }
 
 SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,

@@ -22,6 +22,7 @@ class RunsHandlers {
                        Reply<v1::ListExperimentsResponse> reply);
 
   SourceOr<v1::FollowResponse> Follow(const Caller& caller, const v1::FollowRequest& request);
+  SourceOr<v1::WaitResponse> Wait(const Caller& caller, const v1::WaitRequest& request);
   SourceOr<v1::ListRunsResponse> List(const Caller& caller, const v1::ListRunsRequest& request);
   SourceOr<v1::LogPiece> ReadLog(const Caller& caller, const v1::ReadLogRequest& request);
   SourceOr<v1::ListMetricsResponse> ListMetrics(const Caller& caller,

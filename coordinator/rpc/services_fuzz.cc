@@ -94,6 +94,7 @@ const std::vector<Act>& Acts() {
       Ask(&Coordinator::certificates, &CertificateHandlers::RevokeCertificate),
       Ask(&Coordinator::certificates, &CertificateHandlers::RotateAuthority),
       Ask(&Coordinator::certificates, &CertificateHandlers::WhoAmI),
+      Read(&Coordinator::runs, &RunsHandlers::Wait),
   };
   return *kActs;
 }

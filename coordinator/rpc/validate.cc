@@ -208,6 +208,12 @@ absl::Status CheckSubmit(const v1::SubmitRequest& request) {
   return CheckShortText("the submitting host", spec.submit_host(), kMaxName);
 }
 
+absl::Status CheckWait(const v1::WaitRequest& request) {
+  if (request.runs_size() >= 1 && request.runs_size() <= kMaxWaitedRuns) return absl::OkStatus();
+  return Invalid(absl::StrCat("asks to wait for ", request.runs_size(), " runs; allowed are 1 to ",
+                              kMaxWaitedRuns, " in one call"));
+}
+
 absl::Status CheckListRuns(const v1::ListRunsRequest& request) {
   for (const int state : request.states()) {
     if (state == v1::RUN_STATE_UNSPECIFIED || !v1::RunState_IsValid(state)) {

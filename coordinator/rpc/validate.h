@@ -12,6 +12,7 @@ namespace hpc::coordinator {
 
 // InvalidArgument names field, value and what is allowed; ResourceExhausted: too large.
 absl::Status CheckSubmit(const v1::SubmitRequest& request);
+absl::Status CheckWait(const v1::WaitRequest& request);
 absl::Status CheckListRuns(const v1::ListRunsRequest& request);
 absl::Status CheckReadLog(const v1::ReadLogRequest& request);
 absl::Status CheckReclaim(const v1::ReclaimRequest& request);

@@ -182,6 +182,15 @@ TEST(CheckReclaim, TheGraceIsAnHourAtMost) {
               StatusIs(kInvalid, HasSubstr("the grace is 2 h; it must be from 0 to 1 h")));
 }
 
+TEST(CheckWait, TenThousandRunsAreTheMostAndOneTheLeast) {
+  v1::WaitRequest request;
+  EXPECT_THAT(CheckWait(request), StatusIs(kInvalid, HasSubstr("wait for 0 runs")));
+  for (int64_t run = 1; run <= 10'000; ++run) request.add_runs(run);
+  EXPECT_OK(CheckWait(request));
+  request.add_runs(1);
+  EXPECT_THAT(CheckWait(request), StatusIs(kInvalid, HasSubstr("allowed are 1 to 10000")));
+}
+
 TEST(CheckListRuns, StatesAreKnownOnes) {
   v1::ListRunsRequest request;
   request.add_states(v1::RUN_STATE_FAILED);

@@ -20,6 +20,7 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Runs/SubmitMany",        kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/Cancel",            kNo,   kNo,  kOwn, kAll},
     {"hpc.v1.Runs/Follow",            kNo,   kNo,  kAll, kAll},
+    {"hpc.v1.Runs/Wait",              kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/List",              kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/Get",               kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Runs/ReadLog",           kNo,   kNo,  kAll, kAll},

@@ -1,7 +1,6 @@
 // hpcctl cancel: end runs.
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/existing_runs.h"
 #include "client/cli/exit_codes.h"
 #include "common/status_macros.h"
 
@@ -24,7 +23,7 @@ class CancelCommand : public Command {
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
-    HPC_RETURN_IF_ERROR(CheckExist(client, runs_));
+    for (const int64_t run : runs_) HPC_RETURN_IF_ERROR(client->GetRun(run).status());
     // One that is somebody else's does not save the others.
     int code = kExitOk;
     for (const int64_t run : runs_) {

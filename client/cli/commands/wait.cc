@@ -1,8 +1,9 @@
 // hpcctl wait: stay with runs until they are over, without their output.
+#include <map>
+
 #include "client/cli/commands.h"
-#include "client/cli/existing_runs.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/follower.h"
+#include "client/cli/run_teller.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
@@ -23,13 +24,21 @@ class WaitCommand : public Command {
 
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
-    if (runs_.size() > 1) HPC_RETURN_IF_ERROR(CheckExist(client, runs_));
-    int code = kExitOk;
+    std::map<int64_t, int> codes;
+    std::map<int64_t, RunTeller> tellers;  // of those that were told of while they lasted
+    HPC_RETURN_IF_ERROR(client->Wait(runs_, [&](const v1::WaitResponse& response) {
+      for (const v1::Run& run : response.over()) {
+        const auto teller = tellers.try_emplace(run.id(), session).first;
+        codes[run.id()] = teller->second.TellEnd(client, run);
+        tellers.erase(teller);
+      }
+      if (!response.has_left()) return;
+      tellers.try_emplace(response.left().run().id(), session).first->second.Tell(response.left());
+    }));
     for (const int64_t run : runs_) {
-      HPC_ASSIGN_OR_RETURN(const int one, Follower(session, run, std::nullopt).FollowToEnd(client));
-      if (code == kExitOk) code = one;
+      if (codes[run] != kExitOk) return codes[run];
     }
-    return code;
+    return kExitOk;
   }
 
  private:

@@ -76,11 +76,15 @@ AttemptRef EngineRig::RunOn(const Session& session, RecordingLink* link) {
     return {};
   }
   const AttemptRef ref = prepare->ref;
+  Start(session, ref);
+  return ref;
+}
+
+void EngineRig::Start(const Session& session, AttemptRef ref) {
   EXPECT_OK(engine->OnPrepared(session, {.ref = ref, .store_addr = "10.0.0.1", .store_port = 1}));
   EXPECT_OK(engine->Flush());
   EXPECT_OK(engine->OnStarted(session, ref, {{.rank = 0, .pid = 100, .started_ago = {}}}));
   EXPECT_OK(engine->Flush());
-  return ref;
 }
 
 void EngineRig::Finish(const Session& session, AttemptRef ref) {

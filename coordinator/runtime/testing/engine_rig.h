@@ -84,6 +84,8 @@ class EngineRig {
   RunId SubmitOk();
   // Takes a run from submission to running on this node.
   AttemptRef RunOn(const Session& session, RecordingLink* link);
+  // The node prepares an attempt that it was told of, and starts its one rank.
+  void Start(const Session& session, AttemptRef ref);
   // Its one rank ends with 0 and the node returns its devices.
   void Finish(const Session& session, AttemptRef ref);
 
