@@ -1,4 +1,5 @@
 // hpcctl, the command line.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +13,8 @@
 #include "member/quiet_engine.h"
 
 int main(int argc, char** argv) {
+  // gRPC's three threads allocate next to nothing: a heap for each would be mapped for it.
+  mallopt(M_ARENA_MAX, 1);
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
   hpc::member::UseQuietEngine();

@@ -1,6 +1,8 @@
 #include "common/pki/lean_provider.h"
 
 #include <openssl/core_dispatch.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/provider.h>
 
 #include <algorithm>
@@ -87,15 +89,35 @@ int Begin(const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH* core,
   return 1;
 }
 
+// Besides what a provider has, OpenSSL keeps a list of everything by the names of former versions,
+// and makes it at its first step. What is not in it has no number, which certificates need: so
+// those that are kept are.
+void NameWhatIsKept() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS, nullptr);
+  for (const EVP_MD* digest :
+       {EVP_sha1(), EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()}) {
+    EVP_add_digest(digest);
+  }
+  for (const EVP_CIPHER* cipher :
+       {EVP_aes_128_gcm(), EVP_aes_256_gcm(), EVP_chacha20_poly1305(), EVP_chacha20(),
+        EVP_aes_256_ecb(), EVP_aes_256_ctr(), EVP_aes_256_cbc()}) {
+    EVP_add_cipher(cipher);
+  }
+}
+
+bool Load() {
+  NameWhatIsKept();
+  // That one is loaded keeps OpenSSL from loading all, even if that fails.
+  return (OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
+          OSSL_PROVIDER_load(nullptr, "hpc") != nullptr) ||
+         OSSL_PROVIDER_load(nullptr, "default") != nullptr;
+}
+
 }  // namespace
 
 void UseLeanProvider() {
   if (ossl_default_provider_init == nullptr) return;
-  // That one is loaded keeps OpenSSL from loading all, even if that fails.
-  [[maybe_unused]] static const bool loaded =
-      (OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
-       OSSL_PROVIDER_load(nullptr, "hpc") != nullptr) ||
-      OSSL_PROVIDER_load(nullptr, "default") != nullptr;
+  [[maybe_unused]] static const bool loaded = Load();
 }
 
 }  // namespace hpc::pki

@@ -8,6 +8,7 @@ namespace hpc::pki {
 // private keys are encrypted with, and nothing else of OpenSSL. OpenSSL 3.0 builds a list of all
 // decoders that there are for each certificate and key that it reads, and makes an object of every
 // cipher when it looks for the first one: half of what a connection costs a program that makes one.
+// So it is with the names that former versions knew: only what is kept has one.
 //
 // Before anything else of OpenSSL, or it keeps all that it has; also where OpenSSL is a shared
 // library, or its configuration activates a provider of its own. Thread-safe; again: nothing.

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/pki/openssl.h"
 #include "common/pki/private_key.h"
@@ -51,6 +52,26 @@ TEST(LeanProviderTest, EverySuiteOfTls13IsThere) {
   for (const char* cipher : {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"}) {
     EXPECT_TRUE(HasCipher(cipher)) << cipher;
   }
+}
+
+// Signatures are made and checked by these numbers.
+TEST(LeanProviderTest, WhatIsKeptHasTheNumberThatCertificatesHave) {
+  using DigestPtr = std::unique_ptr<EVP_MD, FreeWith<&EVP_MD_free>>;
+  const std::pair<const char*, int> digests[] = {{"SHA1", NID_sha1},
+                                                 {"SHA2-224", NID_sha224},
+                                                 {"SHA2-256", NID_sha256},
+                                                 {"SHA2-384", NID_sha384},
+                                                 {"SHA2-512", NID_sha512}};
+  for (const auto& [name, number] : digests) {
+    const DigestPtr digest(EVP_MD_fetch(nullptr, name, nullptr));
+    ASSERT_NE(digest, nullptr) << name;
+    EXPECT_EQ(EVP_MD_get_type(digest.get()), number) << name;
+    EXPECT_NE(EVP_get_digestbynid(number), nullptr) << name;
+  }
+  const CipherPtr cipher(EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr));
+  ASSERT_NE(cipher, nullptr);
+  EXPECT_EQ(EVP_CIPHER_get_nid(cipher.get()), NID_aes_256_cbc);
+  EXPECT_NE(EVP_get_cipherbynid(NID_aes_256_cbc), nullptr);
 }
 
 TEST(LeanProviderTest, AnAuthoritysKeyOpensWithItsPassphrase) {
