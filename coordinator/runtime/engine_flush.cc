@@ -172,7 +172,10 @@ void Engine::CatchUp() {
 absl::Status Engine::Flush() {
   const Now now = impl_->clock->Get();
   impl_->cluster.Tick(now, &impl_->effects);
-  if (impl_->WaitsOn(now.mono)) return absl::OkStatus();
+  if (impl_->WaitsOn(now.mono)) {
+    impl_->postscripts.Send(now.mono, {});
+    return absl::OkStatus();
+  }
   WriteBatch batch;
   Impl::Outgoing out;
   absl::Status status = impl_->health;
@@ -195,20 +198,17 @@ absl::Status Engine::Flush() {
 
 void Engine::Impl::Publish(Now now, Outgoing* out) {
   for (const auto& answer : out->answers) answer(absl::OkStatus());
-  for (const LogReceipt& receipt : out->log_receipts) {
-    NodeLink* link = links.Find(receipt.node);
-    if (link != nullptr) link->AckLog(receipt.stream, receipt.length);
-  }
-  for (const MetricReceipt& receipt : out->metric_receipts) {
-    NodeLink* link = links.Find(receipt.node);
-    if (link != nullptr) link->AckMetrics(receipt.offset);
-  }
+  std::set<std::string> told;
+  Acknowledge(now, *out, &told);
   for (const RunId run : out->over) secrets->Drop(run);
-  const auto nobody_waits = [](const NodeMessage& message) {
-    return std::holds_alternative<ForgetAttempt>(message.command);
-  };
   for (const NodeMessage& message : out->effects.messages) {
-    if (!nobody_waits(message)) SendCommand(message);
+    if (std::holds_alternative<ForgetAttempt>(message.command)) {
+      postscripts.Add(now.mono, message.node,
+                      [command = message.command](NodeLink* link) { link->Send(command); });
+    } else {
+      SendCommand(message);
+      told.insert(message.node);
+    }
   }
   for (const WakeNode& wake : out->effects.wakes) {
     if (absl::Status status = wake_sender->Wake(wake); !status.ok()) {
@@ -217,10 +217,29 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
   }
   for (const RunId run : out->touched) watchers.PokeRun(run);
   if (out->events) watchers.PokeEvents();
-  for (const NodeMessage& message : out->effects.messages) {
-    if (nobody_waits(message)) SendCommand(message);
-  }
+  postscripts.Send(now.mono, told);
   PokeProgress(now);
+}
+
+// A rank that writes on waits to be acknowledged; one whose run is over does not.
+void Engine::Impl::Acknowledge(Now now, const Outgoing& out, std::set<std::string>* told) {
+  const auto say = [&](RunId run, const std::string& node, Postscripts::Say acknowledge) {
+    if (!cluster.FindRun(run)) {
+      return postscripts.Add(now.mono, node, std::move(acknowledge));
+    }
+    NodeLink* const link = links.Find(node);
+    if (link == nullptr) return;
+    acknowledge(link);
+    told->insert(node);
+  };
+  for (const LogReceipt& receipt : out.log_receipts) {
+    say(receipt.stream.ref.run, receipt.node,
+        [receipt](NodeLink* link) { link->AckLog(receipt.stream, receipt.length); });
+  }
+  for (const MetricReceipt& receipt : out.metric_receipts) {
+    say(receipt.offset.ref.run, receipt.node,
+        [receipt](NodeLink* link) { link->AckMetrics(receipt.offset); });
+  }
 }
 
 // A node that is gone gets nothing: what matters is said again when it is back, or given up by the
@@ -267,6 +286,7 @@ MonoTime Engine::NextDeadline() const {
   const bool waits = impl_->unwritten_since && impl_->MayWait();
   if (!waits && (!impl_->effects.empty() || !impl_->answers.empty())) return Impl::kLongAgo;
   MonoTime next = std::min(impl_->cluster.NextDeadline(), impl_->OutputDeadline());
+  next = std::min(next, impl_->postscripts.NextDeadline());
   if (waits) next = std::min(next, *impl_->unwritten_since + kReportPatience);
   if (!impl_->logs_full_since) next = std::min(next, impl_->output.NextDeadline());
   if (impl_->watchers.follow_runs()) {

@@ -16,6 +16,7 @@
 #include "coordinator/runtime/metric_intake.h"
 #include "coordinator/runtime/node_links.h"
 #include "coordinator/runtime/output_tracker.h"
+#include "coordinator/runtime/postscripts.h"
 #include "coordinator/runtime/program_cache.h"
 #include "coordinator/runtime/watchers.h"
 
@@ -82,6 +83,7 @@ struct Engine::Impl {
   bool OutputDue(MonoTime now) const;
   MonoTime OutputDeadline() const;
   void Publish(Now now, Outgoing* out);
+  void Acknowledge(Now now, const Outgoing& out, std::set<std::string>* told);
   void SendCommand(const NodeMessage& message);
   void SendPrepare(const std::string& node, NodeLink* link, const PrepareAttempt& prepare);
   void PokeProgress(Now now);
@@ -107,6 +109,7 @@ struct Engine::Impl {
   ProgramCache programs{1 << 20};
   OutputTracker output;
   NodeLinks links;
+  Postscripts postscripts{&links};
   Watchers watchers;
   std::optional<MonoTime> unwritten_since;  // what has waited since then
   MonoTime last_output = kLongAgo;
