@@ -12,6 +12,7 @@ namespace {
 void OnNewSsl(void* ssl, void*, CRYPTO_EX_DATA*, int, long, void*) {
   SSL_set_num_tickets(static_cast<SSL*>(ssl), 0);
   SSL_set_mode(static_cast<SSL*>(ssl), SSL_MODE_NO_AUTO_CHAIN);
+  SSL_set1_groups_list(static_cast<SSL*>(ssl), "X25519:P-256");
 }
 
 }  // namespace

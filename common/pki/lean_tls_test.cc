@@ -30,9 +30,12 @@ class LeanTlsTest : public ::testing::Test {
     return context;
   }
 
-  void ShakeHands() {
+  // With these groups, where they are given, in the place of what each has.
+  void ShakeHands(const char* of_server = nullptr, const char* of_client = nullptr) {
     server_.reset(SSL_new(server_context_.get()));
     client_.reset(SSL_new(client_context_.get()));
+    if (of_server != nullptr) SSL_set1_groups_list(server_.get(), of_server);
+    if (of_client != nullptr) SSL_set1_groups_list(client_.get(), of_client);
     BIO *at_server = nullptr, *at_client = nullptr;
     BIO_new_bio_pair(&at_server, 1 << 16, &at_client, 1 << 16);
     SSL_set_bio(server_.get(), at_server, at_server);
@@ -51,6 +54,8 @@ class LeanTlsTest : public ::testing::Test {
   // To a client with the server's own certificate, to a server without the client's.
   static int Shown(SSL* to) { return sk_X509_num(SSL_get_peer_cert_chain(to)); }
   bool Tickets() const { return SSL_SESSION_has_ticket(SSL_get_session(client_.get())) == 1; }
+
+  int Group() const { return static_cast<int>(SSL_get_negotiated_group(client_.get())); }
 
   SslPtr server_, client_;
 
@@ -77,6 +82,16 @@ TEST_F(LeanTlsTest, NeitherTicketsNorTheAuthorityAreSent) {
   EXPECT_FALSE(Tickets());
   EXPECT_EQ(Shown(client_.get()), 1);
   EXPECT_LE(Shown(server_.get()), 0);
+}
+
+TEST_F(LeanTlsTest, KeysAreExchangedByX25519AndWithWhoKnowsOnlyP256ByThat) {
+  KeepTlsLean();
+  ShakeHands();
+  EXPECT_EQ(Group(), NID_X25519);
+  ShakeHands("P-256", nullptr);
+  EXPECT_EQ(Group(), NID_X9_62_prime256v1);
+  ShakeHands(nullptr, "P-256");
+  EXPECT_EQ(Group(), NID_X9_62_prime256v1);
 }
 
 }  // namespace
