@@ -8,6 +8,7 @@
 #include "client/connection.h"
 #include "client/request_id.h"
 #include "client/run_state.h"
+#include "client/stub.h"
 #include "client/submit_stream.h"
 #include "common/status_macros.h"
 #include "hpc/v1/nodes.grpc.pb.h"
@@ -36,17 +37,17 @@ struct Client::Stubs {
   Stubs(std::unique_ptr<Connection> c, std::optional<pki::Holder> h)
       : connection(std::move(c)),
         holder(std::move(h)),
-        runs(v1::Runs::NewStub(connection->channel())),
-        nodes(v1::Nodes::NewStub(connection->channel())),
-        cluster(v1::Cluster::NewStub(connection->channel())),
-        trust(v1::Trust::NewStub(connection->channel())) {}
+        runs(connection.get()),
+        nodes(connection.get()),
+        cluster(connection.get()),
+        trust(connection.get()) {}
 
   std::unique_ptr<Connection> connection;
   std::optional<pki::Holder> holder;  // of the certificate that it shows
-  std::unique_ptr<v1::Runs::Stub> runs;
-  std::unique_ptr<v1::Nodes::Stub> nodes;
-  std::unique_ptr<v1::Cluster::Stub> cluster;
-  std::unique_ptr<v1::Trust::Stub> trust;
+  Stub<v1::Runs> runs;
+  Stub<v1::Nodes> nodes;
+  Stub<v1::Cluster> cluster;
+  Stub<v1::Trust> trust;
 };
 
 Client::Client(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
@@ -92,7 +93,7 @@ absl::StatusOr<int64_t> Client::Submit(const v1::RunSpec& spec) {
 
 absl::Status Client::SubmitMany(std::function<std::optional<v1::RunSpec>()> next,
                                 Sink<v1::SubmitManyResponse> answered) {
-  return RunSubmitStream(stubs_->connection.get(), stubs_->runs.get(), std::move(next), answered);
+  return RunSubmitStream(stubs_->connection.get(), &stubs_->runs, std::move(next), answered);
 }
 
 absl::Status Client::Cancel(int64_t run) {

@@ -178,6 +178,15 @@ TEST_F(ClientApiTest, FollowingSurvivesARestartOfTheServer) {
   EXPECT_EQ(states, 3);  // running, running again, succeeded
 }
 
+TEST_F(ClientApiTest, ACallAfterARestartOfTheServerFindsTheNewOne) {
+  const auto client = Connected();
+  const auto list = [&] { return client->ListRuns({}, [](const v1::ListRunsResponse&) {}); };
+  EXPECT_OK(list());
+  Stop();
+  Start();
+  EXPECT_OK(list());
+}
+
 TEST_F(ClientApiTest, WaitingGoesOnWithTheRunsThatAreLeft) {
   const auto client = Connected();
   {

@@ -53,7 +53,7 @@ bool IsAway(const grpc::Status& status) {
 
 Connection::Connection(const Endpoint& endpoint, const member::Security& security)
     : endpoint_(endpoint),
-      channel_(member::MakeChannel(endpoint, security, ChannelArguments())),
+      security_(security),
       backoff_(kFirstRetry, kLongestRetry),
       random_(static_cast<std::mt19937::result_type>(RandomNumber())) {}
 
@@ -63,25 +63,47 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              const member::Security& security,
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
-  connection->channel_->GetState(true);  // begins
-  meanwhile();
-  if (!connection->WaitUntilReady()) return WhyUnreachable(endpoint, security);
+  if (!connection->Connect(RealClock().Get().mono + kConnectTime, meanwhile)) {
+    return WhyUnreachable(endpoint, security);
+  }
   return connection;
 }
 
-bool Connection::WaitUntilReady() {
-  const auto deadline = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kConnectTime);
-  for (auto state = channel_->GetState(true); state != GRPC_CHANNEL_READY;
-       state = channel_->GetState(true)) {
+bool Connection::Connect(MonoTime deadline, absl::FunctionRef<void()> meanwhile) {
+  if (endpoint_.is_unix) {
+    local_ = member::MakeLocalChannel(endpoint_.path, deadline, ChannelArguments());
+  }
+  if (local_.channel != nullptr) return meanwhile(), true;
+  LeaveLocalChannel();
+  const std::shared_ptr<grpc::Channel> channel = this->channel();
+  channel->GetState(true);  // begins
+  meanwhile();
+  const auto until = std::chrono::system_clock::now() +
+                     absl::ToChronoMilliseconds(deadline - RealClock().Get().mono);
+  for (auto state = channel->GetState(true); state != GRPC_CHANNEL_READY;
+       state = channel->GetState(true)) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
-        !channel_->WaitForStateChange(state, deadline)) {
+        !channel->WaitForStateChange(state, until)) {
       return false;
     }
   }
   return true;
 }
 
+void Connection::LeaveLocalChannel() {
+  absl::MutexLock lock(&mutex_);
+  if (channel_ == nullptr) {
+    channel_ = member::MakeChannel(endpoint_, security_, ChannelArguments());
+  }
+}
+
+std::shared_ptr<grpc::Channel> Connection::channel() const {
+  absl::MutexLock lock(&mutex_);
+  return channel_ == nullptr ? local_.channel : channel_;
+}
+
 absl::Status Connection::Begin(grpc::ClientContext* context) {
+  if (local_.channel != nullptr && local_.Ended()) LeaveLocalChannel();
   absl::MutexLock lock(&mutex_);
   if (interrupted_) return absl::CancelledError("interrupted");
   active_.push_back(context);
@@ -111,6 +133,7 @@ absl::Status Connection::Once(Call call) {
   End(&context);
   if (interrupted()) return absl::CancelledError("interrupted");
   if (!IsAway(status)) return ToStatus(status);
+  LeaveLocalChannel();
   return absl::UnavailableError(absl::StrCat("the coordinator at ", endpoint_.ToString(),
                                              " went away before it answered (",
                                              status.error_message(), "). Try again"));
@@ -127,6 +150,7 @@ absl::Status Connection::Resume(Call call) {
       Progressed();
       return ToStatus(status);
     }
+    LeaveLocalChannel();
     if (!WaitBeforeRetry()) return absl::CancelledError("interrupted");
   }
 }
@@ -144,13 +168,14 @@ bool Connection::WaitBeforeRetry() {
     first = !std::exchange(away_, true);
   }
   if (first && notice_) notice_();
+  const std::shared_ptr<grpc::Channel> channel = this->channel();
   const auto until = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(NextPause());
   while (!interrupted()) {
-    const grpc_connectivity_state state = channel_->GetState(true);
+    const grpc_connectivity_state state = channel->GetState(true);
     if (state == GRPC_CHANNEL_READY && std::chrono::steady_clock::now() >= until) return true;
     // It is this wait that lets gRPC work on a new connection: nobody else does while no call is
     // made, and a handshake of TLS needs several steps.
-    channel_->WaitForStateChange(state, std::chrono::system_clock::now() + kWaitStep);
+    channel->WaitForStateChange(state, std::chrono::system_clock::now() + kWaitStep);
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// One channel to the coordinator, with what every call on it needs: how to begin it, how to end it
+// The way to the coordinator, with what every call on it needs: how to begin it, how to end it
 // from another thread, and how to go on after the coordinator was away.
 #ifndef HPC_CLIENT_CONNECTION_H_
 #define HPC_CLIENT_CONNECTION_H_
@@ -15,14 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/endpoint.h"
+#include "member/channel.h"
 #include "member/security.h"
-
-namespace grpc {
-class Channel;
-class ClientContext;
-class Status;
-}  // namespace grpc
 
 namespace hpc::client {
 
@@ -36,7 +32,9 @@ class Connection {
                                                           absl::FunctionRef<void()> meanwhile);
   ~Connection();
 
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // The channel for calls that begin now: over a Unix socket it is one that does not connect again,
+  // until the coordinator was away once. Each lives as long as this.
+  std::shared_ptr<grpc::Channel> channel() const;
   const Endpoint& endpoint() const { return endpoint_; }
   // The certificates that the coordinator has shown, in PEM; "" before the first call is over, and
   // without TLS.
@@ -60,7 +58,9 @@ class Connection {
 
  private:
   Connection(const Endpoint& endpoint, const member::Security& security);
-  bool WaitUntilReady();
+  bool Connect(MonoTime deadline, absl::FunctionRef<void()> meanwhile);
+  // From now on calls are made on a channel that connects again.
+  void LeaveLocalChannel() ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancelled once interrupted.
   absl::Status Begin(grpc::ClientContext* context);
   void End(grpc::ClientContext* context);
@@ -70,10 +70,12 @@ class Connection {
   absl::Duration NextPause();
 
   const Endpoint endpoint_;
-  std::shared_ptr<grpc::Channel> channel_;
+  const member::Security security_;
   std::function<void()> notice_;
+  member::LocalChannel local_;  // without a channel where there is none
 
   mutable absl::Mutex mutex_;
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);  // null while local_ is good
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
   bool away_ ABSL_GUARDED_BY(mutex_) = false;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);

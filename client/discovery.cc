@@ -1,8 +1,6 @@
 #include "client/discovery.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "common/dial.h"
 #include "common/pki/probe.h"
 #include "common/status_macros.h"
-#include "common/unique_fd.h"
 #include "member/find_coordinator.h"
 
 namespace hpc::client {
@@ -38,15 +36,8 @@ absl::StatusOr<Endpoint> Parse(absl::string_view source, const std::string& text
 
 // 0 or the errno of connecting to a Unix socket.
 int TryUnix(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return ENAMETOOLONG;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.ok()) return errno;
-  const auto* any = reinterpret_cast<const sockaddr*>(&address);
-  if (connect(fd.get(), any, sizeof(address)) == 0) return 0;
-  return errno == EAGAIN ? 0 : errno;  // so many wait to be heard that somebody must be listening
+  const UniqueFd fd = DialUnix(path);
+  return fd.ok() || errno == EAGAIN ? 0 : errno;
 }
 
 std::string InShort(int error) {

@@ -101,7 +101,7 @@ void WriteRequests(Queue* queue, Stream* stream) {
 
 }  // namespace
 
-absl::Status RunSubmitStream(Connection* connection, v1::Runs::Stub* stub,
+absl::Status RunSubmitStream(Connection* connection, Stub<v1::Runs>* runs,
                              std::function<std::optional<v1::RunSpec>()> next,
                              absl::FunctionRef<void(const v1::SubmitManyResponse&)> answered) {
   auto queue = std::make_shared<Queue>();
@@ -109,7 +109,7 @@ absl::Status RunSubmitStream(Connection* connection, v1::Runs::Stub* stub,
   std::thread([queue, next = std::move(next)] { ReadInput(queue.get(), next); }).detach();
   return connection->Resume([&](grpc::ClientContext* context) {
     queue->BeginStream();
-    const std::unique_ptr<Stream> stream = stub->SubmitMany(context);
+    const std::unique_ptr<Stream> stream = (*runs)->SubmitMany(context);
     std::thread writer(WriteRequests, queue.get(), stream.get());
     v1::SubmitManyResponse response;
     while (stream->Read(&response)) {

@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
@@ -33,6 +34,24 @@ absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline) {
 }
 
 }  // namespace
+
+UniqueFd DialUnix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    errno = ENAMETOOLONG;
+    return UniqueFd();
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.ok()) return fd;
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    const int error = errno;
+    fd.Reset();
+    errno = error;
+  }
+  return fd;
+}
 
 absl::Status Await(int fd, short events, MonoTime deadline) {  // NOLINT: poll's type
   while (true) {

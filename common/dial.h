@@ -1,6 +1,9 @@
-// A TCP connection to a host by its name or address, for who does not leave that to gRPC.
+// A connection to a host by its name or address, or to a Unix socket, for who does not leave that
+// to gRPC.
 #ifndef HPC_COMMON_DIAL_H_
 #define HPC_COMMON_DIAL_H_
+
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +18,10 @@ namespace hpc {
 // Unavailable: no such host, no route, nobody listens; DeadlineExceeded: no answer. The message is
 // in words and without the address; of several addresses, about the last.
 absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline);
+
+// Connects to a stream socket of this machine; the descriptor does not block. None: errno says why,
+// EAGAIN that so many wait to be heard that somebody must be listening.
+UniqueFd DialUnix(const std::string& path);
 
 // Waits until `fd` can do `events` of poll(2). DeadlineExceeded at `deadline`.
 absl::Status Await(int fd, short events, MonoTime deadline);  // NOLINT: poll's type

@@ -1,11 +1,17 @@
 #include "member/channel.h"
 
+#include <fcntl.h>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
+#include <grpcpp/create_channel_posix.h>
+#include <poll.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "common/dial.h"
 #include "common/pki/authority.h"
 #include "common/pki/lean_tls.h"
 
@@ -13,20 +19,32 @@ namespace hpc::member {
 namespace {
 
 // gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
-void SilenceGrpc() {
-  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+bool SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return false;
   gpr_set_log_function([](gpr_log_func_args* args) {
     // Its last words: the process aborts behind them.
     if (!absl::StartsWith(args->message, "assertion failed")) return;
     std::fprintf(stderr, "gRPC: %s:%d: %s\n", args->file, args->line, args->message);
   });
+  return true;
 }
+
+void BeforeTheFirstChannel() { [[maybe_unused]] static const bool silenced = SilenceGrpc(); }
+
+// gRPC's own beginning, which the first channel would wait for.
+class Begun {
+ public:
+  Begun() { grpc_init(); }
+  ~Begun() { grpc_shutdown(); }
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+};
 
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Security& security,
                                            grpc::ChannelArguments arguments) {
-  [[maybe_unused]] static const bool silenced = (SilenceGrpc(), true);
+  BeforeTheFirstChannel();
   // The coordinator is in the same house: a proxy set for the web is not on the way to it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   if (endpoint.is_unix || !security.is_tls()) {
@@ -38,6 +56,25 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Secur
   return grpc::CreateCustomChannel(
       endpoint.ToString(),
       grpc::SslCredentials({security.authorities, security.key, security.certificate}), arguments);
+}
+
+LocalChannel MakeLocalChannel(const std::string& path, MonoTime deadline,
+                              grpc::ChannelArguments arguments) {
+  UniqueFd socket = DialUnix(path);
+  if (!socket.ok()) return {};
+  BeforeTheFirstChannel();
+  const Begun begun;  // while the coordinator accepts us
+  if (!Await(socket.get(), POLLIN, deadline).ok()) return {};
+  UniqueFd ours(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!ours.ok()) return {};
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  return {grpc::CreateCustomInsecureChannelFromFd(path, socket.Release(), arguments),
+          std::move(ours)};
+}
+
+bool LocalChannel::Ended() const {
+  pollfd ended{.fd = socket.get(), .events = POLLRDHUP, .revents = 0};
+  return poll(&ended, 1, 0) != 0;
 }
 
 std::string ShownOn(const grpc::ClientContext& context) {
