@@ -48,7 +48,8 @@ bool InterfaceWatch::TakeChange() {
 
 std::vector<InterfaceAddress> InterfaceWatch::Get() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (TakeChange()) addresses_ = ListInterfaceAddresses();
+  // None: they could not be listed then.
+  if (TakeChange() || addresses_.empty()) addresses_ = ListInterfaceAddresses();
   return addresses_;
 }
 
