@@ -289,7 +289,8 @@ MonoTime Engine::NextDeadline() const {
   next = std::min(next, impl_->postscripts.NextDeadline());
   if (waits) next = std::min(next, *impl_->unwritten_since + kReportPatience);
   if (!impl_->logs_full_since) next = std::min(next, impl_->output.NextDeadline());
-  if (impl_->watchers.follow_runs()) {
+  // It is told with what waits.
+  if (!waits && impl_->watchers.follow_runs()) {
     next = std::min(next, impl_->last_progress +
                               (impl_->progress_stale ? kProgressInterval : kProgressRefresh));
   }

@@ -168,6 +168,21 @@ TEST_F(EngineTest, ReportsThatNobodyWaitsForShareACommitWithWhatComesSoon) {
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
 }
 
+TEST_F(EngineTest, ProgressIsToldWithReportsThatAreStillToBeWritten) {
+  RecordingWatcher watcher;
+  const Session session = rig_.Connect("pc1", &link_);
+  rig_.engine->WatchRun(1, &watcher);
+  rig_.clock.Advance(absl::Seconds(3));  // it is due
+  rig_.RunOn(session, &link_);
+  rig_.clock.Advance(absl::Milliseconds(19));
+  EXPECT_OK(rig_.engine->Flush());
+  const int before = watcher.progress_pokes;
+  EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(1));
+  rig_.clock.Advance(absl::Seconds(1));
+  EXPECT_OK(rig_.engine->Flush());
+  EXPECT_EQ(watcher.progress_pokes, before + 1);
+}
+
 TEST_F(EngineTest, WhatSomebodyWaitsForTakesReportsAlong) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
