@@ -1,6 +1,7 @@
 """Everything about a run can be read back, while we run and by anybody."""
 
 import json
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -194,6 +195,18 @@ class RecordTest(ClusterTest):
             "SELECT added FROM environments WHERE run=? AND node='pc1'", run)[0]["added"]
         keys = set(json.loads(added))
         self.assertTrue({"MASTER_ADDR", "WORLD_SIZE", "GLOO_SOCKET_IFNAME"} <= keys, keys)
+
+    def test_what_a_coordinator_was_killed_with_is_told_again(self):
+        run = int(self.cluster.hpcctl("run", "--detach", "--", "sleep", "1000").stdout)
+        added = "SELECT added FROM environments WHERE run=?"
+        eventually(lambda: self.cluster.sql(added, run), "its environment is stored")
+        self.cluster.coordinator.kill()
+        with sqlite3.connect(self.cluster.dir / "coordinator/hpc.db") as db:
+            db.execute("DELETE FROM environments WHERE run=?", [run])
+        self.cluster.start_coordinator()
+        eventually(lambda: self.cluster.sql(added, run), "it is stored again")
+        self.cluster.hpcctl("cancel", run)
+        self.cluster.hpcctl("wait", run, check=False)
 
     def test_a_rank_ran_as_long_as_its_supervisor_measured(self):
         script = self.cluster.script("clock.py", (

@@ -104,13 +104,21 @@ void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& f
 
 // Cgroups that an earlier worker has held for supervisors which have no attempt any more.
 void RemoveHeldCgroups(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
-  std::set<std::string> used;
+  std::set<std::string> used, dirs;
   for (const FoundAttempt& one : found) {
-    if (!one.attempt.returned) used.insert(RecordedHeldCgroup(one.dir));
+    if (one.attempt.returned) continue;
+    used.insert(RecordedHeldCgroup(one.dir));
+    dirs.insert(one.dir);
   }
+  // One that was made too late for its supervisor to use it, say, is on no record.
+  const auto has_attempt = [&dirs](const std::string& cgroup) {
+    const std::vector<std::string> titles = TitlesIn(cgroup);
+    return std::any_of(titles.begin(), titles.end(),
+                       [&](const std::string& title) { return dirs.count(title) > 0; });
+  };
   for (const Stray& stray : FindStrays(state_dir + "/supervisors/", "")) {
     for (const std::string& cgroup : CgroupsOf(stray.attempt, stray.dir)) {
-      if (used.count(cgroup) > 0) continue;
+      if (used.count(cgroup) > 0 || has_attempt(cgroup)) continue;
       // A supervisor there waits for the worker that is gone: it is on its way out.
       const absl::Status killed = KillLeftovers("", stray.dir, {}, cgroup);
       if (!killed.ok()) {

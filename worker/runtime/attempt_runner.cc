@@ -1,5 +1,6 @@
 #include "worker/runtime/attempt_runner.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/order.h"
 
 namespace hpc::worker {
 namespace {
@@ -32,6 +34,8 @@ constexpr absl::Duration kFenceSlack = absl::Milliseconds(400);
 constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
 // How long a stop waits for what is being prepared.
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
+// How long a supervisor that told of its attempt's end may take to say that it is idle.
+constexpr int kIdlePatienceMs = 100;
 
 // The reasons that a supervisor gives itself.
 bool IsItsOwnReason(const std::string& reason) {
@@ -116,11 +120,17 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
                     unwanted_};
   context_->disk->Ask<worker::Launch>(
       [order = std::move(order)]() mutable { return LaunchAttempt(std::move(order)); },
-      [this, alive = alive_, loop = context_->loop, prepared](worker::Launch launch) {
+      [this, alive = alive_, upkeep = context_->upkeep, prepared](worker::Launch launch) {
         if (*alive && !abandoned_) return OnLaunch(prepared, std::move(launch));
         // It has no ranks, and nobody wants it any more.
         if (!launch.supervisor.ok()) return;
-        SupervisorClient::Take(loop, *std::move(launch.supervisor), {})->Kill();
+        auto unwanted = std::make_shared<SpawnedSupervisor>(std::move(launch.supervisor->process));
+        upkeep->Run(
+            [unwanted] {
+              kill(static_cast<pid_t>(unwanted->pid), SIGKILL);
+              SupervisorSpawner::End(std::move(*unwanted));
+            },
+            [] {});
       });
 }
 
@@ -297,15 +307,20 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
     LogError("ranks cannot be started", {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
     return;
   }
-  EnvironmentReport report{ref_, plan_.python.facts, plan_.ranks.added};
+  EnvironmentReport& report =
+      environment_.emplace(EnvironmentReport{ref_, plan_.python.facts, plan_.ranks.added});
   report.facts.emplace_back("os", inventory_.host.os);
   report.facts.emplace_back("kernel", inventory_.host.kernel);
   if (!inventory_.driver.empty()) report.facts.emplace_back("driver", inventory_.driver);
   report.facts.emplace_back("hpc-worker", Version());
   report.added.insert(report.added.end(), added.begin(), added.end());
-  context_->loop->Post([observer = context_->observer, report = std::move(report)] {
-    observer->OnEnvironment(report);
-  });
+  context_->loop->Post(
+      [observer = context_->observer, report] { observer->OnEnvironment(report); });
+}
+
+void AttemptRunner::ReportAgain() {
+  if (environment_) context_->observer->OnEnvironment(*environment_);
+  ReportRendezvous();
 }
 
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
@@ -513,7 +528,7 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
   std::vector<RankStarted> seen;
   for (const auto& [rank, started] : started_) seen.push_back(started);
   struct Look {
-    bool idle = false;  // nothing is there but the supervisor, which waits
+    bool alone = false;  // nothing is there but the supervisor
     absl::Status killed;
   };
   const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
@@ -525,7 +540,7 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
       [this, alive = alive_, reason](const Look& look) {
         if (!*alive) return;
         if (look.killed.ok()) {
-          GiveBackSupervisor(look.idle);
+          GiveBackSupervisor(look.alone);
           return Returned(reason);
         }
         if (!std::exchange(not_gone_logged_, true)) {
@@ -537,17 +552,27 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
       });
 }
 
-void AttemptRunner::GiveBackSupervisor(bool idle) {
-  proved_gone_ = true;
+// `alone`: nothing but the supervisor was seen in its cgroup. Whether it has something to put away,
+// and then ends, only it can say.
+void AttemptRunner::GiveBackSupervisor(bool alone) {
   if (!left_) return;
-  if (idle) {
-    context_->spawner->Keep(*std::exchange(left_, std::nullopt),
-                            context_->loop->clock().Get().mono);
+  const MonoTime now = context_->loop->clock().Get().mono;
+  if (alone && HearIdle(left_->socket.get(), 0)) {
+    proved_gone_ = true;
+    context_->spawner->Keep(*std::exchange(left_, std::nullopt), now);
     return;
   }
-  // Its socket's file is on a disk.
-  auto ended = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
-  context_->upkeep->Run([ended] { SupervisorSpawner::End(std::move(*ended)); }, [] {});
+  // It may take a moment, and its socket's file is on a disk.
+  auto left = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
+  context_->upkeep->Run(
+      [left, alone, now, spawner = context_->spawner] {
+        if (alone && HearIdle(left->socket.get(), kIdlePatienceMs)) {
+          spawner->Keep(std::move(*left), now);
+        } else {
+          SupervisorSpawner::End(std::move(*left));
+        }
+      },
+      [] {});
 }
 
 void AttemptRunner::Returned(const std::string& lost_reason) {

@@ -95,12 +95,13 @@ class AttemptRunner {
   // The ranks may live until then, of CLOCK_BOOTTIME. Their supervisor sees to it, and is ended
   // with them if it does not.
   void SetFence(int64_t at_ns);
-  // Tells the observer once more who has reached the rendezvous store, if it is served here.
-  void ReportRendezvous();
+  // Tells the observer once more what a coordinator that was restarted may have lost: what the
+  // ranks were started with, and who has reached the rendezvous store, if it is served here.
+  void ReportAgain();
   // What each rank that runs is doing, and each process that cannot be ended, until there are
   // `most`.
   void AddDoing(size_t most, std::vector<RankDoing>* doing) const;
-  // Whether its supervisor came to its end, and it was seen that nothing is left.
+  // Whether its supervisor is idle, and it was seen that nothing is left.
   bool proved_gone() const { return proved_gone_; }
 
  private:
@@ -134,7 +135,8 @@ class AttemptRunner {
   void On(const Shortage& event);
   void OnLost(const std::string& reason);
   void KillLeftoversUntilGone(const std::string& reason);
-  void GiveBackSupervisor(bool idle);
+  void GiveBackSupervisor(bool alone);
+  void ReportRendezvous();
 
   // A failed rank whose last words may still be on their way to the file.
   struct PendingExit {
@@ -155,6 +157,7 @@ class AttemptRunner {
   int32_t ranks_ = 0;
   Inventory inventory_;
   PreparePlan plan_;
+  std::optional<EnvironmentReport> environment_;  // once they are started
   StorePort store_;
   std::optional<StoreRecord> store_record_;
   std::unique_ptr<StoreServer> keepalives_;  // where the store was lost with an earlier worker

@@ -248,8 +248,7 @@ void Engine::OnWelcome() {
                         {"node", options_.node},
                         {"address", address_}});
   output_.OnConnected();
-  // A coordinator that was restarted has forgotten who had arrived.
-  for (auto& [ref, runner] : runners_) runner->ReportRendezvous();
+  for (auto& [ref, runner] : runners_) runner->ReportAgain();
   if (on_welcome_) on_welcome_(address_);
 }
 

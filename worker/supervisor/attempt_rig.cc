@@ -128,7 +128,8 @@ void AttemptRig::BeginNext(const std::string& name) {
   auto left = client->Release();
   client.reset();
   ASSERT_TRUE(left);
-  if (left->socket.ok() && HoldsNothingBut(left->cgroup, left->pid)) {
+  if (left->socket.ok() && HoldsNothingBut(left->cgroup, left->pid) &&
+      HearIdle(left->socket.get(), 20'000)) {
     Spawner().Keep(*std::move(left), loop.clock().Get().mono);
   } else {
     SupervisorSpawner::End(*std::move(left));

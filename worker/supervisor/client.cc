@@ -290,7 +290,6 @@ std::string ChooseCgroup(const SpawnedSupervisor& process, bool scoped, Supervis
   return "";
 }
 
-// errno, or 0.
 absl::Status GiveOrder(const SpawnedSupervisor& process, const SupervisorSpec& spec, int journal,
                        int recall) {
   SupervisorOrder order{.dir = spec.dir, .spec = Encode(spec), .recallable = recall >= 0};
@@ -304,6 +303,23 @@ absl::Status GiveOrder(const SpawnedSupervisor& process, const SupervisorSpec& s
   if (recall >= 0) files.push_back(recall);
   const int error = SendFiles(process.socket.get(), Encode(order), files);
   return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "order a supervisor");
+}
+
+// What is known of the supervisor beside the attempt dir, and its order; or neither.
+absl::Status Begin(const SpawnedSupervisor& process, bool scoped, SupervisorSpec spec, int recall,
+                   std::string* scope) {
+  HPC_RETURN_IF_ERROR(ShowSocket(process.listener, spec.dir));
+  *scope = ChooseCgroup(process, scoped, &spec);
+  absl::Status begun;
+  // Also that there is none, behind the one of a supervisor that did not hear its order.
+  if (!process.cgroup.empty() || !RecordedHeldCgroup(spec.dir).empty()) {
+    begun = RecordHeldCgroup(spec.dir, process.cgroup);
+  }
+  const auto journal = BeginJournal(spec.dir);
+  begun.Update(journal.status());
+  if (begun.ok()) begun = GiveOrder(process, spec, journal->get(), recall);
+  if (!begun.ok()) RemoveSupervisorFiles(spec.dir);
+  return begun;
 }
 
 // Who listens at the other end, as the kernel knows it; 0 if it does not, or if nobody will answer.
@@ -322,27 +338,20 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
     const std::optional<AccountIds>& account, int recall) {
   HPC_RETURN_IF_ERROR(MakeDirs(spec.dir, 0700));
   const bool scoped = spec.cgroup_parent.empty() && ScopeRequest::Possible();
-  HPC_ASSIGN_OR_RETURN(SpawnedSupervisor process,
-                       spawner->Spawn(account, spec.cgroup_parent, scoped));
-  LaunchedSupervisor launched{.process = {}, .dir = spec.dir, .scope = ""};
-  const auto begin = [&]() -> absl::Status {
-    HPC_RETURN_IF_ERROR(ShowSocket(process.listener, spec.dir));
-    SupervisorSpec complete = spec;
-    launched.scope = ChooseCgroup(process, scoped, &complete);
-    absl::Status begun =
-        process.cgroup.empty() ? absl::OkStatus() : RecordHeldCgroup(spec.dir, process.cgroup);
-    const auto journal = BeginJournal(spec.dir);
-    begun.Update(journal.status());
-    if (begun.ok()) begun = GiveOrder(process, complete, journal->get(), recall);
-    if (!begun.ok()) RemoveSupervisorFiles(spec.dir);
-    return begun;
-  };
-  if (absl::Status begun = begin(); !begun.ok()) {
+  for (;;) {
+    HPC_ASSIGN_OR_RETURN(SpawnedSupervisor process,
+                         spawner->Spawn(account, spec.cgroup_parent, scoped));
+    LaunchedSupervisor launched{.process = {}, .dir = spec.dir, .scope = ""};
+    const absl::Status begun = Begin(process, scoped, spec, recall, &launched.scope);
+    if (begun.ok()) {
+      launched.process = std::move(process);
+      return launched;
+    }
+    // One that has waited may have been ended a moment ago.
+    const bool again = process.has_served;
     SupervisorSpawner::End(std::move(process));
-    return begun;
+    if (!again) return begun;
   }
-  launched.process = std::move(process);
-  return launched;
 }
 
 std::unique_ptr<SupervisorClient> SupervisorClient::Take(EventLoop* loop,

@@ -3,15 +3,15 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/cgroup_leaf.h"
 #include "worker/supervisor/cgroup_name.h"
 #include "worker/supervisor/privileges.h"
+#include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/record.h"
+#include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
 namespace {
@@ -35,6 +35,17 @@ std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
 bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
   const auto leaf = CgroupLeaf::Open(cgroup);
   return leaf && leaf->Processes() == std::vector<int64_t>{pid};
+}
+
+std::vector<std::string> TitlesIn(const std::string& cgroup) {
+  std::vector<std::string> titles;
+  const auto leaf = CgroupLeaf::Open(cgroup);
+  if (!leaf) return titles;
+  for (const int64_t pid : leaf->Processes()) {
+    if (RealUid(pid) != kSupervisorUid) continue;
+    if (auto title = SupervisorTitle(pid)) titles.push_back(*std::move(title));
+  }
+  return titles;
 }
 
 absl::Status LendCgroup(const std::string& cgroup) {

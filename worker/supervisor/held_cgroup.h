@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -18,6 +19,10 @@ std::string MakeHeldCgroup(const std::string& parent, const std::string& number,
 
 // Whether nothing lives in it but that process.
 bool HoldsNothingBut(const std::string& cgroup, int64_t pid);
+
+// What the supervisors in it show as their attempt's dir (process_title.h). Ranks that look like
+// one do not count.
+std::vector<std::string> TitlesIn(const std::string& cgroup);
 
 // Lets supervisors (OnOwnBehalf) make folders in `cgroup` and move processes among them, but none
 // out of it.

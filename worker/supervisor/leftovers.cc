@@ -49,14 +49,6 @@ int64_t NewestProcess() {
   return numbers.empty() ? 0 : numbers.back();
 }
 
-// Who a process really is; its folder in /proc is root's if it does not want to be looked at.
-std::optional<uid_t> RealUid(int64_t pid) {
-  const std::string text = ProcFile(pid, "status");
-  const size_t at = text.find("\nUid:");
-  if (at == std::string::npos) return std::nullopt;
-  return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
-}
-
 // A supervisor that was ended while its disk held one of its threads up. It holds no device, and
 // once the disk lets go of it nothing of it is left.
 bool IsHeldUpSupervisor(int64_t pid) {
@@ -82,12 +74,9 @@ absl::Status KillCgroup(const std::string& dir, const std::string& path) {
 // Whether the supervisor that the cgroup is held for has another attempt by now, or waits for one:
 // of the attempt before nothing was left then.
 bool HasPassedOn(const std::string& cgroup, const std::string& dir) {
-  const std::vector<int64_t> pids =
-      Numbers(ReadSmallFile(AT_FDCWD, cgroup + "/cgroup.procs").value_or(""));
-  return std::any_of(pids.begin(), pids.end(), [&](int64_t pid) {
-    const std::optional<std::string> title = SupervisorTitle(pid);
-    return title && *title != dir;
-  });
+  const std::vector<std::string> titles = TitlesIn(cgroup);
+  return std::any_of(titles.begin(), titles.end(),
+                     [&](const std::string& title) { return title != dir; });
 }
 
 // Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 
+#include <string_view>
 #include <utility>
 
 #include "worker/supervisor/passed_files.h"
@@ -13,6 +15,9 @@ namespace {
 
 // No command to a supervisor begins so: their first byte is a small number (spec.h).
 constexpr char kMagic[] = "hpc-order-1";
+
+// Nor does any event of one (spec.h).
+constexpr std::string_view kIdle = "hpc-idle-1";
 
 template <typename Archive>
 bool Fields(Archive& archive, SupervisorOrder& order) {
@@ -49,6 +54,23 @@ std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes) {
   if (!reader(magic) || magic != kMagic) return std::nullopt;
   if (!Fields(reader, order) || !reader.AtEnd()) return std::nullopt;
   return order;
+}
+
+// A worker that does not hear it has no use for us.
+void SayIdle(int socket) { (void)send(socket, kIdle.data(), kIdle.size(), MSG_NOSIGNAL); }
+
+bool HearIdle(int socket, int patience_ms) {
+  for (;;) {
+    char said[64];
+    const ssize_t n = recv(socket, said, sizeof said, MSG_DONTWAIT | MSG_TRUNC);
+    if (n == static_cast<ssize_t>(kIdle.size()) && std::string_view(said, kIdle.size()) == kIdle) {
+      return true;
+    }
+    if (n > 0 || (n < 0 && errno == EINTR)) continue;  // what is left of the attempt
+    if (n == 0 || errno != EAGAIN || patience_ms == 0) return false;
+    pollfd heard{.fd = socket, .events = POLLIN, .revents = 0};
+    if (poll(&heard, 1, patience_ms) == 0) return false;
+  }
 }
 
 std::optional<ReceivedOrder> AwaitOrder(int socket) {

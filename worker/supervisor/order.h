@@ -33,6 +33,13 @@ struct ReceivedOrder {
   UniqueFd recall;  // not ok: not recallable
 };
 
+// Tells the worker, once an attempt is over and nothing of it is left, that the next order is
+// awaited.
+void SayIdle(int socket);
+// Whether a supervisor whose attempt is over has said so, or does within so long. False at once if
+// it has ended.
+bool HearIdle(int socket, int patience_ms);
+
 // The next one that comes by `socket`; what else comes meanwhile was meant for the attempt before.
 // nullopt: the worker does not need us any more.
 std::optional<ReceivedOrder> AwaitOrder(int socket);

@@ -35,4 +35,12 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid) {
       ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat").value_or(""));
 }
 
+std::optional<uid_t> RealUid(int64_t pid) {
+  const std::string text =
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
+  const size_t at = text.find("\nUid:");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
+}
+
 }  // namespace hpc::worker

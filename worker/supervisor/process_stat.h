@@ -2,6 +2,8 @@
 #ifndef HPC_WORKER_SUPERVISOR_PROCESS_STAT_H_
 #define HPC_WORKER_SUPERVISOR_PROCESS_STAT_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +29,9 @@ std::optional<ProcessStat> ParseProcessStat(const std::string& text);
 
 // nullopt: there is no such process or thread.
 std::optional<ProcessStat> ReadProcessStat(int64_t pid);
+
+// Who a process really is; its folder in /proc is root's if it does not want to be looked at.
+std::optional<uid_t> RealUid(int64_t pid);
 
 }  // namespace hpc::worker
 

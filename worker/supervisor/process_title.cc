@@ -9,13 +9,14 @@ ProcessTitle::ProcessTitle(int argc, char** argv)
     : begin_(argv[0]), end_(argv[argc - 1] + strlen(argv[argc - 1])) {}
 
 void ProcessTitle::Set(const std::vector<std::string>& arguments) {
-  memset(begin_, 0, static_cast<size_t>(end_ - begin_));
   char* at = begin_;
   for (const std::string& argument : arguments) {
-    if (argument.size() >= static_cast<size_t>(end_ - at)) return;
-    memcpy(at, argument.data(), argument.size());
+    if (argument.size() >= static_cast<size_t>(end_ - at)) break;
+    memcpy(at, argument.c_str(), argument.size() + 1);
     at += argument.size() + 1;
   }
+  // Last: whoever reads it meanwhile still finds that this is a supervisor.
+  memset(at, 0, static_cast<size_t>(end_ - at));
 }
 
 }  // namespace hpc::worker

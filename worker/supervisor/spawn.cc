@@ -197,6 +197,7 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Spawn(const std::optional<A
 }
 
 void SupervisorSpawner::Keep(SpawnedSupervisor idle, MonoTime now) {
+  idle.has_served = true;
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back({std::move(idle), now});
 }

@@ -24,6 +24,7 @@ struct SpawnedSupervisor {
   int64_t pid = 0;  // no child of ours; the kernel reaps it
   UniqueFd socket;  // our end of a SOCK_SEQPACKET pair
   int64_t number = 0;
+  bool has_served = false;            // an attempt, before the one that it is for
   std::string listener;               // path of the socket that it is found at
   std::optional<AccountIds> account;  // that it works as; not set: ours
   std::string cgroup_parent, cgroup;  // wished for; that is held for it (held_cgroup.h), or ""
@@ -49,8 +50,7 @@ class SupervisorSpawner {
   absl::StatusOr<SpawnedSupervisor> Spawn(const std::optional<AccountIds>& account,
                                           const std::string& cgroup_parent, bool scoped);
 
-  // For any thread from here on. One of another account, whose attempt has left nothing, waits for
-  // the next.
+  // For any thread from here on. One of another account that has said it is idle (order.h).
   void Keep(SpawnedSupervisor idle, MonoTime now);
   // Ends those that have waited since then or before. Whether others wait.
   bool EndIdle(MonoTime since);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "common/version.h"
 #include "worker/supervisor/attempt_rig.h"
 #include "worker/supervisor/held_cgroup.h"
+#include "worker/supervisor/order.h"
 #include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/process_title.h"
 #include "worker/supervisor/small_file.h"
@@ -25,6 +27,7 @@ namespace hpc::worker {
 namespace {
 
 using ::hpc::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -136,6 +139,43 @@ TEST(SupervisorSpawnerTest, OneThatWasKilledIsStartedAgain) {
   EXPECT_THAT(Servers(), SizeIs(1));
 }
 
+TEST(SupervisorSpawnerTest, AnotherIsOrderedIfOneThatWaitedDoesNotHear) {
+  AttemptRig rig;
+  RunToItsEnd(&rig);
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  const UniqueFd deaf(ends[1]);
+  ASSERT_EQ(shutdown(deaf.get(), SHUT_RD), 0);
+  SpawnedSupervisor idle{.pid = getpid(), .socket = UniqueFd(ends[0])};
+  idle.listener = rig.spec.workdir + "/listener";
+  ASSERT_OK(WriteFileAtomically(idle.listener, ""));
+  rig.Spawner().Keep(std::move(idle), rig.loop.clock().Get().mono);
+  rig.RemoveFiles();
+  rig.events.clear();
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntilAllGone();
+  EXPECT_NE(rig.supervisor_pid(), getpid());
+  EXPECT_FALSE(std::filesystem::exists(rig.spec.workdir + "/listener"));
+}
+
+TEST(HearIdleTest, WhatIsLeftOfTheAttemptIsPassedOver) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  EXPECT_FALSE(HearIdle(ours.get(), 0));
+  EXPECT_FALSE(HearIdle(ours.get(), 1));
+  const std::string last = Encode(SupervisorEvent(AllGone{}));
+  ASSERT_GT(send(theirs.get(), last.data(), last.size(), 0), 0);
+  SayIdle(theirs.get());
+  EXPECT_TRUE(HearIdle(ours.get(), 0));
+  EXPECT_FALSE(HearIdle(ours.get(), 0));
+  ASSERT_GT(send(theirs.get(), last.data(), last.size(), 0), 0);
+  theirs.Reset();
+  EXPECT_FALSE(HearIdle(ours.get(), 60'000));
+}
+
 TEST(SupervisorSpawnerTest, AProgramOfAnotherVersionIsRefused) {
   AttemptRig rig;
   rig.AddShell("exit 0");
@@ -223,6 +263,20 @@ TEST_F(ServingOnTest, TheListOfProcessesShowsWhichAttemptItHas) {
   rig_.BeginNext("13.1");
   StartSleeper();
   EXPECT_EQ(SupervisorTitle(pid_), rig_.spec.dir);
+  rig_.Send(StopRanks{});
+  rig_.RunUntilAllGone();
+}
+
+TEST_F(ServingOnTest, ItsCgroupShowsWhichAttemptItHasWhateverItsRanksLookLike) {
+  rig_.BeginNext("13.1");
+  rig_.AddRank({"/bin/bash", "-c", "exec -a hpc-supervisor sleep 1000"});
+  rig_.Spawn();
+  rig_.Start();
+  rig_.RunUntil("the rank", [&] {
+    return rig_.Saw<RankStarted>() &&
+           SupervisorTitle(rig_.All<RankStarted>()[0].pid).value_or("") == "1000";
+  });
+  EXPECT_THAT(TitlesIn(RecordedHeldCgroup(rig_.spec.dir)), ElementsAre(rig_.spec.dir));
   rig_.Send(StopRanks{});
   rig_.RunUntilAllGone();
 }

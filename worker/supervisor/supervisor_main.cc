@@ -152,9 +152,10 @@ int ServeOrders(hpc::worker::ProcessTitle* title) {
   place.worker.Reset(kWorkerSocketFd);
   place.listener.Reset(kListenerFd);
   auto end = Supervisor::End::kTidy;
-  while (end == Supervisor::End::kTidy) {
+  for (bool first = true; end == Supervisor::End::kTidy; first = false) {
     title->Set({"hpc-supervisor", hpc::worker::kIdleTitle});
     place.HeedTermination(true);
+    if (!first) hpc::worker::SayIdle(place.worker.get());
     auto order = hpc::worker::AwaitOrder(place.worker.get());
     if (!order) break;
     place.HeedTermination(false);
