@@ -1,6 +1,7 @@
 """Master and PC in one, installed as systemd units."""
 
 import json
+import re
 import unittest
 
 from harness.booted_pc import BootedPc
@@ -68,6 +69,17 @@ class SystemdTest(unittest.TestCase):
         self.assertRegex(said, r"/hpc.slice/hpc-\d+-.*\.scope")
         self.pc.run(f"hpcctl cancel {run}")
         self.wait_state(run, "cancelled")
+
+    def test_an_attempt_that_left_nothing_leaves_its_scope_to_the_next(self):
+        def scope():
+            run = self.submit("cat /proc/self/cgroup; sleep 0.5")
+            self.wait_state(run, "succeeded")
+            eventually(lambda: "hpc.slice" in self.pc.run(f"hpcctl logs {run}").stdout, "it has said")
+            return re.search(r"/hpc.slice/(hpc-.*\.scope)", self.pc.run(f"hpcctl logs {run}").stdout)[1]
+        first = scope()
+        self.assertEqual(scope(), first)
+        self.pc.run("systemctl stop hpc.slice")
+        self.assertNotEqual(scope(), first)
 
     def test_a_restart_a_kill_and_an_upgrade_of_the_worker_leave_its_ranks_alone(self):
         script = "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 1; done; exit 7"

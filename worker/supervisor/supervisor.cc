@@ -205,7 +205,7 @@ Supervisor::End Supervisor::Run() {
 // Only where a cgroup shows that nothing is left: of a rank that was not held by one somebody else
 // may have to look for traces.
 bool Supervisor::IsTidy() const {
-  return containment_.IsTidy() && book_.Flawless() && scope_deadline_ns_ == 0;
+  return containment_.IsTidy() && book_.Flawless();
 }
 
 void Supervisor::SyncJournal() {
