@@ -1,5 +1,6 @@
 #include "client/cli/json_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -9,6 +10,34 @@
 #include "common/text.h"
 
 namespace hpc::client {
+namespace {
+
+bool IsAscii(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+bool NeedsEscape(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f || c == '"' || c == '\\';
+}
+
+void AppendEscaped(char c, std::string* out) {
+  if (c == '"' || c == '\\') {
+    *out += '\\';
+    *out += c;
+  } else if (c == '\n') {
+    *out += "\\n";
+  } else {
+    constexpr char kHex[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    *out += "\\u00";
+    *out += kHex[byte >> 4];
+    *out += kHex[byte & 15];
+  }
+}
+
+}  // namespace
 
 void JsonWriter::Separate() {
   if (comma_wanted_) text_ += ',';
@@ -83,29 +112,17 @@ std::string JsonWriter::Take() {
 }
 
 void JsonWriter::Quote(absl::string_view text) {
+  const std::string repaired = IsAscii(text) ? std::string() : ToValidUtf8(text);
+  if (!repaired.empty()) text = repaired;
   text_ += '"';
-  bool ascii = true;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    ascii = ascii && byte < 0x80;
+  size_t plain = 0;  // where what is still to be taken as it is begins
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!NeedsEscape(text[i])) continue;
+    text_.append(text.data() + plain, i - plain);
+    AppendEscaped(text[i], &text_);
+    plain = i + 1;
   }
-  const std::string repaired = ascii ? std::string() : ToValidUtf8(text);
-  for (const char c : ascii ? text : absl::string_view(repaired)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text_ += '\\';
-      text_ += c;
-    } else if (c == '\n') {
-      text_ += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      constexpr char kHex[] = "0123456789abcdef";
-      text_ += "\\u00";
-      text_ += kHex[byte >> 4];
-      text_ += kHex[byte & 15];
-    } else {
-      text_ += c;
-    }
-  }
+  text_.append(text.data() + plain, text.size() - plain);
   text_ += '"';
 }
 
