@@ -1,9 +1,9 @@
 // The coordinator's services as plain calls. The only door to gRPC in the client.
 //
 // Errors are the coordinator's own (proto/hpc/v1 names them for each call), Unavailable when it
-// cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, Wait, ListEvents) and calls
-// that may safely be repeated (Submit, Cancel, the streams that read from a position) outlast a
-// restart of the coordinator: they go on where they were, so that nothing is lost or seen twice.
+// cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, Wait, ListEvents) and
+// calls that may safely be repeated (Submit, Cancel, the streams that read from a position) outlast
+// a restart of the coordinator: they go on where they were, so that nothing is lost or seen twice.
 #ifndef HPC_CLIENT_API_H_
 #define HPC_CLIENT_API_H_
 

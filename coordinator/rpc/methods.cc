@@ -21,9 +21,9 @@ namespace {
 
 // The generated services with every method accepted as bytes (wire.h says why).
 using R = v1::Runs;
-using RawRuns = R::WithRawMethod_Submit<R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<
-    R::WithRawMethod_Follow<R::WithRawMethod_Wait<
-        R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
+using RawRuns = R::WithRawMethod_Submit<
+    R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<R::WithRawMethod_Follow<
+        R::WithRawMethod_Wait<R::WithRawMethod_List<R::WithRawMethod_Get<R::WithRawMethod_ReadLog<
             R::WithRawMethod_ListMetrics<R::WithRawMethod_ListExperiments<R::Service>>>>>>>>>>;
 using N = v1::Nodes;
 using RawNodes = N::WithRawMethod_List<N::WithRawMethod_Reclaim<N::WithRawMethod_Lend<

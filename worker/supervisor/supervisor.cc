@@ -204,9 +204,7 @@ Supervisor::End Supervisor::Run() {
 
 // Only where a cgroup shows that nothing is left: of a rank that was not held by one somebody else
 // may have to look for traces.
-bool Supervisor::IsTidy() const {
-  return containment_.IsTidy() && book_.Flawless();
-}
+bool Supervisor::IsTidy() const { return containment_.IsTidy() && book_.Flawless(); }
 
 void Supervisor::SyncJournal() {
   // Nothing is lost from an unsynced file by the death of a process, and in a power cut the attempt
