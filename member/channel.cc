@@ -64,12 +64,12 @@ LocalChannel MakeLocalChannel(const std::string& path, MonoTime deadline,
   if (!socket.ok()) return {};
   BeforeTheFirstChannel();
   const Begun begun;  // while the coordinator accepts us
-  if (!Await(socket.get(), POLLIN, deadline).ok()) return {};
-  UniqueFd ours(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!ours.ok()) return {};
+  LocalChannel local{nullptr, UniqueFd(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0))};
+  const bool spoken = Await(socket.get(), POLLIN, deadline).ok();
+  if (!spoken || !local.socket.ok() || local.Ended()) return {};
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  return {grpc::CreateCustomInsecureChannelFromFd(path, socket.Release(), arguments),
-          std::move(ours)};
+  local.channel = grpc::CreateCustomInsecureChannelFromFd(path, socket.Release(), arguments);
+  return local;
 }
 
 bool LocalChannel::Ended() const {

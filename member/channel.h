@@ -29,7 +29,7 @@ struct LocalChannel {
 
   bool Ended() const;
 };
-// Without a channel: nobody listens there, or has begun to speak by `deadline`.
+// Without a channel: nobody listens there, or has begun to speak by `deadline`, or it was closed.
 LocalChannel MakeLocalChannel(const std::string& path, MonoTime deadline,
                               grpc::ChannelArguments arguments);
 

@@ -56,6 +56,13 @@ TEST_F(LocalChannelTest, ThereIsNoneToWhoSaysNothing) {
   EXPECT_EQ(Make(absl::Milliseconds(20)).channel, nullptr);
 }
 
+TEST_F(LocalChannelTest, ThereIsNoneToWhoHangsUp) {
+  const UniqueFd listener = Listen(5);
+  std::thread hanging_up([&] { close(accept(listener.get(), nullptr, nullptr)); });
+  EXPECT_EQ(Make(absl::Seconds(60)).channel, nullptr);
+  hanging_up.join();
+}
+
 TEST_F(LocalChannelTest, ThereIsNoneToWhoHasTooManyWaiting) {
   const UniqueFd listener = Listen(0);
   const UniqueFd waiting = DialUnix(path_);
