@@ -1,6 +1,7 @@
 #include "worker/supervisor/held_cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "worker/supervisor/privileges.h"
 #include "worker/supervisor/process_stat.h"
 #include "worker/supervisor/record.h"
+#include "worker/supervisor/small_file.h"
 #include "worker/supervisor/strays.h"
 
 namespace hpc::worker {
@@ -39,9 +41,9 @@ bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
 
 std::vector<std::string> TitlesIn(const std::string& cgroup) {
   std::vector<std::string> titles;
-  const auto leaf = CgroupLeaf::Open(cgroup);
-  if (!leaf) return titles;
-  for (const int64_t pid : leaf->Processes()) {
+  // Ranks are in a folder below, if they are held at all.
+  const auto processes = ReadSmallFile(AT_FDCWD, cgroup + "/cgroup.procs");
+  for (const int64_t pid : Numbers(processes.value_or(""))) {
     if (RealUid(pid) != kSupervisorUid) continue;
     if (auto title = SupervisorTitle(pid)) titles.push_back(*std::move(title));
   }
