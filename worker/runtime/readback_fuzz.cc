@@ -193,7 +193,7 @@ class Story {
   void Pump() {
     now_ = now_ + absl::Milliseconds(60);
     logs_->Pump(now_);
-    metrics_->Pump(absl::FromUnixSeconds(1'795'219'562));
+    metrics_->Pump(absl::FromUnixSeconds(1'795'219'562), std::nullopt);
   }
 
   void Acknowledge(bool is_stderr) {
