@@ -1,6 +1,5 @@
 #include "client/cli/json_writer.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -11,11 +10,6 @@
 
 namespace hpc::client {
 namespace {
-
-bool IsAscii(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 bool NeedsEscape(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -112,7 +106,7 @@ std::string JsonWriter::Take() {
 }
 
 void JsonWriter::Quote(absl::string_view text) {
-  const std::string repaired = IsAscii(text) ? std::string() : ToValidUtf8(text);
+  const std::string repaired = IsPlain(text) ? std::string() : ToValidUtf8(text);
   if (!repaired.empty()) text = repaired;
   text_ += '"';
   size_t plain = 0;  // where what is still to be taken as it is begins
