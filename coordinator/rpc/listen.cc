@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/dial.h"
+#include "common/endpoint.h"
 #include "common/files.h"
 #include "common/status_macros.h"
 
@@ -72,12 +74,10 @@ absl::StatusOr<TcpListener> ListenOn(const Endpoint& endpoint) {
 namespace {
 
 absl::Status CheckSocketPath(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
+  if (path.size() > kMaxSocketPath) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the socket's path ", path, " has ", path.size(), " characters, the kernel allows ",
-        sizeof(address.sun_path) - 1, "; choose a shorter one with --socket"));
+        kMaxSocketPath, "; choose a shorter one with --socket"));
   }
   const std::string folder = path.substr(0, path.rfind('/'));
   struct stat info;
@@ -89,9 +89,8 @@ absl::Status CheckSocketPath(const std::string& path) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot listen on ", path, ": it exists and is not a socket"));
   }
-  memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+  const UniqueFd fd = DialUnix(path);
+  if (fd.ok() || errno == EAGAIN) {
     return absl::AlreadyExistsError(
         absl::StrCat("cannot listen on ", path,
                      ": another coordinator answers there; choose another path with", " --socket"));

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "common/dial.h"
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
@@ -65,6 +66,20 @@ TEST(ListenAt, ALeftoverSocketIsFineALiveOneIsNot) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another coordinator")));
   fd.Reset();
   EXPECT_OK(ListenAt(dir.File("sock")));
+}
+
+TEST(ListenAt, OneThatHasTooManyWaitingIsAlive) {
+  const TempDir dir;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  dir.File("sock").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(fd.get(), 0), 0);
+  const UniqueFd waiting = DialUnix(dir.File("sock"));
+  ASSERT_TRUE(waiting.ok());
+  EXPECT_THAT(ListenAt(dir.File("sock")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another coordinator")));
 }
 
 TEST(ListenAt, AMissingFolderIsNamed) {
