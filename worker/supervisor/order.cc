@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "worker/runtime/boot_time.h"
 #include "worker/supervisor/passed_files.h"
 #include "worker/supervisor/wire.h"
 
@@ -18,6 +19,8 @@ constexpr char kMagic[] = "hpc-order-1";
 
 // Nor does any event of one (spec.h).
 constexpr std::string_view kIdle = "hpc-idle-1";
+// Events behind the last one of an attempt: a supervisor sends none.
+constexpr int kMostLeft = 100;
 
 template <typename Archive>
 bool Fields(Archive& archive, SupervisorOrder& order) {
@@ -60,17 +63,20 @@ std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes) {
 void SayIdle(int socket) { (void)send(socket, kIdle.data(), kIdle.size(), MSG_NOSIGNAL); }
 
 bool HearIdle(int socket, int patience_ms) {
-  for (;;) {
+  const int64_t deadline = BootTimeNs() + int64_t{patience_ms} * 1'000'000;
+  for (int left = 0; left < kMostLeft; ++left) {
     char said[64];
     const ssize_t n = recv(socket, said, sizeof said, MSG_DONTWAIT | MSG_TRUNC);
     if (n == static_cast<ssize_t>(kIdle.size()) && std::string_view(said, kIdle.size()) == kIdle) {
       return true;
     }
-    if (n > 0 || (n < 0 && errno == EINTR)) continue;  // what is left of the attempt
-    if (n == 0 || errno != EAGAIN || patience_ms == 0) return false;
+    if (n > 0) continue;
+    const int64_t wait_ns = deadline - BootTimeNs();
+    if (n == 0 || errno != EAGAIN || wait_ns <= 0) return false;
     pollfd heard{.fd = socket, .events = POLLIN, .revents = 0};
-    if (poll(&heard, 1, patience_ms) == 0) return false;
+    (void)poll(&heard, 1, static_cast<int>(wait_ns / 1'000'000) + 1);
   }
+  return false;
 }
 
 std::optional<ReceivedOrder> AwaitOrder(int socket) {

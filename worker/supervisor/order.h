@@ -37,7 +37,7 @@ struct ReceivedOrder {
 // awaited.
 void SayIdle(int socket);
 // Whether a supervisor whose attempt is over has said so, or does within so long. False at once if
-// it has ended.
+// it has ended, or says too much else.
 bool HearIdle(int socket, int patience_ms);
 
 // The next one that comes by `socket`; what else comes meanwhile was meant for the attempt before.

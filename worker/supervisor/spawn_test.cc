@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "common/files.h"
 #include "common/status_matchers.h"
@@ -176,6 +177,15 @@ TEST(HearIdleTest, WhatIsLeftOfTheAttemptIsPassedOver) {
   EXPECT_FALSE(HearIdle(ours.get(), 60'000));
 }
 
+TEST(HearIdleTest, WhoTalksOnAndOnIsNotIdle) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  const UniqueFd ours(ends[0]), theirs(ends[1]);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(send(theirs.get(), "more", 4, 0), 4);
+  SayIdle(theirs.get());
+  EXPECT_FALSE(HearIdle(ours.get(), 60'000));
+}
+
 TEST(SupervisorSpawnerTest, AProgramOfAnotherVersionIsRefused) {
   AttemptRig rig;
   rig.AddShell("exit 0");
@@ -276,7 +286,10 @@ TEST_F(ServingOnTest, ItsCgroupShowsWhichAttemptItHasWhateverItsRanksLookLike) {
     return rig_.Saw<RankStarted>() &&
            SupervisorTitle(rig_.All<RankStarted>()[0].pid).value_or("") == "1000";
   });
-  EXPECT_THAT(TitlesIn(RecordedHeldCgroup(rig_.spec.dir)), ElementsAre(rig_.spec.dir));
+  const std::string cgroup = RecordedHeldCgroup(rig_.spec.dir);
+  std::ofstream(cgroup + "/cgroup.procs") << rig_.All<RankStarted>()[0].pid << std::flush;
+  EXPECT_THAT(Numbers(ReadSmallFile(AT_FDCWD, cgroup + "/cgroup.procs").value_or("")), SizeIs(2));
+  EXPECT_THAT(TitlesIn(cgroup), ElementsAre(rig_.spec.dir));
   rig_.Send(StopRanks{});
   rig_.RunUntilAllGone();
 }
