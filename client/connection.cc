@@ -63,21 +63,25 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              const member::Security& security,
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
-  if (!connection->Connect(RealClock().Get().mono + kConnectTime, meanwhile)) {
-    return WhyUnreachable(endpoint, security);
-  }
+  const MonoTime deadline = RealClock().Get().mono + kConnectTime;
+  const bool ready = connection->BeginConnecting(deadline);
+  meanwhile();
+  if (!ready && !connection->WaitUntilReady(deadline)) return WhyUnreachable(endpoint, security);
   return connection;
 }
 
-bool Connection::Connect(MonoTime deadline, absl::FunctionRef<void()> meanwhile) {
+bool Connection::BeginConnecting(MonoTime deadline) {
   if (endpoint_.is_unix) {
     local_ = member::MakeLocalChannel(endpoint_.path, deadline, ChannelArguments());
   }
-  if (local_.channel != nullptr) return meanwhile(), true;
+  if (local_.channel != nullptr) return true;
   LeaveLocalChannel();
+  channel()->GetState(true);
+  return false;
+}
+
+bool Connection::WaitUntilReady(MonoTime deadline) const {
   const std::shared_ptr<grpc::Channel> channel = this->channel();
-  channel->GetState(true);  // begins
-  meanwhile();
   const auto until = std::chrono::system_clock::now() +
                      absl::ToChronoMilliseconds(deadline - RealClock().Get().mono);
   for (auto state = channel->GetState(true); state != GRPC_CHANNEL_READY;

@@ -25,7 +25,8 @@ namespace hpc::client {
 // Thread-safe.
 class Connection {
  public:
-  // Connects, for at most five seconds, and calls `meanwhile` while the coordinator is at its part.
+  // Connects, for at most five seconds, and calls `meanwhile`, over TCP while the coordinator is at
+  // its part.
   // Unavailable, Unauthenticated: see WhyUnreachable.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint,
                                                           const member::Security& security,
@@ -58,7 +59,10 @@ class Connection {
 
  private:
   Connection(const Endpoint& endpoint, const member::Security& security);
-  bool Connect(MonoTime deadline, absl::FunctionRef<void()> meanwhile);
+  // True if it is connected: over a Unix socket it waits for the coordinator's first word, else for
+  // nothing.
+  bool BeginConnecting(MonoTime deadline);
+  bool WaitUntilReady(MonoTime deadline) const;
   // From now on calls are made on a channel that connects again.
   void LeaveLocalChannel() ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancelled once interrupted.

@@ -19,17 +19,18 @@ namespace hpc::member {
 namespace {
 
 // gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
-bool SilenceGrpc() {
-  if (std::getenv("GRPC_VERBOSITY") != nullptr) return false;
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
   gpr_set_log_function([](gpr_log_func_args* args) {
     // Its last words: the process aborts behind them.
     if (!absl::StartsWith(args->message, "assertion failed")) return;
     std::fprintf(stderr, "gRPC: %s:%d: %s\n", args->file, args->line, args->message);
   });
-  return true;
 }
 
-void BeforeTheFirstChannel() { [[maybe_unused]] static const bool silenced = SilenceGrpc(); }
+void BeforeTheFirstChannel() {
+  [[maybe_unused]] static const bool silenced = (SilenceGrpc(), true);
+}
 
 // gRPC's own beginning, which the first channel would wait for.
 class Begun {
