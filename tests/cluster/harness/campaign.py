@@ -212,6 +212,10 @@ class Campaign:
                              f"{env[b'HPC_NODE'].decode()} outlives it")
         return found
 
+    def _kept(self):
+        return [path for pc in self.cluster.names
+                for path in (self.cluster.dir / pc / "attempts").glob("*")]
+
     def finish(self):
         """The gang may end: everything does, and nothing is left."""
         self._collect_clients()
@@ -234,6 +238,8 @@ class Campaign:
         eventually(lambda: not self.accidents.rank_environments(), "no process is left", 10)
         eventually(lambda: not any(self.accidents.supervisors(pc) for pc in self.cluster.names),
                    "no supervisor is left", 10)
+        # A PC that was away until now keeps an attempt until the coordinator has all that came of it.
+        eventually(lambda: not self._kept(), "every PC has handed over what it had", PATIENCE)
         wrong = (self.acknowledged.check_all(self.accidents.pipes_lost) + self.followers.check(PATIENCE) +
                  self.witness.contradictions(self.gang))
         for node in self.cluster.json("nodes"):
