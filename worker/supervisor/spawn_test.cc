@@ -370,7 +370,8 @@ TEST_F(ServingOnTest, OneWhoseAttemptLackedSomethingDoesNot) {
 TEST_F(ServingOnTest, OneThatEndedMeanwhileIsReplaced) {
   rig_.BeginNext("13.1");
   kill(static_cast<pid_t>(pid_), SIGKILL);
-  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+  // Of all its threads: before that its socket takes orders.
+  rig_.RunUntil("its end", [&] { return !ReadProcessStat(pid_); });
   rig_.AddShell("exit 0");
   Run();
   EXPECT_NE(rig_.supervisor_pid(), pid_);
