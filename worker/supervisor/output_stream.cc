@@ -104,12 +104,14 @@ int64_t OutputStream::Pump() {
   return taken;
 }
 
-void OutputStream::Finish() {
+int64_t OutputStream::Finish() {
   if (!read_.ok()) ended_ = true;
-  while (!ended_ && Pump() > 0) continue;
+  int64_t taken = 0;
+  for (int64_t more = 1; !ended_ && more > 0; taken += more) more = Pump();
   ended_ = true;
   read_.Reset();
   file_.Reset();
+  return taken;
 }
 
 bool OutputStream::EndIfUnused() {

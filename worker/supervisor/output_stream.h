@@ -32,8 +32,8 @@ class OutputStream {
   // disk takes more again, a line in the file tells of what is missing there. Returns the bytes
   // taken out of the pipe.
   int64_t Pump();
-  // Nobody is left who could write: takes what there is and ends.
-  void Finish();
+  // Nobody is left who could write: takes what there is and ends. As Pump.
+  int64_t Finish();
 
   // Ends one that nobody has ever written to and nobody is left who could. False: there is
   // something to take, or there may still be. Touches no disk: for the supervisor's own thread

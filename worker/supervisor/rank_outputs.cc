@@ -57,10 +57,14 @@ void RankOutputs::Pump(size_t stream) {
   care.resume_ns = Poller::kNever;
   if (EndIfUnused(stream)) return;
   care.pumping = true;
+  Take(stream, &OutputStream::Pump);
+}
+
+void RankOutputs::Take(size_t stream, int64_t (OutputStream::*how)()) {
   auto pumped = std::make_shared<Pumped>();
   writer_->Run(
-      [output = streams_[stream], pumped] {
-        pumped->taken = output->Pump();
+      [output = streams_[stream], how, pumped] {
+        pumped->taken = (output.get()->*how)();
         pumped->refusal = output->refusal();
         pumped->state = output->State();
       },
@@ -113,14 +117,7 @@ void RankOutputs::Finish() {
     Unwatch(i);
     cares_[i].resume_ns = Poller::kNever;
     streams_[i]->CloseWriteEnd();
-    if (states_[i].ended || EndIfUnused(i)) continue;
-    auto state = std::make_shared<OutputGrown>();
-    writer_->Run(
-        [output = streams_[i], state] {
-          output->Finish();
-          *state = output->State();
-        },
-        [this, i, state] { OnPumped(i, {.taken = 0, .refusal = 0, .state = *state}); });
+    if (!states_[i].ended && !EndIfUnused(i)) Take(i, &OutputStream::Finish);
   }
 }
 

@@ -55,6 +55,7 @@ class RankOutputs {
     int64_t resume_ns = Poller::kNever;  // when to look again
   };
   void Pump(size_t stream);
+  void Take(size_t stream, int64_t (OutputStream::*how)());
   // Most are: their end needs no turn of the writer's.
   bool EndIfUnused(size_t stream);
   struct Pumped {
