@@ -31,6 +31,21 @@ void AppendEscaped(char c, std::string* out) {
   }
 }
 
+void AppendQuoted(absl::string_view text, std::string* out) {
+  const std::string repaired = IsPlain(text) ? std::string() : ToValidUtf8(text);
+  if (!repaired.empty()) text = repaired;
+  *out += '"';
+  size_t plain = 0;  // where what is still to be taken as it is begins
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!NeedsEscape(text[i])) continue;
+    out->append(text.data() + plain, i - plain);
+    AppendEscaped(text[i], out);
+    plain = i + 1;
+  }
+  out->append(text.data() + plain, text.size() - plain);
+  *out += '"';
+}
+
 }  // namespace
 
 void JsonWriter::Separate() {
@@ -53,16 +68,21 @@ void JsonWriter::Close(char bracket) {
   comma_wanted_ = true;
 }
 
-void JsonWriter::Key(absl::string_view key) {
-  Separate();
-  Quote(key);
-  text_ += ':';
+std::string JsonWriter::Written(absl::string_view key) {
+  std::string written;
+  AppendQuoted(key, &written);
+  written += ':';
+  return written;
+}
+
+void JsonWriter::WrittenKey(absl::string_view written) {
+  Raw(written);
   comma_wanted_ = false;
 }
 
 void JsonWriter::String(absl::string_view text) {
   Separate();
-  Quote(text);
+  AppendQuoted(text, &text_);
 }
 
 void JsonWriter::Integer(int64_t value) {
@@ -103,21 +123,6 @@ std::string JsonWriter::Take() {
   std::string taken;
   taken.swap(text_);
   return taken;
-}
-
-void JsonWriter::Quote(absl::string_view text) {
-  const std::string repaired = IsPlain(text) ? std::string() : ToValidUtf8(text);
-  if (!repaired.empty()) text = repaired;
-  text_ += '"';
-  size_t plain = 0;  // where what is still to be taken as it is begins
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (!NeedsEscape(text[i])) continue;
-    text_.append(text.data() + plain, i - plain);
-    AppendEscaped(text[i], &text_);
-    plain = i + 1;
-  }
-  text_.append(text.data() + plain, text.size() - plain);
-  text_ += '"';
 }
 
 }  // namespace hpc::client

@@ -23,7 +23,10 @@ class JsonWriter {
   void BeginArray() { Open('['); }
   void EndArray() { Close(']'); }
 
-  void Key(absl::string_view key);
+  void Key(absl::string_view key) { WrittenKey(Written(key)); }
+  // The same for a key that comes again and again, written once.
+  static std::string Written(absl::string_view key);
+  void WrittenKey(absl::string_view written);
   void String(absl::string_view text);
   void Integer(int64_t value);
   // NaN and the infinities, which JSON has no numbers for, become "NaN", "Infinity", "-Infinity".
@@ -40,6 +43,7 @@ class JsonWriter {
   void NewLine() { line_wanted_ = true; }
 
   const std::string& text() const { return text_; }
+  void Clear() { text_.clear(); }  // it has been used; goes on from there
   // Hands over what has been written so far and goes on from there.
   std::string Take();
 
@@ -47,7 +51,6 @@ class JsonWriter {
   void Open(char bracket);
   void Close(char bracket);
   void Separate();
-  void Quote(absl::string_view text);
 
   std::string text_;
   bool comma_wanted_ = false;

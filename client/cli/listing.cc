@@ -38,6 +38,7 @@ ListingForm FormFor(const Output& out, bool json, int64_t now_us) {
 Listing::Listing(std::vector<Column> columns, const ListingForm& form)
     : columns_(std::move(columns)), form_(form) {
   if (form_.json) {
+    for (Column& column : columns_) column.key = JsonWriter::Written(column.key);
     json_.BeginArray();
     return;
   }
@@ -54,7 +55,7 @@ bool Listing::BeginJson() {
     json_.NewLine();
     json_.BeginObject();
   }
-  json_.Key(columns_[column_++].key);
+  json_.WrittenKey(columns_[column_++].key);
   return true;
 }
 
@@ -154,6 +155,12 @@ void Listing::EndRow() {
   ++rows_;
 }
 
+void Listing::SpillTo(absl::FunctionRef<void(absl::string_view)> write) {
+  if (json_.text().size() < kPieceBytes) return;
+  write(json_.text());
+  json_.Clear();
+}
+
 std::string Listing::Finish() {
   std::string all;
   FinishTo([&all](absl::string_view piece) { all.append(piece.data(), piece.size()); });
@@ -164,7 +171,8 @@ void Listing::FinishTo(absl::FunctionRef<void(absl::string_view)> write) {
   if (!form_.json) return FinishTable(write);
   json_.NewLine();
   json_.EndArray();
-  write(json_.Take());
+  write(json_.text());
+  json_.Clear();
   write("\n");
 }
 

@@ -65,9 +65,9 @@ class Listing {
 
   bool empty() const { return rows_ == 0; }
   bool json() const { return form_.json; }
-  // What is finished already, to be written while more rows come; "" for a table, whose widths are
+  // Writes what is finished already, if that is a good deal; nothing of a table, whose widths are
   // not known yet.
-  std::string Take() { return form_.json ? json_.Take() : ""; }
+  void SpillTo(absl::FunctionRef<void(absl::string_view)> write);
   // The rest, or all: the table (title line first) or JSON array (one row a line), with a line end.
   std::string Finish();
   // The same in pieces, of which a long one does not have to be held as a whole.
@@ -88,7 +88,7 @@ class Listing {
   // `text` begins with that row's; returns how much of it is.
   size_t AppendRow(size_t first_cell, absl::string_view text, std::string* out) const;
 
-  std::vector<Column> columns_;
+  std::vector<Column> columns_;  // of JSON, the key as it is written
   ListingForm form_;
   size_t column_ = 0;
   size_t rows_ = 0;

@@ -52,13 +52,21 @@ TEST(ListingTest, AnEmptyListingIsAnEmptyArray) {
   EXPECT_EQ(listing.Finish(), "[\n]\n");
 }
 
-TEST(ListingTest, JsonCanBeTakenWhileRowsCome) {
+TEST(ListingTest, ALongJsonIsWrittenWhileRowsCome) {
   Listing listing({{"a", "A"}}, {.json = true});
-  listing.Integer(1).EndRow();
-  std::string text = listing.Take();
-  listing.Integer(2).EndRow();
-  text += listing.Take() + listing.Finish();
-  EXPECT_EQ(text, "[\n{\"a\":1},\n{\"a\":2}\n]\n");
+  std::string text, all = "[";
+  size_t pieces = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    listing.Integer(i).EndRow();
+    absl::StrAppend(&all, i == 0 ? "" : ",", "\n{\"a\":", i, "}");
+    listing.SpillTo([&](absl::string_view piece) {
+      text.append(piece.data(), piece.size());
+      ++pieces;
+    });
+  }
+  EXPECT_GT(pieces, 1);
+  EXPECT_LT(pieces, 100);
+  EXPECT_EQ(text + listing.Finish(), all + "\n]\n");
 }
 
 TEST(ListingTest, EveryKindOfValueHasTwoForms) {

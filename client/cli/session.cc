@@ -62,6 +62,10 @@ void Session::Print(Listing* listing, absl::string_view if_empty) {
   listing->FinishTo([this](absl::string_view piece) { out_->Write(piece); });
 }
 
+void Session::Spill(Listing* listing) {
+  listing->SpillTo([this](absl::string_view piece) { out_->Write(piece); });
+}
+
 void Session::Notice(absl::string_view text) {
   out_->Flush();
   progress_.Clear();

@@ -51,6 +51,8 @@ class Session {
   // What ages are counted from: the coordinator's time if it says it, else ours.
   static int64_t NowUs(int64_t said);
 
+  // Rows of a listing that are finished already.
+  void Spill(Listing* listing);
   // The rest of a listing; in the place of a table without rows `if_empty` as a notice.
   void Print(Listing* listing, absl::string_view if_empty);
 

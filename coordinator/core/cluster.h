@@ -284,6 +284,9 @@ class Cluster {
   // ---- reading (soft state; the rest is in the store)
 
   std::optional<RunRecord> FindRun(RunId run) const;  // not terminal ones only
+  // The newest of the runs that are not over and below `before`; null: there is none. Valid until
+  // the next call that changes anything.
+  const RunRecord* NewestRunBelow(RunId before) const;
   RunWait Waiting(Now now, RunId run) const;
   absl::Status CheckNode(const std::string& node) const;  // NotFound: no such one; the nearest
   std::vector<std::string> NodeNames() const;

@@ -12,6 +12,11 @@ std::optional<RunRecord> Cluster::FindRun(RunId id) const {
   return run->record;
 }
 
+const RunRecord* Cluster::NewestRunBelow(RunId before) const {
+  const Run* run = impl_->state.runs.NewestBelow(before);
+  return run == nullptr ? nullptr : &run->record;
+}
+
 RunWait Cluster::Waiting(Now now, RunId id) const {
   const Run* run = impl_->state.runs.Find(id);
   if (run == nullptr) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace hpc::coordinator {
@@ -57,6 +58,11 @@ Run* RunTable::Find(RunId id) {
 
 const Run* RunTable::Find(RunId id) const { return const_cast<RunTable*>(this)->Find(id); }
 
+const Run* RunTable::NewestBelow(RunId before) const {
+  auto it = runs_.lower_bound(before);
+  return it == runs_.begin() ? nullptr : std::prev(it)->second.get();
+}
+
 void RunTable::SetState(Run* run, RunState to) {
   assert(IsLegal(run->record.state, to));
   --counts_[static_cast<size_t>(run->record.state)];
@@ -68,7 +74,6 @@ std::vector<RunId> RunTable::Ids() const {
   std::vector<RunId> ids;
   ids.reserve(runs_.size());
   for (const auto& [id, run] : runs_) ids.push_back(id);
-  std::sort(ids.begin(), ids.end());
   return ids;
 }
 

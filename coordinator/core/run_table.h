@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "common/clock.h"
 #include "common/ids.h"
@@ -57,6 +58,8 @@ class RunTable {
   void Remove(RunId id);
   Run* Find(RunId id);
   const Run* Find(RunId id) const;
+  // The newest of those below `before`; null: there is none.
+  const Run* NewestBelow(RunId before) const;
   // Every change of a run's state; asserts a legal edge.
   void SetState(Run* run, RunState to);
 
@@ -69,7 +72,7 @@ class RunTable {
 
  private:
   RunId last_;
-  absl::flat_hash_map<RunId, std::unique_ptr<Run>> runs_;
+  absl::btree_map<RunId, std::unique_ptr<Run>> runs_;
   std::array<int32_t, 9> counts_{};  // by state
   absl::flat_hash_map<std::string, int32_t> counts_of_users_;
 };

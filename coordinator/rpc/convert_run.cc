@@ -226,17 +226,19 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
   return out;
 }
 
-void ToProto(const RunRow& row, v1::Run* out) {
-  ToProto(row.record, out);
-  for (const std::string& node : row.nodes) out->add_nodes(node);
-  AddCommand(row.command, out);
-  AddPairs(row.params, out->mutable_params());
-  for (const MetricSummary& metric : row.metrics) *out->add_metrics() = ToProto(metric);
+void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out) {
+  ToProto(record, out);
+  for (const std::string& node : extras.nodes) out->add_nodes(node);
+  AddCommand(extras.command, out);
+  AddPairs(extras.params, out->mutable_params());
+  for (const MetricSummary& metric : extras.metrics) *out->add_metrics() = ToProto(metric);
 }
 
-void AddWait(const RunWait& wait, v1::Run* run) {
+void AddWait(RunWait wait, v1::Run* run) {
   run->set_queue_position(wait.queue_position);
-  if (run->state() == v1::RUN_STATE_QUEUED && !wait.text.empty()) run->set_reason(wait.text);
+  if (run->state() == v1::RUN_STATE_QUEUED && !wait.text.empty()) {
+    run->set_reason(std::move(wait.text));
+  }
 }
 
 v1::RunDetail ToProto(const RunDetail& detail) {

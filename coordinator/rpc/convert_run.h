@@ -20,9 +20,9 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
 
 // A row of a listing. A command that is too long for a row is cut, and ends in "...".
 // Into an empty one, which a listing uses again and again.
-void ToProto(const RunRow& row, v1::Run* out);
+void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out);
 // What the core knows better than the store while a run waits.
-void AddWait(const RunWait& wait, v1::Run* run);
+void AddWait(RunWait wait, v1::Run* run);
 
 v1::RunDetail ToProto(const RunDetail& detail);
 v1::RankExit ToProto(const RankExit& exit);

@@ -105,10 +105,10 @@ TEST(Runs, AProgramWhoseFileNameIsNoNameIsCalledRun) {
 }
 
 TEST(Runs, ALongCommandIsCutInListings) {
-  RunRow row;
-  row.command = {"python", std::string(5000, 'x'), "last"};
+  RunExtras extras;
+  extras.command = {"python", std::string(5000, 'x'), "last"};
   v1::Run run;
-  ToProto(row, &run);
+  ToProto(RunRecord(), extras, &run);
   EXPECT_THAT(run.command(), ElementsAre("python", "..."));
 }
 

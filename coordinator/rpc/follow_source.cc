@@ -62,7 +62,7 @@ absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
     events_.assign(std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
     HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run_));
     state_.Clear();
-    ShowRun(*engine_, row, &state_);
+    ShowRun(*engine_, engine_->now(), row.record, row.extras, &state_);
     // Of the same moment: what was waited for in another state would be told as if it still were.
     progress_ = Progress(*engine_, run_);
   }

@@ -16,31 +16,43 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr int64_t kLogBytesAtOnce = 256 << 10;
-// What a run has measured is many times a row of a plain listing.
-constexpr int64_t kResultsPerMessage = 100;
+// What a run has measured can be many times a row of a plain listing.
+constexpr int64_t kFirstResults = 100;
 
 }  // namespace
 
+RunsSource::RunsSource(Engine* engine, const RunFilter& filter)
+    : engine_(engine),
+      filter_(filter),
+      rows_at_once_(filter.parts.results ? kFirstResults : kRowsPerMessage) {}
+
 // The first message comes even if it is empty: it carries the coordinator's time.
 absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
+  engine_->CommitNow();
   RunFilter page = filter_;
-  page.limit = filter_.with_results ? kResultsPerMessage : kRowsPerMessage;
+  page.limit = rows_at_once_;
   if (filter_.limit > 0) page.limit = std::min(page.limit, filter_.limit - told_);
-  std::vector<RunRow> rows;
+  RunPage runs;
   if (page.limit > 0) {
-    HPC_ASSIGN_OR_RETURN(rows, engine_->store().ListRuns(page));
+    HPC_ASSIGN_OR_RETURN(runs, ReadRuns(*engine_, page));
   }
-  if (rows.empty() && begun_) return Step::kEnd;
+  if (runs.records.empty() && begun_) return Step::kEnd;
   begun_ = true;
-  message->set_now_us(ToMicros(engine_->now().wall));
+  const Now now = engine_->now();
+  message->set_now_us(ToMicros(now.wall));
   size_t bytes = 0;
-  for (const RunRow& row : rows) {
+  for (size_t i = 0; i < runs.records.size(); ++i) {
     v1::Run* const run = message->add_runs();
-    ShowRun(*engine_, row, run);
-    filter_.before = row.record.id;
+    ShowRun(*engine_, now, *runs.records[i], runs.extras[i], run);
+    filter_.before = runs.records[i]->id;
     ++told_;
     bytes += run->ByteSizeLong();
     if (bytes >= kBytesPerMessage) break;
+  }
+  if (bytes >= kBytesPerMessage) {
+    rows_at_once_ = message->runs_size();
+  } else if (2 * bytes < kBytesPerMessage) {
+    rows_at_once_ = std::min(2 * rows_at_once_, kRowsPerMessage);
   }
   return Step::kMessage;
 }

@@ -17,12 +17,13 @@ namespace hpc::coordinator {
 class RunsSource final : public Source<v1::ListRunsResponse> {
  public:
   // `filter.limit` is of the whole listing; 0: none.
-  RunsSource(Engine* engine, const RunFilter& filter) : engine_(engine), filter_(filter) {}
+  RunsSource(Engine* engine, const RunFilter& filter);
   absl::StatusOr<Step> Next(v1::ListRunsResponse* message) override;
 
  private:
   Engine* const engine_;
   RunFilter filter_;
+  int64_t rows_at_once_;
   int64_t told_ = 0;
   bool begun_ = false;
 };

@@ -2,13 +2,66 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/rpc/convert_run.h"
 
 namespace hpc::coordinator {
+namespace {
+
+bool Matches(const RunFilter& filter, const RunRecord& run) {
+  if (filter.experiment.has_value() && run.request.experiment != *filter.experiment) return false;
+  return filter.states.empty() || absl::c_linear_search(filter.states, run.state);
+}
+
+// Whether runs that are over can match.
+bool WantsOver(const RunFilter& filter) {
+  return filter.states.empty() || absl::c_any_of(filter.states, IsTerminal);
+}
+
+void Append(const RunRecord* record, RunPage* page) {
+  page->records.push_back(record);
+  page->extras.push_back({.run = record->id, .attempts = record->attempts});
+}
+
+// Those of the store, as many as there is room for.
+absl::Status AppendStored(Store& store, RunFilter filter, RunPage* page) {
+  filter.limit -= static_cast<int64_t>(page->records.size());
+  filter.parts = {.nodes = false, .command = false};
+  HPC_ASSIGN_OR_RETURN(std::vector<RunRow> rows, store.ListRuns(filter));
+  for (RunRow& row : rows) Append(&page->stored.emplace_back(std::move(row.record)), page);
+  return absl::OkStatus();
+}
+
+absl::Status AppendMatching(Engine& engine, RunFilter filter, RunPage* page) {
+  if (filter.tag.has_value()) return AppendStored(engine.store(), filter, page);
+  if (filter.before == 0) filter.before = std::numeric_limits<RunId>::max();
+  const auto full = [&] { return static_cast<int64_t>(page->records.size()) >= filter.limit; };
+  while (!full()) {
+    const RunRecord* const run = engine.cluster().NewestRunBelow(filter.before);
+    filter.above = run == nullptr ? 0 : run->id;
+    if (filter.above + 1 < filter.before && WantsOver(filter)) {
+      HPC_RETURN_IF_ERROR(AppendStored(engine.store(), filter, page));
+    }
+    if (run == nullptr) break;
+    if (!full() && Matches(filter, *run)) Append(run, page);
+    filter.before = run->id;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RunPage> ReadRuns(Engine& engine, const RunFilter& filter) {
+  RunPage page;
+  HPC_RETURN_IF_ERROR(AppendMatching(engine, filter, &page));
+  HPC_RETURN_IF_ERROR(engine.store().DescribeRuns(filter.parts, &page.extras));
+  return page;
+}
 
 absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run) {
   RunFilter filter;
@@ -52,10 +105,11 @@ absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attem
       ranks == 1 ? "only rank 0" : absl::StrCat("ranks 0 to ", ranks - 1)));
 }
 
-void ShowRun(const Engine& engine, const RunRow& row, v1::Run* out) {
-  ToProto(row, out);
-  if (row.record.state == RunState::kQueued) {
-    AddWait(engine.cluster().Waiting(engine.now(), row.record.id), out);
+void ShowRun(const Engine& engine, Now now, const RunRecord& record, const RunExtras& extras,
+             v1::Run* out) {
+  ToProto(record, extras, out);
+  if (record.state == RunState::kQueued) {
+    AddWait(engine.cluster().Waiting(now, record.id), out);
   }
 }
 

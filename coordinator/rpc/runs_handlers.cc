@@ -119,8 +119,7 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
   if (request.has_tag()) filter.tag = request.tag();
   filter.before = request.before();
   filter.limit = request.limit();
-  filter.with_results = request.with_results();
-  filter.without_command = request.without_command();
+  filter.parts = {.command = !request.without_command(), .results = request.with_results()};
   return std::make_unique<RunsSource>(engine_, filter);
 }
 

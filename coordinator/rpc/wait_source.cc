@@ -72,7 +72,7 @@ absl::Status WaitSource::TakeOver(RunId run, v1::WaitResponse* message) {
   HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
   // Its end may not be on disk yet: it will move once more.
   if (!IsTerminal(row.record.state)) return absl::OkStatus();
-  ShowRun(*engine_, row, message->add_over());
+  ShowRun(*engine_, engine_->now(), row.record, row.extras, message->add_over());
   engine_->Unwatch(&waited->second);
   left_.erase(waited);
   return absl::OkStatus();

@@ -17,7 +17,8 @@ namespace {
 
 // What a run in this state does, without its reason: "running on pc1".
 std::string Doing(const RunRow& row, const RunWait& wait) {
-  const std::string nodes = row.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.nodes));
+  const std::string nodes =
+      row.extras.nodes.empty() ? "" : absl::StrCat(" on ", JoinWords(row.extras.nodes));
   switch (row.record.state) {
     case RunState::kQueued:
       if (wait.queue_position == 0) return "not in the queue yet";

@@ -14,13 +14,13 @@ RunRow Row(RunState state, const std::string& reason) {
   row.record.request.name = "digits";
   row.record.state = state;
   row.record.reason = reason;
-  row.nodes = {"pc1", "pc2"};
+  row.extras.nodes = {"pc1", "pc2"};
   return row;
 }
 
 TEST(ExplainRun, AQueuedRunSaysItsPlaceAndWhatItWaitsFor) {
   RunRow row = Row(RunState::kQueued, "submitted");
-  row.nodes.clear();
+  row.extras.nodes.clear();
   EXPECT_EQ(ExplainRun(row, {"needs 4 nodes, 2 are free", 3}, ""),
             "queued, number 3 in the queue: needs 4 nodes, 2 are free");
 }

@@ -145,6 +145,8 @@ class Engine {
   // ---- reading
   // Before anything is read for a client: commits what Flush has put off.
   void CatchUp();
+  // The same before the core itself is read, and of what this round has brought too.
+  void CommitNow();
   Now now() const;
   const Cluster& cluster() const;
   Store& store();

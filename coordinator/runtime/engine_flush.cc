@@ -163,7 +163,11 @@ bool Engine::Impl::WaitsOn(MonoTime now) {
 }
 
 void Engine::CatchUp() {
-  if (!impl_->unwritten_since) return;
+  if (impl_->unwritten_since) CommitNow();
+}
+
+void Engine::CommitNow() {
+  if (!impl_->Unwritten()) return;
   AfterCommit([] {});
   // What it cannot write is known to the next one too.
   Flush().IgnoreError();

@@ -490,6 +490,9 @@ class FullStore final : public Store {
   absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& f) override {
     return real_->ListRuns(f);
   }
+  absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) override {
+    return real_->DescribeRuns(parts, runs);
+  }
   absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
     return real_->ListExperiments();
   }

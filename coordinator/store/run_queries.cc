@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "coordinator/store/names.h"
 #include "coordinator/store/rows.h"
@@ -80,10 +80,7 @@ bool UseStateIndex(const std::vector<RunState>& states) {
 
 std::string RunsSql(const RunFilter& filter) {
   std::string sql =
-      absl::StrCat("SELECT ", Columns(kListedRuns, "r."),
-                   filter.without_command ? " FROM runs AS r WHERE TRUE"
-                                          : ", ifnull(p.command, '[]') FROM runs AS r LEFT JOIN "
-                                            "programs AS p ON p.run = r.id WHERE TRUE");
+      absl::StrCat("SELECT ", Columns(kListedRuns, "r."), " FROM runs AS r WHERE TRUE");
   if (!filter.states.empty()) {
     const std::vector<std::string> marks(filter.states.size(), "?");
     absl::StrAppend(&sql, UseStateIndex(filter.states) ? " AND r.state" : " AND +r.state", " IN (",
@@ -94,44 +91,59 @@ std::string RunsSql(const RunFilter& filter) {
     absl::StrAppend(&sql, " AND r.id IN (SELECT run FROM run_tags WHERE tag = ?)");
   }
   if (filter.before > 0) absl::StrAppend(&sql, " AND r.id < ?");
+  if (filter.above > 0) absl::StrAppend(&sql, " AND r.id > ?");
   absl::StrAppend(&sql, " ORDER BY r.id DESC");
   if (filter.limit > 0) absl::StrAppend(&sql, " LIMIT ?");
   return sql;
 }
 
-absl::Status CollectNodes(Connection* db, const RunRecord& run, std::vector<std::string>* nodes) {
+absl::Status CollectNodes(Connection* db, RunExtras* run) {
   return db->Sql("SELECT node FROM placements WHERE run = ? AND attempt = ? ORDER BY node_rank")
-      .Int(run.id)
-      .Int(run.attempts)
-      .Query([&](Row& row) { nodes->push_back(row.Text()); });
+      .Int(run->run)
+      .Int(run->attempts)
+      .Query([&](Row& row) { run->nodes.push_back(row.Text()); });
 }
 
-// One statement for all rows, which looks each run up in the key of `table`; `read` gets what is
-// found, run by run.
+// Runs of which one follows on the other closely enough to be read together with what lies between.
+using Stretch = absl::Span<RunExtras>;
+
+Stretch FirstStretch(absl::Span<RunExtras> runs) {
+  constexpr RunId kFar = 8;
+  size_t n = 1;
+  while (n < runs.size() && runs[n - 1].run - runs[n].run < kFar) ++n;
+  return runs.subspan(0, n);
+}
+
+// Calls `read` with every row of `table` that belongs to one of the runs, run by run.
 absl::Status ForEachOf(Connection* db, const char* columns, const char* table, const char* order,
-                       std::vector<RunRow>* rows, absl::FunctionRef<void(Row&, RunRow*)> read) {
-  std::vector<int64_t> ids;
-  std::map<RunId, RunRow*> by_id;
-  for (RunRow& row : *rows) {
-    ids.push_back(row.record.id);
-    by_id[row.record.id] = &row;
-  }
+                       Stretch runs, absl::FunctionRef<void(Row&, RunExtras*)> read) {
+  auto at = runs.rbegin();
   return db
-      ->Sql(absl::StrCat("SELECT t.run, ", columns, " FROM json_each(?) AS j CROSS JOIN ", table,
-                         " AS t ON t.run = j.value ORDER BY j.key, t.", order))
-      .Text(absl::StrCat("[", absl::StrJoin(ids, ","), "]"))
-      .Query([&](Row& row) { read(row, by_id.at(row.Int())); });
+      ->Sql(absl::StrCat("SELECT run, ", columns, " FROM ", table,
+                         " WHERE run BETWEEN ? AND ? ORDER BY run", order))
+      .Int(runs.back().run)
+      .Int(runs.front().run)
+      .Query([&](Row& row) {
+        const RunId run = row.Int();
+        while (at->run < run) ++at;
+        if (at->run == run) read(row, &*at);
+      });
 }
 
-absl::Status CollectResults(Connection* db, std::vector<RunRow>* rows) {
+absl::Status CollectParts(Connection* db, RunParts parts, Stretch runs) {
+  if (parts.command) {
+    HPC_RETURN_IF_ERROR(ForEachOf(db, "command", "programs", "", runs,
+                                  [](Row& row, RunExtras* run) { run->command = ReadTexts(row); }));
+  }
+  if (!parts.results) return absl::OkStatus();
   HPC_RETURN_IF_ERROR(
-      ForEachOf(db, "t.key, t.value", "run_params", "position", rows, [](Row& row, RunRow* run) {
+      ForEachOf(db, "key, value", "run_params", ", position", runs, [](Row& row, RunExtras* run) {
         std::string key = row.Text();
         run->params.emplace_back(std::move(key), row.Text());
       }));
-  return ForEachOf(db, "t.key, t.points, t.last_step, t.last, t.min, t.max", "metric_keys", "key",
-                   rows,
-                   [](Row& row, RunRow* run) { run->metrics.push_back(ReadMetricSummary(row)); });
+  return ForEachOf(
+      db, "key, points, last_step, last, min, max", "metric_keys", ", key", runs,
+      [](Row& row, RunExtras* run) { run->metrics.push_back(ReadMetricSummary(row)); });
 }
 
 }  // namespace
@@ -241,21 +253,31 @@ absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& f
   if (filter.experiment.has_value()) statement.Text(*filter.experiment);
   if (filter.tag.has_value()) statement.Text(*filter.tag);
   if (filter.before > 0) statement.Int(filter.before);
+  if (filter.above > 0) statement.Int(filter.above);
   if (filter.limit > 0) statement.Int(filter.limit);
   std::vector<RunRow> rows;
-  rows.reserve(static_cast<size_t>(std::clamp<int64_t>(filter.limit, 0, 1000)));
+  std::vector<RunExtras> extras;
   HPC_RETURN_IF_ERROR(statement.Query([&](Row& row) {
-    RunRow& out = rows.emplace_back();
-    out.record = ReadListedRun(row);
-    if (!filter.without_command) out.command = ReadTexts(row);
+    const RunRecord& run = (rows.emplace_back().record = ReadListedRun(row));
+    extras.push_back({.run = run.id, .attempts = run.attempts});
   }));
-  for (RunRow& row : rows) {
-    if (row.record.attempts > 0) {
-      HPC_RETURN_IF_ERROR(CollectNodes(db, row.record, &row.nodes));
-    }
-  }
-  if (filter.with_results) HPC_RETURN_IF_ERROR(CollectResults(db, &rows));
+  HPC_RETURN_IF_ERROR(QueryExtras(db, filter.parts, &extras));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].extras = std::move(extras[i]);
   return rows;
+}
+
+absl::Status QueryExtras(Connection* db, RunParts parts, std::vector<RunExtras>* runs) {
+  for (RunExtras& run : *runs) {
+    if (!parts.nodes || run.attempts == 0) continue;
+    HPC_RETURN_IF_ERROR(CollectNodes(db, &run));
+  }
+  absl::Span<RunExtras> left = absl::MakeSpan(*runs);
+  while (!left.empty()) {
+    const Stretch stretch = FirstStretch(left);
+    HPC_RETURN_IF_ERROR(CollectParts(db, parts, stretch));
+    left.remove_prefix(stretch.size());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<ExperimentRow>> QueryExperiments(Connection* db) {

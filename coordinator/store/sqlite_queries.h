@@ -19,6 +19,7 @@ absl::StatusOr<RunRecord> QueryRunRecord(Connection* db, RunId run);
 absl::StatusOr<RunId> QueryRequest(Connection* db, const std::string& request_id);
 absl::StatusOr<std::vector<RunId>> QueryRunsAwaitingOutput(Connection* db, absl::Time since);
 absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& filter);
+absl::Status QueryExtras(Connection* db, RunParts parts, std::vector<RunExtras>* runs);
 absl::StatusOr<std::vector<ExperimentRow>> QueryExperiments(Connection* db);
 
 // trust_queries.cc

@@ -84,6 +84,9 @@ class SqliteStore : public Store {
   absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) override {
     return QueryRuns(db_.get(), filter);
   }
+  absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) override {
+    return QueryExtras(db_.get(), parts, runs);
+  }
   absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
     return QueryExperiments(db_.get());
   }

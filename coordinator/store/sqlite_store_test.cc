@@ -287,6 +287,7 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
   EXPECT_THAT(ids({}), ElementsAre(6, 5, 4, 3, 2, 1));
   EXPECT_THAT(ids({.limit = 2}), ElementsAre(6, 5));
   EXPECT_THAT(ids({.before = 3}), ElementsAre(2, 1));
+  EXPECT_THAT(ids({.before = 6, .above = 3}), ElementsAre(5, 4));
   EXPECT_THAT(ids({.states = {RunState::kFailed}}), ElementsAre(6, 4, 2));
   EXPECT_THAT(ids({.states = {RunState::kQueued, RunState::kRunning}}), ElementsAre(5, 3, 1));
   EXPECT_THAT(ids({.states = {RunState::kRunning, RunState::kFailed}, .limit = 2}),
@@ -299,8 +300,8 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
                    .before = 5,
                    .limit = 9}),
               ElementsAre(4));
-  EXPECT_THAT(store_->ListRuns({})->front().command, ElementsAre("train", "6"));
-  EXPECT_THAT(store_->ListRuns({.without_command = true})->front().command, IsEmpty());
+  EXPECT_THAT(store_->ListRuns({})->front().extras.command, ElementsAre("train", "6"));
+  EXPECT_THAT(store_->ListRuns({.parts = {.command = false}})->front().extras.command, IsEmpty());
 }
 
 TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
@@ -325,7 +326,7 @@ TEST_F(SqliteStoreTest, AListedRunHasTheNodesOfItsNewestAttempt) {
                       MakeAttempt({1, 2}), MakePlacement({1, 1}, "pc3", 0),
                       MakePlacement({1, 2}, "pc2", 0), MakePlacement({1, 2}, "pc1", 1)},
           .programs = {{1, MakeProgram()}}});
-  EXPECT_THAT(store_->ListRuns({})->front().nodes, ElementsAre("pc2", "pc1"));
+  EXPECT_THAT(store_->ListRuns({})->front().extras.nodes, ElementsAre("pc2", "pc1"));
 }
 
 TEST_F(SqliteStoreTest, AListedRunHasItsResultsWhereTheyAreAskedFor) {
@@ -337,20 +338,20 @@ TEST_F(SqliteStoreTest, AListedRunHasItsResultsWhereTheyAreAskedFor) {
   Commit({.metrics = {{.ref = {1, 1}, .key = "loss", .step = 1, .value = 5},
                       {.ref = {1, 1}, .key = "loss", .step = 9, .value = 3},
                       {.ref = {1, 1}, .key = "acc", .step = 9, .value = 0.5}}});
-  EXPECT_THAT(store_->ListRuns({})->front().params, IsEmpty());
-  EXPECT_THAT(store_->ListRuns({})->back().metrics, IsEmpty());
+  EXPECT_THAT(store_->ListRuns({})->front().extras.params, IsEmpty());
+  EXPECT_THAT(store_->ListRuns({})->back().extras.metrics, IsEmpty());
 
-  const std::vector<RunRow> rows = *store_->ListRuns({.with_results = true});
+  const std::vector<RunRow> rows = *store_->ListRuns({.parts = {.results = true}});
   ASSERT_THAT(rows, SizeIs(3));
-  EXPECT_THAT(rows[0].params, ElementsAre(Pair("lr", "0.1"), Pair("batch", "32")));
-  EXPECT_THAT(rows[0].metrics, IsEmpty());
-  EXPECT_THAT(rows[1].metrics, IsEmpty());
-  ASSERT_THAT(rows[2].metrics, SizeIs(2));
-  EXPECT_EQ(rows[2].metrics[0].key, "acc");
-  EXPECT_EQ(rows[2].metrics[1].key, "loss");
-  EXPECT_EQ(rows[2].metrics[1].last, 3);
-  EXPECT_EQ(rows[2].metrics[1].last_step, 9);
-  EXPECT_EQ(rows[2].metrics[1].max, 5);
+  EXPECT_THAT(rows[0].extras.params, ElementsAre(Pair("lr", "0.1"), Pair("batch", "32")));
+  EXPECT_THAT(rows[0].extras.metrics, IsEmpty());
+  EXPECT_THAT(rows[1].extras.metrics, IsEmpty());
+  ASSERT_THAT(rows[2].extras.metrics, SizeIs(2));
+  EXPECT_EQ(rows[2].extras.metrics[0].key, "acc");
+  EXPECT_EQ(rows[2].extras.metrics[1].key, "loss");
+  EXPECT_EQ(rows[2].extras.metrics[1].last, 3);
+  EXPECT_EQ(rows[2].extras.metrics[1].last_step, 9);
+  EXPECT_EQ(rows[2].extras.metrics[1].max, 5);
 }
 
 TEST_F(SqliteStoreTest, AnExperimentBeginsWithItsFirstRun) {

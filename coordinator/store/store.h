@@ -92,14 +92,21 @@ struct WriteBatch {
   }
 };
 
+// Which of a run's RunExtras are read.
+struct RunParts {
+  bool nodes = true;
+  bool command = true;
+  bool results = false;  // parameters and metrics
+};
+
 struct RunFilter {
   std::vector<RunState> states;  // empty: any
   std::optional<std::string> experiment;
   std::optional<std::string> tag;
   RunId before = 0;   // only ids below; 0: no bound
+  RunId above = 0;    // only ids above
   int64_t limit = 0;  // newest first; 0: no limit
-  bool with_results = false;
-  bool without_command = false;
+  RunParts parts;
 };
 
 struct MetricSummary {
@@ -109,14 +116,21 @@ struct MetricSummary {
   double last = 0, min = 0, max = 0;
 };
 
-// A row of the run listing.
-struct RunRow {
-  RunRecord record;  // what only placing and running it needs is left at its default
-  std::vector<std::string> command;
+// What a listing shows of a run besides its record.
+struct RunExtras {
+  RunId run = 0;
+  int32_t attempts = 0;            // as in its record
   std::vector<std::string> nodes;  // of the newest attempt, by node rank
+  std::vector<std::string> command;
   // With results only: parameters in the order given, metrics by key.
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<MetricSummary> metrics;
+};
+
+// A row of the run listing.
+struct RunRow {
+  RunRecord record;  // what only placing and running it needs is left at its default
+  RunExtras extras;
 };
 
 struct RunDetail {
@@ -182,6 +196,8 @@ class Store {
   virtual absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) = 0;
   virtual absl::StatusOr<RunId> FindRequest(const std::string& request_id) = 0;
   virtual absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) = 0;
+  // Fills in the rest of `runs`, of which number and attempts are given, the newest run first.
+  virtual absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) = 0;
   virtual absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() = 0;
   virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) = 0;
   virtual absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) = 0;

@@ -45,8 +45,8 @@ class MetricsCommand : public Command {
             .Integer(point.rank())
             .Both(LocalTime(point.at_us()), UtcTime(point.at_us()))
             .EndRow();
+        session->Spill(&listing);
       }
-      session->out().Write(listing.Take());
     }));
     Print(session, &listing);
     return kExitOk;

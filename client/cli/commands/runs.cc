@@ -50,8 +50,10 @@ class RunsCommand : public Command {
         listing.emplace(
             RunListing(FormFor(session->out(), json_, Session::NowUs(response.now_us()))));
       }
-      for (const v1::Run& run : response.runs()) AddRun(run, &*listing);
-      session->out().Write(listing->Take());
+      for (const v1::Run& run : response.runs()) {
+        AddRun(run, &*listing);
+        session->Spill(&*listing);
+      }
     }));
     if (!listing) listing.emplace(RunListing(FormFor(session->out(), json_, 0)));
     if (!listing->empty()) {
