@@ -221,6 +221,15 @@ TEST_F(EngineTest, RefusesWhatCannotRunHereAndNamesIt) {
   }
 }
 
+TEST_F(EngineTest, WhatIsWrongWithItsOwnDiskIsForAnotherNodeToDo) {
+  ASSERT_OK(RemoveTree(dir_ + "/attempts"));
+  ASSERT_OK(WriteFileAtomically(dir_ + "/attempts", "no folder"));
+  link_->Say(ShellAttempt(kRef, "true"));
+  RunUntil([&] { return !link_->Heard<Prepared>().empty(); });
+  EXPECT_THAT(link_->Heard<Prepared>()[0].status,
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("pc1: ")));
+}
+
 TEST_F(EngineTest, SendsMetrics) {
   RunAttempt(ShellAttempt(kRef,
                           "echo '{\"step\": 5, \"time\": 10, \"loss\": 0.5}' >> $HPC_METRICS_FILE; "

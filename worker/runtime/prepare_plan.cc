@@ -66,9 +66,17 @@ absl::Status CheckWorkdir(const std::string& node, const std::string& account,
   return absl::OkStatus();
 }
 
+// What is wrong with our own disk is nothing that the run has asked for: another node may have it.
+absl::Status OfThisNode(const std::string& node, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::UnavailableError(absl::StrCat(node, ": ", std::string(status.message())));
+}
+
 absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {
   struct statvfs info;
-  if (statvfs(state_dir.c_str(), &info) != 0) return ErrnoStatus(errno, "statvfs " + state_dir);
+  if (statvfs(state_dir.c_str(), &info) != 0) {
+    return OfThisNode(node, ErrnoStatus(errno, "statvfs " + state_dir));
+  }
   const uint64_t available = static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
   if (available >= kMinFreeBytes) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(node, ": only ", HumanBytes(available),
@@ -138,8 +146,9 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
   AskPython(prepare, context, account, plan);
-  return MakeAttemptFiles(context.state_dir, prepare, plan->account ? &*plan->account : nullptr,
-                          context.spares.get(), context.record);
+  return OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare,
+                                                 plan->account ? &*plan->account : nullptr,
+                                                 context.spares.get(), context.record));
 }
 
 }  // namespace

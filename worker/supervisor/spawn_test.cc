@@ -28,10 +28,12 @@ namespace hpc::worker {
 namespace {
 
 using ::hpc::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // The processes of this program that make supervisors: its children.
 std::vector<int64_t> Servers() {
@@ -365,6 +367,26 @@ TEST_F(ServingOnTest, OneWhoseAttemptLackedSomethingDoesNot) {
   rig_.AddShell("exit 0");
   Run();
   EXPECT_NE(rig_.supervisor_pid(), pid_);
+}
+
+TEST_F(ServingOnTest, OneWhoseSchedulingARankHasChangedDoesNot) {
+  for (const char* change : {"renice -n 19 -p $PPID", "chrt --idle -p 0 $PPID",
+                             "taskset -p 1 $PPID || exit 1; test $(nproc) -gt 1"}) {
+    SCOPED_TRACE(change);
+    const int64_t before = pid_;
+    rig_.BeginNext("13." + std::to_string(pid_));
+    rig_.AddShell(change);
+    Run();
+    EXPECT_EQ(rig_.supervisor_pid(), before);
+    if (rig_.ExitOf(0).wait_status != 0) continue;
+    rig_.RunUntil("its end", [&] { return !Lives(before); });
+    rig_.BeginNext("14." + std::to_string(pid_));
+    rig_.AddShell("echo $(nice) $(chrt -p $$ | head -n 1)");
+    Run();
+    EXPECT_NE(rig_.supervisor_pid(), before);
+    EXPECT_THAT(rig_.FileOf("rank-0.out"), AllOf(StartsWith("0 "), HasSubstr("SCHED_OTHER")));
+    pid_ = rig_.supervisor_pid();
+  }
 }
 
 TEST_F(ServingOnTest, OneThatEndedMeanwhileIsReplaced) {

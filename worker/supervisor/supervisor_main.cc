@@ -32,6 +32,7 @@
 #include "worker/supervisor/privileges.h"
 #include "worker/supervisor/process_title.h"
 #include "worker/supervisor/say.h"
+#include "worker/supervisor/scheduling.h"
 #include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
 #include "worker/supervisor/workplace.h"
@@ -142,7 +143,8 @@ Supervisor::End Supervise(ReceivedOrder received, Workplace* place) {
   return supervisor.Run();
 }
 
-// Until the worker has no use for us any more, or an attempt has left something.
+// Until the worker has no use for us any more, or an attempt has left something: in us too, which
+// the ranks of the next would inherit.
 int ServeOrders(hpc::worker::ProcessTitle* title) {
   // A second thread that takes little memory needs no heap of its own.
   mallopt(M_ARENA_MAX, 1);
@@ -151,13 +153,16 @@ int ServeOrders(hpc::worker::ProcessTitle* title) {
   Workplace place;
   place.worker.Reset(kWorkerSocketFd);
   place.listener.Reset(kListenerFd);
+  const hpc::worker::Scheduling scheduling = hpc::worker::ReadScheduling();
   auto end = Supervisor::End::kTidy;
   for (bool first = true; end == Supervisor::End::kTidy; first = false) {
     title->Set({"hpc-supervisor", hpc::worker::kIdleTitle});
     place.HeedTermination(true);
+    if (!(hpc::worker::ReadScheduling() == scheduling)) break;
     if (!first) hpc::worker::SayIdle(place.worker.get());
     auto order = hpc::worker::AwaitOrder(place.worker.get());
-    if (!order) break;
+    // Another attempt's rank may have changed it meanwhile.
+    if (!order || !(hpc::worker::ReadScheduling() == scheduling)) break;
     place.HeedTermination(false);
     // Before all else: it is known by that whose cgroup we are in (leftovers.cc).
     title->Set({"hpc-supervisor", order->order.dir});
