@@ -45,7 +45,7 @@ stop_cluster() {
     if ours "$pid"; then
       kill -TERM "$pid" 2>/dev/null || true
       for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || break
+        ours "$pid" || break  # one that has ended and is not yet waited for has no arguments
         sleep 0.05
       done
     fi

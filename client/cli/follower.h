@@ -19,9 +19,14 @@ class Follower {
   absl::StatusOr<int> FollowToEnd(Client* client);
 
  private:
+  // Once, as soon as what a rank has written could not be.
+  void TellLostOutput();
+
+  Session* const session_;
   const int64_t id_;
   RankOutput output_;
   RunTeller teller_;
+  bool told_lost_output_ = false;
 };
 
 }  // namespace hpc::client

@@ -305,6 +305,28 @@ class ReconnectTest(unittest.TestCase):
         client.signal(signal.SIGINT)
         self.assertEqual(client.wait(5), 123)
 
+    def test_of_several_runs_that_are_cancelled_none_starts(self):
+        marks = self.cluster.dir / "marks"
+        marks.mkdir(mode=0o777)
+        marks.chmod(0o777)
+        lines = "".join(json.dumps({"command": ["sh", "-c", f"touch {marks}/$HPC_RUN_ID; sleep 1000"],
+                                    "nodes": nodes}) + "\n" for nodes in ["2"] + ["1", "2"] * 15)
+        done = self.cluster.hpcctl("submit", "-", stdin=lines)
+        runs = [json.loads(line)["id"] for line in done.stdout.splitlines()]
+        eventually(lambda: (marks / "1").exists(), "the first runs")
+        self.cluster.hpcctl("cancel", *runs)
+        self.cluster.hpcctl("wait", *runs, check=False)
+        self.assertEqual([p.name for p in marks.iterdir()], ["1"])
+        self.assertEqual({r["attempts"] for r in self.cluster.json("runs") if r["id"] != 1}, {0})
+
+    def test_that_output_cannot_be_written_is_told_at_once(self):
+        command = f"exec {BIN}/hpcctl run -- sh -c 'while echo again; do sleep 0.05; done' >/dev/full"
+        client = Process(["sh", "-c", command], self.cluster.dir / "said", env=self.cluster.env)
+        eventually(lambda: "No space left on device: run 1 goes on" in client.output(), "it is told")
+        self.assertTrue(client.alive())
+        self.cluster.hpcctl("cancel", 1)
+        self.assertEqual(client.wait(10), 1)
+
     def test_two_signals_at_once_leave_no_run_behind(self):
         # As timeout(1) sends them.
         for turn in range(5):

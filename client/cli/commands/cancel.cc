@@ -1,4 +1,7 @@
 // hpcctl cancel: end runs.
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"
@@ -14,7 +17,8 @@ class CancelCommand : public Command {
         "Its processes get SIGTERM, and SIGKILL after the run's grace. Answers once the wish is "
         "on\n"
         "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is. Of\n"
-        "several runs none is cancelled if one of them does not exist.");
+        "several runs none is cancelled if one of them does not exist, and none of them starts\n"
+        "meanwhile: those that wait are cancelled first.");
     options->RunArguments(&runs_);
     options->Example("hpcctl cancel 12");
     options->Example("hpcctl cancel 12 13 14");
@@ -23,7 +27,7 @@ class CancelCommand : public Command {
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
-    for (const int64_t run : runs_) HPC_RETURN_IF_ERROR(client->GetRun(run).status());
+    HPC_RETURN_IF_ERROR(QueuedFirst(client));
     // One that is somebody else's does not save the others.
     int code = kExitOk;
     for (const int64_t run : runs_) {
@@ -37,6 +41,18 @@ class CancelCommand : public Command {
   }
 
  private:
+  // Else what a running one gives back would start one of the others.
+  absl::Status QueuedFirst(Client* client) {
+    std::vector<int64_t> queued, others;
+    for (const int64_t run : runs_) {
+      HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run));
+      (detail.run().state() == v1::RUN_STATE_QUEUED ? queued : others).push_back(run);
+    }
+    runs_ = std::move(queued);
+    runs_.insert(runs_.end(), others.begin(), others.end());
+    return absl::OkStatus();
+  }
+
   static absl::StatusOr<int> CancelOne(Session* session, Client* client, int64_t run) {
     const absl::Status status = client->Cancel(run);
     if (absl::IsFailedPrecondition(status)) {
