@@ -1,6 +1,7 @@
 """One figure: samples of each system, what was asked for, and whether it is reached."""
 
 import dataclasses
+import random
 import statistics
 
 OURS = "hpcctl"
@@ -66,10 +67,14 @@ class Figure:
 def alternate(times, ways, warm=1):
     """Takes a sample of each way in turn, `times` times, after `warm` turns that do not count.
 
-    A way is a function; what it returns is a number, or numbers by name. A list of them by way."""
+    The order of a turn is drawn: what one way leaves to be done behind it is not always the same
+    other's to bear. A way is a function; what it returns is a number, or numbers by name. A list of them by way."""
     samples = {name: [] for name in ways}
+    order = list(ways.items())
+    draw = random.Random(0)
     for turn in range(times + warm):
-        for name, way in ways.items():
+        draw.shuffle(order)
+        for name, way in order:
             sample = way()
             if turn >= warm:
                 samples[name].append(sample)
