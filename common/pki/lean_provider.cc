@@ -93,7 +93,10 @@ int Begin(const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH* core,
 // and makes it at its first step. What is not in it has no number, which certificates need: so
 // those that are kept are.
 void NameWhatIsKept() {
-  OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS, nullptr);
+  OPENSSL_init_crypto(
+      OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
+          OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,  // OpenSslError needs a few, and late
+      nullptr);
   for (const EVP_MD* digest :
        {EVP_sha1(), EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()}) {
     EVP_add_digest(digest);

@@ -1,5 +1,6 @@
 #include "common/pki/lean_provider.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/core.h>
 #include <openssl/provider.h>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "common/pki/certificate.h"
 #include "common/pki/openssl.h"
 #include "common/pki/private_key.h"
 #include "common/status_matchers.h"
@@ -17,6 +19,8 @@ extern "C" __attribute__((weak)) OSSL_provider_init_fn ossl_default_provider_ini
 
 namespace hpc::pki {
 namespace {
+
+using ::hpc::testing::StatusIs;
 
 // Before any test of this program: all of them have what the daemons have.
 const bool g_used = (UseLeanProvider(), true);
@@ -34,6 +38,12 @@ TEST(LeanProviderTest, WhatNoClusterUsesIsNotThere) {
   ASSERT_EQ(OSSL_PROVIDER_available(nullptr, "hpc"), 1);
   EXPECT_FALSE(HasCipher("CAMELLIA-256-CBC"));
   EXPECT_EQ(EvpPkeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", size_t{2048})), nullptr);
+}
+
+TEST(LeanProviderTest, WhatIsWrongWithAFileIsSaidInWords) {
+  EXPECT_THAT(
+      Certificate::FromPem("-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, "not a certificate in PEM: bad base64 decode"));
 }
 
 TEST(LeanProviderTest, EverySuiteOfTls13IsThere) {

@@ -13,6 +13,10 @@ void OnNewSsl(void* ssl, void*, CRYPTO_EX_DATA*, int, long, void*) {
   SSL_set_num_tickets(static_cast<SSL*>(ssl), 0);
   SSL_set_mode(static_cast<SSL*>(ssl), SSL_MODE_NO_AUTO_CHAIN);
   SSL_set1_groups_list(static_cast<SSL*>(ssl), "X25519:P-256");
+  // First the one whose digest processors have instructions for.
+  SSL_set_ciphersuites(
+      static_cast<SSL*>(ssl),
+      "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
 }
 
 }  // namespace

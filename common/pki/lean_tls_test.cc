@@ -94,5 +94,11 @@ TEST_F(LeanTlsTest, KeysAreExchangedByX25519AndWithWhoKnowsOnlyP256ByThat) {
   EXPECT_EQ(Group(), NID_X9_62_prime256v1);
 }
 
+TEST_F(LeanTlsTest, TheSuiteWithTheDigestThatProcessorsKnowIsTaken) {
+  KeepTlsLean();
+  ShakeHands();
+  EXPECT_STREQ(SSL_get_cipher_name(client_.get()), "TLS_AES_128_GCM_SHA256");
+}
+
 }  // namespace
 }  // namespace hpc::pki

@@ -5,9 +5,26 @@
 #include "absl/strings/str_cat.h"
 
 namespace hpc::pki {
+namespace {
+
+// Of what reads keys and certificates. lean_provider.cc keeps OpenSSL from doing it at its start.
+// These functions are not for new programs, and all others load the words of everything.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+void LoadWords() {
+  ERR_load_ASN1_strings();
+  ERR_load_EC_strings();
+  ERR_load_EVP_strings();
+  ERR_load_PEM_strings();
+  ERR_load_X509_strings();
+}
+#pragma GCC diagnostic pop
+
+}  // namespace
 
 absl::Status OpenSslError(absl::StatusCode code, absl::string_view what) {
   const unsigned long error = ERR_peek_last_error();  // NOLINT: OpenSSL's type
+  if (error != 0) LoadWords();
   const char* const reason = error == 0 ? nullptr : ERR_reason_error_string(error);
   ERR_clear_error();
   if (reason == nullptr) return absl::Status(code, what);
