@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
-#include <random>
 #include <vector>
 
 namespace hpc::coordinator {
@@ -33,8 +33,8 @@ TEST(RunQueueTest, ServesByPriorityThenAge) {
 }
 
 TEST(RunQueueTest, PositionsAreRightInWhateverOrderTheyAreAskedFor) {
-  constexpr uint32_t kSeed = 20261125;
-  std::mt19937 random(kSeed);
+  uint64_t drawn = 20261125;
+  const auto random = [&drawn] { return drawn = drawn * 48271 % 2147483647; };
   std::vector<std::unique_ptr<QueuedRun>> runs;
   RunQueue queue;
   const auto check = [&](const QueuedRun& run) {
@@ -42,7 +42,7 @@ TEST(RunQueueTest, PositionsAreRightInWhateverOrderTheyAreAskedFor) {
     for (const auto& other : runs) {
       if (other->in_queue && RunQueue::Before(*other, run)) ++before;
     }
-    ASSERT_EQ(queue.Position(run), run.in_queue ? before + 1 : 0) << "seed " << kSeed;
+    ASSERT_EQ(queue.Position(run), run.in_queue ? before + 1 : 0) << "run " << run.record.id;
   };
   for (int turn = 0; turn < 300; ++turn) {
     QueuedRun* run = runs.emplace_back(std::make_unique<QueuedRun>()).get();
