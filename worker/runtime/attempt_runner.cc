@@ -112,7 +112,7 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
   preparing_ = true;
   Prepared prepared{ref_, absl::OkStatus(), "", 0, true};
   if (const absl::Status opened = OpenStore(&prepared); !opened.ok()) {
-    return RollBack(OfThisNode(opened));
+    return RollBack(OfThisNode(context_->node, opened));
   }
   LaunchOrder order{prepare,        MakeContext(prepare, inventory),
                     lease,          store_record_,
@@ -137,7 +137,9 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
 void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
   plan_ = std::move(launch.plan);
   if (!plan_.status.ok()) return RollBack(plan_.status);
-  if (!launch.supervisor.ok()) return RollBack(OfThisNode(launch.supervisor.status()));
+  if (!launch.supervisor.ok()) {
+    return RollBack(OfThisNode(context_->node, launch.supervisor.status()));
+  }
   preparing_ = false;
   supervisor_ =
       SupervisorClient::Take(context_->loop, *std::move(launch.supervisor), MakeCallbacks());
@@ -146,10 +148,6 @@ void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
   prepared.store_client_ok = plan_.python.store_client_ok;
   prepared.recall = launch.recall;
   context_->observer->OnPrepared(prepared);
-}
-
-absl::Status AttemptRunner::OfThisNode(const absl::Status& status) const {
-  return absl::UnavailableError(absl::StrCat(context_->node, ": ", std::string(status.message())));
 }
 
 // Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the

@@ -113,7 +113,6 @@ class AttemptRunner {
   void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);
   void WriteArrivals();
-  absl::Status OfThisNode(const absl::Status& status) const;
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
   void WatchFence();

@@ -66,12 +66,6 @@ absl::Status CheckWorkdir(const std::string& node, const std::string& account,
   return absl::OkStatus();
 }
 
-// What is wrong with our own disk is nothing that the run has asked for: another node may have it.
-absl::Status OfThisNode(const std::string& node, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::UnavailableError(absl::StrCat(node, ": ", std::string(status.message())));
-}
-
 absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {
   struct statvfs info;
   if (statvfs(state_dir.c_str(), &info) != 0) {
@@ -152,6 +146,11 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
 }
 
 }  // namespace
+
+absl::Status OfThisNode(const std::string& node, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::UnavailableError(absl::StrCat(node, ": ", std::string(status.message())));
+}
 
 PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context) {
   PreparePlan plan;

@@ -17,6 +17,10 @@
 
 namespace hpc::worker {
 
+// What is wrong with the node itself is nothing that the run has asked for: Unavailable, with the
+// node's name before the words, so that another node is taken. OK stays OK.
+absl::Status OfThisNode(const std::string& node, const absl::Status& status);
+
 struct PreparePlan {
   // Not OK: the attempt cannot run here; see coordinator's PreparedReport for the codes.
   absl::Status status;
