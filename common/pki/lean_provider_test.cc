@@ -21,6 +21,7 @@ namespace hpc::pki {
 namespace {
 
 using ::hpc::testing::StatusIs;
+using ::testing::EndsWith;
 
 // Before any test of this program: all of them have what the daemons have.
 const bool g_used = (UseLeanProvider(), true);
@@ -44,6 +45,8 @@ TEST(LeanProviderTest, WhatIsWrongWithAFileIsSaidInWords) {
   EXPECT_THAT(
       Certificate::FromPem("-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----\n"),
       StatusIs(absl::StatusCode::kInvalidArgument, "not a certificate in PEM: bad base64 decode"));
+  EXPECT_THAT(PrivateKey::FromPem("no key", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, EndsWith(": unsupported")));
 }
 
 TEST(LeanProviderTest, EverySuiteOfTls13IsThere) {
