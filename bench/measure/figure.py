@@ -68,7 +68,8 @@ def alternate(times, ways, warm=1):
     """Takes a sample of each way in turn, `times` times, after `warm` turns that do not count.
 
     The order of a turn is drawn: what one way leaves to be done behind it is not always the same
-    other's to bear. A way is a function; what it returns is a number, or numbers by name. A list of them by way."""
+    other's to bear. A way is a function; what it returns is a number, or numbers by name. A list of
+    them by way."""
     samples = {name: [] for name in ways}
     order = list(ways.items())
     draw = random.Random(0)

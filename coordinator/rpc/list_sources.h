@@ -1,4 +1,4 @@
-// Listings, page by page: each message is read from the store when the one before has been taken.
+// Listings, page by page: each message is read when the one before has been taken.
 #ifndef HPC_COORDINATOR_RPC_LIST_SOURCES_H_
 #define HPC_COORDINATOR_RPC_LIST_SOURCES_H_
 

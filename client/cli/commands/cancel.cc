@@ -17,8 +17,8 @@ class CancelCommand : public Command {
         "Its processes get SIGTERM, and SIGKILL after the run's grace. Answers once the wish is "
         "on\n"
         "disk; 'hpcctl wait' waits for the end. A run that is already over is left as it is. Of\n"
-        "several runs none is cancelled if one of them does not exist, and none of them starts\n"
-        "meanwhile: those that wait are cancelled first.");
+        "several runs none is cancelled if one of them does not exist, and those that wait are\n"
+        "cancelled first: none starts on what another of them gives back.");
     options->RunArguments(&runs_);
     options->Example("hpcctl cancel 12");
     options->Example("hpcctl cancel 12 13 14");
