@@ -143,7 +143,8 @@ absl::Status RunDaemon(const Options& options) {
   unlink(UnfinishedBackup(state.path()).c_str());  // of a process that was killed
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
   HPC_RETURN_IF_ERROR(CheckDatabaseIsThere(state));
-  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(state.File("hpc.db")));
+  HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                       OpenSqliteStore(state.File("hpc.db"), {.lengthen_log = true}));
   HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
   HPC_RETURN_IF_ERROR(CheckLogsAreOf(state.File("logs"), snapshot.last_run));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<LogStore> logs,

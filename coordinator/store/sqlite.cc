@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -89,6 +91,30 @@ absl::Status CheckPlainFiles(const std::string& path) {
         absl::StrCat(file, ": not a plain file, as a database needs: move it away"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckRoom(const std::string& path, int64_t bytes) {
+  struct statvfs disk;
+  if (statvfs(path.c_str(), &disk) != 0) return ErrnoStatus(errno, absl::StrCat("statvfs ", path));
+  if (disk.f_bavail >= static_cast<uint64_t>(bytes) / disk.f_frsize) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(path, ": less than ", bytes, " bytes free"));
+}
+
+absl::Status Lengthen(sqlite3_file* file, int64_t bytes, const std::string& path) {
+  const sqlite3_io_methods& io = *file->pMethods;
+  sqlite3_int64 had = 0;
+  int rc = io.xFileSize(file, &had);
+  if (rc == SQLITE_OK && had >= bytes) return absl::OkStatus();
+  const std::string zeros(64 << 10, '\0');  // SQLite writes less than 128 KiB at once
+  for (sqlite3_int64 end = had; rc == SQLITE_OK && end < bytes;) {
+    const auto count = std::min<sqlite3_int64>(bytes - end, static_cast<int>(zeros.size()));
+    rc = io.xWrite(file, zeros.data(), static_cast<int>(count), end);
+    end += count;
+  }
+  if (rc == SQLITE_OK) rc = io.xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+  if (rc == SQLITE_OK) return absl::OkStatus();
+  io.xTruncate(file, had);
+  return absl::InternalError(absl::StrCat(path, "-wal: cannot be lengthened (code ", rc, ")"));
 }
 
 }  // namespace
@@ -327,6 +353,17 @@ absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   // SQLite has already rolled back by itself after some errors, a full disk for one.
   if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Sql("ROLLBACK").Run().IgnoreError();
   return status;
+}
+
+absl::Status Connection::LengthenLog(int64_t bytes) {
+  HPC_RETURN_IF_ERROR(CheckRoom(path_, 64 * bytes));
+  // Nobody else appends to it meanwhile: the transaction has the write lock.
+  return InTransaction([&] {
+    sqlite3_file* log = nullptr;
+    const int rc = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (rc != SQLITE_OK) return ErrorStatus(rc);
+    return log->pMethods == nullptr ? absl::OkStatus() : Lengthen(log, bytes, path_);
+  });
 }
 
 void Connection::Interrupt() { sqlite3_interrupt(db_); }

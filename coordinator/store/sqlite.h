@@ -133,6 +133,12 @@ class Connection {
   // rolled back.
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
 
+  // Makes the write-ahead log `bytes` long, if it is shorter, by zeros behind what it holds, and
+  // syncs them. A commit that overwrites them has only its data to sync, and not also that the file
+  // is longer. Leaves the log as it was where that fails; ResourceExhausted without a try where
+  // less than sixty-four times as much is free on the disk. Not within a transaction.
+  absl::Status LengthenLog(int64_t bytes);
+
   // FailedPrecondition: the file at path() is gone, or another than the one that is open.
   absl::Status CheckInPlace() const;
 

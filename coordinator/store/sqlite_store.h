@@ -15,6 +15,9 @@ struct SqliteStoreOptions {
   // How long a write waits for another process that writes to the same file. Below a node's lease,
   // since the coordinator does nothing else meanwhile.
   absl::Duration busy_timeout = absl::Seconds(2);
+  // Makes the write-ahead log as long at once as it gets, where the disk has room for it: commits
+  // are a tenth of a millisecond faster, and more where a longer file is an entry in a journal.
+  bool lengthen_log = false;
 };
 
 // Opens `path`, or makes it where there is none, and brings its schema up to date. Other processes
