@@ -1,17 +1,13 @@
 #include "client/connection.h"
 
-#include <grpcpp/grpcpp.h>
+#include <poll.h>
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/discovery.h"
 #include "common/random_number.h"
 #include "common/status_macros.h"
-#include "member/channel.h"
 
 namespace hpc::client {
 namespace {
@@ -19,34 +15,10 @@ namespace {
 constexpr absl::Duration kConnectTime = absl::Seconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
 constexpr absl::Duration kLongestRetry = absl::Seconds(2);
-// How soon an interrupt is noticed while the coordinator is away.
-constexpr std::chrono::milliseconds kWaitStep{100};
-
-grpc::ChannelArguments ChannelArguments() {
-  grpc::ChannelArguments args;
-  args.SetMaxReceiveMessageSize(-1);  // a run may hold 10 MB of arguments
-  args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-              static_cast<int>(absl::ToInt64Milliseconds(kConnectTime)));
-  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Notices a master that lost its power while we only listen.
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  return args;
-}
-
-absl::Status ToStatus(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 // The connection broke, or the coordinator is stopping: the same call may succeed later.
-bool IsAway(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED ||
-         (status.error_code() == grpc::StatusCode::UNKNOWN &&
-          absl::StrContains(status.error_message(), "Stream removed"));
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
 
 }  // namespace
@@ -63,61 +35,40 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              const member::Security& security,
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
-  const MonoTime deadline = RealClock().Get().mono + kConnectTime;
-  const bool ready = connection->BeginConnecting(deadline);
-  meanwhile();
-  if (!ready && !connection->WaitUntilReady(deadline)) return WhyUnreachable(endpoint, security);
+  auto session = connection->NewSession(meanwhile);
+  if (!session.ok()) return WhyUnreachable(endpoint, security);
+  connection->Return(*std::move(session));
   return connection;
 }
 
-bool Connection::BeginConnecting(MonoTime deadline) {
-  if (endpoint_.is_unix) {
-    local_ = member::MakeLocalChannel(endpoint_.path, deadline, ChannelArguments());
-  }
-  if (local_.channel != nullptr) return true;
-  LeaveLocalChannel();
-  channel()->GetState(true);
-  return false;
+absl::StatusOr<std::unique_ptr<wire::Session>> Connection::NewSession(
+    absl::FunctionRef<void()> meanwhile) {
+  return wire::Session::Open(endpoint_, security_, RealClock().Get().mono + kConnectTime,
+                             interrupt_.fd(), meanwhile);
 }
 
-bool Connection::WaitUntilReady(MonoTime deadline) const {
-  const std::shared_ptr<grpc::Channel> channel = this->channel();
-  const auto until = std::chrono::system_clock::now() +
-                     absl::ToChronoMilliseconds(deadline - RealClock().Get().mono);
-  for (auto state = channel->GetState(true); state != GRPC_CHANNEL_READY;
-       state = channel->GetState(true)) {
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
-        !channel->WaitForStateChange(state, until)) {
-      return false;
+absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
+  while (true) {
+    std::unique_ptr<wire::Session> session;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (interrupted_) return absl::CancelledError("interrupted");
+      if (free_.empty()) break;
+      session = std::move(free_.back());
+      free_.pop_back();
     }
+    if (session->Usable()) return session;
   }
-  return true;
+  absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession([] {});
+  if (session.ok()) return session;
+  return absl::UnavailableError(session.status().message());
 }
 
-void Connection::LeaveLocalChannel() {
+void Connection::Return(std::unique_ptr<wire::Session> session) {
+  const std::string shown = session->shown();
   absl::MutexLock lock(&mutex_);
-  if (channel_ == nullptr) {
-    channel_ = member::MakeChannel(endpoint_, security_, ChannelArguments());
-  }
-}
-
-std::shared_ptr<grpc::Channel> Connection::channel() const {
-  absl::MutexLock lock(&mutex_);
-  return channel_ == nullptr ? local_.channel : channel_;
-}
-
-absl::Status Connection::Begin(grpc::ClientContext* context) {
-  if (local_.channel != nullptr && local_.Ended()) LeaveLocalChannel();
-  absl::MutexLock lock(&mutex_);
-  if (interrupted_) return absl::CancelledError("interrupted");
-  active_.push_back(context);
-  return absl::OkStatus();
-}
-
-void Connection::End(grpc::ClientContext* context) {
-  absl::MutexLock lock(&mutex_);
-  active_.erase(std::find(active_.begin(), active_.end(), context));
-  if (shown_.empty()) shown_ = member::ShownOn(*context);
+  if (shown_.empty()) shown_ = shown;
+  free_.push_back(std::move(session));
 }
 
 std::string Connection::shown() const {
@@ -130,31 +81,30 @@ bool Connection::interrupted() const {
   return interrupted_;
 }
 
+absl::Status Connection::Make(Call call) {
+  HPC_ASSIGN_OR_RETURN(std::unique_ptr<wire::Session> session, TakeSession());
+  absl::Status status = call(wire::Caller(session.get(), interrupt_.fd()));
+  Return(std::move(session));
+  return status;
+}
+
 absl::Status Connection::Once(Call call) {
-  grpc::ClientContext context;
-  HPC_RETURN_IF_ERROR(Begin(&context));
-  const grpc::Status status = call(&context);
-  End(&context);
+  absl::Status status = Make(call);
   if (interrupted()) return absl::CancelledError("interrupted");
-  if (!IsAway(status)) return ToStatus(status);
-  LeaveLocalChannel();
+  if (!IsAway(status)) return status;
   return absl::UnavailableError(absl::StrCat("the coordinator at ", endpoint_.ToString(),
-                                             " went away before it answered (",
-                                             status.error_message(), "). Try again"));
+                                             " went away before it answered (", status.message(),
+                                             "). Try again"));
 }
 
 absl::Status Connection::Resume(Call call) {
   while (true) {
-    grpc::ClientContext context;
-    HPC_RETURN_IF_ERROR(Begin(&context));
-    const grpc::Status status = call(&context);
-    End(&context);
+    absl::Status status = Make(call);
     if (interrupted()) return absl::CancelledError("interrupted");
     if (!IsAway(status)) {
       Progressed();
-      return ToStatus(status);
+      return status;
     }
-    LeaveLocalChannel();
     if (!WaitBeforeRetry()) return absl::CancelledError("interrupted");
   }
 }
@@ -172,14 +122,13 @@ bool Connection::WaitBeforeRetry() {
     first = !std::exchange(away_, true);
   }
   if (first && notice_) notice_();
-  const std::shared_ptr<grpc::Channel> channel = this->channel();
-  const auto until = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(NextPause());
   while (!interrupted()) {
-    const grpc_connectivity_state state = channel->GetState(true);
-    if (state == GRPC_CHANNEL_READY && std::chrono::steady_clock::now() >= until) return true;
-    // It is this wait that lets gRPC work on a new connection: nobody else does while no call is
-    // made, and a handshake of TLS needs several steps.
-    channel->WaitForStateChange(state, std::chrono::system_clock::now() + kWaitStep);
+    pollfd stop{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
+    if (poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(NextPause()))) > 0) return false;
+    absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession([] {});
+    if (!session.ok()) continue;
+    Return(*std::move(session));
+    return true;
   }
   return false;
 }
@@ -192,7 +141,7 @@ absl::Duration Connection::NextPause() {
 void Connection::Interrupt() {
   absl::MutexLock lock(&mutex_);
   interrupted_ = true;
-  for (grpc::ClientContext* context : active_) context->TryCancel();
+  interrupt_.Ring();
 }
 
 }  // namespace hpc::client

@@ -14,15 +14,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/wire/caller.h"
+#include "client/wire/session.h"
 #include "common/backoff.h"
+#include "common/bell.h"
 #include "common/clock.h"
 #include "common/endpoint.h"
-#include "member/channel.h"
 #include "member/security.h"
 
 namespace hpc::client {
 
-// Thread-safe.
+// Thread-safe: calls that are made at the same time have a session each.
 class Connection {
  public:
   // Connects, for at most five seconds, and calls `meanwhile`, over TCP while the coordinator is at
@@ -33,16 +35,12 @@ class Connection {
                                                           absl::FunctionRef<void()> meanwhile);
   ~Connection();
 
-  // The channel for calls that begin now: over a Unix socket it is one that does not connect again,
-  // until the coordinator was away once. Each lives as long as this.
-  std::shared_ptr<grpc::Channel> channel() const;
   const Endpoint& endpoint() const { return endpoint_; }
-  // The certificates that the coordinator has shown, in PEM; "" before the first call is over, and
-  // without TLS.
+  // The certificates that the coordinator has shown, in PEM; "" without TLS.
   std::string shown() const;
 
   // Makes one call.
-  using Call = absl::FunctionRef<grpc::Status(grpc::ClientContext*)>;
+  using Call = absl::FunctionRef<absl::Status(wire::Caller)>;
   absl::Status Once(Call call);
 
   // Makes a call that may be repeated: while the coordinator is away it is made again, with
@@ -59,32 +57,28 @@ class Connection {
 
  private:
   Connection(const Endpoint& endpoint, const member::Security& security);
-  // True if it is connected: over a Unix socket it waits for the coordinator's first word, else for
-  // nothing.
-  bool BeginConnecting(MonoTime deadline);
-  bool WaitUntilReady(MonoTime deadline) const;
-  // From now on calls are made on a channel that connects again.
-  void LeaveLocalChannel() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Cancelled once interrupted.
-  absl::Status Begin(grpc::ClientContext* context);
-  void End(grpc::ClientContext* context);
+  absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(absl::FunctionRef<void()> meanwhile);
+  // One that is free, or a new one.
+  absl::StatusOr<std::unique_ptr<wire::Session>> TakeSession();
+  void Return(std::unique_ptr<wire::Session> session);
+  // On a session of its own; Unavailable where there is none.
+  absl::Status Make(Call call);
   bool interrupted() const;
-  // Until there is a connection again. False if interrupted meanwhile.
+  // Until there is a session again. False if interrupted meanwhile.
   bool WaitBeforeRetry();
   absl::Duration NextPause();
 
   const Endpoint endpoint_;
   const member::Security security_;
+  const Bell interrupt_;
   std::function<void()> notice_;
-  member::LocalChannel local_;  // without a channel where there is none
 
   mutable absl::Mutex mutex_;
-  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);  // null while local_ is good
+  std::vector<std::unique_ptr<wire::Session>> free_ ABSL_GUARDED_BY(mutex_);
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
   bool away_ ABSL_GUARDED_BY(mutex_) = false;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::mt19937 random_ ABSL_GUARDED_BY(mutex_);
-  std::vector<grpc::ClientContext*> active_ ABSL_GUARDED_BY(mutex_);
   std::string shown_ ABSL_GUARDED_BY(mutex_);
 };
 

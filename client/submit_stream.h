@@ -8,12 +8,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "client/connection.h"
-#include "client/stub.h"
-#include "hpc/v1/runs.grpc.pb.h"
+#include "hpc/v1/runs.pb.h"
 
 namespace hpc::client {
 
-absl::Status RunSubmitStream(Connection* connection, Stub<v1::Runs>* runs,
+absl::Status RunSubmitStream(Connection* connection,
                              std::function<std::optional<v1::RunSpec>()> next,
                              absl::FunctionRef<void(const v1::SubmitManyResponse&)> answered);
 

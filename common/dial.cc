@@ -19,13 +19,13 @@ using AddrInfoPtr = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 absl::Status NoAnswer() { return absl::DeadlineExceededError("it does not answer"); }
 
-absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline) {
+absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, MonoTime deadline, int stop_fd) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return absl::UnavailableError(std::strerror(errno));
   if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
     return absl::UnavailableError(std::strerror(errno));
   }
-  HPC_RETURN_IF_ERROR(Await(fd.get(), POLLOUT, deadline));
+  HPC_RETURN_IF_ERROR(Await(fd.get(), POLLOUT, deadline, stop_fd));
   int error = 0;
   socklen_t size = sizeof(error);
   getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -53,18 +53,21 @@ UniqueFd DialUnix(const std::string& path) {
   return fd;
 }
 
-absl::Status Await(int fd, short events, MonoTime deadline) {  // NOLINT: poll's type
+absl::Status Await(int fd, short events, MonoTime deadline,  // NOLINT: poll's type
+                   int stop_fd) {
   while (true) {
     const auto left = absl::ToInt64Milliseconds(deadline - RealClock().Get().mono);
     if (left <= 0) return NoAnswer();
-    pollfd waiting{.fd = fd, .events = events, .revents = 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(left));
+    pollfd waiting[] = {{.fd = fd, .events = events, .revents = 0},
+                        {.fd = stop_fd, .events = POLLIN, .revents = 0}};
+    const int ready = poll(waiting, 2, static_cast<int>(left));
+    if (waiting[1].revents != 0) return absl::CancelledError("interrupted");
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return absl::UnavailableError(std::strerror(errno));
   }
 }
 
-absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline) {
+absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline, int stop_fd) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -74,8 +77,8 @@ absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline) {
   const AddrInfoPtr addresses(found, &freeaddrinfo);
   absl::StatusOr<UniqueFd> fd = absl::UnavailableError("the host has no address");
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    fd = ConnectTo(*one, deadline);
-    if (fd.ok()) return fd;
+    fd = ConnectTo(*one, deadline, stop_fd);
+    if (fd.ok() || absl::IsCancelled(fd.status())) return fd;
   }
   return fd;
 }

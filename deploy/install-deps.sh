@@ -7,7 +7,7 @@ set -euo pipefail
 build=(
   g++ lld cmake ninja-build pkg-config ccache binutils git ca-certificates
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
-  libabsl-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
+  libabsl-dev libnghttp2-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
   libsqlite3-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libgtest-dev libgmock-dev

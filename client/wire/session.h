@@ -1,0 +1,66 @@
+// One connection to the coordinator that speaks HTTP/2, and calls of gRPC on it.
+#ifndef HPC_CLIENT_WIRE_SESSION_H_
+#define HPC_CLIENT_WIRE_SESSION_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/wire/answer.h"
+#include "client/wire/http2.h"
+#include "client/wire/outgoing.h"
+#include "client/wire/socket.h"
+#include "common/clock.h"
+#include "common/endpoint.h"
+#include "member/security.h"
+
+namespace hpc::client::wire {
+
+// All work is done by the thread that calls, within its call: nothing is started, and nothing goes
+// on between calls. That is why this is here and not gRPC, whose own beginning, threads and channel
+// are as long as all else that a short command does. Not thread-safe.
+class Session {
+ public:
+  // Connects, and waits until the coordinator has begun to speak; calls `meanwhile` before that.
+  // DeadlineExceeded, Unavailable, Unauthenticated: nobody, or somebody else, is there. Cancelled:
+  // `stop_fd` became readable.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(const Endpoint& endpoint,
+                                                       const member::Security& security,
+                                                       MonoTime deadline, int stop_fd,
+                                                       absl::FunctionRef<void()> meanwhile);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Makes one call; `method` is "/package.Service/Method". Its end is the coordinator's own;
+  // Unavailable: the connection ended first, or the coordinator said nothing for half a minute,
+  // although it was asked; Cancelled: `stop_fd` became readable; an error of `sink` ends it, too.
+  // After those three the session is not usable any more.
+  absl::Status Call(const std::string& method, Outgoing* outgoing, Answer::Sink sink, int stop_fd);
+
+  // Whether a call may be made. Looks at what has come since the last.
+  bool Usable();
+
+  // The certificates that the coordinator has shown, in PEM; "" without TLS.
+  std::string shown() const { return socket_.shown(); }
+
+ private:
+  Session(Socket socket, bool is_tls);
+  // What is there to be read, and what there is to be said.
+  absl::Status Receive();
+  absl::Status Send();
+  // Until there is more of either. Cancelled, and Unavailable where the coordinator is silent.
+  absl::Status AwaitMore(const Outgoing& outgoing, int stop_fd);
+
+  Socket socket_;
+  Http2 http2_;
+  bool broken_ = false;
+  MonoTime heard_;  // last
+  MonoTime asked_;  // whether it is there, and not heard since; Infinite: not asked
+};
+
+}  // namespace hpc::client::wire
+
+#endif  // HPC_CLIENT_WIRE_SESSION_H_
