@@ -1,17 +1,12 @@
 #include "member/channel.h"
 
-#include <fcntl.h>
-#include <grpc/grpc.h>
 #include <grpc/support/log.h>
-#include <grpcpp/create_channel_posix.h>
-#include <poll.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "common/dial.h"
 #include "common/pki/authority.h"
 #include "common/pki/lean_tls.h"
 
@@ -32,15 +27,6 @@ void BeforeTheFirstChannel() {
   [[maybe_unused]] static const bool silenced = (SilenceGrpc(), true);
 }
 
-// gRPC's own beginning, which the first channel would wait for.
-class Begun {
- public:
-  Begun() { grpc_init(); }
-  ~Begun() { grpc_shutdown(); }
-  Begun(const Begun&) = delete;
-  Begun& operator=(const Begun&) = delete;
-};
-
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Security& security,
@@ -57,25 +43,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Secur
   return grpc::CreateCustomChannel(
       endpoint.ToString(),
       grpc::SslCredentials({security.authorities, security.key, security.certificate}), arguments);
-}
-
-LocalChannel MakeLocalChannel(const std::string& path, MonoTime deadline,
-                              grpc::ChannelArguments arguments) {
-  UniqueFd socket = DialUnix(path);
-  if (!socket.ok()) return {};
-  BeforeTheFirstChannel();
-  const Begun begun;  // while the coordinator accepts us
-  LocalChannel local{nullptr, UniqueFd(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0))};
-  const bool spoken = Await(socket.get(), POLLIN, deadline).ok();
-  if (!spoken || !local.socket.ok() || local.Ended()) return {};
-  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  local.channel = grpc::CreateCustomInsecureChannelFromFd(path, socket.Release(), arguments);
-  return local;
-}
-
-bool LocalChannel::Ended() const {
-  pollfd ended{.fd = socket.get(), .events = POLLRDHUP, .revents = 0};
-  return poll(&ended, 1, 0) != 0;
 }
 
 std::string ShownOn(const grpc::ClientContext& context) {
