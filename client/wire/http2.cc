@@ -59,7 +59,12 @@ absl::Status Http2::Receive(absl::string_view bytes) {
   const ssize_t taken = nghttp2_session_mem_recv(session_.get(), Bytes(bytes), bytes.size());
   if (taken >= 0) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("it does not speak HTTP/2: ", nghttp2_strerror(static_cast<int>(taken))));
+      absl::StrCat("HTTP/2: ", nghttp2_strerror(static_cast<int>(taken))));
+}
+
+absl::Status Http2::Check() const {
+  if (nghttp2_session_want_read(session_.get()) != 0) return absl::OkStatus();
+  return absl::UnavailableError(spoken_ ? "it ended the connection" : "it does not speak HTTP/2");
 }
 
 absl::string_view Http2::Output() {

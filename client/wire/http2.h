@@ -27,6 +27,10 @@ class Http2 {
   // What is to be sent next; empty: nothing now. Valid until the next call of this object.
   absl::string_view Output();
 
+  // Unavailable: the peer ends the connection, or has broken HTTP/2's rules, and all of that is
+  // said.
+  absl::Status Check() const;
+
   // Whether the peer has said its first word.
   bool spoken() const { return spoken_; }
   // Whether a call can begin: not after the peer has said that it goes.

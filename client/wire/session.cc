@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Endpoint& endpoint,
   while (!session->http2_.spoken()) {
     HPC_RETURN_IF_ERROR(Await(session->socket_.fd(), POLLIN, deadline, stop_fd));
     HPC_RETURN_IF_ERROR(session->Receive());
+    if (!session->http2_.spoken()) HPC_RETURN_IF_ERROR(session->Send());
   }
   return session;
 }
@@ -101,7 +102,8 @@ absl::Status Session::Send() {
   while (socket_.unsent() < kMostUnsent && !(bytes = http2_.Output()).empty()) {
     HPC_RETURN_IF_ERROR(socket_.Write(bytes));
   }
-  return socket_.Flush();
+  HPC_RETURN_IF_ERROR(socket_.Flush());
+  return http2_.Check();
 }
 
 absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd) {
