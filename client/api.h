@@ -1,4 +1,4 @@
-// The coordinator's services as plain calls. The only door to gRPC in the client.
+// The coordinator's services as plain calls.
 //
 // Errors are the coordinator's own (proto/hpc/v1 names them for each call), Unavailable when it
 // cannot be reached, Cancelled after Interrupt. Calls that wait (Follow, Wait, ListEvents) and

@@ -65,15 +65,14 @@ absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
 }
 
 void Connection::Return(std::unique_ptr<wire::Session> session) {
-  const std::string shown = session->shown();
+  if (session->broken()) return;  // closed with it, so that the coordinator knows, too
   absl::MutexLock lock(&mutex_);
-  if (shown_.empty()) shown_ = shown;
   free_.push_back(std::move(session));
 }
 
 std::string Connection::shown() const {
   absl::MutexLock lock(&mutex_);
-  return shown_;
+  return free_.empty() ? "" : free_.back()->shown();
 }
 
 bool Connection::interrupted() const {

@@ -36,7 +36,8 @@ class Connection {
   ~Connection();
 
   const Endpoint& endpoint() const { return endpoint_; }
-  // The certificates that the coordinator has shown, in PEM; "" without TLS.
+  // The certificates that the coordinator has shown, in PEM; "" without TLS, and while a call is
+  // made on the only session.
   std::string shown() const;
 
   // Makes one call.
@@ -79,7 +80,6 @@ class Connection {
   bool away_ ABSL_GUARDED_BY(mutex_) = false;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::mt19937 random_ ABSL_GUARDED_BY(mutex_);
-  std::string shown_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hpc::client

@@ -13,7 +13,7 @@
 #include "member/quiet_engine.h"
 
 int main(int argc, char** argv) {
-  // gRPC's three threads allocate next to nothing: a heap for each would be mapped for it.
+  // Its other threads allocate next to nothing: a heap for each would be mapped for it.
   mallopt(M_ARENA_MAX, 1);
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   hpc::pki::HideTokens(argc, argv);
   const int code = hpc::client::RunCommandLine(words, &session);
-  // All is written. Returning would wait for gRPC's threads to end, which serves nobody.
+  // All is written. Returning would take apart what the process takes with it, and where gRPC was
+  // needed wait for its threads.
   _exit(code);
 }

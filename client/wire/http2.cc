@@ -83,6 +83,7 @@ absl::Status Http2::Begin(const std::string& method, Outgoing* outgoing, Answer*
   answer_ = answer;
   answered_ = false;
   unsent_.clear();
+  sent_ = 0;
   all_taken_ = false;
   waits_ = false;
   const std::array<nghttp2_nv, 7> headers = {
@@ -162,6 +163,11 @@ ssize_t Http2::OnRead(nghttp2_session*, int32_t, uint8_t* buffer, size_t size, u
 ssize_t Http2::Fill(uint8_t* buffer, size_t size, uint32_t* flags) {
   // Of a call that is over nothing more is said.
   if (outgoing_ == nullptr) return NGHTTP2_ERR_DEFERRED;
+  // Put together anew only once all of it is sent: it may be one message of megabytes.
+  if (sent_ == unsent_.size()) {
+    unsent_.clear();
+    sent_ = 0;
+  }
   while (unsent_.size() < size && !all_taken_) {
     std::string message;
     const Outgoing::Next next = outgoing_->Take(&message);
@@ -172,14 +178,15 @@ ssize_t Http2::Fill(uint8_t* buffer, size_t size, uint32_t* flags) {
       absl::StrAppend(&unsent_, Prefix(message.size()), message);
     }
   }
-  if (unsent_.empty() && !all_taken_) {
+  const size_t left = unsent_.size() - sent_;
+  if (left == 0 && !all_taken_) {
     waits_ = true;
     return NGHTTP2_ERR_DEFERRED;
   }
-  const size_t count = std::min(size, unsent_.size());
-  std::memcpy(buffer, unsent_.data(), count);
-  unsent_.erase(0, count);
-  if (all_taken_ && unsent_.empty()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  const size_t count = std::min(size, left);
+  std::memcpy(buffer, unsent_.data() + sent_, count);
+  sent_ += count;
+  if (all_taken_ && count == left) *flags |= NGHTTP2_DATA_FLAG_EOF;
   return static_cast<ssize_t>(count);
 }
 

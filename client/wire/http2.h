@@ -73,7 +73,8 @@ class Http2 {
   Outgoing* outgoing_ = nullptr;
   Answer* answer_ = nullptr;
   bool answered_ = true;
-  std::string unsent_;  // of its messages
+  std::string unsent_;  // of its messages, behind
+  size_t sent_ = 0;     // so many bytes
   bool all_taken_ = false;
   bool waits_ = false;
 };

@@ -40,6 +40,8 @@ class Session {
   // After those three the session is not usable any more.
   absl::Status Call(const std::string& method, Outgoing* outgoing, Answer::Sink sink, int stop_fd);
 
+  // Whether a call has ended that no other can follow.
+  bool broken() const { return broken_; }
   // Whether a call may be made. Looks at what has come since the last.
   bool Usable();
 
