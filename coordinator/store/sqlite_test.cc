@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/status_matchers.h"
@@ -170,6 +172,34 @@ TEST_F(SqliteTest, ADatabaseIsItsOwnersAlone) {
   for (const char* const suffix : {"", "-wal", "-shm"}) chmod((path + suffix).c_str(), 0644);
   ASSERT_OK(Connection::Open(path, absl::ZeroDuration()));
   EXPECT_EQ(modes(), "180 180 180 ") << "one of an earlier version";
+}
+
+TEST_F(SqliteTest, ALogIsLengthenedBehindWhatItHolds) {
+  const std::string path = dir_.File("long.db");
+  auto db = *Connection::Open(path, absl::ZeroDuration());
+  ASSERT_OK(db->Execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)"));
+  const auto log_size = [&] { return std::filesystem::file_size(path + "-wal"); };
+  const auto had = log_size();
+  ASSERT_GT(had, 0u);
+  ASSERT_OK(db->LengthenLog(1'000'000));
+  EXPECT_EQ(log_size(), 1'000'000u);
+  ASSERT_OK(db->LengthenLog(500'000));
+  ASSERT_OK(db->Execute("INSERT INTO t VALUES (2)"));
+  EXPECT_EQ(log_size(), 1'000'000u) << "it is overwritten";
+
+  // As a kill leaves it.
+  const std::string copy = dir_.File("copy.db");
+  for (const char* const suffix : {"", "-wal"}) {
+    ASSERT_OK(WriteFileAtomically(copy + suffix, *ReadFile(path + suffix)));
+  }
+  auto again = *Connection::Open(copy, absl::ZeroDuration());
+  EXPECT_EQ(*again->ReadNumber("SELECT sum(x) FROM t"), 3);
+}
+
+TEST_F(SqliteTest, ALogIsNotLengthenedWhereTheDiskHasLittleRoom) {
+  auto db = *Connection::Open(dir_.File("large.db"), absl::ZeroDuration());
+  ASSERT_OK(db->Execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x)"));
+  EXPECT_THAT(db->LengthenLog(int64_t{1} << 50), StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
 TEST_F(SqliteTest, WhatCannotBeOpenedSaysWhy) {
