@@ -62,12 +62,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Endpoint& endpoint,
   HPC_RETURN_IF_ERROR(session->socket_.Begin());
   meanwhile();
   HPC_RETURN_IF_ERROR(session->socket_.Handshake(deadline, stop_fd));
-  while (!session->http2_.spoken()) {
-    HPC_RETURN_IF_ERROR(Await(session->socket_.fd(), POLLIN, deadline, stop_fd));
+  // At first what came with the end of the handshake. Our own first word goes with the first call,
+  // but to who says something and not a word of HTTP/2.
+  for (bool heard = false;; heard = true) {
     HPC_RETURN_IF_ERROR(session->Receive());
-    if (!session->http2_.spoken()) HPC_RETURN_IF_ERROR(session->Send());
+    if (session->http2_.spoken()) return session;
+    if (heard) HPC_RETURN_IF_ERROR(session->Send());
+    HPC_RETURN_IF_ERROR(Await(session->socket_.fd(), POLLIN, deadline, stop_fd));
   }
-  return session;
 }
 
 absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer::Sink sink,
