@@ -62,13 +62,17 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Endpoint& endpoint,
   HPC_RETURN_IF_ERROR(session->socket_.Begin());
   meanwhile();
   HPC_RETURN_IF_ERROR(session->socket_.Handshake(deadline, stop_fd));
-  // At first what came with the end of the handshake. Our own first word goes with the first call,
-  // but to who says something and not a word of HTTP/2.
-  for (bool heard = false;; heard = true) {
+  // Our own first word goes with the first call, where it is known that the coordinator speaks
+  // first: not to who says something else, nor in plain text to who may wait for TLS and sends us
+  // away.
+  bool speak = !endpoint.is_unix && !is_tls;
+  while (true) {
+    // At first what came with the end of the handshake.
     HPC_RETURN_IF_ERROR(session->Receive());
     if (session->http2_.spoken()) return session;
-    if (heard) HPC_RETURN_IF_ERROR(session->Send());
+    if (speak) HPC_RETURN_IF_ERROR(session->Send());
     HPC_RETURN_IF_ERROR(Await(session->socket_.fd(), POLLIN, deadline, stop_fd));
+    speak = true;
   }
 }
 
