@@ -8,6 +8,8 @@
 namespace hpc::client::wire {
 namespace {
 
+// Of a message that is not there yet: its size may be a lie.
+constexpr size_t kMostReserved = 16 << 20;
 constexpr size_t kPrefix = 5;  // compressed or not, and the message's size
 
 uint32_t SizeOf(absl::string_view prefix) {
@@ -61,6 +63,13 @@ void Answer::AddHeader(absl::string_view name, absl::string_view value) {
                               : name == "grpc-message" ? &grpc_message_
                                                        : nullptr;
   if (wanted != nullptr) *wanted = std::string(value);
+}
+
+void Answer::AddData(absl::string_view bytes) {
+  data_.append(bytes.data(), bytes.size());
+  if (data_.size() < kPrefix) return;
+  const size_t message = kPrefix + SizeOf(data_);
+  if (message > data_.capacity() && message <= kMostReserved) data_.reserve(message);
 }
 
 absl::Status Answer::TakeMessages(Sink sink) {

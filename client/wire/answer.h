@@ -18,7 +18,7 @@ class Answer {
 
   // Of the headers or trailers.
   void AddHeader(absl::string_view name, absl::string_view value);
-  void AddData(absl::string_view bytes) { data_.append(bytes.data(), bytes.size()); }
+  void AddData(absl::string_view bytes);
   // Hands each whole message on. Errors of `sink`; Internal: a compressed message, which nobody
   // asked for.
   absl::Status TakeMessages(Sink sink);

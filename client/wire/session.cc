@@ -95,12 +95,11 @@ absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer
 }
 
 absl::Status Session::Receive() {
-  std::string bytes;
-  HPC_RETURN_IF_ERROR(socket_.Read(&bytes));
-  if (bytes.empty()) return absl::OkStatus();
-  heard_ = Clock();
-  asked_ = MonoTime::Infinite();
-  return http2_.Receive(bytes);
+  return socket_.Read([this](absl::string_view bytes) {
+    heard_ = Clock();
+    asked_ = MonoTime::Infinite();
+    return http2_.Receive(bytes);
+  });
 }
 
 absl::Status Session::Send() {

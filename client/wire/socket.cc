@@ -38,40 +38,41 @@ absl::Status Socket::Handshake(MonoTime deadline, int stop_fd) {
     if (done) return absl::OkStatus();
     const short events = unsent() > 0 ? POLLIN | POLLOUT : POLLIN;  // NOLINT: poll's type
     HPC_RETURN_IF_ERROR(Await(fd_.get(), events, deadline, stop_fd));
-    std::string bytes;
-    HPC_RETURN_IF_ERROR(ReadRaw(&bytes));
-    tls_->Receive(bytes);
+    HPC_RETURN_IF_ERROR(ReadRaw([this](absl::string_view bytes) {
+      tls_->Receive(bytes);
+      return absl::OkStatus();
+    }));
   }
 }
 
-absl::Status Socket::ReadRaw(std::string* bytes) {
-  const size_t before = bytes->size();
-  char buffer[32 << 10];
-  while (bytes->size() - before < kMostRead) {
+absl::Status Socket::ReadRaw(Taker take) {
+  size_t taken = 0;
+  char buffer[64 << 10];
+  while (taken < kMostRead) {
     const ssize_t count = recv(fd_.get(), buffer, sizeof(buffer), 0);
     if (count > 0) {
-      bytes->append(buffer, static_cast<size_t>(count));
-      if (static_cast<size_t>(count) < sizeof(buffer)) return absl::OkStatus();
+      taken += static_cast<size_t>(count);
+      HPC_RETURN_IF_ERROR(take({buffer, static_cast<size_t>(count)}));
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return absl::OkStatus();
-    // What came before is read first.
-    if (bytes->size() > before) return absl::OkStatus();
+    // What came before the end is looked at first.
+    if (taken > 0 || (count < 0 && errno == EAGAIN)) return absl::OkStatus();
     return absl::UnavailableError(count == 0 ? "the connection was closed" : std::strerror(errno));
   }
   return absl::OkStatus();
 }
 
-absl::Status Socket::Read(std::string* bytes) {
-  if (tls_ == nullptr) return ReadRaw(bytes);
-  std::string encrypted;
-  const absl::Status raw = ReadRaw(&encrypted);
-  tls_->Receive(encrypted);
-  const size_t before = bytes->size();
-  const absl::Status status = tls_->Read(bytes);
+absl::Status Socket::Read(Taker take) {
+  if (tls_ == nullptr) return ReadRaw(take);
+  const absl::Status raw = ReadRaw([this](absl::string_view bytes) {
+    tls_->Receive(bytes);
+    return absl::OkStatus();
+  });
+  std::string plain;
+  const absl::Status status = tls_->Read(&plain);
   unsent_ += tls_->TakeOutput();
-  if (bytes->size() > before) return absl::OkStatus();
+  if (!plain.empty()) return take(plain);
   return raw.ok() ? status : raw;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -27,9 +28,10 @@ class Socket {
   absl::Status Handshake(MonoTime deadline, int stop_fd);
 
   int fd() const { return fd_.get(); }
-  // Appends what has come, which may be nothing, and at most some hundred kilobytes of it.
-  // Unavailable: the connection has ended.
-  absl::Status Read(std::string* bytes);
+  // Hands on what has come, piece by piece, which may be nothing, and at most some hundred
+  // kilobytes of it. Errors of `take`; Unavailable: the connection has ended.
+  using Taker = absl::FunctionRef<absl::Status(absl::string_view bytes)>;
+  absl::Status Read(Taker take);
   // To be sent, all of it, by this or the next Flush.
   absl::Status Write(absl::string_view bytes);
   // Sends what the peer takes now. Unavailable: it takes nothing more.
@@ -42,7 +44,7 @@ class Socket {
  private:
   // One step of the handshake; whether it was the last.
   absl::StatusOr<bool> Step();
-  absl::Status ReadRaw(std::string* bytes);
+  absl::Status ReadRaw(Taker take);
 
   UniqueFd fd_;
   std::unique_ptr<pki::TlsClient> tls_;
