@@ -84,10 +84,11 @@ absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer
   while (status.ok() && !http2_.answered()) {
     status = AwaitMore(*outgoing, stop_fd);
     if (status.ok()) status = Receive();
-    // Before the rest is read: what came whole before the connection ended is told.
+    // The coordinator may go on, while we look at what has come, which is told even where that was
+    // all that came.
+    if (status.ok() && !http2_.answered()) status = Send();
     const absl::Status told = answer.TakeMessages(sink);
     if (!told.ok()) status = told;
-    if (status.ok() && !http2_.answered()) status = Send();
   }
   http2_.End();
   broken_ = !status.ok();
