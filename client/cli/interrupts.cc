@@ -1,7 +1,6 @@
 #include "client/cli/interrupts.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
 #include <csignal>
@@ -25,18 +24,17 @@ Interrupts::Interrupts(std::function<void(int)> handle) {
   AddUnlessIgnored(SIGTERM, &set);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  stop_.Reset(eventfd(0, EFD_CLOEXEC));
   thread_ = std::thread([this, handle = std::move(handle)] { Watch(handle); });
 }
 
 Interrupts::~Interrupts() {
-  eventfd_write(stop_.get(), 1);
+  stop_.Ring();
   thread_.join();
 }
 
 void Interrupts::Watch(const std::function<void(int)>& handle) {
   int count = 0;
-  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}};
   while (true) {
     poll(fds, 2, -1);
     if (fds[1].revents != 0) return;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "common/bell.h"
 #include "common/unique_fd.h"
 
 namespace hpc::client {
@@ -22,7 +23,8 @@ class Interrupts {
  private:
   void Watch(const std::function<void(int)>& handle);
 
-  UniqueFd signals_, stop_;
+  UniqueFd signals_;
+  const Bell stop_;
   std::thread thread_;
 };
 

@@ -1,18 +1,15 @@
 #include "common/pki/lean_tls.h"
 
 #include <gtest/gtest.h>
-#include <openssl/ssl.h>
 
 #include <memory>
 
 #include "common/pki/authority.h"
 #include "common/pki/openssl.h"
+#include "common/pki/ssl.h"
 
 namespace hpc::pki {
 namespace {
-
-using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
 
 constexpr char kCluster[] = "0123456789abcdef";
 

@@ -1,29 +1,23 @@
 #include "common/pki/probe.h"
 
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 
 #include "common/clock.h"
 #include "common/dial.h"
 #include "common/pki/openssl.h"
+#include "common/pki/ssl.h"
 #include "common/pki/verify.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
 namespace hpc::pki {
 namespace {
-
-using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
-
-constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
 
 // OpenSSL writes without MSG_NOSIGNAL; a server that hangs up must not end the program.
 class WithoutSigpipe {
@@ -82,9 +76,8 @@ absl::StatusOr<std::vector<Certificate>> FetchCertificates(const Endpoint& endpo
   HPC_ASSIGN_OR_RETURN(const UniqueFd fd, Dial(endpoint, deadline));
   const WithoutSigpipe without_sigpipe;
   const SslCtxPtr context(SSL_CTX_new_ex(Everything(), nullptr, TLS_client_method()));
-  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  SpeakAsClient(context.get());
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
-  SSL_CTX_set_alpn_protos(context.get(), kHttp2.data(), kHttp2.size());
   const SslPtr ssl(SSL_new(context.get()));
   SSL_set_fd(ssl.get(), fd.get());
   HPC_RETURN_IF_ERROR(Handshake(ssl.get(), fd.get(), deadline));

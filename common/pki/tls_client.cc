@@ -2,22 +2,17 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 
 #include <array>
 #include <utility>
 
 #include "common/pki/lean_tls.h"
 #include "common/pki/openssl.h"
+#include "common/pki/ssl.h"
 #include "common/status_macros.h"
 
 namespace hpc::pki {
 namespace {
-
-using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
-
-constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
 
 absl::Status Unusable(absl::string_view what) {
   return OpenSslError(absl::StatusCode::kInvalidArgument, what);
@@ -74,9 +69,8 @@ absl::StatusOr<std::unique_ptr<TlsClient>> TlsClient::Make(absl::string_view aut
   state->context.reset(SSL_CTX_new(TLS_client_method()));
   if (state->context == nullptr) return OpenSslError(absl::StatusCode::kInternal, "TLS");
   SSL_CTX* const context = state->context.get();
-  SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  SpeakAsClient(context);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_alpn_protos(context, kHttp2.data(), kHttp2.size());
   HPC_RETURN_IF_ERROR(Trust(authorities, context));
   if (!certificate.empty()) HPC_RETURN_IF_ERROR(Show(key, certificate, context));
   state->ssl.reset(SSL_new(context));
