@@ -29,7 +29,9 @@ class CheckTest(ClusterTest):
 
     def check(self, *args):
         program = self.cluster.dir / "hpc-train"
-        program.write_text('#!/bin/sh\n[ "$RANK" = 0 ] && echo "$WORLD_SIZE of $PWD: $*"\nexit 1\n')
+        # Only the first ends by itself: whoever ended before it had spoken would end it, too.
+        program.write_text('#!/bin/sh\n[ "$RANK" = 0 ] || exec sleep 60\n'
+                           'echo "$WORLD_SIZE of $PWD: $*"\nexit 1\n')
         program.chmod(0o755)
         self.cluster.dir.chmod(0o755)
         return self.cluster.hpcctl("check", *args, "--program", program, check=False)
