@@ -14,9 +14,6 @@
 namespace hpc::client::wire {
 namespace {
 
-// Notices a master that lost its power while we only listen.
-constexpr absl::Duration kSilence = absl::Seconds(20);
-constexpr absl::Duration kAnswerToPing = absl::Seconds(10);
 // How soon a coordinator is called again that so many call at once that its queue is full.
 constexpr absl::Duration kFullQueue = absl::Milliseconds(5);
 constexpr size_t kMostUnsent = 256 << 10;
@@ -114,7 +111,8 @@ absl::Status Session::Send() {
 
 absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd) {
   const bool asked = asked_ != MonoTime::Infinite();
-  const absl::Duration left = (asked ? asked_ + kAnswerToPing : heard_ + kSilence) - Clock();
+  const absl::Duration left =
+      (asked ? asked_ + patience_.answer : heard_ + patience_.silence) - Clock();
   const auto milliseconds = absl::ToInt64Milliseconds(std::max(left, absl::ZeroDuration()));
   const short to_send = socket_.unsent() > 0 ? POLLOUT : 0;                 // NOLINT: poll's type
   pollfd fds[] = {{socket_.fd(), static_cast<short>(POLLIN | to_send), 0},  // NOLINT
@@ -124,7 +122,7 @@ absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd) {
   if (fds[1].revents != 0) return absl::CancelledError("interrupted");
   if (fds[2].revents != 0) http2_.Resume();
   if (ready != 0) return absl::OkStatus();
-  if (asked) return absl::UnavailableError("it says nothing");
+  if (asked) return absl::UnavailableError("it does not answer");
   http2_.Ping();
   asked_ = Clock();
   return absl::OkStatus();

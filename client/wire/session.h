@@ -34,10 +34,18 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // How a master is noticed that lost its power while we only listen: after so long without a word
+  // it is asked whether it is there, and then has so long to answer.
+  struct Patience {
+    absl::Duration silence = absl::Seconds(20);
+    absl::Duration answer = absl::Seconds(10);
+  };
+  void set_patience(Patience patience) { patience_ = patience; }
+
   // Makes one call; `method` is "/package.Service/Method". Its end is the coordinator's own;
-  // Unavailable: the connection ended first, or the coordinator said nothing for half a minute,
-  // although it was asked; Cancelled: `stop_fd` became readable; an error of `sink` ends it, too.
-  // After those three the session is not usable any more.
+  // Unavailable: the connection ended first, or its patience did; Cancelled: `stop_fd` became
+  // readable; an error of `sink` ends it, too. After those three the session is not usable any
+  // more.
   absl::Status Call(const std::string& method, Outgoing* outgoing, Answer::Sink sink, int stop_fd);
 
   // Whether a call has ended that no other can follow.
@@ -58,6 +66,7 @@ class Session {
 
   Socket socket_;
   Http2 http2_;
+  Patience patience_;
   bool broken_ = false;
   MonoTime heard_;  // last
   MonoTime asked_;  // whether it is there, and not heard since; Infinite: not asked

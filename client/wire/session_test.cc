@@ -111,6 +111,31 @@ TEST_F(StrangerTest, WhoSpeaksAnotherProtocolIsUnavailable) {
   serving.join();
 }
 
+TEST_F(StrangerTest, WhoFallsSilentIsAskedAndThenLeft) {
+  const UniqueFd listener = Listen(5);
+  std::string heard;
+  std::thread serving = Serve(listener, [&heard](int fd) {
+    const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+    EXPECT_EQ(send(fd, settings.data(), settings.size(), MSG_NOSIGNAL), 9);
+    char bytes[4096];
+    for (ssize_t n = 0; (n = recv(fd, bytes, sizeof(bytes), 0)) > 0;) {
+      heard.append(bytes, static_cast<size_t>(n));
+    }
+  });
+  auto session = Open(absl::Seconds(60));
+  ASSERT_OK(session);
+  (*session)->set_patience({absl::Milliseconds(20), absl::Milliseconds(20)});
+  v1::WhoAmIResponse response;
+  EXPECT_THAT(Caller(session->get(), stop_.fd())
+                  .Unary("/hpc.v1.Trust/WhoAmI", v1::WhoAmIRequest(), &response),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
+  EXPECT_TRUE((*session)->broken());
+  session->reset();
+  serving.join();
+  const std::string ping("\0\0\10\6\0\0\0\0\0", 9);
+  EXPECT_THAT(heard, HasSubstr(ping));
+}
+
 class SessionTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::unique_ptr<Session>> Open(const member::Security& security) {
