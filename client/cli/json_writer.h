@@ -24,7 +24,7 @@ class JsonWriter {
   void EndArray() { Close(']'); }
 
   void Key(absl::string_view key) { WrittenKey(Written(key)); }
-  // The same for a key that comes again and again, written once.
+  // The same for a key that comes again and again, written once, with the comma before it.
   static std::string Written(absl::string_view key);
   void WrittenKey(absl::string_view written);
   void String(absl::string_view text);
@@ -53,6 +53,8 @@ class JsonWriter {
   void Separate();
 
   std::string text_;
+  int64_t second_ = 0;  // of time_, the last that was written
+  std::string time_;
   bool comma_wanted_ = false;
   bool line_wanted_ = false;
 };

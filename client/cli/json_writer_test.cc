@@ -46,13 +46,30 @@ TEST(JsonWriterTest, TextIsKept) {
   EXPECT_EQ(nlohmann::json::parse(String(text)).get<std::string>(), text);
 }
 
+TEST(JsonWriterTest, EveryByteIsSeenWhereverItIs) {
+  for (int byte = 0; byte < 128; ++byte) {
+    for (size_t at = 0; at < 20; ++at) {
+      std::string text(20, 'x');
+      text[at] = static_cast<char>(byte);
+      const std::string json = String(text);
+      EXPECT_EQ(nlohmann::json::parse(json).get<std::string>(), text);
+      EXPECT_EQ(json.find('\x7f'), std::string::npos);
+    }
+  }
+}
+
 TEST(JsonWriterTest, TimesAreUtcAndNeverIsNull) {
   JsonWriter json;
   json.BeginArray();
   json.Time(0);
   json.Time(1'795'246'830'123'456);
+  json.Time(1'795'246'830'000'007);
+  json.Time(1'795'246'831'000'000);
+  json.Time(7);
   json.EndArray();
-  EXPECT_EQ(json.Take(), "[null,\"2026-11-21T07:40:30.123456Z\"]");
+  EXPECT_EQ(json.Take(),
+            "[null,\"2026-11-21T07:40:30.123456Z\",\"2026-11-21T07:40:30.000007Z\","
+            "\"2026-11-21T07:40:31.000000Z\",\"1970-01-01T00:00:00.000007Z\"]");
 }
 
 TEST(JsonWriterTest, NestsAndBreaksLines) {

@@ -56,7 +56,7 @@ TEST(ListingTest, ALongJsonIsWrittenWhileRowsCome) {
   Listing listing({{"a", "A"}}, {.json = true});
   std::string text, all = "[";
   size_t pieces = 0;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     listing.Integer(i).EndRow();
     absl::StrAppend(&all, i == 0 ? "" : ",", "\n{\"a\":", i, "}");
     listing.SpillTo([&](absl::string_view piece) {

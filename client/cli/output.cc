@@ -42,6 +42,7 @@ bool Output::SharesWith(const Output& other) const {
 void Output::Write(absl::string_view text) {
   absl::MutexLock lock(&mutex_);
   if (!status_.ok()) return;
+  if (fd_ >= 0 && buffer_.empty() && text.size() >= kFlushBytes) return WriteLocked(text);
   buffer_.append(text.data(), text.size());
   if (buffer_.size() >= kFlushBytes) FlushLocked();
 }
@@ -53,11 +54,15 @@ void Output::Flush() {
 
 void Output::FlushLocked() {
   if (fd_ < 0) return;
-  size_t written = 0;
-  while (written < buffer_.size() && status_.ok()) {
-    const ssize_t n = write(fd_, buffer_.data() + written, buffer_.size() - written);
+  WriteLocked(buffer_);
+  buffer_.clear();
+}
+
+void Output::WriteLocked(absl::string_view text) {
+  while (!text.empty() && status_.ok()) {
+    const ssize_t n = write(fd_, text.data(), text.size());
     if (n >= 0) {
-      written += static_cast<size_t>(n);
+      text.remove_prefix(static_cast<size_t>(n));
     } else if (errno == EAGAIN) {
       pollfd wait = {fd_, POLLOUT, 0};
       poll(&wait, 1, -1);
@@ -65,7 +70,6 @@ void Output::FlushLocked() {
       status_ = ErrnoStatus(errno, "write the output");
     }
   }
-  buffer_.clear();
 }
 
 }  // namespace hpc::client

@@ -47,6 +47,7 @@ class Output {
   Output(int fd, bool terminal, bool colours, int width)
       : fd_(fd), terminal_(terminal), colours_(colours), width_(width) {}
   void FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteLocked(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int fd_;  // -1: kept in the buffer
   const bool terminal_, colours_;

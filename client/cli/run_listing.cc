@@ -130,7 +130,7 @@ void AddRun(const v1::Run& run, Listing* listing) {
   listing->Integer(run.queue_position())
       .Bool(run.cancel_requested())
       .Items(run.command())
-      .Nested([&](JsonWriter* json) { json->Raw(PairsJson(run.params())); })
+      .Nested([&](JsonWriter* json) { WritePairs(run.params(), json); })
       .Nested([&](JsonWriter* json) { WriteMetrics(run, json); })
       .Text(run.reason())
       .EndRow();

@@ -21,6 +21,12 @@ namespace {
 
 using Pairs = google::protobuf::RepeatedPtrField<v1::KeyValue>;
 
+std::string PairsJson(const Pairs& pairs) {
+  JsonWriter json;
+  WritePairs(pairs, &json);
+  return json.Take();
+}
+
 std::vector<std::string> Joined(const Pairs& pairs) {
   std::vector<std::string> joined;
   for (const v1::KeyValue& pair : pairs) {

@@ -18,15 +18,13 @@ std::vector<std::string> Texts(const Numbers& numbers) {
 
 }  // namespace
 
-std::string PairsJson(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs) {
-  JsonWriter json;
-  json.BeginObject();
+void WritePairs(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs, JsonWriter* json) {
+  json->BeginObject();
   for (const v1::KeyValue& pair : pairs) {
-    json.Key(pair.key());
-    json.String(pair.value());
+    json->Key(pair.key());
+    json->String(pair.value());
   }
-  json.EndObject();
-  return json.Take();
+  json->EndObject();
 }
 
 Listing AttemptTable(const v1::RunDetail& detail, const ListingForm& form) {
@@ -84,8 +82,8 @@ Listing PlacementTable(const v1::RunDetail& detail, const ListingForm& form) {
         .Integer(placement.first_rank())
         .Integer(placement.ranks())
         .Bool(placement.returned())
-        .Nested([&](JsonWriter* json) { json->Raw(PairsJson(placement.facts())); })
-        .Nested([&](JsonWriter* json) { json->Raw(PairsJson(placement.added_env())); })
+        .Nested([&](JsonWriter* json) { WritePairs(placement.facts(), json); })
+        .Nested([&](JsonWriter* json) { WritePairs(placement.added_env(), json); })
         .EndRow();
   }
   return listing;

@@ -16,7 +16,7 @@ Listing MetricTable(const v1::RunDetail& detail, const ListingForm& form);
 Listing LogStreamTable(const v1::RunDetail& detail, const ListingForm& form);
 
 // A JSON object.
-std::string PairsJson(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs);
+void WritePairs(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs, JsonWriter* json);
 
 }  // namespace hpc::client
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace hpc::client::wire {
 namespace {
@@ -66,28 +67,25 @@ void Answer::AddHeader(absl::string_view name, absl::string_view value) {
 }
 
 void Answer::AddData(absl::string_view bytes) {
+  data_.erase(0, taken_);
+  taken_ = 0;
   data_.append(bytes.data(), bytes.size());
   if (data_.size() < kPrefix) return;
   const size_t message = kPrefix + SizeOf(data_);
   if (message > data_.capacity() && message <= kMostReserved) data_.reserve(message);
 }
 
-absl::Status Answer::TakeMessages(Sink sink) {
-  size_t at = 0;
-  absl::Status status;
-  while (status.ok() && data_.size() - at >= kPrefix) {
-    const absl::string_view left = absl::string_view(data_).substr(at);
-    if (left[0] != 0) {
-      status = absl::InternalError("the answer is compressed, which was not asked for");
-      break;
-    }
-    const uint32_t size = SizeOf(left);
-    if (left.size() - kPrefix < size) break;
-    at += kPrefix + size;
-    status = sink(left.substr(kPrefix, size));
+absl::StatusOr<bool> Answer::TakeMessage(Sink sink) {
+  const absl::string_view left = absl::string_view(data_).substr(taken_);
+  if (left.size() < kPrefix) return false;
+  if (left[0] != 0) {
+    return absl::InternalError("the answer is compressed, which was not asked for");
   }
-  data_.erase(0, at);
-  return status;
+  const uint32_t size = SizeOf(left);
+  if (left.size() - kPrefix < size) return false;
+  taken_ += kPrefix + size;
+  HPC_RETURN_IF_ERROR(sink(left.substr(kPrefix, size)));
+  return true;
 }
 
 void Answer::Reset(uint32_t error_code) {
@@ -99,7 +97,8 @@ absl::Status Answer::status() const {
   int code = 0;
   if (absl::SimpleAtoi(grpc_status_, &code)) {
     // Whole messages have been taken before.
-    if (code == 0 && !data_.empty()) return absl::InternalError("the answer ends within a message");
+    if (code == 0 && taken_ < data_.size())
+      return absl::InternalError("the answer ends within a message");
     return absl::Status(static_cast<absl::StatusCode>(code), PercentDecoded(grpc_message_));
   }
   if (http_status_.empty() || http_status_ == "200") return reset_;

@@ -7,6 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace hpc::client::wire {
@@ -19,9 +20,9 @@ class Answer {
   // Of the headers or trailers.
   void AddHeader(absl::string_view name, absl::string_view value);
   void AddData(absl::string_view bytes);
-  // Hands each whole message on. Errors of `sink`; Internal: a compressed message, which nobody
-  // asked for.
-  absl::Status TakeMessages(Sink sink);
+  // Hands the next message on, if all of it is here: whether it was. Errors of `sink`; Internal: a
+  // compressed message, which nobody asked for.
+  absl::StatusOr<bool> TakeMessage(Sink sink);
 
   // The stream ended without trailers, for this reason of HTTP/2.
   void Reset(uint32_t error_code);
@@ -30,6 +31,7 @@ class Answer {
 
  private:
   std::string data_;  // from the beginning of a message on
+  size_t taken_ = 0;  // of data_
   std::string http_status_, grpc_status_, grpc_message_;
   absl::Status reset_ = absl::InternalError("the answer has no end");
 };

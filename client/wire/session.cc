@@ -78,18 +78,27 @@ absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer
   Answer answer;
   HPC_RETURN_IF_ERROR(http2_.Begin(method, outgoing, &answer));
   absl::Status status = Send();
-  while (status.ok() && !http2_.answered()) {
-    status = AwaitMore(*outgoing, stop_fd);
-    if (status.ok()) status = Receive();
-    // The coordinator may go on, while we look at what has come, which is told even where that was
-    // all that came.
-    if (status.ok() && !http2_.answered()) status = Send();
-    const absl::Status told = answer.TakeMessages(sink);
-    if (!told.ok()) status = told;
+  while (true) {
+    const absl::StatusOr<bool> taken = answer.TakeMessage(sink);
+    if (!taken.ok()) {
+      status = taken.status();
+      break;
+    }
+    // What has come is told even where that was all that came.
+    const bool over = !status.ok() || http2_.answered();
+    if (over && !*taken) break;
+    // Between two messages, too: the coordinator need not wait until we have told the first.
+    if (!over) status = Exchange(*outgoing, stop_fd, !*taken);
   }
   http2_.End();
   broken_ = !status.ok();
   return status.ok() ? answer.status() : status;
+}
+
+absl::Status Session::Exchange(const Outgoing& outgoing, int stop_fd, bool wait) {
+  HPC_RETURN_IF_ERROR(AwaitMore(outgoing, stop_fd, wait));
+  HPC_RETURN_IF_ERROR(Receive());
+  return http2_.answered() ? absl::OkStatus() : Send();
 }
 
 absl::Status Session::Receive() {
@@ -109,7 +118,7 @@ absl::Status Session::Send() {
   return http2_.Check();
 }
 
-absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd) {
+absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd, bool wait) {
   const bool asked = asked_ != MonoTime::Infinite();
   const absl::Duration left =
       (asked ? asked_ + patience_.answer : heard_ + patience_.silence) - Clock();
@@ -118,10 +127,10 @@ absl::Status Session::AwaitMore(const Outgoing& outgoing, int stop_fd) {
   pollfd fds[] = {{socket_.fd(), static_cast<short>(POLLIN | to_send), 0},  // NOLINT
                   {stop_fd, POLLIN, 0},
                   {http2_.waits() ? outgoing.fd() : -1, POLLIN, 0}};
-  const int ready = poll(fds, 3, static_cast<int>(milliseconds) + 1);
+  const int ready = poll(fds, 3, wait ? static_cast<int>(milliseconds) + 1 : 0);
   if (fds[1].revents != 0) return absl::CancelledError("interrupted");
   if (fds[2].revents != 0) http2_.Resume();
-  if (ready != 0) return absl::OkStatus();
+  if (ready != 0 || !wait) return absl::OkStatus();
   if (asked) return absl::UnavailableError("it does not answer");
   http2_.Ping();
   asked_ = Clock();

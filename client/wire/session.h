@@ -61,8 +61,11 @@ class Session {
   // What is there to be read, and what there is to be said.
   absl::Status Receive();
   absl::Status Send();
-  // Until there is more of either. Cancelled, and Unavailable where the coordinator is silent.
-  absl::Status AwaitMore(const Outgoing& outgoing, int stop_fd);
+  // Until there is more of either, if it is to `wait`. Cancelled, and Unavailable where the
+  // coordinator is silent.
+  absl::Status AwaitMore(const Outgoing& outgoing, int stop_fd, bool wait);
+  // All three, in the middle of a call.
+  absl::Status Exchange(const Outgoing& outgoing, int stop_fd, bool wait);
 
   Socket socket_;
   Http2 http2_;
