@@ -320,7 +320,8 @@ TEST_F(LivenessTest, WhatAWorkerHasForgottenMayStillRunSoTheNextAttemptWaitsForT
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_THAT(c.Wait(run), HasSubstr("waits for the devices of pc2, whose worker no longer has the "
                                      "attempt; its ranks stop by themselves in 5 min 32"));
-  EXPECT_EQ(c.Wait(c.Submit(Nodes(1))), "1st in the queue, behind run 1 which needs 2 nodes");
+  EXPECT_EQ(c.Wait(c.Submit(Nodes(1))),
+            "1st in the queue, behind run 1 which needs 2 nodes; what is free is kept for it");
   c.Pass(kFence - absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 1);
   c.Pass(absl::Seconds(1));

@@ -139,7 +139,7 @@ std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, 
   }
   std::string text = absl::StrCat(Ordinal(position), " in the queue, behind run ", holder->id(),
                                   " which needs ", NeedWords(holder->request()));
-  if (!lacks.empty()) absl::StrAppend(&text, "; ", lacks);
+  if (detail) absl::StrAppend(&text, "; ", lacks.empty() ? "what is free is kept for it" : lacks);
   return text;
 }
 

@@ -31,7 +31,8 @@ TEST(WaitingTest, OthersSayWhomTheyWaitBehind) {
   const RunId second = c.Submit(Nodes(1));
   const RunId third = c.Submit(Nodes(2));
   EXPECT_EQ(head, 2);
-  EXPECT_EQ(c.Wait(second), "2nd in the queue, behind run 2 which needs 2 nodes");
+  EXPECT_EQ(c.Wait(second),
+            "2nd in the queue, behind run 2 which needs 2 nodes; what is free is kept for it");
   EXPECT_EQ(c.Position(second), 2);
   EXPECT_EQ(c.Wait(third),
             "3rd in the queue, behind run 2 which needs 2 nodes; needs 2 nodes, 1 is free: pc1 is "
