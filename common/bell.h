@@ -13,6 +13,8 @@ class Bell {
  public:
   Bell() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
+  // Whether there was a descriptor for it. One that is not ok never rings.
+  bool ok() const { return fd_.ok(); }
   int fd() const { return fd_.get(); }
   void Ring() const { eventfd_write(fd_.get(), 1); }
   void Silence() const {

@@ -1,7 +1,6 @@
 #include "train/rank_watch.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,11 +26,10 @@ RankWatch::RankWatch(int rank, const std::string& address, std::vector<int> numb
     : rank_(rank),
       numbers_(std::move(numbers)),
       listener_(Listen(address, &endpoint_)),
-      stop_(eventfd(0, EFD_CLOEXEC)),
       entered_at_(std::chrono::steady_clock::now()) {}
 
 RankWatch::~RankWatch() {
-  eventfd_write(stop_.get(), 1);
+  stop_.Ring();
   if (server_.joinable()) server_.join();
   for (const Staying& peer : staying_) SendAll(peer.connection.get(), kWatchBye);
 }
@@ -154,7 +152,7 @@ void RankWatch::Serve() {
   auto look_at = std::chrono::steady_clock::now() + kLookForAbsent;
   for (;;) {
     std::vector<pollfd> wanted = {{.fd = listener_.get(), .events = POLLIN},
-                                  {.fd = stop_.get(), .events = POLLIN}};
+                                  {.fd = stop_.fd(), .events = POLLIN}};
     for (const Staying& peer : staying_) {
       wanted.push_back({.fd = peer.connection.get(), .events = POLLIN});
     }

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/bell.h"
 #include "common/unique_fd.h"
 #include "train/verdict.h"
 
@@ -85,7 +86,8 @@ class RankWatch {
   const int rank_;
   const std::vector<int> numbers_;
   std::string endpoint_;  // before listener_, which sets it
-  UniqueFd listener_, stop_;
+  UniqueFd listener_;
+  Bell stop_;
   std::vector<std::string> endpoints_;
   std::string secret_;
   std::function<void()> on_verdict_;

@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -48,16 +47,11 @@ void SetOptions(int fd) {
 }  // namespace
 
 AcceptLoop::AcceptLoop(const DescriptorPlan& plan, GuestBook* guests)
-    : plan_(plan),
-      guests_(guests),
-      connections_(kConnections),
-      refusals_(kToldRefusals),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : plan_(plan), guests_(guests), connections_(kConnections), refusals_(kToldRefusals) {}
 
 void AcceptLoop::Stop() {
   if (!thread_.joinable()) return;
-  const uint64_t one = 1;
-  if (write(stop_.get(), &one, sizeof(one)) < 0) LogError("cannot end the accept loop");
+  stop_.Ring();
   thread_.join();
   doors_.clear();
   waiting_.clear();
@@ -72,7 +66,7 @@ void AcceptLoop::Start() {
 void AcceptLoop::Run() {
   const RealClock clock;
   while (true) {
-    std::vector<pollfd> polled = {{stop_.get(), POLLIN, 0}};
+    std::vector<pollfd> polled = {{stop_.fd(), POLLIN, 0}};
     for (const Door& door : doors_) polled.push_back({door.listener.get(), POLLIN, 0});
     for (const Caller& caller : waiting_) polled.push_back({caller.fd.get(), POLLIN, 0});
     poll(polled.data(), polled.size(), NextTimeout(clock.Get().mono));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/bell.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
 #include "coordinator/rpc/descriptors.h"
@@ -69,7 +70,7 @@ class AcceptLoop {
   std::list<Caller> waiting_;
   RateLimiter connections_;  // per address
   RateLimiter refusals_;     // told, per address
-  UniqueFd stop_;            // readable once the loop must end
+  Bell stop_;
   std::thread thread_;
 };
 

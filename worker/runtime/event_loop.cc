@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,16 +10,10 @@
 
 namespace hpc::worker {
 
-EventLoop::EventLoop(const Clock* clock)
-    : clock_(clock),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+EventLoop::EventLoop(const Clock* clock) : clock_(clock), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   // Out of descriptors at start: nothing sensible can follow.
   if (!epoll_.ok() || !wake_.ok()) abort();
-  Add(wake_.get(), EPOLLIN, [this](uint32_t) {
-    uint64_t ignored;
-    (void)!read(wake_.get(), &ignored, sizeof ignored);
-  });
+  Add(wake_.fd(), EPOLLIN, [this](uint32_t) { wake_.Silence(); });
 }
 
 EventLoop::~EventLoop() = default;
@@ -66,8 +59,7 @@ void EventLoop::Post(std::function<void()> work) {
     // What is there already has woken the loop.
     if (posted_.size() > 1) return;
   }
-  const uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof one);
+  wake_.Ring();
 }
 
 void EventLoop::Stop() {

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/bell.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
 
@@ -66,7 +67,7 @@ class EventLoop {
 
   const Clock* clock_;
   UniqueFd epoll_;
-  UniqueFd wake_;
+  Bell wake_;
   bool stop_ = false;
   uint64_t next_serial_ = 1;
   TimerId next_timer_ = 1;
