@@ -75,17 +75,19 @@ void Answer::AddData(absl::string_view bytes) {
   if (message > data_.capacity() && message <= kMostReserved) data_.reserve(message);
 }
 
-absl::StatusOr<bool> Answer::TakeMessage(Sink sink) {
-  const absl::string_view left = absl::string_view(data_).substr(taken_);
-  if (left.size() < kPrefix) return false;
-  if (left[0] != 0) {
-    return absl::InternalError("the answer is compressed, which was not asked for");
+absl::StatusOr<size_t> Answer::TakeMessages(size_t most, Sink sink) {
+  const size_t begin = taken_;
+  while (left() >= kPrefix && taken_ - begin < most) {
+    const absl::string_view next = absl::string_view(data_).substr(taken_);
+    if (next[0] != 0) {
+      return absl::InternalError("the answer is compressed, which was not asked for");
+    }
+    const uint32_t size = SizeOf(next);
+    if (next.size() - kPrefix < size) break;
+    taken_ += kPrefix + size;
+    HPC_RETURN_IF_ERROR(sink(next.substr(kPrefix, size)));
   }
-  const uint32_t size = SizeOf(left);
-  if (left.size() - kPrefix < size) return false;
-  taken_ += kPrefix + size;
-  HPC_RETURN_IF_ERROR(sink(left.substr(kPrefix, size)));
-  return true;
+  return taken_ - begin;
 }
 
 void Answer::Reset(uint32_t error_code) {
@@ -97,8 +99,7 @@ absl::Status Answer::status() const {
   int code = 0;
   if (absl::SimpleAtoi(grpc_status_, &code)) {
     // Whole messages have been taken before.
-    if (code == 0 && taken_ < data_.size())
-      return absl::InternalError("the answer ends within a message");
+    if (code == 0 && left() > 0) return absl::InternalError("the answer ends within a message");
     return absl::Status(static_cast<absl::StatusCode>(code), PercentDecoded(grpc_message_));
   }
   if (http_status_.empty() || http_status_ == "200") return reset_;

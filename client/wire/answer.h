@@ -20,9 +20,11 @@ class Answer {
   // Of the headers or trailers.
   void AddHeader(absl::string_view name, absl::string_view value);
   void AddData(absl::string_view bytes);
-  // Hands the next message on, if all of it is here: whether it was. Errors of `sink`; Internal: a
-  // compressed message, which nobody asked for.
-  absl::StatusOr<bool> TakeMessage(Sink sink);
+  // Hands whole messages on, as many as are here, but none after `most` bytes: how many bytes those
+  // were. Errors of `sink`; Internal: a compressed message, which nobody asked for.
+  absl::StatusOr<size_t> TakeMessages(size_t most, Sink sink);
+  // What is here and has not been taken.
+  size_t left() const { return data_.size() - taken_; }
 
   // The stream ended without trailers, for this reason of HTTP/2.
   void Reset(uint32_t error_code);

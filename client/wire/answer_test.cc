@@ -15,6 +15,7 @@ namespace {
 
 using ::hpc::testing::StatusIs;
 using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Framed(const std::string& message) {
@@ -41,14 +42,18 @@ TEST(AnswerTest, MessagesAreTheSameHoweverTheirBytesCome) {
       bytes.erase(0, piece.size());
       answer.AddData(piece);
       if (below(3) == 0 && !bytes.empty()) continue;
-      absl::StatusOr<bool> taken = true;
-      while (taken.ok() && *taken) {
-        taken = answer.TakeMessage([&got](absl::string_view message) {
+      const size_t before = answer.left();
+      absl::StatusOr<size_t> taken = 1;
+      size_t all = 0;
+      while (taken.ok() && *taken > 0) {
+        taken = answer.TakeMessages(1 + below(100'000), [&got](absl::string_view message) {
           got.emplace_back(message);
           return absl::OkStatus();
         });
+        ASSERT_OK(taken.status());
+        all += *taken;
       }
-      ASSERT_OK(taken.status());
+      ASSERT_EQ(answer.left(), before - all);
     }
     ASSERT_EQ(got, sent);
     answer.AddHeader("grpc-status", "0");
@@ -70,24 +75,43 @@ TEST(AnswerTest, AnErrorOfWhoTakesMessagesEndsIt) {
   answer.AddData(Framed("one") + Framed("two"));
   int taken = 0;
   EXPECT_THAT(answer
-                  .TakeMessage([&taken](absl::string_view) {
-                    ++taken;
-                    return absl::AbortedError("enough");
-                  })
+                  .TakeMessages(100,
+                                [&taken](absl::string_view) {
+                                  ++taken;
+                                  return absl::AbortedError("enough");
+                                })
                   .status(),
               StatusIs(absl::StatusCode::kAborted, "enough"));
   EXPECT_EQ(taken, 1);
+}
+
+TEST(AnswerTest, NoMoreIsHandedOnThanWasAskedFor) {
+  Answer answer;
+  answer.AddData(Framed("one") + Framed("two") + Framed("three"));
+  std::vector<std::string> got;
+  const auto take = [&](size_t most) {
+    return *answer.TakeMessages(most, [&got](absl::string_view message) {
+      got.emplace_back(message);
+      return absl::OkStatus();
+    });
+  };
+  EXPECT_EQ(take(9), 16) << "a message is not cut";
+  EXPECT_THAT(got, ElementsAre("one", "two"));
+  EXPECT_EQ(answer.left(), 10);
+  EXPECT_EQ(take(9), 10);
+  EXPECT_EQ(take(9), 0);
+  EXPECT_THAT(got, ElementsAre("one", "two", "three"));
 }
 
 TEST(AnswerTest, WhatIsNoAnswerOfGrpcIsAnError) {
   const auto none = [](absl::string_view) { return absl::OkStatus(); };
   Answer compressed;
   compressed.AddData(std::string("\1\0\0\0\1x", 6));
-  EXPECT_THAT(compressed.TakeMessage(none).status(), StatusIs(absl::StatusCode::kInternal, _));
+  EXPECT_THAT(compressed.TakeMessages(1, none).status(), StatusIs(absl::StatusCode::kInternal, _));
 
   Answer cut;
   cut.AddData(Framed("whole").substr(0, 7));
-  EXPECT_FALSE(*cut.TakeMessage(none));
+  EXPECT_EQ(*cut.TakeMessages(1, none), 0);
   cut.AddHeader("grpc-status", "0");
   EXPECT_THAT(cut.status(), StatusIs(absl::StatusCode::kInternal, HasSubstr("within a message")));
 

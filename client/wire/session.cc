@@ -17,6 +17,9 @@ namespace {
 // How soon a coordinator is called again that so many call at once that its queue is full.
 constexpr absl::Duration kFullQueue = absl::Milliseconds(5);
 constexpr size_t kMostUnsent = 256 << 10;
+// Of messages, before the coordinator is listened to again; and of what has come, before it is not.
+constexpr size_t kTakenAtOnce = 64 << 10;
+constexpr size_t kMostLeft = 256 << 10;
 
 MonoTime Clock() { return RealClock().Get().mono; }
 
@@ -79,16 +82,17 @@ absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer
   HPC_RETURN_IF_ERROR(http2_.Begin(method, outgoing, &answer));
   absl::Status status = Send();
   while (true) {
-    const absl::StatusOr<bool> taken = answer.TakeMessage(sink);
+    const absl::StatusOr<size_t> taken = answer.TakeMessages(kTakenAtOnce, sink);
     if (!taken.ok()) {
       status = taken.status();
       break;
     }
     // What has come is told even where that was all that came.
     const bool over = !status.ok() || http2_.answered();
-    if (over && !*taken) break;
-    // Between two messages, too: the coordinator need not wait until we have told the first.
-    if (!over) status = Exchange(*outgoing, stop_fd, !*taken);
+    const bool wait = *taken == 0;
+    if (over && wait) break;
+    // Not only once all is told: meanwhile the coordinator need not wait.
+    if (!over && (wait || answer.left() < kMostLeft)) status = Exchange(*outgoing, stop_fd, wait);
   }
   http2_.End();
   broken_ = !status.ok();
