@@ -4,10 +4,12 @@ import base64
 import contextlib
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import time
 import unittest
@@ -320,6 +322,26 @@ class WrongCertificateTest(TrustTest):
             shown = ["ss", "-tnoH", "sport", f":{theirs}", "dport", f":{mine}"]
             eventually(lambda: "timer:(keepalive" in subprocess.check_output(shown, text=True),
                        "the kernel counts the time until it asks", 5)
+
+    def test_a_stranger_who_takes_calls_back_again_and_again_fills_no_memory(self):
+        """Each call that was made costs ten kilobytes until the coordinator has looked at it."""
+        def literal(text):
+            return bytes([len(text)]) + text.encode()
+        fields = {":method": "POST", ":scheme": "https", ":path": "/hpc.v1.Trust/Join",
+                  ":authority": "coordinator.hpc", "te": "trailers",
+                  "content-type": "application/grpc"}
+        block = b"".join(b"\0" + literal(name) + literal(value) for name, value in fields.items())
+        made = struct.pack(">IBB", len(block) << 8 | 1, 4, 0)[:5]  # HEADERS, of which there are no more
+        with self.speak_http2() as sock:
+            with contextlib.suppress(OSError):  # it may be sent away, too
+                for first in range(1, 200_000, 200):
+                    sock.sendall(b"".join(
+                        made + struct.pack(">I", id) + block
+                        + struct.pack(">IBII", 4 << 8 | 3, 0, id, 8)  # RST_STREAM: cancelled
+                        for id in range(first, first + 200, 2)))
+            self.assertEqual(self.cluster.hpcctl("status").returncode, 0)
+        status = pathlib.Path(f"/proc/{self.cluster.coordinator.pid}/status").read_text()
+        self.assertLess(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]), 250_000)
 
     @contextlib.contextmanager
     def speak_http2(self):

@@ -1,0 +1,62 @@
+// A bound for calls that are made and taken back at once, of which a peer may send without end:
+// gRPC counts those that are open (GRPC_ARG_MAX_CONCURRENT_STREAMS), and makes and keeps ten
+// kilobytes of each other one too until the program looks at it. It reads on before it lets the
+// program look, for as long as there is something to be read.
+//
+// A connection gets only so many calls between two looks at the completion queue. Whoever takes
+// none back cannot make more, since none of its calls ends before the program has looked. What
+// comes beyond that is read and forgotten.
+//
+// The linker brings gRPC's own calls of these two here (--wrap, cmake/dependencies.cmake). With
+// another version than 1.51, or gRPC as a shared library, nothing comes between.
+#include <grpc/grpc.h>
+#include <grpcpp/version_info.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51
+
+struct grpc_chttp2_transport;
+struct grpc_chttp2_stream;
+
+#define HPC_ACCEPT_STREAM "_Z33grpc_chttp2_parsing_accept_streamP21grpc_chttp2_transportj"
+
+grpc_chttp2_stream* RealAcceptStream(grpc_chttp2_transport* connection,
+                                     uint32_t id) asm("__real_" HPC_ACCEPT_STREAM);
+grpc_event RealNext(grpc_completion_queue* queue, gpr_timespec deadline,
+                    void* reserved) asm("__real_grpc_completion_queue_next");
+
+grpc_chttp2_stream* AcceptStream(grpc_chttp2_transport* connection,
+                                 uint32_t id) asm("__wrap_" HPC_ACCEPT_STREAM);
+grpc_event Next(grpc_completion_queue* queue, gpr_timespec deadline,
+                void* reserved) asm("__wrap_grpc_completion_queue_next");
+
+// More than any of our servers lets one connection have open.
+static constexpr int kMostBetweenLooks = 4000;
+
+static std::atomic<bool> looked = false;
+
+// Whether the connection may have one more. Connections that have ended are forgotten at the next
+// look.
+static bool MayHaveOneMore(grpc_chttp2_transport* connection) {
+  static std::mutex mutex;
+  static auto* const made = new std::map<grpc_chttp2_transport*, int>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (looked.exchange(false, std::memory_order_relaxed)) made->clear();
+  int& count = (*made)[connection];
+  return count < kMostBetweenLooks && ++count > 0;
+}
+
+grpc_event Next(grpc_completion_queue* queue, gpr_timespec deadline, void* reserved) {
+  looked.store(true, std::memory_order_relaxed);
+  return RealNext(queue, deadline, reserved);
+}
+
+grpc_chttp2_stream* AcceptStream(grpc_chttp2_transport* connection, uint32_t id) {
+  return MayHaveOneMore(connection) ? RealAcceptStream(connection, id) : nullptr;
+}
+
+#endif
