@@ -5,12 +5,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/text.h"
 
 namespace hpc::client::wire {
 namespace {
 
 // Of a message that is not there yet: its size may be a lie.
 constexpr size_t kMostReserved = 16 << 20;
+// More than any of the coordinator's, of whose messages the largest tells of one run.
+constexpr size_t kMostMessage = 64 << 20;
 constexpr size_t kPrefix = 5;  // compressed or not, and the message's size
 
 uint32_t SizeOf(absl::string_view prefix) {
@@ -83,6 +86,10 @@ absl::StatusOr<size_t> Answer::TakeMessages(size_t most, Sink sink) {
       return absl::InternalError("the answer is compressed, which was not asked for");
     }
     const uint32_t size = SizeOf(next);
+    if (size > kMostMessage) {
+      return absl::InternalError(absl::StrCat("the answer has a message of ", size,
+                                              " bytes, of which ", kMostMessage, " are allowed"));
+    }
     if (next.size() - kPrefix < size) break;
     taken_ += kPrefix + size;
     HPC_RETURN_IF_ERROR(sink(next.substr(kPrefix, size)));
@@ -100,7 +107,8 @@ absl::Status Answer::status() const {
   if (absl::SimpleAtoi(grpc_status_, &code)) {
     // Whole messages have been taken before.
     if (code == 0 && left() > 0) return absl::InternalError("the answer ends within a message");
-    return absl::Status(static_cast<absl::StatusCode>(code), PercentDecoded(grpc_message_));
+    return absl::Status(static_cast<absl::StatusCode>(code),
+                        ToValidUtf8(PercentDecoded(grpc_message_)));
   }
   if (http_status_.empty() || http_status_ == "200") return reset_;
   return absl::UnknownError(absl::StrCat("the coordinator answers HTTP status ", http_status_));

@@ -21,7 +21,8 @@ class Answer {
   void AddHeader(absl::string_view name, absl::string_view value);
   void AddData(absl::string_view bytes);
   // Hands whole messages on, as many as are here, but none after `most` bytes: how many bytes those
-  // were. Errors of `sink`; Internal: a compressed message, which nobody asked for.
+  // were. Errors of `sink`; Internal: a compressed message, which nobody asked for, or one that is
+  // larger than any of the coordinator's.
   absl::StatusOr<size_t> TakeMessages(size_t most, Sink sink);
   // What is here and has not been taken.
   size_t left() const { return data_.size() - taken_; }

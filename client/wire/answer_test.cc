@@ -68,6 +68,9 @@ TEST(AnswerTest, ItsEndIsInTheCoordinatorsWords) {
   answer.AddHeader("grpc-status", "7");
   EXPECT_THAT(answer.status(),
               StatusIs(absl::StatusCode::kPermissionDenied, "run 3 is bert's\n\xC3\xA4 100%"));
+  answer.AddHeader("grpc-message", "%9b[31m");
+  EXPECT_THAT(answer.status(), StatusIs(absl::StatusCode::kPermissionDenied, "\xEF\xBF\xBD[31m"))
+      << "no terminal is to obey it";
 }
 
 TEST(AnswerTest, AnErrorOfWhoTakesMessagesEndsIt) {
@@ -108,6 +111,11 @@ TEST(AnswerTest, WhatIsNoAnswerOfGrpcIsAnError) {
   Answer compressed;
   compressed.AddData(std::string("\1\0\0\0\1x", 6));
   EXPECT_THAT(compressed.TakeMessages(1, none).status(), StatusIs(absl::StatusCode::kInternal, _));
+
+  Answer endless;
+  endless.AddData(std::string("\0\x7f\xff\xff\xf0x", 6));
+  EXPECT_THAT(endless.TakeMessages(1, none).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("2147483632 bytes")));
 
   Answer cut;
   cut.AddData(Framed("whole").substr(0, 7));

@@ -115,10 +115,13 @@ absl::Status Session::Receive() {
 
 absl::Status Session::Send() {
   absl::string_view bytes;
-  while (socket_.unsent() < kMostUnsent && !(bytes = http2_.Output()).empty()) {
-    HPC_RETURN_IF_ERROR(socket_.Write(bytes));
-  }
-  HPC_RETURN_IF_ERROR(socket_.Flush());
+  // Until there is no more or the socket is full: only then it is waited for.
+  do {
+    while (socket_.unsent() < kMostUnsent && !(bytes = http2_.Output()).empty()) {
+      HPC_RETURN_IF_ERROR(socket_.Write(bytes));
+    }
+    HPC_RETURN_IF_ERROR(socket_.Flush());
+  } while (!bytes.empty() && socket_.unsent() == 0);
   return http2_.Check();
 }
 

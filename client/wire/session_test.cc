@@ -136,6 +136,34 @@ TEST_F(StrangerTest, WhoFallsSilentIsAskedAndThenLeft) {
   EXPECT_THAT(heard, HasSubstr(ping));
 }
 
+TEST_F(StrangerTest, AllOfALargeRequestIsSentWithoutAWordFromThere) {
+  constexpr size_t kSize = 4 << 20;
+  const UniqueFd listener = Listen(5);
+  std::string heard;
+  std::thread serving = Serve(listener, [&heard](int fd) {
+    // A stream may send 2 GB, and all streams together 1 GB more than at first.
+    const std::string settings("\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff", 15);
+    const std::string more("\0\0\4\10\0\0\0\0\0\x40\0\0\0", 13);
+    const std::string said = settings + more;
+    EXPECT_EQ(send(fd, said.data(), said.size(), MSG_NOSIGNAL), static_cast<ssize_t>(said.size()));
+    char bytes[4096];
+    while (heard.size() < kSize) {
+      const ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+      if (n <= 0) break;
+      heard.append(bytes, static_cast<size_t>(n));
+    }
+  });
+  auto session = Open(absl::Seconds(60));
+  ASSERT_OK(session);
+  (*session)->set_patience({absl::Hours(1), absl::Hours(1)});
+  OneMessage request(std::string(kSize, 'x'));
+  const auto none = [](absl::string_view) { return absl::OkStatus(); };
+  EXPECT_THAT((*session)->Call("/hpc.v1.Runs/Submit", &request, none, stop_.fd()),
+              StatusIs(absl::StatusCode::kUnavailable, _));
+  serving.join();
+  EXPECT_GE(heard.size(), kSize);
+}
+
 class SessionTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::unique_ptr<Session>> Open(const member::Security& security) {
