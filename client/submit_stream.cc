@@ -39,10 +39,13 @@ class Queue : public wire::Outgoing {
     absl::MutexLock lock(&mutex_);
     written_ = 0;
   }
-  void Answered() {
+  // Internal: nothing was asked on this stream that is not answered.
+  absl::Status Answered() {
     absl::MutexLock lock(&mutex_);
+    if (written_ == 0) return absl::InternalError("the coordinator answers what was not asked");
     unanswered_.pop_front();
     --written_;
+    return absl::OkStatus();
   }
   bool Complete() {
     absl::MutexLock lock(&mutex_);
@@ -57,6 +60,7 @@ class Queue : public wire::Outgoing {
     return Next::kMessage;
   }
   int fd() const override { return bell_.fd(); }
+  bool ok() const { return bell_.ok(); }
 
  private:
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -86,17 +90,19 @@ absl::Status RunSubmitStream(Connection* connection,
                              std::function<std::optional<v1::RunSpec>()> next,
                              absl::FunctionRef<void(const v1::SubmitManyResponse&)> answered) {
   auto queue = std::make_shared<Queue>();
+  if (!queue->ok()) return absl::ResourceExhaustedError("too many files are open (ulimit -n)");
   // Not joined: it may wait for input that never comes after the stream has failed.
   std::thread([queue, next = std::move(next)] { ReadInput(queue.get(), next); }).detach();
+  const auto take = [&](const v1::SubmitManyResponse& response) {
+    HPC_RETURN_IF_ERROR(queue->Answered());
+    connection->Progressed();
+    answered(response);
+    return absl::OkStatus();
+  };
   return connection->Resume([&](wire::Caller caller) {
     queue->BeginStream();
-    HPC_RETURN_IF_ERROR(caller.Duplex<v1::SubmitManyResponse>(
-        "/hpc.v1.Runs/SubmitMany", queue.get(), [&](const v1::SubmitManyResponse& response) {
-          connection->Progressed();
-          queue->Answered();
-          answered(response);
-          return absl::OkStatus();
-        }));
+    HPC_RETURN_IF_ERROR(
+        caller.Duplex<v1::SubmitManyResponse>("/hpc.v1.Runs/SubmitMany", queue.get(), take));
     if (queue->Complete()) return absl::OkStatus();
     return absl::UnavailableError("ended before all was answered");
   });

@@ -1,0 +1,62 @@
+// A stream of submissions against who is no coordinator.
+#include "client/submit_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+#include "common/status_matchers.h"
+
+namespace hpc::client {
+namespace {
+
+using ::hpc::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// Answers two submissions at the first word of a client: SETTINGS, and on stream 1 HEADERS with
+// ":status: 200" and DATA with two messages without a byte.
+std::string TwoAnswers() {
+  return std::string("\0\0\0\4\0\0\0\0\0", 9) + std::string("\0\0\1\1\4\0\0\0\1\x88", 10) +
+         std::string("\0\0\12\0\0\0\0\0\1", 9) + std::string(10, '\0');
+}
+
+TEST(SubmitStreamTest, AnswersToWhatWasNotAskedEndIt) {
+  char folder[] = "/tmp/submit_stream_test.XXXXXX";
+  const std::string path = std::string(mkdtemp(folder)) + "/s";
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(listener.get(), 5), 0);
+  std::thread serving([&listener] {
+    const UniqueFd fd(accept(listener.get(), nullptr, nullptr));
+    const std::string hello = TwoAnswers().substr(0, 9), answers = TwoAnswers().substr(9);
+    EXPECT_EQ(send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL), 9);
+    char bytes[4096];
+    EXPECT_GT(recv(fd.get(), bytes, sizeof(bytes), 0), 0);
+    EXPECT_EQ(send(fd.get(), answers.data(), answers.size(), MSG_NOSIGNAL), 29);
+    while (recv(fd.get(), bytes, sizeof(bytes), 0) > 0) continue;
+  });
+  {
+    auto connection = Connection::Open({.is_unix = true, .path = path}, {}, [] {});
+    ASSERT_OK(connection);
+    int answered = 0;
+    const auto nothing = [] { return std::optional<v1::RunSpec>(); };
+    EXPECT_THAT(RunSubmitStream(connection->get(), nothing,
+                                [&](const v1::SubmitManyResponse&) { ++answered; }),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("what was not asked")));
+    EXPECT_EQ(answered, 0);
+  }
+  serving.join();
+  unlink(path.c_str());
+  rmdir(folder);
+}
+
+}  // namespace
+}  // namespace hpc::client
