@@ -10,7 +10,9 @@ does nothing and the others return what a program alone on one machine would see
 """
 
 import json
+import math
 import os
+import re
 import sys
 import time
 
@@ -106,12 +108,13 @@ def checkpoint_saved(step=None):
 def _value(text):
     if text in ("true", "false"):
         return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    # Text that only looks like a number is left alone: 007, 1_000, or a commit such as 1234e567.
+    if not re.fullmatch(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?", text):
+        return float(text) if text in ("inf", "-inf", "nan") else text
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    value = float(text)
+    return value if math.isfinite(value) else text
 
 
 def params():

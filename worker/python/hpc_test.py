@@ -154,6 +154,16 @@ class HpcTest(unittest.TestCase):
         module.params()["lr"] = 7
         self.assertEqual(module.params()["lr"], 0.001)
 
+    def test_params_that_only_look_like_numbers_are_text(self):
+        texts = {"git": "1234e567", "id": "007", "n": "1_000", "dot": ".", "sign": "-", "": ""}
+        path = os.path.join(self.dir.name, "params.json")
+        numbers = {"a": "-0.5", "b": ".5", "c": "1.", "d": "+3", "e": "1E5", "f": "inf", "g": "0"}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**texts, **numbers}, file)
+        self.assertEqual(self.load(HPC_PARAMS_FILE=path).params(),
+                         {**texts, "a": -0.5, "b": 0.5, "c": 1.0, "d": 3, "e": 1e5,
+                          "f": float("inf"), "g": 0})
+
     def test_without_hpcctl_there_are_no_params(self):
         self.assertEqual(self.load().params(), {})
 
