@@ -269,8 +269,11 @@ class DatabaseTest(unittest.TestCase):
         c = self.cluster
         go = c.dir / "go"
         blocker = c.wait_for(go)
+        # None of the others starts, which would be to read what is damaged.
+        endless = c.submit("--", "sleep", "1000")
         for number in range(20):
-            c.submit("-N", "1", "--param", f"marker=mark{number:02}" + "y" * 3000, "--", "true")
+            c.submit("--after", endless, "--param", f"marker=mark{number:02}" + "y" * 3000, "--",
+                     "true")
         c.coordinator.terminate()
         c.start_coordinator()
         data = self.database.read_bytes()
@@ -278,7 +281,7 @@ class DatabaseTest(unittest.TestCase):
         with open(self.database, "r+b") as file:
             file.seek(page)
             file.write(b"\xff" * 4096)
-        damaged = blocker + 8
+        damaged = endless + 8
         refused = c.hpcctl("show", damaged, check=False)
         self.assertEqual(refused.returncode, 121, refused.stdout)
         self.assertIn(f"{self.database}: damaged", refused.stderr)
