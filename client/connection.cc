@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
   auto session = connection->NewSession(meanwhile);
-  if (!session.ok()) return WhyUnreachable(endpoint, security);
+  if (!session.ok()) return WhyUnreachable(endpoint, security, session.status());
   connection->Return(*std::move(session));
   return connection;
 }
@@ -89,6 +89,7 @@ absl::Status Connection::Make(Call call) {
 
 absl::Status Connection::Once(Call call) {
   absl::Status status = Make(call);
+  if (status.ok()) return status;
   if (interrupted()) return absl::CancelledError("interrupted");
   if (!IsAway(status)) return status;
   return absl::UnavailableError(absl::StrCat("the coordinator at ", endpoint_.ToString(),
@@ -99,7 +100,8 @@ absl::Status Connection::Once(Call call) {
 absl::Status Connection::Resume(Call call) {
   while (true) {
     absl::Status status = Make(call);
-    if (interrupted()) return absl::CancelledError("interrupted");
+    // What was answered is kept, also where it is wanted no more.
+    if (!status.ok() && interrupted()) return absl::CancelledError("interrupted");
     if (!IsAway(status)) {
       Progressed();
       return status;

@@ -154,10 +154,15 @@ absl::Status CheckMembership(const Environment& environment) {
   return found.ok() ? found : Unreadable(found);
 }
 
-absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security) {
+absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security,
+                            const absl::Status& error) {
   if (endpoint.is_unix) return absl::UnavailableError(FoundAtSocket(endpoint.path));
-  absl::Status found = absl::UnavailableError("no connection");
-  if (security.is_tls()) {
+  absl::Status found = absl::UnavailableError(error.message());
+  if (!security.is_tls()) {
+    return absl::UnavailableError(
+        absl::StrCat(found.message(), kCheck, ", and that it was started with --insecure, too"));
+  }
+  if (!absl::IsDeadlineExceeded(error)) {
     const absl::Status why = member::WhyNoTls(
         endpoint, security.authorities, absl::Now(),
         [](const Endpoint& address) { return pki::FetchCertificates(address, kProbeTime); });

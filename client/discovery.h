@@ -55,9 +55,11 @@ struct Tried {
   absl::Status found;
 };
 
-// What is to be found at `endpoint` by who calls with `security`. May take a moment.
+// What is to be found at `endpoint` by who has called with `security` and had this `error`. May
+// take a moment, but not where it is that nobody has answered in time (DeadlineExceeded).
 // Unauthenticated: somebody who is not the coordinator; else Unavailable.
-absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security);
+absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security,
+                            const absl::Status& error);
 
 // What was tried and found, and what to do; Unauthenticated where that was found, else Unavailable.
 absl::Status UnreachableError(const std::vector<Tried>& tried);

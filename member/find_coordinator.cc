@@ -59,7 +59,7 @@ absl::Status WhyNoTls(const Endpoint& address, const std::string& authorities, a
       pki::Verify(shown.front(), shown, trusted, pki::Use::kServer, absl::InfinitePast());
   if (!untimed.ok()) return refuse(untimed.status(), kIntercepted);
   const auto timed = pki::Verify(shown.front(), shown, trusted, pki::Use::kServer, now);
-  if (!timed.ok()) return refuse(timed.status(), ". Is the clock of this machine right?");
+  if (!timed.ok()) return refuse(timed.status(), " (is the clock of this machine right?)");
   return absl::OkStatus();
 }
 

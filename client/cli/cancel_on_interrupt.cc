@@ -2,24 +2,28 @@
 
 #include <unistd.h>
 
-#include <csignal>
-
 #include "absl/strings/str_cat.h"
 
 namespace hpc::client {
 namespace {
 
-// How long the coordinator may take to answer a cancel before whoever has asked twice leaves
-// without. Two signals often come as one: timeout(1) sends to its child and to its child's group.
+// How long the coordinator may take to answer: a submission before whoever wants to leave does so
+// without its number, and a cancel before whoever has asked twice leaves without an answer. Two
+// signals often come as one: timeout(1) sends to its child and to its child's group.
 constexpr absl::Duration kAnswerTime = absl::Seconds(2);
 
 }  // namespace
 
 CancelOnInterrupt::CancelOnInterrupt(Session* session)
-    : session_(session),
-      interrupts_(std::make_unique<Interrupts>([this](int count) { OnSignal(count); })) {}
+    : session_(session), interrupts_(std::make_unique<Interrupts>([this](int count, int signal) {
+        OnSignal(count, signal);
+      })) {}
 
 CancelOnInterrupt::~CancelOnInterrupt() {
+  {
+    absl::MutexLock lock(&mutex_);
+    over_ = true;
+  }
   interrupts_.reset();
   if (!canceller_.joinable()) return;
   {
@@ -40,9 +44,12 @@ void CancelOnInterrupt::SetRun(int64_t run) {
   run_ = run;
 }
 
-void CancelOnInterrupt::OnSignal(int count) {
+void CancelOnInterrupt::OnSignal(int count, int signal) {
   absl::MutexLock lock(&mutex_);
-  if (client_ == nullptr) _exit(128 + SIGINT);
+  if (client_ == nullptr) _exit(128 + signal);
+  // One that is being submitted can be cancelled as soon as it has a number.
+  mutex_.AwaitWithTimeout(absl::Condition(this, &CancelOnInterrupt::KnownOrOver), kAnswerTime);
+  if (over_) return;
   if (run_ == 0) return client_->Interrupt();
   if (count > 1) {
     answered_.WaitForNotificationWithTimeout(kAnswerTime);

@@ -24,18 +24,20 @@ class CancelOnInterrupt {
   ~CancelOnInterrupt();
 
   void SetClient(Client* client);
-  // Until there is a run, one signal is enough to leave.
+  // Until there is a run, one signal is enough to leave, if none comes within two seconds.
   void SetRun(int64_t run);
   // Whether the coordinator knows that the run is to end.
   bool asked() const { return asked_; }
 
  private:
-  void OnSignal(int count);
+  void OnSignal(int count, int signal);
+  bool KnownOrOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return run_ != 0 || over_; }
 
   Session* const session_;
   absl::Mutex mutex_;
   Client* client_ ABSL_GUARDED_BY(mutex_) = nullptr;
   int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> asked_ = false;
   absl::Notification answered_;  // to the cancel
   // A call that may wait for the coordinator to come back, while the next signal must be heard.

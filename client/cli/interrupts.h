@@ -11,17 +11,18 @@
 namespace hpc::client {
 
 // While it lives, SIGINT and SIGTERM reach `handle` instead of ending the process, on a thread of
-// its own, with the number of signals so far. Make it before any other thread: threads inherit that
-// the signals are blocked. One that is ignored (by nohup, or a shell's background job) stays so.
+// its own, with the number of signals so far and which this one is. Make it before any other
+// thread: threads inherit that the signals are blocked. One that is ignored (by nohup, or a shell's
+// background job) stays so. Where no descriptor is left for it, signals end the process as ever.
 class Interrupts {
  public:
-  explicit Interrupts(std::function<void(int count)> handle);
+  explicit Interrupts(std::function<void(int count, int signal)> handle);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
  private:
-  void Watch(const std::function<void(int)>& handle);
+  void Watch(const std::function<void(int, int)>& handle);
 
   UniqueFd signals_;
   const Bell stop_;

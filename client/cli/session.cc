@@ -39,6 +39,10 @@ absl::StatusOr<Client*> Session::Connect() {
   return client_.get();
 }
 
+void Session::LeaveIfUnwritten() {
+  if (client_ != nullptr && !out_->status().ok()) client_->Interrupt();
+}
+
 void Session::KeepMembership() {
   if (client_ == nullptr || !way_.membership) return;
   pki::Membership& membership = *way_.membership;

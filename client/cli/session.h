@@ -44,6 +44,8 @@ class Session {
   // Connects on first use. What FindCoordinator takes for an invalid argument is a usage error;
   // that plain text was asked for is said on stderr.
   absl::StatusOr<Client*> Connect();
+  // Ends the calls where stdout takes no more: who follows something would not notice for long.
+  void LeaveIfUnwritten();
   // What is to be done behind a command that succeeded: remembers the address that answered, and
   // renews the user's certificate if that is due.
   void KeepMembership();

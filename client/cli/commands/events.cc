@@ -5,12 +5,14 @@
 #include "client/cli/commands.h"
 #include "client/cli/event_lines.h"
 #include "client/cli/exit_codes.h"
+#include "client/cli/usage_error.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {
 namespace {
 
 constexpr int64_t kNewest = 100, kNewestWhenFollowing = 10;
+constexpr int64_t kMostNewest = 1000;  // that the coordinator begins with
 
 class EventsCommand : public Command {
  public:
@@ -21,8 +23,8 @@ class EventsCommand : public Command {
     options->Text("--node", "NODE", &node_, "only of this node");
     options->Flag("--security", &security_,
                   "only who joined, was refused or shut out, and tokens (for admins)");
-    options->Integer("-n,--newest", "N", &newest_, 1, kMax,
-                     "begin with the newest N (default 100; 10 with -f)");
+    options->Integer("-n,--newest", "N", &newest_, 1, kMostNewest,
+                     "begin with the newest N, 1000 at most (default 100; 10 with -f)");
     options->Integer("--after", "ID", &after_, 0, kMax,
                      "begin behind this event (0: with the first)");
     options->Flag("--json", &json_, "print JSON; with -f one object a line");
@@ -32,6 +34,7 @@ class EventsCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
+    if (newest_ && after_) return UsageError("--newest and --after are two beginnings; give one.");
     v1::ListEventsRequest request;
     request.set_follow(follow_);
     request.set_run(run_);
@@ -63,12 +66,15 @@ class EventsCommand : public Command {
  private:
   absl::StatusOr<int> Print(Session* session, Client* client, const v1::ListEventsRequest& request,
                             const ListingForm& form) {
-    HPC_RETURN_IF_ERROR(client->ListEvents(request, [&](const v1::ListEventsResponse& response) {
-      for (const v1::Event& event : response.events()) {
-        session->out().Write(EventLine(event, form));
-      }
-      if (follow_) session->out().Flush();
-    }));
+    const absl::Status heard =
+        client->ListEvents(request, [&](const v1::ListEventsResponse& response) {
+          for (const v1::Event& event : response.events()) {
+            session->out().Write(EventLine(event, form));
+          }
+          if (follow_) session->out().Flush();
+          session->LeaveIfUnwritten();
+        });
+    if (session->out().status().ok()) HPC_RETURN_IF_ERROR(heard);
     return kExitOk;
   }
 

@@ -44,7 +44,11 @@ class LogsCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     RankOutput output(session, run_, LabellingAsked());
     if (tail_) HPC_RETURN_IF_ERROR(Tail(client, &output));
-    if (follow_) HPC_RETURN_IF_ERROR(Follow(client, &output));
+    if (follow_) {
+      const absl::Status heard = Follow(session, client, &output);
+      if (!session->out().status().ok()) return kExitOk;
+      HPC_RETURN_IF_ERROR(heard);
+    }
     if (!tail_ && !follow_) HPC_RETURN_IF_ERROR(Read(client, &output));
     output.Finish();
     HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
@@ -98,13 +102,14 @@ class LogsCommand : public Command {
     output->Write(piece);
   }
 
-  absl::Status Follow(Client* client, RankOutput* output) {
+  absl::Status Follow(Session* session, Client* client, RankOutput* output) {
     v1::FollowRequest request;
     request.set_run(run_);
     request.set_with_output(true);
     request.set_log_position(position_);
     return client->Follow(request, [&](const v1::FollowResponse& response) {
       if (response.has_output()) Write(response.output(), output);
+      session->LeaveIfUnwritten();
     });
   }
 
