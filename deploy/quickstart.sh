@@ -158,7 +158,7 @@ END
   if $root; then
     cat <<END
 Ranks run as the account hpc: it has to be able to read the programs and data that you give them,
-so they cannot lie in root's home. ($PWD is such a place.)
+keep those where it may enter, as in /srv, and not in root's home.
 END
   fi
 fi

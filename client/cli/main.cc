@@ -1,4 +1,5 @@
 // hpcctl, the command line.
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -12,7 +13,19 @@
 #include "common/private_memory.h"
 #include "member/quiet_engine.h"
 
+namespace {
+
+// A descriptor of our own would take the place of a standard one that is closed, and be written to.
+void OpenStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(EXIT_FAILURE);
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  OpenStandardDescriptors();
   // Its other threads allocate next to nothing: a heap for each would be mapped for it.
   mallopt(M_ARENA_MAX, 1);
   hpc::KeepMemoryPrivate();

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/exit_words.h"
 #include "coordinator/core/fence.h"
@@ -122,10 +123,11 @@ void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& e
   turn.Save(run->record);
 }
 
-void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason) {
+void Gangs::Returned(Turn& turn, Run* run, Member* member, absl::string_view lost_reason) {
   Attempt& attempt = *run->attempt;
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
+  lost_reason = absl::StripPrefix(lost_reason, absl::StrCat(node, ": "));
   TakePromise(turn.mono(), MonoTime::Infinite(), member);
   GiveBack(turn, run, member);
   ArmFence(run);
@@ -140,8 +142,9 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const std::string& lo
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  const std::string what =
-      lost_reason.empty() ? "returned its devices without saying how its ranks ended" : lost_reason;
+  const std::string what = lost_reason.empty()
+                               ? "returned its devices without saying how its ranks ended"
+                               : std::string(lost_reason);
   if (member->start_sent && !member->started) {
     WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what));
   }

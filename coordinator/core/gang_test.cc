@@ -490,8 +490,10 @@ TEST_F(RunningGangTest, RanksThatTheirWorkerEndedByItselfAreNoFailureOfTheProgra
   exit.after_stop = true;
   ASSERT_OK(c.Exit(run, 1, exit));
   EXPECT_EQ(c.state(run), RunState::kStopping);
-  ASSERT_OK(c.Returned(run, "pc2", "its worker is stopping"));
+  ASSERT_OK(c.Returned(run, "pc2", "pc2: its worker is stopping"));
   ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_THAT(c.TakeEvents(), Contains(AllOf(HasSubstr(" pc2: its worker is stopping"),
+                                             Not(HasSubstr("pc2: pc2")))));
   EXPECT_EQ(c.record(run).failures, 0);
   EXPECT_EQ(c.record(run).losses, 1);
 }

@@ -61,7 +61,7 @@ class Gangs {
   void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
                  RankAges ago);
   // The node holds nothing of the attempt any more. `lost_reason`: its supervisor or store died.
-  void Returned(Turn& turn, Run* run, Member* member, const std::string& lost_reason);
+  void Returned(Turn& turn, Run* run, Member* member, absl::string_view lost_reason);
   // The node's worker is back, on the boot that it had, and does not know the attempt. That is no
   // proof that nothing of it runs there: the devices stay taken until the fence, whatever the
   // worker says of an attempt that it does not know.
