@@ -16,6 +16,8 @@ namespace {
 
 // What a user may be kept waiting behind a command that is done.
 constexpr absl::Duration kRenewalTime = absl::Seconds(1);
+// For an answer from the address that answered last, and from each further one.
+constexpr absl::Duration kConnectTime = absl::Seconds(5), kConnectTimeOfOthers = absl::Seconds(2);
 
 // Hands every message of a stream to `each`.
 template <typename Response>
@@ -47,7 +49,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const Way& way) {
     if (found.ok()) holder = *std::move(found);
   };
   for (const Endpoint& endpoint : way.endpoints) {
-    auto connection = Connection::Open(endpoint, way.security(), look_at_certificate);
+    const absl::Duration patience = tried.empty() ? kConnectTime : kConnectTimeOfOthers;
+    auto connection = Connection::Open(endpoint, way.security(), patience, look_at_certificate);
     if (connection.ok()) {
       return std::unique_ptr<Client>(
           new Client(std::make_unique<Stubs>(Stubs{*std::move(connection), std::move(holder)})));

@@ -12,7 +12,7 @@
 namespace hpc::client {
 namespace {
 
-constexpr absl::Duration kConnectTime = absl::Seconds(5);
+constexpr absl::Duration kReconnectTime = absl::Seconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
 constexpr absl::Duration kLongestRetry = absl::Seconds(2);
 
@@ -33,17 +33,18 @@ Connection::~Connection() = default;
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint,
                                                              const member::Security& security,
+                                                             absl::Duration patience,
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
-  auto session = connection->NewSession(meanwhile);
+  auto session = connection->NewSession(patience, meanwhile);
   if (!session.ok()) return WhyUnreachable(endpoint, security, session.status());
   connection->Return(*std::move(session));
   return connection;
 }
 
 absl::StatusOr<std::unique_ptr<wire::Session>> Connection::NewSession(
-    absl::FunctionRef<void()> meanwhile) {
-  return wire::Session::Open(endpoint_, security_, RealClock().Get().mono + kConnectTime,
+    absl::Duration patience, absl::FunctionRef<void()> meanwhile) {
+  return wire::Session::Open(endpoint_, security_, RealClock().Get().mono + patience,
                              interrupt_.fd(), meanwhile);
 }
 
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
     }
     if (session->Usable()) return session;
   }
-  absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession([] {});
+  absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(kReconnectTime, [] {});
   if (session.ok()) return session;
   return absl::UnavailableError(session.status().message());
 }
@@ -126,7 +127,7 @@ bool Connection::WaitBeforeRetry() {
   while (!interrupted()) {
     pollfd stop{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
     if (poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(NextPause()))) > 0) return false;
-    absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession([] {});
+    absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(kReconnectTime, [] {});
     if (!session.ok()) continue;
     Return(*std::move(session));
     return true;

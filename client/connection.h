@@ -27,11 +27,12 @@ namespace hpc::client {
 // Thread-safe: calls that are made at the same time have a session each.
 class Connection {
  public:
-  // Connects, for at most five seconds, and calls `meanwhile`, over TCP while the coordinator is at
+  // Connects, for at most `patience`, and calls `meanwhile`, over TCP while the coordinator is at
   // its part.
   // Unavailable, Unauthenticated: see WhyUnreachable.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint,
                                                           const member::Security& security,
+                                                          absl::Duration patience,
                                                           absl::FunctionRef<void()> meanwhile);
   ~Connection();
 
@@ -58,7 +59,8 @@ class Connection {
 
  private:
   Connection(const Endpoint& endpoint, const member::Security& security);
-  absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(absl::FunctionRef<void()> meanwhile);
+  absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(absl::Duration patience,
+                                                            absl::FunctionRef<void()> meanwhile);
   // One that is free, or a new one.
   absl::StatusOr<std::unique_ptr<wire::Session>> TakeSession();
   void Return(std::unique_ptr<wire::Session> session);

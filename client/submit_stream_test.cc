@@ -44,7 +44,8 @@ TEST(SubmitStreamTest, AnswersToWhatWasNotAskedEndIt) {
     while (recv(fd.get(), bytes, sizeof(bytes), 0) > 0) continue;
   });
   {
-    auto connection = Connection::Open({.is_unix = true, .path = path}, {}, [] {});
+    auto connection =
+        Connection::Open({.is_unix = true, .path = path}, {}, absl::Seconds(60), [] {});
     ASSERT_OK(connection);
     int answered = 0;
     const auto nothing = [] { return std::optional<v1::RunSpec>(); };
