@@ -6,7 +6,8 @@
 
 namespace hpc::client {
 
-// 32 random hexadecimal digits.
+// 32 hexadecimal digits, of which the last 18 are random. They begin with the time, so that the
+// coordinator's index of them grows at its end and not all over a long history.
 std::string NewRequestId();
 
 }  // namespace hpc::client
