@@ -56,6 +56,9 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
     endpoint.path = std::string(rest);
     return endpoint;
   }
+  if (rest.find_first_of(" \t/") != absl::string_view::npos) {
+    return Malformed(text, "write ADDR:PORT; neither has spaces or slashes");
+  }
   absl::string_view host = rest, port;
   if (absl::ConsumePrefix(&rest, "[")) {
     const size_t close = rest.find(']');
@@ -72,9 +75,6 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text) {
     if (port.empty()) return Malformed(text, "the port is missing behind ':'");
   }
   if (host.empty()) return Malformed(text, "the host is empty");
-  if (host.find_first_of(" \t/") != absl::string_view::npos) {
-    return Malformed(text, "a host has no spaces or slashes");
-  }
   endpoint.host = std::string(host);
   if (IsGroup(endpoint.host)) return Malformed(text, "that is a group of machines, not one");
   endpoint.port = kDefaultPort;

@@ -59,6 +59,9 @@ TEST(EndpointTest, RefusesWhatIsNoAddressAndShowsTheForms) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("unix:PATH")))
         << text;
   }
+  EXPECT_THAT(std::string(ParseEndpoint("http://127.0.0.1:7077").status().message()),
+              HasSubstr("slashes"))
+      << "and nothing of IPv6";
 }
 
 }  // namespace
