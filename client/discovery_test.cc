@@ -1,14 +1,12 @@
 #include "client/discovery.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
+#include "client/wire/testing/unix_listener.h"
 #include "common/files.h"
 #include "common/pki/authority.h"
 #include "common/pki/private_key.h"
@@ -41,17 +39,6 @@ class DiscoveryTest : public ::testing::Test {
     dir_ = mkdtemp(name);
   }
   ~DiscoveryTest() override { RemoveTree(dir_).IgnoreError(); }
-
-  // A socket file at `path`; somebody listens there while the result lives.
-  static UniqueFd Listen(const std::string& path) {
-    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-    EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_EQ(listen(fd.get(), 1), 0);
-    return fd;
-  }
 
   // As after 'hpcctl login', with dir_ as the folder of settings.
   void LogIn() const {
@@ -139,7 +126,7 @@ TEST_F(DiscoveryTest, AMembershipLiesWithTheUsersOtherSettings) {
 
 TEST_F(DiscoveryTest, AUsersOwnSocketIsFound) {
   ASSERT_OK(MakeDirs(dir_ + "/hpc"));
-  const UniqueFd listener = Listen(dir_ + "/hpc/coordinator.sock");
+  const UniqueFd listener = wire::testing::ListenAtSocket(dir_ + "/hpc/coordinator.sock");
   const auto way = FindCoordinator(kNoWish, Of({{"XDG_RUNTIME_DIR", dir_}}));
   ASSERT_OK(way);
   EXPECT_TRUE(way->endpoints[0].is_unix);
@@ -147,10 +134,10 @@ TEST_F(DiscoveryTest, AUsersOwnSocketIsFound) {
 
 TEST_F(DiscoveryTest, ASocketThatNobodyListensAtIsPassedOver) {
   ASSERT_OK(MakeDirs(dir_ + "/hpc"));
-  Listen(dir_ + "/hpc/coordinator.sock");
+  wire::testing::ListenAtSocket(dir_ + "/hpc/coordinator.sock");
   ASSERT_OK(MakeDirs(dir_ + "/hpc/coordinator"));
   const std::string live = dir_ + "/hpc/coordinator/coordinator.sock";
-  const UniqueFd listener = Listen(live);
+  const UniqueFd listener = wire::testing::ListenAtSocket(live);
   const auto way =
       FindCoordinator(kNoWish, Of({{"XDG_RUNTIME_DIR", dir_}, {"XDG_STATE_HOME", dir_}}));
   ASSERT_OK(way);
@@ -160,7 +147,7 @@ TEST_F(DiscoveryTest, ASocketThatNobodyListensAtIsPassedOver) {
 TEST_F(DiscoveryTest, NoneAtAllSaysWhereItLookedAndWhatToDo) {
   if (access("/run/hpc/coordinator.sock", F_OK) == 0) GTEST_SKIP() << "a coordinator runs here";
   ASSERT_OK(MakeDirs(dir_ + "/hpc"));
-  Listen(dir_ + "/hpc/coordinator.sock");
+  wire::testing::ListenAtSocket(dir_ + "/hpc/coordinator.sock");
   EXPECT_THAT(FindCoordinator(kNoWish, Of({{"XDG_RUNTIME_DIR", dir_}, {"HOME", "/nowhere"}})),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr(dir_ + "/hpc/coordinator.sock (nobody listens), "),
@@ -188,10 +175,10 @@ TEST_F(DiscoveryTest, WhatWasFoundAtASocketIsSaid) {
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("unix:" + endpoint.path), HasSubstr("no such socket"),
                              HasSubstr("HPC_COORDINATOR=ADDR:PORT"))));
-  Listen(endpoint.path);
+  wire::testing::ListenAtSocket(endpoint.path);
   EXPECT_THAT(std::string(error().message()), HasSubstr("nobody listens"));
   unlink(endpoint.path.c_str());
-  const UniqueFd listener = Listen(endpoint.path);
+  const UniqueFd listener = wire::testing::ListenAtSocket(endpoint.path);
   EXPECT_THAT(std::string(error().message()), HasSubstr("does not answer"));
 }
 
@@ -201,7 +188,7 @@ TEST_F(DiscoveryTest, AFolderThatIsClosedToTheCallerIsNamed) {
   const std::string folder = dir_ + "/closed";
   endpoint.path = folder + "/s";
   ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
-  const UniqueFd listener = Listen(endpoint.path);
+  const UniqueFd listener = wire::testing::ListenAtSocket(endpoint.path);
   ASSERT_EQ(chmod(folder.c_str(), 0), 0);
   const uid_t self = geteuid();
   const bool left = self != 0 || seteuid(65534) == 0;  // root enters any folder

@@ -4,12 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
 
+#include "client/wire/testing/unix_listener.h"
 #include "common/status_matchers.h"
 
 namespace hpc::client {
@@ -28,12 +27,7 @@ std::string TwoAnswers() {
 TEST(SubmitStreamTest, AnswersToWhatWasNotAskedEndIt) {
   char folder[] = "/tmp/submit_stream_test.XXXXXX";
   const std::string path = std::string(mkdtemp(folder)) + "/s";
-  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(listen(listener.get(), 5), 0);
+  const UniqueFd listener = wire::testing::ListenAtSocket(path);
   std::thread serving([&listener] {
     const UniqueFd fd(accept(listener.get(), nullptr, nullptr));
     const std::string hello = TwoAnswers().substr(0, 9), answers = TwoAnswers().substr(9);

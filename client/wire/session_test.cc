@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <functional>
 #include <thread>
 
 #include "client/wire/caller.h"
+#include "client/wire/testing/unix_listener.h"
 #include "common/bell.h"
 #include "common/dial.h"
 #include "common/pki/authority.h"
@@ -44,16 +43,7 @@ class StrangerTest : public ::testing::Test {
     rmdir(dir_.c_str());
   }
 
-  // With room for so many that were not accepted, and one more.
-  UniqueFd Listen(int backlog) {
-    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path_.c_str(), path_.size());
-    EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(listen(fd.get(), backlog), 0);
-    return fd;
-  }
+  UniqueFd Listen(int backlog) { return testing::ListenAtSocket(path_, backlog); }
   absl::StatusOr<std::unique_ptr<Session>> Open(absl::Duration patience) {
     return OpenFor(patience, {.is_unix = true, .path = path_}, {}, stop_.fd());
   }
