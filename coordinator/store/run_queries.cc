@@ -97,13 +97,6 @@ std::string RunsSql(const RunFilter& filter) {
   return sql;
 }
 
-absl::Status CollectNodes(Connection* db, RunExtras* run) {
-  return db->Sql("SELECT node FROM placements WHERE run = ? AND attempt = ? ORDER BY node_rank")
-      .Int(run->run)
-      .Int(run->attempts)
-      .Query([&](Row& row) { run->nodes.push_back(row.Text()); });
-}
-
 // Runs of which one follows on the other closely enough to be read together with what lies between.
 using Stretch = absl::Span<RunExtras>;
 
@@ -134,6 +127,13 @@ absl::Status CollectParts(Connection* db, RunParts parts, Stretch runs) {
   if (parts.command) {
     HPC_RETURN_IF_ERROR(ForEachOf(db, "command", "programs", "", runs,
                                   [](Row& row, RunExtras* run) { run->command = ReadTexts(row); }));
+  }
+  if (parts.nodes) {
+    HPC_RETURN_IF_ERROR(ForEachOf(db, "attempt, node", "placements", ", attempt, node_rank", runs,
+                                  [](Row& row, RunExtras* run) {
+                                    if (row.Int() == run->attempts)
+                                      run->nodes.push_back(row.Text());
+                                  }));
   }
   if (!parts.results) return absl::OkStatus();
   HPC_RETURN_IF_ERROR(
@@ -267,10 +267,6 @@ absl::StatusOr<std::vector<RunRow>> QueryRuns(Connection* db, const RunFilter& f
 }
 
 absl::Status QueryExtras(Connection* db, RunParts parts, std::vector<RunExtras>* runs) {
-  for (RunExtras& run : *runs) {
-    if (!parts.nodes || run.attempts == 0) continue;
-    HPC_RETURN_IF_ERROR(CollectNodes(db, &run));
-  }
   absl::Span<RunExtras> left = absl::MakeSpan(*runs);
   while (!left.empty()) {
     const Stretch stretch = FirstStretch(left);
