@@ -15,6 +15,7 @@
 #include "coordinator/rpc/limits.h"
 #include "coordinator/rpc/list_sources.h"
 #include "coordinator/rpc/run_rows.h"
+#include "coordinator/rpc/validate.h"
 #include "coordinator/rpc/why.h"
 
 namespace hpc::coordinator {
@@ -59,6 +60,7 @@ absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
 
 SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& caller,
                                                              const v1::ListEventsRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckListEvents(request));
   engine_->CatchUp();
   if (!request.node().empty()) {
     HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));

@@ -106,7 +106,7 @@ EventsSource::EventsSource(Engine* engine, const v1::ListEventsRequest& request,
   filter_.node = request.node();
   filter_.security = security;
   filter_.newest = request.newest() > 0;
-  filter_.limit = filter_.newest ? std::min(request.newest(), kRowsPerMessage) : kRowsPerMessage;
+  filter_.limit = filter_.newest ? request.newest() : kRowsPerMessage;
 }
 
 void EventsSource::OnOpen(std::function<void()> wake) {

@@ -226,6 +226,14 @@ absl::Status CheckListRuns(const v1::ListRunsRequest& request) {
   return CheckRange("the number of runs to list", request.limit(), 0, INT64_MAX);
 }
 
+absl::Status CheckListEvents(const v1::ListEventsRequest& request) {
+  if (request.newest() <= kRowsPerMessage) {
+    return CheckRange("the number of newest events", request.newest(), 0, kRowsPerMessage);
+  }
+  return Invalid(absl::StrCat("the number of newest events is ", request.newest(), "; the most is ",
+                              kRowsPerMessage, ", and all come behind event 0"));
+}
+
 absl::Status CheckReadLog(const v1::ReadLogRequest& request) {
   return CheckRange("the number of bytes to read", request.last_bytes(), 0, INT64_MAX);
 }

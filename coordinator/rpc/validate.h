@@ -14,6 +14,7 @@ namespace hpc::coordinator {
 absl::Status CheckSubmit(const v1::SubmitRequest& request);
 absl::Status CheckWait(const v1::WaitRequest& request);
 absl::Status CheckListRuns(const v1::ListRunsRequest& request);
+absl::Status CheckListEvents(const v1::ListEventsRequest& request);
 absl::Status CheckReadLog(const v1::ReadLogRequest& request);
 absl::Status CheckReclaim(const v1::ReclaimRequest& request);
 

@@ -199,5 +199,16 @@ TEST(CheckListRuns, StatesAreKnownOnes) {
   EXPECT_THAT(CheckListRuns(request), StatusIs(kInvalid, HasSubstr("run state 0")));
 }
 
+TEST(CheckListEvents, AThousandAreTheMostToBeginWith) {
+  v1::ListEventsRequest request;
+  EXPECT_OK(CheckListEvents(request));
+  request.set_newest(1000);
+  EXPECT_OK(CheckListEvents(request));
+  request.set_newest(1001);
+  EXPECT_THAT(CheckListEvents(request), StatusIs(kInvalid, HasSubstr("is 1001; the most is 1000")));
+  request.set_newest(-1);
+  EXPECT_THAT(CheckListEvents(request), StatusIs(kInvalid, HasSubstr("newest events")));
+}
+
 }  // namespace
 }  // namespace hpc::coordinator

@@ -12,7 +12,6 @@ namespace hpc::client {
 namespace {
 
 constexpr int64_t kNewest = 100, kNewestWhenFollowing = 10;
-constexpr int64_t kMostNewest = 1000;  // that the coordinator begins with
 
 class EventsCommand : public Command {
  public:
@@ -23,7 +22,7 @@ class EventsCommand : public Command {
     options->Text("--node", "NODE", &node_, "only of this node");
     options->Flag("--security", &security_,
                   "only who joined, was refused or shut out, and tokens (for admins)");
-    options->Integer("-n,--newest", "N", &newest_, 1, kMostNewest,
+    options->Integer("-n,--newest", "N", &newest_, 1, kMax,
                      "begin with the newest N, 1000 at most (default 100; 10 with -f)");
     options->Integer("--after", "ID", &after_, 0, kMax,
                      "begin behind this event (0: with the first)");
