@@ -329,6 +329,15 @@ class ReconnectTest(unittest.TestCase):
         self.cluster.hpcctl("cancel", 1)
         self.assertEqual(client.wait(10), 1)
 
+    def test_who_follows_leaves_where_the_output_cannot_be_written(self):
+        run = self.cluster.submit("--", "sh", "-c", "echo said; sleep 1000")
+        for words in (f"logs {run} -f", "events -f", "events -f --json"):
+            with self.subTest(words):
+                client = Process(["sh", "-c", f"exec {BIN}/hpcctl {words} >/dev/full"],
+                                 self.cluster.dir / "said", env=self.cluster.env)
+                self.assertEqual(client.wait(10), 1)
+                self.assertIn("No space left on device", client.output())
+
     def test_two_signals_at_once_leave_no_run_behind(self):
         # As timeout(1) sends them.
         for turn in range(5):

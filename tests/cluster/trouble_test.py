@@ -4,6 +4,7 @@ program locks or damages, a rank that never stops printing."""
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import sqlite3
 import ssl
@@ -252,6 +253,19 @@ class DatabaseTest(unittest.TestCase):
             other.close()
             self.assertEqual([e["text"] for e in cluster.json("events") if e["kind"] == "node.lost"], [])
             self.assertEqual(cluster.run_state(run), "running")
+
+    def test_that_is_locked_while_a_run_is_submitted_does_not_lose_the_wish_to_cancel_it(self):
+        with sqlite3.connect(self.database, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            client = self.cluster.start("run", "--", "sleep", "1000")
+            time.sleep(1.5)
+            client.signal(signal.SIGINT)
+            time.sleep(0.3)
+            self.assertTrue(client.alive())
+            other.execute("ROLLBACK")
+        other.close()
+        self.assertEqual(client.wait(20), 122, client.output())
+        self.assertEqual(self.cluster.run_state(1), "cancelled")
 
     def test_that_is_locked_for_long_stops_it_with_a_line_and_it_starts_again(self):
         with sqlite3.connect(self.database, isolation_level=None) as other:
