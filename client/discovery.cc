@@ -157,19 +157,18 @@ absl::Status CheckMembership(const Environment& environment) {
 absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security,
                             const absl::Status& error) {
   if (endpoint.is_unix) return absl::UnavailableError(FoundAtSocket(endpoint.path));
-  absl::Status found = absl::UnavailableError(error.message());
   if (!security.is_tls()) {
     return absl::UnavailableError(
-        absl::StrCat(found.message(), kCheck, ", and that it was started with --insecure, too"));
+        absl::StrCat(error.message(), kCheck, ", and that it was started with --insecure, too"));
   }
-  if (!absl::IsDeadlineExceeded(error)) {
-    const absl::Status why = member::WhyNoTls(
-        endpoint, security.authorities, absl::Now(),
-        [](const Endpoint& address) { return pki::FetchCertificates(address, kProbeTime); });
-    if (absl::IsUnauthenticated(why)) return why;
-    if (!why.ok()) found = absl::UnavailableError(why.message());
+  if (absl::IsDeadlineExceeded(error)) {
+    return absl::UnavailableError(absl::StrCat(error.message(), kCheck));
   }
-  return absl::UnavailableError(absl::StrCat(found.message(), kCheck));
+  const absl::Status why = member::WhyNoTls(
+      endpoint, security.authorities, absl::Now(),
+      [](const Endpoint& address) { return pki::FetchCertificates(address, kProbeTime); });
+  if (absl::IsUnauthenticated(why)) return why;
+  return absl::UnavailableError(absl::StrCat((why.ok() ? error : why).message(), kCheck));
 }
 
 absl::Status UnreachableError(const std::vector<Tried>& tried) {
