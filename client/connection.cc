@@ -16,6 +16,8 @@ constexpr absl::Duration kReconnectTime = absl::Seconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
 constexpr absl::Duration kLongestRetry = absl::Seconds(2);
 
+MonoTime ReconnectDeadline() { return RealClock().Get().mono + kReconnectTime; }
+
 // The connection broke, or the coordinator is stopping: the same call may succeed later.
 bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status);
@@ -36,16 +38,18 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& end
                                                              absl::Duration patience,
                                                              absl::FunctionRef<void()> meanwhile) {
   std::unique_ptr<Connection> connection(new Connection(endpoint, security));
-  auto session = connection->NewSession(patience, meanwhile);
-  if (!session.ok()) return WhyUnreachable(endpoint, security, session.status());
+  const MonoTime deadline = RealClock().Get().mono + patience;
+  auto session = connection->NewSession(deadline, meanwhile);
+  if (!session.ok()) {
+    return WhyUnreachable(endpoint, security, session.status(), deadline - RealClock().Get().mono);
+  }
   connection->Return(*std::move(session));
   return connection;
 }
 
 absl::StatusOr<std::unique_ptr<wire::Session>> Connection::NewSession(
-    absl::Duration patience, absl::FunctionRef<void()> meanwhile) {
-  return wire::Session::Open(endpoint_, security_, RealClock().Get().mono + patience,
-                             interrupt_.fd(), meanwhile);
+    MonoTime deadline, absl::FunctionRef<void()> meanwhile) {
+  return wire::Session::Open(endpoint_, security_, deadline, interrupt_.fd(), meanwhile);
 }
 
 absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
@@ -60,7 +64,7 @@ absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
     }
     if (session->Usable()) return session;
   }
-  absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(kReconnectTime, [] {});
+  absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(ReconnectDeadline(), [] {});
   if (session.ok()) return session;
   return absl::UnavailableError(session.status().message());
 }
@@ -127,7 +131,7 @@ bool Connection::WaitBeforeRetry() {
   while (!interrupted()) {
     pollfd stop{.fd = interrupt_.fd(), .events = POLLIN, .revents = 0};
     if (poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(NextPause()))) > 0) return false;
-    absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(kReconnectTime, [] {});
+    absl::StatusOr<std::unique_ptr<wire::Session>> session = NewSession(ReconnectDeadline(), [] {});
     if (!session.ok()) continue;
     Return(*std::move(session));
     return true;

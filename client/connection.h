@@ -59,7 +59,7 @@ class Connection {
 
  private:
   Connection(const Endpoint& endpoint, const member::Security& security);
-  absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(absl::Duration patience,
+  absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(MonoTime deadline,
                                                             absl::FunctionRef<void()> meanwhile);
   // One that is free, or a new one.
   absl::StatusOr<std::unique_ptr<wire::Session>> TakeSession();

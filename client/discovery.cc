@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -155,18 +156,19 @@ absl::Status CheckMembership(const Environment& environment) {
 }
 
 absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security,
-                            const absl::Status& error) {
+                            const absl::Status& error, absl::Duration left) {
   if (endpoint.is_unix) return absl::UnavailableError(FoundAtSocket(endpoint.path));
   if (!security.is_tls()) {
     return absl::UnavailableError(
         absl::StrCat(error.message(), kCheck, ", and that it was started with --insecure, too"));
   }
-  if (absl::IsDeadlineExceeded(error)) {
-    return absl::UnavailableError(absl::StrCat(error.message(), kCheck));
+  absl::Status why;
+  if (left > absl::ZeroDuration()) {
+    why = member::WhyNoTls(endpoint, security.authorities, absl::Now(),
+                           [left](const Endpoint& address) {
+                             return pki::FetchCertificates(address, std::min(left, kProbeTime));
+                           });
   }
-  const absl::Status why = member::WhyNoTls(
-      endpoint, security.authorities, absl::Now(),
-      [](const Endpoint& address) { return pki::FetchCertificates(address, kProbeTime); });
   if (absl::IsUnauthenticated(why)) return why;
   return absl::UnavailableError(absl::StrCat((why.ok() ? error : why).message(), kCheck));
 }

@@ -55,11 +55,11 @@ struct Tried {
   absl::Status found;
 };
 
-// What is to be found at `endpoint` by who has called with `security` and had this `error`. May
-// take a moment, but not where it is that nobody has answered in time (DeadlineExceeded).
+// What is to be found at `endpoint` by who has called with `security` and had this `error`, and may
+// take so much longer over it; where none of that time is left, the error is all that was found.
 // Unauthenticated: somebody who is not the coordinator; else Unavailable.
 absl::Status WhyUnreachable(const Endpoint& endpoint, const member::Security& security,
-                            const absl::Status& error);
+                            const absl::Status& error, absl::Duration left);
 
 // What was tried and found, and what to do; Unauthenticated where that was found, else Unavailable.
 absl::Status UnreachableError(const std::vector<Tried>& tried);

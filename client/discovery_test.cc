@@ -168,8 +168,9 @@ TEST_F(DiscoveryTest, WhatWasFoundAtASocketIsSaid) {
   endpoint.is_unix = true;
   endpoint.path = dir_ + "/s";
   const auto error = [&] {
-    return UnreachableError({{endpoint, WhyUnreachable(endpoint, member::Security::PlainText(),
-                                                       absl::UnavailableError(""))}});
+    return UnreachableError(
+        {{endpoint, WhyUnreachable(endpoint, member::Security::PlainText(),
+                                   absl::UnavailableError(""), absl::ZeroDuration())}});
   };
   EXPECT_THAT(error(),
               StatusIs(absl::StatusCode::kUnavailable,
@@ -192,9 +193,9 @@ TEST_F(DiscoveryTest, AFolderThatIsClosedToTheCallerIsNamed) {
   ASSERT_EQ(chmod(folder.c_str(), 0), 0);
   const uid_t self = geteuid();
   const bool left = self != 0 || seteuid(65534) == 0;  // root enters any folder
-  const std::string found(
-      WhyUnreachable(endpoint, member::Security::PlainText(), absl::UnavailableError(""))
-          .message());
+  const std::string found(WhyUnreachable(endpoint, member::Security::PlainText(),
+                                         absl::UnavailableError(""), absl::ZeroDuration())
+                              .message());
   const bool back = self != 0 || seteuid(self) == 0;
   ASSERT_TRUE(left && back);
   chmod(folder.c_str(), 0700);
