@@ -1,7 +1,9 @@
-// hpc-training-step conv|gpt BLOCKS STEPS: a rank of a small training, for bench/step.py. Prints
-// "first" with when its first step had ended (CLOCK_MONOTONIC, in seconds) and the CPU seconds of
-// the process until then, and for each of BLOCKS the milliseconds of CPU that one of its STEPS
-// took. bench/step.py has the same nets in Python.
+// hpc-training-step conv|gpt BLOCKS STEPS DEVICE PRECISION: a rank of a small training, for
+// bench/step.py. DEVICE is cpu or cuda, PRECISION fp32 or bf16. Prints "first" with when its first
+// step had ended (CLOCK_MONOTONIC, in seconds) and the CPU seconds of the process until then, and
+// for each of BLOCKS the milliseconds of CPU, and of time, that one of its STEPS took.
+// bench/step.py has the same nets in Python.
+#include <ATen/DeviceAccelerator.h>
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -11,9 +13,10 @@
 #include <string>
 
 #include "train/distributed_data_parallel.h"
-#include "train/gloo_communicator.h"
 #include "train/kept_memory.h"
 #include "train/lone_communicator.h"
+#include "train/make_communicator.h"
+#include "train/precision.h"
 #include "train/sharded_optimizer.h"
 
 namespace {
@@ -105,10 +108,21 @@ struct GptImpl : nn::Module {
 };
 TORCH_MODULE(Gpt);
 
+struct Plan {
+  int blocks, steps;
+  std::string device;
+  hpc::train::Precision precision;
+};
+
 template <typename Net>
-void Train(Net net, const at::Tensor& input, const at::Tensor& target, int blocks, int steps) {
+void Train(Net net, at::Tensor input, at::Tensor target, const Plan& plan) {
   using namespace hpc::train;  // NOLINT
-  auto group = MakeGlooCommunicator(ReadLaunchEnvironment());
+  const LaunchEnvironment environment = ReadLaunchEnvironment();
+  const at::Device device = ChooseDevice(plan.device, environment);
+  auto group = MakeCommunicator(environment, device);
+  net->to(device);
+  input = input.to(device);
+  target = target.to(device);
   ShardedOptimizer optimizer(Algorithm::kAdamW,
                              {{Named(net->named_parameters()), {.weight_decay = 0.01}}},
                              std::make_shared<LoneCommunicator>());  // shared out with nobody
@@ -116,18 +130,26 @@ void Train(Net net, const at::Tensor& input, const at::Tensor& target, int block
   double loss_of_all = 0;
   auto step = [&] {
     optimizer.ZeroGrad();
-    const at::Tensor loss = at::cross_entropy_loss(model(input), target);
+    const at::Tensor loss = [&] {
+      const Autocast autocast(plan.precision, device.type());
+      return at::cross_entropy_loss(model(input), target);
+    }();
     loss.backward();
     optimizer.Step();
     loss_of_all += loss.item<double>();
   };
+  auto steps = [&] {
+    for (int i = 0; i < plan.steps; ++i) step();
+    if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
+  };
   step();
   std::printf("first %.6f %.6f\n", Seconds(CLOCK_MONOTONIC), Seconds(CLOCK_PROCESS_CPUTIME_ID));
-  for (int i = 0; i < steps; ++i) step();  // warm
-  for (int block = 0; block < blocks; ++block) {
-    const double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    for (int i = 0; i < steps; ++i) step();
-    std::printf("%.4f\n", (Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin) * 1000 / steps);
+  steps();  // warm
+  for (int block = 0; block < plan.blocks; ++block) {
+    const double begin = Seconds(CLOCK_MONOTONIC), cpu = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+    steps();
+    std::printf("%.4f %.4f\n", (Seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) * 1000 / plan.steps,
+                (Seconds(CLOCK_MONOTONIC) - begin) * 1000 / plan.steps);
   }
   std::fflush(stdout);
   group->Barrier({"end", {}})->Wait();
@@ -136,18 +158,27 @@ void Train(Net net, const at::Tensor& input, const at::Tensor& target, int block
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string net = argc == 4 ? argv[1] : "";
-  if (net != "conv" && net != "gpt") {
-    std::fprintf(stderr, "usage: hpc-training-step conv|gpt BLOCKS STEPS\n");
+  const std::string net = argc == 6 ? argv[1] : "", precision = argc == 6 ? argv[5] : "";
+  if ((net != "conv" && net != "gpt") || (precision != "fp32" && precision != "bf16")) {
+    std::fprintf(stderr, "usage: hpc-training-step conv|gpt BLOCKS STEPS cpu|cuda fp32|bf16\n");
     return 2;
   }
   hpc::train::KeepFreedMemory();
   at::set_num_threads(1);
-  const int blocks = std::atoi(argv[2]), steps = std::atoi(argv[3]);
-  if (net == "conv") {
-    Train(ConvNet(), at::randn({32, 1, 28, 28}), at::randint(10, {32}), blocks, steps);
-  } else {
-    Train(Gpt(), at::randint(kSymbols, {4, kContext}), at::randint(kSymbols, {4 * kContext}),
-          blocks, steps);
+  const Plan plan{.blocks = std::atoi(argv[2]),
+                  .steps = std::atoi(argv[3]),
+                  .device = argv[4],
+                  .precision = precision == "bf16" ? hpc::train::Precision::kBf16
+                                                   : hpc::train::Precision::kFp32};
+  try {
+    if (net == "conv") {
+      Train(ConvNet(), at::randn({32, 1, 28, 28}), at::randint(10, {32}), plan);
+    } else {
+      Train(Gpt(), at::randint(kSymbols, {4, kContext}), at::randint(kSymbols, {4 * kContext}),
+            plan);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hpc-training-step: %s\n", error.what());
+    return 1;
   }
 }
