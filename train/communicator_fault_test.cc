@@ -28,8 +28,10 @@ std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> une
       ranks,
       [&](const LaunchEnvironment& environment) -> Values {
         auto group = MakeGlooCommunicator(environment, {.deadline = kDeadline});
-        group->Barrier({"start", {}})->Wait();
-        return TellFailure([&] { body(*group); });
+        return TellFailure([&] {
+          group->Barrier({"start", {}})->Wait();  // others may have failed by its end here
+          body(*group);
+        });
       },
       unending);
 }
