@@ -62,6 +62,7 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   const std::vector<NamedTensor> parameters_;
   const std::shared_ptr<Communicator> group_;
   const ReducerOptions options_;
+  const bool alone_;  // one rank, whose gradients are the mean as they are: there are no buckets
 
   mutable std::mutex mutex_;
   Phase phase_ = Phase::kIdle;
@@ -113,6 +114,8 @@ GradientReducer::State::State(std::vector<NamedTensor> parameters,
     : parameters_(std::move(parameters)),
       group_(std::move(group)),
       options_(options),
+      alone_(group_->size() == 1 && shard == nullptr &&
+             options.compression.kind == Compression::kNone),
       seen_(parameters_.size()),
       expected_(parameters_.size(), 1) {
   if (shard != nullptr) {
@@ -120,6 +123,11 @@ GradientReducer::State::State(std::vector<NamedTensor> parameters,
       throw std::invalid_argument("gradients that are reduced into shards are not compressed");
     }
     MakeShardedBuckets(shard);
+    return;
+  }
+  if (alone_) {
+    places_.resize(parameters_.size());
+    ordered_ = true;
     return;
   }
   std::vector<size_t> order;  // the last layer's gradients come first, mostly
@@ -271,6 +279,7 @@ void GradientReducer::State::OnGradient(size_t index) {
   if (phase_ == Phase::kIdle) return;  // of a loss that no output is part of: it accumulates
   if (++seen_[index] == 1) came_.push_back(index);
   if (phase_ == Phase::kLocal) return;
+  if (alone_) return CheckReducible(parameters_[index]);  // what would not do with others either
   if (places_[index].bucket < next_) {
     Refuse(absl::StrCat("parameter '", parameters_[index].name, "' got its gradient number ",
                         seen_[index], " of one backward pass, where the most before was ",
@@ -330,6 +339,7 @@ void GradientReducer::State::OnEndOfBackward() {
 }
 
 void GradientReducer::State::ReduceRest() {
+  if (alone_) Scale();  // throws where nobody has a batch
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     for (size_t index : plan_[bucket]) {
       if (bucket >= next_ && !buckets_[bucket]->Has(places_[index].place)) Take(index);

@@ -14,6 +14,8 @@
 // there; one without on all ranks (unused) stays without. A parameter that is used in several
 // places is one parameter, and backward passes inside of backward passes (recomputed activations)
 // belong to the outer one.
+//
+// One rank alone is left its gradients as they are, without buckets, unless they are compressed.
 #ifndef HPC_TRAIN_GRADIENT_REDUCER_H_
 #define HPC_TRAIN_GRADIENT_REDUCER_H_
 
@@ -81,7 +83,7 @@ class GradientReducer {
   // batch (weight 0) while others have. After PrepareForward.
   void SynchronizeGradients();
 
-  // Indices of parameters, in the order of reduction.
+  // Indices of parameters, in the order of reduction; none where there are no buckets.
   std::vector<std::vector<size_t>> buckets() const;
 
   class State;

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/gloo_communicator.h"
+#include "train/lone_communicator.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {
@@ -159,6 +160,45 @@ TEST(GradientReducer, BucketsFollowTheOrderInWhichGradientsCame) {
     return order;
   });
   EXPECT_THAT(ValuesOf(outcomes), ::testing::Each(::testing::ElementsAre(1, 0, 2)));
+}
+
+TEST(GradientReducer, OneRankAloneKeepsItsGradientsAndIsToldWhatWouldNotDoWithOthers) {
+  const auto outcomes = RunRanks(1, [](const LaunchEnvironment&) -> Values {
+    const at::Tensor table = at::ones({4, 2}).requires_grad_(true);
+    const at::Tensor scale = at::ones({2}).requires_grad_(true);
+    // What is wrong, if anything.
+    const auto train = [&](double weight, bool sparse) -> std::string {
+      GradientReducer reducer({{"table", table}, {"scale", scale}},
+                              std::make_shared<LoneCommunicator>(), {.weighted = true});
+      if (!reducer.buckets().empty()) return "there are buckets";
+      reducer.set_weight(weight);
+      reducer.PrepareForward();
+      const at::Tensor rows = at::embedding(table, at::zeros({1}, at::kLong), -1, false, sparse);
+      const at::Tensor output = (rows * scale).sum();
+      reducer.WatchOutputs({output});
+      try {
+        output.backward();
+      } catch (const std::exception& error) {
+        return error.what();
+      }
+      return "";
+    };
+    const auto expect = [](const std::string& wrong, const std::string& part) {
+      if (wrong.find(part) == std::string::npos || wrong.empty() != part.empty()) {
+        throw std::runtime_error("'" + wrong + "' where '" + part + "' was to be");
+      }
+    };
+    expect(train(8, false), "");
+    const void* memory = scale.grad().data_ptr();
+    expect(train(8, false), "");
+    const Values values = {scale.grad().sum().item<double>(),
+                           scale.grad().data_ptr() == memory ? 1.0 : 0.0};
+    expect(train(0, false), "all ranks have weight 0");
+    table.mutable_grad().reset();
+    expect(train(8, true), "parameter 'table' is sparse");
+    return values;
+  });
+  EXPECT_EQ(ValuesOf(outcomes)[0], (Values{4, 1}));
 }
 
 }  // namespace
