@@ -55,23 +55,21 @@ class NarrowSum : public BucketSum {
   PlainSum sum_;
 };
 
-// Rows become orthogonal and of length 1; those that are made of the ones before become 0.
+// Rows become orthogonal and of length 1; those that are made of the ones before become 0. Without
+// looking at a number, for which a GPU would have to be waited for.
 void Orthogonalize(const at::Tensor& matrix) {
   for (int64_t i = 0; i < matrix.size(0); ++i) {
     at::Tensor row = matrix.select(0, i);
-    const double before = row.norm().item<double>();
+    const at::Tensor before = row.norm();
     if (i > 0) {
       const at::Tensor others = matrix.narrow(0, 0, i);
       for (int again = 0; again < 2; ++again) {  // once leaves too much of them in float
         row.sub_(at::mv(others.t(), at::mv(others, row)));
       }
     }
-    const double length = row.norm().item<double>();
-    if (length > 1e-5 * before) {
-      row.div_(length);
-    } else {
-      row.zero_();
-    }
+    const at::Tensor length = row.norm();
+    const at::Tensor is_new = length.gt(before.mul_(1e-5));  // not where it is not finite
+    row.div_(length).masked_fill_(is_new.logical_not(), 0);
   }
 }
 
@@ -141,7 +139,7 @@ class PowerSgdSum : public BucketSum {
     pending_->Wait();
     pending_.reset();
     at::NoGradGuard no_grad;
-    for (Matrix& one : matrices_) Restart(&one);
+    Restart();
     for (Rest& one : rest_) one.there.copy_(one.sent);
   }
 
@@ -221,13 +219,21 @@ class PowerSgdSum : public BucketSum {
 
   // The next step starts from this one's factor. A row of zeros would stay so for ever, and so
   // would what is not finite, in what is left out too. All ranks see the same.
-  void Restart(Matrix* one) {
-    one->start.copy_(one->right);
-    for (int64_t i = 0; i < one->start.size(0); ++i) {
-      const double length = one->right.select(0, i).norm().item<double>();
-      if (length > 0 && std::isfinite(length)) continue;
-      if (!std::isfinite(length)) one->place.zero_();
-      one->start.select(0, i).copy_(Random({one->start.size(1)}));
+  void Restart() {
+    std::vector<at::Tensor> lengths;
+    for (Matrix& one : matrices_) {
+      one.start.copy_(one.right);
+      lengths.push_back(one.right.norm(2, 1));
+    }
+    if (lengths.empty()) return;
+    const at::Tensor all = at::cat(lengths).to(at::kCPU, at::kFloat);
+    const float* length = all.const_data_ptr<float>();
+    for (Matrix& one : matrices_) {
+      for (int64_t i = 0; i < one.start.size(0); ++i, ++length) {
+        if (*length > 0 && std::isfinite(*length)) continue;
+        if (!std::isfinite(*length)) one.place.zero_();
+        one.start.select(0, i).copy_(Random({one.start.size(1)}));
+      }
     }
   }
 

@@ -73,7 +73,13 @@ void GradientBucket::LeaveOut(size_t place) {
 }
 
 void GradientBucket::Launch(Communicator& group) {
-  used_.copy_(at::from_blob(used_here_.data(), {used_.numel()}, at::kFloat));
+  // Mostly the same from step to step, and a GPU would be waited for while they are brought there.
+  if (used_here_ != used_before_) {
+    used_before_ = used_here_;
+    used_there_ = at::empty_like(used_);
+    used_there_.copy_(at::from_blob(used_here_.data(), {used_.numel()}, at::kFloat));
+  }
+  used_.copy_(used_there_);
   sum_->Begin(group);
 }
 

@@ -45,6 +45,8 @@ class GradientBucket : public Bucket {
   at::Tensor used_;               // of flat_: by how many ranks
   std::vector<bool> has_;         // filled or left out
   std::vector<float> used_here_;  // 1: filled
+  std::vector<float> used_before_;
+  at::Tensor used_there_;  // those, on the device
   size_t missing_;
   std::unique_ptr<BucketSum> sum_;
 };

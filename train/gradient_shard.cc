@@ -48,8 +48,16 @@ void GradientShard::Launch(size_t bucket, at::Tensor flat, Communicator& group) 
   under_way_.push_back(std::move(one));
 }
 
+// Only here are numbers looked at: a GPU is waited for meanwhile.
 void GradientShard::Finish() {
   while (!under_way_.empty()) FinishOldest();
+  for (auto& [bucket, there] : counts_) {
+    const at::Tensor counts = there.to(at::kCPU, at::kFloat);
+    for (size_t i = 0; i < used_[bucket].size(); ++i) {
+      if (counts.const_data_ptr<float>()[i] > 0) used_[bucket][i] = true;
+    }
+  }
+  counts_.clear();
 }
 
 void GradientShard::FinishOldest() {
@@ -58,12 +66,7 @@ void GradientShard::FinishOldest() {
   one.pending->Wait();
   at::NoGradGuard no_grad;
   const int64_t part = plan_[one.bucket].part;
-  std::vector<bool>& used = used_[one.bucket];
-  const at::Tensor counts =
-      one.mine.narrow(0, part, one.mine.numel() - part).to(at::kCPU, at::kFloat);
-  for (size_t i = 0; i < used.size(); ++i) {
-    if (counts.data_ptr<float>()[i] > 0) used[i] = true;
-  }
+  counts_.emplace_back(one.bucket, one.mine.narrow(0, part, one.mine.numel() - part).clone());
   at::Tensor& kept = parts_[one.bucket];
   if (kept.defined()) {
     kept.add_(one.mine.narrow(0, 0, part));

@@ -50,6 +50,7 @@ class GradientShard {
   std::vector<at::Tensor> parts_;        // by bucket; undefined where there is nothing
   std::vector<std::vector<bool>> used_;  // [bucket][slice]
   std::deque<UnderWay> under_way_;
+  std::vector<std::pair<size_t, at::Tensor>> counts_;  // by bucket: of ranks that used its slices
 };
 
 }  // namespace hpc::train

@@ -248,17 +248,19 @@ std::vector<at::Tensor> ShardedOptimizer::OwnGradients() {
 double ShardedOptimizer::ClipGradNorm(double max_norm) {
   at::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = OwnGradients();
-  at::Tensor sum = at::zeros({1}, at::kDouble);
+  const at::Device device = parameters_.empty() ? at::kCPU : parameters_[0].tensor.device();
+  // Summed where they are: on a GPU each number that is looked at is a wait for all that it has to
+  // do.
+  at::Tensor total = at::zeros({1}, at::TensorOptions(at::kDouble).device(device));
   for (const at::Tensor& one : gradients) {
     const auto type = one.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    sum += at::linalg_vector_norm(one, 2, {}, false, type).to(at::kCPU, at::kDouble).square();
+    total += at::linalg_vector_norm(one, 2, {}, false, type).to(device, at::kDouble).square();
   }
-  at::Tensor total = sum.to(parameters_.empty() ? at::kCPU : parameters_[0].tensor.device());
   group_->AllReduce(total, ReduceOp::kSum, {"norm of gradients", {}})->Wait();
   const double norm = std::sqrt(total.item<double>());
   const double scale = max_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
   if (!std::isfinite(norm) || scale >= 1) return norm;
-  for (at::Tensor one : gradients) one.mul_(scale);
+  at::_foreach_mul_(gradients, scale);
   return norm;
 }
 
