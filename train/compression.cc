@@ -157,7 +157,8 @@ class PowerSgdSum : public BucketSum {
     }
   }
 
-  bool brief() const override { return compressed_; }
+  // A GPU would be waited for, to see whether a row is to be drawn anew.
+  bool brief() const override { return compressed_ && flat_.is_cpu(); }
 
  private:
   // The sum is about left^T x right.

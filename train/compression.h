@@ -31,7 +31,8 @@ std::string Describe(const CompressionOptions& options);
 
 // How what is in one buffer becomes its sum over the ranks. In each round the views are put, then
 // Begin, Advance and Finish are called in turn, by all ranks in the same order among all buffers,
-// then the sums are taken. Each rank's result has the same bits.
+// then the sums are taken. Each rank's result has the same bits; with PowerSGD where the ranks'
+// processors compute alike.
 class BucketSum {
  public:
   explicit BucketSum(std::vector<at::Tensor> views) : views_(std::move(views)) {}

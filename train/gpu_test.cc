@@ -105,14 +105,18 @@ TEST_F(GpuTest, CollectivesRunBesideWhatIsComputedLater) {
     at::Tensor summed = at::full({1 << 20}, 2, options);
     ComputeLong(matrix);  // NCCL and the kernels are loaded then
     group.AllReduce(summed, ReduceOp::kSum, {"first", {}})->Wait();
+    const c10::Stream beside = c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(gpu);
+    {
+      const c10::StreamGuard other(beside);
+      summed.sum().item<double>();  // so is what this needs, its memory too
+    }
     at::accelerator::synchronizeDevice(gpu.index());
 
     auto pending = group.AllReduce(summed, ReduceOp::kSum, {"second", {}});
     ComputeLong(matrix);
     c10::Event computed(at::kCUDA);
     computed.record(at::accelerator::getCurrentStream(gpu.index()));
-    const c10::StreamGuard other(
-        c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(gpu));
+    const c10::StreamGuard other(beside);
     pending->Wait();
     const double sum = summed.sum().item<double>();
     return {sum / (1 << 20), computed.query() ? 1.0 : 0.0};
@@ -138,7 +142,8 @@ TEST_F(GpuTest, CollectivesFollowWhatWasComputedBefore) {
 
 TEST_F(GpuTest, SeveralGpusSumAndMissAKilledRank) {
   const auto outcomes = RunGroup(2, [](Communicator& group, at::Device gpu) -> Values {
-    at::Tensor tensor = at::full({1 << 20}, group.rank() + 1, at::TensorOptions(gpu));
+    at::Tensor tensor =
+        at::full({1 << 20}, group.rank() + 1, at::TensorOptions(at::kFloat).device(gpu));
     group.AllReduce(tensor, ReduceOp::kSum, {"sum", {}})->Wait();
     if (tensor.mean().item<double>() != 3) throw std::runtime_error("another sum");
     if (group.rank() == 1) raise(SIGKILL);
@@ -152,17 +157,29 @@ TEST_F(GpuTest, SeveralGpusSumAndMissAKilledRank) {
   EXPECT_LT(outcomes[0].took, std::chrono::seconds(60));
 }
 
-// The parameters after five steps of `stage`, on `device`.
-Values Trained(std::shared_ptr<Communicator> group, at::Device device, int stage, bool offload) {
+struct How {
+  int stage = 1;
+  bool offload = false;
+  // With SGD: Adam makes of the smallest difference a step.
+  Compression compression = Compression::kNone;
+};
+
+// The parameters after five steps, on `device`.
+Values Trained(std::shared_ptr<Communicator> group, at::Device device, const How& how) {
   at::manual_seed(3);
   torch::nn::Sequential net(torch::nn::Linear(64, 128), torch::nn::ReLU(),
                             torch::nn::Linear(128, 10));
   const at::Tensor inputs = at::randn({32, 64}), labels = at::randint(10, {32});
   net->to(device);
   const std::vector<NamedTensor> parameters = Named(net->named_parameters());
-  ShardedOptimizer optimizer(Algorithm::kAdamW, {{parameters, {.lr = 1e-2}}}, group,
-                             {.stage = stage, .offload = offload});
-  DistributedDataParallel<torch::nn::Sequential> model(net, group, {.shard = optimizer.shard()});
+  const bool compressed = how.compression != Compression::kNone;
+  ShardedOptimizer optimizer(compressed ? Algorithm::kSgd : Algorithm::kAdamW,
+                             {{parameters, {.lr = compressed ? 0.5 : 1e-2}}}, group,
+                             {.stage = how.stage, .offload = how.offload});
+  DistributedDataParallel<torch::nn::Sequential> model(
+      net, group,
+      {.reducer = {.compression = {.kind = how.compression, .powersgd_after = 1}},
+       .shard = optimizer.shard()});
   for (int step = 0; step < 5; ++step) {
     optimizer.ZeroGrad();
     const at::Tensor loss =
@@ -172,7 +189,7 @@ Values Trained(std::shared_ptr<Communicator> group, at::Device device, int stage
     optimizer.Step();
   }
   for (const auto& state : optimizer.States()) {
-    if (offload && !state.values.is_cpu()) throw std::runtime_error("a state is on the GPU");
+    if (how.offload && !state.values.is_cpu()) throw std::runtime_error("a state is on the GPU");
   }
   std::vector<at::Tensor> all;
   for (const NamedTensor& one : parameters) all.push_back(one.tensor.to(at::kCPU));
@@ -182,12 +199,14 @@ Values Trained(std::shared_ptr<Communicator> group, at::Device device, int stage
 TEST_F(GpuTest, DataParallelAndShardedStepsAreThoseOfTheCpu) {
   const auto outcomes = Run(1, [](const LaunchEnvironment& environment) -> Values {
     at::globalContext().setFloat32MatmulPrecision("highest");
-    const Values wanted = Trained(std::make_shared<LoneCommunicator>(), at::kCPU, 1, false);
+    const auto alone = std::make_shared<LoneCommunicator>();
     const auto group = MakeNcclCommunicator(environment, kGpu);
     Values differences;
-    for (const auto& [stage, offload] :
-         {std::pair(1, false), std::pair(2, false), std::pair(1, true), std::pair(2, true)}) {
-      differences.push_back(Difference(wanted, Trained(group, kGpu, stage, offload)));
+    for (const How& how :
+         {How{}, How{.stage = 2}, How{.offload = true}, How{.stage = 2, .offload = true},
+          // Alone, gradients are in buckets only if they are compressed.
+          How{.compression = Compression::kBf16}, How{.compression = Compression::kPowerSgd}}) {
+      differences.push_back(Difference(Trained(alone, at::kCPU, how), Trained(group, kGpu, how)));
     }
     return differences;
   });
@@ -254,8 +273,7 @@ TEST_F(GpuTest, TheProgramTrainsAndChecks) {
   const auto outcomes = Run(1, [&](const LaunchEnvironment&) -> Values {
     Values codes;
     for (const char* precision : {"fp32", "bf16", "fp16"}) {
-      std::vector<std::string> arguments = {"hpc-train",
-                                            "charlm",
+      std::vector<std::string> arguments = {"hpc-train",  // of one task, which is not named
                                             "--data",
                                             text,
                                             "--device=cuda",

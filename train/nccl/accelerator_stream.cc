@@ -11,7 +11,9 @@ namespace {
 class EventMark : public StreamMark {
  public:
   explicit EventMark(const c10::Stream& stream)
-      : device_(stream.device()), event_(stream.device_type()) {
+      : device_(stream.device()),
+        event_(stream.device_type()),
+        marked_from_(at::accelerator::getCurrentStream(device_.index())) {
     event_.record(stream);
   }
 
@@ -23,10 +25,14 @@ class EventMark : public StreamMark {
     event_.block(at::accelerator::getCurrentStream(device_.index()));
     return true;
   }
+  bool IsOfCurrent() const override {
+    return at::accelerator::getCurrentStream(device_.index()) == marked_from_;
+  }
 
  private:
   const at::Device device_;
   c10::Event event_;
+  const c10::Stream marked_from_;
 };
 
 class AcceleratorStream : public DeviceStream {

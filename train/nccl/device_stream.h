@@ -23,6 +23,9 @@ class StreamMark {
   // `limit`. A device's stream takes no time for it; on a host, where there is no current stream,
   // it is the calling thread that waits.
   virtual bool LetCurrentFollow(std::chrono::milliseconds limit) = 0;
+
+  // The calling thread's current stream is the one that was current where this place was marked.
+  virtual bool IsOfCurrent() const = 0;
 };
 
 // Thread-safe.

@@ -60,9 +60,14 @@ bool NcclOperation::Settled() {
 }
 
 bool NcclOperation::LetCurrentFollow(Milliseconds limit) {
-  if (!mark()->LetCurrentFollow(limit)) return false;
+  const std::shared_ptr<StreamMark> end = mark();
+  if (!end->LetCurrentFollow(limit)) return false;
+  std::vector<at::Tensor> free;  // not with the lock
   std::lock_guard lock(mutex_);
   followed_ = true;
+  // The host may be many steps ahead of the device. What is allocated in this stream from here on
+  // comes behind the operation, and so may take the tensors' memory.
+  if (end->IsOfCurrent()) free.swap(tensors_);
   return true;
 }
 
@@ -129,6 +134,9 @@ void NcclChannel::Remove(const NcclOperation* operation) {
 
 // What a call that is in progress comes to. With calls_ held.
 NcclResult NcclChannel::Settled(SteadyClock::time_point until) {
+  // A call is mostly through before a nap would end.
+  constexpr std::chrono::microseconds kSpin{200};
+  const SteadyClock::time_point nap_from = SteadyClock::now() + kSpin;
   std::chrono::microseconds nap{20};
   for (;;) {
     NcclComm* const comm = comm_;
@@ -139,6 +147,10 @@ NcclResult NcclChannel::Settled(SteadyClock::time_point until) {
     if (state != NcclResult::kInProgress) return state;
     if (Dead()) throw PeerFault("it was given up, since the group is dead");
     if (SteadyClock::now() >= until) throw PeerFault("it was still in progress at its deadline");
+    if (SteadyClock::now() < nap_from) {
+      std::this_thread::yield();
+      continue;
+    }
     std::this_thread::sleep_for(nap);
     nap = std::min(nap * 2, std::chrono::microseconds(2000));
   }
@@ -160,12 +172,16 @@ std::string NcclChannel::Describe(const char* name, NcclResult result) const {
 }
 
 void NcclChannel::Watch() {
+  // Events that are freed in a thread of another device would make themselves at home on that one.
+  const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   bool abort = false;
   while (!abort) {
     {
       std::unique_lock lock(wish_->mutex);
-      wish_->changed.wait_for(lock, under_way_.empty() ? kIdleLook : kLook,
-                              [&] { return wish_->abort || wish_->leave; });
+      const bool idle = under_way_.empty();
+      wish_->changed.wait_for(lock, idle ? kIdleLook : kLook, [&] {
+        return wish_->abort || wish_->leave || (idle && !under_way_.empty());
+      });
       abort = wish_->abort;
       if (abort || wish_->leave) break;
     }
@@ -262,7 +278,6 @@ void NcclChannel::Close() {
 }
 
 void NcclChannel::LeaveInPeace() {
-  const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   std::lock_guard calls(calls_);
   NcclComm* const comm = comm_;
   if (comm == nullptr) return;
@@ -277,7 +292,6 @@ void NcclChannel::LeaveInPeace() {
 }
 
 void NcclChannel::AbortNow() {
-  const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   std::unique_lock calls(calls_, std::defer_lock);
   bool free = calls.try_lock_for(kPatience);
   if (!free && library_->comm_revoke != nullptr && comm_ != nullptr) {
@@ -285,6 +299,8 @@ void NcclChannel::AbortNow() {
     free = calls.try_lock_for(kPatience);
   }
   NcclComm* const comm = comm_.exchange(nullptr);
+  if (free)
+    calls.unlock();  // aborting may take as long as a rank that hangs, and no call finds it now
   if (comm != nullptr) library_->comm_abort(comm);
 }
 

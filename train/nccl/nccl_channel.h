@@ -31,7 +31,8 @@
 
 namespace hpc::train {
 
-// An operation under way. Keeps its tensors until it is done.
+// An operation under way. Keeps its tensors until it is done, or until what may use their memory
+// next comes behind it.
 class NcclOperation {
  public:
   NcclOperation(Begun begun, std::vector<at::Tensor> tensors)
@@ -49,8 +50,8 @@ class NcclOperation {
   bool Settled();  // done, or somebody has waited for it
 
   const Begun begun_;
-  const std::vector<at::Tensor> tensors_;
   std::mutex mutex_;
+  std::vector<at::Tensor> tensors_;
   std::shared_ptr<StreamMark> mark_;  // none until NCCL has taken it
   bool followed_ = false;
 };

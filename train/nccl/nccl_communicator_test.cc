@@ -136,6 +136,17 @@ TEST(NcclCommunicator, TensorsLiveUntilTheOperationIsDone) {
   EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(1 << 20)));
 }
 
+TEST(NcclCommunicator, TensorsAreFreeOnceTheOperationWasWaitedFor) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    const auto group = MakeFakeNcclCommunicator(environment, HPC_FAKE_NCCL);
+    at::Tensor tensor = at::ones({1000});
+    const PendingPtr pending = group->AllReduce(tensor, ReduceOp::kSum, {"sum", {}});
+    pending->Wait();
+    return {static_cast<double>(tensor.use_count())};
+  });
+  EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(1)));
+}
+
 TEST(NcclCommunicator, ARankThatCannotSaysWhyToAll) {
   auto outcomes = RunRanks(3, [](const LaunchEnvironment& environment) -> Values {
     const bool lacks = environment.rank == 1;

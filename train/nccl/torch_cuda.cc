@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -22,6 +23,10 @@ std::string LoadCuda() {
   }
   if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return absl::StrCat("LibTorch's library for GPUs does not load: ", OneLine(dlerror()));
+  }
+  if (!at::detail::getCUDAHooks().hasCUDART()) {
+    return "LibTorch was asked for CUDA before its library for it was loaded, and does not look "
+           "again: call ChooseDevice or MakeCommunicator before manual_seed, modules and backward";
   }
   if (!at::hasCUDA()) return "LibTorch finds no GPU: none is there, or its driver is too old";
   return "";
