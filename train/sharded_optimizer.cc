@@ -1,9 +1,11 @@
 #include "train/sharded_optimizer.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -48,27 +50,50 @@ void CheckPossible(const Hyperparameters& one, Algorithm algorithm) {
                    "without dampening"));
 }
 
-// Parameters where their step is taken; those of a GPU are brought to the states and back.
+std::vector<at::Tensor> NormsOf(const std::vector<at::Tensor>& tensors) {
+  const bool wide = std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& one) {
+    return one.scalar_type() == at::kDouble;
+  });
+  return at::_foreach_norm(tensors, 2, wide ? at::kDouble : at::kFloat);
+}
+
+// Parameters and gradients where their step is taken; those of a GPU are brought to the states, and
+// parameters back. All at once, through memory that is pinned: they are there after Await.
 class Placed {
  public:
   Placed(bool offload, size_t count) : offload_(offload) {
     there_.reserve(count);
-    here_.reserve(count);
+    parameters_.reserve(count);
+    gradients_.reserve(count);
   }
-  void Add(const at::Tensor& parameter) {
+  void Add(const at::Tensor& parameter, const at::Tensor& gradient) {
     there_.push_back(parameter);
-    here_.push_back(offload_ ? parameter.to(at::kCPU) : parameter);
+    parameters_.push_back(Bring(parameter));
+    gradients_.push_back(Bring(gradient));
   }
-  const std::vector<at::Tensor>& tensors() const { return here_; }
+  void Await() const {
+    if (offload_ && !there_.empty() && !there_[0].is_cpu()) {
+      at::accelerator::getCurrentStream(there_[0].device().index()).synchronize();
+    }
+  }
+  bool empty() const { return there_.empty(); }
+  const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  const std::vector<at::Tensor>& gradients() const { return gradients_; }
   void PutBack() {
-    for (size_t i = 0; i < here_.size(); ++i) {
-      if (!here_[i].is_same(there_[i])) there_[i].copy_(here_[i]);
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i].is_same(there_[i])) {
+        there_[i].copy_(parameters_[i], /*non_blocking=*/true);
+      }
     }
   }
 
  private:
+  at::Tensor Bring(const at::Tensor& tensor) const {
+    return offload_ ? tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/true) : tensor;
+  }
+
   const bool offload_;
-  std::vector<at::Tensor> there_, here_;
+  std::vector<at::Tensor> there_, parameters_, gradients_;
 };
 
 }  // namespace
@@ -246,27 +271,31 @@ std::vector<at::Tensor> ShardedOptimizer::OwnGradients() {
 }
 
 double ShardedOptimizer::ClipGradNorm(double max_norm) {
+  if (!(max_norm >= 0)) {
+    throw std::invalid_argument(
+        absl::StrCat("gradients cannot be clipped to a norm of ", max_norm));
+  }
   at::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = OwnGradients();
   const at::Device device = parameters_.empty() ? at::kCPU : parameters_[0].tensor.device();
   // Summed where they are: on a GPU each number that is looked at is a wait for all that it has to
   // do.
   at::Tensor total = at::zeros({1}, at::TensorOptions(at::kDouble).device(device));
-  for (const at::Tensor& one : gradients) {
-    const auto type = one.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    total += at::linalg_vector_norm(one, 2, {}, false, type).to(device, at::kDouble).square();
+  if (!gradients.empty()) {
+    total += at::stack(NormsOf(gradients)).to(device, at::kDouble).square().sum();
   }
   group_->AllReduce(total, ReduceOp::kSum, {"norm of gradients", {}})->Wait();
   const double norm = std::sqrt(total.item<double>());
   const double scale = max_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
   if (!std::isfinite(norm) || scale >= 1) return norm;
-  at::_foreach_mul_(gradients, scale);
+  if (!gradients.empty()) at::_foreach_mul_(gradients, scale);
   return norm;
 }
 
 void ShardedOptimizer::Step() {
   at::NoGradGuard no_grad;
   for (const Hyperparameters& one : hyperparameters_) CheckPossible(one, algorithm_);
+  if (shard_ != nullptr) CheckReduced();
   std::deque<Gather> under_way;
   for (size_t bucket = 0; bucket < plan_.size(); ++bucket) {
     StepShard(bucket);
@@ -279,6 +308,18 @@ void ShardedOptimizer::Step() {
   for (Gather& one : under_way) EndGather(std::move(one));
 }
 
+void ShardedOptimizer::CheckReduced() const {
+  for (const NamedTensor& one : parameters_) {
+    if (!one.tensor.grad().defined()) continue;
+    throw std::invalid_argument(absl::StrCat(
+        "parameter '", one.name,
+        "' has a gradient that was not reduced into the shard of stage 2: give the model's "
+        "DistributedDataParallel {.shard = optimizer.shard()}, and end passes in no_sync() with "
+        "one "
+        "that reduces"));
+  }
+}
+
 void ShardedOptimizer::StepShard(size_t bucket) {
   Shard& shard = shards_[bucket];
   std::vector<std::vector<Slice*>> slices(hyperparameters_.size());
@@ -286,7 +327,6 @@ void ShardedOptimizer::StepShard(size_t bucket) {
   for (size_t i = 0; i < shard.slices.size(); ++i) {
     at::Tensor gradient = OwnGradient(bucket, i);
     if (!gradient.defined()) continue;
-    if (options_.offload) gradient = gradient.to(at::kCPU);
     slices[shard.slices[i].group].push_back(&shard.slices[i]);
     gradients[shard.slices[i].group].push_back(std::move(gradient));
   }
@@ -306,45 +346,47 @@ void ShardedOptimizer::StepSgd(const Hyperparameters& now, const std::vector<Sli
                                const std::vector<at::Tensor>& gradients) {
   const bool momentum = now.momentum != 0;
   for (bool first : {false, true}) {
-    Placed parameters(options_.offload, slices.size());
-    std::vector<at::Tensor> these, buffers;
+    Placed placed(options_.offload, slices.size());
+    std::vector<at::Tensor> buffers;
     for (size_t i = 0; i < slices.size(); ++i) {
       Slice& slice = *slices[i];
       if ((momentum && !slice.has_momentum) != first) continue;
-      parameters.Add(slice.parameter);
-      these.push_back(gradients[i]);
+      placed.Add(slice.parameter, gradients[i]);
       if (momentum) buffers.push_back(slice.states[0]);
       *slice.step.data_ptr<float>() += 1;
     }
-    if (these.empty()) continue;
-    at::_fused_sgd_(parameters.tensors(), these, buffers, now.weight_decay, now.momentum, now.lr,
-                    now.dampening, now.nesterov, now.maximize, first);
-    parameters.PutBack();
+    if (placed.empty()) continue;
+    placed.Await();
+    at::_fused_sgd_(placed.parameters(), placed.gradients(), buffers, now.weight_decay,
+                    now.momentum, now.lr, now.dampening, now.nesterov, now.maximize, first);
+    placed.PutBack();
   }
   for (Slice* slice : slices) slice->has_momentum = slice->has_momentum || momentum;
 }
 
 void ShardedOptimizer::StepAdam(const Hyperparameters& now, const std::vector<Slice*>& slices,
                                 const std::vector<at::Tensor>& gradients) {
-  Placed parameters(options_.offload, slices.size());
+  Placed placed(options_.offload, slices.size());
   std::vector<at::Tensor> averages, squares, steps;
-  for (Slice* slice : slices) {
-    parameters.Add(slice->parameter);
-    averages.push_back(slice->states[0]);
-    squares.push_back(slice->states[1]);
-    steps.push_back(slice->step);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    placed.Add(slices[i]->parameter, gradients[i]);
+    averages.push_back(slices[i]->states[0]);
+    squares.push_back(slices[i]->states[1]);
+    steps.push_back(slices[i]->step);
   }
+  placed.Await();
   at::_foreach_add_(steps, 1);
   auto step = [&](auto&& kernel) {
-    kernel(parameters.tensors(), gradients, averages, squares, at::TensorList(), steps, now.lr,
-           now.beta1, now.beta2, now.weight_decay, now.eps, /*amsgrad=*/false, now.maximize);
+    kernel(placed.parameters(), placed.gradients(), averages, squares, at::TensorList(), steps,
+           now.lr, now.beta1, now.beta2, now.weight_decay, now.eps, /*amsgrad=*/false,
+           now.maximize);
   };
   if (algorithm_ == Algorithm::kAdamW) {
     step([](auto&&... arguments) { at::_fused_adamw_(arguments...); });
   } else {
     step([](auto&&... arguments) { at::_fused_adam_(arguments...); });
   }
-  parameters.PutBack();
+  placed.PutBack();
 }
 
 ShardedOptimizer::Gather ShardedOptimizer::BeginGather(size_t bucket) {
@@ -374,10 +416,12 @@ std::vector<ShardedOptimizer::StateSlice> ShardedOptimizer::States() const {
   const std::vector<std::string> names = StateNames(algorithm_);
   std::vector<StateSlice> states;
   for (size_t bucket = 0; bucket < shards_.size(); ++bucket) {
+    if (!shards_[bucket].steps.defined()) continue;
+    const at::Tensor steps = shards_[bucket].steps.to(at::kCPU);
     const std::vector<ShardSlice>& where = plan_[bucket].ranks[group_->rank()];
     for (size_t i = 0; i < where.size(); ++i) {
       const Slice& slice = shards_[bucket].slices[i];
-      if (!slice.step.defined() || slice.step.item<float>() == 0) continue;
+      if (steps.const_data_ptr<float>()[i] == 0) continue;
       const std::string& parameter = parameters_[where[i].parameter].name;
       states.push_back({parameter, "step", where[i].begin, slice.step.view(-1)});
       if (algorithm_ == Algorithm::kSgd && !slice.has_momentum) continue;

@@ -138,6 +138,7 @@ class ShardedOptimizer {
   size_t StatesOfEach() const;
   void MakeStates(Shard* shard);
   at::Tensor OwnGradient(size_t bucket, size_t slice);
+  void CheckReduced() const;
   void StepShard(size_t bucket);
   void StepSgd(const Hyperparameters& now, const std::vector<Slice*>& slices,
                const std::vector<at::Tensor>& gradients);

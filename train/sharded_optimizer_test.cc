@@ -369,6 +369,22 @@ TEST(ShardedOptimizer, TheNormIsThatOfAllGradientsAndTheyAreScaledToIt) {
   }
 }
 
+TEST(ShardedOptimizer, ARankWithoutAShareClipsWithTheOthers) {
+  auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
+    auto group = MakeGlooCommunicator(environment);
+    const at::Tensor only = torch::zeros({1}).requires_grad_(true);
+    ShardedOptimizer optimizer(Algorithm::kSgd, {{{{"only", only}}, {.lr = 1}}}, group);
+    only.mutable_grad() = torch::full({1}, 8.0);
+    const double norm = optimizer.ClipGradNorm(2);
+    optimizer.Step();
+    group->Barrier({"end", {}})->Wait();
+    return {norm, only.item<double>()};
+  });
+  using ::testing::DoubleNear;
+  EXPECT_THAT(ValuesOf(outcomes),
+              Each(::testing::ElementsAre(DoubleNear(8, 1e-5), DoubleNear(-2, 1e-5))));
+}
+
 TEST(ShardedOptimizer, GradientsOfPassesThatReduceAddUpUntilTheyAreZeroed) {
   auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
     auto group = MakeGlooCommunicator(environment);
@@ -525,6 +541,24 @@ TEST(ShardedOptimizer, AModelOfOtherParametersIsRefused) {
   });
   EXPECT_EQ(outcomes[0].error,
             "parameter '5.bias' requires a gradient, and is none of the optimizer's");
+}
+
+TEST(ShardedOptimizer, WhatWouldTrainNothingOrHarmIsRefused) {
+  auto outcomes = RunRanks(1, [](const LaunchEnvironment&) -> Values {
+    auto group = std::make_shared<LoneCommunicator>();
+    Net net = MakeNet();
+    ShardedOptimizer optimizer(Algorithm::kSgd, {{Named(net->named_parameters()), {}}}, group,
+                               {.stage = 2});
+    for (const NamedTensor& one : Named(net->named_parameters())) {
+      at::Tensor parameter = one.tensor;
+      parameter.mutable_grad() = torch::ones_like(parameter);
+    }
+    EXPECT_THROW(optimizer.ClipGradNorm(-1), std::invalid_argument);
+    EXPECT_THROW(optimizer.ClipGradNorm(NAN), std::invalid_argument);
+    optimizer.Step();  // DistributedDataParallel was not given the shard
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error, HasSubstr("was not reduced into the shard of stage 2"));
 }
 
 TEST(ShardedOptimizer, ShardsAreNotCompressed) {
