@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -49,9 +50,13 @@ bool HasManifest(const std::string& path) {
   return access(absl::StrCat(path, "/", kManifestName).c_str(), F_OK) == 0;
 }
 
-std::string HashOfFile(const std::string& path, uint64_t* bytes) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+UniqueFd OpenToRead(const std::string& path) {
+  UniqueFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.ok()) ThrowErrno("open " + path);
+  return file;
+}
+
+std::string HashOf(const UniqueFd& file, const std::string& path) {
   Sha256 hash;
   std::string buffer(kReadAtOnce, '\0');
   for (;;) {
@@ -60,7 +65,6 @@ std::string HashOfFile(const std::string& path, uint64_t* bytes) {
     if (got < 0) ThrowErrno("read " + path);
     if (got == 0) return hash.Hex();
     hash.Add(absl::string_view(buffer).substr(0, static_cast<size_t>(got)));
-    *bytes += static_cast<uint64_t>(got);
   }
 }
 
@@ -83,7 +87,11 @@ CheckpointManifest ReadManifest(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(file, kMaxManifest);
   ThrowIfBad(text.status());
   try {
-    return ParseManifest(*text);
+    CheckpointManifest manifest = ParseManifest(*text);
+    if (!absl::EndsWith(path, CheckpointPath("", manifest.step))) {
+      throw CheckpointError(absl::StrCat("it says step ", manifest.step, ": it is damaged"));
+    }
+    return manifest;
   } catch (const NewerCheckpointError& error) {
     throw NewerCheckpointError(absl::StrCat(file, ": ", error.what()));
   } catch (const CheckpointError& error) {
@@ -94,12 +102,17 @@ CheckpointManifest ReadManifest(const std::string& path) {
 void CheckFiles(const std::string& path, const CheckpointManifest& manifest) {
   for (const CheckpointFile& one : manifest.files) {
     const std::string file = absl::StrCat(path, "/", one.name);
-    uint64_t bytes = 0;
-    const std::string hash = HashOfFile(file, &bytes);
-    if (bytes != one.bytes) {
-      throw CheckpointError(absl::StrCat("the checkpoint is torn: ", file, " has ", bytes,
+    const UniqueFd opened = OpenToRead(file);
+    struct stat status {};
+    if (fstat(opened.get(), &status) != 0) ThrowErrno("stat " + file);
+    if (!S_ISREG(status.st_mode)) {
+      throw CheckpointError(absl::StrCat("the checkpoint is torn: ", file, " is no file"));
+    }
+    if (static_cast<uint64_t>(status.st_size) != one.bytes) {
+      throw CheckpointError(absl::StrCat("the checkpoint is torn: ", file, " has ", status.st_size,
                                          " bytes, and ", one.bytes, " were written"));
     }
+    const std::string hash = HashOf(opened, file);
     if (hash != one.sha256) {
       throw CheckpointError(absl::StrCat("the checkpoint is torn: ", file, " has the SHA-256 ",
                                          hash.substr(0, 12), "..., and ", one.sha256.substr(0, 12),

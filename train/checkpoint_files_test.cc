@@ -81,6 +81,12 @@ TEST_F(CheckpointFilesTest, WhatWasTornIsNamed) {
   EXPECT_THAT(ErrorOf(check), HasSubstr(file + " has 3 bytes, and 6 were written"));
   unlink(file.c_str());
   EXPECT_THAT(ErrorOf(check), HasSubstr("open " + file + ": No such file"));
+  ASSERT_EQ(symlink("/dev/zero", file.c_str()), 0);
+  EXPECT_THAT(ErrorOf(check), HasSubstr(file + " is no file"));
+  ASSERT_EQ(rename(path.c_str(), CheckpointPath(folder_, 9).c_str()), 0);
+  EXPECT_THAT(ErrorOf([&] { ReadManifest(CheckpointPath(folder_, 9)); }),
+              HasSubstr("it says step 7: it is damaged"));
+  ASSERT_EQ(rename(CheckpointPath(folder_, 9).c_str(), path.c_str()), 0);
   std::ofstream(path + "/manifest.json") << "{";
   EXPECT_THAT(ErrorOf([&] { ReadManifest(path); }), HasSubstr(path + "/manifest.json: "));
 }

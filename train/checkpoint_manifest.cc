@@ -100,6 +100,11 @@ CheckpointManifest ParseManifest(absl::string_view text) {
       throw CheckpointError(absl::StrCat("it says step ", manifest.step, " of ",
                                          Count(manifest.world, "rank"), ": it is damaged"));
     }
+    const size_t least = manifest.optimizer.empty() ? 1 : 2;
+    if (manifest.files.size() < least) {
+      throw CheckpointError(
+          absl::StrCat("it names ", Count(manifest.files.size(), "file"), ": it is damaged"));
+    }
     if (parsed.contains("metric")) manifest.metric = parsed.at("metric").get<double>();
     return manifest;
   } catch (const json::exception& error) {

@@ -17,7 +17,8 @@ CheckpointManifest Some() {
           .values = {{"epoch", "3"}},
           .parameters = {{"fc.weight", "F32", {10, 64}}, {"fc.bias", "F32", {10}}},
           .buffers = {{"mean", "F64", {}}},
-          .files = {{"model.safetensors", 2600, std::string(64, 'a')}}};
+          .files = {{"model.safetensors", 2600, std::string(64, 'a')},
+                    {"optimizer-1-of-1.safetensors", 5200, std::string(64, 'b')}}};
 }
 
 std::string Replaced(std::string text, const std::string& from, const std::string& to) {
@@ -55,6 +56,9 @@ TEST(CheckpointManifest, WhatIsNotOneIsRefused) {
               HasSubstr("says step -5 of 4 ranks: it is damaged"));
   EXPECT_THAT(ErrorOf(Replaced(text, "model.safetensors", "../model")),
               HasSubstr("names a file '../model', which is none of its folder"));
+  CheckpointManifest no_states = Some();
+  no_states.files.pop_back();
+  EXPECT_THAT(ErrorOf(EncodeManifest(no_states)), HasSubstr("it names 1 file: it is damaged"));
   EXPECT_THROW(ParseManifest(Replaced(text, "\"format\": 1", "\"format\": 2")),
                NewerCheckpointError);
 }

@@ -185,6 +185,22 @@ void LoadModel(const std::string& path, const CheckpointSubject& subject) {
   }
 }
 
+// All ranks find the same of it, whichever of them writes it.
+void CheckSavable(const Progress& progress, const CheckpointSubject& subject) {
+  if (progress.step < 0) {
+    throw std::invalid_argument(absl::StrCat("a checkpoint of step ", progress.step));
+  }
+  std::set<std::string> names;
+  for (const auto* tensors : {&subject.parameters, &subject.buffers}) {
+    for (const NamedTensor& one : EachOnce(*tensors)) {
+      const std::string who = absl::StrCat("a checkpoint: '", OneLine(one.name), "' ");
+      if (!names.insert(one.name).second) throw std::invalid_argument(who + "is there twice");
+      SafetensorsTypeOf(one.tensor.scalar_type());  // throws where there is none
+      if (one.tensor.is_meta()) throw std::invalid_argument(who + "has no values: it is on meta");
+    }
+  }
+}
+
 }  // namespace
 
 // What one rank has to write.
@@ -197,6 +213,7 @@ struct Checkpointer::Job {
 struct Checkpointer::Newest {
   int64_t step = -1;
   std::vector<std::string> passed_over;
+  std::set<int64_t> torn;  // those
 };
 
 Checkpointer::Checkpointer(const CheckpointOptions& options, std::shared_ptr<Communicator> group,
@@ -258,6 +275,7 @@ std::vector<int> Checkpointer::FindFolders() const {
 
 void Checkpointer::Save(const Progress& progress, const CheckpointSubject& subject) {
   Wait();
+  CheckSavable(progress, subject);
   auto job = std::make_shared<Job>();
   const std::vector<NamedTensor> parameters = EachOnce(subject.parameters);
   const std::vector<NamedTensor> buffers = EachOnce(subject.buffers);
@@ -368,9 +386,15 @@ std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
       }));
 }
 
-void Checkpointer::Prune() const {
+// What is torn is no checkpoint to keep, whatever its step; it goes when training has passed it.
+void Checkpointer::Prune() {
   std::vector<KeptCheckpoint> all;
+  torn_.erase(saved_);
   for (int64_t step : CheckpointsIn(options_.folder)) {
+    if (torn_.count(step) != 0) {
+      if (step < saved_) RemoveCheckpoint(CheckpointPath(options_.folder, step));
+      continue;
+    }
     all.push_back({.step = step});
     try {
       all.back().metric = ReadManifest(CheckpointPath(options_.folder, step)).metric;
@@ -378,6 +402,7 @@ void Checkpointer::Prune() const {
     }
   }
   for (int64_t step : StepsToRemove(all, options_.keep)) {
+    if (step == saved_) continue;  // newer ones are of a training that nobody went on with
     RemoveCheckpoint(CheckpointPath(options_.folder, step));
   }
 }
@@ -396,6 +421,7 @@ Checkpointer::Newest Checkpointer::FindNewest() const {
       throw;
     } catch (const CheckpointError& error) {
       newest.passed_over.push_back(error.what());
+      newest.torn.insert(step);
     }
   }
   return newest;
@@ -453,6 +479,7 @@ std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& 
   std::string torn;
   for (const std::string& text : AllOrNone(*group_, "", [&] {
          if (IsHome()) mine = FindNewest();
+         torn_ = mine.torn;
          return absl::StrCat(mine.step, "\n",
                              mine.passed_over.empty() ? "" : mine.passed_over.front());
        })) {

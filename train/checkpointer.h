@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,7 +116,7 @@ class Checkpointer {
   bool IsHome() const { return homes_[group_->rank()] == group_->rank(); }
   void Write(Job* job);
   std::vector<CheckpointFile> WriteFiles(Job* job);
-  void Prune() const;
+  void Prune();
   Newest FindNewest() const;
   void Fetch(int64_t step, int source, const std::vector<int>& lacking);
 
@@ -126,6 +127,7 @@ class Checkpointer {
   std::string warning_;
   std::thread writer_;
   std::exception_ptr failed_;  // of the writer's thread, until it was joined
+  std::set<int64_t> torn_;     // in this rank's folder, as Load found
   std::atomic<int64_t> saved_{-1};
 };
 

@@ -245,6 +245,39 @@ TEST_F(CheckpointerTest, ATornOneIsPassedOverAndIsAnErrorWhereThereIsNoOther) {
               Each(AllOf(HasSubstr("the checkpoint is torn"), HasSubstr("optimizer-2-of-2"))));
 }
 
+TEST_F(CheckpointerTest, ATornOneIsNotAmongThoseThatAreKept) {
+  TrainTo(5, 2, 1);
+  TrainTo(8, 2, 1);
+  std::ofstream(CheckpointPath(folder_, 8) + "/model.safetensors", std::ios::app) << "x";
+  const auto train_to = [&](int64_t end) {
+    CheckpointOptions options = Options();
+    options.keep.latest = 1;
+    ValuesOf(RunRanks(2, [&](const LaunchEnvironment& environment) {
+      Training training(environment, 1, options);
+      int64_t step = training.checkpoints->Load(training.subject)->progress.step;
+      for (; step < end; ++step) training.Step(step);
+      training.checkpoints->Save({.step = step}, training.subject);
+      return training.End();
+    }));
+  };
+  train_to(6);
+  EXPECT_THAT(CheckpointsIn(folder_), ElementsAre(6, 8));
+  train_to(9);
+  EXPECT_THAT(CheckpointsIn(folder_), ElementsAre(9));
+}
+
+TEST_F(CheckpointerTest, WhatCannotBeSavedIsSaidOnAllRanks) {
+  for (const RankOutcome& outcome :
+       RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
+         Training training(environment, 1, Options());
+         training.subject.buffers.push_back({"0.weight", torch::zeros({1})});
+         training.checkpoints->Save({.step = 1}, training.subject);
+         return {};
+       })) {
+    EXPECT_EQ(outcome.error, "a checkpoint: '0.weight' is there twice");
+  }
+}
+
 TEST_F(CheckpointerTest, AnotherModelOrOptimizerOrANewerFormatIsRefused) {
   EXPECT_THAT(ErrorsOfLoading(), Each("")) << "there is none";
   TrainTo(2, 1, 1);
