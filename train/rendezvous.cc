@@ -29,7 +29,8 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
     : environment_(environment),
       deadline_(deadline),
       gone_(std::move(gone)),
-      where_(absl::StrCat(environment.master_addr, ":", environment.master_port)) {
+      where_(absl::StrCat(environment.master_addr, ":", environment.master_port)),
+      limit_(std::make_unique<StoreLimit>(environment.master_port, deadline)) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(environment.master_port);
   options.isServer = !environment.store_is_served && environment.rank == 0;
@@ -37,6 +38,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
   options.multiTenant = true;  // groups of a process share the server
   options.timeout = deadline;
   try {
+    const StoreLimit::Call call(*limit_);
     auto store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
     store_ = c10::make_intrusive<c10d::PrefixStore>(
         absl::StrCat("hpc-train/", environment.restart_count, "/", environment.start, "/", group),
@@ -51,6 +53,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
 template <typename Act>
 auto Rendezvous::Asked(Act&& act) const -> decltype(act()) {
   try {
+    const StoreLimit::Call call(*limit_);
     return act();
   } catch (const std::exception& error) {
     throw std::runtime_error(absl::StrCat("rank ", environment_.number(), ": the store at ", where_,
@@ -91,6 +94,7 @@ std::map<int, std::string> Rendezvous::KeysOfAll(const std::string& what) const 
 }
 
 std::optional<Verdict> Rendezvous::Await(const std::map<int, std::string>& keys,
+                                         const std::string& what,
                                          const std::function<void()>& meanwhile) {
   constexpr milliseconds kLongestPause{10};
   const auto until = SteadyClock::now() + deadline_;
@@ -99,7 +103,8 @@ std::optional<Verdict> Rendezvous::Await(const std::map<int, std::string>& keys,
     while (next != keys.end() && Has(next->second)) ++next;
     if (next == keys.end()) return std::nullopt;
     meanwhile();
-    auto missing = LookForMissing(keys, SteadyClock::now() >= until);
+    auto missing = what.empty() ? std::nullopt : Found(what);
+    if (!missing) missing = LookForMissing(keys, SteadyClock::now() >= until);
     if (missing) return missing;
     std::this_thread::sleep_for(pause);
   }
@@ -127,12 +132,11 @@ CollectiveError Rendezvous::Failed(const Verdict& verdict) const {
   return {verdict.missing, absl::StrCat("rank ", environment_.number(), ": ", verdict.reason)};
 }
 
-// A key may come between the looks of two ranks, of which one would go on without the other.
-std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
-                                              const std::optional<Verdict>& found) {
-  const Verdict mine = found.value_or(Verdict{});
+// None where nobody has found anything by now, or that nobody is missing.
+std::optional<Verdict> Rendezvous::Found(const std::string& what) {
   const std::string key = what + "/found";
-  const std::string first = SetOnce(key, absl::StrCat(RankList(mine.missing), " ", mine.reason));
+  if (!Has(key)) return std::nullopt;
+  const std::string first = Get(key);
   const std::pair<std::string, std::string> words = absl::StrSplit(first, absl::MaxSplits(' ', 1));
   const auto missing = ParseRankList(words.first);
   if (!missing) throw NoRankList(key, first);
@@ -140,10 +144,37 @@ std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
   return Verdict{.missing = *missing, .reason = words.second};
 }
 
+// A key may come between the looks of two ranks, of which one would go on without the other.
+std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
+                                              const std::optional<Verdict>& found) {
+  const Verdict mine = found.value_or(Verdict{});
+  SetOnce(what + "/found", absl::StrCat(RankList(mine.missing), " ", mine.reason));
+  std::optional<Verdict> first = Found(what);
+  if (first) StayForOthers(what, *first);
+  return first;
+}
+
+void Rendezvous::StayForOthers(const std::string& what, const Verdict& verdict) {
+  constexpr milliseconds kLongest{1000}, kLook{10};
+  const std::string told = what + "/told";
+  Set(KeyOf(told, environment_.rank), "1");
+  if (environment_.rank != 0 || environment_.store_is_served) return;
+  std::map<int, std::string> others = KeysOfAll(told);
+  for (int rank : verdict.missing) others.erase(rank);
+  const auto until = SteadyClock::now() + std::min(kLongest, deadline_);
+  for (auto next = others.begin(); next != others.end() && SteadyClock::now() < until;) {
+    if (Has(next->second)) {
+      ++next;
+    } else {
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+}
+
 std::vector<std::string> Rendezvous::Exchange(const std::string& what, const std::string& mine) {
   Set(KeyOf(what, environment_.rank), mine);
   const std::map<int, std::string> keys = KeysOfAll(what);
-  if (const auto verdict = FirstFound(what, Await(keys))) throw Failed(*verdict);
+  if (const auto verdict = FirstFound(what, Await(keys, what))) throw Failed(*verdict);
   std::vector<std::string> values;
   for (const auto& [rank, key] : keys) values.push_back(Get(key));
   return values;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,13 +14,14 @@
 
 #include "train/communicator.h"
 #include "train/launch_environment.h"
+#include "train/store_limit.h"
 #include "train/verdict.h"
 
 namespace hpc::train {
 
 // A connection to the store, with the keys of one group of one start of the ranks. All methods
-// throw std::runtime_error, which names the store; where ranks did not come, a CollectiveError that
-// names them.
+// throw std::runtime_error, which names the store, after the deadline at the latest; where ranks
+// did not come, a CollectiveError that names them. From one thread.
 class Rendezvous {
  public:
   // Waits at most `deadline` for the store. `group` is one word; each group of a run has its own.
@@ -35,9 +37,15 @@ class Rendezvous {
   std::vector<std::string> Exchange(const std::string& what, const std::string& mine);
 
   // Waits at most the deadline until all `keys`, by the rank that sets them, are there; returns who
-  // is missing, if somebody is. Does `meanwhile` again and again.
+  // is missing, if somebody is. Does `meanwhile` again and again. With `what`, ends too as soon as
+  // a rank has found somebody missing in FirstFound of that.
   std::optional<Verdict> Await(
-      const std::map<int, std::string>& keys, const std::function<void()>& meanwhile = [] {});
+      const std::map<int, std::string>& keys, const std::string& what = "",
+      const std::function<void()>& meanwhile = [] {});
+  // What the first rank found in Await, whatever this one has: the same for all that live, which
+  // all call it. Where somebody is missing, all may end after it: rank 0, which may serve the
+  // store, returns when the others have it.
+  std::optional<Verdict> FirstFound(const std::string& what, const std::optional<Verdict>& found);
   // "what/0", "what/1", ...
   std::map<int, std::string> KeysOfAll(const std::string& what) const;
 
@@ -60,12 +68,14 @@ class Rendezvous {
   template <typename Act>
   auto Asked(Act&& act) const -> decltype(act());
   std::optional<Verdict> LookForMissing(const std::map<int, std::string>& keys, bool late);
-  std::optional<Verdict> FirstFound(const std::string& what, const std::optional<Verdict>& found);
+  std::optional<Verdict> Found(const std::string& what);
+  void StayForOthers(const std::string& what, const Verdict& verdict);
 
   const LaunchEnvironment environment_;
   const std::chrono::milliseconds deadline_;
   const std::function<std::vector<int>()> gone_;
   const std::string where_;
+  const std::unique_ptr<StoreLimit> limit_;
   c10::intrusive_ptr<c10d::Store> store_;
 };
 

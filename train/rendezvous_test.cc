@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/sockets.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {
@@ -54,6 +55,20 @@ TEST(RendezvousTest, WhoComesAfterOneHasGivenItUpIsMissingForAll) {
   for (const RankOutcome& outcome : outcomes) {
     EXPECT_THAT(outcome.error, HasSubstr(": rank 2 ended before it came to the store"));
   }
+}
+
+TEST(RendezvousTest, WhatDoesNotAnswerIsNotWaitedForLongerThanTheDeadline) {
+  const auto outcomes = RunRanks(1, [&](LaunchEnvironment environment) -> Values {
+    std::string endpoint;
+    const UniqueFd silent = Listen("127.0.0.1", &endpoint);
+    environment.master_addr = "127.0.0.1";
+    environment.master_port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    environment.store_is_served = true;
+    Rendezvous rendezvous(environment, "main", milliseconds(1000));
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error, HasSubstr("rank 0: no store at 127.0.0.1:"));
+  EXPECT_LT(outcomes[0].took, std::chrono::seconds(10));
 }
 
 TEST(RendezvousTest, WhatIsNoListOfRanksIsSaidWithTheStore) {

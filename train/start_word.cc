@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "train/own_address.h"
 #include "train/rendezvous.h"
 
@@ -12,12 +13,7 @@ namespace {
 constexpr char kAsk[] = "ask";
 
 std::string AnswerTo(const std::string& question) { return "start/" + question; }
-
-void Await(
-    Rendezvous& meeting, const std::map<int, std::string>& keys,
-    const std::function<void()>& meanwhile = [] {}) {
-  if (const auto verdict = meeting.Await(keys, meanwhile)) throw meeting.Failed(*verdict);
-}
+std::string HereOf(const std::string& word) { return word + "/here"; }
 
 }  // namespace
 
@@ -36,27 +32,48 @@ StartWord::~StartWord() = default;
 std::string StartWord::Ask() {
   const std::string question = RandomWord();
   meeting_->Set(meeting_->KeysOfAll(kAsk).at(meeting_->environment().rank), question);
-  Await(*meeting_, {{0, AnswerTo(question)}});
-  return meeting_->Get(AnswerTo(question));
+  if (const auto late = meeting_->Await({{0, AnswerTo(question)}})) throw meeting_->Failed(*late);
+  const std::string answer = meeting_->Get(AnswerTo(question));
+  const std::pair<std::string, std::string> words = absl::StrSplit(answer, absl::MaxSplits(' ', 1));
+  CheckWorld(words.first, words.second);
+  return words.first;
+}
+
+// Rank 0 would wait for ranks that were never started, or not for all.
+void StartWord::CheckWorld(const std::string& word, const std::string& ranks_of_rank_0) {
+  const LaunchEnvironment& environment = meeting_->environment();
+  const std::string ranks = absl::StrCat(environment.world_size);
+  if (ranks == ranks_of_rank_0) return;
+  const Verdict mine = {
+      .missing = {environment.rank},
+      .reason = absl::StrCat("rank ", environment.number(), " was started as one of ", ranks,
+                             " ranks (WORLD_SIZE), and rank 0 as one of ", ranks_of_rank_0)};
+  try {
+    meeting_->FirstFound(HereOf(word), mine);
+  } catch (const std::exception&) {  // the store may be gone with rank 0, which knows it then
+  }
+  throw meeting_->Failed(mine);
 }
 
 // Until all ranks have it. Rank 0 answers whatever is asked; what an earlier run asked is answered
 // too, and nobody listens.
 void StartWord::Tell() {
   const int rank = meeting_->environment().rank;
-  const auto here = meeting_->KeysOfAll(word_ + "/here");
+  const auto here = meeting_->KeysOfAll(HereOf(word_));
   meeting_->Set(here.at(rank), "1");
   std::map<int, std::string> answered;
-  Await(*meeting_, here, [&] {
+  const auto late = meeting_->Await(here, HereOf(word_), [&] {
     if (rank != 0) return;
     for (const auto& [asker, key] : meeting_->KeysOfAll(kAsk)) {
       if (asker == 0 || !meeting_->Has(key)) continue;
       const std::string question = meeting_->Get(key);
       if (answered[asker] == question) continue;
       answered[asker] = question;
-      meeting_->Set(AnswerTo(question), word_);
+      meeting_->Set(AnswerTo(question),
+                    absl::StrCat(word_, " ", meeting_->environment().world_size));
     }
   });
+  if (const auto first = meeting_->FirstFound(HereOf(word_), late)) throw meeting_->Failed(*first);
 }
 
 }  // namespace hpc::train

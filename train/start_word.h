@@ -18,7 +18,8 @@ class Rendezvous;
 class StartWord {
  public:
   // On all ranks. Returns when all have the word; waits at most `deadline` for the store, and as
-  // long for the other ranks. Throws as Rendezvous.
+  // long for the other ranks. Throws as Rendezvous, on all ranks the same; a rank that was told
+  // another number of ranks than rank 0 is as good as missing.
   StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline);
   ~StartWord();
 
@@ -26,6 +27,7 @@ class StartWord {
 
  private:
   std::string Ask();
+  void CheckWorld(const std::string& word, const std::string& ranks_of_rank_0);
   void Tell();
 
   std::unique_ptr<Rendezvous> meeting_;  // none where the run is this rank alone

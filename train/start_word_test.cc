@@ -70,6 +70,21 @@ TEST(StartWordTest, WhoDoesNotComeIsNamedByAll) {
   }
 }
 
+TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
+  const auto outcomes = RunRanks(3, [&](LaunchEnvironment environment) -> Values {
+    if (environment.rank == 1) environment.world_size = 4;
+    StartWord(environment, kLong);
+    return {};
+  });
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(outcomes[rank].error,
+              absl::StrCat("rank ", rank,
+                           ": rank 1 was started as one of 4 ranks (WORLD_SIZE), and "
+                           "rank 0 as one of 3"));
+    EXPECT_LT(outcomes[rank].took, kLong);
+  }
+}
+
 TEST(StartWordTest, ARankAloneHasOneWithoutAStore) {
   EXPECT_NE(StartWord({}, kLong).word(), StartWord({}, kLong).word());
 }

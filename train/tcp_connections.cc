@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "common/endpoint.h"
@@ -30,11 +31,11 @@ bool IsTcp(int socket) {
 
 using NameCall = int (*)(int, sockaddr*, socklen_t*);
 
-// "" where there is none.
-std::string EndOf(int socket, NameCall call) {
+// None where there is none.
+std::optional<Endpoint> EndOf(int socket, NameCall call) {
   sockaddr_storage storage = {};
   socklen_t size = sizeof storage;
-  if (call(socket, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
+  if (call(socket, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return std::nullopt;
   char text[INET6_ADDRSTRLEN] = "";
   Endpoint end;
   if (storage.ss_family == AF_INET6) {
@@ -47,8 +48,10 @@ std::string EndOf(int socket, NameCall call) {
     end.port = ntohs(in4.sin_port);
   }
   end.host = text;
-  return end.ToString();
+  return end;
 }
+
+std::string NameOf(const std::optional<Endpoint>& end) { return end ? end->ToString() : ""; }
 
 // Each is looked at through a descriptor of its own, since Gloo may close its at any time and the
 // number would be another file's then.
@@ -68,7 +71,7 @@ void ForEachTcpSocket(const std::function<void(int socket)>& visit) {
 std::set<std::string> ListeningEndpoints() {
   std::set<std::string> found;
   ForEachTcpSocket([&](int socket) {
-    if (OptionOf(socket, SO_ACCEPTCONN) == 1) found.insert(EndOf(socket, getsockname));
+    if (OptionOf(socket, SO_ACCEPTCONN) == 1) found.insert(NameOf(EndOf(socket, getsockname)));
   });
   return found;
 }
@@ -76,10 +79,17 @@ std::set<std::string> ListeningEndpoints() {
 void CutConnections(const std::set<std::string>& endpoints) {
   ForEachTcpSocket([&](int socket) {
     if (OptionOf(socket, SO_ACCEPTCONN) == 1) return;
-    if (endpoints.count(EndOf(socket, getsockname)) != 0 ||
-        endpoints.count(EndOf(socket, getpeername)) != 0) {
+    if (endpoints.count(NameOf(EndOf(socket, getsockname))) != 0 ||
+        endpoints.count(NameOf(EndOf(socket, getpeername))) != 0) {
       shutdown(socket, SHUT_RDWR);
     }
+  });
+}
+
+void CutConnectionsTo(int port) {
+  ForEachTcpSocket([&](int socket) {
+    const std::optional<Endpoint> peer = EndOf(socket, getpeername);
+    if (peer && peer->port == port) shutdown(socket, SHUT_RDWR);
   });
 }
 
