@@ -14,8 +14,10 @@
 namespace hpc::train {
 namespace {
 
-// Who connects to the port speaks at once.
-constexpr std::chrono::milliseconds kQuestionTime{500};
+// Who connects to the port speaks at once, and in one piece. Strangers may not: others are answered
+// meanwhile.
+constexpr std::chrono::milliseconds kQuestionTime{500}, kLineTime{50};
+constexpr size_t kMostAsking = 64;
 
 // Where nothing listens any more, that is known at once; the server has others to answer meanwhile.
 constexpr std::chrono::milliseconds kLookForAbsent{500}, kLookTime{100};
@@ -156,12 +158,24 @@ void RankWatch::Serve() {
     for (const Staying& peer : staying_) {
       wanted.push_back({.fd = peer.connection.get(), .events = POLLIN});
     }
-    poll(wanted.data(), wanted.size(), ended_.empty() && absent_.empty() ? -1 : 50);
+    const size_t first_asking = wanted.size();
+    for (const Asking& one : asking_) {
+      wanted.push_back({.fd = one.connection.get(), .events = POLLIN});
+    }
+    const bool idle = ended_.empty() && absent_.empty() && asking_.empty();
+    poll(wanted.data(), wanted.size(), idle ? -1 : 50);
     if (wanted[1].revents != 0) return;
-    for (size_t i = wanted.size(); i-- > 2;) {
+    for (size_t i = first_asking; i-- > 2;) {
       if (wanted[i].revents != 0) OnStayingReadable(i - 2);
     }
     const auto now = std::chrono::steady_clock::now();
+    for (size_t i = asking_.size(); i-- > 0;) {
+      if (wanted[first_asking + i].revents != 0) {
+        OnAskingReadable(i);
+      } else if (now > asking_[i].until) {
+        asking_.erase(asking_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
     if (!ended_.empty() && now > ended_at_ + kEndGrace) DeclareEnded();
     if (!absent_.empty() && now > look_at) {
       LookForAbsent();
@@ -169,8 +183,19 @@ void RankWatch::Serve() {
     }
     if (wanted[0].revents == 0) continue;
     UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection.ok()) Answer(std::move(connection));
+    if (connection.ok()) LetIn(std::move(connection));
   }
+}
+
+void RankWatch::LetIn(UniqueFd connection) {
+  if (asking_.size() == kMostAsking) asking_.erase(asking_.begin());
+  asking_.push_back({std::move(connection), std::chrono::steady_clock::now() + kQuestionTime});
+}
+
+void RankWatch::OnAskingReadable(size_t index) {
+  UniqueFd connection = std::move(asking_[index].connection);
+  asking_.erase(asking_.begin() + static_cast<std::ptrdiff_t>(index));
+  Answer(std::move(connection));
 }
 
 void RankWatch::ConnectToLowerRanks() {
@@ -228,7 +253,7 @@ void RankWatch::DeclareEnded() {
 }
 
 void RankWatch::Answer(UniqueFd connection) {
-  const Line line = ReadLineWithin(connection.get(), kQuestionTime, kMaxWatchLine);
+  const Line line = ReadLineWithin(connection.get(), kLineTime, kMaxWatchLine);
   if (!line.text) return;
   std::optional<WatchRequest> request = DecodeRequest(*line.text);
   if (!request || request->secret != secret_) return;

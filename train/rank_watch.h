@@ -75,6 +75,8 @@ class RankWatch {
   void LookForAbsent();
   void HasEnded(int rank);
   void OnStayingReadable(size_t index);
+  void OnAskingReadable(size_t index);
+  void LetIn(UniqueFd connection);
   void DeclareEnded();
   bool Keep(Verdict verdict);
   RankStatus Status() const;
@@ -99,8 +101,13 @@ class RankWatch {
     UniqueFd connection;
   };
   std::vector<Staying> staying_;
-  std::vector<int> absent_;  // have not been connected yet
-  std::vector<int> ended_;   // without a bye
+  struct Asking {
+    UniqueFd connection;
+    std::chrono::steady_clock::time_point until;
+  };
+  std::vector<Asking> asking_;  // connected, and have not said anything yet
+  std::vector<int> absent_;     // have not been connected yet
+  std::vector<int> ended_;      // without a bye
   std::chrono::steady_clock::time_point ended_at_;
 
   std::mutex investigation_;  // one at a time; taken before mutex_

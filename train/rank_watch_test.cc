@@ -122,6 +122,18 @@ TEST_F(RankWatchTest, AnAbortIsEverybodys) {
   EXPECT_EQ(watches_[0]->Investigate({kFirst, false}).reason, "rank 1 aborted: out of memory");
 }
 
+TEST_F(RankWatchTest, StrangersThatSayNothingKeepNobodyFromBeingAnswered) {
+  Make(2);
+  std::vector<Connection> strangers;
+  for (int i = 0; i < 100; ++i) {
+    strangers.push_back(ConnectWithin(endpoints_[1], std::chrono::seconds(5)));
+    ASSERT_TRUE(strangers.back().socket.ok());
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(watches_[0]->Investigate({kFirst, true}).missing, IsEmpty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kAnswerTime);
+}
+
 TEST_F(RankWatchTest, WhoDoesNotKnowTheSecretIsNotAnswered) {
   Make(1);
   for (const std::string& request :
