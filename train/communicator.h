@@ -87,7 +87,8 @@ class Communicator {
   virtual std::vector<int> Gone() const { return {}; }
 
   // In place: `tensor` becomes the sum (least, greatest) over the ranks, element by element, the
-  // same bits on all of them.
+  // same bits on all of them. Of float, double, half, bfloat16, int8, uint8, int32 and int64, as
+  // ReduceScatter; the others take any type.
   virtual PendingPtr AllReduce(at::Tensor tensor, ReduceOp op, Options options) = 0;
 
   // `input` has size() x as many elements as `output`. Rank r's `output` becomes the sum over the

@@ -163,8 +163,24 @@ TEST(GlooCommunicator, WhatGlooDoesNotTakeIsAnErrorBeforeItIsSent) {
     return {};
   });
   for (const RankOutcome& outcome : outcomes) {
-    EXPECT_THAT(outcome.error, HasSubstr("all_reduce 'phases': complexfloat[2] on cpu; Gloo"));
+    EXPECT_THAT(outcome.error, HasSubstr("all_reduce 'phases': complexfloat[2]; Gloo reduces"));
   }
+}
+
+TEST(GlooCommunicator, WhatIsNotComputedWithMayBeOfAnyType) {
+  auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
+    auto group = MakeGlooCommunicator(environment);
+    double right = 0;
+    for (at::ScalarType type : {at::kShort, at::kComplexFloat, at::kBool, at::kUInt16}) {
+      at::Tensor sent = at::full({3}, environment.rank == 1 ? 1 : 0, at::kInt).to(type);
+      at::Tensor all = at::zeros({6}, at::kInt).to(type);
+      group->Broadcast(sent, 1, {"sent", {}})->Wait();
+      group->AllGather(all, sent, {"all", {}})->Wait();
+      right += all.to(at::kInt).eq(1).all().item<bool>() ? 1 : 0;
+    }
+    return {right};
+  });
+  EXPECT_THAT(ValuesOf(outcomes), ::testing::Each(Values{4}));
 }
 
 TEST(GlooCommunicator, GroupsOfOneRunDoNotMeet) {

@@ -35,6 +35,9 @@ c10d::ReduceOp ToC10d(ReduceOp op) {
   throw std::invalid_argument("no such ReduceOp");
 }
 
+// Where nothing is computed, tensors of any type travel.
+at::Tensor BytesOf(const at::Tensor& tensor) { return tensor.detach().view(-1).view(at::kByte); }
+
 // Gloo writes to connections that the other end has closed, and so does not see the end of its peer
 // but a signal that ends this process. Python ignores it, a C++ program does not. Threads that are
 // made while one of these lives have it blocked; Gloo writes in its own only.
@@ -169,8 +172,10 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> Connect(
   });
   auto connected = connect.get_future();
   std::thread(std::move(connect)).detach();
+  const auto until = SteadyClock::now() + options->timeout + kAnswerTime;
   while (connected.wait_for(kLook) != std::future_status::ready) {
     if (group.verdict()) throw std::runtime_error("the group is dead");
+    if (SteadyClock::now() >= until) throw std::runtime_error("Gloo's connecting timed out");
   }
   return connected.get();
 }
@@ -261,11 +266,11 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
 PendingPtr GlooCommunicator::AllGather(at::Tensor output, at::Tensor input, Options options) {
   const std::string what = "all_gather '" + options.name + "'";
   CheckParts(output, input, size(), what);
-  CheckForGloo(output, what);
+  CheckOnCpu(output, what);
   return Issue(what + " of " + TypeAndSize(output), options, [&](Milliseconds deadline) {
     c10d::AllgatherOptions gloo;
     gloo.timeout = deadline;
-    at::Tensor to = output.view(-1), from = input.view(-1);
+    at::Tensor to = BytesOf(output), from = BytesOf(input);
     return gloo_->_allgather_base(to, from, gloo);
   });
 }
@@ -287,11 +292,11 @@ PendingPtr GlooCommunicator::AllToAll(at::Tensor output, std::vector<int64_t> ou
 PendingPtr GlooCommunicator::Broadcast(at::Tensor tensor, int root, Options options) {
   const std::string what = "broadcast '" + options.name + "'";
   CheckTensor(tensor, what);
-  CheckForGloo(tensor, what);
+  CheckOnCpu(tensor, what);
   CheckRoot(root, size(), what);
   return Issue(absl::StrCat(what, " of ", TypeAndSize(tensor), " from rank ", NumberOf(root)),
                options, [&](Milliseconds deadline) {
-                 std::vector<at::Tensor> tensors = {tensor};
+                 std::vector<at::Tensor> tensors = {BytesOf(tensor)};
                  c10d::BroadcastOptions gloo;
                  gloo.rootRank = root;
                  gloo.timeout = deadline;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "absl/strings/ascii.h"
@@ -24,13 +25,21 @@ void CheckTensor(const at::Tensor& tensor, const std::string& operation) {
 }
 
 void CheckForGloo(const at::Tensor& tensor, const std::string& operation) {
-  const c10::ScalarType type = tensor.scalar_type();
-  const bool known = c10::isIntegralType(type, /*includeBool=*/true) || type == c10::kFloat ||
-                     type == c10::kDouble || type == c10::kHalf || type == c10::kBFloat16;
-  if (tensor.device().is_cpu() && known) return;
+  static const std::set<c10::ScalarType> known = {c10::kFloat,    c10::kDouble, c10::kHalf,
+                                                  c10::kBFloat16, c10::kChar,   c10::kByte,
+                                                  c10::kBool,     c10::kInt,    c10::kLong};
+  CheckOnCpu(tensor, operation);
+  if (known.count(tensor.scalar_type()) != 0) return;
+  throw std::invalid_argument(
+      absl::StrCat(operation, ": ", TypeAndSize(tensor),
+                   "; Gloo reduces float, double, half, bfloat16, int8, uint8, int32 and int64"));
+}
+
+void CheckOnCpu(const at::Tensor& tensor, const std::string& operation) {
+  if (tensor.device().is_cpu()) return;
   throw std::invalid_argument(absl::StrCat(operation, ": ", TypeAndSize(tensor), " on ",
                                            tensor.device().str(),
-                                           "; Gloo takes real numbers on the CPU"));
+                                           "; Gloo takes tensors of the CPU"));
 }
 
 void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,
