@@ -48,4 +48,4 @@ class Gang:
         for rank, process in enumerate(self.ranks):
             code = process.wait(max(0.1, deadline - time.monotonic()))
             if code != 0:
-                raise RuntimeError(f"rank {rank} ended with {code}: {self.err(rank)}")
+                raise RuntimeError(f"rank {rank} ({process.args[0]}) ended with {code}: {self.err(rank)}")

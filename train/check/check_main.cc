@@ -20,6 +20,7 @@
 #include "train/make_communicator.h"
 #include "train/own_address.h"
 #include "train/program/option_table.h"
+#include "train/program/process_setup.h"
 #include "train/program/standard_output.h"
 #include "train/reason.h"
 #include "train/start_word.h"
@@ -103,6 +104,7 @@ int Check(const Options& options, at::Device device, Checking* checking) {
 }  // namespace
 
 int CheckMain(const std::string& program, const std::vector<std::string>& arguments) {
+  SetUpProcess();
   Options options;
   OptionTable table = TableOf(&options);
   for (const std::string& argument : arguments) {
@@ -121,6 +123,7 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
+    if (device.is_cuda()) KeepStandardOutput();
     if (environment.rank == 0 && environment.world_size > 1) {
       Tell(absl::StrCat("waiting for all ", environment.world_size, " ranks"));
     }

@@ -11,6 +11,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,22 +34,23 @@ template <typename T>
 class Prefetcher {
  public:
   // Of things 0 to count - 1. `make` is called once for each at most, in threads of its own and
-  // several at the same time; what it throws comes out of Next in place of that thing.
+  // several at the same time; what it throws comes out of Next in place of that thing. Throws
+  // std::runtime_error where the system has no more threads.
   Prefetcher(int64_t count, std::function<T(int64_t)> make, PrefetchOptions options)
       : count_(count), make_(std::move(make)), options_(std::move(options)) {
     options_.ahead = std::max(options_.ahead, 1);
-    for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
+    try {
+      for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
+    } catch (const std::system_error& error) {
+      End();
+      throw std::runtime_error(
+          "only " + std::to_string(threads_.size()) + " of " + std::to_string(options_.workers) +
+          " threads that load data could be made (" + error.what() + "): take fewer (--workers)");
+    }
   }
 
   // Waits for what is being made.
-  ~Prefetcher() {
-    {
-      std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~Prefetcher() { End(); }
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
@@ -72,6 +76,15 @@ class Prefetcher {
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
+  void End() {
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   struct Made {
     std::optional<T> thing;
     std::exception_ptr error;

@@ -1,6 +1,10 @@
 #include "train/data/prefetcher.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
+#include <cstdlib>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 
@@ -84,6 +88,24 @@ TEST(Prefetcher, MayBeDroppedAtAnyTime) {
     for (int i = 0; i < taken; ++i) prefetcher.Next();
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+TEST(Prefetcher, ASystemWithoutMoreThreadsIsAnErrorAndNoEnd) {
+  const auto ask_for_many = [] {
+    const rlimit little = {300 << 20, 300 << 20};  // each thread has a stack of 8 MiB
+    setrlimit(RLIMIT_AS, &little);
+    try {
+      Prefetcher<int> prefetcher(1000, [](int64_t) { return 1; }, {.workers = 1000});
+    } catch (const std::runtime_error& error) {
+      std::cerr << error.what();
+      std::exit(7);
+    }
+    std::exit(0);
+  };
+  EXPECT_EXIT(ask_for_many(), ::testing::ExitedWithCode(7),
+              "of 1000 threads that load data could be made .*: take fewer \\(--workers\\)");
+}
+#endif
 
 }  // namespace
 }  // namespace hpc::train

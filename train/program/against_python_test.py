@@ -23,6 +23,17 @@ PROGRAM = os.environ.get("HPC_TRAIN_PROGRAM", "hpc-train")
 EPOCHS = 12
 
 
+class Letters(nn.Module):
+    """TorchScript's interpreter differentiates it by itself where it may."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.last = nn.Embedding(256, 16), nn.Linear(16, 256)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.table(x)))
+
+
 def make_net():
     torch.manual_seed(5)
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 32), nn.Tanh(),
@@ -91,6 +102,19 @@ class AgainstPythonTest(unittest.TestCase):
     def test_sgd(self):
         self.compare(self.in_cpp(2, "--optimizer=sgd", "--lr=0.1", "--momentum=0.9"),
                      self.in_python(torch.optim.SGD, lr=0.1, momentum=0.9))
+
+    def test_a_module_trains_in_bf16(self):
+        torch.jit.script(Letters()).save(str(self.folder / "net.pt"))
+        (self.folder / "text").write_text("the cat sat on the mat. " * 200)
+        losses = {}
+        for precision in ("fp32", "bf16"):
+            summary = self.folder / precision
+            subprocess.run([PROGRAM, "charlm", "--data", self.folder / "text", "--model",
+                            self.folder / "net.pt", "--context=32", "--lr=0.01",
+                            f"--precision={precision}", f"--summary={summary}"],
+                           check=True, stdout=subprocess.DEVNULL)
+            losses[precision] = json.loads(summary.read_text())["loss"]
+        self.assertAlmostEqual(losses["bf16"], losses["fp32"], delta=0.02 * losses["fp32"])
 
 
 if __name__ == "__main__":

@@ -58,6 +58,21 @@ TEST_F(BeforeTraining, AModelThatReturnsNoTensorIsToldSo) {
       absl::StrCat("hpc-train: ", two, ": its forward returns a Tuple where a tensor is needed\n"));
 }
 
+TEST_F(BeforeTraining, TestFilesWithoutPicturesAreNoTest) {
+  WriteOther("", 1);
+  WriteFloats(other_ + "/test-images.npy", "(0, 8, 8)", {});
+  WriteLabels(other_ + "/test-labels.npy", {});
+  EXPECT_EQ(Number(Train(1, {"digits", "--data", other_, "--epochs=1"}), "epochs"), 1);
+}
+
+TEST_F(BeforeTraining, PicturesOfOnePointAreRefused) {
+  WriteFloats(other_ + "/images.npy", "(20, 1, 64)", std::vector<float>(20 * 64));
+  WriteLabels(other_ + "/labels.npy", std::vector<int64_t>(20));
+  EXPECT_THAT(
+      ErrorOfDigits(other_, {}),
+      HasSubstr(other_ + "/images.npy: its shape is float[20, 1, 64]; pictures have 2 x 2"));
+}
+
 TEST_F(BeforeTraining, AModelThatTakesWholeBatchesAloneIsTrained) {
   const std::string many = WriteNet("many.pt", 64, 10, "assert x.size(0) > 1");
   EXPECT_EQ(Number(TrainDigits(1, {"--model", many, "--epochs=1"}), "epochs"), 1);

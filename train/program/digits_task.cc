@@ -68,6 +68,10 @@ Pictures OpenPictures(const std::string& images, const std::string& labels) {
                                  "[images, channels, height, width] is needed"));
   }
   CheckOrder(pictures);
+  if (pictures.images.size(-1) < 2 || pictures.images.size(-2) < 2 || pictures.images.size(1) < 1) {
+    throw DataError(absl::StrCat(images, ": its shape is ", TensorText(pictures.images),
+                                 "; pictures have 2 x 2 points and a channel at least"));
+  }
   pictures.labels = OpenArray(labels, {.types = {at::kByte, at::kInt, at::kLong, at::kChar},
                                        .shape = {pictures.images.size(0)}});
   return pictures;
@@ -181,9 +185,10 @@ class PictureTask : public Task {
     }
     training_ =
         std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{training.images, training.labels});
-    test_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{test.images, test.labels});
     highest_ = HighestLabel(training);
-    if (test.images.size(0) > 0) CheckTest(test);
+    if (test.images.size(0) == 0) return;
+    CheckTest(test);
+    test_ = std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{test.images, test.labels});
   }
 
   static int64_t HighestLabel(const Pictures& pictures) {

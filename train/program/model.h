@@ -49,11 +49,11 @@ std::unique_ptr<Model> MakeModuleModel(Module module) {
   return std::make_unique<ModuleModel<Module>>(std::move(module));
 }
 
-// A module that Python saved: torch.jit.script(net).save("net.pt"), or torch.jit.trace. Its
-// parameters start with the values in the file. Throws std::runtime_error that names the file:
-// there is none, it is no TorchScript, its forward takes more than a tensor or returns none, or it
-// has nothing to train.
-std::unique_ptr<Model> LoadScriptModel(const std::string& path);
+// A module that Python saved: torch.jit.script(net).save("net.pt"), or torch.jit.trace, of whatever
+// device, on this one. Its parameters start with the values in the file. Throws std::runtime_error
+// that names the file: there is none, it is no TorchScript, its forward takes more than a tensor or
+// returns none, or it has nothing to train.
+std::unique_ptr<Model> LoadScriptModel(const std::string& path, at::Device device);
 
 }  // namespace hpc::train
 

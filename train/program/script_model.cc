@@ -1,4 +1,6 @@
+#include <ATen/autocast_mode.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <unistd.h>
 
@@ -18,6 +20,10 @@ class ScriptModel : public Model {
       : path_(std::move(path)), module_(std::move(module)) {}
 
   at::Tensor Forward(const at::Tensor& input) override {
+    // The interpreter differentiates what it has optimized by itself, outside of autocast, and then
+    // multiplies one type by another.
+    const bool narrow = at::autocast::is_autocast_enabled(input.device().type());
+    const torch::jit::GraphOptimizerEnabledGuard as_written(!narrow);
     c10::IValue output = module_.forward({input});
     if (output.isTensor()) return output.toTensor();
     throw std::runtime_error(absl::StrCat(path_, ": its forward returns a ", output.tagKind(),
@@ -44,14 +50,14 @@ class ScriptModel : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> LoadScriptModel(const std::string& path) {
+std::unique_ptr<Model> LoadScriptModel(const std::string& path, at::Device device) {
   if (access(path.c_str(), R_OK) != 0) {
     throw std::runtime_error(
         absl::StrCat(path, ": ", errno == ENOENT ? "there is no such file" : std::strerror(errno)));
   }
   torch::jit::Module module;
   try {
-    module = torch::jit::load(path);
+    module = torch::jit::load(path, device);
   } catch (const std::exception&) {  // says of zip files what helps nobody
     throw std::runtime_error(
         absl::StrCat(path,

@@ -10,6 +10,10 @@ namespace hpc::train {
 // first time.
 void Print(const std::string& text);
 
+// What others in this process write on standard output goes to standard error from now on: NCCL
+// logs there, where `Print` may be in the midst of a JSON object.
+void KeepStandardOutput();
+
 // Something was lost, so that the process does not end with 0.
 bool OutputWasLost();
 

@@ -17,6 +17,7 @@
 #include "train/make_communicator.h"
 #include "train/program/one_line.h"
 #include "train/program/option_rules.h"
+#include "train/program/process_setup.h"
 #include "train/program/run_params.h"
 #include "train/program/standard_output.h"
 #include "train/program/summary_file.h"
@@ -82,7 +83,8 @@ const TaskEntry& FindTask(const std::vector<TaskEntry>& tasks, const std::string
     if (task.name == name) return task;
     names.push_back(task.name);
   }
-  throw UsageError(absl::StrCat("there is no task '", name, "'; there are ", JoinWords(names)));
+  throw UsageError(
+      absl::StrCat("there is no task '", OneLine(name), "'; there are ", JoinWords(names)));
 }
 
 // Of hpcctl run --param; none where there is no such run.
@@ -149,6 +151,7 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
 int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const std::string& more) {
   const std::string path = argc > 0 ? argv[0] : "hpc-train";
   const std::string program = path.substr(path.rfind('/') + 1);
+  SetUpProcess();
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (const auto answer = Answer(program, arguments, tasks, more)) {
     Print(*answer);

@@ -83,7 +83,7 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
 
 void Trainer::MakeModel() {
   try {
-    model_ = options_.model.empty() ? task_->MakeModel() : LoadScriptModel(options_.model);
+    model_ = options_.model.empty() ? task_->MakeModel() : LoadScriptModel(options_.model, device_);
     model_->MoveTo(device_);
   } catch (const std::exception& error) {
     throw std::runtime_error(OneLineOfMakingAModel(error));
@@ -397,7 +397,11 @@ at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
   replica_->BeforeForward(true);
   const at::Tensor output = model_->Forward(task_->Input(batch));
   replica_->AfterForward({output});
-  return task_->Loss(output, batch);
+  at::Tensor loss = task_->Loss(output, batch);
+  if (loss.requires_grad()) return loss;
+  throw TrainingError(absl::StrCat(
+      options_.model.empty() ? "the model" : options_.model,
+      " gives what no parameter that is trained has a part in: does it detach, or round?"));
 }
 
 // Gradients are there then, and reduced where they are to be. `value` becomes this rank's loss.
