@@ -15,8 +15,8 @@ namespace hpc::train {
 
 // Where this rank computes. "cpu"; "cuda": the GPU of number LOCAL_RANK, whether it is there or
 // not, which MakeCommunicator says on all ranks; "auto": that GPU if LibTorch can use any here,
-// else the CPU. Before anything else asks LibTorch for CUDA (manual_seed, backward, a forward pass):
-// it looks for it once. Throws std::invalid_argument at other words.
+// else the CPU. Before anything else asks LibTorch for CUDA (manual_seed, backward, a forward
+// pass): it looks for it once. Throws std::invalid_argument at other words.
 at::Device ChooseDevice(const std::string& wanted, const LaunchEnvironment& environment);
 
 // For tensors on `device`, a CPU or GPU, and for those of the CPU in any case. Ranks compare which
