@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "train/rank_list.h"
 #include "train/reason.h"
+#include "train/sockets.h"
 
 namespace hpc::train {
 namespace {
@@ -37,6 +38,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
   options.waitWorkers = false;
   options.multiTenant = true;  // groups of a process share the server
   options.timeout = deadline;
+  CheckName();
   try {
     const StoreLimit::Call call(*limit_);
     auto store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
@@ -47,6 +49,16 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
     throw std::runtime_error(absl::StrCat("rank ", environment.number(), ": no store at ", where_,
                                           " (MASTER_ADDR, MASTER_PORT) within ", HowLong(deadline),
                                           ": ", ReasonOf(error)));
+  }
+}
+
+// c10d would try one that does not resolve again and again.
+void Rendezvous::CheckName() const {
+  try {
+    LocalAddressTowards(environment_.master_addr, environment_.master_port);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(absl::StrCat("rank ", environment_.number(), ": no store at ", where_,
+                                          " (MASTER_ADDR, MASTER_PORT): ", error.what()));
   }
 }
 
@@ -146,23 +158,26 @@ std::optional<Verdict> Rendezvous::Found(const std::string& what) {
 
 // A key may come between the looks of two ranks, of which one would go on without the other.
 std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
-                                              const std::optional<Verdict>& found) {
+                                              const std::optional<Verdict>& found,
+                                              const std::function<void()>& meanwhile) {
   const Verdict mine = found.value_or(Verdict{});
   SetOnce(what + "/found", absl::StrCat(RankList(mine.missing), " ", mine.reason));
   std::optional<Verdict> first = Found(what);
-  if (first) StayForOthers(what, *first);
+  if (first) StayForOthers(what, *first, meanwhile);
   return first;
 }
 
-void Rendezvous::StayForOthers(const std::string& what, const Verdict& verdict) {
+void Rendezvous::StayForOthers(const std::string& what, const Verdict& verdict,
+                               const std::function<void()>& meanwhile) {
   constexpr milliseconds kLongest{1000}, kLook{10};
   const std::string told = what + "/told";
   Set(KeyOf(told, environment_.rank), "1");
-  if (environment_.rank != 0 || environment_.store_is_served) return;
+  if (environment_.rank != 0 || (environment_.store_is_served && !meanwhile)) return;
   std::map<int, std::string> others = KeysOfAll(told);
   for (int rank : verdict.missing) others.erase(rank);
   const auto until = SteadyClock::now() + std::min(kLongest, deadline_);
   for (auto next = others.begin(); next != others.end() && SteadyClock::now() < until;) {
+    if (meanwhile) meanwhile();
     if (Has(next->second)) {
       ++next;
     } else {

@@ -24,9 +24,9 @@ namespace hpc::train {
 // did not come, a CollectiveError that names them. From one thread.
 class Rendezvous {
  public:
-  // Waits at most `deadline` for the store. `group` is one word; each group of a run has its own.
-  // `gone` is asked while ranks are waited for: those that have ended since, which are missing at
-  // once unless they came before.
+  // Waits at most `deadline` for the store, and not at all for a name that does not resolve.
+  // `group` is one word; each group of a run has its own. `gone` is asked while ranks are waited
+  // for: those that have ended since, which are missing at once unless they came before.
   Rendezvous(
       const LaunchEnvironment& environment, const std::string& group,
       std::chrono::milliseconds deadline,
@@ -43,9 +43,11 @@ class Rendezvous {
       const std::map<int, std::string>& keys, const std::string& what = "",
       const std::function<void()>& meanwhile = [] {});
   // What the first rank found in Await, whatever this one has: the same for all that live, which
-  // all call it. Where somebody is missing, all may end after it: rank 0, which may serve the
-  // store, returns when the others have it.
-  std::optional<Verdict> FirstFound(const std::string& what, const std::optional<Verdict>& found);
+  // all call it. Where somebody is missing, all may end after it: rank 0 returns when the others
+  // have it, or after a second, if it serves the store or has something to do `meanwhile`, which
+  // others need to get here.
+  std::optional<Verdict> FirstFound(const std::string& what, const std::optional<Verdict>& found,
+                                    const std::function<void()>& meanwhile = nullptr);
   // "what/0", "what/1", ...
   std::map<int, std::string> KeysOfAll(const std::string& what) const;
 
@@ -65,11 +67,13 @@ class Rendezvous {
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
 
  private:
+  void CheckName() const;
   template <typename Act>
   auto Asked(Act&& act) const -> decltype(act());
   std::optional<Verdict> LookForMissing(const std::map<int, std::string>& keys, bool late);
   std::optional<Verdict> Found(const std::string& what);
-  void StayForOthers(const std::string& what, const Verdict& verdict);
+  void StayForOthers(const std::string& what, const Verdict& verdict,
+                     const std::function<void()>& meanwhile);
 
   const LaunchEnvironment environment_;
   const std::chrono::milliseconds deadline_;

@@ -71,6 +71,17 @@ TEST(RendezvousTest, WhatDoesNotAnswerIsNotWaitedForLongerThanTheDeadline) {
   EXPECT_LT(outcomes[0].took, std::chrono::seconds(10));
 }
 
+TEST(RendezvousTest, ANameThatDoesNotResolveIsNotWaitedFor) {
+  const auto outcomes = RunRanks(1, [&](LaunchEnvironment environment) -> Values {
+    environment.master_addr = "no.such.name.invalid";
+    Rendezvous rendezvous(environment, "main", std::chrono::minutes(5));
+    return {};
+  });
+  EXPECT_THAT(outcomes[0].error,
+              AllOf(HasSubstr("rank 0: no store at no.such.name.invalid:"),
+                    HasSubstr("'no.such.name.invalid' is no address and no name that resolves")));
+}
+
 TEST(RendezvousTest, WhatIsNoListOfRanksIsSaidWithTheStore) {
   const auto outcomes = RunRanks(1, [&](const LaunchEnvironment& environment) -> Values {
     Rendezvous rendezvous(environment, "main", milliseconds(20'000));

@@ -133,11 +133,13 @@ Line ReadLineWithin(int socket, std::chrono::milliseconds limit, size_t max_byte
 
 std::string LocalAddressTowards(const std::string& host, int port) {
   AddressList list = Resolve(host, port, 0, SOCK_DGRAM);
-  UniqueFd fd(socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd.ok()) Fail("socket");
-  if (connect(fd.get(), list->ai_addr, list->ai_addrlen) != 0) Fail("no route to " + host);
-  int unused = 0;
-  return OwnLiteral(fd.get(), &unused);
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    const UniqueFd fd(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd.ok() || connect(fd.get(), one->ai_addr, one->ai_addrlen) != 0) continue;
+    int unused = 0;
+    return OwnLiteral(fd.get(), &unused);
+  }
+  Fail("no route to " + host);
 }
 
 std::optional<std::string> AddressOfInterface(absl::string_view names) {

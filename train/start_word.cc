@@ -1,5 +1,6 @@
 #include "train/start_word.h"
 
+#include <functional>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -62,7 +63,7 @@ void StartWord::Tell() {
   const auto here = meeting_->KeysOfAll(HereOf(word_));
   meeting_->Set(here.at(rank), "1");
   std::map<int, std::string> answered;
-  const auto late = meeting_->Await(here, HereOf(word_), [&] {
+  const std::function<void()> answer = [&] {
     if (rank != 0) return;
     for (const auto& [asker, key] : meeting_->KeysOfAll(kAsk)) {
       if (asker == 0 || !meeting_->Has(key)) continue;
@@ -72,8 +73,10 @@ void StartWord::Tell() {
       meeting_->Set(AnswerTo(question),
                     absl::StrCat(word_, " ", meeting_->environment().world_size));
     }
-  });
-  if (const auto first = meeting_->FirstFound(HereOf(word_), late)) throw meeting_->Failed(*first);
+  };
+  const auto late = meeting_->Await(here, HereOf(word_), answer);
+  const auto first = meeting_->FirstFound(HereOf(word_), late, answer);
+  if (first) throw meeting_->Failed(*first);
 }
 
 }  // namespace hpc::train
