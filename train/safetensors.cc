@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -87,16 +88,20 @@ uint64_t Unsigned(const json& value, const std::string& what) {
   return value.get<uint64_t>();
 }
 
-// Elements x bytes of one; none if that is no number of bytes that a file has.
+// Elements x bytes of one; none if that is no number of bytes that a file has. Nor may the other
+// extents be more than that where one is 0: a tensor's strides are products of them.
 std::optional<uint64_t> DataBytes(const SafetensorsTensor& tensor, uint64_t element_bytes) {
   uint64_t bytes = element_bytes;
-  bool fits = true;
+  bool empty = false;
   for (int64_t extent : tensor.shape) {
-    if (extent == 0) return 0;
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes)) fits = false;
+    if (extent == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+               bytes > uint64_t{std::numeric_limits<int64_t>::max()}) {
+      return std::nullopt;
+    }
   }
-  if (!fits) return std::nullopt;
-  return bytes;
+  return empty ? 0 : bytes;
 }
 
 // begin and end are those in the data.

@@ -80,6 +80,8 @@ TEST(Safetensors, AHeaderThatLiesIsRefusedWithWhatIsWrong) {
   EXPECT_THAT(
       ErrorOf("{" + One("F32", "[4611686018427387904,4611686018427387904]", "[0,0]") + "}", 0),
       HasSubstr("not its size"));
+  EXPECT_THAT(ErrorOf("{" + One("F32", "[0,4611686018427387904,4]", "[0,0]") + "}", 0),
+              HasSubstr("not its size"));
   EXPECT_THAT(ErrorOf("{" + One("F32", "[4]", "[0,16]") + "}", 8), HasSubstr("cut short"));
   EXPECT_THAT(ErrorOf("{" + One("F32", "[1]", "[4,8]") + "}", 8), HasSubstr("4 bytes before"));
   EXPECT_THAT(ErrorOf("{" + One("F32", "[1]", "[0,4]") + "}", 8), HasSubstr("4 bytes at the end"));

@@ -1,5 +1,6 @@
 #include "train/data/array_header.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -42,15 +43,19 @@ uint64_t Big(absl::string_view bytes) {
 // The file holds just what its header promises.
 void CheckLength(const std::string& name, absl::string_view file, const ArrayHeader& header) {
   uint64_t elements = 1;
+  bool empty = false;
   for (int64_t extent : header.shape) {
     if (extent < 0) Fail(name, absl::StrCat("its header gives a shape with ", extent));
-    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(extent), &elements) ||
+    empty = empty || extent == 0;
+    // Also of an empty one: a tensor's strides are products of its extents.
+    const auto factor = static_cast<uint64_t>(std::max<int64_t>(extent, 1));
+    if (__builtin_mul_overflow(elements, factor, &elements) ||
         elements > std::numeric_limits<int64_t>::max() / 8) {
       Fail(name, absl::StrCat("its header gives a shape that is too large: [",
                               absl::StrJoin(header.shape, ", "), "]"));
     }
   }
-  const uint64_t promised = elements * SizeOf(header.type);
+  const uint64_t promised = empty ? 0 : elements * SizeOf(header.type);
   const uint64_t there = file.size() - header.offset;
   if (there == promised) return;
   Fail(name,

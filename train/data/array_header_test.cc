@@ -84,6 +84,8 @@ TEST(ArrayHeader, WhatIsNotReadIsNamed) {
 
 TEST(ArrayHeader, AHeaderThatLiesIsFound) {
   EXPECT_THAT(ErrorOf(ParseNpy, Npy("<f8", "(4611686018427387904, 4)", 8)), HasSubstr("too large"));
+  EXPECT_THAT(ErrorOf(ParseNpy, Npy("<f8", "(0, 4611686018427387904, 4)", 0)),
+              HasSubstr("too large"));
   EXPECT_THAT(ErrorOf(ParseNpy, Npy("<f4", "(-1,)", 8)), HasSubstr("a shape with -1"));
   EXPECT_THAT(ErrorOf(ParseNpy, Npy("<f4", "(many,)", 8)), HasSubstr("no shape"));
   EXPECT_THAT(ErrorOf(ParseNpy, Npy("{'shape': (1,)}", "")), HasSubstr("has no 'descr'"));
