@@ -6,9 +6,8 @@
 //     torch::optim::SGD optimizer(net->parameters(), 0.1);
 //     for (...) {
 //       optimizer.zero_grad();
-//       loss_of(model(batch)).backward();                       // gradients are the mean of all
-//       ranks optimizer.step();                                       // so all ranks take the same
-//       step
+//       loss_of(model(batch)).backward();  // gradients are the mean of all ranks
+//       optimizer.step();                  // so all of them take the same step
 //     }
 //
 // What gradients are after backward(), with weights, accumulation, unused and shared parameters:

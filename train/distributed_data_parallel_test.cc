@@ -374,6 +374,39 @@ TEST(DistributedDataParallel, FindsTheTensorsInWhateverAModelReturns) {
   EXPECT_EQ(tensors.size(), 4u);
 }
 
+TEST(DistributedDataParallel, AParameterThatIsTrainedLaterIsRefusedAndMayBeMadeAnew) {
+  torch::nn::Sequential net(torch::nn::Linear(4, 4), torch::nn::Linear(4, 4));
+  auto first = [&] { return net->named_parameters()["0.weight"]; };
+  first().requires_grad_(false);
+  const auto group = std::make_shared<LoneCommunicator>();
+  {
+    DistributedDataParallel<torch::nn::Sequential> model(net, group);
+    model(torch::ones({2, 4})).sum().backward();
+    first().requires_grad_(true);
+    EXPECT_THAT(
+        [&] {
+          model(torch::ones({2, 4}));
+        },
+        ::testing::ThrowsMessage<std::invalid_argument>(
+            HasSubstr("parameter '0.weight' requires a gradient now")));
+  }
+  DistributedDataParallel<torch::nn::Sequential> model(net, group);
+  model(torch::ones({2, 4})).sum().backward();
+  EXPECT_TRUE(first().grad().defined());
+}
+
+TEST(DistributedDataParallel, TheNextOneOfAModelMayBeMadeBeforeTheOneBeforeGoes) {
+  using Model = DistributedDataParallel<torch::nn::Sequential>;
+  torch::nn::Sequential net(torch::nn::Linear(4, 4));
+  const auto group = std::make_shared<LoneCommunicator>();
+  auto model = std::make_unique<Model>(net, group);
+  model = std::make_unique<Model>(net, group);
+  // Only who has the hooks sees gradients that it does not take.
+  const at::Tensor loss = (*model)(torch::ones({2, 4})).square().sum();
+  EXPECT_THAT([&] { loss.backward({}, /*retain_graph=*/true, /*create_graph=*/true); },
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("is part of a graph")));
+}
+
 TEST(DistributedDataParallel, WhereNobodyHasABatchAllAreTold) {
   auto outcomes = RunRanks(2, [](const LaunchEnvironment& environment) -> Values {
     torch::nn::Sequential net(torch::nn::Linear(4, 4));

@@ -64,6 +64,8 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   const ReducerOptions options_;
   const bool alone_;  // one rank, whose gradients are the mean as they are: there are no buckets
 
+  std::vector<const torch::autograd::PostAccumulateGradHook*> hooks_;  // by parameter
+
   mutable std::mutex mutex_;
   Phase phase_ = Phase::kIdle;
   int graph_task_ = -1;  // the backward pass that phase_ is of
@@ -137,14 +139,18 @@ GradientReducer::State::State(std::vector<NamedTensor> parameters,
 
 void GradientReducer::State::SetHooks() {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    torch::autograd::impl::set_post_acc_grad_hooks(
-        parameters_[i].tensor, std::make_unique<GradientHook>(weak_from_this(), i));
+    auto hook = std::make_unique<GradientHook>(weak_from_this(), i);
+    hooks_.push_back(hook.get());
+    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].tensor, std::move(hook));
   }
 }
 
+// Not those of a reducer that was made since, as where one is replaced by the next.
 void GradientReducer::State::TakeHooksAway() {
-  for (const NamedTensor& one : parameters_) {
-    torch::autograd::impl::set_post_acc_grad_hooks(one.tensor, nullptr);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& tensor = parameters_[i].tensor;
+    if (torch::autograd::impl::post_acc_grad_hooks(tensor).get() != hooks_[i]) continue;
+    torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
   }
 }
 
@@ -328,6 +334,9 @@ double GradientReducer::State::Scale() {
   weights_pending_.reset();
   const double sum = weights_.item<double>();
   if (sum <= 0) throw std::invalid_argument("all ranks have weight 0: nobody has a batch");
+  if (!std::isfinite(sum)) {
+    throw std::invalid_argument("the ranks' weights are too large: their sum is infinite");
+  }
   return *(scale_ = announced_weight_ / sum);
 }
 

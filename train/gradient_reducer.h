@@ -59,7 +59,7 @@ class GradientReducer {
   GradientReducer(std::vector<NamedTensor> parameters, std::shared_ptr<Communicator> group,
                   const ReducerOptions& options = {},
                   const std::shared_ptr<GradientShard>& shard = nullptr);
-  ~GradientReducer();  // takes the hooks away
+  ~GradientReducer();  // takes its hooks away
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 

@@ -45,14 +45,27 @@ Replica::Replica(std::vector<NamedTensor> parameters, std::vector<NamedTensor> b
   }
   BroadcastCoalesced(*group_, all, 0, "initial parameters and buffers");
   for (const NamedTensor& one : buffers) buffers_.push_back(one.tensor);
+  frozen_ = std::move(frozen);
   reducer_ =
       std::make_unique<GradientReducer>(std::move(trained), group_, options.reducer, options.shard);
 }
 
 void Replica::BeforeForward(bool training) {
   if (!training || !at::GradMode::is_enabled() || !reducer_->synchronized()) return;
+  CheckStillFrozen();
   reducer_->PrepareForward();
   if (options_.broadcast_buffers) BroadcastCoalesced(*group_, buffers_, 0, "buffers");
+}
+
+// Its gradient would be each rank's own, and the ranks' models would part.
+void Replica::CheckStillFrozen() const {
+  for (const NamedTensor& one : frozen_) {
+    if (!one.tensor.requires_grad()) continue;
+    throw std::invalid_argument(absl::StrCat(
+        "parameter '", one.name,
+        "' requires a gradient now, and did not when it was made data-parallel: its gradient would "
+        "not be reduced; make the model data-parallel again behind requires_grad_()"));
+  }
 }
 
 void Replica::AfterForward(const std::vector<at::Tensor>& outputs) {

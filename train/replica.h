@@ -32,7 +32,8 @@ class Replica {
           std::shared_ptr<Communicator> group, const DataParallelOptions& options);
 
   // Around each forward pass. The first is a collective in training mode while gradients are
-  // recorded and synchronized.
+  // recorded and synchronized. It throws std::invalid_argument, before anything is sent, where a
+  // parameter requires a gradient that required none when this was made: it would not be reduced.
   void BeforeForward(bool training);
   void AfterForward(const std::vector<at::Tensor>& outputs);
 
@@ -42,9 +43,12 @@ class Replica {
   GradientReducer& reducer() { return *reducer_; }
 
  private:
+  void CheckStillFrozen() const;
+
   const std::shared_ptr<Communicator> group_;
   const DataParallelOptions options_;
   std::vector<at::Tensor> buffers_;
+  std::vector<NamedTensor> frozen_;  // parameters that required no gradient
   std::unique_ptr<GradientReducer> reducer_;
 };
 
