@@ -239,7 +239,8 @@ PendingPtr GlooCommunicator::Issue(std::string what, const Options& options,
 PendingPtr GlooCommunicator::AllReduce(at::Tensor tensor, ReduceOp op, Options options) {
   const std::string what = "all_reduce '" + options.name + "'";
   CheckTensor(tensor, what);
-  CheckForGloo(tensor, what);
+  CheckOnCpu(tensor, what);
+  CheckSummable(tensor, what);
   return Issue(what + " of " + TypeAndSize(tensor), options, [&](Milliseconds deadline) {
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions gloo;
@@ -253,7 +254,8 @@ PendingPtr GlooCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
                                            Options options) {
   const std::string what = "reduce_scatter '" + options.name + "'";
   CheckParts(input, output, size(), what);
-  CheckForGloo(input, what);
+  CheckOnCpu(input, what);
+  CheckSummable(input, what);
   return Issue(what + " of " + TypeAndSize(input), options, [&](Milliseconds deadline) {
     c10d::ReduceScatterOptions gloo;
     gloo.reduceOp = ToC10d(op);

@@ -15,13 +15,17 @@ class DonePending : public Pending {
 }  // namespace
 
 PendingPtr LoneCommunicator::AllReduce(at::Tensor tensor, ReduceOp, Options options) {
-  CheckTensor(tensor, "all_reduce '" + options.name + "'");
+  const std::string what = "all_reduce '" + options.name + "'";
+  CheckTensor(tensor, what);
+  CheckSummable(tensor, what);
   return Done(options);
 }
 
 PendingPtr LoneCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, ReduceOp,
                                            Options options) {
-  CheckParts(input, output, 1, "reduce_scatter '" + options.name + "'");
+  const std::string what = "reduce_scatter '" + options.name + "'";
+  CheckParts(input, output, 1, what);
+  CheckSummable(input, what);
   at::NoGradGuard no_grad;
   output.view(-1).copy_(input.view(-1));
   return Done(options);

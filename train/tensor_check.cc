@@ -24,15 +24,14 @@ void CheckTensor(const at::Tensor& tensor, const std::string& operation) {
   }
 }
 
-void CheckForGloo(const at::Tensor& tensor, const std::string& operation) {
+void CheckSummable(const at::Tensor& tensor, const std::string& operation) {
   static const std::set<c10::ScalarType> known = {c10::kFloat,    c10::kDouble, c10::kHalf,
                                                   c10::kBFloat16, c10::kChar,   c10::kByte,
                                                   c10::kBool,     c10::kInt,    c10::kLong};
-  CheckOnCpu(tensor, operation);
   if (known.count(tensor.scalar_type()) != 0) return;
-  throw std::invalid_argument(
-      absl::StrCat(operation, ": ", TypeAndSize(tensor),
-                   "; Gloo reduces float, double, half, bfloat16, int8, uint8, int32 and int64"));
+  throw std::invalid_argument(absl::StrCat(
+      operation, ": ", TypeAndSize(tensor),
+      "; what is reduced is float, double, half, bfloat16, int8, uint8, int32 or int64"));
 }
 
 void CheckOnCpu(const at::Tensor& tensor, const std::string& operation) {

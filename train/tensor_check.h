@@ -18,8 +18,8 @@ void CheckTensor(const at::Tensor& tensor, const std::string& operation);
 // Throws unless it is on the CPU.
 void CheckOnCpu(const at::Tensor& tensor, const std::string& operation);
 
-// CheckOnCpu; also throws unless it is of a type that Gloo computes with.
-void CheckForGloo(const at::Tensor& tensor, const std::string& operation);
+// Throws unless it is of a type that Gloo and NCCL compute with.
+void CheckSummable(const at::Tensor& tensor, const std::string& operation);
 
 // CheckTensor of both; also throws unless `whole` has the type and device of `part`, and `times` x
 // as many elements.
