@@ -195,6 +195,10 @@ void CheckOptionsOfText(const TrainOptions& options) {
     throw UsageError(
         absl::StrCat("--width ", options.width, " is no multiple of --heads ", options.heads));
   }
+  if (options.dropout >= 1) {
+    throw UsageError(absl::StrCat("--dropout ", options.dropout,
+                                  " leaves nothing: it is a share, of 0 to less than 1"));
+  }
   if (options.data.empty()) throw UsageError("charlm needs --data: a text file");
 }
 
