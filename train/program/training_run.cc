@@ -97,9 +97,7 @@ TrainSummary TrainingRun::Run() {
     if (parts_ != nullptr && parts_->background != nullptr) parts_->background->Abort("it leaves");
     throw;
   } catch (const std::exception& error) {
-    std::string what = OneLineOf(error);
-    if (environment_.world_size > 1)
-      what = absl::StrCat("rank ", environment_.number(), ": ", what);
+    const std::string what = OneLineOf(error);
     const bool for_all = !training_ || AllHave(error);
     for (const auto& group : {group_, parts_ == nullptr ? nullptr : parts_->background}) {
       if (group != nullptr) for_all ? group->AbortForAll(what) : group->Abort(what);

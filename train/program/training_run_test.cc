@@ -383,7 +383,7 @@ TEST_F(TrainingRunTest, WhatOneRankCannotDoIsNoReasonForTheOthersToLeave) {
   EXPECT_EQ(outcomes[1].code, 1);
   EXPECT_THAT(outcomes[1].error, EndsWith("hpc-train: rank 1: sample 17 cannot be read\n"));
   for (int rank : {0, 2}) EXPECT_EQ(outcomes[rank].code, 0) << outcomes[rank].error;
-  EXPECT_THAT(outcomes[0].output, HasSubstr("rank 1 aborted: rank 1: sample 17 cannot be read"));
+  EXPECT_THAT(outcomes[0].output, HasSubstr("rank 1 aborted: sample 17 cannot be read"));
 }
 
 TEST_F(TrainingRunTest, WhatAllRanksFindEndsAllOfThem) {

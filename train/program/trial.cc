@@ -7,9 +7,11 @@
 #include <exception>
 #include <numeric>
 #include <stdexcept>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "train/program/one_line.h"
 #include "train/tensor_text.h"
 
@@ -19,8 +21,7 @@ namespace {
 void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, Model* model) {
   std::vector<int64_t> first(samples);
   std::iota(first.begin(), first.end(), 0);
-  Batch batch = data.Get(first);
-  for (at::Tensor& tensor : batch) tensor = tensor.to(trial.device);
+  const Batch batch = OnDevice(data.Get(first), trial.device);
   Autocast autocast(trial.precision, trial.device.type());
   const at::Tensor input = task->Input(batch);
   at::Tensor output;
@@ -42,6 +43,26 @@ void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, 
   }
 }
 
+// As BatchNorm does not take a single sample of one point.
+void TryLastStep(const Trial& trial, const DataSet& data, Task* task, Model* model) {
+  std::vector<at::Tensor> buffers, before;
+  for (const NamedTensor& one : model->Buffers()) {
+    buffers.push_back(one.tensor);
+    before.push_back(one.tensor.clone());
+  }
+  model->SetTraining(true);
+  try {
+    Pass(trial, data, trial.last_samples, task, model);
+  } catch (const std::exception& error) {
+    if (IsShortOfMemory(error)) throw;
+    throw std::runtime_error(absl::StrCat(
+        "the last batch of an epoch has ", Count(trial.last_samples, "sample"),
+        " for this rank, which cannot be trained on (another --batch may leave more): ",
+        OneLineOf(error)));
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(before[i]);
+}
+
 }  // namespace
 
 void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model) {
@@ -61,6 +82,9 @@ void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model)
     } catch (const std::exception&) {
       std::rethrow_exception(alone);
     }
+  }
+  if (trial.last_samples > 0 && trial.last_samples < samples) {
+    TryLastStep(trial, data, task, model);
   }
   model->SetTraining(true);
 }
