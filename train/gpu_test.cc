@@ -20,6 +20,7 @@
 #include "train/nccl/nccl_communicator.h"
 #include "train/nccl/torch_cuda.h"
 #include "train/precision.h"
+#include "train/program/pending_number.h"
 #include "train/program/train_main.h"
 #include "train/sharded_optimizer.h"
 #include "train/testing/values.h"
@@ -155,6 +156,27 @@ TEST_F(GpuTest, SeveralGpusSumAndMissAKilledRank) {
   if (outcomes.empty()) return;
   EXPECT_THAT(outcomes[0].error, HasSubstr("rank 1 "));
   EXPECT_LT(outcomes[0].took, std::chrono::seconds(60));
+}
+
+TEST_F(GpuTest, ANumberIsReadWithoutWaitingForWhatIsComputedLater) {
+  const auto outcomes = Run(1, [](const LaunchEnvironment&) -> Values {
+    const auto options = at::TensorOptions(at::kFloat).device(kGpu);
+    const at::Tensor matrix = at::full({4096, 4096}, 1e-4, options);
+    at::Tensor loss = at::full({}, 1, options);
+    ComputeLong(matrix);
+    PendingNumber(loss).Value();  // what both need is loaded then
+    at::accelerator::synchronizeDevice(kGpu.index());
+
+    loss.fill_(0.5);
+    const PendingNumber number(loss);
+    loss.fill_(2);
+    ComputeLong(matrix);
+    c10::Event computed(at::kCUDA);
+    computed.record(at::accelerator::getCurrentStream(kGpu.index()));
+    return {number.Value(), computed.query() ? 1.0 : 0.0};
+  });
+  if (outcomes.empty()) return;
+  EXPECT_EQ(ValuesOf(outcomes)[0], (Values{0.5, 0}));
 }
 
 struct How {

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
@@ -68,9 +70,15 @@ std::string MetricLine(double time, std::optional<int64_t> step,
   return line + "}\n";
 }
 
-Metrics::Metrics(const std::string& path) {
+Metrics::Metrics(const std::string& path) : path_(path) {
   if (path.empty()) return;
   file_.Reset(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!file_.ok()) Warn();
+}
+
+void Metrics::Warn() const {
+  warning_ = absl::StrCat("metrics are not written into ", path_,
+                          " (HPC_METRICS_FILE): ", std::strerror(errno));
 }
 
 void Metrics::Log(std::optional<int64_t> step,
@@ -79,7 +87,7 @@ void Metrics::Log(std::optional<int64_t> step,
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const std::string line = MetricLine(now.count(), step, values);
   // One write to a file opened for appending: never split by another's.
-  if (write(file_.get(), line.data(), line.size()) < 0) return;
+  if (write(file_.get(), line.data(), line.size()) < 0) Warn();
 }
 
 void Metrics::CheckpointSaved(int64_t step) const { Log(step, {{"checkpoint_saved", 1}}); }

@@ -38,8 +38,15 @@ class Metrics {
   // Says that a checkpoint is whole: a restart now would lose nothing.
   void CheckpointSaved(int64_t step) const;
 
+  // Not empty: why the last line, or the file, could not be written. Training goes on.
+  const std::string& warning() const { return warning_; }
+
  private:
+  void Warn() const;  // of errno
+
+  const std::string path_;
   UniqueFd file_;
+  mutable std::string warning_;
 };
 
 // The line that Log writes: {"time": 12.5, "loss": 0.25, "step": 10}. Pure.

@@ -21,6 +21,12 @@ uint64_t Fnv(const unsigned char* bytes, size_t size, uint64_t hash) {
 
 }  // namespace
 
+Batch OnDevice(Batch batch, at::Device device) {
+  if (device.is_cpu()) return batch;
+  for (at::Tensor& tensor : batch) tensor = tensor.to(device, /*non_blocking=*/true);
+  return batch;
+}
+
 std::string FingerprintOf(const at::Tensor& array) {
   const auto* bytes = static_cast<const unsigned char*>(array.const_data_ptr());
   const size_t size = array.nbytes();

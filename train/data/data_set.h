@@ -13,6 +13,9 @@ namespace hpc::train {
 // Several samples: tensors (images, labels ...) whose first dimension is that of the samples.
 using Batch = std::vector<at::Tensor>;
 
+// On a GPU it is there behind what is queued by now, without being waited for.
+Batch OnDevice(Batch batch, at::Device device);
+
 // Immutable. Get is called from several threads at the same time.
 class DataSet {
  public:

@@ -78,6 +78,31 @@ TEST_F(BeforeTraining, AModelThatTakesWholeBatchesAloneIsTrained) {
   EXPECT_EQ(Number(TrainDigits(1, {"--model", many, "--epochs=1"}), "epochs"), 1);
 }
 
+TEST_F(BeforeTraining, ALastBatchThatCannotBeTrainedOnIsSaidBeforeAnEpochIsLost) {
+  // Pictures of 8 x 8 become one point, of which BatchNorm takes no single one.
+  const auto outcome = Run(1, [&](int) {
+    return Arguments{"resnet18", "--data", digits_, "--batch=799"};
+  })[0];
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(
+      outcome.error,
+      HasSubstr("the last batch of an epoch has 1 sample for this rank, which cannot be "
+                "trained on (another --batch may leave more): the model does not take float[1, 1, "
+                "8, 8] (the data's): Expected more than 1 value"));
+}
+
+TEST_F(BeforeTraining, MetricsThatCannotBeWrittenAreSaidOnceAndTrainingGoesOn) {
+  const auto outcome = Run(
+      1,
+      [&](int) {
+        return Arguments{"digits", "--data", digits_, "--epochs=2"};
+      },
+      [&](int) { setenv("HPC_METRICS_FILE", folder_.c_str(), 1); })[0];
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.error, absl::StrCat("metrics are not written into ", folder_,
+                                        " (HPC_METRICS_FILE): Is a directory\n"));
+}
+
 TEST_F(BeforeTraining, ATextThatIsAFolderIsRefused) {
   const auto outcome = Run(1, [&](int) { return Arguments{"charlm", "--data", digits_}; })[0];
   EXPECT_THAT(outcome.error,
@@ -135,7 +160,8 @@ TEST_F(BeforeTraining, ASummaryThatCannotBeWrittenEndsAllRanks) {
     });
     for (const Outcome& outcome : outcomes) {
       EXPECT_EQ(outcome.code, 1);
-      EXPECT_THAT(outcome.error, HasSubstr(absl::StrCat("rank 0: --summary ", path, ": ")));
+      EXPECT_THAT(outcome.error,
+                  AllOf(HasSubstr("rank 0"), HasSubstr(absl::StrCat(": --summary ", path, ": "))));
       EXPECT_THAT(outcome.output, Not(HasSubstr("epoch")));
     }
   }

@@ -7,14 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/text.h"
 #include "train/agreement.h"
+#include "train/program/evaluation.h"
+#include "train/program/learning_rate.h"
 #include "train/program/one_line.h"
+#include "train/program/pending_number.h"
 #include "train/program/remembered_options.h"
 #include "train/program/standard_output.h"
 #include "train/program/trial.h"
@@ -70,15 +73,15 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
   if (test_ != nullptr) lines.push_back(absl::StrCat("test data ", test_->Fingerprint()));
   CheckSameOnAllRanks(*group_, lines);
 
-  MakeModel();
-  MakeReplica();
-  if (precision_ == Precision::kFp16) scaler_ = std::make_unique<LossScaler>(group_);
   sampler_ = std::make_unique<DistributedSampler>(
       training_->size(), group_->rank(), group_->size(),
       SamplerOptions{.batch = options_.batch,
                      .seed = static_cast<uint64_t>(options_.seed),
                      .weights = options_.shares});
   all_steps_ = sampler_->steps() * options_.epochs;
+  MakeModel();
+  MakeReplica();
+  if (precision_ == Precision::kFp16) scaler_ = std::make_unique<LossScaler>(group_);
 }
 
 void Trainer::MakeModel() {
@@ -88,9 +91,10 @@ void Trainer::MakeModel() {
   } catch (const std::exception& error) {
     throw std::runtime_error(OneLineOfMakingAModel(error));
   }
-  const int64_t part = (options_.batch + group_->size() - 1) / group_->size();
+  auto part = [&](int64_t step) { return static_cast<int64_t>(sampler_->Indices(step).size()); };
   TryModel({.model = options_.model.empty() ? "the model" : options_.model,
-            .samples = part,
+            .samples = part(0),
+            .last_samples = part(sampler_->steps() - 1),
             .precision = precision_,
             .device = device_},
            *training_, task_, model_.get());
@@ -198,57 +202,32 @@ void Trainer::CheckTraits(const Progress& progress) {
 }
 
 void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
-  auto value = [&](const std::string& key) {
-    const auto found = progress.values.find(key);
-    double number = 0;
-    if (found != progress.values.end() && absl::SimpleAtod(found->second, &number)) return number;
-    throw CheckpointError(absl::StrCat("the checkpoint of step ", progress.step, " does not say '",
-                                       key, "': it is of another program"));
-  };
-  auto whole = [&](const std::string& key, double least) {
-    constexpr double kMost = 1e15;
-    const double number = value(key);
-    if (number >= least && number <= kMost) return std::llround(number);
-    throw CheckpointError(absl::StrCat("the checkpoint of step ", progress.step,
-                                       " is damaged: its '", key, "' is ", number));
-  };
-  steps_ = progress.step;
-  epoch_ = whole("epoch", 1);
-  done_ = whole("done", 0);
-  if (done_ > training_->size()) {
-    throw CheckpointError(absl::StrCat("the checkpoint of step ", steps_, " is of ", done_,
-                                       " samples into an epoch, but there are ",
-                                       training_->size()));
-  }
-  summary->samples = whole("samples", 0);
-  summary->skipped = whole("skipped", 0);
-  if (EpochIsDone()) {  // it was written after the epoch's last step
-    ++epoch_;
-    done_ = 0;
-  }
-  if (summary->epochs != epoch_ - 1) {
+  at_ = PositionOf(progress.step, progress.values, training_->size());
+  if (summary->epochs != at_.epoch - 1) {
     summary->loss = NAN;
     summary->test.clear();
   }
-  summary->epochs = epoch_ - 1;
+  summary->epochs = at_.epoch - 1;
   if (scaler_ && progress.values.count("scale") == 0) {
     throw CheckpointError(
         absl::StrCat("the checkpoint of step ", progress.step,
                      " is of a training without --precision fp16: "
                      "say the precision that it had, or another --checkpoint-dir"));
   }
-  if (scaler_) scaler_->Restore(value("scale"), static_cast<int>(value("good_steps")));
+  if (scaler_) {
+    auto number = [&](const std::string& key) {
+      return NumberOf(progress.step, progress.values, key);
+    };
+    scaler_->Restore(number("scale"), static_cast<int>(number("good_steps")));
+  }
   if (local_) local_->Reset();
 }
 
-Progress Trainer::ProgressOf(const TrainSummary& summary) const {
-  Progress progress = {.step = steps_};
+Progress Trainer::ProgressNow() const {
+  Progress progress = {.step = at_.steps};
   progress.values = RememberedOptions(options_);
+  progress.values.merge(ValuesOf(at_, training_->size()));
   for (const auto& [name, value] : task_->ModelTraits()) progress.values["model." + name] = value;
-  progress.values["epoch"] = absl::StrCat(EpochIsDone() ? epoch_ + 1 : epoch_);
-  progress.values["done"] = absl::StrCat(EpochIsDone() ? 0 : done_);
-  progress.values["samples"] = absl::StrCat(summary.samples);
-  progress.values["skipped"] = absl::StrCat(summary.skipped);
   if (scaler_) {
     progress.values["scale"] = absl::StrCat(scaler_->scale());
     progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());
@@ -256,17 +235,17 @@ Progress Trainer::ProgressOf(const TrainSummary& summary) const {
   return progress;
 }
 
-void Trainer::Save(const TrainSummary& summary) {
-  if (checkpoints_ == nullptr || steps_ == last_saved_) return;
-  last_saved_ = steps_;
+void Trainer::Save() {
+  if (checkpoints_ == nullptr || at_.steps == last_saved_) return;
+  last_saved_ = at_.steps;
   if (local_) local_->Synchronize();
-  checkpoints_->Save(ProgressOf(summary), Subject());
+  checkpoints_->Save(ProgressNow(), Subject());
 }
 
-void Trainer::Keep(const TrainSummary& summary) {
+void Trainer::Keep() {
   if (kept_ == nullptr) return;
   if (local_) local_->Synchronize();
-  kept_->Keep(ProgressOf(summary), Subject(), *group_);
+  kept_->Keep(ProgressNow(), Subject(), *group_);
 }
 
 // It is whole some time after it was begun.
@@ -282,21 +261,23 @@ void Trainer::Run(TrainSummary* summary) {
     throw TrainingError(absl::StrCat("the ranks that are left have no checkpoint to go on from",
                                      lost.empty() ? "" : ", and ", lost));
   }
-  Keep(*summary);
+  Keep();
+  WarnOfMetrics();
   // Dropout differs from rank to rank, and is not again what it was before a restart.
-  at::manual_seed(static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + steps_));
+  at::manual_seed(
+      static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + at_.steps));
   begin_ = std::chrono::steady_clock::now();
-  first_epoch_ = epoch_;
+  first_epoch_ = at_.epoch;
   summary->stopped = false;
   if (!summary->begin) {
     summary->begin = begin_;
-    summary->samples_before = summary->samples;
+    summary->samples_before = at_.samples;
   }
-  if (epoch_ > options_.epochs) TestWhatIsThere(summary);
-  while (epoch_ <= options_.epochs && !summary->stopped) {
-    summary->stopped = !RunEpoch(epoch_, summary);
-    if (!summary->stopped) summary->epochs = epoch_ - 1;
-    if (summary->stopped || options_.checkpoint_every == 0) Save(*summary);
+  if (at_.epoch > options_.epochs) TestWhatIsThere(summary);
+  while (at_.epoch <= options_.epochs && !summary->stopped) {
+    summary->stopped = !RunEpoch(at_.epoch, summary);
+    if (!summary->stopped) summary->epochs = at_.epoch - 1;
+    if (summary->stopped || options_.checkpoint_every == 0) Save();
   }
   if (checkpoints_ != nullptr) checkpoints_->Wait();
   TellSaved();
@@ -308,7 +289,7 @@ void Trainer::Run(TrainSummary* summary) {
 
 // Where there is nothing left to train.
 void Trainer::TestWhatIsThere(TrainSummary* summary) {
-  const int64_t done = epoch_ - 1;
+  const int64_t done = at_.epoch - 1;
   Say(done <= options_.epochs
           ? absl::StrCat("nothing left to do: ", done, " of ", Count(options_.epochs, "epoch"),
                          done == 1 ? " is" : " are", " done (raise --epochs)")
@@ -318,7 +299,9 @@ void Trainer::TestWhatIsThere(TrainSummary* summary) {
 }
 
 void Trainer::SumUp(TrainSummary* summary) const {
-  summary->steps = steps_;
+  summary->steps = at_.steps;
+  summary->samples = at_.samples;
+  summary->skipped = at_.skipped;
   summary->seconds = SecondsSince(*summary->begin);
   if (summary->seconds <= 0) return;
   summary->samples_per_second =
@@ -331,7 +314,7 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   Epoch sums;
   bool on = true;
   {
-    sampler_->BeginEpoch(epoch, done_);
+    sampler_->BeginEpoch(epoch, at_.done);
     PrefetchingLoader loader(
         training_, *sampler_,
         {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
@@ -339,11 +322,11 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
     while (on) {
       std::optional<LoadedBatch> loaded = loader.Next();
       if (!loaded) break;
-      on = Step(std::move(*loaded), &sums, summary);
-      const bool due = options_.checkpoint_every > 0 && steps_ % options_.checkpoint_every == 0;
-      if (on && due) Save(*summary);
+      on = Step(std::move(*loaded), &sums);
+      const bool due = options_.checkpoint_every > 0 && at_.steps % options_.checkpoint_every == 0;
+      if (on && due) Save();
       const int64_t keep = options_.keep_in_memory;
-      if (on && keep > 0 && steps_ % keep == 0) Keep(*summary);
+      if (on && keep > 0 && at_.steps % keep == 0) Keep();
       TellSaved();
     }
     sums.waited = std::chrono::duration<double>(loader.waited()).count();
@@ -355,8 +338,8 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   summary->waited += sums.waited;
   if (sums.good > 0) summary->loss = sums.loss_sum / static_cast<double>(sums.good);
   if (!on) return false;
-  ++epoch_;
-  done_ = 0;
+  ++at_.epoch;
+  at_.done = 0;
   if (test_ != nullptr) summary->test = Test();
   Report(epoch, sums, *summary);
   return true;
@@ -374,25 +357,9 @@ void Trainer::SumOverRanks(Epoch* sums) {
   sums->seconds = longest[1].item<double>();
 }
 
-double Trainer::RateNow() const {
-  if (steps_ < options_.warmup) {
-    return options_.lr * static_cast<double>(steps_ + 1) / static_cast<double>(options_.warmup);
-  }
-  if (options_.schedule != "cosine" || all_steps_ <= options_.warmup) return options_.lr;
-  const double done = static_cast<double>(steps_ - options_.warmup) /
-                      static_cast<double>(all_steps_ - options_.warmup);
-  return options_.lr * (0.1 + 0.45 * (1 + std::cos(M_PI * std::min(1.0, done))));
-}
-
-Batch Trainer::OnDevice(Batch batch) const {
-  if (device_.is_cpu()) return batch;
-  for (at::Tensor& tensor : batch) tensor = tensor.to(device_, /*non_blocking=*/true);
-  return batch;
-}
-
 // The loss of this rank's samples.
 at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
-  const Batch batch = OnDevice(loaded.batch);
+  const Batch batch = OnDevice(loaded.batch, device_);
   Autocast autocast(precision_, device_.type());
   replica_->BeforeForward(true);
   const at::Tensor output = model_->Forward(task_->Input(batch));
@@ -409,32 +376,40 @@ StepAgreement::Outcome Trainer::ForwardAndBackward(const LoadedBatch& loaded, do
   const bool has_samples = loaded.samples > 0;
   if (!local_) replica_->reducer().set_weight(static_cast<double>(loaded.samples));
   at::Tensor loss;
+  std::optional<PendingNumber> number;
   if (has_samples) {
     loss = Forward(loaded);
-    *value = loss.item<double>();
+    number.emplace(loss);
   } else if (!local_) {
     replica_->BeforeForward(true);
   }
-  agreement_.Begin(signals_.requested(), !std::isfinite(*value));
+  auto begin_to_agree = [&] {
+    if (number) *value = number->Value();
+    agreement_.Begin(signals_.requested(), !std::isfinite(*value));
+  };
+  // On a CPU beside the backward pass. A GPU would have nothing to do until that is queued.
+  if (device_.is_cpu()) begin_to_agree();
   if (has_samples) {
     torch::autograd::backward({scaler_ ? scaler_->Scale(loss) : loss}, {});
   } else if (!local_) {
     replica_->reducer().SynchronizeGradients();
   }
+  if (!device_.is_cpu()) begin_to_agree();
   return agreement_.End();
 }
 
-bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
+bool Trainer::Step(LoadedBatch loaded, Epoch* sums) {
   double value = 0;
   const StepAgreement::Outcome outcome = ForwardAndBackward(loaded, &value);
   if (outcome.bad_loss_of && options_.on_nan == "stop") {
     throw TrainingError(absl::StrCat(
-        "rank ", group_->NumberOf(*outcome.bad_loss_of), ": the loss of step ", steps_ + 1,
-        " (epoch ", epoch_, ") is not finite: ",
-        steps_ == 0 ? "nothing was learned yet, so look at the data (NaN, very large numbers) and "
-                      "at the model; or leave such steps out with --on-nan skip"
-                    : "lower --lr, use --clip or --warmup, or leave such steps out with --on-nan "
-                      "skip"));
+        "rank ", group_->NumberOf(*outcome.bad_loss_of), ": the loss of step ", at_.steps + 1,
+        " (epoch ", at_.epoch, ") is not finite: ",
+        at_.steps == 0
+            ? "nothing was learned yet, so look at the data (NaN, very large numbers) and "
+              "at the model; or leave such steps out with --on-nan skip"
+            : "lower --lr, use --clip or --warmup, or leave such steps out with --on-nan "
+              "skip"));
   }
   if (!outcome.bad_loss_of && GradientsAreFinite()) {
     TakeStep(loaded.samples > 0);
@@ -442,22 +417,22 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary) {
     sums->loss_sum += value * static_cast<double>(loaded.samples);
     sums->good += loaded.samples;
   } else {
-    LeaveOut(summary);
+    LeaveOut();
   }
   optimizer_->ZeroGrad();
   if (local_) local_->Step(static_cast<double>(loaded.samples));
-  ++steps_;
+  ++at_.steps;
   sums->samples += loaded.samples_of_all;
-  summary->samples += loaded.samples_of_all;
-  done_ += loaded.samples_of_all;
+  at_.samples += loaded.samples_of_all;
+  at_.done += loaded.samples_of_all;
   return !outcome.stop;
 }
 
-void Trainer::LeaveOut(TrainSummary* summary) {
-  ++summary->skipped;
+void Trainer::LeaveOut() {
+  ++at_.skipped;
   if (++skipped_in_a_row_ < kMostSkippedInARow) return;
   throw TrainingError(absl::StrCat("no loss or gradient was finite for ", kMostSkippedInARow,
-                                   " steps up to step ", steps_ + 1, " (epoch ", epoch_,
+                                   " steps up to step ", at_.steps + 1, " (epoch ", at_.epoch,
                                    "): the model is lost; lower --lr or use --clip"));
 }
 
@@ -474,48 +449,16 @@ bool Trainer::GradientsAreFinite() {
 void Trainer::TakeStep(bool has_samples) {
   if (local_ && !has_samples) return;
   if (options_.clip > 0) optimizer_->ClipGradNorm(options_.clip);
-  optimizer_->hyperparameters(0).lr = RateNow();
+  optimizer_->hyperparameters(0).lr = LearningRate(options_, at_.steps, all_steps_);
   optimizer_->Step();
 }
 
-// Each rank has a part of the test data.
 std::map<std::string, double> Trainer::Test() {
-  at::NoGradGuard no_grad;
-  model_->SetTraining(false);
-  // Equal parts, whatever the shares: rank 0 must have one, since it tells what comes of it.
-  DistributedSampler sampler(
-      test_->size(), group_->rank(), group_->size(),
-      {.batch = std::max<int64_t>(options_.batch, group_->size()), .shuffle = false});
-  PrefetchingLoader loader(
-      test_, sampler,
-      {.prefetch = {.workers = static_cast<int>(options_.workers)}, .pinned = device_.is_cuda()});
-  std::map<std::string, double> sums;
-  while (auto loaded = loader.Next()) {
-    if (loaded->samples == 0) continue;
-    const Batch batch = OnDevice(std::move(loaded->batch));
-    Autocast autocast(precision_, device_.type());
-    const at::Tensor output = model_->Forward(task_->Input(batch));
-    sums["loss"] +=
-        task_->Loss(output, batch).item<double>() * static_cast<double>(loaded->samples);
-    for (const auto& [name, sum] : task_->Judge(output, batch)) sums[name] += sum;
-  }
-  model_->SetTraining(true);
-
-  // A rank that had none does not know the names.
-  std::vector<double> values;
-  for (const auto& [name, sum] : sums) values.push_back(sum);
-  int64_t most = static_cast<int64_t>(values.size());
-  at::Tensor count = at::full({1}, most, at::kLong);
-  group_->AllReduce(count, ReduceOp::kMax, {"measures of the test", {}})->Wait();
-  most = count.item<int64_t>();
-  values.resize(most);
-  at::Tensor all = at::tensor(values, at::kDouble);
-  group_->AllReduce(all, ReduceOp::kSum, {"sums of the test", {}})->Wait();
-  size_t i = 0;
-  for (auto& [name, sum] : sums) {
-    sum = all[static_cast<int64_t>(i++)].item<double>() / static_cast<double>(test_->size());
-  }
-  return sums;
+  return Evaluate(test_, task_, model_.get(), *group_,
+                  {.batch = options_.batch,
+                   .workers = static_cast<int>(options_.workers),
+                   .precision = precision_,
+                   .device = device_});
 }
 
 void Trainer::Report(int64_t epoch, const Epoch& sums, const TrainSummary& summary) {
@@ -537,7 +480,15 @@ void Trainer::Report(int64_t epoch, const Epoch& sums, const TrainSummary& summa
                                                         {"samples_per_second", rate},
                                                         {"data_wait_share", share}};
   for (const auto& [name, value] : summary.test) values.emplace_back("test_" + name, value);
-  metrics_.Log(steps_, values);
+  metrics_.Log(at_.steps, values);
+  WarnOfMetrics();
+}
+
+// Once.
+void Trainer::WarnOfMetrics() {
+  if (group_->rank() != 0 || warned_ || metrics_.warning().empty()) return;
+  warned_ = true;
+  std::fprintf(stderr, "%s\n", metrics_.warning().c_str());
 }
 
 }  // namespace hpc::train

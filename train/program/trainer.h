@@ -19,6 +19,7 @@
 #include "train/precision.h"
 #include "train/program/optimizer.h"
 #include "train/program/task.h"
+#include "train/program/training_position.h"
 #include "train/replica.h"
 #include "train/run_hooks.h"
 #include "train/step_agreement.h"
@@ -81,26 +82,24 @@ class Trainer {
   std::optional<Progress> GoOnFromCheckpoint();
   void CheckTraits(const Progress& progress);
   void TakeOver(const Progress& progress, TrainSummary* summary);
-  void Keep(const TrainSummary& summary);
-  Progress ProgressOf(const TrainSummary& summary) const;
+  void Keep();
+  Progress ProgressNow() const;
   void SumUp(TrainSummary* summary) const;
-  void Save(const TrainSummary& summary);
+  void Save();
   void TellSaved();
-  bool EpochIsDone() const { return done_ >= training_->size(); }
   void TestWhatIsThere(TrainSummary* summary);
   bool RunEpoch(int64_t epoch, TrainSummary* summary);
   // False where the ranks were asked to stop.
-  bool Step(LoadedBatch loaded, Epoch* sums, TrainSummary* summary);
+  bool Step(LoadedBatch loaded, Epoch* sums);
   StepAgreement::Outcome ForwardAndBackward(const LoadedBatch& loaded, double* value);
-  void LeaveOut(TrainSummary* summary);
+  void LeaveOut();
   void SumOverRanks(Epoch* sums);
   at::Tensor Forward(const LoadedBatch& loaded);
   bool GradientsAreFinite();
   void TakeStep(bool has_samples);
-  double RateNow() const;
   std::map<std::string, double> Test();
   void Report(int64_t epoch, const Epoch& sums, const TrainSummary& summary);
-  Batch OnDevice(Batch batch) const;
+  void WarnOfMetrics();
   void Say(const std::string& line) const;
 
   Task* const task_;
@@ -121,11 +120,12 @@ class Trainer {
   std::unique_ptr<LossScaler> scaler_;
   std::unique_ptr<DistributedSampler> sampler_;
   StepAgreement agreement_;
-  int64_t steps_ = 0, all_steps_ = 0;
-  int64_t epoch_ = 1, done_ = 0;  // where it is: samples of this epoch that were used
+  int64_t all_steps_ = 0;
+  TrainingPosition at_;
   int64_t last_saved_ = -1;
   std::optional<int64_t> told_;  // the last checkpoint that the metrics tell of
   int64_t skipped_in_a_row_ = 0;
+  bool warned_ = false;  // that metrics are not written
   std::chrono::steady_clock::time_point begin_;
   int64_t first_epoch_ = 1;
 };
