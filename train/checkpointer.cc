@@ -7,28 +7,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/random_number.h"
 #include "common/text.h"
 #include "train/agreement.h"
+#include "train/checkpoint_sending.h"
 #include "train/own_address.h"
-#include "train/reason.h"
 #include "train/saved_states.h"
 
 namespace hpc::train {
 namespace {
 
-constexpr int64_t kSendAtOnce = 16 << 20;
 constexpr char kModelFile[] = "model.safetensors";
-constexpr char kFault = '!';  // what a rank says first of why it cannot
 
 std::string StatesFile(int rank, int ranks) {
   return absl::StrCat("optimizer-", rank + 1, "-of-", ranks, ".safetensors");
@@ -41,118 +34,6 @@ std::vector<CheckpointTensor> Described(const std::vector<NamedTensor>& tensors)
         {one.name, SafetensorsTypeOf(one.tensor.scalar_type()), one.tensor.sizes().vec()});
   }
   return described;
-}
-
-// Does it, and tells all ranks whether it could; throws, on all, why the first could not.
-std::vector<std::string> AllOrNone(Communicator& group, const std::string& what,
-                                   const std::function<std::string()>& act) {
-  std::string mine;
-  try {
-    mine = " " + act();
-  } catch (const CollectiveError&) {
-    throw;
-  } catch (const std::exception& error) {
-    mine = kFault + ReasonOf(error);
-  }
-  std::vector<std::string> texts = GatherTexts(group, mine);
-  for (size_t rank = 0; rank < texts.size(); ++rank) {
-    if (texts[rank][0] == kFault) {
-      throw CheckpointError(absl::StrCat(what, "rank ", group.NumberOf(static_cast<int>(rank)),
-                                         ": ", texts[rank].substr(1)));
-    }
-    texts[rank].erase(0, 1);
-  }
-  return texts;
-}
-
-// The bytes of `pieces`, one after the other.
-class PieceReader {
- public:
-  explicit PieceReader(std::vector<absl::string_view> pieces) : pieces_(std::move(pieces)) {}
-
-  void Read(char* to, size_t count) {
-    while (count > 0) {
-      absl::string_view& piece = pieces_[at_];
-      const size_t taken = std::min(count, piece.size());
-      std::memcpy(to, piece.data(), taken);
-      piece.remove_prefix(taken);
-      to += taken;
-      count -= taken;
-      if (piece.empty()) ++at_;
-    }
-  }
-
- private:
-  std::vector<absl::string_view> pieces_;
-  size_t at_ = 0;
-};
-
-// All ranks get what `owner` has in `pieces`, a part at a time.
-void Distribute(Communicator& group, int owner, const std::vector<absl::string_view>& pieces,
-                const std::function<void(absl::string_view)>& take) {
-  at::Tensor size = at::zeros({1}, at::kLong);
-  for (absl::string_view piece : pieces) size += static_cast<int64_t>(piece.size());
-  group.Broadcast(size, owner, {"size of a file", {}})->Wait();
-  int64_t left = size.item<int64_t>();
-  const at::Tensor buffer = at::empty({std::min(left, kSendAtOnce)}, at::kByte);
-  PieceReader reader(pieces);
-  while (left > 0) {
-    const int64_t count = std::min(left, kSendAtOnce);
-    const at::Tensor part = buffer.narrow(0, 0, count);
-    char* const bytes = static_cast<char*>(part.data_ptr());
-    if (group.rank() == owner) reader.Read(bytes, count);
-    group.Broadcast(part, owner, {"a part of a file", {}})->Wait();
-    take({bytes, static_cast<size_t>(count)});
-    left -= count;
-  }
-}
-
-// A file that this rank writes, or does not; what goes wrong is kept until it is asked for, so that
-// the rank goes on taking part in what all do.
-class Sink {
- public:
-  Sink(bool writes, const std::string& folder, const std::string& name) {
-    if (writes) Try([&] { writer_ = std::make_unique<CheckpointFileWriter>(folder, name); });
-  }
-  void Write(absl::string_view bytes) {
-    if (writer_ != nullptr) Try([&] { writer_->Write(bytes); });
-  }
-  std::optional<CheckpointFile> Commit() {
-    std::optional<CheckpointFile> file;
-    if (writer_ != nullptr) Try([&] { file = writer_->Commit(); });
-    return file;
-  }
-  const std::string& fault() const { return fault_; }
-
- private:
-  void Try(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const CheckpointError& error) {
-      fault_ = error.what();
-      writer_.reset();
-    }
-  }
-
-  std::unique_ptr<CheckpointFileWriter> writer_;
-  std::string fault_;
-};
-
-std::string EncodeFile(const CheckpointFile& file) {
-  return absl::StrCat(file.name, " ", file.bytes, " ", file.sha256, "\n");
-}
-
-std::vector<CheckpointFile> DecodeFiles(const std::vector<std::string>& texts) {
-  std::vector<CheckpointFile> files;
-  for (const std::string& text : texts) {
-    for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-      const std::vector<std::string> words = absl::StrSplit(line, ' ');
-      CheckpointFile file = {.name = words.at(0), .sha256 = words.at(2)};
-      if (!absl::SimpleAtoi(words[1], &file.bytes)) throw CheckpointError("a rank says " + text);
-      files.push_back(std::move(file));
-    }
-  }
-  return files;
 }
 
 void CheckModel(const CheckpointManifest& manifest, const std::string& path,
@@ -366,7 +247,7 @@ std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
   for (const auto& [name, owner] : files) {
     std::vector<absl::string_view> pieces;
     if (me == owner) pieces = job->files.at(name).Pieces();
-    Sink sink(me == owner || (IsHome() && homes_[owner] != me), job->path, name);
+    CheckpointSink sink(me == owner || (IsHome() && homes_[owner] != me), job->path, name);
     auto take = [&](absl::string_view bytes) { sink.Write(bytes); };
     if (one_folder) {
       std::for_each(pieces.begin(), pieces.end(), take);
@@ -449,7 +330,7 @@ void Checkpointer::Fetch(int64_t step, int source, const std::vector<int>& lacki
     std::optional<SafetensorsFile> file;
     std::vector<absl::string_view> pieces;
     if (sends) pieces = {file.emplace(absl::StrCat(path, "/", one.name)).Bytes()};
-    Sink sink(lacks && fault.empty(), path, one.name);
+    CheckpointSink sink(lacks && fault.empty(), path, one.name);
     Distribute(*group_, source, pieces, [&](absl::string_view bytes) { sink.Write(bytes); });
     const std::optional<CheckpointFile> written = sink.Commit();
     if (fault.empty()) fault = sink.fault();
