@@ -6,6 +6,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "train/lone_communicator.h"
 #include "train/own_address.h"
@@ -161,6 +162,22 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
   }
 }
 
+// Throws where a rank's address is of no use to another: what comes of it names neither.
+void CheckAddresses(const std::vector<std::vector<std::string>>& said,
+                    const LaunchEnvironment& environment) {
+  const auto is_v6 = [](const std::string& address) { return absl::StrContains(address, ':'); };
+  for (size_t rank = 1; rank < said.size(); ++rank) {
+    const std::string &first = said[0][2], &other = said[rank][2];
+    if (is_v6(first) == is_v6(other) && IsLoopback(first) == IsLoopback(other)) continue;
+    throw std::runtime_error(
+        absl::StrCat("rank ", environment.NumberOf(0), " is at ", first, " and rank ",
+                     environment.NumberOf(static_cast<int>(rank)), " at ", other,
+                     ", which do not reach each other: MASTER_ADDR '", environment.master_addr,
+                     "' leads them there; say an address of the network in it on all ranks, or "
+                     "GLOO_SOCKET_IFNAME=INTERFACE"));
+  }
+}
+
 // Gloo waits for a rank that has died until its deadline, and nothing wakes it. So it connects in a
 // thread of its own, which is left to itself when the group is dead.
 c10::intrusive_ptr<c10d::ProcessGroupGloo> Connect(
@@ -198,13 +215,14 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
     if (before.count(endpoint) == 0) gloo_endpoint = endpoint;
   }
 
-  const auto said =
-      group_->Join(rendezvous, {DeviceTypeName(device, /*lower_case=*/true), gloo_endpoint});
+  const auto said = group_->Join(
+      rendezvous, {DeviceTypeName(device, /*lower_case=*/true), gloo_endpoint, address});
   auto endpoints = std::make_shared<std::set<std::string>>();  // of all ranks
   for (const std::vector<std::string>& words : said) {
     if (!words[1].empty()) endpoints->insert(words[1]);
   }
   CheckSameDevice(said, environment);
+  CheckAddresses(said, environment);
   group_->OnVerdict([endpoints] { CutConnections(*endpoints); });
 
   const Begun connecting = {.collective = {.what = "connecting"},

@@ -9,7 +9,9 @@
 namespace hpc::train {
 
 // An IP literal of this PC: that of the first interface of GLOO_SOCKET_IFNAME which has one, or the
-// one from which this PC reaches MASTER_ADDR. Throws std::runtime_error where there is none.
+// one from which this PC reaches MASTER_ADDR; where that is a name which leads to this PC's
+// loopback, one by which others reach it, if there is any. Throws std::runtime_error where there is
+// none.
 std::string OwnAddress(const LaunchEnvironment& environment);
 
 // 32 characters that nobody can guess.

@@ -172,7 +172,7 @@ TEST(Regroup, WhoDiesBeforeItIsConnectedIsNotWaitedFor) {
     if (environment.rank == 1) {
       WatchedGroup group(environment.rank, environment.world_size, OwnAddress(environment));
       Rendezvous rendezvous(environment, "main", milliseconds(20'000));
-      group.Join(rendezvous, {"cpu", "-"});
+      group.Join(rendezvous, {"cpu", "-", "127.0.0.1"});
       raise(SIGKILL);
     }
     MakeGlooCommunicator(environment, {.join_deadline = std::chrono::minutes(10)});

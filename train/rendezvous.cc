@@ -1,11 +1,15 @@
 #include "train/rendezvous.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <future>
 #include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/text.h"
@@ -37,19 +41,15 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
   options.isServer = !environment.store_is_served && environment.rank == 0;
   options.waitWorkers = false;
   options.multiTenant = true;  // groups of a process share the server
-  options.timeout = deadline;
   CheckName();
-  try {
-    const StoreLimit::Call call(*limit_);
-    auto store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
-    store_ = c10::make_intrusive<c10d::PrefixStore>(
-        absl::StrCat("hpc-train/", environment.restart_count, "/", environment.start, "/", group),
-        store);
-  } catch (const std::exception& error) {
-    throw std::runtime_error(absl::StrCat("rank ", environment.number(), ": no store at ", where_,
-                                          " (MASTER_ADDR, MASTER_PORT) within ", HowLong(deadline),
-                                          ": ", ReasonOf(error)));
-  }
+  store_ = c10::make_intrusive<c10d::PrefixStore>(
+      absl::StrCat("hpc-train/", environment.restart_count, "/", environment.start, "/", group),
+      Connect(options));
+}
+
+std::runtime_error Rendezvous::NoStore(const std::string& why) const {
+  return std::runtime_error(absl::StrCat("rank ", environment_.number(), ": no store at ", where_,
+                                         " (MASTER_ADDR, MASTER_PORT)", why));
 }
 
 // c10d would try one that does not resolve again and again.
@@ -57,9 +57,43 @@ void Rendezvous::CheckName() const {
   try {
     LocalAddressTowards(environment_.master_addr, environment_.master_port);
   } catch (const std::exception& error) {
-    throw std::runtime_error(absl::StrCat("rank ", environment_.number(), ": no store at ", where_,
-                                          " (MASTER_ADDR, MASTER_PORT): ", error.what()));
+    throw NoStore(absl::StrCat(": ", error.what()));
   }
+}
+
+// c10d takes up to thrice the time that it is given where nobody answers, and nothing wakes it. So
+// it connects in a thread of its own, which is left to itself then.
+c10::intrusive_ptr<c10d::Store> Rendezvous::Connect(c10d::TCPStoreOptions options) const {
+  constexpr milliseconds kAnswer{1000};
+  options.timeout = deadline_;
+  const StoreLimit::Call call(*limit_);
+  std::packaged_task connect([host = environment_.master_addr, options] {
+    return c10::make_intrusive<c10d::TCPStore>(host, options);
+  });
+  auto connected = connect.get_future();
+  std::thread(std::move(connect)).detach();
+  if (connected.wait_for(deadline_ + kAnswer) != std::future_status::ready) {
+    throw NoStore(WhyNot("it does not answer"));
+  }
+  try {
+    return connected.get();
+  } catch (const std::exception& error) {
+    throw NoStore(WhyNot(ReasonOf(error)));
+  }
+}
+
+// c10d's own words may have an address that nobody has.
+std::string Rendezvous::WhyNot(const std::string& error) const {
+  if (absl::StrContains(error, "EADDRINUSE")) {
+    return ": another program has this port: say another MASTER_PORT on all ranks";
+  }
+  const std::string within = absl::StrCat(" within ", HowLong(deadline_), ": ");
+  const Connection tried =
+      ConnectToAnyOf(environment_.master_addr, environment_.master_port, milliseconds(1000));
+  if (tried.socket.ok()) return absl::StrCat(within, "what listens there is none (", error, ")");
+  const bool refused = tried.error == ECONNREFUSED;
+  return absl::StrCat(within, std::strerror(tried.error),
+                      refused ? ": nothing listens there; is rank 0 started, and on that PC?" : "");
 }
 
 template <typename Act>

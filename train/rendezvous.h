@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
 #include "train/communicator.h"
@@ -68,6 +68,9 @@ class Rendezvous {
 
  private:
   void CheckName() const;
+  c10::intrusive_ptr<c10d::Store> Connect(c10d::TCPStoreOptions options) const;
+  std::string WhyNot(const std::string& error) const;
+  std::runtime_error NoStore(const std::string& why) const;
   template <typename Act>
   auto Asked(Act&& act) const -> decltype(act());
   std::optional<Verdict> LookForMissing(const std::map<int, std::string>& keys, bool late);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/endpoint.h"
@@ -140,6 +142,47 @@ std::string LocalAddressTowards(const std::string& host, int port) {
     return OwnLiteral(fd.get(), &unused);
   }
   Fail("no route to " + host);
+}
+
+bool IsLoopback(absl::string_view address) {
+  return address == "::1" || absl::StartsWith(address, "127.") ||
+         absl::StartsWith(address, "::ffff:127.");
+}
+
+std::optional<std::string> OutwardAddress() {
+  constexpr char kElsewhere[] = "192.0.2.1";  // of nobody (RFC 5737): only the route matters
+  try {
+    const std::string address = LocalAddressTowards(kElsewhere, 9);
+    if (!IsLoopback(address)) return address;
+  } catch (const std::exception&) {  // there is no default route
+  }
+  ifaddrs* found = nullptr;
+  if (getifaddrs(&found) != 0) return std::nullopt;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> list(found, freeifaddrs);
+  for (const ifaddrs* one = list.get(); one != nullptr; one = one->ifa_next) {
+    constexpr unsigned kWanted = IFF_UP | IFF_RUNNING;
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & (kWanted | IFF_LOOPBACK)) != kWanted) {
+      continue;
+    }
+    int unused = 0;
+    return LiteralOf(one->ifa_addr, &unused);
+  }
+  return std::nullopt;
+}
+
+Connection ConnectToAnyOf(const std::string& host, int port, std::chrono::milliseconds limit) {
+  const auto until = SteadyClock::now() + limit;
+  const AddressList list = Resolve(host, port, 0, SOCK_STREAM);
+  Connection last = {.error = ETIMEDOUT};
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    int unused = 0;
+    const Endpoint to = {.host = LiteralOf(one->ai_addr, &unused), .port = port};
+    const auto left = std::chrono::milliseconds(MillisLeft(until));
+    last = ConnectWithin(to.ToString(), left);
+    if (last.socket.ok()) return last;
+  }
+  return last;
 }
 
 std::optional<std::string> AddressOfInterface(absl::string_view names) {

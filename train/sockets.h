@@ -32,6 +32,17 @@ struct Line {
 };
 Line ReadLineWithin(int socket, std::chrono::milliseconds limit, size_t max_bytes);
 
+// The same, of whichever of the addresses of `host` answers first, in their order. Throws
+// std::runtime_error if the name does not resolve.
+Connection ConnectToAnyOf(const std::string& host, int port, std::chrono::milliseconds limit);
+
+// Of an IP literal: whether no other PC reaches it.
+bool IsLoopback(absl::string_view address);
+
+// An address of this PC by which others may reach it, where nothing says who they are: that of the
+// default route, else IPv4 of the first interface that is up. Sends nothing.
+std::optional<std::string> OutwardAddress();
+
 // The address of this PC from which `host` is reached. Sends nothing. Throws std::runtime_error if
 // the name does not resolve or no route leads there.
 std::string LocalAddressTowards(const std::string& host, int port);
