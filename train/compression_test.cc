@@ -297,7 +297,7 @@ TEST(LocalSteps, FollowTheOuterStepOfNesterovAndTheRanksWeights) {
     EXPECT_NEAR(values[1], expected[0], 1e-12);
     EXPECT_NEAR(values[3], expected[1], 1e-12);
     EXPECT_NEAR(values[5], expected[2], 1e-12);
-    EXPECT_EQ(values[6], 1.5);
+    EXPECT_EQ(values[6], 1.75);  // by the same weights
     EXPECT_EQ(values[7], 5);
   }
 }

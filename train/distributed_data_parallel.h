@@ -112,6 +112,10 @@ class DistributedDataParallel {
   // set_weight(0). On all ranks: reduces what they have accumulated.
   void SynchronizeGradients() { replica_.SynchronizeGradients(); }
 
+  // On all ranks, before the model is saved or evaluated: buffers become the same (replica.h). Each
+  // rank's own forward pass was the last to change them.
+  void SynchronizeBuffers() { replica_.SynchronizeBuffers(); }
+
   Module& module() { return module_; }
   GradientReducer& reducer() { return replica_.reducer(); }
 

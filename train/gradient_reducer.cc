@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "train/bucket_plan.h"
 #include "train/gradient_bucket.h"
+#include "train/rank_weights.h"
 #include "train/sharded_bucket.h"
 
 namespace hpc::train {
@@ -32,6 +33,7 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   void PrepareForward();
   void SynchronizeGradients();
   std::vector<std::vector<size_t>> plan() const;
+  int first_with_batch() const;
 
   void OnOutput();
   void OnGradient(size_t index);
@@ -64,8 +66,6 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   const ReducerOptions options_;
   const bool alone_;  // one rank, whose gradients are the mean as they are: there are no buckets
 
-  std::vector<const torch::autograd::PostAccumulateGradHook*> hooks_;  // by parameter
-
   mutable std::mutex mutex_;
   Phase phase_ = Phase::kIdle;
   int graph_task_ = -1;  // the backward pass that phase_ is of
@@ -87,9 +87,7 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
 
   double weight_ = 1;
   std::optional<double> scale_;  // of this pass
-  double announced_weight_ = 1;
-  at::Tensor weights_;  // becomes their sum
-  PendingPtr weights_pending_;
+  RankWeights weights_;
 };
 
 namespace {
@@ -98,6 +96,10 @@ class GradientHook : public torch::autograd::PostAccumulateGradHook {
  public:
   GradientHook(std::weak_ptr<GradientReducer::State> state, size_t index)
       : state_(std::move(state)), index_(index) {}
+
+  bool IsOf(const std::weak_ptr<GradientReducer::State>& state) const {
+    return !state_.owner_before(state) && !state.owner_before(state_);
+  }
 
   void operator()(const at::Tensor&) override {
     if (auto state = state_.lock()) state->OnGradient(index_);
@@ -139,18 +141,18 @@ GradientReducer::State::State(std::vector<NamedTensor> parameters,
 
 void GradientReducer::State::SetHooks() {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    auto hook = std::make_unique<GradientHook>(weak_from_this(), i);
-    hooks_.push_back(hook.get());
-    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].tensor, std::move(hook));
+    torch::autograd::impl::set_post_acc_grad_hooks(
+        parameters_[i].tensor, std::make_unique<GradientHook>(weak_from_this(), i));
   }
 }
 
 // Not those of a reducer that was made since, as where one is replaced by the next.
 void GradientReducer::State::TakeHooksAway() {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& tensor = parameters_[i].tensor;
-    if (torch::autograd::impl::post_acc_grad_hooks(tensor).get() != hooks_[i]) continue;
-    torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
+  for (const NamedTensor& one : parameters_) {
+    const auto* hook = dynamic_cast<const GradientHook*>(
+        torch::autograd::impl::post_acc_grad_hooks(one.tensor).get());
+    if (hook == nullptr || !hook->IsOf(weak_from_this())) continue;
+    torch::autograd::impl::set_post_acc_grad_hooks(one.tensor, nullptr);
   }
 }
 
@@ -180,9 +182,7 @@ void GradientReducer::State::PrepareForward() {
   std::lock_guard lock(mutex_);
   CheckIdle();
   if (!options_.weighted) return;
-  announced_weight_ = weight_;
-  weights_ = at::full({1}, weight_, at::kDouble);
-  weights_pending_ = group_->AllReduce(weights_, ReduceOp::kSum, {"weights of ranks", {}});
+  weights_.Begin(*group_, weight_, "weights of ranks");
 }
 
 void GradientReducer::State::SynchronizeGradients() {
@@ -195,6 +195,11 @@ void GradientReducer::State::SynchronizeGradients() {
 std::vector<std::vector<size_t>> GradientReducer::State::plan() const {
   std::lock_guard lock(mutex_);
   return plan_;
+}
+
+int GradientReducer::State::first_with_batch() const {
+  std::lock_guard lock(mutex_);
+  return weights_.first();
 }
 
 void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
@@ -327,17 +332,13 @@ void GradientReducer::State::AdvanceTo(size_t end) {
 double GradientReducer::State::Scale() {
   if (scale_) return *scale_;
   if (!options_.weighted) return *(scale_ = 1.0 / group_->size());
-  if (weights_pending_ == nullptr) {
-    Refuse("a backward pass that reduces came without PrepareForward, which tells the weights");
+  if (!weights_.begun()) {
+    Refuse(
+        "a backward pass that reduces came without a forward pass in training mode, which tells "
+        "the ranks' weights (PrepareForward)");
   }
-  weights_pending_->Wait();
-  weights_pending_.reset();
-  const double sum = weights_.item<double>();
-  if (sum <= 0) throw std::invalid_argument("all ranks have weight 0: nobody has a batch");
-  if (!std::isfinite(sum)) {
-    throw std::invalid_argument("the ranks' weights are too large: their sum is infinite");
-  }
-  return *(scale_ = announced_weight_ / sum);
+  weights_.Wait();
+  return *(scale_ = weights_.share());
 }
 
 void GradientReducer::State::OnEndOfBackward() {
@@ -402,6 +403,7 @@ void GradientReducer::set_weight(double weight) { state_->set_weight(weight); }
 void GradientReducer::PrepareForward() { state_->PrepareForward(); }
 void GradientReducer::SynchronizeGradients() { state_->SynchronizeGradients(); }
 std::vector<std::vector<size_t>> GradientReducer::buckets() const { return state_->plan(); }
+int GradientReducer::first_with_batch() const { return state_->first_with_batch(); }
 
 void GradientReducer::WatchOutputs(const std::vector<at::Tensor>& outputs) {
   for (const at::Tensor& output : outputs) {

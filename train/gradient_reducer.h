@@ -35,7 +35,7 @@ struct ReducerOptions {
   size_t first_bucket_bytes = 1 << 20;
   size_t bucket_bytes = 25 << 20;  // with PowerSGD at most 10 MiB
   // Ranks have weights, as where a slower PC gets a smaller batch. Costs one all-reduce of 8 bytes
-  // a step, during the forward pass.
+  // a rank a step, during the forward pass.
   bool weighted = false;
   // Without it communication begins when the backward pass has ended. For models that recompute one
   // parameter's uses a number of times that changes from step to step.
@@ -82,6 +82,9 @@ class GradientReducer {
   // Reduces what .grad holds now, instead of at the end of a backward pass: for a rank that has no
   // batch (weight 0) while others have. After PrepareForward.
   void SynchronizeGradients();
+
+  // The first rank that had a batch in the last backward pass that reduced; without weights rank 0.
+  int first_with_batch() const;
 
   // Indices of parameters, in the order of reduction; none where there are no buckets.
   std::vector<std::vector<size_t>> buckets() const;

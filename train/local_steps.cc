@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "train/coalesced.h"
+#include "train/rank_weights.h"
 
 namespace hpc::train {
 namespace {
@@ -115,11 +116,10 @@ void LocalSteps::Reset() {
 
 void LocalSteps::OuterStep() {
   at::NoGradGuard no_grad;
-  at::Tensor weights = at::full({1}, weight_, at::kDouble);
-  group_->AllReduce(weights, ReduceOp::kSum, {"weights of local steps", {}})->Wait();
-  const double sum = weights.item<double>();
-  if (!(sum > 0)) throw std::invalid_argument("no rank has weight in these local steps");
-  const double share = weight_ / sum;
+  RankWeights weights;
+  weights.Begin(*group_, weight_, "weights of local steps");
+  weights.Wait();
+  const double share = weights.share();
   const CompressionOptions compression = {.kind = options_.compression};
 
   SumAll(
@@ -150,13 +150,15 @@ void LocalSteps::OuterStep() {
   SumAll(
       *group_, MakeMessages(means, {}),
       [&](size_t i, at::Tensor view) {
-        at::div_out(view, means[i].tensor, at::scalar_tensor(static_cast<double>(group_->size())));
+        if (share == 0) return;
+        at::mul_out(view, means[i].tensor, at::scalar_tensor(share));
       },
       [&](size_t i, const at::Tensor& mean) {
         at::Tensor buffer = means[i].tensor;
         buffer.copy_(mean);
       });
-  if (!others.empty()) BroadcastCoalesced(*group_, others, 0, "buffers after local steps");
+  if (!others.empty())
+    BroadcastCoalesced(*group_, others, weights.first(), "buffers after local steps");
   steps_ = 0;
   weight_ = 0;
 }

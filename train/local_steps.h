@@ -47,8 +47,9 @@ class LocalSteps {
 
   // After each step, on all ranks, also on one that had no samples. `weight` is this rank's share
   // of the mean: its samples, say. Whether it was the one after which parameters were made the
-  // same; buffers of floating point are then the plain mean, others rank 0's. Throws
-  // CollectiveError, and std::invalid_argument if all weights since the last time are 0.
+  // same; buffers of floating point are then the mean by the same weights, others those of the
+  // first rank that has any. Throws CollectiveError, and std::invalid_argument if all weights since
+  // the last time are 0.
   bool Step(double weight);
 
   // Makes them the same now, if there was a step since the last time: before a checkpoint, an

@@ -54,7 +54,12 @@ void Replica::BeforeForward(bool training) {
   if (!training || !at::GradMode::is_enabled() || !reducer_->synchronized()) return;
   CheckStillFrozen();
   reducer_->PrepareForward();
-  if (options_.broadcast_buffers) BroadcastCoalesced(*group_, buffers_, 0, "buffers");
+  if (options_.broadcast_buffers) SynchronizeBuffers();
+}
+
+// Those of a rank whose forward pass had no batch were not brought up to date.
+void Replica::SynchronizeBuffers() {
+  BroadcastCoalesced(*group_, buffers_, reducer_->first_with_batch(), "buffers");
 }
 
 // Its gradient would be each rank's own, and the ranks' models would part.
@@ -74,7 +79,7 @@ void Replica::AfterForward(const std::vector<at::Tensor>& outputs) {
 
 void Replica::SynchronizeGradients() {
   reducer_->PrepareForward();
-  if (options_.broadcast_buffers) BroadcastCoalesced(*group_, buffers_, 0, "buffers");
+  if (options_.broadcast_buffers) SynchronizeBuffers();
   reducer_->SynchronizeGradients();
 }
 

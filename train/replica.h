@@ -15,7 +15,8 @@ namespace hpc::train {
 // The same on all ranks.
 struct DataParallelOptions {
   ReducerOptions reducer;
-  // Before each forward pass whose backward pass reduces, buffers (running means) become rank 0's.
+  // Before each forward pass whose backward pass reduces, buffers (running means) become those of
+  // the first rank that had a batch in the last step, which is rank 0 where ranks have no weights.
   bool broadcast_buffers = true;
   // Of a ShardedOptimizer (sharded_optimizer.h), which reduces gradients into shards, or nothing.
   std::shared_ptr<GradientShard> shard;
@@ -39,6 +40,10 @@ class Replica {
 
   // What BeforeForward and the backward pass do, for a rank without a batch.
   void SynchronizeGradients();
+
+  // A collective: makes buffers the same on all ranks now, as above: before they are saved, or all
+  // ranks evaluate.
+  void SynchronizeBuffers();
 
   GradientReducer& reducer() { return *reducer_; }
 
