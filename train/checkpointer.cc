@@ -374,6 +374,11 @@ std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& 
   }
   if (best < 0 && torn.empty()) return std::nullopt;
   if (best < 0) throw CheckpointError(torn);
+  AllOrNone(*group_, "", [&] {  // before it is copied, and named as another rank's
+    const std::string there = CheckpointPath(options_.folder, best);
+    if (group_->rank() == source) CheckModel(ReadManifest(there), there, subject);
+    return std::string();
+  });
   std::vector<int> lacking;
   for (int rank = 0; rank < group_->size(); ++rank) {
     if (homes_[rank] == rank && steps[rank] != best) lacking.push_back(rank);
@@ -385,7 +390,6 @@ std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& 
   std::optional<SavedStates> states;
   AllOrNone(*group_, "", [&] {
     manifest = ReadManifest(path);
-    CheckModel(manifest, path, subject);
     std::vector<std::string> files;
     for (const CheckpointFile& one : manifest.files) {
       if (one.name != kModelFile) files.push_back(absl::StrCat(path, "/", one.name));

@@ -293,6 +293,31 @@ TEST_F(CheckpointerTest, AnotherModelOrOptimizerOrANewerFormatIsRefused) {
   EXPECT_THAT(ErrorsOfLoading(), Each(HasSubstr("is of format 9, and this program reads up to 1")));
 }
 
+TEST_F(CheckpointerTest, AnotherModelInTheFolderOfOneRankIsNamedThereAndNotCopied) {
+  const auto folder = [&](int rank) { return absl::StrCat(folder_, "/of-rank-", rank); };
+  const auto with = [&](int rank, int width, int64_t step) {
+    ValuesOf(RunRanks(1, [&](const LaunchEnvironment& environment) -> Values {
+      Training training(environment, 1, {.folder = folder(rank)}, Algorithm::kAdamW, width);
+      training.checkpoints->Save({.step = step}, training.subject);
+      training.checkpoints->Wait();
+      return {};
+    }));
+  };
+  with(0, 20, 1);
+  with(1, 21, 2);
+  const auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
+    Training training(environment, 1, {.folder = folder(environment.rank)});
+    training.checkpoints->Load(training.subject);
+    return {};
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_THAT(outcome.error, HasSubstr(absl::StrCat("rank 1: ", folder(1),
+                                                      "/step-000000000002 "
+                                                      "is of another model")));
+  }
+  EXPECT_THAT(CheckpointsIn(folder(0)), ElementsAre(1));
+}
+
 TEST_F(CheckpointerTest, WhoCannotWriteIsNamedOnAllRanksAndWhatWasWholeStays) {
   const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
     Training training(environment, 1, Options());

@@ -72,7 +72,8 @@ std::string MetricLine(double time, std::optional<int64_t> step,
 
 Metrics::Metrics(const std::string& path) : path_(path) {
   if (path.empty()) return;
-  file_.Reset(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  // A pipe that nobody reads would be waited for.
+  file_.Reset(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file_.ok()) Warn();
 }
 

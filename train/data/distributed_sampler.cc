@@ -41,6 +41,10 @@ std::vector<int64_t> SplitBatch(int64_t batch, const std::vector<double>& weight
     sum += weight;
   }
   if (sum <= 0) throw std::invalid_argument("no rank has a share of the batch");
+  if (!std::isfinite(sum)) {
+    throw std::invalid_argument(
+        "the ranks' shares of the batch are too large: their sum is infinite");
+  }
   std::vector<int64_t> parts;
   double passed = 0;
   int64_t given = 0;

@@ -101,6 +101,7 @@ TEST(DistributedSampler, WhatCannotBeIsRefused) {
   EXPECT_THAT(error([] { DistributedSampler(1, 0, 2, {.weights = {1}}); }),
               HasSubstr("1 shares of the batch for 2 ranks"));
   EXPECT_THAT(error([] { SplitBatch(4, {0, 0}); }), HasSubstr("no rank has a share"));
+  EXPECT_THAT(error([] { SplitBatch(4, {1e308, 1e308}); }), HasSubstr("sum is infinite"));
   EXPECT_THAT(error([] { SplitBatch(4, {1, -1}); }), HasSubstr("0 or more"));
   EXPECT_THAT(error([] { DistributedSampler(5, 0, 1, {}).BeginEpoch(0, 6); }),
               HasSubstr("6 samples of this epoch are done, but it has 5"));

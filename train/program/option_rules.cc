@@ -1,6 +1,8 @@
 #include "train/program/option_rules.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +56,9 @@ void CheckTogether(const TrainOptions& options, int ranks) {
   }
   if (std::all_of(shares.begin(), shares.end(), [](double share) { return share == 0; })) {
     throw UsageError("--shares are all 0: one is to be more");
+  }
+  if (!std::isfinite(std::accumulate(shares.begin(), shares.end(), 0.0))) {
+    throw UsageError("--shares are too large: their sum is infinite");
   }
 }
 

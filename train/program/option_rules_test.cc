@@ -52,6 +52,7 @@ TEST(OptionRules, WhatCannotBeTogetherIsWrongUse) {
   EXPECT_EQ(error({"--shares=1,2"}, 1),
             "--shares has 2 parts of the batch for 1 rank: say one for each rank");
   EXPECT_THAT(error({"--shares=0,0"}, 2), HasSubstr("all 0"));
+  EXPECT_THAT(error({"--shares=1e308,1e308"}, 2), HasSubstr("sum is infinite"));
   EXPECT_EQ(error({"--shares=0,1"}, 2), "no error");
   EXPECT_THAT(error({"--keep-in-memory=5"}, 2), HasSubstr("say --min-ranks too"));
   EXPECT_EQ(error({"--min-ranks=3"}, 2), "no error") << "fewer PCs may be there than usual";
