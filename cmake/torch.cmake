@@ -20,6 +20,12 @@ if(HPC_LIBTORCH)
     file(STRINGS ${HPC_TORCH_ROOT}/build-version found LIMIT_COUNT 1)
   endif()
 else()
+  find_program(HPC_PYTHON_FOUND ${HPC_PYTHON} NO_CACHE)
+  if(NOT HPC_PYTHON_FOUND)
+    message(FATAL_ERROR "HPC_TRAIN: there is no Python ${HPC_PYTHON} (HPC_PYTHON): "
+      "'sudo deploy/install.sh train' makes /usr/local/lib/hpcctl/venv, and deploy/python-env.sh one "
+      "below your home, which it prints")
+  endif()
   # Where it is, without importing it: that takes seconds.
   execute_process(
     COMMAND ${HPC_PYTHON} -c "import importlib.metadata as m, importlib.util as u
