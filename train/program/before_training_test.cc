@@ -1,6 +1,7 @@
 // What a user got wrong is said before the first step, in one line.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <torch/nn/modules/linear.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,6 +90,46 @@ TEST_F(BeforeTraining, ALastBatchThatCannotBeTrainedOnIsSaidBeforeAnEpochIsLost)
       HasSubstr("the last batch of an epoch has 1 sample for this rank, which cannot be "
                 "trained on (another --batch may leave more): the model does not take float[1, 1, "
                 "8, 8] (the data's): Expected more than 1 value"));
+}
+
+// A task whose data or loss are not what they have to be.
+class WrongTask : public Task {
+ public:
+  explicit WrongTask(const std::string& what) : what_(what) {}
+  std::shared_ptr<const DataSet> TrainingData() override {
+    if (what_ == "no data") return nullptr;
+    return std::make_shared<ArrayDataSet>(std::vector<at::Tensor>{at::ones({8, 2})});
+  }
+  std::unique_ptr<Model> MakeModel() override { return MakeModuleModel(torch::nn::Linear(2, 1)); }
+  at::Tensor Loss(const at::Tensor& output, const Batch&) override {
+    return what_ == "no loss" ? at::Tensor() : output;
+  }
+
+ private:
+  const std::string what_;
+};
+
+TEST_F(BeforeTraining, ATaskOfAUserThatIsWrongIsToldWhatIsNeeded) {
+  tasks_.push_back({"wrong", "is wrong", [](const TrainOptions& o) {
+                      return std::make_unique<WrongTask>(o.task_options);
+                    }});
+  auto error = [&](const std::string& what) {
+    return Run(1, [&](int) { return Arguments{"wrong", "--task-options", what}; })[0].error;
+  };
+  EXPECT_EQ(error("no data"),
+            "hpc-train: there is nothing to train on: the task's TrainingData() has none\n");
+  EXPECT_EQ(error("no loss"),
+            "hpc-train: the task's Loss returns no tensor, where one number is "
+            "needed: the mean over the batch\n");
+  EXPECT_THAT(error("a loss each"), HasSubstr("where one number is needed: the mean"));
+}
+
+TEST_F(BeforeTraining, FewerTestPicturesThanRanksAreTestedOn) {
+  WriteOther("", 1);
+  WriteFloats(other_ + "/test-images.npy", "(1, 8, 8)", std::vector<float>(64));
+  WriteLabels(other_ + "/test-labels.npy", {1});
+  const std::string summary = Train(4, {"digits", "--data", other_, "--epochs=1"});
+  EXPECT_GT(Number(summary, "test_loss"), 0) << summary;
 }
 
 TEST_F(BeforeTraining, MetricsThatCannotBeWrittenAreSaidOnceAndTrainingGoesOn) {

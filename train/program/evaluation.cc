@@ -16,10 +16,12 @@ using Sums = std::map<std::string, double>;
 // Over the samples of this rank. Empty where it has none.
 Sums SumsOfThisRank(const std::shared_ptr<const DataSet>& data, Task* task, Model* model,
                     const Communicator& group, const EvaluationOptions& options) {
-  // Equal parts, whatever the shares: rank 0 must have one, since it tells what comes of it.
-  DistributedSampler sampler(
-      data->size(), group.rank(), group.size(),
-      {.batch = std::max<int64_t>(options.batch, group.size()), .shuffle = false});
+  // Equal parts, whatever the shares: rank 0 must have one, since it tells what comes of it. So no
+  // more ranks than there are samples, and no step of fewer than a sample each but the last.
+  const int ranks = static_cast<int>(std::min<int64_t>(group.size(), data->size()));
+  if (group.rank() >= ranks) return {};
+  DistributedSampler sampler(data->size(), group.rank(), ranks,
+                             {.batch = std::max<int64_t>(options.batch, ranks), .shuffle = false});
   PrefetchingLoader loader(
       data, sampler,
       {.prefetch = {.workers = options.workers}, .pinned = options.device.is_cuda()});

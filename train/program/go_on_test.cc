@@ -34,6 +34,22 @@ TEST_F(GoingOn, ACheckpointOfTheLastStepOfAnEpochIsGoneOnFromWithTheNext) {
   EXPECT_EQ(Number(next.output, "samples"), 2 * 800);
 }
 
+TEST_F(GoingOn, TheEndIsSavedWheneverCheckpointsAreDue) {
+  EXPECT_EQ(Digits({"--epochs=1", "--checkpoint-every=1000"}).code, 0);
+  EXPECT_THAT(Digits({"--epochs=1", "--checkpoint-every=1000"}).output,
+              AllOf(HasSubstr("going on at step 13, epoch 2"), HasSubstr("nothing left to do")));
+}
+
+TEST_F(GoingOn, OtherDataThanTheCheckpointsAreSaid) {
+  EXPECT_EQ(Digits({"--epochs=1"}).code, 0);
+  EXPECT_THAT(Digits({"--epochs=2"}).output, Not(HasSubstr("training data are other")));
+  std::filesystem::create_directories(File("other"));
+  WriteFloats(File("other/images.npy"), "(200, 8, 8)", std::vector<float>(200 * 64, 1));
+  WriteLabels(File("other/labels.npy"), std::vector<int64_t>(200, 9));
+  EXPECT_THAT(Digits({"--epochs=3", "--data", File("other")}).output,
+              HasSubstr("\nthe training data are other than the checkpoint's: float[200, 8, 8] "));
+}
+
 TEST_F(GoingOn, WhereNothingIsLeftItSaysSoAndTests) {
   const Outcome whole = Digits({"--epochs=2", "--checkpoint-every=13"});
   const Outcome again = Digits({"--epochs=2", "--checkpoint-every=13"});

@@ -20,6 +20,10 @@ class Model {
   virtual at::Tensor Forward(const at::Tensor& input) = 0;
   virtual void SetTraining(bool training) = 0;
   virtual void MoveTo(at::Device device) = 0;
+  // Behind a step, when nothing of its graph is needed any more: what Forward has put in place of a
+  // tensor of Buffers() becomes that tensor's value again. torch::nn modules change theirs in
+  // place.
+  virtual void EndStep() {}
   // Each tensor once or under several names.
   virtual std::vector<NamedTensor> Parameters() const = 0;
   virtual std::vector<NamedTensor> Buffers() const = 0;

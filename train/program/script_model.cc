@@ -1,4 +1,6 @@
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <sys/stat.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -10,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "train/program/model.h"
+#include "train/tensor_text.h"
 
 namespace hpc::train {
 namespace {
@@ -17,7 +20,14 @@ namespace {
 class ScriptModel : public Model {
  public:
   ScriptModel(std::string path, torch::jit::Module module)
-      : path_(std::move(path)), module_(std::move(module)) {}
+      : path_(std::move(path)), module_(std::move(module)) {
+    for (const torch::jit::Module& part : module_.modules()) {
+      for (const auto& buffer : part.named_buffers(/*recurse=*/false)) {
+        buffers_.push_back(
+            {part._ivalue(), part.type()->getAttributeSlot(buffer.name), buffer.value});
+      }
+    }
+  }
 
   at::Tensor Forward(const at::Tensor& input) override {
     // The interpreter differentiates what it has optimized by itself, outside of autocast, and then
@@ -31,12 +41,33 @@ class ScriptModel : public Model {
   }
   void SetTraining(bool training) override { module_.train(training); }
   void MoveTo(at::Device device) override { module_.to(device); }
+  // "self.mean = 0.9 * self.mean + 0.1 * x" is a new tensor.
+  void EndStep() override {
+    const at::NoGradGuard no_grad;
+    for (Buffer& one : buffers_) {
+      const at::Tensor now = one.owner->getSlot(one.slot).toTensor();
+      if (now.is_same(one.tensor)) continue;
+      if (now.sizes() != one.tensor.sizes() || now.scalar_type() != one.tensor.scalar_type()) {
+        throw std::runtime_error(absl::StrCat(path_, ": its forward makes of a buffer ",
+                                              TensorText(one.tensor), " one of ", TensorText(now),
+                                              ", which cannot be kept the same on all ranks"));
+      }
+      one.tensor.copy_(now);
+      one.owner->setSlot(one.slot, one.tensor);
+    }
+  }
   std::vector<NamedTensor> Parameters() const override {
     return NamedOf(module_.named_parameters());
   }
   std::vector<NamedTensor> Buffers() const override { return NamedOf(module_.named_buffers()); }
 
  private:
+  struct Buffer {
+    torch::jit::ObjectPtr owner;
+    size_t slot;
+    at::Tensor tensor;  // that it had at first
+  };
+
   template <typename List>
   static std::vector<NamedTensor> NamedOf(const List& list) {
     std::vector<NamedTensor> tensors;
@@ -46,6 +77,7 @@ class ScriptModel : public Model {
 
   const std::string path_;
   torch::jit::Module module_;
+  std::vector<Buffer> buffers_;
 };
 
 }  // namespace
@@ -54,6 +86,10 @@ std::unique_ptr<Model> LoadScriptModel(const std::string& path, at::Device devic
   if (access(path.c_str(), R_OK) != 0) {
     throw std::runtime_error(
         absl::StrCat(path, ": ", errno == ENOENT ? "there is no such file" : std::strerror(errno)));
+  }
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw std::runtime_error(path + ": it is no regular file");
   }
   torch::jit::Module module;
   try {

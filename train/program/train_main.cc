@@ -126,8 +126,8 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
     const at::Device device = ChooseDevice(options.device, environment);
-    std::vector<std::string> lines = table.Lines();
-    lines.push_back(absl::StrCat("task ", entry.name));
+    std::vector<std::string> lines = {absl::StrCat("task ", entry.name)};
+    for (const std::string& line : table.Lines()) lines.push_back(line);
     TrainingRun run(entry, options, std::move(lines), environment, device);
     const TrainSummary summary = run.Run();
     const LaunchEnvironment& last = run.environment();

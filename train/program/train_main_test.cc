@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/checkpoint_files.h"
 #include "train/program/hpc_train_fixture.h"
 #include "train/program/resnet.h"
 #include "train/testing/rank_processes.h"
@@ -185,7 +186,9 @@ TEST_F(HpcTrain, ASignalToOneRankStopsAllAtTheSameStep) {
         }).detach();
       });
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.code, 143) << outcome.error;
-  EXPECT_THAT(outcomes[0].output, HasSubstr("\"stopped\": true"));
+  EXPECT_THAT(outcomes[0].output,
+              AllOf(HasSubstr("\"stopped\": true"), HasSubstr("\nstopped after step "),
+                    HasSubstr(", of which there is a checkpoint\n")));
   // What was trained is not lost, whatever step it was.
   const auto again = Run(2, [&](int) {
     return Arguments{"digits",           "--data",        digits_,
@@ -204,8 +207,9 @@ TEST_F(HpcTrain, GoesOnFromACheckpointWithAnotherNumberOfRanks) {
       all.insert(all.end(), more.begin(), more.end());
       return TrainDigits(ranks, all);
     };
-    part(2, "1");  // the newest is of step 10, three before the end
-    EXPECT_THAT(ReadAll(File("metrics0")), HasSubstr("\"checkpoint_saved\": 1, \"step\": 10}"));
+    part(2, "1");
+    EXPECT_THAT(ReadAll(File("metrics0")), HasSubstr("\"checkpoint_saved\": 1, \"step\": 13}"));
+    std::filesystem::remove_all(CheckpointPath(File("checkpoints"), 13));  // 10 is amid the epoch
     part(3, "3");
     EXPECT_THAT(ReadAll(File("out0")), HasSubstr("going on at step 10, epoch 1, from 2 ranks"));
     const std::string end = part(2, "4");

@@ -69,7 +69,11 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
       training_(task->TrainingData()),
       test_(task->TestData()),
       agreement_(group_) {
-  std::vector<std::string> lines = {absl::StrCat("training data ", training_->Fingerprint())};
+  if (training_ == nullptr || training_->size() == 0) {
+    throw std::runtime_error("there is nothing to train on: the task's TrainingData() has none");
+  }
+  data_ = training_->Fingerprint();
+  std::vector<std::string> lines = {absl::StrCat("training data ", data_)};
   if (test_ != nullptr) lines.push_back(absl::StrCat("test data ", test_->Fingerprint()));
   CheckSameOnAllRanks(*group_, lines);
 
@@ -82,6 +86,7 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
   MakeModel();
   MakeReplica();
   if (precision_ == Precision::kFp16) scaler_ = std::make_unique<LossScaler>(group_);
+  if (scaler_ || options_.on_nan == "skip") buffers_before_.emplace(model_->Buffers());
 }
 
 void Trainer::MakeModel() {
@@ -91,13 +96,29 @@ void Trainer::MakeModel() {
   } catch (const std::exception& error) {
     throw std::runtime_error(OneLineOfMakingAModel(error));
   }
-  auto part = [&](int64_t step) { return static_cast<int64_t>(sampler_->Indices(step).size()); };
-  TryModel({.model = options_.model.empty() ? "the model" : options_.model,
-            .samples = part(0),
-            .last_samples = part(sampler_->steps() - 1),
-            .precision = precision_,
-            .device = device_},
-           *training_, task_, model_.get());
+  TryModel(TrialOfStep(), *training_, task_, model_.get());
+}
+
+Trial Trainer::TrialOfStep() const {
+  return {.model = options_.model.empty() ? "the model" : options_.model,
+          .samples = PartOfStep(0),
+          .precision = precision_,
+          .device = device_};
+}
+
+int64_t Trainer::PartOfStep(int64_t step) const {
+  return static_cast<int64_t>(sampler_->Indices(step).size());
+}
+
+// Of the epoch that it is in, the rest of which may be cut otherwise, and of a whole one.
+void Trainer::TryLastSteps() {
+  if (at_.epoch > options_.epochs) return;
+  for (const int64_t done : {at_.done, int64_t{0}}) {
+    sampler_->BeginEpoch(at_.epoch, done);
+    const int64_t samples = PartOfStep(sampler_->steps() - 1);
+    if (samples == 0 || (samples > 1 && samples >= PartOfStep(0))) continue;
+    TryLastStep(TrialOfStep(), samples, *training_, task_, model_.get());
+  }
 }
 
 void Trainer::MakeReplica() {
@@ -172,21 +193,23 @@ Progress Trainer::GoOnFromMemory() {
 std::optional<Progress> Trainer::GoOnFromCheckpoint() {
   const auto loaded = checkpoints_->Load(Subject());
   if (!loaded) return std::nullopt;
-  const auto epoch = loaded->progress.values.find("epoch");
-  if (epoch == loaded->progress.values.end()) {
-    throw CheckpointError(absl::StrCat("the checkpoint of step ", loaded->progress.step,
-                                       " does not say 'epoch': it is of another program"));
-  }
+  const Progress& progress = loaded->progress;
+  const TrainingPosition there = PositionOf(progress.step, progress.values, training_->size());
+  CheckTraits(progress);
   if (kept_ != nullptr && !kept_->passed_over().empty()) Say(kept_->passed_over());
-  last_saved_ = loaded->progress.step;
+  last_saved_ = progress.step;
   told_ = last_saved_;
-  Say(absl::StrCat("going on at step ", loaded->progress.step, ", epoch ", epoch->second, ", from ",
+  Say(absl::StrCat("going on at step ", progress.step, ", epoch ", there.epoch, ", from ",
                    Count(loaded->world, "rank")));
   for (const std::string& line : loaded->passed_over) Say(line);
-  CheckTraits(loaded->progress);
-  const std::string differ = OptionsThatDiffer(loaded->progress.values, options_);
+  const std::string differ = OptionsThatDiffer(progress.values, options_);
   if (!differ.empty()) Say("options are other than the checkpoint's: " + differ);
-  return loaded->progress;
+  const auto data = progress.values.find("data");  // older ones do not say it
+  if (data != progress.values.end() && data->second != data_) {
+    Say(absl::StrCat("the training data are other than the checkpoint's: ", data_, " (was ",
+                     data->second, ")"));
+  }
+  return progress;
 }
 
 // Older checkpoints do not say them.
@@ -228,6 +251,7 @@ Progress Trainer::ProgressNow() const {
   progress.values = RememberedOptions(options_);
   progress.values.merge(ValuesOf(at_, training_->size()));
   for (const auto& [name, value] : task_->ModelTraits()) progress.values["model." + name] = value;
+  progress.values["data"] = data_;
   if (scaler_) {
     progress.values["scale"] = absl::StrCat(scaler_->scale());
     progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());
@@ -238,14 +262,23 @@ Progress Trainer::ProgressNow() const {
 void Trainer::Save() {
   if (checkpoints_ == nullptr || at_.steps == last_saved_) return;
   last_saved_ = at_.steps;
-  if (local_) local_->Synchronize();
+  SynchronizeRanks();
   checkpoints_->Save(ProgressNow(), Subject());
 }
 
 void Trainer::Keep() {
   if (kept_ == nullptr) return;
-  if (local_) local_->Synchronize();
+  SynchronizeRanks();
   kept_->Keep(ProgressNow(), Subject(), *group_);
+}
+
+// What is saved, or judged, is the same on all.
+void Trainer::SynchronizeRanks() {
+  if (local_) {
+    local_->Synchronize();
+  } else {
+    replica_->SynchronizeBuffers();
+  }
 }
 
 // It is whole some time after it was begun.
@@ -261,6 +294,7 @@ void Trainer::Run(TrainSummary* summary) {
     throw TrainingError(absl::StrCat("the ranks that are left have no checkpoint to go on from",
                                      lost.empty() ? "" : ", and ", lost));
   }
+  TryLastSteps();
   Keep();
   WarnOfMetrics();
   // Dropout differs from rank to rank, and is not again what it was before a restart.
@@ -277,10 +311,16 @@ void Trainer::Run(TrainSummary* summary) {
   while (at_.epoch <= options_.epochs && !summary->stopped) {
     summary->stopped = !RunEpoch(at_.epoch, summary);
     if (!summary->stopped) summary->epochs = at_.epoch - 1;
-    if (summary->stopped || options_.checkpoint_every == 0) Save();
+    const bool last = summary->stopped || at_.epoch > options_.epochs;
+    if (last || options_.checkpoint_every == 0) Save();
   }
   if (checkpoints_ != nullptr) checkpoints_->Wait();
   TellSaved();
+  if (summary->stopped) {
+    Say(absl::StrCat("stopped after step ", at_.steps,
+                     checkpoints_ == nullptr ? "; there is no checkpoint (--checkpoint-dir)"
+                                             : ", of which there is a checkpoint"));
+  }
   SumUp(summary);
   const auto bottleneck = DataBottleneck(summary->data_wait_share, summary->seconds,
                                          static_cast<int>(options_.workers));
@@ -331,7 +371,7 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
     }
     sums.waited = std::chrono::duration<double>(loader.waited()).count();
   }
-  if (local_) local_->Synchronize();
+  SynchronizeRanks();
   sums.seconds = SecondsSince(begin);
 
   SumOverRanks(&sums);
@@ -357,18 +397,24 @@ void Trainer::SumOverRanks(Epoch* sums) {
   sums->seconds = longest[1].item<double>();
 }
 
+void Trainer::BeforeForward() {
+  replica_->BeforeForward(true);
+  if (buffers_before_) buffers_before_->Renew();
+}
+
 // The loss of this rank's samples.
 at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
   const Batch batch = OnDevice(loaded.batch, device_);
   Autocast autocast(precision_, device_.type());
-  replica_->BeforeForward(true);
+  BeforeForward();
   const at::Tensor output = model_->Forward(task_->Input(batch));
   replica_->AfterForward({output});
   at::Tensor loss = task_->Loss(output, batch);
+  CheckLoss(loss);
   if (loss.requires_grad()) return loss;
-  throw TrainingError(absl::StrCat(
-      options_.model.empty() ? "the model" : options_.model,
-      " gives what no parameter that is trained has a part in: does it detach, or round?"));
+  throw TrainingError(absl::StrCat("no parameter that is trained has a part in the loss: does ",
+                                   options_.model.empty() ? "the model" : options_.model,
+                                   ", or the task's Loss, detach or round?"));
 }
 
 // Gradients are there then, and reduced where they are to be. `value` becomes this rank's loss.
@@ -381,7 +427,7 @@ StepAgreement::Outcome Trainer::ForwardAndBackward(const LoadedBatch& loaded, do
     loss = Forward(loaded);
     number.emplace(loss);
   } else if (!local_) {
-    replica_->BeforeForward(true);
+    BeforeForward();
   }
   auto begin_to_agree = [&] {
     if (number) *value = number->Value();
@@ -420,6 +466,7 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums) {
     LeaveOut();
   }
   optimizer_->ZeroGrad();
+  model_->EndStep();
   if (local_) local_->Step(static_cast<double>(loaded.samples));
   ++at_.steps;
   sums->samples += loaded.samples_of_all;
@@ -430,6 +477,8 @@ bool Trainer::Step(LoadedBatch loaded, Epoch* sums) {
 
 void Trainer::LeaveOut() {
   ++at_.skipped;
+  model_->EndStep();
+  if (buffers_before_) buffers_before_->Restore();
   if (++skipped_in_a_row_ < kMostSkippedInARow) return;
   throw TrainingError(absl::StrCat("no loss or gradient was finite for ", kMostSkippedInARow,
                                    " steps up to step ", at_.steps + 1, " (epoch ", at_.epoch,

@@ -17,9 +17,11 @@
 #include "train/local_steps.h"
 #include "train/peer_snapshot.h"
 #include "train/precision.h"
+#include "train/program/buffer_copy.h"
 #include "train/program/optimizer.h"
 #include "train/program/task.h"
 #include "train/program/training_position.h"
+#include "train/program/trial.h"
 #include "train/replica.h"
 #include "train/run_hooks.h"
 #include "train/step_agreement.h"
@@ -76,6 +78,11 @@ class Trainer {
 
   void MakeModel();
   void MakeReplica();
+  Trial TrialOfStep() const;
+  int64_t PartOfStep(int64_t step) const;  // samples of this rank
+  void TryLastSteps();
+  void SynchronizeRanks();
+  void BeforeForward();
   CheckpointSubject Subject();
   bool GoOn(TrainSummary* summary);
   Progress GoOnFromMemory();
@@ -113,11 +120,13 @@ class Trainer {
   const Precision precision_;
 
   std::shared_ptr<const DataSet> training_, test_;
+  std::string data_;  // training_'s fingerprint
   std::unique_ptr<Model> model_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<ShardedOptimizer> optimizer_;
   std::unique_ptr<LocalSteps> local_;
   std::unique_ptr<LossScaler> scaler_;
+  std::optional<BufferCopy> buffers_before_;  // the step, where one may be left out
   std::unique_ptr<DistributedSampler> sampler_;
   StepAgreement agreement_;
   int64_t all_steps_ = 0;

@@ -1,21 +1,34 @@
 #include "train/program/training_position.h"
 
-#include <cmath>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "train/checkpoint_manifest.h"
 
 namespace hpc::train {
 namespace {
 
+const std::string& TextOf(int64_t step, const CheckpointValues& values, const std::string& key) {
+  const auto found = values.find(key);
+  if (found != values.end()) return found->second;
+  throw CheckpointError(absl::StrCat("the checkpoint of step ", step, " does not say '", key,
+                                     "': it is of another program"));
+}
+
+[[noreturn]] void RefuseValue(int64_t step, const std::string& key, const std::string& text) {
+  throw CheckpointError(absl::StrCat("the checkpoint of step ", step, " is damaged: its '", key,
+                                     "' is ", OneLine(text)));
+}
+
 int64_t WholeNumberOf(int64_t step, const CheckpointValues& values, const std::string& key,
-                      double least) {
-  constexpr double kMost = 1e15;
-  const double number = NumberOf(step, values, key);
-  if (number >= least && number <= kMost) return std::llround(number);
-  throw CheckpointError(
-      absl::StrCat("the checkpoint of step ", step, " is damaged: its '", key, "' is ", number));
+                      int64_t least) {
+  constexpr int64_t kMost = 1'000'000'000'000'000;
+  const std::string& text = TextOf(step, values, key);
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number < least || number > kMost) {
+    RefuseValue(step, key, text);
+  }
+  return number;
 }
 
 }  // namespace
@@ -46,11 +59,10 @@ TrainingPosition PositionOf(int64_t step, const CheckpointValues& values, int64_
 }
 
 double NumberOf(int64_t step, const CheckpointValues& values, const std::string& key) {
-  const auto found = values.find(key);
+  const std::string& text = TextOf(step, values, key);
   double number = 0;
-  if (found != values.end() && absl::SimpleAtod(found->second, &number)) return number;
-  throw CheckpointError(absl::StrCat("the checkpoint of step ", step, " does not say '", key,
-                                     "': it is of another program"));
+  if (!absl::SimpleAtod(text, &number)) RefuseValue(step, key, text);
+  return number;
 }
 
 }  // namespace hpc::train

@@ -43,7 +43,10 @@ TEST(TrainingPositionTest, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(reading("samples", "-1"), ThrowsMessage<CheckpointError>(HasSubstr("'samples'")));
   EXPECT_THAT(reading("done", "nan"), ThrowsMessage<CheckpointError>(HasSubstr("'done'")));
   EXPECT_THAT(reading("skipped", "many"),
-              ThrowsMessage<CheckpointError>(HasSubstr("does not say 'skipped'")));
+              ThrowsMessage<CheckpointError>(HasSubstr("'skipped' is many")));
+  EXPECT_THAT(reading("epoch", "2.5"), ThrowsMessage<CheckpointError>(HasSubstr("is 2.5")));
+  EXPECT_THAT([] { PositionOf(9, {}, 1000); },
+              ThrowsMessage<CheckpointError>(HasSubstr("step 9 does not say 'epoch'")));
   EXPECT_THAT(
       reading("done", "1001"),
       ThrowsMessage<CheckpointError>(HasSubstr("1001 samples into an epoch, but there are 1000")));

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "train/program/buffer_copy.h"
 #include "train/program/one_line.h"
 #include "train/tensor_text.h"
 
@@ -34,42 +35,32 @@ void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, 
                                           " (the data's): ", OneLineOf(error)));
   }
   task->CheckOutput(output, batch);
+  at::Tensor loss;
   try {
-    task->Loss(output, batch);
+    loss = task->Loss(output, batch);
   } catch (const std::exception& error) {
     if (IsShortOfMemory(error)) throw;
     throw std::runtime_error(absl::StrCat("there is no loss for ", TensorText(output), ", which ",
                                           trial.model, " gives: ", OneLineOf(error)));
   }
-}
-
-// As BatchNorm does not take a single sample of one point.
-void TryLastStep(const Trial& trial, const DataSet& data, Task* task, Model* model) {
-  std::vector<at::Tensor> buffers, before;
-  for (const NamedTensor& one : model->Buffers()) {
-    buffers.push_back(one.tensor);
-    before.push_back(one.tensor.clone());
-  }
-  model->SetTraining(true);
-  try {
-    Pass(trial, data, trial.last_samples, task, model);
-  } catch (const std::exception& error) {
-    if (IsShortOfMemory(error)) throw;
-    throw std::runtime_error(absl::StrCat(
-        "the last batch of an epoch has ", Count(trial.last_samples, "sample"),
-        " for this rank, which cannot be trained on (another --batch may leave more): ",
-        OneLineOf(error)));
-  }
-  for (size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(before[i]);
+  CheckLoss(loss);
 }
 
 }  // namespace
+
+void CheckLoss(const at::Tensor& loss) {
+  if (loss.defined() && loss.numel() == 1 && loss.is_floating_point()) return;
+  throw std::runtime_error(absl::StrCat("the task's Loss returns ",
+                                        loss.defined() ? TensorText(loss) : "no tensor",
+                                        ", where one number is needed: the mean over the batch"));
+}
 
 void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model) {
   if (data.size() == 0) return;
   at::NoGradGuard no_grad;
   // Else TorchScript would make its code for what it sees here, and not for what is trained on.
   torch::jit::GraphOptimizerEnabledGuard as_it_is(false);
+  const BufferCopy before(model->Buffers());
   model->SetTraining(false);
   const int64_t samples = std::min(trial.samples, data.size());
   try {
@@ -83,10 +74,29 @@ void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model)
       std::rethrow_exception(alone);
     }
   }
-  if (trial.last_samples > 0 && trial.last_samples < samples) {
-    TryLastStep(trial, data, task, model);
-  }
   model->SetTraining(true);
+  model->EndStep();
+  before.Restore();
+}
+
+// As BatchNorm does not take a single sample of one point.
+void TryLastStep(const Trial& trial, int64_t samples, const DataSet& data, Task* task,
+                 Model* model) {
+  const at::NoGradGuard no_grad;
+  const torch::jit::GraphOptimizerEnabledGuard as_it_is(false);
+  const BufferCopy before(model->Buffers());
+  model->SetTraining(true);
+  try {
+    Pass(trial, data, std::min(samples, data.size()), task, model);
+  } catch (const std::exception& error) {
+    if (IsShortOfMemory(error)) throw;
+    throw std::runtime_error(absl::StrCat(
+        "the last batch of an epoch has ", Count(samples, "sample"),
+        " for this rank, which cannot be trained on (another --batch may leave more): ",
+        OneLineOf(error)));
+  }
+  model->EndStep();
+  before.Restore();
 }
 
 }  // namespace hpc::train
