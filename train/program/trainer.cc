@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@
 #include "train/program/one_line.h"
 #include "train/program/pending_number.h"
 #include "train/program/remembered_options.h"
+#include "train/program/remembered_traits.h"
 #include "train/program/standard_output.h"
 #include "train/program/trial.h"
 
@@ -77,11 +79,7 @@ Trainer::Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Commun
   if (test_ != nullptr) lines.push_back(absl::StrCat("test data ", test_->Fingerprint()));
   CheckSameOnAllRanks(*group_, lines);
 
-  sampler_ = std::make_unique<DistributedSampler>(
-      training_->size(), group_->rank(), group_->size(),
-      SamplerOptions{.batch = options_.batch,
-                     .seed = static_cast<uint64_t>(options_.seed),
-                     .weights = options_.shares});
+  sampler_ = std::make_unique<DistributedSampler>(MakeSampler(/*shuffle=*/true));
   all_steps_ = sampler_->steps() * options_.epochs;
   MakeModel();
   MakeReplica();
@@ -99,25 +97,33 @@ void Trainer::MakeModel() {
   TryModel(TrialOfStep(), *training_, task_, model_.get());
 }
 
-Trial Trainer::TrialOfStep() const {
-  return {.model = options_.model.empty() ? "the model" : options_.model,
-          .samples = PartOfStep(0),
-          .precision = precision_,
-          .device = device_};
+DistributedSampler Trainer::MakeSampler(bool shuffle) const {
+  return {training_->size(), group_->rank(), group_->size(),
+          SamplerOptions{.batch = options_.batch,
+                         .seed = static_cast<uint64_t>(options_.seed),
+                         .shuffle = shuffle,
+                         .weights = options_.shares}};
 }
 
-int64_t Trainer::PartOfStep(int64_t step) const {
-  return static_cast<int64_t>(sampler_->Indices(step).size());
+Trial Trainer::TrialOfStep() const {
+  return {.model = options_.model.empty() ? "the model" : options_.model,
+          .samples = static_cast<int64_t>(sampler_->Indices(0).size()),
+          .precision = precision_,
+          .device = device_};
 }
 
 // Of the epoch that it is in, the rest of which may be cut otherwise, and of a whole one.
 void Trainer::TryLastSteps() {
   if (at_.epoch > options_.epochs) return;
+  DistributedSampler in_order = MakeSampler(/*shuffle=*/false);
+  std::set<int64_t> tried;
   for (const int64_t done : {at_.done, int64_t{0}}) {
-    sampler_->BeginEpoch(at_.epoch, done);
-    const int64_t samples = PartOfStep(sampler_->steps() - 1);
-    if (samples == 0 || (samples > 1 && samples >= PartOfStep(0))) continue;
-    TryLastStep(TrialOfStep(), samples, *training_, task_, model_.get());
+    in_order.BeginEpoch(at_.epoch, done);
+    const auto samples = static_cast<int64_t>(in_order.Indices(in_order.steps() - 1).size());
+    const Trial trial = TrialOfStep();
+    if (samples == 0 || (samples > 1 && samples >= trial.samples)) continue;
+    if (!tried.insert(samples).second) continue;
+    TryLastStep(trial, samples, *training_, task_, model_.get());
   }
 }
 
@@ -195,7 +201,7 @@ std::optional<Progress> Trainer::GoOnFromCheckpoint() {
   if (!loaded) return std::nullopt;
   const Progress& progress = loaded->progress;
   const TrainingPosition there = PositionOf(progress.step, progress.values, training_->size());
-  CheckTraits(progress);
+  CheckTraits(progress.step, progress.values, task_->ModelTraits());
   if (kept_ != nullptr && !kept_->passed_over().empty()) Say(kept_->passed_over());
   last_saved_ = progress.step;
   told_ = last_saved_;
@@ -204,24 +210,9 @@ std::optional<Progress> Trainer::GoOnFromCheckpoint() {
   for (const std::string& line : loaded->passed_over) Say(line);
   const std::string differ = OptionsThatDiffer(progress.values, options_);
   if (!differ.empty()) Say("options are other than the checkpoint's: " + differ);
-  const auto data = progress.values.find("data");  // older ones do not say it
-  if (data != progress.values.end() && data->second != data_) {
-    Say(absl::StrCat("the training data are other than the checkpoint's: ", data_, " (was ",
-                     data->second, ")"));
-  }
+  const std::string data = DataThatDiffers(progress.values, data_);
+  if (!data.empty()) Say("the training data are other than the checkpoint's: " + data);
   return progress;
-}
-
-// Older checkpoints do not say them.
-void Trainer::CheckTraits(const Progress& progress) {
-  for (const auto& [name, here] : task_->ModelTraits()) {
-    const auto there = progress.values.find("model." + name);
-    if (there == progress.values.end() || there->second == here) continue;
-    throw CheckpointError(
-        absl::StrCat("the checkpoint of step ", progress.step, " is of another model: ", name,
-                     " is ", there->second, " in the checkpoint and ", here,
-                     " in the model; say another --checkpoint-dir, or delete the checkpoint"));
-  }
 }
 
 void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
@@ -249,9 +240,8 @@ void Trainer::TakeOver(const Progress& progress, TrainSummary* summary) {
 Progress Trainer::ProgressNow() const {
   Progress progress = {.step = at_.steps};
   progress.values = RememberedOptions(options_);
+  progress.values.merge(RememberedTraits(task_->ModelTraits(), data_));
   progress.values.merge(ValuesOf(at_, training_->size()));
-  for (const auto& [name, value] : task_->ModelTraits()) progress.values["model." + name] = value;
-  progress.values["data"] = data_;
   if (scaler_) {
     progress.values["scale"] = absl::StrCat(scaler_->scale());
     progress.values["good_steps"] = absl::StrCat(scaler_->good_steps());

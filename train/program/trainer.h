@@ -78,8 +78,8 @@ class Trainer {
 
   void MakeModel();
   void MakeReplica();
+  DistributedSampler MakeSampler(bool shuffle) const;
   Trial TrialOfStep() const;
-  int64_t PartOfStep(int64_t step) const;  // samples of this rank
   void TryLastSteps();
   void SynchronizeRanks();
   void BeforeForward();
@@ -87,7 +87,6 @@ class Trainer {
   bool GoOn(TrainSummary* summary);
   Progress GoOnFromMemory();
   std::optional<Progress> GoOnFromCheckpoint();
-  void CheckTraits(const Progress& progress);
   void TakeOver(const Progress& progress, TrainSummary* summary);
   void Keep();
   Progress ProgressNow() const;
