@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/text.h"
 #include "train/own_address.h"
 #include "train/rendezvous.h"
 
@@ -18,7 +19,9 @@ std::string HereOf(const std::string& word) { return word + "/here"; }
 
 }  // namespace
 
-StartWord::StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline) {
+StartWord::StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline,
+                     StartWaiting waiting)
+    : waiting_(std::move(waiting)) {
   if (environment.world_size > 1) {
     meeting_ = std::make_unique<Rendezvous>(environment, "start", deadline);
   }
@@ -73,10 +76,25 @@ void StartWord::Tell() {
       meeting_->Set(AnswerTo(question),
                     absl::StrCat(word_, " ", meeting_->environment().world_size));
     }
+    TellWhoIsWaitedFor(here);
   };
   const auto late = meeting_->Await(here, HereOf(word_), answer);
   const auto first = meeting_->FirstFound(HereOf(word_), late, answer);
   if (first) throw meeting_->Failed(*first);
+}
+
+void StartWord::TellWhoIsWaitedFor(const std::map<int, std::string>& here) {
+  if (told_ || std::chrono::steady_clock::now() - begin_ < waiting_.after) return;
+  told_ = true;
+  const LaunchEnvironment& environment = meeting_->environment();
+  std::vector<std::string> numbers;
+  for (const auto& [rank, key] : here) {
+    if (!meeting_->Has(key)) numbers.push_back(absl::StrCat(environment.NumberOf(rank)));
+  }
+  if (numbers.empty()) return;
+  waiting_.tell(absl::StrCat("waiting for rank ", JoinSome(numbers, 8), ", to come to ",
+                             environment.master_addr, ":", environment.master_port,
+                             " (MASTER_ADDR, MASTER_PORT)"));
 }
 
 }  // namespace hpc::train

@@ -3,6 +3,8 @@
 #define HPC_TRAIN_START_WORD_H_
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,6 +14,12 @@ namespace hpc::train {
 
 class Rendezvous;
 
+// Told by rank 0, once, where others have not come `after` it began: "waiting for rank 1, ...".
+struct StartWaiting {
+  std::chrono::milliseconds after = std::chrono::seconds(10);
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
+};
+
 // Rank 0 draws it, and all have it, whatever earlier runs left in the store. For
 // LaunchEnvironment::start, before the first group is made: nobody is known to have ended yet.
 // Kept as long as the store is used, which rank 0 may serve.
@@ -20,7 +28,8 @@ class StartWord {
   // On all ranks. Returns when all have the word; waits at most `deadline` for the store, and as
   // long for the other ranks. Throws as Rendezvous, on all ranks the same; a rank that was told
   // another number of ranks than rank 0 is as good as missing.
-  StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline);
+  StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline,
+            StartWaiting waiting = {});
   ~StartWord();
 
   const std::string& word() const { return word_; }
@@ -29,7 +38,11 @@ class StartWord {
   std::string Ask();
   void CheckWorld(const std::string& word, const std::string& ranks_of_rank_0);
   void Tell();
+  void TellWhoIsWaitedFor(const std::map<int, std::string>& here);
 
+  const StartWaiting waiting_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool told_ = false;
   std::unique_ptr<Rendezvous> meeting_;  // none where the run is this rank alone
   std::string word_;
 };

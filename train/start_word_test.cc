@@ -88,6 +88,20 @@ TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
   }
 }
 
+TEST(StartWordTest, WhoIsLongInComingIsToldOnce) {
+  const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
+    if (environment.rank == 2) usleep(300'000);
+    std::string told;
+    StartWord(environment, kLong,
+              {.after = milliseconds(100), .tell = [&](const std::string& line) { told += line; }});
+    if (environment.rank == 0) throw std::runtime_error(told);
+    return {static_cast<double>(told.size())};
+  });
+  EXPECT_THAT(outcomes[0].error,
+              ::testing::StartsWith("waiting for rank 2, to come to 127.0.0.1:"));
+  EXPECT_EQ(outcomes[1].values, Values{0}) << outcomes[1].error;
+}
+
 TEST(StartWordTest, ARankAloneHasOneWithoutAStore) {
   EXPECT_NE(StartWord({}, kLong).word(), StartWord({}, kLong).word());
 }

@@ -107,7 +107,10 @@ TrainSummary TrainingRun::Run() {
 }
 
 TrainSummary TrainingRun::RunInGroups() {
-  start_ = std::make_unique<StartWord>(environment_, JoinDeadline());
+  start_ = std::make_unique<StartWord>(environment_, JoinDeadline(),
+                                       StartWaiting{.tell = [](const std::string& line) {
+                                         std::fprintf(stderr, "%s\n", line.c_str());
+                                       }});
   environment_.start = start_->word();
   group_ = MakeCommunicator(environment_, device_,
                             {.deadline = deadline(), .join_deadline = JoinDeadline()});
