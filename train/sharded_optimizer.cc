@@ -170,10 +170,11 @@ std::optional<std::string> ShardedOptimizer::Fault() const {
     if (!groups.emplace(tensor.unsafeGetTensorImpl(), group_of_[i]).second) {
       return absl::StrCat("parameter '", name, "' is in two groups");
     }
-    if (!tensor.is_leaf() || !tensor.is_contiguous() || !tensor.is_floating_point()) {
-      return absl::StrCat("parameter '", name,
-                          "' is no leaf, not contiguous or not of a floating-point type");
-    }
+    const char* const why = !tensor.is_floating_point() ? "is not of a floating-point type"
+                            : !tensor.is_leaf()         ? "is computed from others (no leaf)"
+                            : !tensor.is_contiguous()   ? "is not contiguous"
+                                                        : nullptr;
+    if (why != nullptr) return absl::StrCat("parameter '", name, "' ", why);
   }
   try {
     for (const Hyperparameters& one : hyperparameters_) CheckPossible(one, algorithm_);

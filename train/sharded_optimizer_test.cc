@@ -512,7 +512,7 @@ TEST(ShardedOptimizer, WhatIsNotPossibleOrDiffersIsSaidOnAllRanks) {
             return std::vector<ParameterGroup>{{{rank == 1 ? NamedTensor{"a", odd} : a()}, {}}};
           },
           {}),
-      Each(HasSubstr("rank 1 differs from rank 0: it has a fault: parameter 'a' is no leaf, not "
+      Each(HasSubstr("rank 1 differs from rank 0: it has a fault: parameter 'a' is not "
                      "contiguous")));
   EXPECT_THAT(ErrorsOf(
                   [&](int) {

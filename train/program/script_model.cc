@@ -23,8 +23,13 @@ class ScriptModel : public Model {
       : path_(std::move(path)), module_(std::move(module)) {
     for (const torch::jit::Module& part : module_.modules()) {
       for (const auto& buffer : part.named_buffers(/*recurse=*/false)) {
-        buffers_.push_back(
-            {part._ivalue(), part.type()->getAttributeSlot(buffer.name), buffer.value});
+        const size_t slot = part.type()->getAttributeSlot(buffer.name);
+        at::Tensor tensor = buffer.value;
+        if (!tensor.is_non_overlapping_and_dense()) {  // one that was expanded cannot be written
+          tensor = tensor.clone(at::MemoryFormat::Contiguous);
+          part._ivalue()->setSlot(slot, tensor);
+        }
+        buffers_.push_back({part._ivalue(), slot, tensor});
       }
     }
   }
