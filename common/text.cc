@@ -49,7 +49,8 @@ size_t ControlLength(absl::string_view text) {
   if (absl::ascii_isascii(static_cast<unsigned char>(text[0]))) {
     return absl::ascii_iscntrl(static_cast<unsigned char>(text[0])) ? 1 : 0;
   }
-  if (text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0) return 2;
+  const unsigned char second = text.size() >= 2 ? static_cast<unsigned char>(text[1]) : 0;
+  if (text[0] == '\xC2' && second >= 0x80 && second < 0xA0) return 2;
   for (const absl::string_view control :
        {"\u00AD", "\u061C", "\u200B", "\u2060", "\uFEFF", "\u200E", "\u200F", "\u2028", "\u2029",
         "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {

@@ -56,6 +56,7 @@ TEST(OneLineTest, NothingInItMovesTheCursorOrTurnsTheText) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f\u009b2J"), "a  [2J  2J");
   EXPECT_EQ(OneLine("cod\u202Egnp.exe\u2069 \u2028"), "cod gnp.exe   ");
   EXPECT_EQ(OneLine("\u00e9\u2019\u4e2d \xC2"), "\u00e9\u2019\u4e2d \xC2");
+  EXPECT_EQ(OneLine("half a character: \xC2, and on"), "half a character: \xC2, and on");
 }
 
 TEST(CheckNodeNameTest, AllowsWhatAHostNameMayBe) {

@@ -200,7 +200,9 @@ void AddVaryingComputers(const GangResult& gang, std::vector<std::string>* found
 }
 
 // Three digits, but no "2.1e+03".
-std::string Digits(double value) { return absl::StrFormat(value < 999.5 ? "%.3g" : "%.0f", value); }
+std::string Digits(double value) {
+  return value < 999.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
+}
 
 }  // namespace
 
