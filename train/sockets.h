@@ -20,6 +20,9 @@ struct Connection {
   int error = 0;
 };
 Connection ConnectWithin(const std::string& endpoint, std::chrono::milliseconds limit);
+// The same, of whichever of the addresses of `host` answers first, in their order. Throws
+// std::runtime_error if the name does not resolve.
+Connection ConnectToAnyOf(const std::string& host, int port, std::chrono::milliseconds limit);
 
 // Whether all of it went out.
 bool SendAll(int socket, absl::string_view bytes);
@@ -31,10 +34,6 @@ struct Line {
   int error = 0;
 };
 Line ReadLineWithin(int socket, std::chrono::milliseconds limit, size_t max_bytes);
-
-// The same, of whichever of the addresses of `host` answers first, in their order. Throws
-// std::runtime_error if the name does not resolve.
-Connection ConnectToAnyOf(const std::string& host, int port, std::chrono::milliseconds limit);
 
 // Of an IP literal: whether no other PC reaches it.
 bool IsLoopback(absl::string_view address);

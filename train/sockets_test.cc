@@ -35,9 +35,5 @@ TEST(SocketsTest, WhatNobodyListensAtIsRefused) {
   EXPECT_EQ(ConnectToAnyOf("127.0.0.1", port, milliseconds(5000)).error, ECONNREFUSED);
 }
 
-TEST(SocketsTest, AnOutwardAddressIsNoLoopback) {
-  EXPECT_FALSE(IsLoopback(OutwardAddress().value_or("none")));
-}
-
 }  // namespace
 }  // namespace hpc::train

@@ -1,8 +1,6 @@
 // The ranks of a start know each other by a word that no earlier one had.
 #include "train/start_word.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -74,9 +72,15 @@ TEST(StartWordTest, WhoDoesNotComeIsNamedByAll) {
 
 TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
   const auto outcomes = RunRanks(3, [&](LaunchEnvironment environment) -> Values {
+    Rendezvous beside(environment, "beside", kLong);
     if (environment.rank == 1) environment.world_size = 4;
-    if (environment.rank == 2) usleep(300'000);  // comes when the two others have found it
-    StartWord(environment, kLong);
+    if (environment.rank == 2) beside.Await({{1, "found"}});  // it comes when the others know
+    try {
+      StartWord(environment, kLong);
+    } catch (const std::exception&) {
+      if (environment.rank == 1) beside.Set("found", "1");
+      throw;
+    }
     return {};
   });
   for (int rank = 0; rank < 3; ++rank) {
@@ -89,16 +93,20 @@ TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
 }
 
 TEST(StartWordTest, WhoIsLongInComingIsToldOnce) {
-  const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
-    if (environment.rank == 2) usleep(300'000);
+  const auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
+    Rendezvous beside(environment, "beside", kLong);
+    if (environment.rank == 1) beside.Await({{0, "told"}});  // it comes when that was said
     std::string told;
-    StartWord(environment, kLong,
-              {.after = milliseconds(100), .tell = [&](const std::string& line) { told += line; }});
+    StartWord(environment, kLong, {.after = milliseconds(0), .tell = [&](const std::string& line) {
+                                     told += line;
+                                     beside.Set("told", "1");
+                                   }});
     if (environment.rank == 0) throw std::runtime_error(told);
     return {static_cast<double>(told.size())};
   });
   EXPECT_THAT(outcomes[0].error,
-              ::testing::StartsWith("waiting for rank 2, to come to 127.0.0.1:"));
+              ::testing::MatchesRegex("waiting for rank 1, to come to 127.0.0.1:[0-9]+ "
+                                      ".MASTER_ADDR, MASTER_PORT."));
   EXPECT_EQ(outcomes[1].values, Values{0}) << outcomes[1].error;
 }
 

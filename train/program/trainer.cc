@@ -116,11 +116,11 @@ Trial Trainer::TrialOfStep() const {
 void Trainer::TryLastSteps() {
   if (at_.epoch > options_.epochs) return;
   DistributedSampler in_order = MakeSampler(/*shuffle=*/false);
+  const Trial trial = TrialOfStep();
   std::set<int64_t> tried;
   for (const int64_t done : {at_.done, int64_t{0}}) {
     in_order.BeginEpoch(at_.epoch, done);
     const auto samples = static_cast<int64_t>(in_order.Indices(in_order.steps() - 1).size());
-    const Trial trial = TrialOfStep();
     if (samples == 0 || (samples > 1 && samples >= trial.samples)) continue;
     if (!tried.insert(samples).second) continue;
     TryLastStep(trial, samples, *training_, task_, model_.get());

@@ -21,14 +21,14 @@ struct Trial {
 // the data, what it gives is not what the task needs, or the task has no loss for it.
 void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model);
 
-// Throws std::runtime_error unless it is one number, as a task's Loss has to return.
-void CheckLoss(const at::Tensor& loss);
-
 // The same in training mode, of the last step of an epoch where that has `samples` for this rank:
 // what a model does not take would else be met when an epoch is lost. Throws as above. Buffers are
 // as before then.
 void TryLastStep(const Trial& trial, int64_t samples, const DataSet& data, Task* task,
                  Model* model);
+
+// Throws std::runtime_error unless it is one number, as a task's Loss has to return.
+void CheckLoss(const at::Tensor& loss);
 
 }  // namespace hpc::train
 
