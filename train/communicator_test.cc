@@ -3,9 +3,11 @@
 
 #include <ATen/Functions.h>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "train/gloo_communicator.h"
+#include "train/sockets.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {
@@ -220,6 +222,21 @@ TEST(GlooCommunicator, AnInterfaceThatIsNotThereIsNamed) {
     return {};
   });
   EXPECT_THAT(outcomes[0].error, HasSubstr("GLOO_SOCKET_IFNAME='wlan7'"));
+}
+
+TEST(GlooCommunicator, RanksAtAddressesThatDoNotReachEachOtherAreNamedWithThem) {
+  const auto outward = OutwardAddress();
+  if (!outward) GTEST_SKIP() << "this PC has no address but the loopback's";
+  auto outcomes = RunRanks(2, [](LaunchEnvironment environment) -> Values {
+    if (environment.rank == 1) environment.master_addr = "0x7f000001";  // the loopback, as a name
+    MakeGlooCommunicator(environment);
+    return {};
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_THAT(outcome.error,
+                HasSubstr(absl::StrCat("rank 0 is at 127.0.0.1 and rank 1 at ", *outward,
+                                       ", which do not reach each other: MASTER_ADDR '")));
+  }
 }
 
 TEST(GlooCommunicator, TheNamedInterfaceIsUsed) {
