@@ -157,8 +157,7 @@ void LocalSteps::OuterStep() {
         at::Tensor buffer = means[i].tensor;
         buffer.copy_(mean);
       });
-  if (!others.empty())
-    BroadcastCoalesced(*group_, others, weights.first(), "buffers after local steps");
+  BroadcastCoalesced(*group_, others, weights.first(), "buffers after local steps");
   steps_ = 0;
   weight_ = 0;
 }
