@@ -5,6 +5,7 @@
 // The input is a sequence of frames (tests/fuzz/frames.h); what they do is in Acts.
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -20,13 +21,17 @@ using hpc::testing::FrameKinds;
 using hpc::testing::SplitFrames;
 using Act = std::function<void(BareWorker*, uint64_t, bool flag)>;
 
+// At most a century: no clock runs backwards or to the end of absl's time.
+absl::Duration Seconds(uint64_t n) {
+  constexpr uint64_t kCentury = 100ULL * 366 * 24 * 3600;
+  return absl::Seconds(static_cast<int64_t>(std::min(n, kCentury)));
+}
+
 // Of the frames after the first kind, which is a message of the coordinator. Kept inputs depend on
 // the order.
 const std::vector<Act>& Acts() {
   static const auto* const kActs = new std::vector<Act>{
-      [](BareWorker* w, uint64_t n, bool flag) {
-        w->Pass(flag ? absl::Seconds(n) : absl::Milliseconds(n));
-      },
+      [](BareWorker* w, uint64_t n, bool flag) { w->Pass(flag ? Seconds(n) : Seconds(n) / 1'000); },
       [](BareWorker* w, uint64_t n, bool) { w->LoseLink(n); },
       [](BareWorker* w, uint64_t n, bool flag) { w->FinishPreparing(n, !flag); },
       [](BareWorker* w, uint64_t n, bool) { w->StartRanks(n); },
@@ -35,10 +40,8 @@ const std::vector<Act>& Acts() {
       [](BareWorker* w, uint64_t n, bool flag) { flag ? w->StopItself(n) : w->Doom(n); },
       [](BareWorker* w, uint64_t n, bool) { w->BeWhole(n); },
       [](BareWorker* w, uint64_t n, bool) { w->Drop(n); },
-      [](BareWorker* w, uint64_t n, bool flag) { flag ? w->Lend() : w->Reclaim(absl::Seconds(n)); },
-      [](BareWorker* w, uint64_t n, bool flag) {
-        flag ? w->FailToSleep() : w->Resume(absl::Seconds(n));
-      },
+      [](BareWorker* w, uint64_t n, bool flag) { flag ? w->Lend() : w->Reclaim(Seconds(n)); },
+      [](BareWorker* w, uint64_t n, bool flag) { flag ? w->FailToSleep() : w->Resume(Seconds(n)); },
       [](BareWorker* w, uint64_t, bool flag) { w->Leave(flag); },
       [](BareWorker* w, uint64_t, bool flag) { w->Restart(flag); },
   };
