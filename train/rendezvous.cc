@@ -85,7 +85,8 @@ c10::intrusive_ptr<c10d::Store> Rendezvous::Connect(c10d::TCPStoreOptions option
 // c10d's own words may have an address that nobody has.
 std::string Rendezvous::WhyNot(const std::string& error) const {
   if (absl::StrContains(error, "EADDRINUSE")) {
-    return ": another program has this port: say another MASTER_PORT on all ranks";
+    return ": another program, or a second rank 0, has this port: say another MASTER_PORT on all "
+           "ranks";
   }
   const std::string within = absl::StrCat(" within ", HowLong(deadline_), ": ");
   const Connection tried =

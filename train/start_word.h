@@ -9,6 +9,7 @@
 #include <string>
 
 #include "train/launch_environment.h"
+#include "train/verdict.h"
 
 namespace hpc::train {
 
@@ -27,7 +28,8 @@ class StartWord {
  public:
   // On all ranks. Returns when all have the word; waits at most `deadline` for the store, and as
   // long for the other ranks. Throws as Rendezvous, on all ranks the same; a rank that was told
-  // another number of ranks than rank 0 is as good as missing.
+  // another number of ranks than rank 0 is as good as missing, and so is one that two processes
+  // are. Which of those hears of it first ends alone.
   StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline,
             StartWaiting waiting = {});
   ~StartWord();
@@ -35,8 +37,12 @@ class StartWord {
   const std::string& word() const { return word_; }
 
  private:
+  void CheckOneRankZero();
   std::string Ask();
   void CheckWorld(const std::string& word, const std::string& ranks_of_rank_0);
+  void Come();
+  Verdict Twins() const;
+  [[noreturn]] void Refuse(const std::string& word, const Verdict& mine);
   void Tell();
   void TellWhoIsWaitedFor(const std::map<int, std::string>& here);
 
@@ -44,6 +50,7 @@ class StartWord {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
   std::unique_ptr<Rendezvous> meeting_;  // none where the run is this rank alone
+  const std::string mine_;               // as word_, of this rank's process alone
   std::string word_;
 };
 

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "train/regroup.h"
 #include "train/rendezvous.h"
+#include "train/sockets.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {
@@ -48,7 +49,7 @@ TEST(StartWordTest, RanksThatAreLeftAreThoseOfThisStart) {
       // Nobody asks for rank 2, which stands for the one that is gone.
       environment.world_size = 3;
       const auto members =
-          AgreeOnThoseLeft(environment, {2}, 1, {.deadline = run == 0 ? kLong : milliseconds(300)})
+          AgreeOnThoseLeft(environment, {2}, 1, {.deadline = run == 0 ? kLong : milliseconds(1500)})
               .numbers;
       if (run == 1) return Values(members.begin(), members.end());
     }
@@ -90,6 +91,37 @@ TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
                            "rank 0 as one of 3"));
     EXPECT_LT(outcomes[rank].took, kLong);
   }
+}
+
+TEST(StartWordTest, TwoProcessesOfTheSameRankAreSaid) {
+  // Rank 2's is 1 by mistake. Which of the two is told by the store, and which by all, is chance.
+  const auto outcomes = RunRanks(3, [&](LaunchEnvironment environment) -> Values {
+    environment.rank = std::min(environment.rank, 1);
+    StartWord(environment, milliseconds(1500));
+    return {};
+  });
+  constexpr char kTwins[] =
+      "rank 1: two processes were started as rank 1 of 3 (RANK): each needs a number of its own";
+  EXPECT_TRUE(outcomes[1].error == kTwins || outcomes[2].error == kTwins)
+      << outcomes[1].error << outcomes[2].error;
+  EXPECT_THAT(outcomes[0].error, ::testing::StartsWith("rank 0: "));
+}
+
+TEST(StartWordTest, OfTwoProcessesOfRankZeroTheSecondIsRefused) {
+  const auto outcomes = RunRanks(1, [](LaunchEnvironment environment) -> Values {
+    std::string endpoint;
+    { const UniqueFd free = Listen("127.0.0.1", &endpoint); }
+    environment.master_port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    environment.store_is_served = false;
+    environment.world_size = 2;
+    Rendezvous of_first(environment, "start", kLong);
+    of_first.SetOnce("rank-0", "the first's word");
+    StartWord(environment, kLong);
+    return {};
+  });
+  EXPECT_EQ(outcomes[0].error,
+            "rank 0: two processes were started as rank 0 of 2 (RANK): each needs a number of its "
+            "own");
 }
 
 TEST(StartWordTest, WhoIsLongInComingIsToldOnce) {
