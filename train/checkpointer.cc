@@ -133,7 +133,8 @@ void Checkpointer::TakeFolders() {
 std::vector<int> Checkpointer::FindFolders() const {
   const std::string mine =
       absl::StrCat(".rank-", group_->rank(), "-", absl::Hex(RandomNumber()), ".tmp");
-  const std::vector<std::string> names = AllOrNone(*group_, "", [&] {
+  const std::string what = "the folder of checkpoints (--checkpoint-dir) cannot be used: ";
+  const std::vector<std::string> names = AllOrNone(*group_, what, [&] {
     for (const absl::Status& status : {MakeDirsDurably(options_.folder),
                                        WriteFileAtomically(options_.folder + "/" + mine, "")}) {
       if (!status.ok()) throw CheckpointError(std::string(status.message()));

@@ -318,6 +318,20 @@ TEST_F(CheckpointerTest, AnotherModelInTheFolderOfOneRankIsNamedThereAndNotCopie
   EXPECT_THAT(CheckpointsIn(folder(0)), ElementsAre(1));
 }
 
+TEST_F(CheckpointerTest, AFolderThatCannotBeMadeIsSaidWithItsOptionAndItsRank) {
+  std::ofstream(folder_ + "/file") << "text";
+  const auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
+    const std::string folder = environment.rank == 1 ? "/file/checkpoints" : "/checkpoints";
+    Training training(environment, 1, {.folder = folder_ + folder});
+    return {};
+  });
+  for (const RankOutcome& outcome : outcomes) {
+    EXPECT_THAT(outcome.error,
+                HasSubstr(absl::StrCat("(--checkpoint-dir) cannot be used: rank 1: mkdir ", folder_,
+                                       "/file: Not a directory")));
+  }
+}
+
 TEST_F(CheckpointerTest, WhoCannotWriteIsNamedOnAllRanksAndWhatWasWholeStays) {
   const auto outcomes = RunRanks(3, [&](const LaunchEnvironment& environment) -> Values {
     Training training(environment, 1, Options());

@@ -49,7 +49,9 @@ class Spirals : public hpc::train::Task {
 
 int main(int argc, char** argv) {
   return hpc::train::TrainMain(
-      argc, argv, {{"spirals", "tells two spirals apart", [](const hpc::train::TrainOptions&) {
-                      return std::make_unique<Spirals>();
-                    }}});
+      argc, argv,
+      {{.name = "spirals",
+        .help = "tells two spirals apart",
+        .make = [](const hpc::train::TrainOptions&) { return std::make_unique<Spirals>(); },
+        .unused = {"width", "depth", "heads", "context", "dropout", "recompute"}}});
 }

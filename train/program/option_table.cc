@@ -118,10 +118,12 @@ void OptionTable::Parse(const std::vector<std::string>& arguments) {
   }
 }
 
-std::string OptionTable::Help(const std::set<std::string>& hidden) const {
+std::string OptionTable::Help(const std::set<std::string>& hidden,
+                              const std::set<std::string>& left_out) const {
   constexpr size_t kWidth = 26;
   std::string help;
   for (const Option& option : options_) {
+    if (left_out.count(option.name) != 0) continue;
     std::string left =
         absl::StrCat("  --", option.name, option.argument.empty() ? "" : " ", option.argument, " ");
     if (left.size() > kWidth) left += "\n" + std::string(kWidth, ' ');

@@ -45,8 +45,10 @@ class OptionTable {
   // Whether Parse has met it; else it has its default.
   bool Said(const std::string& name) const { return said_.count(name) != 0; }
 
-  // A line for each: "  --lr X   step size (0.001)", without the values of `hidden`.
-  std::string Help(const std::set<std::string>& hidden = {}) const;
+  // A line for each: "  --lr X   step size (0.001)", without the values of `hidden` and the lines
+  // of `left_out`.
+  std::string Help(const std::set<std::string>& hidden = {},
+                   const std::set<std::string>& left_out = {}) const;
   // A line for each that all ranks must have alike: "option lr=0.001".
   std::vector<std::string> Lines() const;
 

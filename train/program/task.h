@@ -61,7 +61,7 @@ struct TaskEntry {
   // Before any work, and before ranks have found each other. Throws UsageError: what is wrong on
   // every rank, whatever its data, as an option that is missing.
   std::function<void(const TrainOptions&)> check = [](const TrainOptions&) {};
-  // Options that do nothing for it: who says them is told so.
+  // Options that do nothing for it: its --help leaves them out, and who says them is told so.
   std::set<std::string> unused = {};
 };
 

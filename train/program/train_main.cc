@@ -41,7 +41,7 @@ std::string UsageOf(const std::string& invocation, const TaskEntry& entry,
                     const std::string& more = "") {
   TrainOptions options = DefaultsOf(entry);
   return absl::StrCat("usage: ", invocation, " [OPTION...]\n\n  ", entry.help, "\n", more, "\n",
-                      TableOf(&options).Help(), kLast);
+                      TableOf(&options).Help({}, entry.unused), kLast);
 }
 
 std::string Usage(const std::string& program, const std::vector<TaskEntry>& tasks,
