@@ -2,7 +2,8 @@
 #   Its sources are compiled n at a time, in their order: for those that are short beside what they
 #   include.
 # hpc_executable(name SRCS ... DEPS ...)
-# hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest program run by CTest
+# hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s] [TOGETHER n])   a GoogleTest program run by
+#   CTest
 # hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). CTest runs
 #   it for a bounded time, from the inputs kept in tests/fuzz/corpus/<folder>; what it finds on the way
 #   stays in the build folder.
@@ -62,7 +63,7 @@ function(hpc_executable name)
 endfunction()
 
 function(hpc_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "TIMEOUT;TOGETHER" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 60)
   endif()
@@ -71,6 +72,7 @@ function(hpc_test name)
   endif()
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE ${A_DEPS} hpc_dep_gtest)
+  hpc_compile_together(${name} "${A_TOGETHER}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   # To optimise them takes up to as long again as to compile them, and they are run once.
   target_compile_options(${name} PRIVATE -O0)

@@ -14,11 +14,14 @@ shift || true
 deploy/install-deps.sh test
 venv=$(deploy/python-env.sh)
 export HPC_TEST_PYTHON=$venv/bin/python
+if [ "$preset" = release ]; then  # beside the build: it mostly waits for a mirror
+  tests/cluster/frameworks_venv.sh >/dev/null &
+fi
+deploy/build.sh "$preset" >/dev/null
 if [ "$preset" = release ]; then
   frameworks=$(tests/cluster/frameworks_venv.sh)
   export HPC_TEST_FRAMEWORKS_PYTHON=$frameworks/bin/python
 fi
-deploy/build.sh "$preset" >/dev/null
 ctest --preset "$preset" -j "$(nproc)" "$@" && exit
 failed=build/$preset/Testing/Temporary/LastTestsFailed.log
 [ -s "$failed" ] || exit 1
