@@ -21,6 +21,12 @@ bool Attempt::AllReturned() const {
                      [](const Member& m) { return m.placement.returned; });
 }
 
+bool Attempt::SomeRankRuns() const {
+  return std::any_of(ranks.begin(), ranks.end(), [this](const RankRecord& rank) {
+    return !rank.exit.has_value() && !FindMember(rank.node)->placement.returned;
+  });
+}
+
 bool Attempt::AllPrepared() const {
   return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.prepared; });
 }

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "common/clock.h"
+#include "coordinator/core/cause.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/model.h"
 
@@ -38,14 +39,6 @@ struct Member {
   std::string Doing(int32_t rank) const;
 };
 
-// The earliest failure of a rank so far.
-struct FirstFailure {
-  MonoTime at;
-  int32_t rank = 0;
-  int32_t exit_code = 0;
-  std::string text;
-};
-
 struct Attempt {
   AttemptRecord record;           // its state is changed by SetState only
   std::vector<Member> members;    // by node rank
@@ -56,10 +49,11 @@ struct Attempt {
   bool since_told = true;
   MonoTime stopping_since{};
   absl::Duration stop_grace;
-  std::optional<FirstFailure> failure;
-  int32_t exit_code = 0;        // of a refusal
-  bool free_of_charge = false;  // its end is nobody's fault but the coordinator's
-  int32_t ranks_done = 0;       // that exited 0 of their own accord
+  std::vector<Cause> causes;      // why it ends, as they were heard; empty while nothing went wrong
+  MonoTime word_of_peer_until{};  // failures that speak of a peer are not acted on before; 0: none
+  int32_t exit_code = 0;          // of the cause that decides
+  bool free_of_charge = false;    // as that cause says
+  int32_t ranks_done = 0;         // that exited 0 of their own accord
   // Of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;
@@ -74,6 +68,7 @@ struct Attempt {
 
   AttemptRef ref() const { return record.ref; }
   bool stopping() const { return record.state == AttemptState::kStopping; }
+  bool SomeRankRuns() const;
   bool AllRanksDone() const { return ranks_done == static_cast<int32_t>(ranks.size()); }
   bool AllReturned() const;
   bool AllPrepared() const;

@@ -62,7 +62,7 @@ absl::Status Cluster::Reclaim(Now now, const std::string& name, const ReclaimReq
                               Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->FindNode(name));
-  impl_->owners.Reclaim(turn, node, request, /*by_node=*/false);
+  impl_->owners.Reclaim(turn, node, request, /*by_node=*/std::nullopt);
   return absl::OkStatus();
 }
 
@@ -120,6 +120,14 @@ absl::Status Cluster::Heartbeat(Now now, const std::string& node, uint64_t incar
   return impl_->connections.Heard(now, node, incarnation).status();
 }
 
+void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
+                        const NodeTimes& times) {
+  Node* node = impl_->state.nodes.Find(name);
+  if (node != nullptr && node->connected && node->incarnation == incarnation) {
+    node->NoteTimes(now.mono, times);
+  }
+}
+
 void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnation, bool reset,
                            Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
@@ -165,7 +173,7 @@ absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t in
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, /*by_node=*/true);
+    impl_->owners.Reclaim(turn, node, request, node->When(now.mono, {}));
   } else {
     impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
   }
@@ -211,14 +219,13 @@ absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incar
 }
 
 absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t incarnation,
-                                      AttemptRef ref, const std::string& lost_reason,
-                                      Effects* effects) {
+                                      AttemptRef ref, const Halt& halt, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   // Said of an attempt that is over this is true and harmless: refused, so that it is forgotten
   // there, but nothing to count.
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
-  impl_->gangs.Returned(turn, live.run, live.member, lost_reason);
+  impl_->gangs.Returned(turn, live.run, live.member, halt);
   return absl::OkStatus();
 }
 

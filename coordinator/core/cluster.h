@@ -71,6 +71,34 @@ struct Snapshot {
 struct RankAges {
   absl::Duration started;
   absl::Duration ended;
+  absl::Duration ended_within;  // it may have ended so much earlier: nobody looked meanwhile
+};
+
+// What ended an attempt's ranks on a node, other than our word.
+enum class HaltKind {
+  kNone = 0,
+  kOwner = 1,           // the owner took the PC back; he may have lent it again since
+  kCutOff = 2,          // the node had lost contact, or its worker stood still
+  kSupervisorLost = 3,  // the supervisor was killed, and its ranks with it
+  kLeaving = 4,         // the PC or its worker was going down
+  kDamaged = 5,         // what the worker has of the attempt contradicts itself
+};
+
+struct Halt {
+  HaltKind kind = HaltKind::kNone;
+  std::string reason;     // in words
+  absl::Duration ago;     // before it was told
+  absl::Duration within;  // it may have been so much earlier
+};
+
+// What a node's clock showed, since an unknown moment.
+struct NodeTimes {
+  absl::Duration said;  // when it said what is read now
+  // Of a heartbeat only: the newest earlier one that it knows to be heard, and when it learned
+  // that. Zero: none.
+  bool heartbeat = false;
+  absl::Duration heard_beat;
+  absl::Duration heard_at;
 };
 
 // What a worker says of an attempt that it still has when it connects.
@@ -85,7 +113,7 @@ struct HeldAttempt {
     RankAges ago;
   };
   std::vector<Rank> ranks;
-  std::string lost_reason;  // its supervisor died: why, in words
+  Halt halt;                // kNone: the node did not end it by itself
   bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
   bool witnessed = false;   // as it was started
 };
@@ -102,6 +130,7 @@ struct NodeHello {
   bool owner_changed = false;  //   locally while disconnected
   std::optional<absl::Duration> reclaim_time_left;
   std::string reclaim_reason;
+  std::optional<absl::Duration> said;  // as in NodeTimes; unset: it does not tell
   std::vector<HeldAttempt> attempts;
 };
 
@@ -218,6 +247,9 @@ class Cluster {
   // AlreadyExists: another worker of this name is connected and alive (its address is named).
   absl::StatusOr<Welcome> Hello(Now now, const NodeHello& hello, Effects* effects);
   absl::Status Heartbeat(Now now, const std::string& node, uint64_t incarnation);
+  // What its clock showed when it said the report that is given next. Of a report without it the
+  // ages are taken as if nothing had been under way for long.
+  void NoteTimes(Now now, const std::string& node, uint64_t incarnation, const NodeTimes& times);
   // The connection is gone. `reset`: the peer closed it or refuses a new one, which is proof that
   // the process is gone; else only the lease decides.
   void Disconnected(Now now, const std::string& node, uint64_t incarnation, bool reset,
@@ -250,10 +282,10 @@ class Cluster {
                        const std::vector<StartedRank>& ranks, Effects* effects);
   absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
                          int32_t rank, const RankExit& exit, RankAges ago, Effects* effects);
-  // No process of the attempt is left on the node; its devices are free. `lost_reason` is set when
-  // it ended because the supervisor or the rendezvous store died.
+  // No process of the attempt is left on the node; its devices are free. `halt`: what ended it
+  // there.
   absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,
-                               AttemptRef ref, const std::string& lost_reason, Effects* effects);
+                               AttemptRef ref, const Halt& halt, Effects* effects);
   // The node does not vouch for the attempt, as it was asked to at `asked`.
   absl::Status Doubted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
                        MonoTime asked, Effects* effects);

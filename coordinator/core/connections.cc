@@ -78,6 +78,10 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
   node->hands_over = false;
+  if (rebooted) node->clock.Restart();
+  node->said.reset();
+  if (hello.said) node->NoteTimes(turn.mono(), {*hello.said});
+  node->heard_before = node->lease.heard();
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));

@@ -346,7 +346,7 @@ class BackOneByOneTest : public ::testing::Test {
     after_ = std::make_unique<ClusterTester>(ClusterOptions{}, before.Durable());
     for (const char* name : {"pc1", "pc2"}) {
       NodeHello hello = HelloOf(name);
-      hello.attempts.push_back({before.ref(run_), /*started=*/false, /*returned=*/true, {}, ""});
+      hello.attempts.push_back({before.ref(run_), /*started=*/false, /*returned=*/true, {}, {}});
       EXPECT_OK(after_->Hello(hello));
     }
   }

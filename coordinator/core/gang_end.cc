@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/exit_words.h"
 #include "coordinator/core/fence.h"
@@ -19,18 +18,6 @@ constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
 bool SucceededByItself(const RankExit& exit) {
   return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
-}
-
-std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
-
-// Some programs abort on their way out, when threads of a library meet the end of the interpreter.
-// Where others had finished, that is what it looks like.
-std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
-  constexpr int32_t kAborted = 128 + 6;  // SIGABRT
-  if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
-  return absl::StrCat(" (when ", attempt.ranks_done, " of ",
-                      Count(attempt.record.world_size, "rank"),
-                      " had exited 0: perhaps on its way out, with its work done)");
 }
 
 bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
@@ -80,78 +67,68 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   if (SucceededByItself(exit)) {
     turn.Event(event::kRankExited, about, "exited with code 0");
     ++attempt.ranks_done;
-    if (attempt.AllRanksDone() && !attempt.stopping()) WatchLinger(turn, run);
-    return;
+    if (attempt.stopping()) return;
+    if (attempt.AllRanksDone()) return WatchLinger(turn, run);
+    return StopForFailures(turn, run);
   }
   if (exit.after_stop) {
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
     // By its worker then, which ends ranks by itself when it has not heard from us for too long.
     if (!attempt.stopping()) {
-      Stop(turn, run,
-           {AttemptOutcome::kNodeLost, StoppedItself(rank.node), run->request().stop_grace});
+      StopOrder order{AttemptOutcome::kNodeLost, StoppedItself(rank.node),
+                      run->request().stop_grace};
+      order.kind = CauseKind::kCluster;
+      order.when = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
+      order.node = rank.node;
+      order.guessed = true;
+      Stop(turn, run, order);
     }
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  Fail(turn, run, rank, exit, ago.ended);
+  LearnFailure(turn, run, rank, ago);
+  StopForFailures(turn, run);
 }
 
-void Gangs::Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
-                 absl::Duration ended_ago) {
+void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
-  const MonoTime at = turn.mono() - ended_ago;
-  if (attempt.failure.has_value() && attempt.failure->at <= at) return;
-  attempt.failure = FirstFailure{at, rank.rank, ShellCode(exit),
-                                 absl::StrCat("rank ", rank.rank, " on ", rank.node, " ",
-                                              ExitWords(exit), AfterItsWork(attempt, exit))};
-  if (!attempt.stopping()) {
-    // A rank that needs the store once more fails for want of it, and says so as it likes.
-    const bool ours = !attempt.store_lost_with.empty();
-    const std::string why =
-        ours ? absl::StrCat("its rendezvous store was lost with the worker of ",
-                            attempt.store_lost_with, ", and then ", attempt.failure->text)
-             : attempt.failure->text;
-    return Stop(turn, run,
-                {ours ? AttemptOutcome::kNodeLost : AttemptOutcome::kProgramFailed, why,
-                 run->request().stop_grace});
-  }
-  if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return;
-  // Reports cross: this one came later but happened earlier, so it is the cause.
-  attempt.record.reason = attempt.failure->text;
-  run->record.reason = attempt.failure->text;
-  turn.Save(attempt.record);
-  turn.Save(run->record);
+  LearnHalt(turn, &attempt, member->placement.node, halt);
+  if (attempt.stopping()) return JudgeAgain(turn, run);
+  if (!attempt.causes.empty()) BeginStop(turn, run, run->request().stop_grace);
 }
 
-void Gangs::Returned(Turn& turn, Run* run, Member* member, absl::string_view lost_reason) {
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
-  lost_reason = absl::StripPrefix(lost_reason, absl::StrCat(node, ": "));
   TakePromise(turn.mono(), MonoTime::Infinite(), member);
   GiveBack(turn, run, member);
   ArmFence(run);
   if (attempt.stopping()) {
-    if (!lost_reason.empty() && attempt.record.reason == StoppedItself(node)) {
-      attempt.record.reason = absl::StrCat(node, ": ", lost_reason);
-    }
+    LearnHalt(turn, &attempt, node, halt);
+    JudgeAgain(turn, run);
     return FinishIfReturned(turn, run);
   }
   if (AllRanksEndedOn(attempt, node)) {
     // Its ranks had done their work; what was lost is of no use to them any more.
+    if (!attempt.causes.empty()) return StopForFailures(turn, run);
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  const std::string what = lost_reason.empty()
-                               ? "returned its devices without saying how its ranks ended"
-                               : std::string(lost_reason);
-  if (member->start_sent && !member->started) {
-    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what));
+  Halt what = halt;
+  if (what.kind == HaltKind::kNone) {
+    what.kind = HaltKind::kSupervisorLost;
+    what.reason = "returned its devices without saying how its ranks ended";
   }
-  const std::string why = absl::StrCat(node, lost_reason.empty() ? " " : ": ", what);
-  const AttemptOutcome outcome =
-      member->start_sent ? AttemptOutcome::kNodeLost : AttemptOutcome::kStartFailed;
-  Stop(turn, run, {outcome, why, run->request().stop_grace});
+  if (member->start_sent && !member->started) {
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what.reason));
+  }
+  if (!member->start_sent) {
+    return Stop(turn, run,
+                {AttemptOutcome::kStartFailed, absl::StrCat(node, ": ", what.reason),
+                 run->request().stop_grace});
+  }
+  Halted(turn, run, member, what);
 }
 
 void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
@@ -159,7 +136,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const std::string why = "its worker no longer has the attempt";
   // Without the word to start no rank can be there, and what has ended is not there any more.
   if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
-    return Returned(turn, run, member, why);
+    return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
   }
   member->disowned = true;
   if (!std::exchange(member->lost, true)) {
@@ -167,11 +144,29 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
     ArmFence(run);
     Recall(turn, *run, member, run->request().stop_grace);
   }
-  Stop(turn, run,
-       {AttemptOutcome::kNodeLost,
-        absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
-                     HumanDuration(member->fence - turn.mono()), " at the latest"),
-        run->request().stop_grace});
+  StopOrder order{
+      AttemptOutcome::kNodeLost,
+      absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
+                   HumanDuration(member->fence - turn.mono()), " at the latest"),
+      run->request().stop_grace};
+  order.kind = CauseKind::kCluster;
+  order.when = Window{state_->nodes.Find(node)->heard_before, turn.mono()};
+  order.node = node;
+  Stop(turn, run, order);
+}
+
+// It fell silent before its next heartbeat would have been heard. Ranks elsewhere fail when they
+// miss a peer, and say so before the silence is long enough.
+Window Gangs::SilenceOf(const Turn& turn, const Node& node) const {
+  if (!node.seen) {
+    // By the coordinator before this one, which wrote down at times when it had heard its nodes.
+    const absl::Duration ago = std::max(turn.wall() - node.record.last_seen, absl::ZeroDuration());
+    return {turn.mono() - ago, turn.mono()};
+  }
+  // A lease may be renewed without a word, where the coordinator itself has stood still.
+  const Window heard = node.said ? node.When(turn.mono(), absl::ZeroDuration())
+                                 : Window::Exactly(node.lease.heard());
+  return {heard.earliest, std::min(turn.mono(), heard.latest + state_->options.heartbeat_interval)};
 }
 
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
@@ -186,22 +181,15 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
       member->lost_at = node.lease.heard();
       ArmFence(run);
     }
-    // Ranks elsewhere fail when they miss a peer, and say so before the silence is long enough.
-    const bool silent_before =
-        attempt.failure.has_value() && node.lease.heard() < attempt.failure->at;
-    if (attempt.stopping() && attempt.record.outcome == AttemptOutcome::kProgramFailed &&
-        silent_before) {
-      attempt.record.outcome = outcome;
-      attempt.record.reason = absl::StrCat(why, ", and then ", attempt.failure->text);
-      run->record.reason = attempt.record.reason;
-      turn.Save(attempt.record);
-      turn.Save(run->record);
-    }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
-    Stop(turn, run, {outcome, why, grace});
+    StopOrder order{outcome, why, grace};
+    order.kind = CauseKind::kCluster;
+    order.when = SilenceOf(turn, node);
+    order.node = node.name();
+    Stop(turn, run, order);
   }
 }
 
@@ -241,6 +229,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());
+  state_->timers.Stop(Alarm::kPeersWord, run->id());
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();

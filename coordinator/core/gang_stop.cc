@@ -54,19 +54,22 @@ void ReportUnreturned(Turn& turn, const Attempt& attempt) {
 
 void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
   Attempt& attempt = *run->attempt;
-  if (attempt.stopping()) {
-    Hasten(turn, run, order.grace);
-    return FinishIfReturned(turn, run);
-  }
+  Learn(&attempt, CauseOf(order, turn.mono()));
+  if (!attempt.stopping()) return BeginStop(turn, run, order.grace);
+  JudgeAgain(turn, run);
+  Hasten(turn, run, order.grace);
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
+  Attempt& attempt = *run->attempt;
   SetState(&attempt, AttemptState::kStopping);
-  attempt.record.outcome = order.outcome;
-  attempt.record.reason = order.reason;
-  attempt.exit_code = order.exit_code;
-  attempt.free_of_charge = order.free_of_charge;
+  TakeVerdict(&attempt);
   attempt.stopping_since = turn.mono();
-  attempt.stop_grace = std::min(order.grace, run->request().stop_grace);
+  attempt.stop_grace = std::min(grace, run->request().stop_grace);
+  state_->timers.Stop(Alarm::kPeersWord, run->id());
   state_->runs.SetState(run, RunState::kStopping);
-  run->record.reason = order.reason;
+  run->record.reason = attempt.record.reason;
   for (Member& m : attempt.members) {
     if (m.placement.returned) continue;
     if (!m.prepare_sent) {  // it has never heard of the attempt
@@ -78,8 +81,8 @@ void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
   if (attempt.AllReturned()) return Finish(turn, run);
   turn.Save(attempt.record);
   turn.Save(run->record);
-  turn.Event(event::kRunStopping, About(attempt.ref()), order.reason,
-             Wanted(order.outcome) ? Severity::kInfo : Severity::kWarning);
+  turn.Event(event::kRunStopping, About(attempt.ref()), attempt.record.reason,
+             Wanted(attempt.record.outcome) ? Severity::kInfo : Severity::kWarning);
   Watch(run);
 }
 

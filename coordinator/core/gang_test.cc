@@ -192,7 +192,7 @@ TEST(GangTest, NodeThatDoesNotPrepareIsNotWaitedForAndWorkGoesElsewhere) {
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
   EXPECT_THAT(c.View("pc1").reason, HasSubstr("has not prepared run 1 within 20 s"));
   Effects effects;
-  EXPECT_FALSE(c.cluster().AttemptReturned(c.now(), "pc1", 1, {run, 1}, "", &effects).ok());
+  EXPECT_FALSE(c.cluster().AttemptReturned(c.now(), "pc1", 1, {run, 1}, {}, &effects).ok());
   EXPECT_TRUE(effects.empty());
 }
 

@@ -2,8 +2,8 @@
 // it is over when every node has returned its devices.
 //
 // gang_start.cc: from placement to running. gang_stop.cc: telling ranks to end. gang_end.cc: what
-// ranks and nodes report about their end, and what follows for the run. gang_fence.cc: when ranks
-// on nodes that are gone have ended.
+// ranks and nodes report about their end, and what follows for the run. gang_judge.cc: which cause
+// decides. gang_fence.cc: when ranks on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_H_
 
@@ -26,7 +26,17 @@ struct StopOrder {
   absl::Duration grace = absl::ZeroDuration();
   int32_t exit_code = 0;        // of a refusal
   bool free_of_charge = false;  // nobody's budget pays
+  // Of what happened elsewhere, or at another time than now: see Cause.
+  CauseKind kind = CauseKind::kOrdered;
+  std::optional<Window> when;
+  std::string node;
+  bool guessed = false;
 };
+
+Cause CauseOf(const StopOrder& order, MonoTime now);
+
+// The reason while the node has not said its own.
+std::string StoppedItself(const std::string& node);
 
 class Gangs {
  public:
@@ -49,8 +59,8 @@ class Gangs {
 
   // ---- stop
   // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
-  // shorter. One that is stopping already keeps its first cause; an order that leaves less time
-  // than is left shortens it, and none lengthens it.
+  // shorter. Where it is stopping already, an order that leaves less time than is left shortens it,
+  // and none lengthens it. The order is one of the attempt's causes from now on (cause.h).
   void Stop(Turn& turn, Run* run, const StopOrder& order);
   // The same of all attempts that hold devices there.
   void StopAllOn(Turn& turn, const Node& node, const StopOrder& order);
@@ -60,8 +70,15 @@ class Gangs {
   // ---- end
   void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
                  RankAges ago);
-  // The node holds nothing of the attempt any more. `lost_reason`: its supervisor or store died.
-  void Returned(Turn& turn, Run* run, Member* member, absl::string_view lost_reason);
+  // The node holds nothing of the attempt any more. `halt`: what ended its ranks there.
+  void Returned(Turn& turn, Run* run, Member* member, const Halt& halt);
+  // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
+  void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
+  // Stops the attempt because ranks of it have failed, if any have. Where these failures may be
+  // consequences (MayBeConsequences), the others have kWordOfPeer from the first on to end by
+  // themselves, so that their own word is heard: a rank that puts its connections away before it
+  // ends is heard last.
+  void StopForFailures(Turn& turn, Run* run);
   // The node's worker is back, on the boot that it had, and does not know the attempt. That is no
   // proof that nothing of it runs there: the devices stay taken until the fence, whatever the
   // worker says of an attempt that it does not know.
@@ -99,8 +116,16 @@ class Gangs {
   void SendPrepare(Turn& turn, Run* run);
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
-  void Fail(Turn& turn, Run* run, const RankRecord& rank, const RankExit& exit,
-            absl::Duration ended_ago);
+  void BeginStop(Turn& turn, Run* run, absl::Duration grace);
+  // When it was, `ago` before the node said what is being read, or up to `within` earlier.
+  Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
+  // Adds a cause, or puts it in the place of what was guessed of its node.
+  static void Learn(Attempt* attempt, const Cause& cause);
+  void LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node, const Halt& halt);
+  void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
+  // Writes down what the causes say.
+  static void TakeVerdict(Attempt* attempt);
+  void JudgeAgain(Turn& turn, Run* run);
   // Of a stopping attempt: nodes that are still preparing have no ranks of it, whatever keeps them,
   // and are not waited for.
   void LeaveUnstarted(Turn& turn, Run* run);
@@ -114,6 +139,7 @@ class Gangs {
   // Works out when the ranks of each lost node have ended.
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;
+  Window SilenceOf(const Turn& turn, const Node& node) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);
   void Finish(Turn& turn, Run* run);

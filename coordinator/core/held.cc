@@ -45,12 +45,11 @@ class Reconciler {
       gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ago);
     }
     if (Live(held.ref) == nullptr) return;
-    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.lost_reason);
-    if (run->attempt->stopping()) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
-    if (!held.lost_reason.empty()) {
-      return Stop(run, AttemptOutcome::kNodeLost,
-                  absl::StrCat(node_.name(), ": ", held.lost_reason));
-    }
+    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.halt);
+    const bool told = run->attempt->stopping();
+    gangs_->Halted(turn_, run, MemberOf(*run), held.halt);
+    if (told) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
+    if (run->attempt->stopping()) return;
     if (run->attempt->record.state == AttemptState::kPreparing || !held.started) {
       Stop(run, AttemptOutcome::kStartFailed,
            absl::StrCat("the connection to ", node_.name(), " broke while the run was started"));
@@ -62,7 +61,9 @@ class Reconciler {
     Member* member = MemberOf(*run);
     if (!rebooted) return gangs_->Disowned(turn_, run, member);
     member->disowned = false;
-    gangs_->Returned(turn_, run, member, "the PC has restarted");
+    const absl::Duration since = turn_.mono() - node_.heard_before;
+    gangs_->Returned(turn_, run, member,
+                     {HaltKind::kSupervisorLost, "the PC has restarted", {}, since});
   }
 
   // Live attempts that this node has been told of and has not returned.

@@ -184,8 +184,9 @@ TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
   exit.exit_code = 1;
   exit.message = "Connection reset by peer";
   ASSERT_OK(c.Exit(run, 0, exit));
+  c.Pass(absl::Seconds(1), {"pc2"});
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kProgramFailed) << "as far as is known";
-  c.Pass(absl::Seconds(5), {"pc2"});
+  c.Pass(absl::Seconds(4), {"pc2"});
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.record(run).reason, HasSubstr("nothing heard from pc2 for 6 s, and then rank 0"));
 }
@@ -383,7 +384,7 @@ TEST_F(LivenessTest, RestartOfThePcIsNamedAsTheReason) {
 TEST_F(LivenessTest, SupervisorThatDiedMeanwhileEndsTheAttempt) {
   c.Disconnect("pc2", /*reset=*/true);
   HeldAttempt held = Held({run, 1}, 1);
-  held.lost_reason = "the supervisor was killed";
+  held.halt = {HaltKind::kSupervisorLost, "the supervisor was killed", {}, {}};
   held.returned = true;
   ASSERT_OK(c.Hello(Back("pc2", {held})));
   EXPECT_EQ(c.record(run).reason, "pc2: the supervisor was killed");

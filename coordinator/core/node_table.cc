@@ -27,6 +27,17 @@ bool Node::Expected() const {
   return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
 }
 
+void Node::NoteTimes(MonoTime now, const NodeTimes& times) {
+  said = times.said;
+  clock.Said(times.said, now);
+  if (!times.heartbeat) return;
+  if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said) {
+    clock.Heard(times.heard_at, beat_read, now);
+  }
+  beat_said = times.said;
+  beat_read = now;
+}
+
 void Node::WentAway(MonoTime now) {
   const bool rested = now - back_since >= absl::Hours(1);
   departures = rested ? 1 : departures + 1;

@@ -22,7 +22,8 @@ std::string ReclaimWords(const ReclaimRequest& request) {
 
 }  // namespace
 
-void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool by_node) {
+void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
+                     const std::optional<Window>& by_node) {
   NodeRecord& record = node->record;
   const bool again = record.reclaimed;
   record.reclaimed = true;
@@ -44,9 +45,14 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool
                     " there");
   }
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
-  gangs_->StopAllOn(
-      turn, *node,
-      {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words), request.grace});
+  StopOrder order{AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words),
+                  request.grace};
+  if (by_node) {
+    order.kind = CauseKind::kCluster;
+    order.when = by_node;
+    order.node = node->name();
+  }
+  gangs_->StopAllOn(turn, *node, order);
   DevicesReturned(turn, node);
 }
 
@@ -88,7 +94,7 @@ void Owners::Greet(Turn& turn, Node* node, const NodeHello& hello) {
   request.duration = hello.reclaim_time_left;
   request.reason = hello.reclaim_reason;
   request.who = "its owner, on the PC itself";
-  Reclaim(turn, node, request, true);
+  Reclaim(turn, node, request, Window{node->heard_before, turn.mono()});
 }
 
 void Owners::OnTimer(Turn& turn, Node* node) {

@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_CORE_RECLAIM_H_
 #define HPC_COORDINATOR_CORE_RECLAIM_H_
 
+#include <optional>
 #include <string>
 
 #include "coordinator/core/cluster.h"
@@ -15,8 +16,10 @@ class Owners {
  public:
   Owners(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
 
-  // `by_node`: the wish was made on the PC itself, which is not told to follow it.
-  void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool by_node);
+  // `by_node`: the wish was made on the PC itself, which is not told to follow it; when it was
+  // made there.
+  void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
+               const std::optional<Window>& by_node);
   void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
 
   // Takes over what changed on the PC while it was away; else tells it how things stand.

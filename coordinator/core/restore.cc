@@ -32,7 +32,8 @@ Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt
   return m;
 }
 
-void RestoreRanks(const std::vector<RankRecord>& records, Now now, Attempt* attempt) {
+void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& request, Now now,
+                     Attempt* attempt) {
   attempt->ranks = MakeRanks(attempt->members);
   for (const RankRecord& record : records) {
     if (record.rank < 0 || record.rank >= static_cast<int32_t>(attempt->ranks.size())) continue;
@@ -42,12 +43,30 @@ void RestoreRanks(const std::vector<RankRecord>& records, Now now, Attempt* atte
       ++attempt->ranks_done;
       continue;
     }
-    const MonoTime at = MonoOf(record.ended_at, now);
-    if (attempt->failure.has_value() && attempt->failure->at <= at) continue;
-    attempt->failure = FirstFailure{
-        at, record.rank, ShellCode(*record.exit),
-        absl::StrCat("rank ", record.rank, " on ", record.node, " ", ExitWords(*record.exit))};
+    Cause cause;
+    cause.kind = KindOfFailure(*record.exit, request.retry_exits);
+    cause.outcome = AttemptOutcome::kProgramFailed;
+    cause.when.latest = MonoOf(record.ended_at, now);
+    cause.when.earliest = cause.when.latest - kTeardown;
+    cause.node = record.node;
+    cause.text =
+        absl::StrCat("rank ", record.rank, " on ", record.node, " ", ExitWords(*record.exit));
+    cause.exit_code = ShellCode(*record.exit);
+    attempt->causes.push_back(std::move(cause));
   }
+}
+
+// What it was being stopped for, unless that was a rank's failure: those are known. It was decided
+// by whoever knew when it happened, so it comes before all that is still to be heard.
+void RestoreVerdict(Attempt* attempt) {
+  const AttemptRecord& record = attempt->record;
+  if (!attempt->stopping()) return;
+  if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
+  Cause cause;
+  cause.outcome = record.outcome;
+  cause.when = Window::Exactly(attempt->began);
+  cause.text = record.reason;
+  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
 }
 
 std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
@@ -66,7 +85,8 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
   for (const PlacementRecord& p : placements) {
     attempt->members.push_back(MakeMember(p, record));
   }
-  RestoreRanks(ranks, now, attempt.get());
+  RestoreFailures(ranks, request, now, attempt.get());
+  RestoreVerdict(attempt.get());
   return attempt;
 }
 
@@ -154,6 +174,7 @@ void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger) {
       case AttemptState::kRunning:
       case AttemptState::kStopping:
         gangs->Watch(run);
+        gangs->StopForFailures(turn, run);
         break;
       case AttemptState::kEnded:
         break;

@@ -34,8 +34,6 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
     ending.outcome = AttemptOutcome::kSucceeded;
     ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",
                                  " exited 0 after ", HumanDuration(ending.ran_for));
-  } else if (record.outcome == AttemptOutcome::kProgramFailed && attempt.failure.has_value()) {
-    ending.exit_code = attempt.failure->exit_code;
   }
   return ending;
 }

@@ -20,6 +20,7 @@ bool IsOfNode(Alarm alarm) {
     case Alarm::kLastCall:
     case Alarm::kGrow:
     case Alarm::kHold:
+    case Alarm::kPeersWord:
       return false;
   }
   return false;

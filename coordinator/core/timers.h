@@ -26,6 +26,7 @@ enum class Alarm {
   kGrow = 10,       // of a run: it may be time for it to grow
   kHold = 11,       // of no subject: what may run unknown to a restored backup has ended by now
   kDoubt = 12,      // of a node: has it been silent for so long that it may be gone?
+  kPeersWord = 13,  // of a run: a rank that others complained of has not ended by now
 };
 
 struct TimerKey {

@@ -21,6 +21,18 @@ std::optional<absl::Duration> TimeLeft(int64_t ms) {
   return FromMillis(ms);
 }
 
+// `lost_reason`: of a worker that does not know of halts.
+Halt ToHalt(bool has_halt, const v1::Halt& halt, const std::string& lost_reason) {
+  if (!has_halt) {
+    return lost_reason.empty() ? Halt()
+                               : Halt{HaltKind::kSupervisorLost, Words(lost_reason), {}, {}};
+  }
+  // Of a kind that this version does not know it is at least known that it was the node's.
+  const bool known = v1::Halt::Kind_IsValid(halt.kind()) && halt.kind() != 0;
+  return {known ? static_cast<HaltKind>(halt.kind()) : HaltKind::kCutOff, Words(halt.reason()),
+          FromMicros(halt.ago_us()), FromMicros(halt.within_us())};
+}
+
 HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
   HeldAttempt out;
   out.ref = FromProto(held.ref());
@@ -31,9 +43,10 @@ HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
     r.rank = rank.rank();
     r.pid = rank.pid();
     if (rank.has_exit()) r.exit = FromProto(rank.exit());
-    r.ago = {FromMicros(rank.started_ago_us()), FromMicros(rank.ended_ago_us())};
+    r.ago = {FromMicros(rank.started_ago_us()), FromMicros(rank.ended_ago_us()),
+             FromMicros(rank.ended_within_us())};
   }
-  out.lost_reason = Words(held.lost_reason());
+  out.halt = ToHalt(held.has_halt(), held.halt(), held.lost_reason());
   out.store_lost = held.store_lost();
   out.witnessed = held.witnessed();
   return out;
@@ -115,6 +128,27 @@ NodeHello FromProto(const v1::Hello& hello) {
   out.reclaim_reason = Words(hello.reclaim_reason());
   for (const v1::HeldAttempt& held : hello.attempts()) out.attempts.push_back(ToHeldAttempt(held));
   return out;
+}
+
+Halt FromProto(const v1::AttemptReturned& returned) {
+  return ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason());
+}
+
+RankAges FromProto(const v1::RankEnded& ended) {
+  return {FromMicros(ended.started_ago_us()), FromMicros(ended.ended_ago_us()),
+          FromMicros(ended.ended_within_us())};
+}
+
+std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message) {
+  if (message.said_us() <= 0) return std::nullopt;
+  NodeTimes times;
+  times.said = FromMicros(message.said_us());
+  if (message.has_heartbeat()) {
+    times.heartbeat = true;
+    times.heard_beat = FromMicros(message.heartbeat().heard_us());
+    times.heard_at = FromMicros(message.heartbeat().heard_at_us());
+  }
+  return times;
 }
 
 RankExit FromProto(const v1::RankExit& exit) {

@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_RPC_CONVERT_WORKER_H_
 #define HPC_COORDINATOR_RPC_CONVERT_WORKER_H_
 
+#include <optional>
 #include <vector>
 
 #include "coordinator/core/cluster.h"
@@ -21,6 +22,10 @@ PreparedReport FromProto(const v1::Prepared& prepared);
 EnvironmentRecord FromProto(const v1::Environment& environment);
 std::vector<Cluster::StartedRank> FromProto(const v1::Started& started);
 std::vector<RankDoing> FromProto(const v1::Heartbeat& heartbeat);
+Halt FromProto(const v1::AttemptReturned& returned);
+RankAges FromProto(const v1::RankEnded& ended);
+// nullopt: the worker does not tell.
+std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message);
 RendezvousReport FromProto(const v1::Rendezvous& rendezvous);
 LogStreamId FromProto(const v1::LogData& data);
 LogStreamId FromProto(const v1::LogEnd& end);

@@ -41,7 +41,9 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
     return absl::PermissionDeniedError(
         absl::StrCat("this is the certificate of worker ", caller.user, ", not of ", hello.node()));
   }
-  const absl::Status status = engine_->OnHello(FromProto(hello), link_);
+  NodeHello said = FromProto(hello);
+  if (const auto times = TimesOf(message)) said.said = times->said;
+  const absl::Status status = engine_->OnHello(said, link_);
   if (absl::IsAlreadyExists(status) && caller.own_only) return CopiedCertificate(hello, status);
   HPC_RETURN_IF_ERROR(status);
   session_ = Session{hello.node(), hello.incarnation()};
@@ -50,6 +52,7 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
 
 absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
   const Session& session = *session_;
+  if (const auto times = TimesOf(message)) engine_->OnTimes(session, *times);
   switch (message.message_case()) {
     case WorkerMessage::kHeartbeat:
       usage_->Update(session.node, message.heartbeat());
@@ -74,14 +77,12 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
                                 FromProto(message.started()));
     case WorkerMessage::kRankEnded: {
       const v1::RankEnded& ended = message.rank_ended();
-      return engine_->OnRankEnded(
-          session, FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()),
-          {FromMicros(ended.started_ago_us()), FromMicros(ended.ended_ago_us())});
+      return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
+                                  FromProto(ended.exit()), FromProto(ended));
     }
     case WorkerMessage::kAttemptReturned:
-      return engine_->OnAttemptReturned(
-          session, FromProto(message.attempt_returned().ref()),
-          CleanText(message.attempt_returned().lost_reason(), kMaxReason));
+      return engine_->OnAttemptReturned(session, FromProto(message.attempt_returned().ref()),
+                                        FromProto(message.attempt_returned()));
     case WorkerMessage::kDoubted:
       return engine_->OnDoubted(session, FromProto(message.doubted().ref()),
                                 {FromMicros(message.doubted().asked_us())});

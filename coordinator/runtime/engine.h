@@ -116,6 +116,8 @@ class Engine {
   // ---- nodes. On failure the caller closes the stream with that status. A report about an attempt
   // that was replaced is no failure: the node is told to forget that attempt.
   absl::Status OnHello(const NodeHello& hello, NodeLink* link);
+  // What its clock showed when it said the report that is given next.
+  void OnTimes(const Session& session, const NodeTimes& times);
   absl::Status OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing);
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
@@ -131,8 +133,7 @@ class Engine {
                          const std::vector<Cluster::StartedRank>& ranks);
   absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
                            const RankExit& exit, RankAges ago);
-  absl::Status OnAttemptReturned(const Session& session, AttemptRef ref,
-                                 const std::string& lost_reason);
+  absl::Status OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt);
   absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
   absl::Status OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
                           const absl::Status& status);

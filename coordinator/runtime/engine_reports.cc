@@ -112,6 +112,11 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
   return absl::OkStatus();
 }
 
+void Engine::OnTimes(const Session& session, const NodeTimes& times) {
+  if (!impl_->links.Check(session).ok()) return;
+  impl_->cluster.NoteTimes(impl_->clock->Get(), session.node, session.incarnation, times);
+}
+
 absl::Status Engine::OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing) {
   HPC_RETURN_IF_ERROR(impl_->Alive(session, impl_->clock->Get()));
   impl_->cluster.RanksDo(session.node, doing);
@@ -180,10 +185,9 @@ absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t
   });
 }
 
-absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref,
-                                       const std::string& lost_reason) {
+absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt) {
   return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.AttemptReturned(now, session.node, session.incarnation, ref, lost_reason,
+    return impl_->cluster.AttemptReturned(now, session.node, session.incarnation, ref, halt,
                                           &impl_->effects);
   });
 }

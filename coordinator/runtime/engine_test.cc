@@ -107,7 +107,7 @@ TEST_F(EngineTest, ASessionThatIsNotConnectedIsRefused) {
 
 TEST_F(EngineTest, AReportOfAReplacedAttemptIsAnsweredWithForget) {
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnAttemptReturned(session, {9, 9}, ""));
+  EXPECT_OK(rig_.engine->OnAttemptReturned(session, {9, 9}, {}));
   EXPECT_OK(rig_.engine->OnLog(session, {{9, 8}, 0, false}, 0, "x"));
   EXPECT_OK(rig_.engine->Flush());
   rig_.clock.Advance(absl::Milliseconds(20));
@@ -439,7 +439,7 @@ TEST_F(EngineTest, ARunAfterOneThatHasJustFailedIsRefused) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
   EXPECT_OK(rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, RankAges()));
-  EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, ""));
+  EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, {}));
   RunRequest after = OneNode();
   after.after = ref.run;
   absl::Status answer;

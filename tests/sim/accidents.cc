@@ -18,6 +18,7 @@ void World::BeginAccidents() {
   Repeat("coordinator-crash", &World::CoordinatorCrash);
   Repeat("coordinator-freeze", &World::CoordinatorFreeze);
   Repeat("disk-full", &World::DiskFull);
+  Repeat("supervisor-freeze", &World::SupervisorFreeze);
 }
 
 void World::Repeat(const char* rate, void (World::*accident)()) {
@@ -94,6 +95,13 @@ void World::WorkerUpgrade() {
 }
 
 void World::SupervisorCrash() { AnyPc().CrashSupervisor(); }
+
+// Less than what a fence leaves for killing.
+void World::SupervisorFreeze() {
+  Pc& pc = AnyPc();
+  context_.trace.Note(pc.name(), ": its supervisors stand still");
+  pc.FreezeSupervisors(context_.random.Between(absl::Milliseconds(50), absl::Milliseconds(600)));
+}
 
 void World::PowerLoss() {
   AnyPc().PowerLoss(context_.random.Between(absl::Seconds(5), absl::Minutes(2)));

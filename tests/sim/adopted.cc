@@ -1,5 +1,6 @@
 #include "tests/sim/adopted.h"
 
+#include <algorithm>
 #include <map>
 
 namespace hpc::sim {
@@ -29,10 +30,23 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
       } else if (const auto* exited = std::get_if<RankExited>(&entry.event)) {
         ranks[exited->rank].exit = exited->exit;
         ranks[exited->rank].ago.ended = ago(entry);
+        ranks[exited->rank].ago.ended_within = entry.within;
         out.started = true;
+      } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
+        const wo::HaltKind own = OwnReason(stop->reason);
+        const wo::HaltKind kind = own == wo::HaltKind::kNone ? stop->halt : own;
+        if (kind != wo::HaltKind::kNone) out.halt = {kind, stop->reason, ago(entry)};
       } else if (std::holds_alternative<AllGone>(entry.event)) {
         out.returned = true;
       }
+    }
+  }
+  const bool lost = folder.supervisor == nullptr || folder.supervisor->gone();
+  if (lost && out.started && !out.returned && out.halt.kind == wo::HaltKind::kNone) {
+    // At any moment since its ranks were started.
+    out.halt = {wo::HaltKind::kSupervisorLost, "its supervisor was killed"};
+    for (const auto& [number, rank] : ranks) {
+      out.halt.within = std::max(out.halt.within, rank.ago.started);
     }
   }
   // Its ranks had met in the store that died with the worker before.

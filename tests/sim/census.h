@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "tests/sim/blame.h"
+#include "tests/sim/bonds.h"
 #include "tests/sim/context.h"
 #include "worker/core/messages.h"
 
@@ -28,7 +30,10 @@ struct RankProcess {
 
 class Census {
  public:
-  explicit Census(Context* context) : context_(context) {}
+  explicit Census(Context* context) : context_(context), blame_(context) {}
+
+  Bonds& bonds() { return bonds_; }
+  Blame& blame() { return blame_; }
 
   void Begins(const RankProcess& process);
   // There was to be one, and its program could not be executed.
@@ -65,6 +70,8 @@ class Census {
   bool Excused(const Live_& old) const;
 
   Context* context_;
+  Bonds bonds_;
+  Blame blame_;
   std::map<AttemptRef, Gang> gangs_;
   std::map<AttemptRef, std::map<int32_t, Live_>> live_;
   std::map<std::string, MonoTime> awake_;  // since when; Infinite: it is not

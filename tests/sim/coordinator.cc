@@ -10,6 +10,13 @@ namespace hpc::sim {
 namespace co = hpc::coordinator;
 namespace wo = hpc::worker;
 
+namespace {
+
+// The clock of a PC, which the coordinator's does not agree with.
+absl::Duration OnClockOfPc(MonoTime at) { return at.since_zero + absl::Hours(5); }
+
+}  // namespace
+
 Coordinator::Coordinator(Context* context, Disk* disk, Callbacks callbacks)
     : context_(context),
       disk_(disk),
@@ -76,10 +83,10 @@ void Coordinator::Submit(const std::string& request_id, const co::RunRequest& re
 
 // --------------------------------------------------------------------------------------- nodes
 
-void Coordinator::OnMessage(const std::shared_ptr<Stream>& from, const Up& message) {
-  Do([this, from, message] {
+void Coordinator::OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) {
+  Do([this, from, message, said] {
     if (!from->open_at_coordinator()) return;  // replaced
-    const absl::Status status = Take(from, message);
+    const absl::Status status = Take(from, message, said);
     if (!status.ok()) {
       Disconnect(from, /*reset=*/false);
       from->CloseByCoordinator(status);
@@ -107,11 +114,25 @@ void Coordinator::Disconnect(const std::shared_ptr<Stream>& stream, bool reset) 
   cluster_.Disconnected(now(), session.node, session.incarnation, reset, &effects_);
 }
 
-absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message) {
-  if (const auto* hello = std::get_if<co::NodeHello>(&message)) return OnHello(from, *hello);
+absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message,
+                               MonoTime said) {
+  if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
+    co::NodeHello dated = *hello;
+    dated.said = OnClockOfPc(said);
+    return OnHello(from, dated);
+  }
   const auto found = sessions_.find(from);
   if (found == sessions_.end()) return absl::InvalidArgumentError("no hello");
   const Session session = found->second;
+  co::NodeTimes times{OnClockOfPc(said)};
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    times.heartbeat = true;
+    if (heartbeat->heard != MonoTime{}) {
+      times.heard_beat = OnClockOfPc(heartbeat->heard);
+      times.heard_at = OnClockOfPc(heartbeat->heard_at);
+    }
+  }
+  cluster_.NoteTimes(now(), session.node, session.incarnation, times);
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     std::optional<MonoTime>& owed = links_.at(session.node).owed;
@@ -210,7 +231,8 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
   }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
     return Report(session, m->ref, [&] {
-      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref), m->lost_reason, &effects_);
+      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref), ToCoordinator(m->halt),
+                                      &effects_);
     });
   }
   if (const auto* m = std::get_if<wo::MetricData>(&message)) {

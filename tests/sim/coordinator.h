@@ -40,7 +40,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
               std::function<void(absl::StatusOr<RunId>)> done);
 
   // ---- nodes
-  void OnMessage(const std::shared_ptr<Stream>& from, const Up& message) override;
+  void OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) override;
   void OnEndOfInput(const std::shared_ptr<Stream>& from) override;
 
   // ---- accidents
@@ -63,7 +63,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
   static std::optional<coordinator::RunState> PastRun(void* self, RunId run);
   // Unless it is dead by then; later, while it is frozen.
   void Do(std::function<void()> what);
-  absl::Status Take(const std::shared_ptr<Stream>& from, const Up& message);
+  absl::Status Take(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said);
   absl::Status OnHello(const std::shared_ptr<Stream>& from, const coordinator::NodeHello& hello);
   absl::Status OnReport(const Session& session, const worker::WorkerMessage& message);
   absl::Status Alive(const Session& session);

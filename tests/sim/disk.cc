@@ -41,6 +41,9 @@ void Disk::Apply(const co::RunRecord& run) {
     context_->verdict.Broken("over-is-over", "run ", run.id, " was ", co::Name(old.state),
                              " and is now ", co::Name(run.state));
   }
+  if (run.failures > old.failures) {
+    census_->blame().CheckPaid({run.id, run.attempts}, run.request);
+  }
   if (run.state == co::RunState::kSucceeded && old.state != run.state) CheckSuccess(run);
 }
 
@@ -64,6 +67,7 @@ void Disk::Apply(const co::AttemptRecord& attempt) {
     context_->verdict.Broken("acknowledged-cancel", "run ", attempt.ref.run, " begins attempt ",
                              attempt.ref.number, " after its cancel");
   }
+  census_->blame().CheckVerdict(attempt);
   if (attempt.state != co::AttemptState::kRunning) return;
   for (int32_t rank = 0; rank < attempt.world_size; ++rank) {
     if (census_->EverStarted(attempt.ref, rank)) continue;

@@ -20,7 +20,7 @@ namespace hpc::sim {
 class Disk {
  public:
   // The disk checks what it is told against `census`: a record must not lie.
-  Disk(Context* context, const Census* census) : context_(context), census_(census) {}
+  Disk(Context* context, Census* census) : context_(context), census_(census) {}
 
   struct Batch {
     std::vector<coordinator::Change> changes;
@@ -53,7 +53,7 @@ class Disk {
   void CheckSuccess(const coordinator::RunRecord& run) const;
 
   Context* context_;
-  const Census* census_;
+  Census* census_;
   bool full_ = false;
   std::map<RunId, coordinator::RunRecord> runs_;
   std::map<AttemptRef, coordinator::AttemptRecord> attempts_;

@@ -18,17 +18,17 @@ void Stream::Send(Up message) {
   if (!worker_open_) return;
   const uint64_t number = sent_++;
   up_free_ = std::max(up_free_, context_->now() + link_->Delay());
-  context_->agenda.At(up_free_, [self = shared_from_this(), message = std::move(message), number] {
-    self->Arrive(message, number);
-  });
+  context_->agenda.At(
+      up_free_, [self = shared_from_this(), message = std::move(message), said = context_->now(),
+                 number] { self->Arrive(message, said, number); });
   NoticeIfBroken();
 }
 
-void Stream::Arrive(Up message, uint64_t number) {
+void Stream::Arrive(Up message, MonoTime said, uint64_t number) {
   const std::shared_ptr<CoordinatorEnd> end = coordinator_.lock();
   if (up_broken_ || number >= lost_from_) return;
   if (end == nullptr) return TellWorkerClosed(absl::UnavailableError("connection refused"));
-  end->OnMessage(shared_from_this(), message);
+  end->OnMessage(shared_from_this(), message, said);
 }
 
 void Stream::CloseByWorker() {

@@ -19,6 +19,8 @@ namespace hpc::sim {
 struct Heartbeat {
   MonoTime sent;
   bool answer_may_wait = false;
+  // The newest answer that had come, to the heartbeat of then, and when.
+  MonoTime heard{}, heard_at{};
 };
 using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
 
@@ -34,7 +36,8 @@ class WorkerEnd {
 class CoordinatorEnd {
  public:
   virtual ~CoordinatorEnd() = default;
-  virtual void OnMessage(const std::shared_ptr<Stream>& from, const Up& message) = 0;
+  // `said`: what the clock of the PC showed then.
+  virtual void OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) = 0;
   // The other side is gone, as far as the operating system knows.
   virtual void OnEndOfInput(const std::shared_ptr<Stream>& from) = 0;
 };
@@ -73,7 +76,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool works() const { return !broken() && !resetting_ && worker_open_ && coordinator_open_; }
 
  private:
-  void Arrive(Up message, uint64_t number);
+  void Arrive(Up message, MonoTime said, uint64_t number);
   void EndOfInput();
   void TellWorkerClosed(const absl::Status& why);
   void NoticeIfBroken();

@@ -21,7 +21,7 @@ struct RateInfo {
 };
 
 // ---- accidents, then what people do
-constexpr std::array<RateInfo, 19> kRates = {{
+constexpr std::array<RateInfo, 20> kRates = {{
     {"cut", 0.5, 4},                // a PC's cable: no word gets through, one way or both
     {"peer-cut", 0.4, 4},           // two PCs do not hear each other
     {"reset", 0.5, 6},              // a connection breaks, and both ends know
@@ -41,6 +41,8 @@ constexpr std::array<RateInfo, 19> kRates = {{
     {"lend", 0.6, 4},
     {"reclaim-here", 0.6, 3},  // on the PC itself; lent there too
     {"power", 0.4, 3},         // hpcctl sleep, hpcctl wake
+    // An accident again, the last one, so that what a seed had before it stays as it was.
+    {"supervisor-freeze", 0.3, 10},
 }};
 
 const RateInfo* FindRate(const std::string& name) {

@@ -110,7 +110,15 @@ void Pc::CrashSupervisor() {
       live[static_cast<size_t>(context_->random.Below(static_cast<int>(live.size())))];
   context_->trace.Note(name_, ": the supervisor of ", ref.ToString(), " dies");
   folders[ref].supervisor->Kill();
+  census_->bonds().Closed(ref);
   if (worker_ != nullptr) worker_->OnSupervisorDied(ref);
+}
+
+void Pc::FreezeSupervisors(absl::Duration d) {
+  if (!on()) return;
+  for (const auto& [ref, folder] : folders) {
+    if (folder.supervisor != nullptr && !folder.supervisor->gone()) folder.supervisor->Freeze(d);
+  }
 }
 
 // --------------------------------------------------------------------------------------- the PC

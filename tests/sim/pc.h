@@ -64,6 +64,8 @@ class Pc {
   void TurnOff();                       // until it is woken
   void WakePacket();
   void CrashSupervisor();
+  // They stand still for so long.
+  void FreezeSupervisors(absl::Duration d);
   void HealAll();
 
   // ---- its disk

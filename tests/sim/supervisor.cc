@@ -39,7 +39,12 @@ Program Supervisor::Draw() {
   }
   p.cannot_start = random.Chance(0.005);
   p.sticks = random.Chance(0.005);
-  if (context_->healing) p = {random.Between({}, absl::Seconds(5)), 0, false, 143, false, false};
+  p.without_peer = static_cast<WithoutPeer>(random.Below(3));
+  if (random.Chance(0.3)) p.closes_before = random.Between({}, absl::Milliseconds(300));
+  if (context_->healing) {
+    p = Program();
+    p.runs = random.Between({}, absl::Seconds(5));
+  }
   return p;
 }
 
@@ -52,8 +57,8 @@ void Supervisor::Later(absl::Duration d, std::function<void()> what) {
   });
 }
 
-void Supervisor::Record(decltype(JournalEntry::event) event) {
-  journal_.push_back({context_->now(), std::move(event)});
+void Supervisor::Record(decltype(JournalEntry::event) event, absl::Duration within) {
+  journal_.push_back({context_->now(), std::move(event), within});
   if (listener_) listener_(journal_.back());
 }
 
@@ -64,6 +69,7 @@ void Supervisor::Start(const wo::Start& start) {
   if (fence_ != MonoTime{} && context_->now() >= fence_) return;
   context_->trace.Note("    ", node_, ": starts the ranks of ", prepare_.ref.ToString());
   phase_ = Phase::kRunning;
+  census_->bonds().Join(prepare_.ref, weak_from_this());
   const std::string master = absl::StrCat(start.master_addr, ":", start.master_port);
   for (auto& [number, rank] : ranks_) StartOne(number, master);
 }
@@ -71,8 +77,9 @@ void Supervisor::Start(const wo::Start& start) {
 void Supervisor::StartOne(int32_t number, const std::string& master) {
   Rank& rank = ranks_[number];
   if (rank.program.cannot_start) {
-    rank.ended = true;
+    rank.ended = rank.reaped = true;
     census_->CannotStart(prepare_.ref, number);
+    census_->blame().Fails(prepare_.ref, 127);
     Record(RankExited{number, {127, std::nullopt, false, "cannot start", ""}});
     return CheckAllEnded();
   }
@@ -84,11 +91,48 @@ void Supervisor::StartOne(int32_t number, const std::string& master) {
   const Program& program = rank.program;
   if (program.runs == absl::InfiniteDuration()) return;
   Later(program.runs, [this, number, code = program.exit_code] {
+    if (code != 0) return Fail(number, code);
     End(number, {code, std::nullopt, false, "", ""});
   });
 }
 
-void Supervisor::Stop(absl::Duration grace, const std::string& reason) {
+void Supervisor::Fail(int32_t number, int32_t code) {
+  Rank& rank = ranks_[number];
+  if (rank.ended || phase_ == Phase::kGone) return;
+  rank.closed = true;
+  census_->blame().Fails(prepare_.ref, code);
+  const std::string words = number % 2 == 0 ? "ValueError: bad shape" : "";
+  if (rank.program.closes_before == absl::ZeroDuration()) {
+    return End(number, {code, std::nullopt, false, words, ""});
+  }
+  census_->bonds().Closed(prepare_.ref);
+  Later(rank.program.closes_before, [this, number, code, words] {
+    End(number, {code, std::nullopt, false, words, ""});
+  });
+}
+
+void Supervisor::OnPeerClosed() {
+  for (const auto& [number, rank] : ranks_) {
+    if (!rank.started || rank.ended || rank.closed ||
+        rank.program.without_peer == WithoutPeer::kHangs)
+      continue;
+    Later(context_->random.Between(absl::Milliseconds(1), absl::Milliseconds(30)),
+          [this, number = number] { LosePeer(number); });
+  }
+}
+
+void Supervisor::LosePeer(int32_t number) {
+  if (ranks_[number].closed) return;
+  const bool says = ranks_[number].program.without_peer == WithoutPeer::kSaysSo;
+  End(number, {1, std::nullopt, false, says ? "RuntimeError: Connection closed by peer" : "", ""});
+}
+
+void Supervisor::Freeze(absl::Duration d) {
+  frozen_since_ = context_->now();
+  frozen_until_ = context_->now() + d;
+}
+
+void Supervisor::Stop(absl::Duration grace, const std::string& reason, wo::HaltKind halt) {
   if (context_->Bugged(Bug::kSlowYield)) grace = prepare_.stop_grace;
   const MonoTime over = context_->now() + grace;
   if (phase_ >= Phase::kStopping) {
@@ -98,7 +142,8 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason) {
     context_->trace.Note("    ", node_, ": stops ", prepare_.ref.ToString(), " within ",
                          absl::FormatDuration(grace), ": ", reason);
     stopping_ = true;
-    Record(StopBegan{reason});
+    census_->blame().Harmed(prepare_.ref, reason);
+    Record(StopBegan{reason, halt});
     if (phase_ != Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
     phase_ = Phase::kStopping;
     for (const auto& [number, rank] : ranks_) {
@@ -153,6 +198,7 @@ void Supervisor::WatchFence() {
     if (context_->Bugged(Bug::kNoFencing) || context_->Bugged(Bug::kNoSupervisorLease)) return;
     context_->trace.Note("    ", node_, ": fences ", prepare_.ref.ToString());
     stopping_ = true;
+    census_->blame().Harmed(prepare_.ref, "its fence");
     Record(StopBegan{"fenced"});
     BeginKill();
   });
@@ -160,19 +206,29 @@ void Supervisor::WatchFence() {
 
 // -------------------------------------------------------------------------------------- endings
 
-void Supervisor::End(int32_t number, wo::RankExit exit) {
+void Supervisor::End(int32_t number, const wo::RankExit& exit) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.ended = true;
+  if (exit.exit_code != 0) census_->bonds().Closed(prepare_.ref);
+  const MonoTime now = context_->now();
+  if (now >= frozen_until_) return Reap(number, exit, {});
+  Later(frozen_until_ - now, [this, number, exit] {
+    if (phase_ != Phase::kGone) Reap(number, exit, context_->now() - frozen_since_);
+  });
+}
+
+void Supervisor::Reap(int32_t number, wo::RankExit exit, absl::Duration within) {
+  ranks_[number].reaped = true;
   exit.after_stop = stopping_;
   census_->Ends(prepare_.ref, number, exit);
-  Record(RankExited{number, exit});
+  Record(RankExited{number, exit}, within);
   CheckAllEnded();
 }
 
 void Supervisor::CheckAllEnded() {
   const bool all = std::all_of(ranks_.begin(), ranks_.end(),
-                               [](const auto& entry) { return entry.second.ended; });
+                               [](const auto& entry) { return entry.second.reaped; });
   if (!all || phase_ == Phase::kGone) return;
   // What ranks have left behind is killed, which takes a moment.
   if (phase_ != Phase::kKilling) return BeginKill();
@@ -194,7 +250,7 @@ void Supervisor::KillOne(int32_t number) {
   Rank& rank = ranks_[number];
   if (rank.ended) return;
   if (!rank.started) {
-    rank.ended = true;
+    rank.ended = rank.reaped = true;
     return;
   }
   if (!rank.program.sticks || context_->healing) {
@@ -209,9 +265,10 @@ void Supervisor::KillOne(int32_t number) {
 void Supervisor::Kill() {
   if (phase_ == Phase::kGone) return;
   for (auto& [number, rank] : ranks_) {
-    if (rank.started && !rank.ended) census_->Ends(prepare_.ref, number, std::nullopt);
-    rank.ended = true;
+    if (rank.started && !rank.reaped) census_->Ends(prepare_.ref, number, std::nullopt);
+    rank.ended = rank.reaped = true;
   }
+  census_->blame().Harmed(prepare_.ref, "the death of its supervisor");
   phase_ = Phase::kGone;
   died_ = true;
   recallers_.clear();

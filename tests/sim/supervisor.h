@@ -27,12 +27,23 @@ struct RankExited {
 };
 struct StopBegan {
   std::string reason;
+  worker::HaltKind halt = worker::HaltKind::kNone;  // why the node itself wanted it
 };
 struct AllGone {};
 struct JournalEntry {
   MonoTime at;  // of the clock that counts suspended time too
   std::variant<RankStarted, RankExited, StopBegan, AllGone> event;
+  absl::Duration within = {};  // it may have been so much earlier: nobody looked meanwhile
 };
+
+// What a supervisor's own reason to stop means; kNone: it was told to.
+inline worker::HaltKind OwnReason(const std::string& reason) {
+  const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
+  return own ? worker::HaltKind::kCutOff : worker::HaltKind::kNone;
+}
+
+// What a rank does when a peer of it is gone.
+enum class WithoutPeer { kHangs, kSaysSo, kEndsSilently };
 
 // What each rank of an attempt does.
 struct Program {
@@ -42,6 +53,8 @@ struct Program {
   int32_t code_after_term = 143;
   bool cannot_start = false;
   bool sticks = false;  // survives SIGKILL for a while
+  WithoutPeer without_peer = WithoutPeer::kHangs;
+  absl::Duration closes_before;  // so long before it ends it closes its connections
 };
 
 class Supervisor : public std::enable_shared_from_this<Supervisor> {
@@ -59,7 +72,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
 
   // ---- commands, over its socket
   void Start(const worker::Start& start);
-  void Stop(absl::Duration grace, const std::string& reason);
+  void Stop(absl::Duration grace, const std::string& reason,
+            worker::HaltKind halt = worker::HaltKind::kNone);
   void ExtendLease();
   // Its ranks may live until then.
   void SetFence(MonoTime until);
@@ -67,6 +81,10 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void Recall(absl::Duration grace, std::function<void()> gone);
 
   // ---- accidents
+  // A rank of its attempt has closed its connections, here or elsewhere.
+  void OnPeerClosed();
+  // It stands still, and looks after no rank until then.
+  void Freeze(absl::Duration d);
   // With or without a PC around it: everything of it ends now.
   void Kill();
   // What a power cut may do to a file that was not synced.
@@ -80,17 +98,23 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
     Program program;
     bool started = false;
     bool ended = false;
+    bool reaped = false;
+    bool closed = false;  // has no connections any more
     int64_t pid = 0;
   };
   void Later(absl::Duration d, std::function<void()> what);
   void StartOne(int32_t number, const std::string& master);
-  void End(int32_t number, worker::RankExit exit);
+  // It has ended, and is reaped when somebody looks.
+  void End(int32_t number, const worker::RankExit& exit);
+  void Reap(int32_t number, worker::RankExit exit, absl::Duration within);
   void WatchLease();
   void WatchFence();
   void BeginKill();
   void KillOne(int32_t number);
   void CheckAllEnded();
-  void Record(decltype(JournalEntry::event) event);
+  void Record(decltype(JournalEntry::event) event, absl::Duration within = {});
+  void Fail(int32_t number, int32_t code);
+  void LosePeer(int32_t number);
   Program Draw();
 
   Context* context_;
@@ -107,6 +131,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool died_ = false;      // killed, before everything had ended
   bool stopping_ = false;  // ranks that end now end after a stop
   bool watching_ = false, watching_fence_ = false;
+  MonoTime frozen_since_{}, frozen_until_{};
   MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();
 };
 

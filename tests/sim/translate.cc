@@ -24,7 +24,7 @@ co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
   out.ref = held.ref;
   out.started = held.started;
   out.returned = held.returned;
-  out.lost_reason = held.lost_reason;
+  out.halt = sim::ToCoordinator(held.halt);
   out.store_lost = held.store_lost;
   out.witnessed = held.witnessed;
   for (const wo::HeldRank& rank : held.ranks) {
@@ -109,8 +109,12 @@ co::RankExit ToCoordinator(const wo::RankExit& e) {
   return {e.exit_code, e.signal, e.after_stop, e.message, e.traceback};
 }
 
+co::Halt ToCoordinator(const wo::Halt& halt) {
+  return {static_cast<co::HaltKind>(halt.kind), halt.reason, Micros(halt.ago), Micros(halt.within)};
+}
+
 co::RankAges ToCoordinator(const wo::RankAges& ages) {
-  return {Micros(ages.started), Micros(ages.ended)};
+  return {Micros(ages.started), Micros(ages.ended), Micros(ages.ended_within)};
 }
 
 co::PreparedReport ToCoordinator(const wo::Prepared& p) {

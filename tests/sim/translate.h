@@ -22,6 +22,7 @@ worker::CoordinatorMessage ToWorker(const coordinator::PrepareAttempt& prepare,
 // `out` holds who says it and what the PC has.
 void ToCoordinator(const worker::Hello& hello, coordinator::NodeHello* out);
 coordinator::RankExit ToCoordinator(const worker::RankExit& exit);
+coordinator::Halt ToCoordinator(const worker::Halt& halt);
 coordinator::RankAges ToCoordinator(const worker::RankAges& ages);
 coordinator::PreparedReport ToCoordinator(const worker::Prepared& prepared);
 coordinator::ReclaimRequest ToCoordinator(const worker::OwnerChanged& change);

@@ -149,6 +149,7 @@ void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message
     }
     Decide([&](Now now, wo::Effects* effects) {
       const auto* heard = std::get_if<wo::Heard>(&message);
+      if (heard != nullptr) heard_ = {heard->sent, context_->now()};
       agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
                        effects);
     });
@@ -177,6 +178,7 @@ void Worker::Carry(const wo::OpenLink& effect) {
   hello.can_vouch = pc_->can_vouch();
   hello.inventory = pc_->inventory();
   ToCoordinator(effect.hello, &hello);
+  heard_ = {};
   stream_ = pc_->link().Open(shared_from_this(), pc_->coordinator()(), std::move(hello));
 }
 
@@ -191,7 +193,8 @@ void Worker::Carry(const wo::Say& effect) {
 
 void Worker::Carry(const wo::SayHeartbeat& effect) {
   if (stream_ == nullptr) return;
-  stream_->Send(Up(Heartbeat{context_->now(), effect.answer_may_wait}));
+  stream_->Send(
+      Up(Heartbeat{context_->now(), effect.answer_may_wait, heard_.first, heard_.second}));
   // Ranks log that a checkpoint is whole.
   for (const auto& [ref, attempt] : agent_.attempts()) {
     if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;
@@ -259,7 +262,7 @@ void Worker::OnPlan(const wo::Prepare& prepare) {
   if (runner.stopped || !prepared.status.ok()) {
     pc_->folders.erase(prepare.ref);
     return Decide([&, stopped = runner.stopped](Now now, wo::Effects* effects) {
-      stopped ? agent_.OnReturned(now, prepare.ref, "", effects)
+      stopped ? agent_.OnReturned(now, prepare.ref, {}, effects)
               : agent_.OnPrepared(now, prepared, effects);
     });
   }
@@ -295,7 +298,7 @@ void Worker::Adopt() {
       if (folder.witnessed) BeginWitnessing(ref);
     } else {
       runners_[ref];
-      KillLeftovers(ref);
+      KillLeftovers(ref, context_->now(), absl::ZeroDuration());
     }
   }
 }
@@ -313,15 +316,16 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
     } else if (const auto* exited = std::get_if<RankExited>(&entry.event)) {
       wo::RankAges ago;
       if (runner.started.contains(exited->rank)) {
-        ago = {Ago(runner.started[exited->rank]), Ago(entry.at)};
+        ago = {Ago(runner.started[exited->rank]), Ago(entry.at), entry.within};
       }
       agent_.OnRankExited(now, ref, exited->rank, exited->exit, ago, effects);
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
-      if (stop->reason == "lease") agent_.OnStoppedItself(ref, "its supervisor's lease ran out");
-      if (stop->reason == "recall") agent_.OnStoppedItself(ref, "its worker was gone");
-      if (stop->reason == "fenced") agent_.OnStoppedItself(ref, "it was cut off from its gang");
+      const wo::HaltKind own = OwnReason(stop->reason);
+      if (own != wo::HaltKind::kNone) {
+        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)});
+      }
     } else {
-      agent_.OnReturned(now, ref, "", effects);
+      agent_.OnReturned(now, ref, {}, effects);
     }
   });
 }
@@ -329,14 +333,21 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
 void Worker::OnSupervisorDied(AttemptRef ref) {
   const auto found = runners_.find(ref);
   if (found == runners_.end()) return;
-  const MonoTime last = std::max(found->second.events_free, context_->now());
-  Later(last - context_->now() + absl::Milliseconds(1), [this, ref] { KillLeftovers(ref); });
+  const MonoTime died = context_->now();
+  const MonoTime last = std::max(found->second.events_free, died);
+  Later(last - died + absl::Milliseconds(1), [this, ref, died] {
+    const MonoTime found_at = context_->now();
+    KillLeftovers(ref, found_at, found_at - died);
+  });
 }
 
-void Worker::KillLeftovers(AttemptRef ref) {
-  Later(context_->random.Between({}, absl::Milliseconds(500)), [this, ref] {
+void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration within) {
+  Later(context_->random.Between({}, absl::Milliseconds(500)), [this, ref, found_at, within] {
     Decide([&](Now now, wo::Effects* effects) {
-      agent_.OnReturned(now, ref, "its supervisor was killed", effects);
+      agent_.OnReturned(
+          now, ref,
+          {wo::HaltKind::kSupervisorLost, "its supervisor was killed", Ago(found_at), within},
+          effects);
     });
   });
 }
@@ -366,9 +377,10 @@ void Worker::Carry(const wo::StopAttempt& effect) {
   found->second.stopped = true;
   const bool live = found->second.supervisor != nullptr;
   if (live && context_->Bugged(Bug::kReturnEarly) && stream_ != nullptr) {
-    stream_->Send(Up(wo::WorkerMessage(wo::AttemptReturned{effect.ref, ""})));
+    stream_->Send(Up(wo::WorkerMessage(wo::AttemptReturned{effect.ref, {}})));
   }
-  Command(found->second, [effect](Supervisor* s) { s->Stop(effect.grace, effect.reason); });
+  Command(found->second,
+          [effect](Supervisor* s) { s->Stop(effect.grace, effect.reason, effect.halt); });
 }
 
 void Worker::Carry(const wo::ExtendLeases&) {

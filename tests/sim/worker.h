@@ -74,7 +74,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void Adopt();
   void Attach(AttemptRef ref, const std::shared_ptr<Supervisor>& supervisor);
   void OnEvent(AttemptRef ref, const JournalEntry& entry);
-  void KillLeftovers(AttemptRef ref);
+  void KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration within);
   absl::Duration Ago(MonoTime at) const;
   void OnPlan(const worker::Prepare& prepare);
   void Drop(AttemptRef ref);
@@ -105,6 +105,8 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   Gate gate_;
   worker::Agent agent_;
   std::shared_ptr<Stream> stream_;
+  // On it: the newest Heard, and when it came.
+  std::pair<MonoTime, MonoTime> heard_;
   std::map<AttemptRef, Runner> runners_;
   std::map<AttemptRef, Witnessing> witnessing_;
   std::deque<worker::Effect> effects_;

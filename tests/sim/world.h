@@ -43,6 +43,7 @@ class World {
   void WorkerFreeze();
   void WorkerUpgrade();
   void SupervisorCrash();
+  void SupervisorFreeze();
   void PowerLoss();
   void Suspend();
   void CoordinatorCrash();

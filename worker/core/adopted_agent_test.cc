@@ -57,9 +57,9 @@ TEST_F(AdoptedAgentTest, AllThatClaimOneDeviceAreStoppedAndTheHelloTellsWhy) {
   EXPECT_EQ(stops[0].reason,
             "device 1 is attempt 14.2's too, as the worker's files say: they are damaged");
   const auto held = All<OpenLink>(effects).at(0).hello.attempts;
-  EXPECT_THAT(held.at(0).lost_reason, HasSubstr("attempt 14.2's too"));
-  EXPECT_EQ(held.at(1).lost_reason, "");
-  EXPECT_THAT(held.at(2).lost_reason, HasSubstr("attempt 12.1's too"));
+  EXPECT_THAT(held.at(0).halt.reason, HasSubstr("attempt 14.2's too"));
+  EXPECT_EQ(held.at(1).halt.reason, "");
+  EXPECT_THAT(held.at(2).halt.reason, HasSubstr("attempt 12.1's too"));
   EXPECT_THAT(All<StopAttempt>(Tick(&agent)), IsEmpty()) << "once";
 }
 

@@ -67,7 +67,7 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
                  [&](const Doubt& m) { OnDoubt(now, m, effects); },
                  [&](const Recall& m) { effects->push_back(RecallRanks{m}); },
                  [&](const Stop& m) { OnStop(now, m, effects); },
-                 [&](const Forget& m) { OnForget(m, effects); },
+                 [&](const Forget& m) { OnForget(now, m, effects); },
                  [&](const SetOwner& m) { OnSetOwner(now, m, effects); },
                  [&](const GoToSleep& m) { OnGoToSleep(m, effects); },
                  [](const LogAck&) {},
@@ -135,7 +135,8 @@ void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
   }
   // A newer attempt means that the coordinator holds the older one for over.
   for (auto& [ref, attempt] : attempts_) {
-    if (ref.run == prepare.ref.run && ref.number < prepare.ref.number) attempt.OnForget(effects);
+    if (ref.run == prepare.ref.run && ref.number < prepare.ref.number)
+      attempt.OnForget(now.mono, effects);
   }
   const absl::Status refusal = Refusal(prepare);
   attempts_.emplace(prepare.ref,
@@ -182,16 +183,16 @@ void Agent::FenceAll(Effects* effects) {
   for (auto& [ref, attempt] : attempts_) Fence(&attempt, effects);
 }
 
-void Agent::OnStop(Now, const Stop& stop, Effects* effects) {
+void Agent::OnStop(Now now, const Stop& stop, Effects* effects) {
   if (Attempt* attempt = Find(stop.ref)) {
-    attempt->OnStop(stop.grace, stop.reason, effects);
+    attempt->OnStop(now.mono, stop.grace, stop.reason, effects);
   } else {
-    effects->push_back(Say{AttemptReturned{stop.ref, ""}});
+    effects->push_back(Say{AttemptReturned{stop.ref, {}}});
   }
 }
 
-void Agent::OnForget(const Forget& forget, Effects* effects) {
-  if (Attempt* attempt = Find(forget.ref)) attempt->OnForget(effects);
+void Agent::OnForget(Now now, const Forget& forget, Effects* effects) {
+  if (Attempt* attempt = Find(forget.ref)) attempt->OnForget(now.mono, effects);
 }
 
 void Agent::OnSetOwner(Now now, const SetOwner& owner, Effects* effects) {
@@ -221,7 +222,7 @@ void Agent::Reclaim(Now now, const YieldRequest& request, Effects* effects) {
   if (yield_.state().unsent) SayOwner(now, request.grace, effects);
   effects->push_back(Note{false, absl::StrCat("the PC is its owner's",
                                               request.reason.empty() ? "" : ": ", request.reason)});
-  StopAll(request.grace, node_ + " was taken back by its owner", effects);
+  StopAll(now, request.grace, effects);
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }
@@ -240,9 +241,15 @@ void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
   effects->push_back(Say{OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
 }
 
-void Agent::StopAll(absl::Duration grace, const std::string& reason, Effects* effects) {
+// One that is being stopped already gets no more time than the owner gives.
+void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
+  const std::string reason = node_ + " was taken back by its owner";
   for (auto& [ref, attempt] : attempts_) {
-    if (attempt.live()) attempt.OnStop(grace, reason, effects);
+    if (attempt.stopping()) {
+      attempt.OnStop(now.mono, grace, reason, effects);
+    } else {
+      attempt.StopForOurselves(now.mono, grace, HaltKind::kOwner, reason, effects);
+    }
   }
 }
 
@@ -271,14 +278,20 @@ void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& 
   DropUnsayable(effects);
 }
 
-void Agent::OnStoppedItself(AttemptRef ref, const std::string& reason) {
-  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(reason);
+void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt) {
+  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt);
 }
 
-void Agent::OnDoomed(Now, AttemptRef ref, const std::string& reason, Effects* effects) {
+void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects) {
   if (Attempt* attempt = Find(ref)) {
-    attempt->StopForOurselves(std::min(kOwnGrace, attempt->stop_grace()), reason, effects);
+    StopForOurselves(now, attempt, HaltKind::kSupervisorLost, reason, effects);
   }
+}
+
+void Agent::StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
+                             Effects* effects) {
+  attempt->StopForOurselves(now.mono, std::min(kOwnGrace, attempt->stop_grace()), kind, reason,
+                            effects);
 }
 
 void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
@@ -286,8 +299,8 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
   DropUnsayable(effects);
 }
 
-void Agent::OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnReturned(lost_reason, effects);
+void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnReturned(now.mono, halt, effects);
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }
@@ -325,8 +338,7 @@ void Agent::Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effec
   leave_words_ = words;
   if (stop_ranks) {
     for (auto& [ref, attempt] : attempts_) {
-      attempt.StopForOurselves(std::min(kOwnGrace, attempt.stop_grace()),
-                               node_ + ": " + words.reason, effects);
+      StopForOurselves(now, &attempt, HaltKind::kLeaving, node_ + ": " + words.reason, effects);
     }
   } else if (live_attempts() > 0) {
     leaving_said_ = true;
@@ -386,11 +398,10 @@ void Agent::StopIfCutOff(Now now, Effects* effects) {
   if (cut_off_acted_ || now.mono < connection_.SilenceLimit()) return;
   cut_off_acted_ = true;
   for (auto& [ref, attempt] : attempts_) {
-    attempt.StopForOurselves(
-        std::min(kOwnGrace, attempt.stop_grace()),
-        absl::StrCat(node_, " had no contact with the coordinator for ",
-                     HumanDuration(connection_.welcome().stop_after_disconnect)),
-        effects);
+    StopForOurselves(now, &attempt, HaltKind::kCutOff,
+                     absl::StrCat(node_, " had no contact with the coordinator for ",
+                                  HumanDuration(connection_.welcome().stop_after_disconnect)),
+                     effects);
   }
 }
 
@@ -410,31 +421,30 @@ void Agent::TickYield(Now now, Effects* effects) {
   }
 }
 
-void Agent::StopAllIfReclaimed(Effects* effects) {
+void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
   if (!yield_.reclaimed()) return;
   for (auto& [ref, attempt] : attempts_) {
-    if (!attempt.live() || attempt.stopping()) continue;
-    attempt.OnStop(std::min(kOwnGrace, attempt.stop_grace()),
-                   node_ + " was taken back by its owner", effects);
+    StopForOurselves(now, &attempt, HaltKind::kOwner, node_ + " was taken back by its owner",
+                     effects);
   }
 }
 
 // Before the hello, which then tells why.
-void Agent::StopContested(Effects* effects) {
+void Agent::StopContested(Now now, Effects* effects) {
   for (const auto& [ref, why] : std::exchange(contested_, {})) {
     if (Attempt* attempt = Find(ref)) {
-      attempt->StopForOurselves(std::min(kOwnGrace, attempt->stop_grace()), why, effects);
+      StopForOurselves(now, attempt, HaltKind::kDamaged, why, effects);
     }
   }
 }
 
 void Agent::Tick(Now now, Effects* effects) {
-  StopContested(effects);
+  StopContested(now, effects);
   TickConnection(now, effects);
   ExtendLeasesIfDue(now, effects);
   StopIfCutOff(now, effects);
   TickYield(now, effects);
-  StopAllIfReclaimed(effects);
+  StopAllIfReclaimed(now, effects);
   if (leaving_ && !leaving_said_ && live_attempts() == 0) {
     leaving_said_ = true;
     effects->push_back(Say{leave_words_});

@@ -41,7 +41,7 @@ class Agent {
                      Effects* effects);
   void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
-  void OnStoppedItself(AttemptRef ref, const std::string& reason);
+  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt);
   // It has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
   // All nodes of the attempt vouched for it then.
@@ -51,8 +51,8 @@ class Agent {
   bool Vouches(Now now, AttemptRef ref) const;
   // What came of a RecallRanks.
   void OnRecalled(const Recalled& recalled, Effects* effects);
-  // No process of it is left. `lost_reason`: its supervisor died.
-  void OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects);
+  // No process of it is left. `halt`: its supervisor was lost.
+  void OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
   // Its files are gone.
   void OnDropped(AttemptRef ref) { attempts_.erase(ref); }
 
@@ -90,19 +90,22 @@ class Agent {
   void OnStart(Now now, const Start& start, Effects* effects);
   void OnDoubt(Now now, const Doubt& doubt, Effects* effects);
   void OnStop(Now now, const Stop& stop, Effects* effects);
-  void OnForget(const Forget& forget, Effects* effects);
+  void OnForget(Now now, const Forget& forget, Effects* effects);
   void OnSetOwner(Now now, const SetOwner& owner, Effects* effects);
   void OnGoToSleep(const GoToSleep& command, Effects* effects);
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const Prepare& prepare) const;
-  void StopAll(absl::Duration grace, const std::string& reason, Effects* effects);
+  // For the owner.
+  void StopAll(Now now, absl::Duration grace, Effects* effects);
+  static void StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
+                               Effects* effects);
   void SayOwner(Now now, absl::Duration grace, Effects* effects);
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);
   void TickYield(Now now, Effects* effects);
   // What an earlier worker process was still to stop when it died.
-  void StopAllIfReclaimed(Effects* effects);
-  void StopContested(Effects* effects);
+  void StopAllIfReclaimed(Now now, Effects* effects);
+  void StopContested(Now now, Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
   void ExtendLeasesIfDue(Now now, Effects* effects);
   void ExtendLeasesOnceMore(Now now, Effects* effects);

@@ -201,7 +201,7 @@ TEST_F(AgentTest, WhatCannotGoOnIsStoppedAndTheReasonReported) {
   Effects effects;
   agent_.OnDoomed(now(), kRef, "its rendezvous store was lost", &effects);
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(Return())[0].lost_reason, "its rendezvous store was lost");
+  EXPECT_EQ(Said<AttemptReturned>(Return())[0].halt.reason, "its rendezvous store was lost");
 }
 
 TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {

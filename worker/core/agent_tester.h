@@ -54,7 +54,7 @@ class AgentTester : public ::testing::Test {
   }
   Effects Return(AttemptRef ref = kRef) {
     Effects effects;
-    agent_.OnReturned(now(), ref, "", &effects);
+    agent_.OnReturned(now(), ref, {}, &effects);
     return effects;
   }
   void Run() {

@@ -19,12 +19,13 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
                                : Phase::kPrepared),
       start_asked_(adopted.started),
       start_said_(adopted.started),
-      lost_reason_(adopted.lost_reason),
       store_lost_(adopted.store_lost),
       witnessed_(adopted.witnessed) {
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
-    ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended};
+    ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended,
+                         rank.ago.ended_within};
   }
+  TakeHalt(now, adopted.halt);
   unstarted_ = static_cast<size_t>(std::count_if(
       ranks_.begin(), ranks_.end(), [](const auto& entry) { return entry.second.unstarted(); }));
 }
@@ -49,21 +50,22 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
   }
 }
 
-void Attempt::OnStop(absl::Duration grace, const std::string& reason, Effects* effects) {
+void Attempt::OnStop(MonoTime now, absl::Duration grace, const std::string& reason,
+                     Effects* effects) {
   if (!live()) {
-    effects->push_back(Say{AttemptReturned{ref_, lost_reason_}});
+    effects->push_back(Say{AttemptReturned{ref_, HaltAt(now)}});
     return;
   }
   phase_ = Phase::kStopping;
   effects->push_back(StopAttempt{ref_, grace, reason});
 }
 
-void Attempt::OnForget(Effects* effects) {
+void Attempt::OnForget(MonoTime now, Effects* effects) {
   if (forget_) return;
   forget_ = true;
   if (live()) {
     if (!stopping()) {
-      OnStop(stop_grace_, "the coordinator has given this attempt up", effects);
+      OnStop(now, stop_grace_, "the coordinator has given this attempt up", effects);
     }
     return;
   }
@@ -78,7 +80,7 @@ void Attempt::OnPrepared(const Prepared& prepared, Effects* effects) {
   if (prepared.status.ok()) {
     phase_ = Phase::kPrepared;
   } else {
-    OnReturned("", effects);
+    OnReturned({}, {}, effects);
   }
 }
 
@@ -101,6 +103,7 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, Ran
   // Both anew: time that the machine slept meanwhile is part of these ages.
   it->second.started_at = now - ago.started;
   it->second.ended_at = now - ago.ended;
+  it->second.ended_within = ago.ended_within;
   // The coordinator hears that it started before it hears that it ended.
   SayStartedOnce(now, effects);
   effects->push_back(Say{RankEnded{ref_, rank, exit, ago}});
@@ -125,27 +128,46 @@ Started Attempt::MakeStarted(MonoTime now) const {
 RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
   RankAges ago;
   if (rank.pid != 0) ago.started = now - rank.started_at;
-  if (rank.exit) ago.ended = now - rank.ended_at;
+  if (rank.exit) {
+    ago.ended = now - rank.ended_at;
+    ago.ended_within = rank.ended_within;
+  }
   return ago;
 }
 
-void Attempt::OnStoppedItself(const std::string& reason) {
+// The earlier one counts: that a supervisor was lost may be found when the owner has come, too.
+void Attempt::TakeHalt(MonoTime now, const Halt& halt) {
+  if (halt.kind == HaltKind::kNone) return;
+  if (halt_.kind != HaltKind::kNone && halted_at_ <= now - halt.ago) return;
+  halt_ = halt;
+  halted_at_ = now - halt.ago;
+}
+
+Halt Attempt::HaltAt(MonoTime now) const {
+  Halt halt = halt_;
+  if (halt.kind != HaltKind::kNone) halt.ago = now - halted_at_;
+  return halt;
+}
+
+void Attempt::OnStoppedItself(MonoTime now, const Halt& halt) {
   if (!live() || stopping()) return;
   phase_ = Phase::kStopping;
-  lost_reason_ = reason;
+  TakeHalt(now, halt);
 }
 
-void Attempt::StopForOurselves(absl::Duration grace, const std::string& reason, Effects* effects) {
+void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
+                               const std::string& reason, Effects* effects) {
   if (!live() || stopping()) return;
-  OnStop(grace, reason, effects);
-  lost_reason_ = reason;
+  phase_ = Phase::kStopping;
+  TakeHalt(now, {kind, reason});
+  effects->push_back(StopAttempt{ref_, grace, reason, kind});
 }
 
-void Attempt::OnReturned(const std::string& lost_reason, Effects* effects) {
+void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {
   if (!live()) return;
   phase_ = Phase::kReturned;
-  if (lost_reason_.empty()) lost_reason_ = lost_reason;
-  effects->push_back(Say{AttemptReturned{ref_, lost_reason_}});
+  TakeHalt(now, halt);
+  effects->push_back(Say{AttemptReturned{ref_, HaltAt(now)}});
   if (forget_) {
     phase_ = Phase::kForgotten;
     effects->push_back(DropAttempt{ref_});
@@ -164,6 +186,7 @@ void Attempt::Fence(MonoTime contact, const Welcome& welcome, Effects* effects) 
 void Attempt::OnSlept(absl::Duration slept) {
   whole_at_ = whole_at_ - slept;
   fence_ = fence_ - slept;
+  halted_at_ = halted_at_ - slept;
 }
 
 HeldAttempt Attempt::Held(MonoTime now) const {
@@ -171,7 +194,7 @@ HeldAttempt Attempt::Held(MonoTime now) const {
   held.ref = ref_;
   held.started = start_asked_;
   held.returned = !live();
-  held.lost_reason = lost_reason_;
+  held.halt = HaltAt(now);
   held.store_lost = store_lost_;
   held.witnessed = witnessed_;
   for (const auto& [number, rank] : ranks_) {

@@ -37,7 +37,7 @@ struct AdoptedAttempt {
   bool started = false;
   std::vector<Rank> ranks;  // all of this node
   bool returned = false;
-  std::string lost_reason;
+  Halt halt;
   bool store_lost = false;  // its ranks have met, but cannot once more
   bool witnessed = false;   // as it was started
 };
@@ -63,9 +63,9 @@ class Attempt {
   void OnPrepareAgain(Effects* effects) const;
   // Not one that was adopted: what its Prepare said is gone with the process that heard it.
   void OnStart(MonoTime now, const Start& start, Effects* effects);
-  void OnStop(absl::Duration grace, const std::string& reason, Effects* effects);
+  void OnStop(MonoTime now, absl::Duration grace, const std::string& reason, Effects* effects);
   // Ends what still runs; the files go when nothing does.
-  void OnForget(Effects* effects);
+  void OnForget(MonoTime now, Effects* effects);
 
   // ---- this node
   void OnPrepared(const Prepared& prepared, Effects* effects);
@@ -73,10 +73,13 @@ class Attempt {
   void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
   // The supervisor ends the ranks for a reason of its own.
-  void OnStoppedItself(const std::string& reason);
-  void OnReturned(const std::string& lost_reason, Effects* effects);
-  // The worker itself ends it, for a reason that is no fault of the run: reported with the return.
-  void StopForOurselves(absl::Duration grace, const std::string& reason, Effects* effects);
+  void OnStoppedItself(MonoTime now, const Halt& halt);
+  // No process of it is left. `halt`: its supervisor was lost.
+  void OnReturned(MonoTime now, const Halt& halt, Effects* effects);
+  // The worker itself ends it, for a reason that is no fault of the run: reported with the return,
+  // unless the attempt was being stopped already.
+  void StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
+                        const std::string& reason, Effects* effects);
 
   // ---- a witnessed one
   // It does not vouch before then.
@@ -109,8 +112,11 @@ class Attempt {
     std::optional<RankExit> exit;
     MonoTime started_at;
     MonoTime ended_at;
+    absl::Duration ended_within;
     bool unstarted() const { return pid == 0 && !exit; }
   };
+  void TakeHalt(MonoTime now, const Halt& halt);
+  Halt HaltAt(MonoTime now) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
   Started MakeStarted(MonoTime now) const;
   static RankAges Ages(const Rank& rank, MonoTime now);
@@ -125,7 +131,8 @@ class Attempt {
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
   size_t unstarted_ = 0;  // of them: neither a process nor an end
-  std::string lost_reason_;
+  Halt halt_;             // its age is counted from halted_at_
+  MonoTime halted_at_{};
   bool store_lost_ = false;
   bool witnessed_ = false;
   MonoTime silent_until_{};

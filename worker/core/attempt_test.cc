@@ -166,9 +166,9 @@ TEST(AttemptTest, AnEndOfAForeignRankIsIgnored) {
 TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
   for (Attempt attempt : {Attempt(TwoRanks()), PreparedAttempt()}) {
     Effects effects;
-    attempt.OnStop(absl::Seconds(30), "pc2 cannot prepare", &effects);
+    attempt.OnStop(At(0), absl::Seconds(30), "pc2 cannot prepare", &effects);
     EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
-    attempt.OnReturned("", &effects);
+    attempt.OnReturned(At(0), {}, &effects);
     EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
     EXPECT_EQ(attempt.phase(), Phase::kReturned);
   }
@@ -177,7 +177,7 @@ TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
 TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
   effects.clear();
   attempt.OnPrepared(Ready(), &effects);
   EXPECT_THAT(effects, IsEmpty());
@@ -187,18 +187,18 @@ TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
 TEST(AttemptTest, AStopOfWhatHasReturnedIsAnsweredAgain) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnReturned("its supervisor was killed", &effects);
+  attempt.OnReturned(At(0), {HaltKind::kSupervisorLost, "its supervisor was killed"}, &effects);
   effects.clear();
-  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
   ASSERT_THAT(effects, SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "its supervisor was killed");
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "its supervisor was killed");
 }
 
 TEST(AttemptTest, ASecondStopIsPassedOnSinceItMayBeShorter) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
-  attempt.OnStop(absl::Seconds(1), "reclaimed", &effects);
+  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStop(At(0), absl::Seconds(1), "reclaimed", &effects);
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(2));
   EXPECT_EQ(All<StopAttempt>(effects)[1].grace, absl::Seconds(1));
 }
@@ -206,9 +206,9 @@ TEST(AttemptTest, ASecondStopIsPassedOnSinceItMayBeShorter) {
 TEST(AttemptTest, ItsFilesGoWhenItIsForgottenAndReturned) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnReturned("", &effects);
+  attempt.OnReturned(At(0), {}, &effects);
   EXPECT_THAT(All<DropAttempt>(effects), IsEmpty());
-  attempt.OnForget(&effects);
+  attempt.OnForget(At(0), &effects);
   EXPECT_THAT(All<DropAttempt>(effects), SizeIs(1));
   EXPECT_EQ(attempt.phase(), Phase::kForgotten);
 }
@@ -216,31 +216,33 @@ TEST(AttemptTest, ItsFilesGoWhenItIsForgottenAndReturned) {
 TEST(AttemptTest, ForgottenWhileItRunsItIsStoppedFirst) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnForget(&effects);
-  attempt.OnForget(&effects);
+  attempt.OnForget(At(0), &effects);
+  attempt.OnForget(At(0), &effects);
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
   EXPECT_THAT(All<DropAttempt>(effects), IsEmpty());
-  attempt.OnReturned("", &effects);
+  attempt.OnReturned(At(0), {}, &effects);
   EXPECT_THAT(All<DropAttempt>(effects), SizeIs(1));
 }
 
 TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.StopForOurselves(absl::Seconds(10), "pc1 had no contact", &effects);
-  attempt.OnReturned("", &effects);
+  attempt.StopForOurselves(At(0), absl::Seconds(10), HaltKind::kCutOff, "pc1 had no contact",
+                           &effects);
+  attempt.OnReturned(At(0), {}, &effects);
   ASSERT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "pc1 had no contact");
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "pc1 had no contact");
 }
 
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStop(absl::Seconds(30), "cancelled", &effects);
-  attempt.OnStoppedItself("lease");
-  attempt.StopForOurselves(absl::Seconds(10), "pc1 had no contact", &effects);
-  attempt.OnReturned("", &effects);
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].lost_reason, "");
+  attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
+  attempt.OnStoppedItself(At(0), {HaltKind::kCutOff, "lease"});
+  attempt.StopForOurselves(At(0), absl::Seconds(10), HaltKind::kCutOff, "pc1 had no contact",
+                           &effects);
+  attempt.OnReturned(At(0), {}, &effects);
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "");
 }
 
 TEST(AttemptTest, AHelloTellsWhatIsHeld) {
@@ -282,11 +284,11 @@ TEST(AttemptTest, AnAdoptedOneThatIsOverOnlyHasFiles) {
   AdoptedAttempt adopted;
   adopted.ref = kRef;
   adopted.returned = true;
-  adopted.lost_reason = "its supervisor was killed";
+  adopted.halt = {HaltKind::kSupervisorLost, "its supervisor was killed"};
   Attempt attempt(At(0), adopted);
   EXPECT_FALSE(attempt.live());
   EXPECT_TRUE(attempt.Held(At(0)).returned);
-  EXPECT_EQ(attempt.Held(At(0)).lost_reason, "its supervisor was killed");
+  EXPECT_EQ(attempt.Held(At(0)).halt.reason, "its supervisor was killed");
 }
 
 }  // namespace

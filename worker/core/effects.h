@@ -53,6 +53,9 @@ struct StopAttempt {
   AttemptRef ref;
   absl::Duration grace;
   std::string reason;
+  // Why this node itself wants it; kNone: the coordinator does. To be found again by the next
+  // worker.
+  HaltKind halt = HaltKind::kNone;
 };
 
 // Delete the attempt's files once its output is acknowledged. Answered by OnDropped.

@@ -39,8 +39,28 @@ struct RankExit {
 struct RankAges {
   absl::Duration started;
   absl::Duration ended;
+  absl::Duration ended_within = {};  // it may have ended so much earlier: nobody looked meanwhile
 
   bool operator==(const RankAges&) const = default;
+};
+
+// What ended an attempt's ranks on this node, other than the coordinator's word.
+enum class HaltKind {
+  kNone = 0,
+  kOwner = 1,           // the owner took the PC back
+  kCutOff = 2,          // there was no contact for too long, or the worker stood still
+  kSupervisorLost = 3,  // the supervisor was killed, and its ranks with it
+  kLeaving = 4,         // the PC or this worker goes down
+  kDamaged = 5,         // what the worker has of the attempt contradicts itself
+};
+
+struct Halt {
+  HaltKind kind = HaltKind::kNone;
+  std::string reason;  // in words
+  absl::Duration ago = {};
+  absl::Duration within = {};  // it may have been so much earlier
+
+  bool operator==(const Halt&) const = default;
 };
 
 // One stream of a rank's output.
@@ -191,7 +211,7 @@ struct HeldAttempt {
   bool started = false;
   bool returned = false;
   std::vector<HeldRank> ranks;
-  std::string lost_reason;
+  Halt halt;
   bool store_lost = false;
   bool witnessed = false;
 };
@@ -258,7 +278,7 @@ struct Recalled {
 
 struct AttemptReturned {
   AttemptRef ref;
-  std::string lost_reason;
+  Halt halt;
 };
 
 // The five below are made by the shell; the agent knows nothing of output.

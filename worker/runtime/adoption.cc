@@ -11,6 +11,7 @@
 #include "worker/runtime/gang_witness.h"
 #include "worker/runtime/rank_exit.h"
 #include "worker/runtime/rank_report.h"
+#include "worker/runtime/stop_words.h"
 #include "worker/runtime/store_port.h"
 #include "worker/supervisor/client.h"
 #include "worker/supervisor/held_cgroup.h"
@@ -56,15 +57,20 @@ class JournalReader {
     out_.started = true;
     ranks_[event.rank].exit = ToRankExit(event);
   }
+  void On(const Looked& event) { looked_ns_ = event.at_ns; }
+  void On(const StopBegan& event) { out_.halt = HaltOfStop(event, now_ns_); }
   void On(const RankExited& event) {
+    RankAges& ago = ranks_[event.rank].ago;
     ranks_[event.rank].exit = ToRankExit(event);
-    ranks_[event.rank].ago.ended = EventAge(event.at_ns, now_ns_);
+    ago.ended = EventAge(event.at_ns, now_ns_);
+    if (looked_ns_ != 0) ago.ended_within = EventAge(looked_ns_, now_ns_) - ago.ended;
   }
   void On(const AllGone&) { out_.returned = true; }
   template <typename Other>
   void On(const Other&) {}
 
   int64_t now_ns_;
+  int64_t looked_ns_ = 0;
   AdoptedAttempt out_;
   std::map<int32_t, AdoptedAttempt::Rank> ranks_;
 };
@@ -84,8 +90,15 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
   const std::string shortage = ShortageInWords(journal);
-  attempt.lost_reason = absl::StrCat(
-      shortage.empty() ? "its supervisor was killed" : "its supervisor ended: ", shortage);
+  if (attempt.halt.kind == HaltKind::kNone) {
+    attempt.halt.kind = HaltKind::kSupervisorLost;
+    attempt.halt.reason = absl::StrCat(
+        shortage.empty() ? "its supervisor was killed" : "its supervisor ended: ", shortage);
+    // At any moment since its ranks were started.
+    for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
+      attempt.halt.within = std::max(attempt.halt.within, rank.ago.started);
+    }
+  }
   LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()}});
 }
 

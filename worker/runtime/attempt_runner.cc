@@ -16,6 +16,7 @@
 #include "worker/runtime/event_age.h"
 #include "worker/runtime/peer_socket.h"
 #include "worker/runtime/rank_exit.h"
+#include "worker/runtime/stop_words.h"
 #include "worker/supervisor/held_cgroup.h"
 #include "worker/supervisor/order.h"
 
@@ -36,26 +37,6 @@ constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
 // How long a supervisor that told of its attempt's end may take to say that it is idle.
 constexpr int kIdlePatienceMs = 100;
-
-// The reasons that a supervisor gives itself.
-bool IsItsOwnReason(const std::string& reason) {
-  return reason == "lease" || reason == "fence" || reason == "recall" || reason == "SIGTERM";
-}
-
-std::string InWords(const std::string& reason) {
-  if (reason == "recall") {
-    return "its worker was gone, and the coordinator had another node end its ranks";
-  }
-  if (reason == "lease") {
-    return "its node had no contact with the coordinator for stop_after_disconnect, or its worker "
-           "was gone or stood still as long";
-  }
-  if (reason == "fence") {
-    return "its node had lost contact with the coordinator and with others of the gang, or its "
-           "worker stood still";
-  }
-  return "its supervisor was told to end by " + reason;
-}
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
 
@@ -254,7 +235,7 @@ void AttemptRunner::RollBack(const absl::Status& status) {
         if (!*alive || abandoned_) return;
         preparing_ = false;
         if (stopped_) {
-          context_->observer->OnReturned(ref_, "");
+          context_->observer->OnReturned(ref_, {});
         } else {
           context_->observer->OnPrepared({ref_, status, "", 0, true});
         }
@@ -321,7 +302,7 @@ void AttemptRunner::ReportAgain() {
   ReportRendezvous();
 }
 
-void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
+void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, HaltKind halt) {
   const bool first = !std::exchange(stopped_, true);
   *unwanted_ = true;
   // Without a supervisor the preparation, or what kills the left-overs, comes to its end by itself.
@@ -332,7 +313,7 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
     }
     return;
   }
-  const StopRanks command{absl::ToInt64Milliseconds(grace), reason};
+  const StopRanks command{absl::ToInt64Milliseconds(grace), StopWords(halt, reason)};
   ExpectEnd(grace);
   const absl::Status sent = supervisor_->Send(command);
   if (sent.ok() || absl::IsUnavailable(sent)) return;
@@ -340,7 +321,7 @@ void AttemptRunner::Stop(absl::Duration grace, const std::string& reason) {
            {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
   if (retry_ != 0) context_->loop->Cancel(retry_);
   retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
-                              [this, grace, reason] { Stop(grace, reason); });
+                              [this, grace, reason, halt] { Stop(grace, reason, halt); });
 }
 
 void AttemptRunner::AbandonPreparation() {
@@ -350,7 +331,7 @@ void AttemptRunner::AbandonPreparation() {
              {{"attempt", ref_.ToString()}});
   abandoned_ = true;
   store_ = {};
-  context_->observer->OnReturned(ref_, "");
+  context_->observer->OnReturned(ref_, {});
 }
 
 // The ranks can stop their supervisor if all of us are of one account.
@@ -436,6 +417,7 @@ void AttemptRunner::On(const RankExited& event) {
   PendingExit& pending = it->second;
   pending.exit = ToRankExit(event);
   pending.at_ns = event.at_ns;
+  pending.within_ns = looked_ns_ == 0 ? 0 : std::max<int64_t>(event.at_ns - looked_ns_, 0);
   if (pending.exit.exit_code == 0 || ExplainByErrorFile(dir_, event.rank, &pending.exit)) {
     return ReportExit(event.rank);
   }
@@ -453,7 +435,8 @@ void AttemptRunner::ReportExit(int32_t rank) {
   const absl::Duration ended = AgeOf(pending.at_ns);
   const absl::Duration ran =
       absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_[rank].at_ns);
-  context_->observer->OnRankExited(ref_, rank, pending.exit, {ended + ran, ended});
+  context_->observer->OnRankExited(ref_, rank, pending.exit,
+                                   {ended + ran, ended, absl::Nanoseconds(pending.within_ns)});
 }
 
 void AttemptRunner::ReportAllExits() {
@@ -467,8 +450,8 @@ void AttemptRunner::On(const OutputGrown& event) {
 
 void AttemptRunner::On(const StopBegan& event) {
   if (event.reason == "fence") context_->loop->Cancel(std::exchange(fence_timer_, 0));
-  if (IsItsOwnReason(event.reason))
-    context_->observer->OnStoppedItself(ref_, InWords(event.reason));
+  if (!IsItsOwnReason(event.reason)) return;
+  context_->observer->OnStoppedItself(ref_, HaltOfStop(event, BootTimeNs()));
 }
 
 void AttemptRunner::On(const AllGone& event) {
@@ -479,7 +462,7 @@ void AttemptRunner::On(const AllGone& event) {
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   // Its word is not enough where we can see for ourselves.
-  KillLeftoversUntilGone("");
+  KillLeftoversUntilGone();
 }
 
 void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
@@ -518,10 +501,13 @@ void AttemptRunner::OnLost(const std::string& reason) {
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   ReportAllExits();
-  KillLeftoversUntilGone(reason);
+  lost_ = {HaltKind::kSupervisorLost, reason};
+  lost_at_ = context_->loop->clock().Get().mono;
+  lost_.within = lost_at_ - context_->loop->waited_since();
+  KillLeftoversUntilGone();
 }
 
-void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
+void AttemptRunner::KillLeftoversUntilGone() {
   retry_ = 0;
   std::vector<RankStarted> seen;
   for (const auto& [rank, started] : started_) seen.push_back(started);
@@ -535,18 +521,19 @@ void AttemptRunner::KillLeftoversUntilGone(const std::string& reason) {
         if (waits != 0 && HoldsNothingBut(held, waits)) return {true, absl::OkStatus()};
         return {false, KillLeftovers(ref.ToString(), dir, seen, held)};
       },
-      [this, alive = alive_, reason](const Look& look) {
+      [this, alive = alive_](const Look& look) {
         if (!*alive) return;
         if (look.killed.ok()) {
           GiveBackSupervisor(look.alone);
-          return Returned(reason);
+          lost_.ago = context_->loop->clock().Get().mono - lost_at_;
+          return Returned(lost_);
         }
         if (!std::exchange(not_gone_logged_, true)) {
           LogWarning("what a supervisor left behind is still there",
                      {{"attempt", ref_.ToString()}, {"error", look.killed.ToString()}});
         }
         retry_ = context_->loop->At(context_->loop->clock().Get().mono + kKillRetry,
-                                    [this, reason] { KillLeftoversUntilGone(reason); });
+                                    [this] { KillLeftoversUntilGone(); });
       });
 }
 
@@ -573,13 +560,13 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
       [] {});
 }
 
-void AttemptRunner::Returned(const std::string& lost_reason) {
+void AttemptRunner::Returned(const Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ReportAllExits();
   witness_.reset();
   keepalives_.reset();
   store_ = {};
-  context_->observer->OnReturned(ref_, lost_reason);
+  context_->observer->OnReturned(ref_, halt);
 }
 
 void AttemptRunner::ReportRendezvous() {

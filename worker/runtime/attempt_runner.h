@@ -38,7 +38,7 @@ class AttemptObserver {
   virtual void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) = 0;
   virtual void OnOutput(AttemptRef ref, const OutputGrown& output) = 0;
   virtual void OnRendezvous(const RendezvousReport& report) = 0;
-  virtual void OnStoppedItself(AttemptRef ref, const std::string& reason) = 0;
+  virtual void OnStoppedItself(AttemptRef ref, const Halt& halt) = 0;
   // It cannot go on and must be stopped.
   virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
   // All nodes of a witnessed attempt vouched for it `at`, of CLOCK_BOOTTIME.
@@ -46,7 +46,7 @@ class AttemptObserver {
   // Asked, not told: whether this node does.
   virtual bool Vouches(AttemptRef ref) const = 0;
   // The last call. Nothing of it runs any more.
-  virtual void OnReturned(AttemptRef ref, const std::string& lost_reason) = 0;
+  virtual void OnReturned(AttemptRef ref, const Halt& halt) = 0;
 };
 
 // What every runner shares; outlives them.
@@ -90,7 +90,8 @@ class AttemptRunner {
 
   // `vouch_limit`: how long the nodes of a witnessed attempt count as whole after they were.
   void Start(const worker::Start& start, absl::Duration vouch_limit);
-  void Stop(absl::Duration grace, const std::string& reason);
+  // `halt`: why this node itself wants it.
+  void Stop(absl::Duration grace, const std::string& reason, HaltKind halt);
   void ExtendLease();
   // The ranks may live until then, of CLOCK_BOOTTIME. Their supervisor sees to it, and is ended
   // with them if it does not.
@@ -127,25 +128,27 @@ class AttemptRunner {
   void On(const RankStarted& event);
   void On(const RankStartFailed& event);
   void On(const RankExited& event);
+  void On(const Looked& event) { looked_ns_ = event.at_ns; }
   void On(const OutputGrown& event);
   void On(const StopBegan& event);
   void On(const AllGone& event);
   void On(const NotGone& event);
   void On(const Shortage& event);
   void OnLost(const std::string& reason);
-  void KillLeftoversUntilGone(const std::string& reason);
+  void KillLeftoversUntilGone();
   void GiveBackSupervisor(bool alone);
   void ReportRendezvous();
 
   // A failed rank whose last words may still be on their way to the file.
   struct PendingExit {
+    int64_t within_ns = 0;  // it may have ended so much before at_ns
     RankExit exit;
     int64_t at_ns = 0;
     EventLoop::TimerId timer = 0;
   };
   void ReportExit(int32_t rank);
   void ReportAllExits();
-  void Returned(const std::string& lost_reason);
+  void Returned(const Halt& halt);
 
   const RunnerContext* const context_;
   const AttemptRef ref_;
@@ -174,6 +177,9 @@ class AttemptRunner {
   bool preparing_ = false;
   bool abandoned_ = false;  // while it was
   bool stopped_ = false;
+  int64_t looked_ns_ = 0;  // as the supervisor last said
+  Halt lost_;              // of the supervisor, at lost_at_
+  MonoTime lost_at_{};
   // For the thread that prepares.
   const std::shared_ptr<std::atomic<bool>> unwanted_ = std::make_shared<std::atomic<bool>>(false);
   bool not_gone_logged_ = false;

@@ -101,7 +101,7 @@ void BareWorker::FinishPreparing(uint64_t which, bool ok) {
   Effects effects;
   if (part.stop_asked) {  // rolled back, and said so
     part.live = false;
-    agent_->OnReturned(now_, it->first, "", &effects);
+    agent_->OnReturned(now_, it->first, {}, &effects);
   } else {
     part.prepared = ok;
     part.live = ok;
@@ -147,7 +147,9 @@ void BareWorker::Return(uint64_t which, bool lost) {
   if (it == parts_.end()) return;
   it->second.live = false;
   Effects effects;
-  agent_->OnReturned(now_, it->first, lost ? "its supervisor was killed" : "", &effects);
+  agent_->OnReturned(now_, it->first,
+                     lost ? Halt{HaltKind::kSupervisorLost, "its supervisor was killed"} : Halt(),
+                     &effects);
   Do(effects);
 }
 
@@ -155,7 +157,8 @@ void BareWorker::StopItself(uint64_t which) {
   const auto it = Choose(which, [](const Part& part) { return part.live && part.prepared; });
   if (it == parts_.end()) return;
   it->second.stop_asked = true;
-  agent_->OnStoppedItself(it->first, "its node had no contact for too long");
+  agent_->OnStoppedItself(now_, it->first,
+                          {HaltKind::kCutOff, "its node had no contact for too long"});
 }
 
 void BareWorker::Doom(uint64_t which) {

@@ -60,6 +60,19 @@ void Fill(const HeldRank& rank, v1::HeldRank* out) {
   if (rank.exit) Fill(*rank.exit, out->mutable_exit());
   out->set_started_ago_us(absl::ToInt64Microseconds(rank.ago.started));
   out->set_ended_ago_us(absl::ToInt64Microseconds(rank.ago.ended));
+  out->set_ended_within_us(absl::ToInt64Microseconds(rank.ago.ended_within));
+}
+
+// An older coordinator takes a reason for that of a lost node.
+std::string LostReason(const Halt& halt) {
+  return halt.kind == HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
+}
+
+void Fill(const Halt& halt, v1::Halt* out) {
+  out->set_kind(static_cast<v1::Halt::Kind>(halt.kind));
+  out->set_reason(ToValidUtf8(halt.reason));
+  out->set_ago_us(absl::ToInt64Microseconds(halt.ago));
+  out->set_within_us(absl::ToInt64Microseconds(halt.within));
 }
 
 void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
@@ -67,7 +80,8 @@ void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
   out->set_started(held.started);
   out->set_returned(held.returned);
   for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
-  out->set_lost_reason(ToValidUtf8(held.lost_reason));
+  if (held.halt.kind != HaltKind::kNone) Fill(held.halt, out->mutable_halt());
+  out->set_lost_reason(LostReason(held.halt));
   out->set_store_lost(held.store_lost);
   out->set_witnessed(held.witnessed);
 }
@@ -173,6 +187,7 @@ void Fill(const RankEnded& m, v1::WorkerMessage* out) {
   Fill(m.exit, one->mutable_exit());
   one->set_started_ago_us(absl::ToInt64Microseconds(m.ago.started));
   one->set_ended_ago_us(absl::ToInt64Microseconds(m.ago.ended));
+  one->set_ended_within_us(absl::ToInt64Microseconds(m.ago.ended_within));
 }
 
 void Fill(const Doubted& m, v1::WorkerMessage* out) {
@@ -191,7 +206,8 @@ void Fill(const Recalled& m, v1::WorkerMessage* out) {
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
   v1::AttemptReturned* one = out->mutable_attempt_returned();
   Fill(m.ref, one->mutable_ref());
-  one->set_lost_reason(ToValidUtf8(m.lost_reason));
+  if (m.halt.kind != HaltKind::kNone) Fill(m.halt, one->mutable_halt());
+  one->set_lost_reason(LostReason(m.halt));
 }
 
 void Fill(const EnvironmentReport& m, v1::WorkerMessage* out) {
@@ -337,11 +353,14 @@ v1::WorkerMessage ToProto(const WorkerMessage& message) {
 }
 
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing, int64_t sent_us,
+                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
                                    bool answer_may_wait) {
   v1::WorkerMessage message;
+  message.set_said_us(times.sent_us);
   v1::Heartbeat* out = message.mutable_heartbeat();
-  out->set_sent_us(sent_us);
+  out->set_sent_us(times.sent_us);
+  out->set_heard_us(times.heard_us);
+  out->set_heard_at_us(times.heard_at_us);
   out->set_answer_may_wait(answer_may_wait);
   for (const RankDoing& one : doing) {
     v1::RankDoing* rank = out->add_doing();

@@ -14,11 +14,18 @@
 
 namespace hpc::worker {
 
+// As in Heartbeat of worker.proto.
+struct BeatTimes {
+  int64_t sent_us = 0;
+  int64_t heard_us = 0;
+  int64_t heard_at_us = 0;
+};
+
 v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
                                const Inventory& inventory);
 v1::WorkerMessage ToProto(const WorkerMessage& message);
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing, int64_t sent_us,
+                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
                                    bool answer_may_wait);
 v1::WorkerMessage InventoryToProto(const Inventory& inventory);
 

@@ -21,7 +21,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
                      .started = true,
                      .ranks = {{3, 100, std::nullopt, {absl::Seconds(5), {}}},
                                {4, 101, exit, {absl::Seconds(5), absl::Microseconds(7)}}},
-                     .lost_reason = "why",
+                     .halt = {HaltKind::kSupervisorLost, "why"},
                      .store_lost = true}};
   Inventory inventory;
   inventory.host.boot_id = "boot";

@@ -68,7 +68,13 @@ class CoordinatorLink : public Link {
     };
     handlers.on_message = [this, post](v1::CoordinatorMessage message) {
       if (auto converted = FromProto(message)) {
-        post([this, converted = *std::move(converted)] { callbacks_.on_message(converted); });
+        post([this, converted = *std::move(converted)] {
+          if (const auto* heard = std::get_if<Heard>(&converted)) {
+            beat_.heard_us = absl::ToInt64Microseconds(heard->sent.since_zero);
+            beat_.heard_at_us = NowUs();
+          }
+          callbacks_.on_message(converted);
+        });
       }
     };
     handlers.on_closed = [this, post](const absl::Status& status) {
@@ -82,19 +88,26 @@ class CoordinatorLink : public Link {
     stream_ = std::make_shared<CoordinatorStream>(
         CoordinatorStream::Way{route_->next(), route_->security(), nullptr}, &queue_,
         std::move(handlers));
-    stream_->Start(HelloToProto(identity, hello, inventory));
+    beat_ = {};
+    v1::WorkerMessage message = HelloToProto(identity, hello, inventory);
+    message.set_said_us(NowUs());
+    stream_->Start(std::move(message));
   }
 
   void Send(const WorkerMessage& message) override {
     const bool bulk =
         std::holds_alternative<LogData>(message) || std::holds_alternative<LogEnd>(message);
-    if (stream_ != nullptr) stream_->Send(ToProto(message), bulk);
+    if (stream_ == nullptr) return;
+    v1::WorkerMessage out = ToProto(message);
+    if (!bulk) out.set_said_us(NowUs());
+    stream_->Send(std::move(out), bulk);
   }
 
   void SendHeartbeat(const std::vector<DeviceUsage>& usage, const std::vector<RankDoing>& doing,
                      bool answer_may_wait) override {
     if (stream_ == nullptr) return;
-    stream_->Send(HeartbeatToProto(usage, doing, BootTimeNs() / 1000, answer_may_wait), false);
+    beat_.sent_us = NowUs();
+    stream_->Send(HeartbeatToProto(usage, doing, beat_, answer_may_wait), false);
   }
 
   void SendInventory(const Inventory& inventory) override {
@@ -117,6 +130,9 @@ class CoordinatorLink : public Link {
   }
 
  private:
+  // The clock that the coordinator reckons the ages of reports by.
+  static int64_t NowUs() { return BootTimeNs() / 1000; }
+
   void Serve() {
     void* tag = nullptr;
     bool ok = false;
@@ -129,6 +145,7 @@ class CoordinatorLink : public Link {
   // Touched on the loop only.
   const std::shared_ptr<uint64_t> current_ = std::make_shared<uint64_t>(0);
   std::shared_ptr<CoordinatorStream> stream_;
+  BeatTimes beat_;
   Counter unfinished_;
   grpc::CompletionQueue queue_;
   std::thread thread_;

@@ -294,7 +294,7 @@ void Engine::Do(const StopAttempt& effect) {
   LogInfo("stopping an attempt", {{"attempt", effect.ref.ToString()},
                                   {"reason", effect.reason},
                                   {"grace_s", absl::ToDoubleSeconds(effect.grace)}});
-  it->second->Stop(effect.grace, effect.reason);
+  it->second->Stop(effect.grace, effect.reason, effect.halt);
 }
 
 void Engine::Do(const ExtendLeases&) {
@@ -374,9 +374,9 @@ void Engine::OnOutput(AttemptRef ref, const OutputGrown& output) { output_.OnOut
 
 void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
 
-void Engine::OnStoppedItself(AttemptRef ref, const std::string& reason) {
-  LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", reason}});
-  agent_->OnStoppedItself(ref, reason);
+void Engine::OnStoppedItself(AttemptRef ref, const Halt& halt) {
+  LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", halt.reason}});
+  agent_->OnStoppedItself(loop_->clock().Get(), ref, halt);
 }
 
 void Engine::OnDoomed(AttemptRef ref, const std::string& reason) {
@@ -391,10 +391,10 @@ void Engine::OnWhole(AttemptRef ref, MonoTime at) {
 
 bool Engine::Vouches(AttemptRef ref) const { return agent_->Vouches(loop_->clock().Get(), ref); }
 
-void Engine::OnReturned(AttemptRef ref, const std::string& lost_reason) {
+void Engine::OnReturned(AttemptRef ref, const Halt& halt) {
   output_.OnReturned(ref);
   if (!supervisors_swept_soon_) SweepSupervisorsSoon();
-  Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, lost_reason, effects); });
+  Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, halt, effects); });
 }
 
 // Until none waits any more.

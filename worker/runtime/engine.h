@@ -90,11 +90,11 @@ class Engine : public AttemptObserver {
   void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) override;
   void OnOutput(AttemptRef ref, const OutputGrown& output) override;
   void OnRendezvous(const RendezvousReport& report) override;
-  void OnStoppedItself(AttemptRef ref, const std::string& reason) override;
+  void OnStoppedItself(AttemptRef ref, const Halt& halt) override;
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnWhole(AttemptRef ref, MonoTime at) override;
   bool Vouches(AttemptRef ref) const override;
-  void OnReturned(AttemptRef ref, const std::string& lost_reason) override;
+  void OnReturned(AttemptRef ref, const Halt& halt) override;
 
  private:
   void Adopt();

@@ -157,7 +157,7 @@ TEST_F(EngineTest, AStopEndsTheRanks) {
   WaitReturned(kRef);
   EXPECT_EQ(link_->Heard<RankEnded>()[0].exit.signal, SIGTERM);
   EXPECT_TRUE(link_->Heard<RankEnded>()[0].exit.after_stop);
-  EXPECT_EQ(link_->Heard<AttemptReturned>()[0].lost_reason, "");
+  EXPECT_EQ(link_->Heard<AttemptReturned>()[0].halt.reason, "");
 }
 
 TEST_F(EngineTest, AStopRightAfterPrepareUndoesIt) {
@@ -355,7 +355,7 @@ TEST_F(EngineTest, WhatIsLeftOfASupervisorThatDiedWithTheWorkerIsKilledBeforeThe
   RunUntil([&] { return link_->open; });
   const HeldAttempt held = link_->hellos[0].attempts.at(0);
   EXPECT_TRUE(held.returned);
-  EXPECT_EQ(held.lost_reason, "its supervisor was killed");
+  EXPECT_EQ(held.halt.reason, "its supervisor was killed");
   EXPECT_EQ(ReadFile(absl::StrCat("/proc/", child, "/cmdline")).value_or(""), "");
 }
 
@@ -514,7 +514,7 @@ TEST_F(EngineTest, EndsRanksWithItselfIfAskedTo) {
   bool gone = false;
   engine_->Shutdown([&] { gone = true; });
   RunUntil([&] { return gone; });
-  EXPECT_THAT(link_->Heard<AttemptReturned>()[0].lost_reason, HasSubstr("its worker was stopped"));
+  EXPECT_THAT(link_->Heard<AttemptReturned>()[0].halt.reason, HasSubstr("its worker was stopped"));
   EXPECT_THAT(link_->Heard<Leaving>(), SizeIs(1));
 }
 

@@ -55,6 +55,8 @@ class EventLoop {
   void Stop();
 
   const Clock& clock() const { return *clock_; }
+  // When the wait of this round began: what it brought is not older.
+  MonoTime waited_since() const { return waited_since_; }
 
  private:
   struct Watch {
@@ -66,6 +68,7 @@ class EventLoop {
   void RunPosted();
 
   const Clock* clock_;
+  MonoTime waited_since_{};
   UniqueFd epoll_;
   Bell wake_;
   bool stop_ = false;

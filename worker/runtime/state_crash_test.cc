@@ -119,7 +119,7 @@ std::string Story(const std::vector<FoundAttempt>& found) {
     const AdoptedAttempt& attempt = one.attempt;
     absl::StrAppend(&story, attempt.ref.ToString(), attempt.started ? " started" : "",
                     attempt.returned ? " returned" : "", attempt.store_lost ? " met" : "",
-                    attempt.witnessed ? " witnessed" : "", " ", attempt.lost_reason);
+                    attempt.witnessed ? " witnessed" : "", " ", attempt.halt.reason);
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
       const int32_t code = rank.exit ? rank.exit->exit_code.value_or(-1) : -1;
       absl::StrAppend(&story, ", rank ", rank.rank, " ", rank.pid, code < 0 ? "" : " ended with ",
@@ -182,7 +182,7 @@ TEST(AttemptCrashTest, WhatWasPreparedIsFoundAgainAndWhatWasBeingPreparedIsRemov
       ASSERT_EQ(found.size(), 1u);
       EXPECT_EQ(found[0].attempt.witnessed, cut.done >= witnessed_at);
       EXPECT_EQ(found[0].attempt.store_lost, cut.done >= met_at);
-      EXPECT_EQ(found[0].attempt.lost_reason.empty(), cut.done >= ended_at);
+      EXPECT_EQ(found[0].attempt.halt.reason.empty(), cut.done >= ended_at);
     }
     EXPECT_OK(MakeAttemptFiles(cut.folder, TwoRanks({12, 3}), nullptr));
   });
@@ -284,7 +284,7 @@ TEST(AttemptCrashTest, TheEndOfAnAttemptIsNotTakenForThatOfTheNextInItsFolder) {
       EXPECT_EQ(one.attempt.ref, kRef);
       for (const AdoptedAttempt::Rank& rank : one.attempt.ranks) EXPECT_FALSE(rank.exit);
       EXPECT_FALSE(one.attempt.started);
-      EXPECT_EQ(one.attempt.lost_reason, "its supervisor was killed");
+      EXPECT_EQ(one.attempt.halt.reason, "its supervisor was killed");
     }
     if (cut.left == Leftover::kAllThatWasDone && cut.done >= made_at) {
       EXPECT_THAT(ListAttempts(cut.folder), ElementsAre(kRef.ToString()));
@@ -311,7 +311,7 @@ TEST(AttemptCrashTest, AnEndThatItsSupervisorHasSyncedIsFound) {
     CheckFound(found[0]);
     EXPECT_TRUE(found[0].attempt.ranks[0].exit);
     EXPECT_TRUE(found[0].attempt.ranks[1].exit);
-    EXPECT_EQ(found[0].attempt.lost_reason, "");
+    EXPECT_EQ(found[0].attempt.halt.reason, "");
   });
 }
 

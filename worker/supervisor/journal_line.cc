@@ -114,6 +114,7 @@ struct LineOf {
                                  << e.system_us << e.max_rss_kb)
         .Take();
   }
+  std::string operator()(const Looked& e) const { return (LineWriter("looked") << e.at_ns).Take(); }
   std::string operator()(const OutputGrown& e) const {
     return (LineWriter("cut") << e.rank << e.is_stderr << e.bytes << e.cut_bytes).Take();
   }
@@ -141,6 +142,7 @@ bool Read(LineReader& line, RankExited& e) {
                                   e.user_us >> e.system_us >> e.max_rss_kb)
                                      .ok();
 }
+bool Read(LineReader& line, Looked& e) { return line.Is("looked", 1) && (line >> e.at_ns).ok(); }
 bool Read(LineReader& line, OutputGrown& e) {
   e.ended = true;
   return line.Is("cut", 4) && (line >> e.rank >> e.is_stderr >> e.bytes >> e.cut_bytes).ok();
@@ -181,9 +183,9 @@ std::variant<std::monostate, JournalHeader, SupervisorEvent> ParseJournalLine(
   }
   SupervisorEvent event;
   if (ReadAs<RankStarted>(line, event) || ReadAs<RankStartFailed>(line, event) ||
-      ReadAs<RankExited>(line, event) || ReadAs<OutputGrown>(line, event) ||
-      ReadAs<StopBegan>(line, event) || ReadAs<Shortage>(line, event) ||
-      ReadAs<AllGone>(line, event)) {
+      ReadAs<RankExited>(line, event) || ReadAs<Looked>(line, event) ||
+      ReadAs<OutputGrown>(line, event) || ReadAs<StopBegan>(line, event) ||
+      ReadAs<Shortage>(line, event) || ReadAs<AllGone>(line, event)) {
     return event;
   }
   return {};

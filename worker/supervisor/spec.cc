@@ -56,6 +56,10 @@ bool Fields(A& a, RankExited& v) {
          a(v.system_us) && a(v.max_rss_kb);
 }
 template <typename A>
+bool Fields(A& a, Looked& v) {
+  return a(v.at_ns);
+}
+template <typename A>
 bool Fields(A& a, OutputGrown& v) {
   return a(v.rank) && a(v.is_stderr) && a(v.bytes) && a(v.cut_bytes) && a(v.ended);
 }

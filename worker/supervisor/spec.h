@@ -132,8 +132,14 @@ struct Shortage {
   std::string what;   // "write rank-0.out"
   int64_t at_ns = 0;
 };
+// The ends that follow were later than this: the supervisor looked then, and found none. A process
+// counts as ended when it is reaped, which may be long after its death where the supervisor stood
+// still.
+struct Looked {
+  int64_t at_ns = 0;
+};
 using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
-                                     OutputGrown, StopBegan, AllGone, NotGone, Shortage>;
+                                     OutputGrown, StopBegan, AllGone, NotGone, Shortage, Looked>;
 
 // A message is known by its place in its variant, and a supervisor may outlive an upgrade of the
 // worker: add at the end, and never change the fields of a message that exists.

@@ -20,6 +20,9 @@ constexpr int64_t kScopeWait = 1000 * kMs;
 constexpr int64_t kScopePoll = 1 * kMs;
 // A worker that does not read must not keep a finished supervisor: the journal has it all.
 constexpr int64_t kLastWords = 2000 * kMs;
+// How often it looks whether a rank has ended, though the kernel tells of each end: so that one can
+// say when a rank had not ended yet.
+constexpr int64_t kLookEvery = 250 * kMs;
 
 }  // namespace
 
@@ -153,6 +156,7 @@ int64_t Supervisor::NextDeadline() const {
   if (phase_ == Phase::kPreparing) next = std::min(next, BootTimeNs() + kScopePoll);
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
   if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
+  if (phase_ == Phase::kRunning) next = std::min(next, looked_ns_ + kLookEvery);
   if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
   if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
   if (phase_ == Phase::kGone && told_ns_ == 0) {
@@ -182,7 +186,10 @@ Supervisor::End Supervisor::Run() {
     }
     if (told_ns_ != 0 && (feed_.Drained() || now >= told_ns_ + kLastWords)) break;
     SyncJournal();
-    poller_.Wait(NextDeadline());
+    const int64_t waits_since = BootTimeNs();
+    poller_.Wait(std::max(NextDeadline(), waits_since));
+    // A signal that came before the wait has ended it.
+    looked_ns_ = waits_since;
   }
   const bool tidy = IsTidy();
   if (!tidy) containment_.Remove();

@@ -123,6 +123,7 @@ class Supervisor {
   int64_t scope_deadline_ns_ = 0;
   int64_t lease_deadline_ns_ = 0;
   int64_t fence_ns_ = 0;
+  int64_t looked_ns_ = 0;  // whoever has ended before was reaped
   int64_t stop_deadline_ns_ = 0;
   int64_t first_signal_ns_ = 0;
   int64_t first_kill_ns_ = 0;

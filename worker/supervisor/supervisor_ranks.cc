@@ -96,6 +96,7 @@ void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
   // It never ran: that was told.
   if (it->state == Rank::State::kEnded) return;
   it->state = Rank::State::kEnded;
+  if (looked_ns_ != 0) book_.Record(Looked{.at_ns = looked_ns_});
   book_.Record(RankExited{.rank = spec_.ranks[i].rank,
                           .wait_status = status,
                           .after_stop = stopping_,

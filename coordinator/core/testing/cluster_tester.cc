@@ -340,8 +340,14 @@ absl::Status ClusterTester::Recalled(RunId run, const std::string& name, const s
 
 absl::Status ClusterTester::Returned(RunId run, const std::string& name,
                                      const std::string& lost_reason) {
+  return Halted(
+      run, name,
+      lost_reason.empty() ? Halt() : Halt{HaltKind::kSupervisorLost, lost_reason, {}, {}});
+}
+
+absl::Status ClusterTester::Halted(RunId run, const std::string& name, const Halt& halt) {
   absl::Status status =
-      cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), lost_reason, &effects_);
+      cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), halt, &effects_);
   Settle();
   return status;
 }
@@ -359,7 +365,7 @@ void ClusterTester::AllReturned(RunId run) {
   for (const PlacementRecord& p : placements(run)) {
     if (p.returned) continue;
     EXPECT_OK(
-        cluster_->AttemptReturned(now(), p.node, incarnations_[p.node], attempt, "", &effects_));
+        cluster_->AttemptReturned(now(), p.node, incarnations_[p.node], attempt, {}, &effects_));
   }
   Settle();
 }

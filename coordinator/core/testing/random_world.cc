@@ -368,7 +368,7 @@ void RandomWorld::Obey(Pc* pc, const StartAttempt& start) {
 void RandomWorld::Obey(Pc* pc, const StopAttempt& stop) {
   auto it = pc->held.find(stop.ref);
   if (it == pc->held.end() || it->second.returned) {
-    (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, stop.ref, "",
+    (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, stop.ref, {},
                                     &effects_);
     return;
   }
@@ -420,7 +420,7 @@ void RandomWorld::EndAll(Pc* pc, Held* held) {
 void RandomWorld::Return(Pc* pc, Held* held) {
   held->returned = true;
   if (!pc->connected) return;
-  (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, held->prepare.ref, "",
+  (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, held->prepare.ref, {},
                                   &effects_);
 }
 
