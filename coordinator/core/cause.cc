@@ -1,7 +1,5 @@
 #include "coordinator/core/cause.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "common/signal_name.h"
 #include "common/telling_line.h"
 #include "coordinator/core/exit_words.h"
 
@@ -34,8 +33,9 @@ bool SpeaksOfPeer(const RankExit& exit) {
 // abort() is how NCCL's watchdog and C++ libraries end a rank whose peer is gone, and a write to a
 // closed connection brings SIGPIPE. The others are what somebody sends.
 bool MayComeOfPeer(int32_t signal) {
-  return signal == SIGABRT || signal == SIGPIPE || signal == SIGTERM || signal == SIGINT ||
-         signal == SIGHUP;
+  const std::string name = SignalName(signal);
+  return name == "SIGABRT" || name == "SIGPIPE" || name == "SIGTERM" || name == "SIGINT" ||
+         name == "SIGHUP";
 }
 
 int Standing(const Cause& failure) {

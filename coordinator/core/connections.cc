@@ -55,6 +55,7 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   }
   HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
   NodeRecord& record = node->record;
+  node->heard_before = node->LastHeard(turn.now()).earliest;
   const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
   record.address = hello.address;
   record.inventory = hello.inventory;
@@ -81,7 +82,6 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   if (rebooted) node->clock.Restart();
   node->said.reset();
   if (hello.said) node->NoteTimes(turn.mono(), {*hello.said});
-  node->heard_before = node->lease.heard();
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));

@@ -155,18 +155,13 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   Stop(turn, run, order);
 }
 
-// It fell silent before its next heartbeat would have been heard. Ranks elsewhere fail when they
-// miss a peer, and say so before the silence is long enough.
+// It fell silent before its next heartbeat would have been heard. What it had not reported yet may
+// have happened to its ranks a while before: it would have been told by its last heartbeat if it
+// was older than the one before.
 Window Gangs::SilenceOf(const Turn& turn, const Node& node) const {
-  if (!node.seen) {
-    // By the coordinator before this one, which wrote down at times when it had heard its nodes.
-    const absl::Duration ago = std::max(turn.wall() - node.record.last_seen, absl::ZeroDuration());
-    return {turn.mono() - ago, turn.mono()};
-  }
-  // A lease may be renewed without a word, where the coordinator itself has stood still.
-  const Window heard = node.said ? node.When(turn.mono(), absl::ZeroDuration())
-                                 : Window::Exactly(node.lease.heard());
-  return {heard.earliest, std::min(turn.mono(), heard.latest + state_->options.heartbeat_interval)};
+  const Window heard = node.LastHeard(turn.now());
+  const absl::Duration interval = state_->options.heartbeat_interval;
+  return {heard.earliest - interval, std::min(turn.mono(), heard.latest + interval)};
 }
 
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {

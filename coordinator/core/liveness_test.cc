@@ -193,7 +193,7 @@ TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
 
 TEST_F(LivenessTest, FailureBeforeTheLossStaysTheCause) {
   ASSERT_OK(c.Exit(run, 0, 1));
-  c.Pass(absl::Seconds(1));
+  c.Pass(absl::Seconds(3));
   c.Pass(absl::Seconds(6), {"pc2"});
   EXPECT_EQ(c.NodeState("pc2"), "lost");
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kProgramFailed);

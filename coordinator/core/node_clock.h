@@ -32,8 +32,9 @@ struct Window {
 class NodeClock {
  public:
   // How much longer than the quickest report so far one may be under way, while nothing is known of
-  // when the node heard the coordinator.
-  static constexpr absl::Duration kUnheard = absl::Seconds(1);
+  // when the node heard the coordinator: a hello is as old as the try to connect that it came with,
+  // which a worker gives up after this.
+  static constexpr absl::Duration kUnheard = absl::Seconds(10);
 
   // The node's clock begins anew, as it does when the PC starts.
   void Restart() { *this = NodeClock(); }

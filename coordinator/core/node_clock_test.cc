@@ -29,7 +29,7 @@ TEST(NodeClockTest, AnAnswerThatWasHeardBoundsHowEarlyItWas) {
 TEST(NodeClockTest, WithoutAnAnswerItIsNotMuchEarlierThanTheQuickestReportSays) {
   NodeClock clock;
   clock.Said(Node(100), At(507));
-  EXPECT_EQ(clock.At(Node(99), At(507)).earliest, At(505));
+  EXPECT_EQ(clock.At(Node(99), At(507)).earliest, At(496));
   EXPECT_EQ(clock.At(Node(99), At(507)).latest, At(506));
 }
 
@@ -46,7 +46,7 @@ TEST(NodeClockTest, ASuspensionOfTheCoordinatorIsNoContradiction) {
   clock.Said(Node(200), At(510));  // 97 s that the coordinator's clock did not count
   const Window when = clock.At(Node(199), At(510));
   EXPECT_EQ(when.latest, At(509));
-  EXPECT_EQ(when.earliest, At(508));
+  EXPECT_EQ(when.earliest, At(499));
 }
 
 }  // namespace

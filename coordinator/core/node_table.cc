@@ -38,6 +38,17 @@ void Node::NoteTimes(MonoTime now, const NodeTimes& times) {
   beat_read = now;
 }
 
+Window Node::LastHeard(Now now) const {
+  if (!seen) {
+    // By the coordinator before this one, which wrote down at times when it had heard its nodes.
+    const absl::Duration ago = std::max(now.wall - record.last_seen, absl::ZeroDuration());
+    const MonoTime began = lease.heard();  // and since then it has said nothing
+    return {std::min(now.mono - ago, began), began};
+  }
+  // A lease may be renewed without a word, where the coordinator itself has stood still.
+  return said ? When(now.mono, absl::ZeroDuration()) : Window::Exactly(lease.heard());
+}
+
 void Node::WentAway(MonoTime now) {
   const bool rested = now - back_since >= absl::Hours(1);
   departures = rested ? 1 : departures + 1;

@@ -46,6 +46,8 @@ struct Node {
   absl::Duration beat_said;
   MonoTime beat_read{};
   void NoteTimes(MonoTime now, const NodeTimes& times);
+  // When it said something for the last time.
+  Window LastHeard(Now now) const;
   // When something was, `ago` before the node said what is being read.
   Window When(MonoTime now, absl::Duration ago) const {
     return said ? clock.At(*said - ago, now) : Window::Exactly(now - ago);

@@ -118,7 +118,7 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
                                MonoTime said) {
   if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
     co::NodeHello dated = *hello;
-    dated.said = OnClockOfPc(said);
+    if (!context_->Bugged(Bug::kNoNodeClock)) dated.said = OnClockOfPc(said);
     return OnHello(from, dated);
   }
   const auto found = sessions_.find(from);
@@ -132,7 +132,9 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
       times.heard_at = OnClockOfPc(heartbeat->heard_at);
     }
   }
-  cluster_.NoteTimes(now(), session.node, session.incarnation, times);
+  if (!context_->Bugged(Bug::kNoNodeClock)) {
+    cluster_.NoteTimes(now(), session.node, session.incarnation, times);
+  }
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     std::optional<MonoTime>& owed = links_.at(session.node).owed;
@@ -231,8 +233,9 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
   }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
     return Report(session, m->ref, [&] {
-      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref), ToCoordinator(m->halt),
-                                      &effects_);
+      const bool forgets = context_->Bugged(Bug::kForgetHalt);
+      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref),
+                                      forgets ? co::Halt() : ToCoordinator(m->halt), &effects_);
     });
   }
   if (const auto* m = std::get_if<wo::MetricData>(&message)) {

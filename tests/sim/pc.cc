@@ -109,8 +109,9 @@ void Pc::CrashSupervisor() {
   const AttemptRef ref =
       live[static_cast<size_t>(context_->random.Below(static_cast<int>(live.size())))];
   context_->trace.Note(name_, ": the supervisor of ", ref.ToString(), " dies");
+  const bool had_ranks = folders[ref].supervisor->HasRanks();
   folders[ref].supervisor->Kill();
-  census_->bonds().Closed(ref);
+  if (had_ranks) census_->bonds().Closed(ref);
   if (worker_ != nullptr) worker_->OnSupervisorDied(ref);
 }
 

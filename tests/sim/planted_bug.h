@@ -36,6 +36,9 @@ enum class Bug {
   kNoTimers,
   kWholeUnheard,
   kForgetDoubt,
+  kForgetHalt,
+  kForgetLook,
+  kNoNodeClock,
   kRecallUnanswered,
 };
 

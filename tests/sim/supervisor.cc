@@ -264,15 +264,20 @@ void Supervisor::KillOne(int32_t number) {
 
 void Supervisor::Kill() {
   if (phase_ == Phase::kGone) return;
+  if (HasRanks()) census_->blame().Harmed(prepare_.ref, "the death of its supervisor");
   for (auto& [number, rank] : ranks_) {
     if (rank.started && !rank.reaped) census_->Ends(prepare_.ref, number, std::nullopt);
     rank.ended = rank.reaped = true;
   }
-  census_->blame().Harmed(prepare_.ref, "the death of its supervisor");
   phase_ = Phase::kGone;
   died_ = true;
   recallers_.clear();
   listener_ = nullptr;
+}
+
+bool Supervisor::HasRanks() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& entry) { return entry.second.started && !entry.second.ended; });
 }
 
 void Supervisor::LoseTail(size_t entries) {

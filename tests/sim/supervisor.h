@@ -67,6 +67,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
 
   void Attach(Listener listener) { listener_ = std::move(listener); }
   void Detach() { listener_ = nullptr; }
+  // Some rank has not ended.
+  bool HasRanks() const;
   bool gone() const { return phase_ == Phase::kGone; }
   const std::vector<JournalEntry>& journal() const { return journal_; }
 

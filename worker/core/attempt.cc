@@ -150,7 +150,9 @@ Halt Attempt::HaltAt(MonoTime now) const {
 }
 
 void Attempt::OnStoppedItself(MonoTime now, const Halt& halt) {
-  if (!live() || stopping()) return;
+  if (!live()) return;
+  // Ended by the coordinator's word, it has nobody else to name.
+  if (stopping() && halt_.kind == HaltKind::kNone) return;
   phase_ = Phase::kStopping;
   TakeHalt(now, halt);
 }

@@ -125,7 +125,8 @@ void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
   supervisor_ =
       SupervisorClient::Take(context_->loop, *std::move(launch.supervisor), MakeCallbacks());
   SyncFilesSoon();
-  if (stopped_) return Stop(absl::ZeroDuration(), "stopped before it was prepared");
+  if (stopped_)
+    return Stop(absl::ZeroDuration(), "stopped before it was prepared", HaltKind::kNone);
   prepared.store_client_ok = plan_.python.store_client_ok;
   prepared.recall = launch.recall;
   context_->observer->OnPrepared(prepared);
@@ -255,7 +256,9 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
-  KillLeftoversUntilGone("its supervisor was killed");
+  // How long ago is known from its journal, if at all: the core was told with the attempt.
+  TakeLoss("its supervisor was killed");
+  KillLeftoversUntilGone();
 }
 
 void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
@@ -501,10 +504,14 @@ void AttemptRunner::OnLost(const std::string& reason) {
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   ReportAllExits();
+  TakeLoss(reason);
+  KillLeftoversUntilGone();
+}
+
+void AttemptRunner::TakeLoss(const std::string& reason) {
   lost_ = {HaltKind::kSupervisorLost, reason};
   lost_at_ = context_->loop->clock().Get().mono;
   lost_.within = lost_at_ - context_->loop->waited_since();
-  KillLeftoversUntilGone();
 }
 
 void AttemptRunner::KillLeftoversUntilGone() {

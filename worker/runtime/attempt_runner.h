@@ -135,6 +135,8 @@ class AttemptRunner {
   void On(const NotGone& event);
   void On(const Shortage& event);
   void OnLost(const std::string& reason);
+  // The supervisor is gone, as is found now.
+  void TakeLoss(const std::string& reason);
   void KillLeftoversUntilGone();
   void GiveBackSupervisor(bool alone);
   void ReportRendezvous();
