@@ -234,6 +234,11 @@ void PowerControl::ShutOut(Turn& turn, Node* node) {
                     {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
 }
 
+void PowerControl::Reclaimed(Turn& turn, Node* node) {
+  if (node->record.power != Power::kDraining) return;
+  StayedOn(turn, node, "does not go to sleep: its owner has taken it back");
+}
+
 void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error) {
   // Off or draining, it was told to go in another way since.
   const Power power = node->record.power;

@@ -44,6 +44,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool
                     " there");
   }
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
+  power_->Reclaimed(turn, node);
   gangs_->StopAllOn(
       turn, *node,
       {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words), request.grace});

@@ -6,6 +6,7 @@
 
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/gangs.h"
+#include "coordinator/core/power.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/turn.h"
 
@@ -13,7 +14,8 @@ namespace hpc::coordinator {
 
 class Owners {
  public:
-  Owners(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+  Owners(State* state, Gangs* gangs, PowerControl* power)
+      : state_(state), gangs_(gangs), power_(power) {}
 
   // `by_node`: the wish was made on the PC itself, which is not told to follow it.
   void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request, bool by_node);
@@ -36,6 +38,7 @@ class Owners {
 
   State* state_;
   Gangs* gangs_;
+  PowerControl* power_;
 };
 
 }  // namespace hpc::coordinator

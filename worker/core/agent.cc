@@ -247,6 +247,10 @@ void Agent::StopAll(absl::Duration grace, const std::string& reason, Effects* ef
 }
 
 void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
+  if (yield_.reclaimed()) {
+    effects->push_back(Note{false, "told to sleep while the PC is its owner's: not done"});
+    return OnSleepFailed("its owner has taken it back", effects);
+  }
   if (live_attempts() > 0) {
     effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
     return OnSleepFailed("ranks still run there", effects);
