@@ -63,7 +63,9 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
   turn.Event(event::kNodeSleep, About(node->name()), text);
   for (const Holding& holding : node->holdings) {
     Run* run = state_->runs.Find(holding.ref.run);
-    if (run != nullptr) run->leave_asleep.push_back(node->name());
+    if (run == nullptr) continue;
+    run->record.leave_asleep.push_back(node->name());
+    turn.Save(run->record);
   }
   gangs_->StopAllOn(
       turn, *node,
