@@ -17,10 +17,6 @@ namespace {
 // waited out, and save nothing.
 constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
-bool SucceededByItself(const RankExit& exit) {
-  return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
-}
-
 std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
 
 // Some programs abort on their way out, when threads of a library meet the end of the interpreter.
@@ -128,8 +124,8 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, absl::string_view los
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
   lost_reason = absl::StripPrefix(lost_reason, absl::StrCat(node, ": "));
-  TakePromise(turn.mono(), MonoTime::Infinite(), member);
   GiveBack(turn, run, member);
+  if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);
   if (attempt.stopping()) {
     if (!lost_reason.empty() && attempt.record.reason == StoppedItself(node)) {

@@ -169,9 +169,10 @@ void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {
   Fence(attempt, effects);
 }
 
-bool Agent::Vouches(Now now, AttemptRef ref) const {
+Vouch Agent::VouchFor(Now now, AttemptRef ref) const {
   const auto it = attempts_.find(ref);
-  return it != attempts_.end() && connection_.heard() && it->second.Vouches(now.mono);
+  if (it == attempts_.end() || !connection_.heard()) return Vouch::kNo;
+  return it->second.VouchFor(now.mono, *connection_.heard());
 }
 
 void Agent::Fence(Attempt* attempt, Effects* effects) const {
@@ -291,7 +292,10 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const std::string& lost_reason, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnReturned(lost_reason, effects);
+  if (Attempt* attempt = Find(ref)) {
+    attempt->ReturnedAt(now.mono);
+    attempt->OnReturned(lost_reason, effects);
+  }
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }

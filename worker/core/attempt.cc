@@ -143,6 +143,7 @@ void Attempt::StopForOurselves(absl::Duration grace, const std::string& reason, 
 
 void Attempt::OnReturned(const std::string& lost_reason, Effects* effects) {
   if (!live()) return;
+  ended_well_ = !stopping() && lost_reason.empty() && AllSucceeded();
   phase_ = Phase::kReturned;
   if (lost_reason_.empty()) lost_reason_ = lost_reason;
   effects->push_back(Say{AttemptReturned{ref_, lost_reason_}});
@@ -164,6 +165,7 @@ void Attempt::Fence(MonoTime contact, const Welcome& welcome, Effects* effects) 
 void Attempt::OnSlept(absl::Duration slept) {
   whole_at_ = whole_at_ - slept;
   fence_ = fence_ - slept;
+  returned_at_ = returned_at_ - slept;
 }
 
 HeldAttempt Attempt::Held(MonoTime now) const {
@@ -178,6 +180,13 @@ HeldAttempt Attempt::Held(MonoTime now) const {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }
   return held;
+}
+
+bool Attempt::AllSucceeded() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    const std::optional<RankExit>& exit = entry.second.exit;
+    return exit && exit->exit_code == 0 && !exit->signal && !exit->after_stop;
+  });
 }
 
 int32_t Attempt::running_ranks() const {

@@ -209,7 +209,7 @@ void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
   StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
   witness_ = std::make_unique<GangWitness>(
       context_->loop, ref_, record, server,
-      GangWitness::Callbacks{[this] { return context_->observer->Vouches(ref_); },
+      GangWitness::Callbacks{[this] { return context_->observer->VouchFor(ref_); },
                              [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }});
 }
 
@@ -576,9 +576,12 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 void AttemptRunner::Returned(const std::string& lost_reason) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ReportAllExits();
-  witness_.reset();
-  keepalives_.reset();
-  store_ = {};
+  // The nodes of a witnessed attempt vouch for one another until it is over on all of them.
+  if (witness_ == nullptr) {
+    store_ = {};
+  } else if (store_.server != nullptr) {
+    store_.server->SendClientsAway();
+  }
   context_->observer->OnReturned(ref_, lost_reason);
 }
 
