@@ -83,10 +83,10 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   if (!attempt.returned && !killed) return;
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
-  const std::string shortage = ShortageInWords(journal);
-  attempt.lost_reason = absl::StrCat(
-      shortage.empty() ? "its supervisor was killed" : "its supervisor ended: ", shortage);
-  LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()}});
+  attempt.lost_reason = LossInWords(ShortageInWords(journal));
+  LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()},
+                                                      {"dir", found->dir},
+                                                      {"last_words", LastWords(found->dir)}});
 }
 
 // Attempts whose folder was lost, so that their devices would be given to others.

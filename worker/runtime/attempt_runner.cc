@@ -274,7 +274,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
-  KillLeftoversUntilGone("its supervisor was killed");
+  KillLeftoversUntilGone(LossInWords(""));
 }
 
 void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
@@ -514,7 +514,10 @@ void AttemptRunner::On(const Shortage& event) {
 
 void AttemptRunner::OnLost(const std::string& reason) {
   context_->loop->Cancel(std::exchange(fence_timer_, 0));
-  LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()}, {"reason", reason}});
+  LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()},
+                                               {"reason", reason},
+                                               {"dir", dir_},
+                                               {"last_words", LastWords(dir_)}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   ReportAllExits();

@@ -361,6 +361,16 @@ TEST_F(EngineTest, WhatIsLeftOfASupervisorThatDiedWithTheWorkerIsKilledBeforeThe
   EXPECT_EQ(ReadFile(absl::StrCat("/proc/", child, "/cmdline")).value_or(""), "");
 }
 
+TEST_F(EngineTest, OneThatIsKilledWhileTheWorkerIsThereIsToldOfInTheSameWords) {
+  RunAttempt(ShellAttempt(kRef, "echo $PPID; exec sleep 1000"));
+  RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
+  pid_t supervisor = 0;
+  std::istringstream(OutputOf(kRef, 0, false)) >> supervisor;
+  kill(supervisor, SIGKILL);
+  RunUntil([&] { return !link_->Heard<AttemptReturned>().empty(); });
+  EXPECT_EQ(link_->Heard<AttemptReturned>()[0].lost_reason, "its supervisor was killed");
+}
+
 TEST_F(EngineTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {
   RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
   KillWorker();
