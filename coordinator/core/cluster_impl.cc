@@ -14,7 +14,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       ledger(&state, past_run, past_run_context),
       gangs(&state, &ledger),
       power(&state, &gangs),
-      owners(&state, &gangs),
+      owners(&state, &gangs, &power),
       connections(&state, &gangs, &power, &owners),
       removal(&state, &power),
       scheduler(&state, &gangs, &power),

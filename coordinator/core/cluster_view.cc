@@ -93,7 +93,7 @@ ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep) {
 FitWishes WishesOf(const Run& run) {
   FitWishes wishes;
   if (!run.last_nodes.empty()) wishes.last_nodes = &run.last_nodes;
-  if (!run.leave_asleep.empty()) wishes.leave_asleep = &run.leave_asleep;
+  if (!run.record.leave_asleep.empty()) wishes.leave_asleep = &run.record.leave_asleep;
   return wishes;
 }
 

@@ -23,4 +23,8 @@ int32_t ShellCode(const RankExit& exit) {
   return exit.signal.has_value() ? 128 + *exit.signal : exit.exit_code.value_or(0);
 }
 
+bool SucceededByItself(const RankExit& exit) {
+  return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
+}
+
 }  // namespace hpc::coordinator

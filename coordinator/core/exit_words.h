@@ -16,6 +16,9 @@ std::string ExitWords(const RankExit& exit);
 // The code that a shell would show: 128 + n for a signal.
 int32_t ShellCode(const RankExit& exit);
 
+// It exited 0, and nobody had told it to end.
+bool SucceededByItself(const RankExit& exit);
+
 }  // namespace hpc::coordinator
 
 #endif  // HPC_COORDINATOR_CORE_EXIT_WORDS_H_

@@ -1,6 +1,10 @@
 #include "coordinator/core/fence.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/exit_words.h"
 
 namespace hpc::coordinator {
 
@@ -14,16 +18,38 @@ absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& req
   return options.stop_after_disconnect + request.stop_grace + kKillTime;
 }
 
+bool EndedWell(const Attempt& attempt, const Member& member) {
+  return member.placement.returned &&
+         std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
+           return rank.node != member.placement.node ||
+                  (rank.exit.has_value() && SucceededByItself(*rank.exit));
+         });
+}
+
 Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& lost, MonoTime heard) {
   Fenced fenced;
   if (!attempt.witnessed) return fenced;
+  const auto look = [&](MonoTime since, MonoTime until, const std::string& by) {
+    // From here on both are over at once: contact, and whatever was vouched for.
+    const MonoTime over = std::max(since + times.vouch, heard + times.contact);
+    if (over > until || over + times.kill >= fenced.at) return;
+    fenced = {over + times.kill, by};
+  };
+  // Of those that are not waited for.
+  MonoTime since, until = MonoTime::Infinite();
+  std::vector<std::string> ended;
   for (const Member& m : attempt.members) {
     if (&m == &lost) continue;
-    // From here on both are over at once: contact, and whatever was vouched for.
-    const MonoTime over = std::max(m.silent_since + times.vouch, heard + times.contact);
-    if (over > m.silent_until || over + times.kill >= fenced.at) continue;
-    fenced = {over + times.kill, m.placement.node};
+    if (m.placement.node_rank == 0 || !EndedWell(attempt, m)) {
+      look(m.silent_since, m.silent_until, m.placement.node);
+      continue;
+    }
+    since = std::max(since, m.silent_since);
+    until = std::min(until, m.silent_until);
+    ended.push_back(m.placement.node);
   }
+  const bool alone = ended.size() + 1 == attempt.members.size();
+  if (alone && lost.placement.node_rank == 0) look(since, until, ended.front());
   return fenced;
 }
 

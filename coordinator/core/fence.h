@@ -3,7 +3,9 @@
 // Ranks of a witnessed attempt (docs/DESIGN.md) live only as long as their supervisor is told that
 // they may: until `contact` after the coordinator last heard their node, or until `vouch` after all
 // nodes of the attempt last vouched for one another, whichever is later. So once one of them, any,
-// has stopped vouching for long enough, they are dead wherever they are.
+// has stopped vouching for long enough, they are dead wherever they are. Who has ended its part
+// well is not waited for and stops nothing, but for the node of rank 0, whose worker the others
+// ask; where that one is lost and all others have ended well, all of them together do.
 #ifndef HPC_COORDINATOR_CORE_FENCE_H_
 #define HPC_COORDINATOR_CORE_FENCE_H_
 
@@ -42,9 +44,12 @@ absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& req
 // on an earlier promise without a gap goes on with it.
 void TakePromise(MonoTime now, MonoTime until, Member* member);
 
+// Its node has returned it, and all of its ranks had exited 0 by themselves.
+bool EndedWell(const Attempt& attempt, const Member& member);
+
 struct Fenced {
   MonoTime at = MonoTime::Infinite();  // Infinite: nobody has promised enough
-  std::string by;                      // the node that does not vouch
+  std::string by;                      // the node that does not vouch, or one of those
 };
 
 // When the ranks of `lost` are dead, whose node was heard at `heard` for the last time.

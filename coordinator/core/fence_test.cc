@@ -73,6 +73,52 @@ TEST(FenceTest, TheLostNodesOwnPromiseProvesNothing) {
   EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, MonoTime::Infinite());
 }
 
+// What pc1 to pc3 have is one rank each. `node_rank`: its part has ended well.
+void EndWell(size_t node_rank, Attempt* gang) {
+  if (gang->ranks.empty()) {
+    for (size_t i = 0; i < gang->members.size(); ++i) {
+      gang->members[i].placement.node_rank = static_cast<int32_t>(i);
+      gang->ranks.emplace_back().node = gang->members[i].placement.node;
+    }
+  }
+  gang->members[node_rank].placement.returned = true;
+  gang->ranks[node_rank].exit = RankExit{.exit_code = 0};
+}
+
+TEST(FenceTest, ThePromiseOfOneThatIsNotWaitedForProvesNothing) {
+  Attempt gang = Gang();
+  EndWell(2, &gang);
+  TakePromise(At(3), At(60), &gang.members[2]);
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, MonoTime::Infinite());
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[1], At(0)).at, MonoTime::Infinite());
+}
+
+TEST(FenceTest, ThatOfTheNodeOfRankZeroDoesAlways) {
+  Attempt gang = Gang();
+  EndWell(0, &gang);
+  EndWell(2, &gang);
+  TakePromise(At(3), At(6), &gang.members[0]);
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[1], At(0)).at, At(6));
+}
+
+TEST(FenceTest, WhereOnlyRankZeroIsLeftAllOthersMustPromise) {
+  Attempt gang = Gang();
+  EndWell(1, &gang);
+  EndWell(2, &gang);
+  TakePromise(At(3), At(7), &gang.members[1]);
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, MonoTime::Infinite());
+  TakePromise(At(4), At(8), &gang.members[2]);
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, At(7));
+}
+
+TEST(FenceTest, APartThatEndedBadlyIsAPromise) {
+  Attempt gang = Gang();
+  EndWell(2, &gang);
+  gang.ranks[2].exit->after_stop = true;
+  TakePromise(At(1), MonoTime::Infinite(), &gang.members[2]);
+  EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, At(6));
+}
+
 TEST(FenceTest, AnAttemptThatIsNotWitnessedIsNotFencedByOthers) {
   Attempt gang = Gang();
   gang.witnessed = false;

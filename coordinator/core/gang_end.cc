@@ -101,8 +101,8 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
-  TakePromise(turn.mono(), MonoTime::Infinite(), member);
   GiveBack(turn, run, member);
+  if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);
   if (attempt.stopping()) {
     LearnHalt(turn, &attempt, node, halt);

@@ -125,7 +125,8 @@ void Gangs::Doubt(Turn& turn, const Node& node) {
     if (!attempt.witnessed) continue;
     for (const Member& m : attempt.members) {
       const Node* other = state_->nodes.Find(m.placement.node);
-      if (other == &node || !other->connected || m.placement.returned) continue;
+      if (other == &node || !other->connected) continue;
+      if (m.placement.returned && !EndedWell(attempt, m)) continue;
       turn.Tell(other->name(), DoubtAttempt{attempt.ref(), span, turn.mono()});
     }
   }

@@ -87,7 +87,7 @@ void Gangs::Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const st
     if (!seat.node->ReadyForWork()) all_on = false;
   }
   attempt.record.state = all_on ? AttemptState::kPreparing : AttemptState::kWaking;
-  run->leave_asleep.clear();
+  run->record.leave_asleep.clear();
   run->last_call.reset();
   state_->timers.Stop(Alarm::kLastCall, run->id());
   state_->runs.SetState(run, RunState::kStarting);

@@ -18,6 +18,7 @@ class Reconciler {
   void TakeOver(const HeldAttempt& held) {
     Run* run = Live(held.ref);
     if (run == nullptr) {
+      if (held.returned && held.witnessed && IsLive(held.ref)) return;  // others may still ask it
       if (!held.returned) {
         SayOrphaned(held);
         turn_.Tell(node_.name(), EndOrphan(held.ref));
@@ -89,6 +90,11 @@ class Reconciler {
             absl::StrCat("attempt ", run->attempt->ref().ToString(), " runs in its place")};
   }
 
+  // On any node.
+  bool IsLive(AttemptRef ref) const {
+    const Run* run = state_->runs.Find(ref.run);
+    return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref;
+  }
   Run* Live(AttemptRef ref) {
     Run* run = state_->runs.Find(ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;

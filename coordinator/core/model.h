@@ -127,6 +127,7 @@ struct RunRecord {
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
   absl::Time retry_at = absl::InfinitePast();  // queued: not started again before
+  std::vector<std::string> leave_asleep;       // nodes it had to leave because they go to sleep
   absl::Time submitted_at;
   absl::Time started_at = absl::InfinitePast();  // first time all ranks ran
   absl::Time ended_at = absl::InfinitePast();

@@ -63,7 +63,9 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
   turn.Event(event::kNodeSleep, About(node->name()), text);
   for (const Holding& holding : node->holdings) {
     Run* run = state_->runs.Find(holding.ref.run);
-    if (run != nullptr) run->leave_asleep.push_back(node->name());
+    if (run == nullptr) continue;
+    run->record.leave_asleep.push_back(node->name());
+    turn.Save(run->record);
   }
   gangs_->StopAllOn(
       turn, *node,
@@ -232,6 +234,11 @@ void PowerControl::ShutOut(Turn& turn, Node* node) {
   Set(turn, node, Power::kOff, why);
   gangs_->StopAllOn(turn, *node,
                     {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
+}
+
+void PowerControl::Reclaimed(Turn& turn, Node* node) {
+  if (node->record.power != Power::kDraining) return;
+  StayedOn(turn, node, "does not go to sleep: its owner has taken it back");
 }
 
 void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error) {

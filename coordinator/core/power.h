@@ -2,7 +2,9 @@
 //
 //   on             -> draining (asked to sleep), off (it said it is leaving), stopped (it said that
 //                     only its worker ends)
-//   draining       -> falling asleep (nothing runs there any more), on (woken or lost meanwhile)
+//   draining       -> falling asleep (nothing runs there any more), on (woken, lost, or taken back
+//   by
+//                     its owner meanwhile)
 //   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
 //                     sleep)
 //   off            -> waking, on (back by itself, or heard for so long that it has not gone)
@@ -35,6 +37,9 @@ class PowerControl {
   void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
   // It is shut out: nobody is to wait for it.
   void ShutOut(Turn& turn, Node* node);
+  // Its owner has taken it back: it is not put to sleep. What was told to sleep already answers for
+  // itself: its worker refuses, or its power command has begun, and nobody can call that back.
+  void Reclaimed(Turn& turn, Node* node);
   // It was told to sleep, and could not.
   void SleepFailed(Turn& turn, Node* node, const std::string& error);
   // Its connection is gone, or its lease has run out. True if that was expected.

@@ -318,6 +318,41 @@ TEST(SleepTest, RunThatHadToLeaveDoesNotWakeTheNodeAgainButAnotherRunDoes) {
   EXPECT_EQ(c.state(other), RunState::kStarting);
 }
 
+TEST(SleepTest, RunThatHadToLeaveDoesNotWakeTheNodeAfterARestartEither) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  const RunId run = before.Submit(Nodes(2));
+  before.Run(run);
+  ASSERT_OK(before.Sleep("pc2"));
+  before.AllReturned(run);
+  before.Disconnect("pc2", /*reset=*/true);
+  ClusterTester c({}, before.Durable());
+  ASSERT_OK(c.Hello(HelloOf("pc1")));
+  c.Pass(absl::Seconds(10));
+  EXPECT_EQ(c.NodeState("pc2"), "off");
+  EXPECT_THAT(c.TakeWakes(), IsEmpty());
+  EXPECT_EQ(
+      c.Wait(run),
+      "needs 2 nodes, 1 is free: pc2 was put to sleep (`hpcctl wake pc2` lets the run go on)");
+  ASSERT_OK(c.Wake("pc2"));
+  NodeHello awake = HelloOf("pc2");
+  awake.boot_id = "boot-2";
+  ASSERT_OK(c.Hello(awake));
+  EXPECT_EQ(c.state(run), RunState::kStarting);
+  EXPECT_THAT(c.record(run).leave_asleep, IsEmpty()) << "it may wake the node from its next sleep";
+}
+
+TEST(SleepTest, RunThatWasBeingStoppedAlreadyDoesNotWakeTheNodeAfterARestartEither) {
+  ClusterTester before;
+  before.Join({"pc1", "pc2"});
+  const RunId run = before.Submit(Nodes(2));
+  before.Run(run);
+  ASSERT_OK(before.Reclaim("pc1"));
+  ASSERT_OK(before.Sleep("pc2"));
+  ClusterTester c({}, before.Durable());
+  EXPECT_THAT(c.record(run).leave_asleep, ElementsAre("pc2"));
+}
+
 TEST(SleepTest, SaysWhichQueuedRunWillWakeTheNodeAgain) {
   ClusterTester c;
   c.Join({"pc1"});

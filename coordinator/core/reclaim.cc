@@ -45,6 +45,7 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
                     " there");
   }
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
+  power_->Reclaimed(turn, node);
   StopOrder order{AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words),
                   request.grace};
   if (by_node) {

@@ -7,6 +7,7 @@
 
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/gangs.h"
+#include "coordinator/core/power.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/turn.h"
 
@@ -14,7 +15,8 @@ namespace hpc::coordinator {
 
 class Owners {
  public:
-  Owners(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+  Owners(State* state, Gangs* gangs, PowerControl* power)
+      : state_(state), gangs_(gangs), power_(power) {}
 
   // `by_node`: the wish was made on the PC itself, which is not told to follow it; when it was
   // made there.
@@ -39,6 +41,7 @@ class Owners {
 
   State* state_;
   Gangs* gangs_;
+  PowerControl* power_;
 };
 
 }  // namespace hpc::coordinator

@@ -13,6 +13,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // A gang on pc1 and pc2, running.
 class ReclaimTest : public ::testing::Test {
@@ -158,6 +159,91 @@ TEST(OwnerTest, WishThatChangedHereWhileThePcWasAwayIsTold) {
   hello.reclaimed = true;
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: lent"));
+}
+
+// The gang of ReclaimTest, and pc2 is being drained for sleep: its ranks have their grace.
+class DrainedTest : public ReclaimTest {
+ protected:
+  DrainedTest() {
+    EXPECT_OK(c.Sleep("pc2"));
+    c.Pass(absl::Seconds(1));
+    c.TakeMessages();
+    c.TakeEvents();
+  }
+  // The ranks on pc2 end: it is not told to sleep, and waits for its owner.
+  void ExpectStaysOn() {
+    c.TakeMessages();
+    ASSERT_OK(c.Returned(run, "pc2"));
+    EXPECT_THAT(c.TakeMessages(), IsEmpty());
+    EXPECT_EQ(c.NodeState("pc2"), "reclaimed");
+    EXPECT_EQ(c.node("pc2").power, Power::kOn);
+  }
+};
+
+const char kStaysOn[] = "node.sleep-failed does not go to sleep: its owner has taken it back";
+
+TEST_F(DrainedTest, ReclaimThroughTheCoordinatorEndsIt) {
+  ASSERT_OK(c.Reclaim("pc2"));
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("node.reclaimed reclaimed by anna: a game, until lent; stops 1 run there",
+                          kStaysOn));
+  EXPECT_EQ(c.View("pc2").reason, "its owner has taken it back: a game, until it is lent");
+  ExpectStaysOn();
+}
+
+TEST_F(DrainedTest, OwnerAtThePcItselfEndsIt) {
+  ASSERT_OK(c.OwnerChanged("pc2", true));
+  EXPECT_THAT(c.TakeEvents(),
+              ElementsAre("node.reclaimed reclaimed by its owner, until lent; stops 1 run there",
+                          kStaysOn));
+  ExpectStaysOn();
+}
+
+TEST_F(DrainedTest, WishOfAHelloEndsIt) {
+  c.Disconnect("pc2", /*reset=*/false);
+  NodeHello hello = HelloOf("pc2");
+  hello.owner_changed = true;
+  hello.reclaimed = true;
+  hello.attempts.push_back({{run, 1}, true});
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeEvents("node.sleep"), ElementsAre(kStaysOn));
+  ExpectStaysOn();
+}
+
+TEST_F(DrainedTest, WishOfAHelloEndsItWhenNothingIsLeftThere) {
+  c.Disconnect("pc2", /*reset=*/false);
+  NodeHello hello = HelloOf("pc2");
+  hello.owner_changed = true;
+  hello.reclaimed = true;
+  hello.attempts.push_back({{run, 1}, true, true});
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeMessages(), Not(Contains("pc2: sleep")));
+  EXPECT_EQ(c.node("pc2").power, Power::kOn);
+}
+
+TEST_F(DrainedTest, OwnersWishHoldsWhileThePcIsAway) {
+  c.Disconnect("pc2", /*reset=*/false);
+  ASSERT_OK(c.Reclaim("pc2"));
+  EXPECT_THAT(c.TakeEvents("node.sleep"), ElementsAre(kStaysOn));
+  NodeHello hello = HelloOf("pc2");
+  hello.attempts.push_back({{run, 1}, true});
+  ASSERT_OK(c.Hello(hello));
+  ExpectStaysOn();
+}
+
+// Only the PC knows whether its power command has begun.
+TEST(OwnerTest, PcThatWasToldToSleepRefusesItselfWhatItsOwnerDoesNotWant) {
+  ClusterTester c;
+  c.Join({"pc1"});
+  ASSERT_OK(c.Sleep("pc1"));
+  ASSERT_OK(c.OwnerChanged("pc1", true));
+  EXPECT_EQ(c.node("pc1").power, Power::kFallingAsleep);
+  c.TakeEvents();
+  ASSERT_OK(c.SleepFailed("pc1", "its owner has taken it back"));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("node.sleep-failed could not be put to sleep: its owner "
+                                          "has taken it back"));
+  EXPECT_EQ(c.NodeState("pc1"), "reclaimed");
+  EXPECT_EQ(c.node("pc1").power, Power::kOn);
 }
 
 }  // namespace

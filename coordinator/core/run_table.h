@@ -19,10 +19,9 @@
 namespace hpc::coordinator {
 
 struct Run {
-  RunRecord record;                       // its state is changed by RunTable::SetState only
-  std::unique_ptr<Attempt> attempt;       // the live one
-  std::vector<std::string> last_nodes;    // of the attempt before, by node rank
-  std::vector<std::string> leave_asleep;  // nodes it had to leave because they go to sleep
+  RunRecord record;                     // its state is changed by RunTable::SetState only
+  std::unique_ptr<Attempt> attempt;     // the live one
+  std::vector<std::string> last_nodes;  // of the attempt before, by node rank
   std::string cancel_reason;
   bool in_queue = false;              // RunQueue's
   MonoTime retry_at{};                // in back-off until then, as in the record

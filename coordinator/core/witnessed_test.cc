@@ -83,6 +83,45 @@ TEST_F(WitnessedTest, WithoutASurvivorTheWholeTimeIsWaited) {
   EXPECT_EQ(c.record(run).attempts, 1);
 }
 
+// pc1 has rank 0: its worker tells pc2 whether all are there.
+TEST_F(WitnessedTest, TheNodeOfRankZeroIsAskedNotToVouchWhenItsPartHasEndedWellToo) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(absl::Seconds(3), {"pc2"});
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: doubt 1.1 for 3 s"));
+  ASSERT_OK(c.Doubted(run, "pc1"));
+  c.Pass(absl::Seconds(1), {"pc2"});
+  ASSERT_OK(c.Doubted(run, "pc1"));
+  c.Pass(absl::Seconds(2), {"pc2"});
+  EXPECT_EQ(c.record(run).attempts, 2);
+}
+
+TEST_F(WitnessedTest, ThatAPartHasEndedWellIsNoPromise) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Pass(absl::Minutes(5), {"pc2"});
+  EXPECT_EQ(c.record(run).attempts, 1);
+  c.Pass(absl::Seconds(32), {"pc2"});
+  EXPECT_EQ(c.record(run).attempts, 2) << "it has stopped by itself";
+}
+
+TEST_F(WitnessedTest, ANodeKeepsAPartThatHasEndedUntilAllHave) {
+  ASSERT_OK(c.Exit(run, 1, 0));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  HeldAttempt held = Witnessed();
+  held.ranks.front() = {1, 1001, RankExit{.exit_code = 0}, {}};
+  held.returned = true;
+  NodeHello hello = Knowing("pc2");
+  hello.attempts = {held};
+  c.TakeMessages();
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeMessages(), IsEmpty()) << "pc1 may still ask it";
+  c.Finish(run);
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.1", "pc2: forget 1.1"));
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: forget 1.1"));
+}
+
 TEST_F(WitnessedTest, ANewWorkerKnowsNothingOfPromisesOfTheOneBefore) {
   c.Pass(absl::Seconds(4), {"pc2"});
   ASSERT_OK(c.Doubted(run, "pc1"));

@@ -316,6 +316,7 @@ TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
   shown.request.max_nodes = run.request.max_nodes;
   shown.request.priority = run.request.priority;
   shown.retry_at = absl::InfinitePast();
+  shown.leave_asleep.clear();
   EXPECT_EQ(store_->ListRuns({})->front().record, shown);
 }
 

@@ -410,8 +410,7 @@ void Worker::BeginWitnessing(AttemptRef ref) {
 }
 
 void Worker::Ask(AttemptRef ref) {
-  const auto attempt = agent_.attempts().find(ref);
-  if (attempt == agent_.attempts().end() || !attempt->second.live()) {
+  if (!agent_.attempts().contains(ref)) {
     witnessing_.erase(ref);
     return;
   }
@@ -419,7 +418,7 @@ void Worker::Ask(AttemptRef ref) {
   const MonoTime now = context_->now();
   if (!one.asker->asked() || now - *one.asker->asked() > absl::Seconds(1)) {
     pc_->peers().Send(pc_->name(), one.witness_node,
-                      [from = pc_->name(), asked = one.asker->Ask(now, Vouches(ref))](Worker* w) {
+                      [from = pc_->name(), asked = one.asker->Ask(now, VouchFor(ref))](Worker* w) {
                         w->OnKeepalive(from, asked);
                       });
   }

@@ -81,6 +81,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void BeginWitnessing(AttemptRef ref);
   void Ask(AttemptRef ref);
   bool Vouches(AttemptRef ref) const { return agent_.Vouches(pc_->now(), ref); }
+  worker::Vouch VouchFor(AttemptRef ref) const { return agent_.VouchFor(pc_->now(), ref); }
   void OnWhole(AttemptRef ref, MonoTime at);
 
   void Command(const Runner& runner, std::function<void(Supervisor*)> command);

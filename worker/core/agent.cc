@@ -170,9 +170,10 @@ void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {
   Fence(attempt, effects);
 }
 
-bool Agent::Vouches(Now now, AttemptRef ref) const {
+Vouch Agent::VouchFor(Now now, AttemptRef ref) const {
   const auto it = attempts_.find(ref);
-  return it != attempts_.end() && connection_.heard() && it->second.Vouches(now.mono);
+  if (it == attempts_.end() || !connection_.heard()) return Vouch::kNo;
+  return it->second.VouchFor(now.mono, *connection_.heard());
 }
 
 void Agent::Fence(Attempt* attempt, Effects* effects) const {
@@ -254,6 +255,10 @@ void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
 }
 
 void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
+  if (yield_.reclaimed()) {
+    effects->push_back(Note{false, "told to sleep while the PC is its owner's: not done"});
+    return OnSleepFailed("its owner has taken it back", effects);
+  }
   if (live_attempts() > 0) {
     effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
     return OnSleepFailed("ranks still run there", effects);
@@ -300,7 +305,10 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnReturned(now.mono, halt, effects);
+  if (Attempt* attempt = Find(ref)) {
+    attempt->ReturnedAt(now.mono);
+    attempt->OnReturned(now.mono, halt, effects);
+  }
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }

@@ -48,7 +48,8 @@ class Agent {
   void OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects);
   // Whether this node vouches for it. A new process does not before it was welcomed: it does not
   // know what the one before it has promised.
-  bool Vouches(Now now, AttemptRef ref) const;
+  bool Vouches(Now now, AttemptRef ref) const { return VouchFor(now, ref) != Vouch::kNo; }
+  Vouch VouchFor(Now now, AttemptRef ref) const;
   // What came of a RecallRanks.
   void OnRecalled(const Recalled& recalled, Effects* effects);
   // No process of it is left. `halt`: its supervisor was lost.

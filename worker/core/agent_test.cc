@@ -312,6 +312,18 @@ TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
 }
 
+TEST_F(AgentTest, DoesNotSleepWhileThePcIsItsOwners) {
+  Connect();
+  Effects effects;
+  agent_.Reclaim(now(), {}, &effects);
+  const Effects refused = Hear(GoToSleep{"asked"});
+  EXPECT_THAT(All<Sleep>(refused), IsEmpty());
+  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "its owner has taken it back");
+  agent_.Lend(now(), &effects);
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+}
+
 TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
   Connect();
   Effects effects;

@@ -167,6 +167,7 @@ void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind
 
 void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {
   if (!live()) return;
+  ended_well_ = !stopping() && halt.kind == HaltKind::kNone && AllSucceeded();
   phase_ = Phase::kReturned;
   TakeHalt(now, halt);
   effects->push_back(Say{AttemptReturned{ref_, HaltAt(now)}});
@@ -189,6 +190,7 @@ void Attempt::OnSlept(absl::Duration slept) {
   whole_at_ = whole_at_ - slept;
   fence_ = fence_ - slept;
   halted_at_ = halted_at_ - slept;
+  returned_at_ = returned_at_ - slept;
 }
 
 HeldAttempt Attempt::Held(MonoTime now) const {
@@ -203,6 +205,13 @@ HeldAttempt Attempt::Held(MonoTime now) const {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});
   }
   return held;
+}
+
+bool Attempt::AllSucceeded() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    const std::optional<RankExit>& exit = entry.second.exit;
+    return exit && exit->exit_code == 0 && !exit->signal && !exit->after_stop;
+  });
 }
 
 int32_t Attempt::running_ranks() const {

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "worker/core/effects.h"
 #include "worker/core/messages.h"
+#include "worker/core/witness.h"
 
 namespace hpc::worker {
 
@@ -88,8 +89,16 @@ class Attempt {
   void OnWhole(MonoTime at) { whole_at_ = std::max(whole_at_, at); }
   // Its nodes may be told that its part here is as it should be.
   bool Vouches(MonoTime now) const {
-    return witnessed_ && live() && !stopping() && now >= silent_until_;
+    return witnessed_ && now >= silent_until_ && (ended_well_ || (live() && !stopping()));
   }
+  // What they are told then. `heard`: what was said until then the coordinator has heard. Once that
+  // knows that the part has ended well, it does not count on a promise of this node alone.
+  Vouch VouchFor(MonoTime now, MonoTime heard) const {
+    if (!Vouches(now)) return Vouch::kNo;
+    return ended_well_ && heard > returned_at_ ? Vouch::kForGood : Vouch::kYes;
+  }
+  // When OnReturned was called.
+  void ReturnedAt(MonoTime now) { returned_at_ = now; }
   // Lets its ranks live until then, if that is later than they are let now.
   void Fence(MonoTime contact, const Welcome& welcome, Effects* effects);
   // The machine was suspended for so long, which the monotonic clock did not count.
@@ -118,6 +127,7 @@ class Attempt {
   void TakeHalt(MonoTime now, const Halt& halt);
   Halt HaltAt(MonoTime now) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
+  bool AllSucceeded() const;
   Started MakeStarted(MonoTime now) const;
   static RankAges Ages(const Rank& rank, MonoTime now);
 
@@ -135,6 +145,10 @@ class Attempt {
   MonoTime halted_at_{};
   bool store_lost_ = false;
   bool witnessed_ = false;
+  // Returned, and every rank had exited 0 by itself. Not of one that another process saw return,
+  // which may have promised not to vouch for it.
+  bool ended_well_ = false;
+  MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};
   MonoTime whole_at_{-absl::InfiniteDuration()};
   MonoTime fence_{-absl::InfiniteDuration()};  // as told

@@ -7,8 +7,9 @@ namespace hpc::worker {
 std::optional<KeepaliveAnswer> Witness::Answer(MonoTime now, const Keepalive& asked, bool vouches) {
   const bool known = asked.node_rank >= 1 && static_cast<size_t>(asked.node_rank) <= others_.size();
   if (asked.ref != ref_ || !known || asked.echo > now) return std::nullopt;
-  MonoTime& there = others_[static_cast<size_t>(asked.node_rank) - 1];
-  if (asked.vouches) there = std::max(there, asked.echo);
+  Other& other = others_[static_cast<size_t>(asked.node_rank) - 1];
+  if (asked.vouch != Vouch::kNo) other.there = std::max(other.there, asked.echo);
+  if (asked.vouch == Vouch::kForGood) other.awaited = false;
   KeepaliveAnswer answer{asked.sent, now, std::nullopt};
   const std::optional<MonoTime> whole_at = WholeAt();
   if (vouches && whole_at) answer.whole_ago = now - *whole_at;
@@ -16,14 +17,19 @@ std::optional<KeepaliveAnswer> Witness::Answer(MonoTime now, const Keepalive& as
 }
 
 std::optional<MonoTime> Witness::WholeAt() const {
-  const MonoTime first = *std::min_element(others_.begin(), others_.end());
-  if (first == MonoTime{}) return std::nullopt;
-  return first;
+  MonoTime first = MonoTime::Infinite(), last;
+  for (const Other& other : others_) {
+    last = std::max(last, other.there);
+    if (other.awaited) first = std::min(first, other.there);
+  }
+  const MonoTime whole = std::min(first, last);
+  if (whole == MonoTime{}) return std::nullopt;
+  return whole;
 }
 
-Keepalive Asker::Ask(MonoTime now, bool vouches) {
+Keepalive Asker::Ask(MonoTime now, Vouch vouch) {
   asked_ = now;
-  return {ref_, node_rank_, vouches, now, echo_};
+  return {ref_, node_rank_, vouch, now, echo_};
 }
 
 std::optional<MonoTime> Asker::OnAnswer(const KeepaliveAnswer& answer) {

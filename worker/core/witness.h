@@ -5,6 +5,10 @@
 // there not when something of it arrives, which may have been under way for long, but at the time
 // of its own answer that the node repeats; and who asks counts from when it asked. All times are of
 // a clock that goes on while its machine is suspended.
+//
+// A node whose part has ended well goes on vouching, and may say once and for all that it is not
+// waited for. But nobody is whole alone: of those that are not waited for one must be there where
+// nobody else is left.
 #ifndef HPC_WORKER_CORE_WITNESS_H_
 #define HPC_WORKER_CORE_WITNESS_H_
 
@@ -18,10 +22,17 @@
 
 namespace hpc::worker {
 
+// What a node says of its part.
+enum class Vouch {
+  kNo = 0,
+  kYes = 1,      // it is as it should be
+  kForGood = 2,  // the same, and it has ended: the node need not be there any more
+};
+
 struct Keepalive {
   AttemptRef ref;
   int32_t node_rank = 0;
-  bool vouches = false;
+  Vouch vouch = Vouch::kNo;
   MonoTime sent;  // of the asking node's clock
   MonoTime echo;  // `stamp` of the last answer; zero: none yet
 
@@ -44,12 +55,17 @@ class Witness {
 
   // `vouches`: this node does so too. nullopt: it is of another attempt, or makes no sense.
   std::optional<KeepaliveAnswer> Answer(MonoTime now, const Keepalive& asked, bool vouches);
-  // When all other nodes were last there, vouching; nullopt: they never all were.
+  // When all other nodes that are waited for were last there, vouching, or where none is, the last
+  // of them; nullopt: they never were.
   std::optional<MonoTime> WholeAt() const;
 
  private:
+  struct Other {
+    MonoTime there;  // zero: never
+    bool awaited = true;
+  };
   AttemptRef ref_;
-  std::vector<MonoTime> others_;  // by node rank, from 1; zero: never
+  std::vector<Other> others_;  // by node rank, from 1
 };
 
 // At the workers of the other nodes.
@@ -57,7 +73,7 @@ class Asker {
  public:
   Asker(AttemptRef ref, int32_t node_rank) : ref_(ref), node_rank_(node_rank) {}
 
-  Keepalive Ask(MonoTime now, bool vouches);
+  Keepalive Ask(MonoTime now, Vouch vouch);
   // When all nodes were last there, vouching, as far as this answer tells; nullopt: it does not.
   std::optional<MonoTime> OnAnswer(const KeepaliveAnswer& answer);
   // The last question was not answered, and will not be.

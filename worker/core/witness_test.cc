@@ -10,9 +10,9 @@ constexpr AttemptRef kRef{12, 1};
 MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 // Asks, is answered at once, and tells what was vouched for.
-std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now, bool vouches = true,
-                                 bool host_vouches = true) {
-  const auto answer = witness->Answer(now, asker->Ask(now, vouches), host_vouches);
+std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now,
+                                 Vouch vouch = Vouch::kYes, bool host_vouches = true) {
+  const auto answer = witness->Answer(now, asker->Ask(now, vouch), host_vouches);
   return answer ? asker->OnAnswer(*answer) : std::nullopt;
 }
 
@@ -41,7 +41,7 @@ TEST(WitnessTest, WordsThatWereLongUnderWayProveNoMoreThanWhenTheyWereSaid) {
   Witness witness(kRef, 2);
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
-  const Keepalive late = one.Ask(At(2), true);
+  const Keepalive late = one.Ask(At(2), Vouch::kYes);
   const auto answer = witness.Answer(At(60), late, true);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->whole_ago, absl::Seconds(59));
@@ -51,7 +51,7 @@ TEST(WitnessTest, AnAnswerThatWasLongUnderWayCountsFromTheQuestion) {
   Witness witness(kRef, 2);
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
-  const auto answer = witness.Answer(At(2.5), one.Ask(At(2), true), true);
+  const auto answer = witness.Answer(At(2.5), one.Ask(At(2), Vouch::kYes), true);
   EXPECT_EQ(one.OnAnswer(*answer), At(0.5)) << "1.5 s before the question";
 }
 
@@ -60,30 +60,58 @@ TEST(WitnessTest, WhoDoesNotVouchIsNotThere) {
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
   Exchange(&one, &witness, At(2));
-  EXPECT_EQ(Exchange(&one, &witness, At(9), /*vouches=*/false), At(1));
-  EXPECT_EQ(Exchange(&one, &witness, At(10), true, /*host_vouches=*/false), std::nullopt);
+  EXPECT_EQ(Exchange(&one, &witness, At(9), Vouch::kNo), At(1));
+  EXPECT_EQ(Exchange(&one, &witness, At(10), Vouch::kYes, /*host_vouches=*/false), std::nullopt);
+}
+
+TEST(WitnessTest, NobodyWaitsForANodeWhosePartHasEndedForGood) {
+  Witness witness(kRef, 3);
+  Asker one(kRef, 1), two(kRef, 2);
+  for (int i = 1; i <= 2; ++i) {
+    Exchange(&one, &witness, At(i));
+    Exchange(&two, &witness, At(i));
+  }
+  Exchange(&two, &witness, At(3), Vouch::kForGood);
+  EXPECT_EQ(Exchange(&one, &witness, At(90)), At(2));
+  EXPECT_EQ(Exchange(&one, &witness, At(91)), At(90));
+  EXPECT_EQ(Exchange(&two, &witness, At(92), Vouch::kNo), At(90)) << "it was said for good";
+}
+
+TEST(WitnessTest, WhereAllOthersHaveEndedOneOfThemMustBeThere) {
+  Witness witness(kRef, 3);
+  Asker one(kRef, 1), two(kRef, 2);
+  Exchange(&one, &witness, At(1), Vouch::kForGood);
+  Exchange(&two, &witness, At(1), Vouch::kForGood);
+  EXPECT_EQ(witness.WholeAt(), std::nullopt) << "neither has repeated an answer";
+  Exchange(&one, &witness, At(2), Vouch::kForGood);
+  Exchange(&two, &witness, At(9), Vouch::kForGood);
+  EXPECT_EQ(witness.WholeAt(), At(1));
+  Exchange(&one, &witness, At(10), Vouch::kForGood);
+  EXPECT_EQ(witness.WholeAt(), At(2));
+  Exchange(&one, &witness, At(20), Vouch::kNo);
+  EXPECT_EQ(witness.WholeAt(), At(2)) << "it has promised not to vouch";
 }
 
 TEST(WitnessTest, AnotherAttemptIsNotAnswered) {
   Witness witness(kRef, 2);
   Asker other({12, 2}, 1), beyond(kRef, 2), itself(kRef, 0);
-  EXPECT_EQ(witness.Answer(At(1), other.Ask(At(1), true), true), std::nullopt);
-  EXPECT_EQ(witness.Answer(At(1), beyond.Ask(At(1), true), true), std::nullopt);
-  EXPECT_EQ(witness.Answer(At(1), itself.Ask(At(1), true), true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), other.Ask(At(1), Vouch::kYes), true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), beyond.Ask(At(1), Vouch::kYes), true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), itself.Ask(At(1), Vouch::kYes), true), std::nullopt);
 }
 
 TEST(WitnessTest, AnEchoOfTheFutureIsRefused) {
   Witness witness(kRef, 2);
-  EXPECT_EQ(witness.Answer(At(1), {kRef, 1, true, At(1), At(2)}, true), std::nullopt);
+  EXPECT_EQ(witness.Answer(At(1), {kRef, 1, Vouch::kYes, At(1), At(2)}, true), std::nullopt);
 }
 
 TEST(WitnessTest, AnAnswerToAnotherQuestionTellsNothing) {
   Witness witness(kRef, 2);
   Asker one(kRef, 1);
   Exchange(&one, &witness, At(1));
-  const auto old = witness.Answer(At(2), one.Ask(At(2), true), true);
+  const auto old = witness.Answer(At(2), one.Ask(At(2), Vouch::kYes), true);
   one.GiveUp();
-  one.Ask(At(3), true);
+  one.Ask(At(3), Vouch::kYes);
   EXPECT_EQ(one.OnAnswer(*old), std::nullopt);
 }
 

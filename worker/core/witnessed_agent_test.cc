@@ -28,6 +28,11 @@ class WitnessedTest : public AgentTester {
     agent_.OnWhole(now(), kRef, now().mono - ago, &effects);
     return effects;
   }
+  void EndRank(const RankExit& exit) {
+    Effects effects;
+    agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
+    agent_.OnRankExited(now(), kRef, 0, exit, {}, &effects);
+  }
   // How long from now its ranks may live, as was told last; nothing if it was not told.
   std::optional<absl::Duration> Lives(const Effects& effects) const {
     const auto told = All<SetFence>(effects);
@@ -106,6 +111,93 @@ TEST_F(WitnessedTest, WhatIsStoppingOrOverIsNotVouchedFor) {
   Return();
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
   EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), std::nullopt);
+}
+
+TEST_F(WitnessedTest, APartThatEndedWellIsVouchedForOn) {
+  Begin();
+  EndRank({.exit_code = 0});
+  Return();
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kYes);
+  EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), std::nullopt) << "nothing of it is left";
+  agent_.OnDropped(kRef);
+  EXPECT_FALSE(agent_.Vouches(now(), kRef));
+}
+
+TEST_F(WitnessedTest, OnceTheCoordinatorHasHeardOfItsEndNobodyNeedsToWaitForIt) {
+  Begin();
+  EndRank({.exit_code = 0});
+  const MonoTime before = now().mono;
+  Return();
+  Stay(absl::Seconds(1));
+  Hear(Heard{before});
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kYes) << "it was said before";
+  Hear(Heard{now().mono});
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
+}
+
+TEST_F(WitnessedTest, AHelloTellsOfTheEndToo) {
+  Begin();
+  LoseLink();
+  EndRank({.exit_code = 0});
+  Return();
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kYes);
+  Wait(absl::Seconds(10));
+  Hear(Welcome{});
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
+}
+
+TEST_F(WitnessedTest, APromiseHoldsOverTheEndOfThePart) {
+  Begin();
+  Hear(Doubt{kRef, absl::Seconds(3), 77});
+  EndRank({.exit_code = 0});
+  Return();
+  Stay(absl::Seconds(2));
+  Hear(Heard{now().mono});
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
+  Stay(absl::Seconds(1));
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
+  Hear(Doubt{kRef, absl::Seconds(3), 78});
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo) << "it may be that only it is there";
+}
+
+TEST_F(WitnessedTest, APartThatEndedBadlyIsNotVouchedFor) {
+  for (const RankExit& exit : {RankExit{.exit_code = 1}, RankExit{.signal = 9},
+                               RankExit{.exit_code = 0, .after_stop = true}}) {
+    agent_ = Agent("pc1", now(), {}, {});
+    Connect();
+    Begin();
+    EndRank(exit);
+    Return();
+    EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
+  }
+}
+
+TEST_F(WitnessedTest, NorIsOneThatHadASupervisorKilledOrWasStopped) {
+  Begin();
+  EndRank({.exit_code = 0});
+  Effects effects;
+  agent_.OnReturned(now(), kRef, "its supervisor was killed", &effects);
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
+  agent_ = Agent("pc1", now(), {}, {});
+  Connect();
+  Begin();
+  EndRank({.exit_code = 0});
+  Hear(Stop{kRef, absl::Seconds(30), "cancelled"});
+  Return();
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
+}
+
+// Which may have promised not to vouch.
+TEST_F(WitnessedTest, APartThatAnotherProcessSawEndIsNotVouchedFor) {
+  AdoptedAttempt adopted;
+  adopted.ref = kRef;
+  adopted.started = true;
+  adopted.witnessed = true;
+  adopted.ranks = {{0, 100, RankExit{.exit_code = 0}, {}}};
+  adopted.returned = true;
+  agent_ = Agent("pc1", now(), {}, {adopted});
+  Connect();
+  EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
 }
 
 TEST_F(WitnessedTest, AnotherProcessDoesNothingForItBeforeItIsWelcomed) {

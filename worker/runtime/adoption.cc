@@ -89,17 +89,17 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   if (!attempt.returned && !killed) return;
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
-  const std::string shortage = ShortageInWords(journal);
   if (attempt.halt.kind == HaltKind::kNone) {
     attempt.halt.kind = HaltKind::kSupervisorLost;
-    attempt.halt.reason = absl::StrCat(
-        shortage.empty() ? "its supervisor was killed" : "its supervisor ended: ", shortage);
+    attempt.halt.reason = LossInWords(ShortageInWords(journal));
     // At any moment since its ranks were started.
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
       attempt.halt.within = std::max(attempt.halt.within, rank.ago.started);
     }
   }
-  LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()}});
+  LogWarning("the supervisor of an attempt is gone", {{"attempt", attempt.ref.ToString()},
+                                                       {"dir", found->dir},
+                                                       {"last_words", LastWords(found->dir)}});
 }
 
 // Attempts whose folder was lost, so that their devices would be given to others.

@@ -191,7 +191,7 @@ void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
   StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
   witness_ = std::make_unique<GangWitness>(
       context_->loop, ref_, record, server,
-      GangWitness::Callbacks{[this] { return context_->observer->Vouches(ref_); },
+      GangWitness::Callbacks{[this] { return context_->observer->VouchFor(ref_); },
                              [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }});
 }
 
@@ -257,7 +257,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
   // How long ago is known from its journal, if at all: the core was told with the attempt.
-  TakeLoss("its supervisor was killed");
+  TakeLoss(LossInWords(""));
   KillLeftoversUntilGone();
 }
 
@@ -500,7 +500,10 @@ void AttemptRunner::On(const Shortage& event) {
 
 void AttemptRunner::OnLost(const std::string& reason) {
   context_->loop->Cancel(std::exchange(fence_timer_, 0));
-  LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()}, {"reason", reason}});
+  LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()},
+                                               {"reason", reason},
+                                               {"dir", dir_},
+                                               {"last_words", LastWords(dir_)}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
   ReportAllExits();
@@ -570,9 +573,12 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 void AttemptRunner::Returned(const Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ReportAllExits();
-  witness_.reset();
-  keepalives_.reset();
-  store_ = {};
+  // The nodes of a witnessed attempt vouch for one another until it is over on all of them.
+  if (witness_ == nullptr) {
+    store_ = {};
+  } else if (store_.server != nullptr) {
+    store_.server->SendClientsAway();
+  }
   context_->observer->OnReturned(ref_, halt);
 }
 

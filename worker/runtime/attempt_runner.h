@@ -43,9 +43,9 @@ class AttemptObserver {
   virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
   // All nodes of a witnessed attempt vouched for it `at`, of CLOCK_BOOTTIME.
   virtual void OnWhole(AttemptRef ref, MonoTime at) = 0;
-  // Asked, not told: whether this node does.
-  virtual bool Vouches(AttemptRef ref) const = 0;
-  // The last call. Nothing of it runs any more.
+  // Asked, not told: whether this node does. Also of a part that has returned.
+  virtual Vouch VouchFor(AttemptRef ref) const = 0;
+  // Nothing of it runs any more.
   virtual void OnReturned(AttemptRef ref, const Halt& halt) = 0;
 };
 

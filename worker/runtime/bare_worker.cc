@@ -403,6 +403,12 @@ void BareWorker::Do(const Note& effect) { Check(!effect.text.empty(), "a note ha
 
 // ------------------------------------------------------------------------------ what always holds
 
+bool BareWorker::EndedWell(const Part& part) {
+  return std::all_of(part.ranks.begin(), part.ranks.end(), [](const AdoptedAttempt::Rank& rank) {
+    return rank.exit && rank.exit->exit_code == 0;
+  });
+}
+
 void BareWorker::CheckAlike() {
   for (const auto& [ref, attempt] : agent_->attempts()) {
     const auto it = parts_.find(ref);
@@ -416,7 +422,8 @@ void BareWorker::CheckAlike() {
     Check(attempt.live() == part.live, "agent and shell agree on what lives");
     const bool vouches = agent_->Vouches(now_, ref);
     if (!vouches) continue;
-    Check(part.live && part.witnessed && !part.stop_asked, "only what goes on is vouched for");
+    Check(part.witnessed && !part.stop_asked, "only what goes on is vouched for");
+    Check(part.live || EndedWell(part), "or what has ended well");
     Check(welcomed_, "who was never welcome vouches for nothing");
     Check(now_.mono >= part.silent_until, "a promise not to vouch is kept");
   }

@@ -82,6 +82,7 @@ class BareWorker {
   void Do(const Note& effect);
 
   void CheckHeld(const HeldAttempt& held) const;
+  static bool EndedWell(const Part& part);
   void CheckAlike();
   void CheckAfterTick() const;
   void Tick();

@@ -389,7 +389,7 @@ void Engine::OnWhole(AttemptRef ref, MonoTime at) {
   });
 }
 
-bool Engine::Vouches(AttemptRef ref) const { return agent_->Vouches(loop_->clock().Get(), ref); }
+Vouch Engine::VouchFor(AttemptRef ref) const { return agent_->VouchFor(loop_->clock().Get(), ref); }
 
 void Engine::OnReturned(AttemptRef ref, const Halt& halt) {
   output_.OnReturned(ref);

@@ -93,7 +93,7 @@ class Engine : public AttemptObserver {
   void OnStoppedItself(AttemptRef ref, const Halt& halt) override;
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnWhole(AttemptRef ref, MonoTime at) override;
-  bool Vouches(AttemptRef ref) const override;
+  Vouch VouchFor(AttemptRef ref) const override;
   void OnReturned(AttemptRef ref, const Halt& halt) override;
 
  private:

@@ -14,7 +14,9 @@
 #include "common/files.h"
 #include "common/status_matchers.h"
 #include "worker/runtime/attempt_files.h"
+#include "worker/runtime/boot_time.h"
 #include "worker/runtime/engine_rig.h"
+#include "worker/runtime/gang_witness.h"
 #include "worker/runtime/store_port.h"
 #include "worker/supervisor/attempt_record.h"
 #include "worker/supervisor/cgroup_leaf.h"
@@ -359,6 +361,16 @@ TEST_F(EngineTest, WhatIsLeftOfASupervisorThatDiedWithTheWorkerIsKilledBeforeThe
   EXPECT_EQ(ReadFile(absl::StrCat("/proc/", child, "/cmdline")).value_or(""), "");
 }
 
+TEST_F(EngineTest, OneThatIsKilledWhileTheWorkerIsThereIsToldOfInTheSameWords) {
+  RunAttempt(ShellAttempt(kRef, "echo $PPID; exec sleep 1000"));
+  RunUntil([&] { return !OutputOf(kRef, 0, false).empty(); });
+  pid_t supervisor = 0;
+  std::istringstream(OutputOf(kRef, 0, false)) >> supervisor;
+  kill(supervisor, SIGKILL);
+  RunUntil([&] { return !link_->Heard<AttemptReturned>().empty(); });
+  EXPECT_EQ(link_->Heard<AttemptReturned>()[0].halt.reason, "its supervisor was killed");
+}
+
 TEST_F(EngineTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {
   RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
   KillWorker();
@@ -436,6 +448,31 @@ TEST_F(EngineTest, BeyondAFenceNothingLivesUnderASupervisorThatIsStopped) {
   // Nothing is said to be heard from now on: contact is over soon.
   link_->Break(absl::UnavailableError("a cable is out"));
   RunUntil([&] { return engine_->agent().live_attempts() == 0; });
+}
+
+// What the worker of pc2 hears of this one, which has rank 0.
+TEST_F(EngineTest, OtherNodesAreVouchedForUntilTheAttemptIsOverOnAllOfThem) {
+  Prepare prepare = ShellAttempt(kRef, "exit 0");
+  prepare.peers.push_back({"pc2", "127.0.0.1", 1, 1});
+  prepare.world_size = 2;
+  link_->Say(prepare);
+  RunUntil([&] { return !link_->Heard<Prepared>().empty(); });
+  const Prepared prepared = link_->Heard<Prepared>()[0];
+  link_->Say(Start{kRef, prepared.store_addr, prepared.store_port, StoreHost::kWorker,
+                   /*witnessed=*/true});
+  MonoTime whole_at;
+  const WitnessRecord record{
+      1, 2, "127.0.0.1", prepared.store_addr, prepared.store_port, absl::Milliseconds(5)};
+  GangWitness other(loop_.get(), kRef, record, nullptr,
+                    {[] { return Vouch::kYes; }, [&](MonoTime at) { whole_at = at; }});
+  WaitReturned(kRef);
+  const MonoTime returned{absl::Nanoseconds(BootTimeNs())};
+  RunUntil([&] { return whole_at > returned; });
+  link_->Say(Doubt{kRef, absl::Hours(1), 1});
+  const MonoTime doubted{absl::Nanoseconds(BootTimeNs())};
+  for (int i = 0; i < 20; ++i) loop_->RunOnce(absl::Milliseconds(10));
+  EXPECT_LE(whole_at, doubted) << "its promise holds still";
+  ForgetAndWait(kRef);
 }
 
 TEST_F(EngineTest, GoesToSleepWhenToldTo) {

@@ -91,7 +91,7 @@ void GangWitness::Tick() {
   timer_ = loop_->At(loop_->clock().Get().mono + record_.interval, [this] { Tick(); });
   if (record_.node_rank > 0) return Ask();
   const std::optional<MonoTime> at = witness_.WholeAt();
-  if (at && callbacks_.vouches()) callbacks_.on_whole(*at);
+  if (at && callbacks_.vouch() != Vouch::kNo) callbacks_.on_whole(*at);
 }
 
 // ------------------------------------------------------------------------- at the node of rank 0
@@ -99,7 +99,7 @@ void GangWitness::Tick() {
 std::string GangWitness::Answer(const std::string& frame) {
   const std::optional<Keepalive> asked = store::DecodeKeepalive(frame);
   if (!asked) return "";
-  const auto answer = witness_.Answer(BootNow(), *asked, callbacks_.vouches());
+  const auto answer = witness_.Answer(BootNow(), *asked, callbacks_.vouch() != Vouch::kNo);
   return answer ? store::Encode(*answer) : "";
 }
 
@@ -117,7 +117,7 @@ void GangWitness::Ask() {
       return Close();
     }
   }
-  question_ = store::Encode(asker_.Ask(now, callbacks_.vouches()));
+  question_ = store::Encode(asker_.Ask(now, callbacks_.vouch()));
   loop_->Modify(socket_.get(), EPOLLIN | EPOLLOUT);
 }
 

@@ -34,7 +34,7 @@ std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir);
 class GangWitness {
  public:
   struct Callbacks {
-    std::function<bool()> vouches;              // whether this node does now
+    std::function<Vouch()> vouch;               // what this node says now
     std::function<void(MonoTime at)> on_whole;  // all did, then; CLOCK_BOOTTIME
   };
   // `store`: at the node of rank 0, and outlives this; nullptr there: its port could not be opened

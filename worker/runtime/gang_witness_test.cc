@@ -26,7 +26,7 @@ class GangWitnessTest : public ::testing::Test {
     WitnessRecord record{rank, 3, "127.0.0.1", "127.0.0.1", store_->port(), absl::Milliseconds(5)};
     nodes_[rank] = std::make_unique<GangWitness>(
         &loop_, kRef, record, store_.get(),
-        GangWitness::Callbacks{[this, rank] { return vouches_[rank]; },
+        GangWitness::Callbacks{[this, rank] { return vouch_[rank]; },
                                [this, rank](MonoTime at) { whole_at_[rank] = at; }});
   }
   // Whether that node comes to know that all were there after now.
@@ -43,7 +43,7 @@ class GangWitnessTest : public ::testing::Test {
   EventLoop loop_{&clock_};
   std::unique_ptr<StoreServer> store_;
   std::map<int32_t, std::unique_ptr<GangWitness>> nodes_;
-  std::map<int32_t, bool> vouches_{{0, true}, {1, true}, {2, true}};
+  std::map<int32_t, Vouch> vouch_{{0, Vouch::kYes}, {1, Vouch::kYes}, {2, Vouch::kYes}};
   std::map<int32_t, MonoTime> whole_at_;
   bool whole_soon_ = true;
 };
@@ -66,11 +66,25 @@ TEST_F(GangWitnessTest, OneThatDoesNotVouchIsNotThere) {
   EXPECT_TRUE(BecomesWhole(1));
   whole_soon_ = false;
   for (int32_t silent = 0; silent < 3; ++silent) {
-    vouches_[silent] = false;
+    vouch_[silent] = Vouch::kNo;
     loop_.RunOnce(absl::ZeroDuration());
     EXPECT_FALSE(BecomesWhole(silent == 1 ? 2 : 1)) << silent;
-    vouches_[silent] = true;
+    vouch_[silent] = Vouch::kYes;
   }
+}
+
+TEST_F(GangWitnessTest, OneWhosePartHasEndedForGoodMayGo) {
+  EXPECT_TRUE(BecomesWhole(1));
+  vouch_[2] = Vouch::kForGood;
+  EXPECT_TRUE(BecomesWhole(2));
+  nodes_.erase(2);
+  for (int32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(BecomesWhole(rank)) << rank;
+}
+
+TEST_F(GangWitnessTest, TheStoreMayBeGoneBeforeTheAttemptIs) {
+  EXPECT_TRUE(BecomesWhole(1));
+  store_->SendClientsAway();
+  EXPECT_TRUE(BecomesWhole(1));
 }
 
 TEST_F(GangWitnessTest, TheOneThatIsAskedMayBeStartedAnew) {

@@ -37,7 +37,7 @@ std::string Encode(const Keepalive& keepalive) {
   AppendInt64(keepalive.ref.run, &out);
   AppendUint32(static_cast<uint32_t>(keepalive.ref.number), &out);
   AppendUint32(static_cast<uint32_t>(keepalive.node_rank), &out);
-  AppendByte(keepalive.vouches ? 1 : 0, &out);
+  AppendByte(static_cast<uint8_t>(keepalive.vouch), &out);
   AppendInt64(Nanoseconds(keepalive.sent), &out);
   AppendInt64(Nanoseconds(keepalive.echo), &out);
   return out;
@@ -58,11 +58,12 @@ std::optional<Keepalive> DecodeKeepalive(absl::string_view bytes) {
   out.ref.run = reader.Int64();
   out.ref.number = reader.Int32();
   out.node_rank = reader.Int32();
-  const uint8_t vouches = reader.Byte();
-  out.vouches = vouches == 1;
+  const uint8_t vouch = reader.Byte();
+  out.vouch = static_cast<Vouch>(vouch);
   out.sent = reader.Moment();
   out.echo = reader.Moment();
-  if (vouches > 1 || !IsSane(out.sent) || !IsSane(out.echo)) return std::nullopt;
+  if (vouch > static_cast<uint8_t>(Vouch::kForGood) || !IsSane(out.sent) || !IsSane(out.echo))
+    return std::nullopt;
   return out;
 }
 

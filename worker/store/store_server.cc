@@ -51,6 +51,7 @@ class Server : public StoreServer {
   ~Server() override;
 
   int port() const override { return port_; }
+  void SendClientsAway() override;
   StoreStatus Status() const override;
   void OnChange(std::function<void()> callback) override { on_change_ = std::move(callback); }
   void AnswerKeepalives(std::function<std::string(const std::string&)> answer) override {
@@ -92,7 +93,7 @@ class Server : public StoreServer {
   const std::set<std::string> allowed_;  // canonical; empty: any
   const std::optional<uint32_t> account_;
   const int max_connections_;
-  const bool only_keepalives_;
+  bool only_keepalives_;
 
   StoreCore core_;
   std::map<StoreCore::ClientId, Connection> connections_;
@@ -129,6 +130,15 @@ StoreStatus Server::Status() const {
   StoreStatus status = core_.Status();
   status.refused = refused_;
   return status;
+}
+
+void Server::SendClientsAway() {
+  only_keepalives_ = true;
+  std::vector<StoreCore::ClientId> clients;
+  for (const auto& [id, connection] : connections_) {
+    if (connection.begun && !connection.keepalives) clients.push_back(id);
+  }
+  for (const StoreCore::ClientId id : clients) Close(id);
 }
 
 void Server::OnListener() {
@@ -199,8 +209,7 @@ bool Server::Read(StoreCore::ClientId id, Connection& connection) {
   if (!std::exchange(connection.begun, true)) {
     connection.keepalives = came[0] == store::kKeepaliveMark;
     if (!connection.keepalives && (only_keepalives_ || !connection.of_account)) {
-      Refuse(connection.peer,
-             only_keepalives_ ? "the store was lost with an earlier worker" : kOtherAccount);
+      Refuse(connection.peer, only_keepalives_ ? "the store is gone" : kOtherAccount);
       return false;
     }
   }

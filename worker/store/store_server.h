@@ -23,7 +23,7 @@ struct StoreServerOptions {
                                                // Others are closed at once and counted.
   std::optional<uint32_t> account;  // whose programs of this PC may connect; not set: any
   int max_connections = 4096;
-  bool only_keepalives = false;  // the store itself was lost: its clients are sent away
+  bool only_keepalives = false;  // the store itself is gone: its clients are sent away
 };
 
 struct StoreStatus {
@@ -54,6 +54,8 @@ class StoreServer {
   // which is answered with what `answer` makes of it; with nothing the connection is closed, as it
   // is while there is no `answer`.
   virtual void AnswerKeepalives(std::function<std::string(const std::string& frame)> answer) = 0;
+  // The store is gone from now on, and only keepalives are answered.
+  virtual void SendClientsAway() = 0;
   virtual StoreStatus Status() const = 0;
   // Called on the loop when Status has changed in arrivals or in what is blocked, at most every 100
   // ms.

@@ -81,7 +81,6 @@ class SocketClient : public SupervisorClient {
   // False if the client was destroyed by what it called.
   bool Deliver(const SupervisorEvent& event);
   bool DeliverRestOfJournal();
-  std::string LossReason() const;
   void LookAgain(absl::Duration in);
   void Look();
   // Whether it still listens is told by its socket.
@@ -239,20 +238,11 @@ bool SocketClient::DeliverRestOfJournal() {
   return true;
 }
 
-std::string SocketClient::LossReason() const {
-  const std::string loss =
-      absl::StrCat("the supervisor of ", dir_, " ended before its attempt did");
-  if (shortage_.error != 0) return absl::StrCat(loss, ": ", InWords(shortage_));
-  const std::string log =
-      ReadForeignFile(absl::StrCat(dir_, "/supervisor.log"), kMaxLog).value_or("");
-  const std::vector<std::string> lines = absl::StrSplit(log, '\n', absl::SkipWhitespace());
-  return absl::StrCat(loss, lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
-}
-
 void SocketClient::OnClosed() {
   Close();
   const std::shared_ptr<const Callbacks> callbacks = callbacks_;
-  if (DeliverRestOfJournal()) callbacks->on_lost(LossReason());
+  if (!DeliverRestOfJournal()) return;
+  callbacks->on_lost(LossInWords(shortage_.error != 0 ? InWords(shortage_) : ""));
 }
 
 // In memory, because secrets of the run are in it.
@@ -380,6 +370,18 @@ std::string InWords(const Shortage& shortage) {
   const bool full = shortage.error == ENOSPC || shortage.error == EDQUOT;
   return absl::StrCat(full ? "the disk is full: " : "", shortage.what, ": ",
                       strerror(shortage.error));
+}
+
+std::string LossInWords(const std::string& shortage) {
+  if (shortage.empty()) return "its supervisor was killed";
+  return absl::StrCat("its supervisor ended: ", shortage);
+}
+
+std::string LastWords(const std::string& dir) {
+  const std::string log =
+      ReadForeignFile(absl::StrCat(dir, "/supervisor.log"), kMaxLog).value_or("");
+  const std::vector<std::string> lines = absl::StrSplit(log, '\n', absl::SkipWhitespace());
+  return lines.empty() ? "" : lines.back();
 }
 
 std::string ShortageInWords(const std::vector<SupervisorEvent>& journal) {

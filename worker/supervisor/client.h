@@ -33,7 +33,7 @@ class SupervisorClient {
   // supervisor running.
   struct Callbacks {
     std::function<void(const SupervisorEvent&)> on_event;
-    std::function<void(const std::string& reason)> on_lost;
+    std::function<void(const std::string& reason)> on_lost;  // LossInWords
   };
 
   // Has one that waits, or a new one, begin and does not wait for it; on the spawner's thread,
@@ -82,6 +82,11 @@ absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir)
 std::string InWords(const Shortage& shortage);
 // Of the last one in a journal that is not over; "": there is none.
 std::string ShortageInWords(const std::vector<SupervisorEvent>& journal);
+// What people are told of a supervisor that ended before its attempt did: it was killed, or lacked
+// something ("": it did not).
+std::string LossInWords(const std::string& shortage);
+// The last line of its log, which may name paths of this PC; "": there is none.
+std::string LastWords(const std::string& dir);
 
 // Before an attempt is called gone, whatever its supervisor said or did not live to say: looks for
 // what is left of it, which may have lost its files, and kills that and the supervisor with it.
