@@ -1,6 +1,6 @@
 // What the coordinator answers to one call of gRPC, as it comes over HTTP/2. Pure.
-#ifndef HPC_CLIENT_WIRE_ANSWER_H_
-#define HPC_CLIENT_WIRE_ANSWER_H_
+#ifndef HPC_MEMBER_WIRE_ANSWER_H_
+#define HPC_MEMBER_WIRE_ANSWER_H_
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 // A call is over with AddHeader's "grpc-status", or else by Reset.
 class Answer {
@@ -39,6 +39,6 @@ class Answer {
   absl::Status reset_ = absl::InternalError("the answer has no end");
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_ANSWER_H_
+#endif  // HPC_MEMBER_WIRE_ANSWER_H_

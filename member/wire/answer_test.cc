@@ -1,4 +1,4 @@
-#include "client/wire/answer.h"
+#include "member/wire/answer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "common/status_matchers.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 using ::hpc::testing::StatusIs;
@@ -140,4 +140,4 @@ TEST(AnswerTest, WhoIsCutOffIsToldWhetherToTryAgain) {
 }
 
 }  // namespace
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

@@ -1,4 +1,4 @@
-#include "client/wire/socket.h"
+#include "member/wire/socket.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include "common/dial.h"
 #include "common/status_macros.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 constexpr size_t kMostRead = 256 << 10;
@@ -105,4 +105,4 @@ absl::Status Socket::Flush() {
   return status;
 }
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

@@ -1,6 +1,6 @@
 // The client's side of one HTTP/2 connection, by nghttp2: bytes in, bytes out, one call at a time.
-#ifndef HPC_CLIENT_WIRE_HTTP2_H_
-#define HPC_CLIENT_WIRE_HTTP2_H_
+#ifndef HPC_MEMBER_WIRE_HTTP2_H_
+#define HPC_MEMBER_WIRE_HTTP2_H_
 
 #include <nghttp2/nghttp2.h>
 
@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/wire/answer.h"
-#include "client/wire/outgoing.h"
+#include "member/wire/answer.h"
+#include "member/wire/outgoing.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 // Pure. Not thread-safe.
 class Http2 {
@@ -79,6 +79,6 @@ class Http2 {
   bool waits_ = false;
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_HTTP2_H_
+#endif  // HPC_MEMBER_WIRE_HTTP2_H_

@@ -1,6 +1,6 @@
 // One connection to the coordinator that speaks HTTP/2, and calls of gRPC on it.
-#ifndef HPC_CLIENT_WIRE_SESSION_H_
-#define HPC_CLIENT_WIRE_SESSION_H_
+#ifndef HPC_MEMBER_WIRE_SESSION_H_
+#define HPC_MEMBER_WIRE_SESSION_H_
 
 #include <memory>
 #include <string>
@@ -8,15 +8,15 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/wire/answer.h"
-#include "client/wire/http2.h"
-#include "client/wire/outgoing.h"
-#include "client/wire/socket.h"
 #include "common/clock.h"
 #include "common/endpoint.h"
 #include "member/security.h"
+#include "member/wire/answer.h"
+#include "member/wire/http2.h"
+#include "member/wire/outgoing.h"
+#include "member/wire/socket.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 // All work is done by the thread that calls, within its call: nothing is started, and nothing goes
 // on between calls. That is why this is here and not gRPC, whose own beginning, threads and channel
@@ -75,6 +75,6 @@ class Session {
   MonoTime asked_;  // whether it is there, and not heard since; Infinite: not asked
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_SESSION_H_
+#endif  // HPC_MEMBER_WIRE_SESSION_H_

@@ -1,11 +1,11 @@
 // The messages of a call that go to the coordinator.
-#ifndef HPC_CLIENT_WIRE_OUTGOING_H_
-#define HPC_CLIENT_WIRE_OUTGOING_H_
+#ifndef HPC_MEMBER_WIRE_OUTGOING_H_
+#define HPC_MEMBER_WIRE_OUTGOING_H_
 
 #include <string>
 #include <utility>
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 class Outgoing {
  public:
@@ -34,6 +34,6 @@ class OneMessage : public Outgoing {
   bool taken_ = false;
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_OUTGOING_H_
+#endif  // HPC_MEMBER_WIRE_OUTGOING_H_

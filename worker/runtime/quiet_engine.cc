@@ -1,4 +1,4 @@
-#include "member/quiet_engine.h"
+#include "worker/runtime/quiet_engine.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -9,7 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-namespace hpc::member {
+namespace hpc::worker {
 namespace {
 
 using grpc_event_engine::experimental::EndpointConfig;
@@ -139,4 +139,4 @@ void UseQuietEngine() { grpc_event_engine::experimental::SetEventEngineFactory(&
 
 std::unique_ptr<EventEngine> MakeQuietEngine() { return std::make_unique<QuietEngine>(); }
 
-}  // namespace hpc::member
+}  // namespace hpc::worker

@@ -1,6 +1,6 @@
 // Somebody at a Unix socket, who need not be a coordinator.
-#ifndef HPC_CLIENT_WIRE_TESTING_UNIX_LISTENER_H_
-#define HPC_CLIENT_WIRE_TESTING_UNIX_LISTENER_H_
+#ifndef HPC_MEMBER_WIRE_TESTING_UNIX_LISTENER_H_
+#define HPC_MEMBER_WIRE_TESTING_UNIX_LISTENER_H_
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 
 #include "common/unique_fd.h"
 
-namespace hpc::client::wire::testing {
+namespace hpc::wire::testing {
 
 // A socket file at `path`, which is to be removed by the caller; somebody listens there while the
 // result lives, with room for so many that were not accepted, and one more.
@@ -25,6 +25,6 @@ inline UniqueFd ListenAtSocket(const std::string& path, int backlog = 5) {
   return fd;
 }
 
-}  // namespace hpc::client::wire::testing
+}  // namespace hpc::wire::testing
 
-#endif  // HPC_CLIENT_WIRE_TESTING_UNIX_LISTENER_H_
+#endif  // HPC_MEMBER_WIRE_TESTING_UNIX_LISTENER_H_

@@ -1,4 +1,4 @@
-#include "member/channel.h"
+#include "worker/runtime/channel.h"
 
 #include <grpc/support/log.h>
 
@@ -10,7 +10,7 @@
 #include "common/pki/authority.h"
 #include "common/pki/lean_tls.h"
 
-namespace hpc::member {
+namespace hpc::worker {
 namespace {
 
 // gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
@@ -29,7 +29,8 @@ void BeforeTheFirstChannel() {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint, const Security& security,
+std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint,
+                                           const member::Security& security,
                                            grpc::ChannelArguments arguments) {
   BeforeTheFirstChannel();
   // The coordinator is in the same house: a proxy set for the web is not on the way to it.
@@ -52,4 +53,4 @@ std::string ShownOn(const grpc::ClientContext& context) {
   return chain.empty() ? "" : std::string(chain[0].data(), chain[0].size());
 }
 
-}  // namespace hpc::member
+}  // namespace hpc::worker

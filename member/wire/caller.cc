@@ -1,8 +1,8 @@
-#include "client/wire/caller.h"
+#include "member/wire/caller.h"
 
 #include "common/status_macros.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 absl::Status Caller::Unary(const char* method, const google::protobuf::MessageLite& request,
                            google::protobuf::MessageLite* response) const {
@@ -25,4 +25,4 @@ absl::Status Caller::Parse(absl::string_view bytes, google::protobuf::MessageLit
   return absl::InternalError("the coordinator's answer cannot be read; is it of this version?");
 }
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

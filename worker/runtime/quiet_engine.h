@@ -1,12 +1,12 @@
 // What gRPC has its own small work done by, in a process that sleeps most of the time or ends soon.
-#ifndef HPC_MEMBER_QUIET_ENGINE_H_
-#define HPC_MEMBER_QUIET_ENGINE_H_
+#ifndef HPC_WORKER_RUNTIME_QUIET_ENGINE_H_
+#define HPC_WORKER_RUNTIME_QUIET_ENGINE_H_
 
 #include <grpc/event_engine/event_engine.h>
 
 #include <memory>
 
-namespace hpc::member {
+namespace hpc::worker {
 
 // Has gRPC use a quiet engine instead of its own, which starts a thread for every core, and one
 // that looks at its timers every second, before there is anything to do. To be called before gRPC
@@ -18,6 +18,6 @@ void UseQuietEngine();
 // resolves no names: gRPC 1.51 asks no engine for that.
 std::unique_ptr<grpc_event_engine::experimental::EventEngine> MakeQuietEngine();
 
-}  // namespace hpc::member
+}  // namespace hpc::worker
 
-#endif  // HPC_MEMBER_QUIET_ENGINE_H_
+#endif  // HPC_WORKER_RUNTIME_QUIET_ENGINE_H_

@@ -1,4 +1,4 @@
-#include "client/wire/session.h"
+#include "member/wire/session.h"
 
 #include <poll.h>
 
@@ -11,7 +11,7 @@
 #include "common/pki/authority.h"
 #include "common/status_macros.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 // How soon a coordinator is called again that so many call at once that its queue is full.
@@ -151,4 +151,4 @@ bool Session::Usable() {
   return !broken_ && http2_.open();
 }
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

@@ -1,6 +1,6 @@
 // Calls of gRPC with messages of protobuf.
-#ifndef HPC_CLIENT_WIRE_CALLER_H_
-#define HPC_CLIENT_WIRE_CALLER_H_
+#ifndef HPC_MEMBER_WIRE_CALLER_H_
+#define HPC_MEMBER_WIRE_CALLER_H_
 
 #include <google/protobuf/message_lite.h>
 
@@ -9,10 +9,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/wire/outgoing.h"
-#include "client/wire/session.h"
+#include "member/wire/outgoing.h"
+#include "member/wire/session.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 // Makes the calls of one session. `method` is "/package.Service/Method". Errors: those of
 // Session::Call; Internal: an answer that cannot be read.
@@ -53,6 +53,6 @@ class Caller {
   int stop_fd_;
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_CALLER_H_
+#endif  // HPC_MEMBER_WIRE_CALLER_H_

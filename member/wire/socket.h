@@ -1,6 +1,6 @@
 // A connection to the coordinator as bytes, in plain text or under TLS.
-#ifndef HPC_CLIENT_WIRE_SOCKET_H_
-#define HPC_CLIENT_WIRE_SOCKET_H_
+#ifndef HPC_MEMBER_WIRE_SOCKET_H_
+#define HPC_MEMBER_WIRE_SOCKET_H_
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 #include "common/pki/tls_client.h"
 #include "common/unique_fd.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 
 // Never blocks, but for Handshake. Not thread-safe.
 class Socket {
@@ -51,6 +51,6 @@ class Socket {
   std::string unsent_;
 };
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
 
-#endif  // HPC_CLIENT_WIRE_SOCKET_H_
+#endif  // HPC_MEMBER_WIRE_SOCKET_H_

@@ -1,4 +1,4 @@
-#include "member/quiet_engine.h"
+#include "worker/runtime/quiet_engine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace hpc::member {
+namespace hpc::worker {
 namespace {
 
 using std::chrono::hours;
@@ -108,4 +108,4 @@ TEST(QuietEngineTest, WhatItDoesMayBeTheLastToLetItGo) {
 }
 
 }  // namespace
-}  // namespace hpc::member
+}  // namespace hpc::worker

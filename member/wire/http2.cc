@@ -1,4 +1,4 @@
-#include "client/wire/http2.h"
+#include "member/wire/http2.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/pki/authority.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 // Of what may be on its way here before it is read.
@@ -93,7 +93,7 @@ absl::Status Http2::Begin(const std::string& method, Outgoing* outgoing, Answer*
       Header(":authority", is_tls_ ? pki::kCoordinatorHost : "localhost"),
       Header("te", "trailers"),
       Header("content-type", "application/grpc"),
-      Header("user-agent", "hpcctl"),
+      Header("user-agent", "hpc"),
   };
   nghttp2_data_provider provider{};
   provider.source.ptr = this;
@@ -190,4 +190,4 @@ ssize_t Http2::Fill(uint8_t* buffer, size_t size, uint32_t* flags) {
   return static_cast<ssize_t>(count);
 }
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

@@ -1,5 +1,5 @@
 // A session against a gRPC server over real TLS, and against who is none.
-#include "client/wire/session.h"
+#include "member/wire/session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,16 +9,17 @@
 #include <functional>
 #include <thread>
 
-#include "client/wire/caller.h"
-#include "client/wire/testing/unix_listener.h"
 #include "common/bell.h"
 #include "common/dial.h"
 #include "common/pki/authority.h"
 #include "common/status_matchers.h"
 #include "hpc/v1/trust.pb.h"
 #include "member/testing.h"
+#include "member/wire/caller.h"
+#include "member/wire/one_call.h"
+#include "member/wire/testing/unix_listener.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 using ::hpc::testing::StatusIs;
@@ -126,6 +127,24 @@ TEST_F(StrangerTest, WhoFallsSilentIsAskedAndThenLeft) {
   EXPECT_THAT(heard, HasSubstr(ping));
 }
 
+TEST_F(StrangerTest, ACallOfItsOwnEndsInTimeWhereverWhoAnswersFallsSilent) {
+  for (const std::string& said : {std::string(), std::string("\0\0\0\4\0\0\0\0\0", 9)}) {
+    const UniqueFd listener = Listen(5);
+    std::thread serving = Serve(listener, [&said](int fd) {
+      EXPECT_EQ(send(fd, said.data(), said.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(said.size()));
+      char bytes[4096];
+      while (recv(fd, bytes, sizeof(bytes), 0) > 0) continue;
+    });
+    v1::WhoAmIResponse response;
+    EXPECT_THAT(CallOnce({.is_unix = true, .path = path_}, {}, "/hpc.v1.Trust/WhoAmI",
+                         v1::WhoAmIRequest(), &response, absl::Milliseconds(30)),
+                StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("30ms")));
+    serving.join();
+    unlink(path_.c_str());
+  }
+}
+
 TEST_F(StrangerTest, AllOfALargeRequestIsSentWithoutAWordFromThere) {
   constexpr size_t kSize = 4 << 20;
   const UniqueFd listener = Listen(5);
@@ -220,4 +239,4 @@ TEST_F(SessionTest, AnInterruptEndsACallAndTheSession) {
 }
 
 }  // namespace
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire

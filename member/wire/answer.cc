@@ -1,4 +1,4 @@
-#include "client/wire/answer.h"
+#include "member/wire/answer.h"
 
 #include <nghttp2/nghttp2.h>
 
@@ -7,7 +7,7 @@
 #include "common/status_macros.h"
 #include "common/text.h"
 
-namespace hpc::client::wire {
+namespace hpc::wire {
 namespace {
 
 // Of a message that is not there yet: its size may be a lie.
@@ -114,4 +114,4 @@ absl::Status Answer::status() const {
   return absl::UnknownError(absl::StrCat("the coordinator answers HTTP status ", http_status_));
 }
 
-}  // namespace hpc::client::wire
+}  // namespace hpc::wire
