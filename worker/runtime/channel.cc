@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "common/pki/authority.h"
-#include "common/pki/lean_tls.h"
+#include "common/pki/lean_provider.h"
 
 namespace hpc::worker {
 namespace {
@@ -39,7 +39,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint,
     return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),
                                      arguments);
   }
-  pki::KeepTlsLean();
+  pki::UseLeanProvider();
   arguments.SetSslTargetNameOverride(std::string(pki::kCoordinatorHost));
   return grpc::CreateCustomChannel(
       endpoint.ToString(),
