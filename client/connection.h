@@ -14,13 +14,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "client/wire/caller.h"
-#include "client/wire/session.h"
 #include "common/backoff.h"
 #include "common/bell.h"
 #include "common/clock.h"
 #include "common/endpoint.h"
 #include "member/security.h"
+#include "member/wire/caller.h"
+#include "member/wire/session.h"
 
 namespace hpc::client {
 

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <map>
 
-#include "client/wire/testing/unix_listener.h"
 #include "common/files.h"
 #include "common/pki/authority.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
+#include "member/wire/testing/unix_listener.h"
 
 namespace hpc::client {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/synchronization/mutex.h"
 #include "client/request_id.h"
-#include "client/wire/outgoing.h"
 #include "common/bell.h"
 #include "common/status_macros.h"
+#include "member/wire/outgoing.h"
 
 namespace hpc::client {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <thread>
 
-#include "client/wire/testing/unix_listener.h"
 #include "common/status_matchers.h"
+#include "member/wire/testing/unix_listener.h"
 
 namespace hpc::client {
 namespace {

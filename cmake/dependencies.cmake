@@ -52,30 +52,24 @@ endif()
 hpc_find_all(HPC_PROTOBUF protobuf)
 hpc_dep(protobuf ${HPC_PROTOBUF} Threads::Threads)
 
-# Of gRPC, what cmake/lazy_executor.cc and cmake/stream_flood.cc come between.
-set(HPC_GRPC_WRAPPED
-  _Z33grpc_chttp2_parsing_accept_streamP21grpc_chttp2_transportj
-  grpc_completion_queue_next
-  _ZN9grpc_core8Executor7InitAllEv
-  _ZN9grpc_core8Executor15SetThreadingAllEb
-  _ZN9grpc_core8Executor17IsThreadedDefaultEv
-  _ZN9grpc_core8Executor3RunEP12grpc_closureN4absl7debian36StatusENS_12ExecutorTypeENS_15ExecutorJobTypeE)
+# Libraries that OpenSSL's archives refer to: zlib and zstd where Debian builds it with them (13 does).
+set(HPC_CRYPTO ssl crypto)
+if(HPC_STATIC)
+  list(APPEND HPC_CRYPTO z zstd)
+endif()
 
 if(HPC_STATIC)
-  hpc_find_all(HPC_GRPC grpc++ grpc gpr address_sorting upb re2 cares z ssl crypto)
+  hpc_find_all(HPC_GRPC grpc++ grpc gpr address_sorting upb re2 cares ${HPC_CRYPTO})
+  list(REMOVE_DUPLICATES HPC_GRPC)
   hpc_group(HPC_GRPC_GROUP ${HPC_GRPC} ${HPC_PROTOBUF} ${HPC_ABSL_ARCHIVES})
-  add_library(hpc_lean_grpc OBJECT cmake/lean_grpc.cc cmake/lazy_executor.cc cmake/stream_flood.cc)
-  hpc_dep(grpc $<TARGET_OBJECTS:hpc_lean_grpc> ${HPC_GRPC_GROUP} Threads::Threads ${CMAKE_DL_LIBS})
-  foreach(function ${HPC_GRPC_WRAPPED})
-    target_link_options(hpc_dep_grpc INTERFACE -Wl,--wrap=${function})
-  endforeach()
+  hpc_dep(grpc ${HPC_GRPC_GROUP} Threads::Threads ${CMAKE_DL_LIBS})
   add_link_options(-static-libstdc++ -static-libgcc)
 else()
   hpc_find_all(HPC_GRPC grpc++ grpc gpr)
   hpc_dep(grpc ${HPC_GRPC} hpc_dep_protobuf hpc_dep_absl Threads::Threads)
 endif()
 
-hpc_find_all(HPC_OPENSSL ssl crypto)
+hpc_find_all(HPC_OPENSSL ${HPC_CRYPTO})
 hpc_group(HPC_OPENSSL_GROUP ${HPC_OPENSSL})
 hpc_dep(openssl ${HPC_OPENSSL_GROUP} Threads::Threads ${CMAKE_DL_LIBS})
 hpc_find_all(HPC_NGHTTP2 nghttp2)

@@ -1,6 +1,7 @@
 # Options and flags that hold for every target.
 option(HPC_STATIC "Link gRPC, Abseil, Protobuf and OpenSSL statically" OFF)
 option(HPC_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+option(HPC_WERROR "Warnings are errors: for those who change the sources, whose compilers are known" OFF)
 set(HPC_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -14,7 +15,10 @@ if(HPC_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HPC_CCACHE})
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(HPC_WERROR)
+  add_compile_options(-Werror)
+endif()
 # A designated initializer names the members that differ from their defaults; the rest is meant.
 add_compile_options(-Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -7,8 +7,10 @@
 // none back cannot make more, since none of its calls ends before the program has looked. What
 // comes beyond that is read and forgotten.
 //
-// The linker brings gRPC's own calls of these two here (--wrap, cmake/dependencies.cmake). With
-// another version than 1.51, or gRPC as a shared library, nothing comes between.
+// The linker brings gRPC's own calls of these two here (--wrap, cmake/stream_flood.cmake). With
+// other versions than these it is not linked, and the coordinator says at its start that nothing
+// bounds such calls.
+#include <absl/base/options.h>
 #include <grpc/grpc.h>
 #include <grpcpp/version_info.h>
 
@@ -17,7 +19,16 @@
 #include <map>
 #include <mutex>
 
-#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51
+#define HPC_JOIN_NAMES(a, b) a##b
+#define HPC_IS_KNOWN(name) HPC_JOIN_NAMES(HPC_KNOWN_, name)
+#define HPC_KNOWN_debian3 1
+
+#if GRPC_CPP_VERSION_MAJOR != 1 || GRPC_CPP_VERSION_MINOR != 51
+#error "This was read against gRPC 1.51: another gRPC may do something else in these functions"
+#endif
+#if !HPC_IS_KNOWN(ABSL_OPTION_INLINE_NAMESPACE_NAME)
+#error "This was read against the gRPC that Debian builds with Abseil's inline namespace debian3"
+#endif
 
 struct grpc_chttp2_transport;
 struct grpc_chttp2_stream;
@@ -58,5 +69,3 @@ grpc_event Next(grpc_completion_queue* queue, gpr_timespec deadline, void* reser
 grpc_chttp2_stream* AcceptStream(grpc_chttp2_transport* connection, uint32_t id) {
   return MayHaveOneMore(connection) ? RealAcceptStream(connection, id) : nullptr;
 }
-
-#endif

@@ -21,6 +21,7 @@
 #include "coordinator/core/event_kinds.h"
 #include "coordinator/rpc/descriptors.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/rpc/stream_flood.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/runtime/wake_hook.h"
 #include "coordinator/runtime/wake_on_lan.h"
@@ -129,6 +130,8 @@ void SayReady(const Options& options, const Server& server) {
   }
   LogInfo("users of this machine reach it by its socket",
           {{"HPC_COORDINATOR", absl::StrCat("unix:", options.socket)}});
+  LogInfo("the guard against floods of cancelled calls",
+          {{"active", kStreamFloodIsBounded ? "yes" : "no, it is not made for this build's gRPC"}});
   NotifyReadyFd(options.ready_fd, line);
   NotifySystemd("READY=1");
 }

@@ -6,10 +6,11 @@
 #include "common/pki/signing_request.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "hpc/v1/trust.grpc.pb.h"
+#include "hpc/v1/trust.pb.h"
 #include "member/admission.h"
-#include "member/channel.h"
 #include "member/find_coordinator.h"
+#include "member/security.h"
+#include "member/wire/one_call.h"
 
 namespace hpc::member {
 namespace {
@@ -17,28 +18,17 @@ namespace {
 constexpr absl::Duration kFetchTime = absl::Seconds(3);
 constexpr absl::Duration kJoinTime = absl::Seconds(15);
 
-absl::Status ToStatus(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
-void SetDeadline(grpc::ClientContext* context, absl::Duration timeout) {
-  context->set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
-}
-
 absl::StatusOr<v1::JoinResponse> CallJoin(const FoundCoordinator& found,
                                           const v1::JoinRequest& request) {
-  const auto stub =
-      v1::Trust::NewStub(MakeChannel(found.address, Security::AsNobody(found.authority)));
-  grpc::ClientContext context;
-  SetDeadline(&context, kJoinTime);
   v1::JoinResponse response;
-  const absl::Status called = ToStatus(stub->Join(&context, request, &response));
+  const absl::Status called = wire::CallOnce(found.address, Security::AsNobody(found.authority),
+                                             "/hpc.v1.Trust/Join", request, &response, kJoinTime);
   if (called.ok()) return response;
+  const bool silent = absl::IsUnavailable(called) || absl::IsDeadlineExceeded(called);
   return absl::Status(called.code(),
                       absl::StrCat("the coordinator at ", found.address.ToString(),
-                                   absl::IsUnavailable(called)
-                                       ? " did not answer: "
-                                       : absl::StrCat(" did not let ", request.name(), " in: "),
+                                   silent ? " did not answer: "
+                                          : absl::StrCat(" did not let ", request.name(), " in: "),
                                    called.message()));
 }
 
@@ -79,27 +69,20 @@ absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name
 }
 
 absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
-                                      const std::shared_ptr<grpc::Channel>& channel,
-                                      absl::Duration timeout) {
+                                      const Endpoint& coordinator, absl::Duration timeout) {
   HPC_ASSIGN_OR_RETURN(const pki::Holder holder, pki::HolderOf(membership));
   HPC_ASSIGN_OR_RETURN(const pki::PrivateKey key, pki::PrivateKey::Generate());
   HPC_ASSIGN_OR_RETURN(const pki::SigningRequest signing, pki::SigningRequest::Make(key));
   v1::RenewRequest request;
   request.set_signing_request(signing.ToPem());
-  grpc::ClientContext context;
-  SetDeadline(&context, timeout);
   v1::RenewResponse response;
-  HPC_RETURN_IF_ERROR(ToStatus(v1::Trust::NewStub(channel)->Renew(&context, request, &response)));
+  HPC_RETURN_IF_ERROR(wire::CallOnce(coordinator, Security::Of(membership), "/hpc.v1.Trust/Renew",
+                                     request, &response, timeout));
   HPC_ASSIGN_OR_RETURN(
       pki::Membership renewed,
       Accept(key, holder.identity, {response.certificate(), response.authorities()}));
   renewed.addresses = membership.addresses;
   return renewed;
-}
-
-absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
-                                      const Endpoint& coordinator, absl::Duration timeout) {
-  return Renew(membership, MakeChannel(coordinator, Security::Of(membership)), timeout);
 }
 
 }  // namespace hpc::member

@@ -2,7 +2,6 @@
 #ifndef HPC_MEMBER_JOIN_H_
 #define HPC_MEMBER_JOIN_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,10 +10,6 @@
 #include "common/endpoint.h"
 #include "common/pki/join_token.h"
 #include "common/pki/membership.h"
-
-namespace grpc {
-class Channel;
-}
 
 namespace hpc::member {
 
@@ -33,12 +28,9 @@ struct Joined {
 absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name,
                             const std::string& folder, bool replace, absl::Time now);
 
-// `membership` with a fresh key and certificate, asked for on a channel that was made with it.
-// Nothing is saved. Errors: those of Trust.Renew; DeadlineExceeded after `timeout`.
-absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
-                                      const std::shared_ptr<grpc::Channel>& channel,
-                                      absl::Duration timeout);
-// The same on a channel of its own.
+// `membership` with a fresh key and certificate, asked for in its name. Nothing is saved. Errors:
+// those of Trust.Renew; Unavailable, Unauthenticated: nobody, or somebody else, is at
+// `coordinator`; DeadlineExceeded after `timeout`.
 absl::StatusOr<pki::Membership> Renew(const pki::Membership& membership,
                                       const Endpoint& coordinator, absl::Duration timeout);
 

@@ -1,15 +1,19 @@
 #include "member/join.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #include "common/files.h"
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 #include "member/admission.h"
-#include "member/channel.h"
 #include "member/testing.h"
 
 namespace hpc::member {
 namespace {
 
 using ::hpc::testing::StatusIs;
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -111,33 +115,34 @@ TEST_F(JoinTest, RefusesANameThatNoMemberCanHave) {
 TEST_F(JoinTest, AMemberRenewsItsCertificateWithAFreshKey) {
   TestCoordinator coordinator;
   const pki::Membership membership = coordinator.Admit(pki::Role::kUser, "anna");
-  const auto renewed = Renew(
-      membership, MakeChannel(coordinator.address(), Security::Of(membership)), absl::Seconds(20));
+  const auto renewed = Renew(membership, coordinator.address(), absl::Seconds(20));
   ASSERT_OK(renewed);
   EXPECT_NE(renewed->key_pem, membership.key_pem);
   EXPECT_EQ(pki::HolderOf(*renewed)->identity, pki::HolderOf(membership)->identity);
   EXPECT_THAT(renewed->addresses, SizeIs(1));
 }
 
-TEST_F(JoinTest, NobodyRenewsWithoutACertificate) {
-  TestCoordinator coordinator;
-  const auto nobody =
-      MakeChannel(coordinator.address(), Security::AsNobody(coordinator.authority().certificate()));
-  EXPECT_THAT(Renew(coordinator.Admit(pki::Role::kUser, "anna"), nobody, absl::Seconds(20)),
-              StatusIs(absl::StatusCode::kUnauthenticated, "no certificate"));
+TEST_F(JoinTest, AnotherClustersMemberIsNotRenewedHere) {
+  TestCoordinator coordinator, stranger;
+  EXPECT_THAT(
+      Renew(stranger.Admit(pki::Role::kUser, "anna"), coordinator.address(), absl::Seconds(20)),
+      StatusIs(absl::StatusCode::kUnauthenticated, _));
+  EXPECT_EQ(coordinator.renewals(), 0);
 }
 
-TEST_F(JoinTest, ACallTellsWhichAuthoritiesTheCoordinatorShowed) {
-  TestCoordinator coordinator, other;
-  const pki::Membership membership = coordinator.Admit(pki::Role::kUser, "anna");
-  const auto stub =
-      v1::Trust::NewStub(MakeChannel(coordinator.address(), Security::Of(membership)));
-  grpc::ClientContext context;
-  v1::WhoAmIResponse response;
-  ASSERT_TRUE(stub->WhoAmI(&context, {}, &response).ok());
-  const std::string shown = ShownOn(context);
-  EXPECT_TRUE(KnowsAll(membership, shown));
-  EXPECT_FALSE(KnowsAll(other.Admit(pki::Role::kUser, "anna"), shown));
+TEST_F(JoinTest, ACoordinatorThatSaysNothingIsWaitedForUntilTheTimeout) {
+  TestCoordinator coordinator;
+  const UniqueFd mute(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof own;
+  ASSERT_EQ(bind(mute.get(), reinterpret_cast<const sockaddr*>(&own), size), 0);
+  ASSERT_EQ(listen(mute.get(), 5), 0);
+  ASSERT_EQ(getsockname(mute.get(), reinterpret_cast<sockaddr*>(&own), &size), 0);
+  const Endpoint silent{.host = "127.0.0.1", .port = ntohs(own.sin_port)};
+  EXPECT_THAT(Renew(coordinator.Admit(pki::Role::kUser, "anna"), silent, absl::Milliseconds(50)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no answer within 50ms")));
 }
 
 }  // namespace

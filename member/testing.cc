@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"
 

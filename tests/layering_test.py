@@ -14,6 +14,8 @@ PURE = "cores are deterministic: time, files, threads and wires are arguments or
 EXEMPT = {"coordinator/core/scale_test.cc", "coordinator/core/testing/random_world.h"}
 UNITS = "it takes 17 s to compile: include what is used; tests and programs may"
 UNITS_MAY = re.compile(r"_(test|testing|main)\.(h|cc)$")
+GRPC = r"^grpc|\.grpc\.pb\.h$"
+TESTS = re.compile(r"_test\.cc$|^testing\.(h|cc)$|^fake_services\.h$")
 ONLY_TRAIN = [
     (folder, r"^(train|torch|ATen|c10)/", "LibTorch is for train/ alone")
     for folder in ("client", "common", "coordinator", "member", "tests", "worker")
@@ -36,8 +38,10 @@ RULES = ONLY_TRAIN + [
     ("coordinator", r"^worker/", "daemons share the wire and common/, nothing else"),
     ("worker", r"^coordinator/", "daemons share the wire and common/, nothing else"),
     ("client", r"^(worker|coordinator)/", "the client speaks the public protocol only"),
-    ("client/wire", r"^grpc", "it is there because gRPC takes as long to begin as a command does"),
-    ("client/wire", r"^client/(?!wire/)", "calls know nothing of what is called"),
+    ("client", GRPC, "hpcctl calls by member/wire: gRPC takes as long to begin as a command does", TESTS),
+    ("member", GRPC, "hpcctl joins and renews with it, and has no gRPC", TESTS),
+    ("member/wire", r"^hpc/v1/|^member/(?!wire/|security\.h)", "calls know nothing of what is called",
+     TESTS),
     ("member", r"^(worker|coordinator|client)/", "member/ is what the worker and the client share"),
     ("common", r"^(worker|coordinator|client|member)/|grpc|protobuf", "common/ is below everything"),
     ("train", r"^(worker|coordinator|client|member|tests|proto|hpc/v1)/", "train/ needs common/ alone"),

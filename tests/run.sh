@@ -4,7 +4,7 @@
 #   tests/run.sh                 the release build, all tests
 #   tests/run.sh PRESET [ctest arguments]
 # HPC_TRAIN=ON in the environment adds the native training library (train/) and its tests, label
-# `train`.
+# `train`. Warnings are errors, unless HPC_WERROR=OFF says otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,7 @@ shift || true
 deploy/install-deps.sh test
 venv=$(deploy/python-env.sh)
 export HPC_TEST_PYTHON=$venv/bin/python
+export HPC_WERROR=${HPC_WERROR:-ON}
 if [ "$preset" = release ]; then  # beside the build: it mostly waits for a mirror
   tests/cluster/frameworks_venv.sh >/dev/null &
 fi

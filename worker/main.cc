@@ -10,11 +10,11 @@
 #include "common/pki/join_token.h"
 #include "common/pki/lean_provider.h"
 #include "common/private_memory.h"
-#include "member/quiet_engine.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
 #include "worker/join_command.h"
 #include "worker/owner_command.h"
+#include "worker/runtime/quiet_engine.h"
 #include "worker/state_dirs.h"
 #include "worker/worker_unit.h"
 
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
   hpc::pki::UseLeanProvider();
-  hpc::member::UseQuietEngine();
+  hpc::worker::UseQuietEngine();
   const auto command =
       hpc::worker::ParseCommandLine(argc, argv, hpc::worker::DefaultStateDirs(geteuid(), getenv));
   if (absl::IsCancelled(command.status())) {

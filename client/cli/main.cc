@@ -11,7 +11,6 @@
 #include "common/lock_order.h"
 #include "common/pki/join_token.h"
 #include "common/private_memory.h"
-#include "member/quiet_engine.h"
 
 namespace {
 
@@ -30,7 +29,6 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
-  hpc::member::UseQuietEngine();
   using hpc::client::Output;
   Output out = Output::ForFd(STDOUT_FILENO);
   Output err = Output::ForFd(STDERR_FILENO);
@@ -38,7 +36,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   hpc::pki::HideTokens(argc, argv);
   const int code = hpc::client::RunCommandLine(words, &session);
-  // All is written. Returning would take apart what the process takes with it, and where gRPC was
-  // needed wait for its threads.
+  // All is written. Returning would take apart, piece by piece, what ends with the process anyway.
   _exit(code);
 }

@@ -3,6 +3,7 @@
 #include <openssl/core_dispatch.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/opensslv.h>
 #include <openssl/provider.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/string_view.h"
 
-// OpenSSL's own provider. In the static library alone; elsewhere it is null.
+// OpenSSL's own provider. It is in the static library alone; elsewhere this is null.
 extern "C" ABSL_ATTRIBUTE_WEAK OSSL_provider_init_fn ossl_default_provider_init;
 
 namespace hpc::pki {
@@ -118,8 +119,16 @@ bool Load() {
 
 }  // namespace
 
+bool HasLeanProvider() {
+#if OPENSSL_VERSION_MAJOR == 3 && OPENSSL_VERSION_MINOR == 0
+  return ossl_default_provider_init != nullptr;
+#else
+  return false;
+#endif
+}
+
 void UseLeanProvider() {
-  if (ossl_default_provider_init == nullptr) return;
+  if (!HasLeanProvider()) return;
   [[maybe_unused]] static const bool loaded = Load();
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/dial.h"
 #include "common/pki/openssl.h"

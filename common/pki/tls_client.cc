@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "common/pki/lean_tls.h"
+#include "common/pki/lean_provider.h"
 #include "common/pki/openssl.h"
 #include "common/pki/ssl.h"
 #include "common/status_macros.h"
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<TlsClient>> TlsClient::Make(absl::string_view aut
                                                            absl::string_view key,
                                                            absl::string_view certificate,
                                                            const std::string& host) {
-  KeepTlsLean();
+  UseLeanProvider();
   auto state = std::make_unique<State>();
   state->context.reset(SSL_CTX_new(TLS_client_method()));
   if (state->context == nullptr) return OpenSslError(absl::StatusCode::kInternal, "TLS");

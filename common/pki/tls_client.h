@@ -12,7 +12,7 @@
 namespace hpc::pki {
 
 // What came from the peer goes to Receive, and what TakeOutput gives is for the peer; it has more
-// after every other call. TLS as KeepTlsLean says, and HTTP/2 inside. Not thread-safe.
+// after every other call. TLS 1.3, and HTTP/2 inside. Not thread-safe.
 class TlsClient {
  public:
   // All in PEM; who shows no certificate has "" for both. InvalidArgument: one cannot be read.

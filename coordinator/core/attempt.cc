@@ -88,7 +88,7 @@ std::vector<RankRecord> MakeRanks(const std::vector<Member>& members) {
       rank.local_rank = local;
       rank.node = p.node;
       if (devices > 0 && p.ranks >= devices) {
-        rank.devices = {p.devices[static_cast<size_t>(local % devices)]};
+        rank.devices.assign(1, p.devices[static_cast<size_t>(local % devices)]);
       } else {
         const auto at = [&](int32_t r) { return p.devices.begin() + r * devices / p.ranks; };
         rank.devices.assign(at(local), at(local + 1));

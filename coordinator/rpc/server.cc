@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/pki/join_token.h"
-#include "common/pki/lean_tls.h"
+#include "common/pki/lean_provider.h"
 #include "common/status_macros.h"
 #include "coordinator/rpc/accept_loop.h"
 #include "coordinator/rpc/call_host.h"
@@ -73,7 +73,7 @@ void InitGrpc() {
     // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
     // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
     setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
-    pki::KeepTlsLean();
+    pki::UseLeanProvider();
   });
 }
 

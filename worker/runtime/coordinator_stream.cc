@@ -7,8 +7,8 @@
 #include "common/clock.h"
 #include "common/dial.h"
 #include "common/pki/probe.h"
-#include "member/channel.h"
 #include "member/find_coordinator.h"
+#include "worker/runtime/channel.h"
 
 namespace hpc::worker {
 namespace {
@@ -63,7 +63,7 @@ std::shared_ptr<grpc::Channel> MakeCoordinatorChannel(const Endpoint& endpoint,
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return member::MakeChannel(endpoint, security, arguments);
+  return MakeChannel(endpoint, security, arguments);
 }
 
 void CoordinatorStream::Start(v1::WorkerMessage hello) {
@@ -122,7 +122,7 @@ void CoordinatorStream::OnStarted(bool ok) {
 
 void CoordinatorStream::OnRead(bool ok) {
   if (ok) {
-    if (!std::exchange(answered_, true)) handlers_.on_shown(member::ShownOn(context_));
+    if (!std::exchange(answered_, true)) handlers_.on_shown(ShownOn(context_));
     Hear(std::move(incoming_));
     incoming_.Clear();
     call_->Read(&incoming_, Tag(&CoordinatorStream::OnRead));

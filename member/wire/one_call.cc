@@ -1,0 +1,48 @@
+#include "member/wire/one_call.h"
+
+#include <sys/timerfd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
+#include "member/wire/caller.h"
+#include "member/wire/session.h"
+
+namespace hpc::wire {
+namespace {
+
+// Can be read once `timeout` is over: what an interrupt is to other calls.
+absl::StatusOr<UniqueFd> TimerOf(absl::Duration timeout) {
+  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const itimerspec once{.it_interval = {}, .it_value = absl::ToTimespec(timeout)};
+  if (!timer.ok() || timerfd_settime(timer.get(), 0, &once, nullptr) != 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("no timer: ", std::strerror(errno)));
+  }
+  return timer;
+}
+
+}  // namespace
+
+absl::Status CallOnce(const Endpoint& coordinator, const member::Security& security,
+                      const char* method, const google::protobuf::MessageLite& request,
+                      google::protobuf::MessageLite* response, absl::Duration timeout) {
+  const MonoTime deadline = RealClock().Get().mono + timeout;
+  HPC_ASSIGN_OR_RETURN(const UniqueFd timer, TimerOf(timeout));
+  const auto call = [&] {
+    HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                         Session::Open(coordinator, security, deadline, timer.get(), [] {}));
+    return Caller(session.get(), timer.get()).Unary(method, request, response);
+  };
+  absl::Status status = call();
+  const bool late = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  if (!late || RealClock().Get().mono < deadline) return status;
+  return absl::DeadlineExceededError(
+      absl::StrCat("no answer within ", absl::FormatDuration(timeout)));
+}
+
+}  // namespace hpc::wire

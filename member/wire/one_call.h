@@ -1,0 +1,23 @@
+// One call on a connection of its own, for those who make no other.
+#ifndef HPC_MEMBER_WIRE_ONE_CALL_H_
+#define HPC_MEMBER_WIRE_ONE_CALL_H_
+
+#include <google/protobuf/message_lite.h>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/endpoint.h"
+#include "member/security.h"
+
+namespace hpc::wire {
+
+// Connects, makes the call and closes the connection, on the thread that calls. `method` is
+// "/package.Service/Method". Errors: those of Session::Open and Caller::Unary; DeadlineExceeded if
+// there is no answer within `timeout`, wherever it is that the coordinator falls silent.
+absl::Status CallOnce(const Endpoint& coordinator, const member::Security& security,
+                      const char* method, const google::protobuf::MessageLite& request,
+                      google::protobuf::MessageLite* response, absl::Duration timeout);
+
+}  // namespace hpc::wire
+
+#endif  // HPC_MEMBER_WIRE_ONE_CALL_H_
