@@ -49,7 +49,7 @@ from harness.network import Network  # noqa: E402
 from measure.gang import Gang  # noqa: E402
 
 MOST_RANKS = 5
-ANSWER_SECONDS = 2  # kAnswerTime in train/rank_watch.h
+ANSWER_SECONDS = 2  # kAnswerTime in train/group/rank_watch.h
 GRANTED = 5
 
 

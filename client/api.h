@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/discovery.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/membership.h"
 #include "hpc/v1/nodes.pb.h"
 #include "hpc/v1/runs.pb.h"

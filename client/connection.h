@@ -15,11 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/backoff.h"
-#include "common/bell.h"
 #include "common/clock.h"
-#include "common/endpoint.h"
-#include "member/security.h"
+#include "common/net/endpoint.h"
+#include "common/process/bell.h"
 #include "member/wire/caller.h"
+#include "member/wire/security.h"
 #include "member/wire/session.h"
 
 namespace hpc::client {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "common/dial.h"
-#include "common/pki/probe.h"
+#include "common/net/dial.h"
+#include "common/pki/tls/probe.h"
 #include "common/status_macros.h"
 #include "member/find_coordinator.h"
 

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/coordinator_paths.h"
-#include "common/endpoint.h"
+#include "common/files/coordinator_paths.h"
+#include "common/net/endpoint.h"
 #include "common/pki/membership.h"
-#include "member/security.h"
+#include "member/wire/security.h"
 
 namespace hpc::client {
 

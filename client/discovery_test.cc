@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/authority.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"

@@ -8,7 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "client/request_id.h"
-#include "common/bell.h"
+#include "common/process/bell.h"
 #include "common/status_macros.h"
 #include "member/wire/outgoing.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_line.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/keyring.h"
 #include "common/status_matchers.h"
 #include "member/testing.h"

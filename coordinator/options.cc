@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "common/notify.h"
+#include "common/files/toml_config.h"
+#include "common/process/notify.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "common/toml_config.h"
 #include "common/version.h"
 
 namespace hpc::coordinator {

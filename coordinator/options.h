@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/coordinator_paths.h"
-#include "common/endpoint.h"
-#include "common/log.h"
+#include "common/files/coordinator_paths.h"
+#include "common/net/endpoint.h"
+#include "common/process/log.h"
 
 namespace hpc::coordinator {
 

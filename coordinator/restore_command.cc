@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "coordinator/store/backup_restorer.h"
+#include "coordinator/store/backup/backup_restorer.h"
 
 namespace hpc::coordinator {
 

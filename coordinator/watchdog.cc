@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "absl/strings/numbers.h"
-#include "common/notify.h"
+#include "common/process/notify.h"
 
 namespace hpc::coordinator {
 

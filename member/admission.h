@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/certificate.h"
 #include "common/pki/identity.h"
 #include "common/pki/join_token.h"

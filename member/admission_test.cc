@@ -1,6 +1,6 @@
 #include "member/admission.h"
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/authority.h"
 #include "common/pki/signing_request.h"
 #include "common/status_matchers.h"

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/pki/probe.h"
+#include "common/pki/tls/probe.h"
 #include "common/pki/verify.h"
 #include "common/status_macros.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/certificate.h"
 #include "common/pki/join_token.h"
 

@@ -2,15 +2,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/pki/private_key.h"
-#include "common/pki/probe.h"
 #include "common/pki/signing_request.h"
+#include "common/pki/tls/probe.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "hpc/v1/trust.pb.h"
 #include "member/admission.h"
 #include "member/find_coordinator.h"
-#include "member/security.h"
 #include "member/wire/one_call.h"
+#include "member/wire/security.h"
 
 namespace hpc::member {
 namespace {

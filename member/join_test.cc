@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "member/admission.h"

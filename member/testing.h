@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/authority.h"
 #include "common/pki/join_token.h"
 #include "common/pki/membership.h"

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "train/lone_communicator.h"
+#include "train/group/lone_communicator.h"
 #include "train/nccl/nccl_communicator.h"
 #include "train/nccl/torch_cuda.h"
 

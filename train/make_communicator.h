@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "train/communicator.h"
-#include "train/gloo_communicator.h"
-#include "train/launch_environment.h"
+#include "train/group/communicator.h"
+#include "train/group/gloo_communicator.h"
+#include "train/net/launch_environment.h"
 
 namespace hpc::train {
 

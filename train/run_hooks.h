@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "train/launch_environment.h"
+#include "train/net/launch_environment.h"
 
 namespace hpc::train {
 

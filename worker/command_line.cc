@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "common/notify.h"
+#include "common/files/toml_config.h"
+#include "common/process/notify.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "common/toml_config.h"
 #include "common/version.h"
 #include "worker/os/network.h"
 

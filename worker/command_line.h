@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
-#include "common/log.h"
+#include "common/net/endpoint.h"
+#include "common/process/log.h"
 
 namespace hpc::worker {
 

@@ -1,13 +1,13 @@
 #include "worker/join_command.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/files/state_dir.h"
 #include "common/pki/membership.h"
-#include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "member/admission.h"
 #include "member/join.h"
-#include "worker/runtime/former_cluster.h"
+#include "worker/attempts/former_cluster.h"
 #include "worker/way.h"
 
 namespace hpc::worker {

@@ -5,8 +5,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "common/files.h"
-#include "common/state_dir.h"
+#include "common/files/files.h"
+#include "common/files/state_dir.h"
 #include "common/status_matchers.h"
 #include "member/testing.h"
 #include "worker/way.h"

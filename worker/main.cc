@@ -6,15 +6,15 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/lock_order.h"
 #include "common/pki/join_token.h"
-#include "common/pki/lean_provider.h"
-#include "common/private_memory.h"
+#include "common/pki/tls/lean_provider.h"
+#include "common/process/lock_order.h"
+#include "common/process/private_memory.h"
 #include "worker/command_line.h"
 #include "worker/daemon.h"
 #include "worker/join_command.h"
+#include "worker/link/quiet_engine.h"
 #include "worker/owner_command.h"
-#include "worker/runtime/quiet_engine.h"
 #include "worker/state_dirs.h"
 #include "worker/worker_unit.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "worker/runtime/control_socket.h"
+#include "worker/owner/control_socket.h"
 
 namespace hpc::worker {
 namespace {

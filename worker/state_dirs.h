@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/user_state.h"
+#include "common/files/user_state.h"
 
 namespace hpc::worker {
 

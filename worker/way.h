@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/membership.h"
-#include "member/security.h"
+#include "member/wire/security.h"
 #include "worker/command_line.h"
 
 namespace hpc::worker {

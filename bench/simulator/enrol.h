@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/membership.h"
 
 namespace hpc::simulator {

@@ -16,9 +16,9 @@
 #include "bench/simulator/enrol.h"
 #include "bench/simulator/options.h"
 #include "bench/simulator/shard.h"
-#include "common/files.h"
-#include "common/lock_order.h"
-#include "common/log.h"
+#include "common/files/files.h"
+#include "common/process/lock_order.h"
+#include "common/process/log.h"
 #include "common/random_number.h"
 #include "common/status_macros.h"
 

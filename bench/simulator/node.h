@@ -17,7 +17,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "worker/core/agent.h"
-#include "worker/runtime/link.h"
+#include "worker/link/link.h"
 
 namespace hpc::simulator {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 
 namespace hpc::simulator {
 

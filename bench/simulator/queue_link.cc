@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "common/clock.h"
-#include "worker/runtime/boot_time.h"
-#include "worker/runtime/convert.h"
+#include "worker/link/convert.h"
+#include "worker/loop/boot_time.h"
 
 namespace hpc::simulator {
 

@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "worker/runtime/coordinator_stream.h"
-#include "worker/runtime/link.h"
-#include "worker/runtime/route.h"
+#include "worker/link/coordinator_stream.h"
+#include "worker/link/link.h"
+#include "worker/link/route.h"
 
 namespace hpc::simulator {
 

@@ -14,7 +14,7 @@
 #include "bench/simulator/node.h"
 #include "bench/simulator/queue_link.h"
 #include "common/clock.h"
-#include "worker/runtime/route.h"
+#include "worker/link/route.h"
 
 namespace hpc::simulator {
 

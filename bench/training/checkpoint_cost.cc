@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "train/checkpointer.h"
-#include "train/lone_communicator.h"
-#include "train/sharded_optimizer.h"
+#include "train/checkpoint/checkpointer.h"
+#include "train/group/lone_communicator.h"
+#include "train/sharded/sharded_optimizer.h"
 
 int main(int argc, char** argv) {
   using namespace hpc::train;  // NOLINT

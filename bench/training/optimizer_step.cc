@@ -8,8 +8,8 @@
 #include <cstring>
 #include <functional>
 
-#include "train/lone_communicator.h"
-#include "train/sharded_optimizer.h"
+#include "train/group/lone_communicator.h"
+#include "train/sharded/sharded_optimizer.h"
 
 namespace {
 

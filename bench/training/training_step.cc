@@ -12,12 +12,12 @@
 #include <functional>
 #include <string>
 
-#include "train/distributed_data_parallel.h"
-#include "train/kept_memory.h"
-#include "train/lone_communicator.h"
+#include "train/group/lone_communicator.h"
 #include "train/make_communicator.h"
-#include "train/precision.h"
-#include "train/sharded_optimizer.h"
+#include "train/parallel/distributed_data_parallel.h"
+#include "train/parallel/precision.h"
+#include "train/sharded/sharded_optimizer.h"
+#include "train/tensors/kept_memory.h"
 
 namespace {
 

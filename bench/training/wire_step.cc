@@ -20,11 +20,11 @@
 #include <string>
 #include <thread>
 
-#include "train/gloo_communicator.h"
-#include "train/kept_memory.h"
-#include "train/local_steps.h"
-#include "train/replica.h"
-#include "train/step_agreement.h"
+#include "train/group/gloo_communicator.h"
+#include "train/parallel/local_steps.h"
+#include "train/parallel/replica.h"
+#include "train/parallel/step_agreement.h"
+#include "train/tensors/kept_memory.h"
 
 namespace {
 

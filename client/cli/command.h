@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/cli/options.h"
+#include "client/cli/input/options.h"
 #include "client/cli/session.h"
 
 namespace hpc::client {

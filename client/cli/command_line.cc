@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/command.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/usage_error.h"
+#include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
 
 namespace hpc::client {

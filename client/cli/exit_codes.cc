@@ -1,6 +1,6 @@
 #include "client/cli/exit_codes.h"
 
-#include "client/cli/usage_error.h"
+#include "client/cli/input/usage_error.h"
 
 namespace hpc::client {
 

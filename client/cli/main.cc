@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "client/cli/command_line.h"
-#include "common/lock_order.h"
 #include "common/pki/join_token.h"
-#include "common/private_memory.h"
+#include "common/process/lock_order.h"
+#include "common/process/private_memory.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/api.h"
-#include "client/cli/output.h"
-#include "client/cli/progress.h"
+#include "client/cli/show/output.h"
+#include "client/cli/show/progress.h"
 #include "client/discovery.h"
 
 namespace hpc::client {

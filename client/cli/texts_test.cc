@@ -2,15 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/cli/event_lines.h"
 #include "client/cli/exit_codes.h"
-#include "client/cli/foreign_words.h"
-#include "client/cli/output.h"
-#include "client/cli/progress.h"
-#include "client/cli/record.h"
-#include "client/cli/suggest.h"
-#include "client/cli/times.h"
-#include "client/cli/usage_error.h"
+#include "client/cli/input/foreign_words.h"
+#include "client/cli/input/suggest.h"
+#include "client/cli/input/usage_error.h"
+#include "client/cli/show/event_lines.h"
+#include "client/cli/show/output.h"
+#include "client/cli/show/progress.h"
+#include "client/cli/show/record.h"
+#include "client/cli/show/times.h"
 
 namespace hpc::client {
 namespace {

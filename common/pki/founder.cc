@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/authority.h"
 #include "common/pki/private_key.h"
 #include "common/pki/signing_request.h"

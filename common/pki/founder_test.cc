@@ -1,6 +1,6 @@
 #include "common/pki/founder.h"
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/verify.h"
 #include "common/status_matchers.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/identity.h"
 
 namespace hpc::pki {

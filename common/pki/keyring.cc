@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/private_key.h"
 #include "common/pki/random.h"
 #include "common/pki/signing_request.h"

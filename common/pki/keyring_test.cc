@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include "common/files.h"
-#include "common/pki/probe.h"
+#include "common/files/files.h"
+#include "common/pki/tls/probe.h"
 #include "common/pki/verify.h"
 #include "common/status_matchers.h"
 

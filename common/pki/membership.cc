@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/pem.h"
 #include "common/pki/private_key.h"
 #include "common/status_macros.h"

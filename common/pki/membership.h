@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "common/pki/certificate.h"
 #include "common/pki/identity.h"
 

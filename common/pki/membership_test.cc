@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/pki/authority.h"
 #include "common/status_matchers.h"
 

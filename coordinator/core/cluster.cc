@@ -5,10 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_impl.h"
-#include "coordinator/core/exit_codes.h"
-#include "coordinator/core/live_attempt.h"
-#include "coordinator/core/rendezvous.h"
-#include "coordinator/core/request_check.h"
+#include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/policy/request_check.h"
+#include "coordinator/core/state/live_attempt.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/exit_codes.h"
+#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "coordinator/core/rendezvous.h"
-#include "coordinator/core/restore.h"
+#include "coordinator/core/acts/restore.h"
+#include "coordinator/core/gangs/rendezvous.h"
 
 namespace hpc::coordinator {
 

@@ -2,18 +2,20 @@
 #ifndef HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
 #define HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
 
+#include "coordinator/core/acts/connections.h"
+#include "coordinator/core/acts/grower.h"
+#include "coordinator/core/acts/owners.h"
+#include "coordinator/core/acts/power.h"
+#include "coordinator/core/acts/removal.h"
+#include "coordinator/core/acts/scheduler.h"
 #include "coordinator/core/cluster.h"
-#include "coordinator/core/connections.h"
-#include "coordinator/core/gangs.h"
-#include "coordinator/core/grower.h"
-#include "coordinator/core/live_attempt.h"
-#include "coordinator/core/power.h"
-#include "coordinator/core/reclaim.h"
-#include "coordinator/core/removal.h"
-#include "coordinator/core/run_ledger.h"
-#include "coordinator/core/scheduler.h"
-#include "coordinator/core/state.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/gangs/run_ledger.h"
+#include "coordinator/core/state/live_attempt.h"
+#include "coordinator/core/state/state.h"
+#include "coordinator/core/state/turn.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 

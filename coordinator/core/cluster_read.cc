@@ -1,8 +1,9 @@
+#include "coordinator/core/acts/waiting.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/cluster_impl.h"
-#include "coordinator/core/node_words.h"
-#include "coordinator/core/rendezvous.h"
-#include "coordinator/core/waiting.h"
+#include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/policy/node_words.h"
+#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 

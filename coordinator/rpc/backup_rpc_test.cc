@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "coordinator/rpc/testing/test_server.h"
-#include "coordinator/store/backup_maker.h"
-#include "coordinator/store/backup_restorer.h"
+#include "coordinator/store/backup/backup_maker.h"
+#include "coordinator/store/backup/backup_restorer.h"
 #include "coordinator/store/sqlite_store.h"
 
 namespace hpc::coordinator {

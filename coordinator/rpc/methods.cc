@@ -3,13 +3,13 @@
 #include <functional>
 #include <utility>
 
-#include "coordinator/rpc/bidi_call.h"
-#include "coordinator/rpc/posted.h"
-#include "coordinator/rpc/reflection_stream.h"
-#include "coordinator/rpc/stream_call.h"
-#include "coordinator/rpc/submit_stream.h"
-#include "coordinator/rpc/unary_call.h"
-#include "coordinator/rpc/worker_stream.h"
+#include "coordinator/rpc/calls/bidi_call.h"
+#include "coordinator/rpc/calls/posted.h"
+#include "coordinator/rpc/calls/reflection_stream.h"
+#include "coordinator/rpc/calls/stream_call.h"
+#include "coordinator/rpc/calls/submit_stream.h"
+#include "coordinator/rpc/calls/unary_call.h"
+#include "coordinator/rpc/calls/worker_stream.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
@@ -19,7 +19,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// The generated services with every method accepted as bytes (wire.h says why).
+// The generated services with every method accepted as bytes (message_bytes.h says why).
 using R = v1::Runs;
 using RawRuns = R::WithRawMethod_Submit<
     R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<R::WithRawMethod_Follow<

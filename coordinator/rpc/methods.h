@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/rpc/call_host.h"
-#include "coordinator/rpc/certificate_handlers.h"
-#include "coordinator/rpc/cluster_handlers.h"
-#include "coordinator/rpc/join_handlers.h"
-#include "coordinator/rpc/node_usage.h"
-#include "coordinator/rpc/nodes_handlers.h"
-#include "coordinator/rpc/runs_handlers.h"
-#include "coordinator/rpc/token_handlers.h"
+#include "coordinator/rpc/answers/node_usage.h"
+#include "coordinator/rpc/calls/call_host.h"
+#include "coordinator/rpc/handlers/certificate_handlers.h"
+#include "coordinator/rpc/handlers/cluster_handlers.h"
+#include "coordinator/rpc/handlers/join_handlers.h"
+#include "coordinator/rpc/handlers/nodes_handlers.h"
+#include "coordinator/rpc/handlers/runs_handlers.h"
+#include "coordinator/rpc/handlers/token_handlers.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/trust.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/trust/trust.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/pki/join_token.h"
-#include "common/pki/probe.h"
+#include "common/pki/tls/probe.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "coordinator/rpc/testing/raw_call.h"

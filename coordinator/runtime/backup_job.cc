@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_macros.h"
 
 namespace hpc::coordinator {

@@ -14,7 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
-#include "coordinator/store/backup_maker.h"
+#include "coordinator/store/backup/backup_maker.h"
 
 namespace hpc::coordinator {
 

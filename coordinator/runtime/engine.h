@@ -17,8 +17,10 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/reports.h"
 #include "coordinator/runtime/secret_vault.h"
-#include "coordinator/store/log_store.h"
+#include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
 
 namespace hpc::coordinator {
@@ -130,7 +132,7 @@ class Engine {
   absl::Status OnPrepared(const Session& session, const PreparedReport& report);
   absl::Status OnEnvironment(const Session& session, const EnvironmentRecord& environment);
   absl::Status OnStarted(const Session& session, AttemptRef ref,
-                         const std::vector<Cluster::StartedRank>& ranks);
+                         const std::vector<StartedRank>& ranks);
   absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
                            const RankExit& exit, RankAges ago);
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt);

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "common/log.h"
+#include "common/process/log.h"
 #include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
 

@@ -1,7 +1,7 @@
 // What connected workers say about themselves and their attempts.
 #include <map>
 
-#include "common/log.h"
+#include "common/process/log.h"
 #include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
 
@@ -170,7 +170,7 @@ absl::Status Engine::OnPrepared(const Session& session, const PreparedReport& re
 }
 
 absl::Status Engine::OnStarted(const Session& session, AttemptRef ref,
-                               const std::vector<Cluster::StartedRank>& ranks) {
+                               const std::vector<StartedRank>& ranks) {
   return impl_->Report(session, ref, [&](Now now) {
     return impl_->cluster.Started(now, session.node, session.incarnation, ref, ranks,
                                   &impl_->effects);

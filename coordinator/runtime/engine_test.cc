@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/status_matchers.h"
-#include "coordinator/core/event_kinds.h"
+#include "coordinator/core/values/event_kinds.h"
 #include "coordinator/runtime/output_tracker.h"
 #include "coordinator/runtime/testing/engine_test_fixture.h"
 

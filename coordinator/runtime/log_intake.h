@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "coordinator/store/log_store.h"
+#include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
 
 namespace hpc::coordinator {

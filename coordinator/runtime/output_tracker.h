@@ -15,9 +15,9 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
-#include "coordinator/core/cluster.h"
-#include "coordinator/core/effects.h"
-#include "coordinator/store/log_store.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/effects.h"
+#include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
 
 namespace hpc::coordinator {

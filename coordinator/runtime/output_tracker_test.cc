@@ -8,7 +8,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/store/sqlite_store.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
 namespace {

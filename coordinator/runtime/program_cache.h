@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "common/ids.h"
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/model.h"
 
 namespace hpc::coordinator {
 

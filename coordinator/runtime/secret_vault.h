@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
-#include "coordinator/core/cluster.h"
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/model.h"
 
 namespace hpc::coordinator {
 

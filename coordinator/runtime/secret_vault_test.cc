@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
 namespace {

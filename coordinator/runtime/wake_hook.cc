@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/files.h"
-#include "common/log.h"
+#include "common/files/files.h"
+#include "common/process/log.h"
 
 namespace hpc::coordinator {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <string>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/model.h"
 
 namespace hpc::coordinator {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/model.h"
 
 namespace hpc::coordinator {
 

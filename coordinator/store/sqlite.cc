@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
-#include "coordinator/core/cluster.h"
-#include "coordinator/core/effects.h"
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/effects.h"
+#include "coordinator/core/values/model.h"
 #include "coordinator/trust/records.h"
 
 namespace hpc::coordinator {

@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
-#include "coordinator/store/backup_format.h"
+#include "coordinator/store/backup/backup_format.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/sqlite_store.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 #include "tests/testing/disk/power_cut.h"
 
 namespace hpc::coordinator {

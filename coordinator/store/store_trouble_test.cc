@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
-#include "coordinator/store/log_store.h"
+#include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/sqlite_store.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/endpoint.h"
-#include "member/security.h"
+#include "common/net/endpoint.h"
+#include "member/wire/security.h"
 
 namespace hpc::wire {
 

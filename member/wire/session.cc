@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/dial.h"
+#include "common/net/dial.h"
 #include "common/pki/authority.h"
 #include "common/status_macros.h"
 

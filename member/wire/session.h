@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/endpoint.h"
-#include "member/security.h"
+#include "common/net/endpoint.h"
 #include "member/wire/answer.h"
 #include "member/wire/http2.h"
 #include "member/wire/outgoing.h"
+#include "member/wire/security.h"
 #include "member/wire/socket.h"
 
 namespace hpc::wire {

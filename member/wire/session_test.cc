@@ -9,9 +9,9 @@
 #include <functional>
 #include <thread>
 
-#include "common/bell.h"
-#include "common/dial.h"
+#include "common/net/dial.h"
 #include "common/pki/authority.h"
+#include "common/process/bell.h"
 #include "common/status_matchers.h"
 #include "hpc/v1/trust.pb.h"
 #include "member/testing.h"

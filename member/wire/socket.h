@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/clock.h"
-#include "common/pki/tls_client.h"
+#include "common/pki/tls/tls_client.h"
 #include "common/unique_fd.h"
 
 namespace hpc::wire {

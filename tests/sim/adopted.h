@@ -1,4 +1,4 @@
-// What a new worker process makes of the folders that it finds: worker/runtime/adoption.
+// What a new worker process makes of the folders that it finds: worker/attempts/adoption.
 #ifndef HPC_TESTS_SIM_ADOPTED_H_
 #define HPC_TESTS_SIM_ADOPTED_H_
 

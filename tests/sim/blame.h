@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/model.h"
 #include "tests/sim/context.h"
 
 namespace hpc::sim {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/values/reports.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/link.h"
 

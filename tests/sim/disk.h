@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/core/cluster.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/effects.h"
 #include "tests/sim/census.h"
 #include "tests/sim/context.h"
 

@@ -6,7 +6,7 @@
 namespace hpc::sim {
 namespace {
 
-// As worker/runtime/coordinator_link sets it.
+// As worker/link/coordinator_link sets it.
 constexpr absl::Duration kTransportTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 

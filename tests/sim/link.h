@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/core/cluster.h"
+#include "coordinator/core/values/reports.h"
 #include "tests/sim/context.h"
 #include "worker/core/messages.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "coordinator/core/cluster.h"
+#include "coordinator/core/values/cluster_options.h"
 #include "tests/sim/planted_bug.h"
 
 namespace hpc::sim {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/model.h"
+#include "coordinator/core/values/model.h"
 #include "tests/sim/census.h"
 #include "tests/sim/link.h"
 #include "tests/sim/peers.h"

@@ -131,8 +131,8 @@ co::ReclaimRequest ToCoordinator(const wo::OwnerChanged& change) {
   return out;
 }
 
-std::vector<co::Cluster::StartedRank> ToCoordinator(const wo::Started& started) {
-  std::vector<co::Cluster::StartedRank> out;
+std::vector<co::StartedRank> ToCoordinator(const wo::Started& started) {
+  std::vector<co::StartedRank> out;
   for (const wo::HeldRank& rank : started.ranks) {
     out.push_back({rank.rank, rank.pid, Micros(rank.ago.started)});
   }

@@ -1,5 +1,5 @@
 // What one core says, as the other hears it: the wire's conversions
-// (coordinator/rpc/convert_worker, worker/runtime/convert) without the wire, and with its
+// (coordinator/rpc/convert/convert_worker, worker/link/convert) without the wire, and with its
 // resolution.
 #ifndef HPC_TESTS_SIM_TRANSLATE_H_
 #define HPC_TESTS_SIM_TRANSLATE_H_
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/cluster.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/values/effects.h"
+#include "coordinator/core/values/reports.h"
 #include "worker/core/messages.h"
 
 namespace hpc::sim {
@@ -26,7 +26,7 @@ coordinator::Halt ToCoordinator(const worker::Halt& halt);
 coordinator::RankAges ToCoordinator(const worker::RankAges& ages);
 coordinator::PreparedReport ToCoordinator(const worker::Prepared& prepared);
 coordinator::ReclaimRequest ToCoordinator(const worker::OwnerChanged& change);
-std::vector<coordinator::Cluster::StartedRank> ToCoordinator(const worker::Started& started);
+std::vector<coordinator::StartedRank> ToCoordinator(const worker::Started& started);
 
 }  // namespace hpc::sim
 

@@ -17,12 +17,12 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "common/version.h"
-#include "train/agreement.h"
 #include "train/check/pair_rounds.h"
-#include "train/own_address.h"
-#include "train/program/resnet.h"
-#include "train/replica.h"
-#include "train/sockets.h"
+#include "train/group/agreement.h"
+#include "train/net/own_address.h"
+#include "train/net/sockets.h"
+#include "train/parallel/replica.h"
+#include "train/tool/resnet.h"
 
 namespace hpc::train {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "train/check/findings.h"
-#include "train/communicator.h"
+#include "train/group/communicator.h"
 
 namespace hpc::train {
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "train/check/check_main.h"
-#include "train/gloo_communicator.h"
-#include "train/own_address.h"
+#include "train/group/gloo_communicator.h"
+#include "train/net/own_address.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {

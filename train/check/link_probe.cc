@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "train/sockets.h"
+#include "train/net/sockets.h"
 
 namespace hpc::train {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "train/own_address.h"
-#include "train/sockets.h"
+#include "train/net/own_address.h"
+#include "train/net/sockets.h"
 
 namespace hpc::train {
 namespace {

@@ -13,9 +13,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/data/array_header.h"
 #include "train/data/mapped_file.h"
-#include "train/safetensors.h"
 
 namespace hpc::train {
 namespace {

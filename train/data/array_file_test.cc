@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/data/data_set.h"
 #include "train/data/prefetching_loader.h"
-#include "train/safetensors.h"
 
 namespace hpc::train {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "train/tensor_text.h"
+#include "train/tensors/tensor_text.h"
 
 namespace hpc::train {
 namespace {

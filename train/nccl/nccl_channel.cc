@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "train/reason.h"
+#include "train/group/reason.h"
 
 namespace hpc::train {
 namespace {

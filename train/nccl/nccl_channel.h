@@ -25,9 +25,9 @@
 #include <thread>
 #include <vector>
 
+#include "train/group/watched_group.h"
 #include "train/nccl/device_stream.h"
 #include "train/nccl/nccl_library.h"
-#include "train/watched_group.h"
 
 namespace hpc::train {
 

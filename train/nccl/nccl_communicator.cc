@@ -4,13 +4,13 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "train/agreement.h"
-#include "train/lone_communicator.h"
+#include "train/group/agreement.h"
+#include "train/group/lone_communicator.h"
+#include "train/group/reason.h"
 #include "train/nccl/accelerator_stream.h"
 #include "train/nccl/nccl_channel.h"
 #include "train/nccl/torch_cuda.h"
-#include "train/reason.h"
-#include "train/tensor_check.h"
+#include "train/tensors/tensor_check.h"
 
 namespace hpc::train {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "train/gloo_communicator.h"
+#include "train/group/gloo_communicator.h"
 #include "train/nccl/device_stream.h"
 #include "train/nccl/nccl_library.h"
 

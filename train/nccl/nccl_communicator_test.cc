@@ -7,11 +7,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/agreement.h"
+#include "train/group/agreement.h"
 #include "train/make_communicator.h"
-#include "train/replica.h"
-#include "train/sharded_optimizer.h"
-#include "train/step_agreement.h"
+#include "train/parallel/replica.h"
+#include "train/parallel/step_agreement.h"
+#include "train/sharded/sharded_optimizer.h"
 #include "train/testing/fake_nccl_group.h"
 #include "train/testing/values.h"
 

@@ -12,7 +12,7 @@
 #include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/program/hpc_train_fixture.h"
+#include "train/program/testing/hpc_train_fixture.h"
 
 namespace hpc::train {
 namespace {

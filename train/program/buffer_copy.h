@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "train/named_tensor.h"
+#include "train/tensors/named_tensor.h"
 
 namespace hpc::train {
 

@@ -8,9 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/checkpoint_files.h"
-#include "train/program/hpc_train_fixture.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/checkpoint_files.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/program/testing/hpc_train_fixture.h"
 #include "train/testing/rank_processes.h"
 
 namespace hpc::train {

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "train/data/data_error.h"
 #include "train/data/mapped_file.h"
+#include "train/parallel/recompute.h"
 #include "train/program/task.h"
-#include "train/recompute.h"
-#include "train/tensor_text.h"
+#include "train/tensors/tensor_text.h"
 
 namespace hpc::train {
 namespace {

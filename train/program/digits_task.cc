@@ -17,9 +17,9 @@
 #include "train/data/array_header.h"
 #include "train/data/distributed_sampler.h"
 #include "train/data/mapped_file.h"
-#include "train/program/resnet.h"
 #include "train/program/task.h"
-#include "train/tensor_text.h"
+#include "train/tensors/tensor_text.h"
+#include "train/tool/resnet.h"
 
 namespace hpc::train {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "train/communicator.h"
-#include "train/precision.h"
+#include "train/group/communicator.h"
+#include "train/parallel/precision.h"
 #include "train/program/task.h"
 
 namespace hpc::train {

@@ -3,8 +3,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/folder_lock.h"
-#include "train/program/hpc_train_fixture.h"
+#include "train/checkpoint/folder_lock.h"
+#include "train/program/testing/hpc_train_fixture.h"
 
 namespace hpc::train {
 namespace {

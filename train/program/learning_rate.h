@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "train/program/train_options.h"
+#include "train/program/options/train_options.h"
 
 namespace hpc::train {
 

@@ -1,6 +1,6 @@
 #include "train/program/optimizer.h"
 
-#include "train/lone_communicator.h"
+#include "train/group/lone_communicator.h"
 
 namespace hpc::train {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "train/communicator.h"
-#include "train/named_tensor.h"
-#include "train/program/train_options.h"
-#include "train/sharded_optimizer.h"
+#include "train/group/communicator.h"
+#include "train/program/options/train_options.h"
+#include "train/sharded/sharded_optimizer.h"
+#include "train/tensors/named_tensor.h"
 
 namespace hpc::train {
 

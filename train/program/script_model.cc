@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "train/program/model.h"
-#include "train/tensor_text.h"
+#include "train/tensors/tensor_text.h"
+#include "train/tool/model.h"
 
 namespace hpc::train {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/unique_fd.h"
-#include "train/program/standard_output.h"
+#include "train/tool/standard_output.h"
 
 namespace hpc::train {
 namespace {

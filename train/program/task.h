@@ -21,8 +21,8 @@
 #include <string>
 
 #include "train/data/data_set.h"
-#include "train/program/model.h"
-#include "train/program/train_options.h"
+#include "train/program/options/train_options.h"
+#include "train/tool/model.h"
 
 namespace hpc::train {
 

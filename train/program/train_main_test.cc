@@ -13,10 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/checkpoint_files.h"
-#include "train/program/hpc_train_fixture.h"
-#include "train/program/resnet.h"
+#include "train/checkpoint/checkpoint_files.h"
+#include "train/program/testing/hpc_train_fixture.h"
 #include "train/testing/rank_processes.h"
+#include "train/tool/resnet.h"
 
 namespace hpc::train {
 namespace {

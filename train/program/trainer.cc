@@ -14,15 +14,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/text.h"
-#include "train/agreement.h"
+#include "train/group/agreement.h"
 #include "train/program/evaluation.h"
 #include "train/program/learning_rate.h"
 #include "train/program/one_line.h"
+#include "train/program/options/remembered_options.h"
+#include "train/program/options/remembered_traits.h"
 #include "train/program/pending_number.h"
-#include "train/program/remembered_options.h"
-#include "train/program/remembered_traits.h"
-#include "train/program/standard_output.h"
 #include "train/program/trial.h"
+#include "train/tool/standard_output.h"
 
 namespace hpc::train {
 namespace {

@@ -11,20 +11,20 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpointer.h"
-#include "train/communicator.h"
+#include "train/checkpoint/checkpointer.h"
+#include "train/checkpoint/peer_snapshot.h"
 #include "train/data/prefetching_loader.h"
-#include "train/local_steps.h"
-#include "train/peer_snapshot.h"
-#include "train/precision.h"
+#include "train/group/communicator.h"
+#include "train/parallel/local_steps.h"
+#include "train/parallel/precision.h"
+#include "train/parallel/replica.h"
+#include "train/parallel/step_agreement.h"
 #include "train/program/buffer_copy.h"
 #include "train/program/optimizer.h"
 #include "train/program/task.h"
 #include "train/program/training_position.h"
 #include "train/program/trial.h"
-#include "train/replica.h"
 #include "train/run_hooks.h"
-#include "train/step_agreement.h"
 
 namespace hpc::train {
 

@@ -3,7 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "train/checkpoint_manifest.h"
+#include "train/checkpoint/checkpoint_manifest.h"
 
 namespace hpc::train {
 namespace {

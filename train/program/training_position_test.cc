@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/checkpoint_manifest.h"
+#include "train/checkpoint/checkpoint_manifest.h"
 
 namespace hpc::train {
 namespace {

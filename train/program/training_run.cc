@@ -9,14 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "train/agreement.h"
-#include "train/gloo_communicator.h"
+#include "train/group/agreement.h"
+#include "train/group/gloo_communicator.h"
+#include "train/group/regroup.h"
 #include "train/make_communicator.h"
 #include "train/program/one_line.h"
-#include "train/program/option_rules.h"
-#include "train/program/standard_output.h"
+#include "train/program/options/option_rules.h"
 #include "train/program/summary_file.h"
-#include "train/regroup.h"
+#include "train/tool/standard_output.h"
 
 namespace hpc::train {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpointer.h"
-#include "train/communicator.h"
-#include "train/launch_environment.h"
+#include "train/checkpoint/checkpointer.h"
+#include "train/group/communicator.h"
+#include "train/group/start_word.h"
+#include "train/net/launch_environment.h"
 #include "train/program/task.h"
 #include "train/program/trainer.h"
 #include "train/run_hooks.h"
-#include "train/start_word.h"
 
 namespace hpc::train {
 

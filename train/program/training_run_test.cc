@@ -13,8 +13,8 @@
 #include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/checkpoint_files.h"
-#include "train/program/hpc_train_fixture.h"
+#include "train/checkpoint/checkpoint_files.h"
+#include "train/program/testing/hpc_train_fixture.h"
 
 namespace hpc::train {
 namespace {

@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "train/program/buffer_copy.h"
 #include "train/program/one_line.h"
-#include "train/tensor_text.h"
+#include "train/tensors/tensor_text.h"
 
 namespace hpc::train {
 namespace {

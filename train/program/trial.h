@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "train/precision.h"
+#include "train/parallel/precision.h"
 #include "train/program/task.h"
 
 namespace hpc::train {

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "train/communicator.h"
+#include "train/group/communicator.h"
 
 namespace hpc::train {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "train/gloo_communicator.h"
+#include "train/group/gloo_communicator.h"
 #include "train/testing/host_stream.h"
 
 namespace hpc::train {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/launch_environment.h"
+#include "train/net/launch_environment.h"
 
 namespace hpc::train {
 

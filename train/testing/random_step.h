@@ -5,8 +5,8 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 
-#include "train/communicator.h"
-#include "train/sharded_optimizer.h"
+#include "train/group/communicator.h"
+#include "train/sharded/sharded_optimizer.h"
 
 namespace hpc::train {
 

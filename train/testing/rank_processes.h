@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "train/launch_environment.h"
+#include "train/net/launch_environment.h"
 
 namespace hpc::train {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/core/agent.h"
-#include "worker/core/testing.h"
+#include "worker/core/testing/said.h"
 
 namespace hpc::worker {
 namespace {

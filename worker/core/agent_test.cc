@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "common/status_matchers.h"
-#include "worker/core/agent_tester.h"
+#include "worker/core/testing/agent_tester.h"
 
 namespace hpc::worker {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
-#include "worker/core/testing.h"
+#include "worker/core/testing/said.h"
 
 namespace hpc::worker {
 namespace {

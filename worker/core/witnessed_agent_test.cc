@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "worker/core/agent_tester.h"
+#include "worker/core/testing/agent_tester.h"
 
 namespace hpc::worker {
 namespace {

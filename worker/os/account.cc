@@ -12,8 +12,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
-#include "common/log.h"
+#include "common/files/files.h"
+#include "common/process/log.h"
 #include "common/status_macros.h"
 
 namespace hpc::worker {

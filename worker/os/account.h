@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker/supervisor/privileges.h"
+#include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
 

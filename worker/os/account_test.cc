@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 
 namespace hpc::worker {

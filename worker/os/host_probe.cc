@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "worker/os/host_text.h"
 #include "worker/os/interface_watch.h"
 #include "worker/os/network.h"

@@ -19,7 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/unique_fd.h"
 
 namespace hpc::worker {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 
 namespace hpc::worker {

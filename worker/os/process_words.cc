@@ -2,9 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/text.h"
-#include "worker/supervisor/process_stat.h"
+#include "worker/supervisor/os/process_stat.h"
 
 namespace hpc::worker {
 namespace {

@@ -11,12 +11,12 @@
 #include <optional>
 #include <utility>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
-#include "worker/runtime/control_request.h"
-#include "worker/runtime/control_socket.h"
+#include "worker/owner/control_request.h"
+#include "worker/owner/control_socket.h"
 
 namespace hpc::worker {
 namespace {

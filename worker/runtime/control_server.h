@@ -15,8 +15,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "worker/loop/event_loop.h"
 #include "worker/runtime/engine.h"
-#include "worker/runtime/event_loop.h"
 
 namespace hpc::worker {
 

@@ -13,8 +13,8 @@
 
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
-#include "worker/runtime/control_socket.h"
-#include "worker/runtime/engine_rig.h"
+#include "worker/owner/control_socket.h"
+#include "worker/runtime/testing/engine_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/log.h"
+#include "common/process/log.h"
 #include "common/status_macros.h"
 #include "common/text.h"
-#include "worker/runtime/adoption.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/boot_time.h"
-#include "worker/runtime/owner_file.h"
-#include "worker/runtime/run_dirs.h"
+#include "worker/attempts/adoption.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/run_dirs.h"
+#include "worker/loop/boot_time.h"
+#include "worker/owner/owner_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -11,16 +11,16 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/boot_time.h"
-#include "worker/runtime/engine_rig.h"
-#include "worker/runtime/gang_witness.h"
-#include "worker/runtime/store_port.h"
-#include "worker/supervisor/attempt_record.h"
-#include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/strays.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/peers/gang_witness.h"
+#include "worker/attempts/peers/store_port.h"
+#include "worker/loop/boot_time.h"
+#include "worker/runtime/testing/engine_rig.h"
+#include "worker/supervision/attempt_record.h"
+#include "worker/supervision/strays.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
 
 namespace hpc::worker {
 namespace {

@@ -9,11 +9,11 @@
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "tests/testing/disk/freezing_disk.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/engine_rig.h"
-#include "worker/runtime/owner_file.h"
-#include "worker/runtime/store_port.h"
-#include "worker/store/test_bytes.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/peers/store_port.h"
+#include "worker/owner/owner_file.h"
+#include "worker/rendezvous/testing/test_bytes.h"
+#include "worker/runtime/testing/engine_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -15,17 +15,17 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
-#include "common/log.h"
+#include "common/files/files.h"
+#include "common/process/log.h"
+#include "worker/attempts/adoption.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/rank_exit.h"
 #include "worker/core/agent.h"
-#include "worker/runtime/adoption.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/log_shipper.h"
-#include "worker/runtime/metric_shipper.h"
-#include "worker/runtime/rank_exit.h"
-#include "worker/supervisor/client.h"
-#include "worker/supervisor/quick_file.h"
-#include "worker/supervisor/record.h"
+#include "worker/output/log_shipper.h"
+#include "worker/output/metric_shipper.h"
+#include "worker/supervision/quick_file.h"
+#include "worker/supervision/record.h"
+#include "worker/supervision/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

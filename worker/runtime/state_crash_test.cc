@@ -1,6 +1,6 @@
 // Whatever file operation of a worker is the last one before it is killed or its PC loses power:
 // the next worker reads what is left, and knows what was promised. Its membership is looked at in
-// common/pki/pki_crash_test.cc, its state directory itself in common/state_crash_test.cc.
+// common/pki/pki_crash_test.cc, its state directory itself in common/files/state_crash_test.cc.
 //
 // The writers are called one after the other as engine, runner and supervisor call them: what is
 // recorded must come from one thread. What is left is read as a starting worker reads it.
@@ -15,22 +15,22 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "tests/testing/disk/power_cut.h"
 #include "tests/testing/disk/scratch.h"
-#include "worker/runtime/adoption.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/gang_witness.h"
-#include "worker/runtime/owner_file.h"
-#include "worker/runtime/run_dirs.h"
-#include "worker/runtime/store_port.h"
-#include "worker/supervisor/client.h"
-#include "worker/supervisor/journal_file.h"
-#include "worker/supervisor/journal_line.h"
-#include "worker/supervisor/record.h"
-#include "worker/supervisor/small_file.h"
+#include "worker/attempts/adoption.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/peers/gang_witness.h"
+#include "worker/attempts/peers/store_port.h"
+#include "worker/attempts/run_dirs.h"
+#include "worker/owner/owner_file.h"
+#include "worker/supervision/record.h"
+#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor/os/small_file.h"
+#include "worker/supervisor/output/journal_file.h"
+#include "worker/supervisor/protocol/journal_line.h"
 
 namespace hpc::worker {
 namespace {

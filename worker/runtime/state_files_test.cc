@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include "common/status_matchers.h"
-#include "worker/runtime/adoption.h"
-#include "worker/runtime/attempt_files.h"
-#include "worker/runtime/owner_file.h"
-#include "worker/runtime/store_port.h"
-#include "worker/runtime/temp_dir.h"
-#include "worker/supervisor/attempt_record.h"
-#include "worker/supervisor/journal_line.h"
-#include "worker/supervisor/journal_reader.h"
-#include "worker/supervisor/record.h"
+#include "worker/attempts/adoption.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/peers/store_port.h"
+#include "worker/owner/owner_file.h"
+#include "worker/supervision/attempt_record.h"
+#include "worker/supervision/journal_reader.h"
+#include "worker/supervision/record.h"
+#include "worker/supervisor/protocol/journal_line.h"
+#include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {
 namespace {

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "common/endpoint.h"
+#include "common/net/endpoint.h"
+#include "worker/loop/background.h"
+#include "worker/os/inventory.h"
 #include "worker/os/seams.h"
-#include "worker/runtime/background.h"
-#include "worker/runtime/inventory.h"
 
 namespace hpc::worker {
 

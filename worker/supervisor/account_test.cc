@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "worker/supervisor/attempt_rig.h"
-#include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/foreign_file.h"
-#include "worker/supervisor/held_cgroup.h"
-#include "worker/supervisor/journal_line.h"
-#include "worker/supervisor/record.h"
+#include "worker/supervision/foreign_file.h"
+#include "worker/supervision/held_cgroup.h"
+#include "worker/supervision/record.h"
+#include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor/protocol/journal_line.h"
 
 namespace hpc::worker {
 namespace {

@@ -7,9 +7,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "worker/supervisor/birth.h"
 #include "worker/supervisor/containment.h"
-#include "worker/supervisor/privileges.h"
+#include "worker/supervisor/os/birth.h"
+#include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "worker/os/run_command.h"
 

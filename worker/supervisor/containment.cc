@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "worker/supervisor/descendants.h"
-#include "worker/supervisor/privileges.h"
+#include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/supervisor/cgroup_leaf.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
 
 namespace hpc::worker {
 

@@ -10,12 +10,12 @@
 
 #include <algorithm>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
-#include "worker/supervisor/attempt_rig.h"
-#include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/scope.h"
+#include "worker/supervision/scope.h"
+#include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
 
 namespace hpc::worker {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "worker/supervisor/small_file.h"
+#include "worker/supervisor/os/small_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "worker/supervisor/birth.h"
-#include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/passed_files.h"
-#include "worker/supervisor/small_file.h"
-#include "worker/supervisor/spec.h"
+#include "worker/supervisor/os/birth.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor/os/small_file.h"
+#include "worker/supervisor/protocol/passed_files.h"
+#include "worker/supervisor/protocol/spec.h"
 
 namespace hpc::worker {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <functional>
 
-#include "worker/supervisor/fork_request.h"
-#include "worker/supervisor/process_title.h"
+#include "worker/supervisor/os/process_title.h"
+#include "worker/supervisor/protocol/fork_request.h"
 
 namespace hpc::worker {
 

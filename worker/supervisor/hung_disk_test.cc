@@ -8,15 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 #include "tests/testing/disk/freezing_disk.h"
-#include "worker/runtime/boot_time.h"
-#include "worker/supervisor/attempt_rig.h"
-#include "worker/supervisor/process_stat.h"
-#include "worker/supervisor/record.h"
-#include "worker/supervisor/spawn.h"
+#include "worker/loop/boot_time.h"
+#include "worker/supervision/record.h"
+#include "worker/supervision/spawn.h"
+#include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor/os/process_stat.h"
 
 namespace hpc::worker {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "worker/supervisor/attempt_rig.h"
+#include "worker/supervision/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "worker/supervisor/birth.h"
-#include "worker/supervisor/privileges.h"
+#include "worker/supervisor/os/birth.h"
+#include "worker/supervisor/os/privileges.h"
 
 namespace hpc::worker {
 namespace {

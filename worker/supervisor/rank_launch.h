@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "worker/supervisor/cgroup_leaf.h"
-#include "worker/supervisor/spec.h"
+#include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor/protocol/spec.h"
 
 namespace hpc::worker {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "worker/supervisor/poller.h"
-#include "worker/supervisor/recall.h"
+#include "worker/supervisor/os/poller.h"
+#include "worker/supervisor/protocol/recall.h"
 
 namespace hpc::worker {
 

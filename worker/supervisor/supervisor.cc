@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/runtime/boot_time.h"
+#include "worker/loop/boot_time.h"
+#include "worker/supervisor/os/small_file.h"
 #include "worker/supervisor/say.h"
-#include "worker/supervisor/small_file.h"
 
 namespace hpc::worker {
 namespace {

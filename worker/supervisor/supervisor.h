@@ -24,15 +24,15 @@
 
 #include "common/unique_fd.h"
 #include "worker/supervisor/containment.h"
-#include "worker/supervisor/event_book.h"
-#include "worker/supervisor/event_feed.h"
-#include "worker/supervisor/poller.h"
+#include "worker/supervisor/os/poller.h"
+#include "worker/supervisor/output/event_book.h"
+#include "worker/supervisor/output/event_feed.h"
+#include "worker/supervisor/output/rank_outputs.h"
+#include "worker/supervisor/output/writer_thread.h"
+#include "worker/supervisor/protocol/spec.h"
 #include "worker/supervisor/rank_launch.h"
-#include "worker/supervisor/rank_outputs.h"
 #include "worker/supervisor/recall_door.h"
-#include "worker/supervisor/spec.h"
 #include "worker/supervisor/workplace.h"
-#include "worker/supervisor/writer_thread.h"
 
 namespace hpc::worker {
 

@@ -28,12 +28,12 @@
 
 #include "worker/supervisor/contained_run.h"
 #include "worker/supervisor/fork_server.h"
-#include "worker/supervisor/order.h"
-#include "worker/supervisor/privileges.h"
-#include "worker/supervisor/process_title.h"
+#include "worker/supervisor/os/privileges.h"
+#include "worker/supervisor/os/process_title.h"
+#include "worker/supervisor/os/scheduling.h"
+#include "worker/supervisor/os/small_file.h"
+#include "worker/supervisor/protocol/order.h"
 #include "worker/supervisor/say.h"
-#include "worker/supervisor/scheduling.h"
-#include "worker/supervisor/small_file.h"
 #include "worker/supervisor/supervisor.h"
 #include "worker/supervisor/workplace.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "worker/runtime/boot_time.h"
+#include "worker/loop/boot_time.h"
 #include "worker/supervisor/supervisor.h"
 
 namespace hpc::worker {

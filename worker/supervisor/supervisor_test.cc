@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "common/status_matchers.h"
-#include "worker/runtime/boot_time.h"
-#include "worker/supervisor/attempt_rig.h"
+#include "worker/loop/boot_time.h"
+#include "worker/supervision/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

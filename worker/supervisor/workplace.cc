@@ -5,8 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "worker/supervisor/birth.h"
-#include "worker/supervisor/small_file.h"
+#include "worker/supervisor/os/birth.h"
+#include "worker/supervisor/os/small_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "common/unique_fd.h"
 #include "worker/supervisor/containment.h"
-#include "worker/supervisor/poller.h"
-#include "worker/supervisor/writer_thread.h"
+#include "worker/supervisor/os/poller.h"
+#include "worker/supervisor/output/writer_thread.h"
 
 namespace hpc::worker {
 

@@ -293,7 +293,7 @@ absl::Status ClusterTester::Prepared(const PreparedReport& report, const std::st
 }
 
 absl::Status ClusterTester::Started(RunId run, const std::string& name, absl::Duration ago) {
-  std::vector<Cluster::StartedRank> started;
+  std::vector<StartedRank> started;
   for (const PlacementRecord& p : placements(run)) {
     if (p.node != name) continue;
     for (int32_t i = 0; i < p.ranks; ++i) {

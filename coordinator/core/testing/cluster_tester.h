@@ -11,6 +11,8 @@
 
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator::testing {
 

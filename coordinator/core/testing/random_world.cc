@@ -357,7 +357,7 @@ void RandomWorld::Obey(Pc* pc, const StartAttempt& start) {
   auto it = pc->held.find(start.ref);
   if (it == pc->held.end() || it->second.stopping || it->second.started) return;
   it->second.started = true;
-  std::vector<Cluster::StartedRank> ranks;
+  std::vector<StartedRank> ranks;
   for (int32_t i = 0; i < it->second.prepare.ranks; ++i) {
     const int32_t rank = it->second.prepare.first_rank + i;
     ranks.push_back({rank, 100 + rank, absl::ZeroDuration()});

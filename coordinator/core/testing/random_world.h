@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/values/cluster_options.h"
 
 namespace hpc::coordinator::testing {
 

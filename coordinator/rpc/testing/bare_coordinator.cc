@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "coordinator/rpc/convert_worker.h"
+#include "coordinator/rpc/convert/convert_worker.h"
 #include "coordinator/store/sqlite_store.h"
 
 namespace hpc::coordinator::testing {

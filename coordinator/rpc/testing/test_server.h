@@ -14,9 +14,9 @@
 #include "coordinator/core/cluster.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/runtime/engine.h"
-#include "coordinator/store/log_store.h"
+#include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/records.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
 

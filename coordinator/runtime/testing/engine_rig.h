@@ -12,8 +12,8 @@
 
 #include "common/clock.h"
 #include "coordinator/runtime/engine.h"
-#include "coordinator/store/memory_files.h"
-#include "coordinator/store/testing.h"
+#include "coordinator/store/testing/memory_files.h"
+#include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator::testing {
 

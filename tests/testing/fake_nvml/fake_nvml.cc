@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "tests/testing/fake_nvml/fake_nvml_state.h"
-#include "worker/os/nvml_abi.h"
+#include "worker/os/devices/nvml_abi.h"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/os/nvml_abi.h"
+#include "worker/os/devices/nvml_abi.h"
 
 namespace hpc::testing {
 

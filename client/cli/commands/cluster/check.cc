@@ -1,0 +1,143 @@
+// hpcctl check: measure the PCs and the network between them.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/follow/attached_run.h"
+#include "client/cli/input/caller.h"
+#include "client/cli/input/run_spec.h"
+#include "client/cli/input/usage_error.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr absl::Duration kTimeLimit = absl::Minutes(15);
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool HasGpu(const v1::Node& node) {
+  const auto& devices = node.inventory().devices();
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const v1::Device& device) { return device.kind() == v1::DEVICE_KIND_GPU; });
+}
+
+class CheckCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Details(
+        "Runs 'hpc-train check' on every PC that is idle (with a GPU, if any has one): "
+        "all-reduces\n"
+        "of growing size, each link both ways, a step of training. What is wrong is named: a slow\n"
+        "link or port, a PC that is slower than the others, versions that differ. hpc-train is on "
+        "a\n"
+        "PC after 'sudo deploy/install.sh train' there.\n\n"
+        "The exit code is 0, or 1 if something is wrong.");
+    options->Group("Where it runs");
+    options->Text("-N,--nodes", "N", &run_.nodes, "on how many nodes (default: all that are idle)");
+    options->List("--nodelist", "A,B", &run_.node_list, "only these nodes");
+    options->List("--exclude", "C,D", &run_.exclude, "never these nodes");
+    options->Text("--program", "PATH", &program_,
+                  "the program, where it is on every node (default: hpc-train)");
+    options->Group("What it measures");
+    options->Integer("--largest-mib", "M", &largest_mib_, 1, 4096,
+                     "MiB of the largest all-reduce (default 64)");
+    options->Integer("--threads", "T", &threads_, 1, 4096,
+                     "CPU threads of each PC for the step of training (default: all cores)");
+    options->Choice("--device", &device_, {"auto", "cpu", "cuda"},
+                    "what is measured (default auto: the GPU, if there is any)");
+    options->Integer("--measure-ms", "T", &measure_ms_, 1, 60'000,
+                     "each figure for so long at least (default 300)");
+    options->Flag("--json", &json_, "print JSON");
+    options->Example("hpcctl check");
+    options->Example("hpcctl check -N 4 --json");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    if (program_.find('/') != std::string::npos && program_[0] != '/') {
+      return UsageError(absl::StrCat("--program: ", program_,
+                                     " is not where a PC finds it from anywhere: begin with /"));
+    }
+    Caller caller = ThisCaller();
+    caller.workdir = "/";  // on every PC, and no code of the caller's
+    AttachedRun attached(session, caller);
+    run_.ranks_per_node = 1;
+    run_.time_limit = kTimeLimit;
+    run_.name = "check";
+    // Its findings are what there is to read. Threads that spin while they wait lose a core that
+    // something else wants: then a step takes 20 times as long, and says nothing of the PC.
+    run_.env = {"TORCH_CPP_LOG_LEVEL=ERROR", "OMP_WAIT_POLICY=PASSIVE"};
+    run_.command = {program_, "check"};
+    if (largest_mib_ > 0) Add("--largest-mib", largest_mib_);
+    if (measure_ms_ > 0) Add("--measure-ms", measure_ms_);
+    if (threads_ > 0) Add("--threads", threads_);
+    if (!device_.empty()) run_.command.insert(run_.command.end(), {"--device", device_});
+    if (json_) run_.command.push_back("--json");
+    const bool all_idle = std::exchange(run_.nodes, run_.nodes.empty() ? "1" : run_.nodes).empty();
+    HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
+    if (all_idle) {
+      HPC_RETURN_IF_ERROR(TakeAllIdle(session));
+      HPC_ASSIGN_OR_RETURN(spec, BuildSpec(run_, caller));
+    }
+    return attached.Run(std::move(spec), Labelling::kNever);
+  }
+
+ private:
+  absl::Status TakeAllIdle(Session* session) {
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
+    // The coordinator refuses a run for PCs that there are none of, and says which there are.
+    if (!AllAreKnown(response)) return absl::OkStatus();
+    int nodes = 0, with_gpus = 0;
+    for (const v1::Node& node : response.nodes()) {
+      if (!IsWanted(node.name()) || node.state() != "idle") continue;
+      ++nodes;
+      with_gpus += HasGpu(node) ? 1 : 0;
+    }
+    // Where there are some, a run is for those.
+    if (with_gpus > 0) nodes = with_gpus;
+    if (nodes == 0) {
+      return absl::FailedPreconditionError(
+          "no such PC is idle: 'hpcctl nodes' says what they do. 'hpcctl check -N 4' waits for "
+          "four");
+    }
+    run_.nodes = absl::StrCat(nodes);
+    return absl::OkStatus();
+  }
+
+  // Of --nodelist and --exclude.
+  bool AllAreKnown(const v1::ListNodesResponse& response) const {
+    std::vector<std::string> known;
+    for (const v1::Node& node : response.nodes()) known.push_back(node.name());
+    const auto is_known = [&](const std::string& name) { return Contains(known, name); };
+    return std::all_of(run_.node_list.begin(), run_.node_list.end(), is_known) &&
+           std::all_of(run_.exclude.begin(), run_.exclude.end(), is_known);
+  }
+
+  bool IsWanted(const std::string& node) const {
+    return (run_.node_list.empty() || Contains(run_.node_list, node)) &&
+           !Contains(run_.exclude, node);
+  }
+
+  void Add(const char* option, int32_t value) {
+    run_.command.push_back(option);
+    run_.command.push_back(absl::StrCat(value));
+  }
+
+  RunOptions run_{.nodes = ""};
+  std::string program_ = "hpc-train";
+  int32_t largest_mib_ = 0, measure_ms_ = 0, threads_ = 0;
+  std::string device_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCheck() { return std::make_unique<CheckCommand>(); }
+
+}  // namespace hpc::client

@@ -1,0 +1,97 @@
+// hpcctl metrics: what a run has measured.
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/exit_codes.h"
+#include "client/cli/show/listing.h"
+#include "client/cli/show/times.h"
+#include "common/status_macros.h"
+
+namespace hpc::client {
+namespace {
+
+class MetricsCommand : public Command {
+ public:
+  void Declare(Options* options) override {
+    options->Details(
+        "Every point, in the order in which it was stored. In JSON, values that are no number are\n"
+        "the texts \"NaN\", \"Infinity\" and \"-Infinity\".");
+    options->RunArgument(&run_);
+    options->Text("--key", "K", &key_, "only this metric");
+    options->Flag("--last", &last_, "of each metric the last value, the smallest and the largest");
+    options->Flag("--json", &json_, "print JSON");
+    options->Example("hpcctl metrics 12 --key loss");
+    options->Example("hpcctl metrics 12 --last");
+  }
+
+  absl::StatusOr<int> Run(Session* session) override {
+    HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
+    if (last_) return Last(session, client);
+    v1::ListMetricsRequest request;
+    request.set_run(run_);
+    request.set_key(key_);
+    Listing listing({{"key", "METRIC"},
+                     {"step", "STEP"},
+                     {"value", "VALUE"},
+                     {"attempt", "ATTEMPT"},
+                     {"rank", "RANK"},
+                     {"at", "AT"}},
+                    FormFor(session->out(), json_, 0));
+    HPC_RETURN_IF_ERROR(client->ListMetrics(request, [&](const v1::ListMetricsResponse& response) {
+      for (const v1::MetricPoint& point : response.points()) {
+        listing.Text(point.key())
+            .Integer(point.step())
+            .Real(point.value())
+            .Integer(point.attempt())
+            .Integer(point.rank())
+            .Both(LocalTime(point.at_us()), UtcTime(point.at_us()))
+            .EndRow();
+        session->Spill(&listing);
+      }
+    }));
+    Print(session, &listing);
+    return kExitOk;
+  }
+
+ private:
+  absl::StatusOr<int> Last(Session* session, Client* client) {
+    HPC_ASSIGN_OR_RETURN(const v1::RunDetail detail, client->GetRun(run_));
+    Listing listing({{"key", "METRIC"},
+                     {"step", "STEP"},
+                     {"value", "VALUE"},
+                     {"points", "POINTS"},
+                     {"min", "MIN"},
+                     {"max", "MAX"}},
+                    FormFor(session->out(), json_, 0));
+    for (const v1::MetricSummary& metric : detail.metrics()) {
+      if (!key_.empty() && metric.key() != key_) continue;
+      listing.Text(metric.key())
+          .Integer(metric.last_step())
+          .Real(metric.last())
+          .Integer(metric.points())
+          .Real(metric.min())
+          .Real(metric.max())
+          .EndRow();
+    }
+    Print(session, &listing);
+    return kExitOk;
+  }
+
+  void Print(Session* session, Listing* listing) const {
+    session->Print(
+        listing, key_.empty()
+                     ? absl::StrCat("run ", run_, " has measured nothing. A program reports with ",
+                                    "hpc.log(step=..., loss=...) of hpc.py")
+                     : absl::StrCat("run ", run_, " has not measured '", key_, "'; 'hpcctl show ",
+                                    run_, "' lists what it has"));
+  }
+
+  int64_t run_ = 0;
+  std::string key_;
+  bool last_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMetrics() { return std::make_unique<MetricsCommand>(); }
+
+}  // namespace hpc::client

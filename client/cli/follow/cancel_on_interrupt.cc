@@ -1,0 +1,67 @@
+#include "client/cli/follow/cancel_on_interrupt.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc::client {
+namespace {
+
+// How long the coordinator may take to answer: a submission before whoever wants to leave does so
+// without its number, and a cancel before whoever has asked twice leaves without an answer. Two
+// signals often come as one: timeout(1) sends to its child and to its child's group.
+constexpr absl::Duration kAnswerTime = absl::Seconds(2);
+
+}  // namespace
+
+CancelOnInterrupt::CancelOnInterrupt(Session* session)
+    : session_(session), interrupts_(std::make_unique<Interrupts>([this](int count, int signal) {
+        OnSignal(count, signal);
+      })) {}
+
+CancelOnInterrupt::~CancelOnInterrupt() {
+  {
+    absl::MutexLock lock(&mutex_);
+    over_ = true;
+  }
+  interrupts_.reset();
+  if (!canceller_.joinable()) return;
+  {
+    // The run is over or left; a cancel that still waits for the coordinator is pointless.
+    absl::MutexLock lock(&mutex_);
+    client_->Interrupt();
+  }
+  canceller_.join();
+}
+
+void CancelOnInterrupt::SetClient(Client* client) {
+  absl::MutexLock lock(&mutex_);
+  client_ = client;
+}
+
+void CancelOnInterrupt::SetRun(int64_t run) {
+  absl::MutexLock lock(&mutex_);
+  run_ = run;
+}
+
+void CancelOnInterrupt::OnSignal(int count, int signal) {
+  absl::MutexLock lock(&mutex_);
+  if (client_ == nullptr) _exit(128 + signal);
+  // One that is being submitted can be cancelled as soon as it has a number.
+  mutex_.AwaitWithTimeout(absl::Condition(this, &CancelOnInterrupt::KnownOrOver), kAnswerTime);
+  if (over_) return;
+  if (run_ == 0) return client_->Interrupt();
+  if (count > 1) {
+    answered_.WaitForNotificationWithTimeout(kAnswerTime);
+    return client_->Interrupt();
+  }
+  session_->Interject(
+      absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
+  canceller_ = std::thread([this, client = client_, run = run_] {
+    // A refusal means that the run is over, which whoever follows it hears anyway.
+    asked_ = client->Cancel(run).ok();
+    answered_.Notify();
+  });
+}
+
+}  // namespace hpc::client

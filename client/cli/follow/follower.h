@@ -1,0 +1,34 @@
+// Stays with a run until it is over: shows its output, what it waits for, and how it ended.
+#ifndef HPC_CLIENT_CLI_FOLLOW_FOLLOWER_H_
+#define HPC_CLIENT_CLI_FOLLOW_FOLLOWER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "client/cli/follow/rank_output.h"
+#include "client/cli/follow/run_teller.h"
+#include "client/cli/session.h"
+
+namespace hpc::client {
+
+class Follower {
+ public:
+  Follower(Session* session, int64_t run, Labelling labelling);
+
+  // The exit code of the run. Cancelled if the client was interrupted meanwhile.
+  absl::StatusOr<int> FollowToEnd(Client* client);
+
+ private:
+  // Once, as soon as what a rank has written could not be.
+  void TellLostOutput();
+
+  Session* const session_;
+  const int64_t id_;
+  RankOutput output_;
+  RunTeller teller_;
+  bool told_lost_output_ = false;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_FOLLOW_FOLLOWER_H_

@@ -1,0 +1,34 @@
+// The ranks' output on our own stdout and stderr: labelled, in order, each to its own.
+#ifndef HPC_CLIENT_CLI_FOLLOW_RANK_OUTPUT_H_
+#define HPC_CLIENT_CLI_FOLLOW_RANK_OUTPUT_H_
+
+#include <cstdint>
+
+#include "client/cli/follow/line_labeller.h"
+#include "client/cli/follow/rank_labels.h"
+#include "client/cli/session.h"
+
+namespace hpc::client {
+
+class RankOutput {
+ public:
+  RankOutput(Session* session, int64_t run, Labelling labelling);
+
+  // Writes a piece at once. The first of an attempt may ask the coordinator who its ranks are.
+  void Write(const v1::LogPiece& piece);
+  // Writes what is left of unfinished lines.
+  void Finish();
+
+ private:
+  void Learn(int attempt);
+  void WriteTo(bool is_stderr, absl::string_view text);
+
+  Session* session_;
+  const int64_t run_;
+  RankLabels labels_;
+  LineLabeller lines_;
+};
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_FOLLOW_RANK_OUTPUT_H_

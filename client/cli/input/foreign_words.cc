@@ -1,0 +1,74 @@
+#include "client/cli/input/foreign_words.h"
+
+namespace hpc::client {
+namespace {
+
+struct Word {
+  absl::string_view theirs, ours;
+};
+
+constexpr absl::string_view kRun = "'hpcctl run -N 2 -- COMMAND' runs a command on two nodes.";
+constexpr absl::string_view kQueue =
+    "'hpcctl run --detach -- COMMAND' queues a run, 'hpcctl submit FILE' many.";
+constexpr absl::string_view kRuns = "'hpcctl runs' lists the runs.";
+constexpr absl::string_view kNodes = "'hpcctl nodes' lists the PCs and what they are doing.";
+constexpr absl::string_view kShow = "'hpcctl show RUN' tells everything about a run.";
+constexpr absl::string_view kCancel = "'hpcctl cancel RUN' ends a run.";
+constexpr absl::string_view kLogs = "'hpcctl logs -f RUN' follows a run's output.";
+constexpr absl::string_view kReclaim = "'hpcctl reclaim NODE' gives a PC back to its owner.";
+
+constexpr Word kCommands[] = {
+    {"accelerate", kRun}, {"deepspeed", kRun}, {"exec", kRun},     {"launch", kRun},
+    {"mpirun", kRun},     {"srun", kRun},      {"start", kRun},    {"torchrun", kRun},
+    {"qsub", kQueue},     {"queue", kQueue},   {"sbatch", kQueue}, {"jobs", kRuns},
+    {"list", kRuns},      {"ls", kRuns},       {"ps", kRuns},      {"qstat", kRuns},
+    {"squeue", kRuns},    {"sinfo", kNodes},   {"top", kNodes},    {"nvidia-smi", kNodes},
+    {"describe", kShow},  {"info", kShow},     {"inspect", kShow}, {"sacct", kShow},
+    {"scontrol", kShow},  {"kill", kCancel},   {"qdel", kCancel},  {"rm", kCancel},
+    {"scancel", kCancel}, {"stop", kCancel},   {"attach", kLogs},  {"log", kLogs},
+    {"tail", kLogs},      {"drain", kReclaim},
+};
+
+constexpr absl::string_view kNodesOption = "-N says how many nodes.";
+constexpr absl::string_view kRanksOption = "--ranks-per-node says how many processes on each node.";
+constexpr absl::string_view kGpusOption = "--gpus-per-node says how many GPUs of each node.";
+
+constexpr Word kRunOptions[] = {
+    {"-n", kNodesOption},
+    {"-np", kNodesOption},
+    {"--nnodes", kNodesOption},
+    {"--num-nodes", kNodesOption},
+    {"--ntasks", kNodesOption},
+    {"--nproc-per-node", kRanksOption},
+    {"--nproc_per_node", kRanksOption},
+    {"--ntasks-per-node", kRanksOption},
+    {"--gpus", kGpusOption},
+    {"--gres", kGpusOption},
+    {"-t", "--time-limit says how long."},
+    {"--time", "--time-limit says how long."},
+    {"-w", "--nodelist names the nodes."},
+    {"-x", "--exclude names the nodes to leave out."},
+    {"-J", "--name names the run."},
+    {"--job-name", "--name names the run."},
+    {"-d", "--after names the run to wait for, --detach does not wait for the end."},
+    {"--dependency", "--after names the run to wait for."},
+    {"-D", "--workdir names the directory."},
+    {"--chdir", "--workdir names the directory."},
+    {"--export", "--env K=V sets a variable, --env-all copies all."},
+};
+
+template <size_t n>
+absl::string_view Ours(const Word (&words)[n], absl::string_view typed) {
+  for (const Word& word : words) {
+    if (word.theirs == typed) return word.ours;
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::string_view OursForCommand(absl::string_view typed) { return Ours(kCommands, typed); }
+
+absl::string_view OursForRunOption(absl::string_view typed) { return Ours(kRunOptions, typed); }
+
+}  // namespace hpc::client

@@ -1,0 +1,98 @@
+#include "client/cli/input/launcher_check.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/input/usage_error.h"
+
+namespace hpc::client {
+namespace {
+
+constexpr std::array kModules = {"torch.distributed.run", "torch.distributed.launch"};
+// torchrun's own way to peers, with "-" or "_" between words.
+constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
+
+absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsModule(absl::string_view name) {
+  return std::find(kModules.begin(), kModules.end(), name) != kModules.end();
+}
+
+// What Python is to run: "-m" and a module, or a script. The options before it take no word of
+// their own, but for two.
+std::string LauncherOfPython(const std::vector<std::string>& command) {
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "-m") {
+      const bool found = i + 1 < command.size() && IsModule(command[i + 1]);
+      return found ? absl::StrCat(FileName(command[0]), " -m ", command[i + 1]) : "";
+    }
+    if (word == "-X" || word == "-W") {
+      ++i;
+    } else if (!absl::StartsWith(word, "-")) {
+      return FileName(word) == "torchrun" ? "torchrun" : "";
+    } else if (word == "-c" || word == "-") {
+      return "";
+    }
+  }
+  return "";
+}
+
+// 0: one for each GPU that the node turns out to have.
+int32_t RanksOfANode(const RunOptions& run) {
+  if (run.ranks_per_node > 0 || !run.gpus_per_node) return run.ranks_per_node;
+  return std::max(1, *run.gpus_per_node);
+}
+
+// Of a node at most one is started, and those of several nodes are told where to meet.
+bool FindsItsPeers(const RunOptions& run) {
+  if (RanksOfANode(run) != 1) return false;
+  return run.nodes == "1" ||
+         std::any_of(run.command.begin(), run.command.end(), [](const std::string& word) {
+           return std::any_of(kRendezvous.begin(), kRendezvous.end(),
+                              [&](const char* option) { return absl::StartsWith(word, option); });
+         });
+}
+
+// Somebody who says the mode knows it.
+bool Suspicious(const RunOptions& run) {
+  return run.mode.empty() && !LauncherIn(run.command).empty() && !FindsItsPeers(run);
+}
+
+std::string Remedy(const RunOptions& run, absl::string_view launcher) {
+  const std::string nodes = run.nodes == "1" ? "" : absl::StrCat("-N ", run.nodes, " ");
+  return absl::StrCat(
+      "Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
+      " ...' for one on each node; or leave ", launcher,
+      " and its options out, since hpcctl starts the ranks as it does: 'hpcctl run ", nodes,
+      "-- python train.py', with --legacy-local-rank if the script wants --local_rank");
+}
+
+}  // namespace
+
+std::string LauncherIn(const std::vector<std::string>& command) {
+  if (command.empty()) return "";
+  const absl::string_view program = FileName(command[0]);
+  if (program == "torchrun") return "torchrun";
+  return absl::StartsWith(program, "python") ? LauncherOfPython(command) : "";
+}
+
+absl::Status CheckLauncher(const RunOptions& run) {
+  if (!Suspicious(run) || (run.nodes == "1" && RanksOfANode(run) == 0)) return absl::OkStatus();
+  const std::string launcher = LauncherIn(run.command);
+  return UsageError(absl::StrCat(launcher, " starts the ranks itself, and would be started once ",
+                                 "for each of them, as many runs that know nothing of each other. ",
+                                 Remedy(run, launcher), ". --mode torchrun insists."));
+}
+
+std::string LauncherHint(const RunOptions& run) {
+  if (!Suspicious(run)) return "";
+  const std::string launcher = LauncherIn(run.command);
+  return absl::StrCat(launcher, " starts the ranks itself, and on a node with several GPUs it is ",
+                      "now started once for each of them. ", Remedy(run, launcher));
+}
+
+}  // namespace hpc::client

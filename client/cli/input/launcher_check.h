@@ -1,0 +1,27 @@
+// Commands that start the ranks themselves, as torchrun does, and would be started once per rank.
+// Pure.
+#ifndef HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
+#define HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/cli/input/run_options.h"
+
+namespace hpc::client {
+
+// "torchrun", or "python -m torch.distributed.run" with the words as typed; "" for what is no
+// launcher, or does not look like one.
+std::string LauncherIn(const std::vector<std::string>& command);
+
+// A usage error where a launcher would be started more than once on a node, or on nodes that would
+// not find each other, unless --mode says that this is meant.
+absl::Status CheckLauncher(const RunOptions& run);
+
+// What to say before the start of a run that is right on some nodes only; "" for any other.
+std::string LauncherHint(const RunOptions& run);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_

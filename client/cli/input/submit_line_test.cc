@@ -1,0 +1,100 @@
+#include "client/cli/input/submit_line.h"
+
+#include <gtest/gtest.h>
+
+#include "client/cli/input/usage_error.h"
+#include "common/status_matchers.h"
+
+namespace hpc::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& line) {
+  const absl::Status status = ParseSubmitLine(line).status();
+  EXPECT_TRUE(IsUsageError(status)) << line << ": " << status;
+  return std::string(status.message());
+}
+
+TEST(SubmitLineTest, EveryFieldIsRead) {
+  const auto run = ParseSubmitLine(R"({
+    "command": ["python", "train.py"], "nodes": "2:4", "ranks_per_node": 2, "gpus_per_node": 0,
+    "nodelist": ["pc1"], "exclude": ["pc2"], "mode": "per-node", "grow": "never",
+    "store": "worker",
+    "legacy_local_rank": "dash", "name": "n", "experiment": "e",
+    "params": {"lr": 0.5, "deep": true, "note": "a b"}, "tags": ["t"], "env": {"A": "1"},
+    "env_all": true, "priority": -3, "after": 9000000000, "time_limit": "2h", "stop_grace": 5,
+    "max_restarts": 1, "retry_exits": [75, 76], "workdir": "/srv"})");
+  ASSERT_OK(run);
+  EXPECT_THAT(run->command, ElementsAre("python", "train.py"));
+  EXPECT_EQ(run->nodes, "2:4");
+  EXPECT_EQ(run->ranks_per_node, 2);
+  EXPECT_EQ(run->gpus_per_node, 0);
+  EXPECT_THAT(run->node_list, ElementsAre("pc1"));
+  EXPECT_THAT(run->exclude, ElementsAre("pc2"));
+  EXPECT_EQ(run->mode, "per-node");
+  EXPECT_EQ(run->grow, "never");
+  EXPECT_EQ(run->store, "worker");
+  EXPECT_EQ(run->legacy_local_rank, "dash");
+  EXPECT_THAT(run->params, ElementsAre("deep=true", "lr=0.5", "note=a b"));
+  EXPECT_THAT(run->env, ElementsAre("A=1"));
+  EXPECT_TRUE(run->env_all);
+  EXPECT_EQ(run->priority, -3);
+  EXPECT_EQ(run->after, 9'000'000'000);
+  EXPECT_EQ(run->time_limit, absl::Hours(2));
+  EXPECT_EQ(run->stop_grace, absl::Seconds(5));
+  EXPECT_EQ(run->max_restarts, 1);
+  EXPECT_THAT(run->retry_exits, ElementsAre("75", "76"));
+  EXPECT_EQ(run->workdir, "/srv");
+}
+
+TEST(SubmitLineTest, AnUnknownFieldIsNamedWithTheNearest) {
+  EXPECT_EQ(ErrorOf(R"({"comand": ["true"]})"),
+            "there is no field 'comand'. Did you mean 'command'?");
+}
+
+TEST(SubmitLineTest, WhatIsNoUtf8IsSaid) {
+  EXPECT_THAT(ErrorOf("{\"name\": \"f\xfcr\"}"),
+              HasSubstr("the line is not valid UTF-8 (byte 0xfc at 11)"));
+}
+
+TEST(SubmitLineTest, WhatIsNoObjectIsExplained) {
+  for (const char* line : {"", "true", "[1]", "{", "python train.py"}) {
+    EXPECT_THAT(ErrorOf(line), HasSubstr("not a JSON object; a line is as {\"command\":"));
+  }
+}
+
+TEST(SubmitLineTest, WhatNestsTooDeepIsRefusedHoweverDeep) {
+  const std::string open(300'000, '['), close(300'000, ']');
+  EXPECT_THAT(ErrorOf(open), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf(open + close), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf("{\"command\": " + open + close + "}"), HasSubstr("nest more than 16 deep"));
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(ErrorOf(objects), HasSubstr("nest more than 16 deep"));
+  EXPECT_THAT(ErrorOf(R"({"name": [[[[]]]]})"), HasSubstr("'name' takes a text, not [[[[]]]]"));
+}
+
+TEST(SubmitLineTest, ANameIsGivenOnceAndHasNoEqualsSign) {
+  EXPECT_EQ(ErrorOf(R"({"name": "a", "name": "b"})"), "'name' is given twice");
+  EXPECT_EQ(ErrorOf(R"({"env": {"A": "1", "A": "2"}})"), "'A' is given twice");
+  EXPECT_OK(ParseSubmitLine(R"({"env": {"A": "1"}, "params": {"A": "2"}})"));
+  EXPECT_EQ(ErrorOf(R"({"env": {"A=B": "1"}})"), "'env' has the name 'A=B', which contains '='");
+}
+
+TEST(SubmitLineTest, AWrongTypeIsNamedWithWhatTheFieldTakes) {
+  EXPECT_EQ(ErrorOf(R"({"command": "python train.py"})"),
+            "'command' takes an array of texts, not \"python train.py\"");
+  EXPECT_THAT(ErrorOf(R"({"nodes": [2]})"), HasSubstr("as 4 or \"2:4\", not [2]"));
+  EXPECT_THAT(ErrorOf(R"({"priority": 1.5})"),
+              HasSubstr("'priority' takes a whole number from -1000 to 1000, not '1.5'"));
+  EXPECT_THAT(ErrorOf(R"({"priority": 18446744073709551615})"), HasSubstr("'priority' takes"));
+  EXPECT_THAT(ErrorOf(R"({"after": 18446744073709551615})"), HasSubstr("'after' takes"));
+  EXPECT_THAT(ErrorOf(R"({"time_limit": "banana"})"), HasSubstr("'banana' is not a duration"));
+  EXPECT_THAT(ErrorOf(R"({"params": {"a": [1]}})"), HasSubstr("'params.a' takes a plain value"));
+  EXPECT_THAT(ErrorOf(R"({"mode": "torch"})"), HasSubstr("Did you mean 'torchrun'?"));
+}
+
+}  // namespace
+}  // namespace hpc::client

@@ -1,0 +1,104 @@
+#include "client/cli/show/failure_hint.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace hpc::client {
+namespace {
+
+// What stands behind the last `words` in `text`; "" if they do not occur.
+absl::string_view Behind(absl::string_view text, absl::string_view words) {
+  const size_t at = text.rfind(words);
+  return at == absl::string_view::npos ? "" : text.substr(at + words.size());
+}
+
+// In the words of Python's argparse.
+std::string LocalRankHint(absl::string_view reason) {
+  const absl::string_view missing = Behind(reason, "arguments are required: ");
+  const absl::string_view unknown = Behind(reason, "unrecognized arguments: ");
+  const bool dash =
+      absl::StrContains(missing, "--local-rank") || absl::StrContains(unknown, "--local_rank");
+  const bool underscore =
+      absl::StrContains(missing, "--local_rank") || absl::StrContains(unknown, "--local-rank");
+  if (dash) {
+    return "its script takes --local-rank: 'hpcctl run --legacy-local-rank' gives it that";
+  }
+  if (underscore) {
+    return "if its script takes --local_rank: 'hpcctl run --legacy-local-rank=underscore' gives it "
+           "that";
+  }
+  return "";
+}
+
+std::string AbortHint(absl::string_view reason) {
+  const bool at_exit = absl::StrContains(reason, "SIGABRT") &&
+                       absl::StrContains(reason, "terminate called without an active exception");
+  if (!at_exit) return "";
+  return "scripts end so when their work is done and threads of torch.distributed are left: let it "
+         "end with dist.barrier() and dist.destroy_process_group()";
+}
+
+// In Python's words: of an exception, and of a script that it may not read.
+std::string PermissionHint(absl::string_view reason) {
+  const bool denied = absl::StrContains(reason, "PermissionError: [Errno 13]") ||
+                      (absl::StrContains(reason, "can't open file") &&
+                       absl::StrContains(reason, "Permission denied"));
+  if (!denied) return "";
+  return "ranks run as the account that the node's worker has for you, which 'hpcctl run -- id' "
+         "shows: give it the right, or write below $HPC_RUN_DIR";
+}
+
+std::string VirtualEnvironment(const Environment& environment) {
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* folder = environment(name);
+    if (folder != nullptr && *folder != '\0') return folder;
+  }
+  return "";
+}
+
+// "python", "python3", "python3.11": found by PATH.
+bool IsBarePython(absl::string_view command) {
+  return absl::ConsumePrefix(&command, "python") &&
+         command.find_first_not_of("0123456789.") == absl::string_view::npos;
+}
+
+std::string InterpreterHint(const v1::Run& run, const Environment& environment) {
+  if (run.command().empty()) return "";
+  const std::string& python = run.command(0);
+  const std::string folder = VirtualEnvironment(environment);
+  if (!IsBarePython(python) || folder.empty()) return "";
+  const bool lacks = absl::StrContains(run.reason(), "No module named") ||
+                     absl::StrContains(run.reason(), "was not found in PATH");
+  if (!lacks) return "";
+  return absl::StrCat("'", python, "' is the one that the node's worker finds, not that of ",
+                      folder, ": name it, as in 'hpcctl run -- ", folder, "/bin/", python,
+                      " ...', or start the worker with it in PATH");
+}
+
+std::string TrainHint(const v1::Run& run) {
+  if (run.command().empty()) return "";
+  const std::string& program = run.command(0);
+  // Of 'hpcctl check --program' it may have any name.
+  const bool meant = program.substr(program.rfind('/') + 1) == "hpc-train" ||
+                     (run.name() == "check" && run.command_size() > 1 && run.command(1) == "check");
+  const bool absent =
+      absl::StrContains(run.reason(), "was not found in PATH") ||
+      absl::StrContains(run.reason(), absl::StrCat("'", program, "' does not exist"));
+  if (!meant || !absent) return "";
+  return "'sudo deploy/install.sh train' on that PC, in hpcctl's sources, makes and installs "
+         "hpc-train; 'hpcctl check --program' names another place";
+}
+
+}  // namespace
+
+std::string FailureHint(const v1::Run& run, const Environment& environment) {
+  if (run.state() != v1::RUN_STATE_FAILED) return "";
+  std::string hint = LocalRankHint(run.reason());
+  if (hint.empty()) hint = AbortHint(run.reason());
+  if (hint.empty()) hint = PermissionHint(run.reason());
+  if (hint.empty()) hint = TrainHint(run);
+  return hint.empty() ? InterpreterHint(run, environment) : hint;
+}
+
+}  // namespace hpc::client

@@ -1,0 +1,55 @@
+#include "client/cli/show/moves.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/show/listing.h"
+#include "client/run_state.h"
+#include "common/text.h"
+
+namespace hpc::client {
+namespace {
+
+// Most ends are over, and told, before.
+constexpr absl::Duration kLongStop = absl::Seconds(2);
+
+}  // namespace
+
+std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
+  if (!over_before_) over_before_ = IsOver(update.run().state());
+  if (*over_before_) return "";
+  const std::string run = absl::StrCat("run ", update.run().id());
+  const std::string text = OneLine(update.event_text());
+  if (update.event_kind() == "run.requeued") {
+    ended_ = absl::StrCat(run, ": attempt ", update.event_attempt(), " ended: ", text);
+    // Otherwise it is in the queue or has left it again: more is said of it at once.
+    const bool rests =
+        update.run().state() == v1::RUN_STATE_QUEUED && update.run().queue_position() == 0;
+    return rests ? std::exchange(ended_, "") : "";
+  }
+  if (update.event_kind() == "run.placed" && update.event_attempt() > 1) {
+    const std::string before = ended_.empty() ? run + ": " : std::exchange(ended_, "") + "; ";
+    return absl::StrCat(before, "attempt ", update.event_attempt(), " starts on ", text);
+  }
+  // An event may be told late, when nothing is waited for any more.
+  if (update.event_kind() == "run.waiting" && update.run().state() == v1::RUN_STATE_QUEUED) {
+    if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
+    if (waits_) return absl::StrCat(run, " waits: ", text);
+  }
+  return TellOfStop(now, update);
+}
+
+std::string Moves::TellOfStop(absl::Time now, const v1::RunUpdate& update) {
+  if (update.run().state() != v1::RUN_STATE_STOPPING) {
+    stopping_since_ = absl::InfiniteFuture();
+    stop_told_ = false;
+    return "";
+  }
+  stopping_since_ = std::min(stopping_since_, now);
+  if (!waits_ || stop_told_ || now - stopping_since_ < kLongStop) return "";
+  stop_told_ = true;
+  return absl::StrCat("run ", update.run().id(), " is being stopped: ", OneLine(update.progress()));
+}
+
+}  // namespace hpc::client

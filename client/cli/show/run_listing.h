@@ -1,0 +1,28 @@
+// Runs as `hpcctl runs` lists them, and side by side for comparing. Pure.
+#ifndef HPC_CLIENT_CLI_SHOW_RUN_LISTING_H_
+#define HPC_CLIENT_CLI_SHOW_RUN_LISTING_H_
+
+#include <string>
+#include <vector>
+
+#include "client/cli/show/listing.h"
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::client {
+
+// One row a run; as JSON with parameters and metrics.
+Listing RunListing(const ListingForm& form);
+void AddRun(const v1::Run& run, Listing* listing);
+
+// A table with a column for each parameter and for the last value of each metric.
+struct Comparison {
+  std::string table;
+  std::vector<std::string> left_out;  // metrics for which there was no room
+};
+// `metrics`: only these; empty: the first few of all, by name.
+Comparison CompareRuns(const std::vector<v1::Run>& runs, const std::vector<std::string>& metrics,
+                       const ListingForm& form);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_SHOW_RUN_LISTING_H_

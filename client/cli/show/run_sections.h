@@ -1,0 +1,25 @@
+// The complete story of a run, in sections. Pure.
+#ifndef HPC_CLIENT_CLI_SHOW_RUN_SECTIONS_H_
+#define HPC_CLIENT_CLI_SHOW_RUN_SECTIONS_H_
+
+#include <string>
+
+#include "client/cli/show/listing.h"
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::client {
+
+// For people: a head and titled tables, empty ones left out. As JSON: one object that holds the
+// same, with one array for each table.
+std::string RunStory(const v1::RunDetail& detail, const ListingForm& form);
+
+// For people: the variables that the ranks of each node were given, one a line; where they differ,
+// the values of all, by commas.
+std::string EnvironmentStory(const v1::RunDetail& detail);
+
+// `words` as one line that a shell would read as the same words.
+std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& words);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_SHOW_RUN_SECTIONS_H_

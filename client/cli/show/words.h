@@ -1,0 +1,42 @@
+// The words for the values of the wire's enums: the same in tables, JSON, options and messages.
+// Pure.
+#ifndef HPC_CLIENT_CLI_SHOW_WORDS_H_
+#define HPC_CLIENT_CLI_SHOW_WORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "client/cli/show/colours.h"
+#include "client/run_state.h"
+#include "hpc/v1/event.pb.h"
+#include "hpc/v1/node.pb.h"
+#include "hpc/v1/run.pb.h"
+
+namespace hpc::client {
+
+// "queued", "running", ...; "unknown" for what a newer coordinator may say.
+std::string Word(v1::RunState state);
+std::string Word(v1::LaunchMode mode);  // "torchrun", "per-node"
+std::string Word(v1::GrowMode grow);
+std::string Word(v1::StoreHost host);        // "auto", "worker", "rank0"
+std::string Word(v1::LegacyLocalRank form);  // "none", "dash", "underscore"
+std::string Word(v1::DeviceKind kind);       // "gpu", "cpu-slot"
+std::string Word(v1::Severity severity);     // "info", "warning", "error"
+
+std::vector<std::string> RunStateWords();
+// RUN_STATE_UNSPECIFIED if it is none.
+v1::RunState RunStateOf(const std::string& word);
+
+Colour ColourOf(v1::RunState state);
+Colour ColourOf(v1::Severity severity);
+Colour ColourOfNode(const std::string& state);
+
+// "2" or "2:4".
+std::string NodeRange(int min_nodes, int max_nodes);
+
+// "code 3", "SIGKILL", "SIGTERM after stop", "running".
+std::string ExitWords(const v1::Rank& rank);
+
+}  // namespace hpc::client
+
+#endif  // HPC_CLIENT_CLI_SHOW_WORDS_H_

@@ -1,0 +1,33 @@
+// A connection to a host by its name or address, or to a Unix socket, for who does not leave that
+// to gRPC.
+#ifndef HPC_COMMON_NET_DIAL_H_
+#define HPC_COMMON_NET_DIAL_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/net/endpoint.h"
+#include "common/unique_fd.h"
+
+namespace hpc {
+
+// Connects to the first of the host's addresses, in the resolver's order, that answers. Blocks
+// until `deadline`, and for as long as the resolver does; the descriptor does not block.
+// Unavailable: no such host, no route, nobody listens; DeadlineExceeded: no answer; Cancelled: see
+// Await. The message is in words and without the address; of several addresses, about the last.
+absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline, int stop_fd = -1);
+
+// Connects to a stream socket of this machine; the descriptor does not block. None: errno says why,
+// EAGAIN that so many wait to be heard that somebody must be listening.
+UniqueFd DialUnix(const std::string& path);
+
+// Waits until `fd` can do `events` of poll(2). DeadlineExceeded at `deadline`; Cancelled once
+// `stop_fd`, if there is one, can be read.
+absl::Status Await(int fd, short events, MonoTime deadline,  // NOLINT: poll's type
+                   int stop_fd = -1);
+
+}  // namespace hpc
+
+#endif  // HPC_COMMON_NET_DIAL_H_

@@ -1,0 +1,100 @@
+#include "coordinator/core/acts/cluster_view.h"
+
+#include <algorithm>
+
+namespace hpc::coordinator {
+namespace {
+
+// When a run's devices on a node are free again at the latest.
+MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, Now now) {
+  const Run* run = state.runs.Find(ref.run);
+  if (run == nullptr || run->attempt == nullptr) return now.mono;
+  const Attempt& attempt = *run->attempt;
+  const Member* member = attempt.FindMember(node);
+  if (attempt.stopping()) {
+    if (member != nullptr && member->lost) return std::max(member->fence, now.mono);
+    return std::max(attempt.stopping_since + attempt.stop_grace, now.mono);
+  }
+  const RunRequest& request = run->request();
+  const MonoTime since =
+      attempt.record.state == AttemptState::kRunning ? attempt.running_since : now.mono;
+  return std::max(since + (request.time_limit + request.stop_grace), now.mono);
+}
+
+// What runs grow onto, while their ranks end: nobody's yet, but not free.
+void TakeKept(State& state, ClusterView* view) {
+  auto& growing = state.growing;
+  growing.erase(std::remove_if(growing.begin(), growing.end(),
+                               [&](RunId id) {
+                                 const Run* run = state.runs.Find(id);
+                                 return run == nullptr || run->kept.empty();
+                               }),
+                growing.end());
+  for (RunId id : growing) {
+    for (const Run::Kept& kept : state.runs.Find(id)->kept) {
+      const auto at = std::find_if(view->nodes.begin(), view->nodes.end(),
+                                   [&](const Node* node) { return node->name() == kept.node; });
+      if (at == view->nodes.end()) continue;
+      Take(&view->input.nodes[static_cast<size_t>(at - view->nodes.begin())], kept.devices);
+    }
+  }
+}
+
+// Is this held by an attempt that is being stopped, with a share on `node`?
+bool EndsWith(const State& state, AttemptRef ref, const std::string& node) {
+  const Run* run = state.runs.Find(ref.run);
+  return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref &&
+         run->attempt->stopping() && run->attempt->FindMember(node) != nullptr;
+}
+
+// `asleep`: as in ViewOnceAsleep; null: nothing of the kind.
+ClusterView View(State& state, Now now, const Node* asleep) {
+  ClusterView view;
+  view.input.now = now.mono;
+  view.input.nodes.reserve(state.nodes.size());
+  view.nodes.reserve(state.nodes.size());
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    if (node->ShutOut()) continue;
+    const size_t index = view.nodes.size();
+    NodeSpace space = EmptySpace(name, node->record.inventory);
+    space.awake = node->ReadyForWork();
+    space.usable = space.awake || node->Wakeable();
+    space.unable = space.awake && now.mono < node->unable_until;
+    if (node == asleep) {
+      space.awake = false;
+      space.usable = node->CanWake();
+    }
+    for (const Holding& holding : node->holdings) {
+      if (asleep != nullptr && EndsWith(state, holding.ref, asleep->name())) continue;
+      Take(&space, holding.devices);
+      view.input.taken.push_back(
+          {index, holding.devices, FreeAgain(state, holding.ref, name, now)});
+    }
+    const absl::Time until = node->record.reclaimed_until;
+    if (node->record.reclaimed && until != absl::InfiniteFuture() && node->connected) {
+      view.input.away.push_back(
+          {index, now.mono + std::max(until - now.wall, absl::ZeroDuration())});
+    }
+    view.input.nodes.push_back(std::move(space));
+    view.nodes.push_back(node);
+  }
+  TakeKept(state, &view);
+  return view;
+}
+
+}  // namespace
+
+ClusterView ViewOf(State& state, Now now) { return View(state, now, nullptr); }
+
+ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep) {
+  return View(state, now, &asleep);
+}
+
+FitWishes WishesOf(const Run& run) {
+  FitWishes wishes;
+  if (!run.last_nodes.empty()) wishes.last_nodes = &run.last_nodes;
+  if (!run.record.leave_asleep.empty()) wishes.leave_asleep = &run.record.leave_asleep;
+  return wishes;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,219 @@
+#include "coordinator/core/acts/connections.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "coordinator/core/acts/held.h"
+#include "coordinator/core/acts/spare.h"
+#include "coordinator/core/policy/fence.h"
+#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/node_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// An alarm that rings later than this does so because the coordinator stood still.
+constexpr absl::Duration kStandstill = absl::Seconds(2);
+
+// The reconnect grace of a node that can be done without: a worker that systemd starts again is
+// back sooner.
+constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
+
+// How old the times may be at which a coordinator that crashed says it has heard its nodes.
+constexpr absl::Duration kSaveSeen = absl::Minutes(5);
+
+std::string DevicesWords(const Inventory& inventory) {
+  const NodeSpace space = EmptySpace("", inventory);
+  return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
+}
+
+}  // namespace
+
+absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
+  if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
+  if (node.lease.deadline() <= now) return absl::OkStatus();
+  // A PC that has started anew cannot have two workers alive.
+  if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat("a worker named ", hello.node, " is connected from ", node.record.address,
+                   "; stop that one, or give this one (", hello.address, ") a name of its own"));
+}
+
+absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
+  HPC_RETURN_IF_ERROR(CheckNodeName(hello.node));
+  Node* node = state_->nodes.Find(hello.node);
+  const bool is_new = node == nullptr;
+  if (is_new) {
+    NodeRecord record;
+    record.name = hello.node;
+    record.first_seen = turn.wall();
+    node = state_->nodes.Add(record);
+  }
+  HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
+  NodeRecord& record = node->record;
+  node->heard_before = node->LastHeard(turn.now()).earliest;
+  const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
+  record.address = hello.address;
+  record.inventory = hello.inventory;
+  record.boot_id = hello.boot_id;
+  record.last_seen = turn.wall();
+  record.revoked.clear();  // it has another certificate
+  Greet(turn, node, hello, is_new, rebooted);
+  const FenceTimes times(state_->options.lease);
+  return Welcome{state_->options.lease, state_->options.heartbeat_interval,
+                 state_->options.stop_after_disconnect, times.contact, times.vouch};
+}
+
+void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
+                        bool rebooted) {
+  const absl::Duration silent = turn.mono() - node->lease.heard();
+  const bool was_seen = node->seen;
+  node->seen = true;
+  node->connected = true;
+  node->lost = false;
+  node->CameBack(turn.mono());
+  node->incarnation = hello.incarnation;
+  node->can_vouch = hello.can_vouch;
+  node->hands_over = false;
+  if (rebooted) node->clock.Restart();
+  node->said.reset();
+  if (hello.said) node->NoteTimes(turn.mono(), {*hello.said});
+  node->lease.Renew(turn.mono());
+  state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));
+  if (is_new) {
+    turn.Event(event::kNodeJoined, About(node->name()), absl::StrCat("joined from ", has));
+  } else {
+    std::string text = absl::StrCat("connected from ", has);
+    if (rebooted) absl::StrAppend(&text, "; it has restarted");
+    if (hello.resumed) absl::StrAppend(&text, "; it was suspended");
+    if (was_seen) absl::StrAppend(&text, "; not heard for ", HumanDuration(silent));
+    turn.Event(event::kNodeConnected, About(node->name()), text);
+  }
+  turn.Save(node->record);
+  state_->capacity_changed = true;
+  // It was meant for the connection before, and this greeting tells how things stand.
+  turn.Untell(node->name());
+  gangs_->ForgetPromises(*node);
+  // In this order: an owner's wish explains why attempts ended there, and attempts that wait for
+  // the node to wake must not be taken for ones that it has lost.
+  owners_->Greet(turn, node, hello);
+  Reconcile(turn, state_, gangs_, *node, rebooted, hello.attempts);
+  power_->Back(turn, node, rebooted || hello.resumed);
+}
+
+absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
+  Node* node = state_->nodes.Find(name);
+  if (node == nullptr || !node->connected) {
+    return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
+  }
+  if (node->incarnation != incarnation) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "wrong incarnation: ", name, " said ", incarnation, ", connected is ", node->incarnation));
+  }
+  node->lease.Renew(now.mono);
+  node->record.last_seen = now.wall;
+  return node;
+}
+
+void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
+  node->connected = false;
+  gangs_->Doubt(turn, *node);
+  if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
+  if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
+  state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  turn.Save(node->record);
+  turn.Event(event::kNodeDisconnected, About(node->name()), NodeReason(*node, turn.now()),
+             Severity::kWarning);
+}
+
+void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
+  power_->Leaving(turn, node, leave, reason);
+  gangs_->NodeGone(
+      turn, *node, AttemptOutcome::kReclaimed,
+      absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
+}
+
+void Connections::SaveSeen(Turn& turn) {
+  state_->seen_saved = turn.mono();
+  for (const auto& [name, node] : state_->nodes.by_name()) {
+    if (node->connected) turn.Save(node->record);
+  }
+}
+
+void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
+  if (node->record.inventory == inventory) return;
+  const bool devices = node->record.inventory.devices != inventory.devices;
+  node->record.inventory = inventory;
+  turn.Save(node->record);
+  if (!devices) return;
+  state_->capacity_changed = true;
+  turn.Event(event::kNodeChanged, About(node->name()),
+             absl::StrCat("has ", DevicesWords(inventory), " now"), Severity::kWarning);
+}
+
+void Connections::OnTimer(Turn& turn, Node* node) {
+  if (node->lost) return;
+  if (turn.mono() < node->lease.deadline()) {
+    if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  if (turn.mono() >= node->lease.deadline() + kStandstill) {
+    // What it said meanwhile is still to be read, and it took that for heard.
+    node->lease.Renew(turn.mono());
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  // What stood ready may be gone by now, or taken.
+  const auto grace = node->lease.reset_grace();
+  if (grace && *grace < ReconnectGrace(turn, *node)) {
+    node->lease.ProlongReset(ReconnectGrace(turn, *node));
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  node->connected = false;
+  if (!power_->Gone(turn, node)) Lost(turn, node);
+}
+
+absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
+  const absl::Duration grace = state_->options.reconnect_grace;
+  if (node.hands_over) return grace;
+  return SparesStandReady(*state_, turn.now(), node) ? std::min(grace, kSpareGrace) : grace;
+}
+
+std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
+  if (!node.seen) {
+    return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
+  }
+  if (const auto grace = node.lease.reset_grace()) {
+    return absl::StrCat("the worker of ", node.name(),
+                        " is gone: it closed its connection and was not back within the reconnect ",
+                        "grace of ", HumanDuration(*grace));
+  }
+  return absl::StrCat("nothing heard from ", node.name(), " for ",
+                      HumanDuration(turn.mono() - node.lease.heard()));
+}
+
+void Connections::Lost(Turn& turn, Node* node) {
+  node->lost = true;
+  node->WentAway(turn.mono());
+  const std::string why = WhyLost(turn, *node);
+  power_->Lost(turn, node);
+  turn.Save(node->record);
+  turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why);
+}
+
+void Connections::Restore(Turn& turn, Node* node) {
+  node->lease.Grant(turn.mono(), kReconnectAllowance);
+  const Power power = node->record.power;
+  if (power == Power::kOn || power == Power::kDraining) {
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed,
+                   absl::StrCat(node->name(), " is ", Name(power)));
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,119 @@
+#include "coordinator/core/acts/grower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/acts/cluster_view.h"
+
+namespace hpc::coordinator {
+namespace {
+
+bool MayGrow(const Run& run) {
+  return run.attempt != nullptr && run.attempt->record.state == AttemptState::kRunning &&
+         run.attempt->ranks_done == 0 &&
+         static_cast<int32_t>(run.attempt->members.size()) < run.request().max_nodes;
+}
+
+int32_t RanksOf(const Fit& fit) {
+  int32_t ranks = 0;
+  for (const NodeShare& share : fit.shares) ranks += share.ranks;
+  return ranks;
+}
+
+}  // namespace
+
+void Grower::LookAtAll(Turn& turn) {
+  absl::btree_set<RunId> runs;
+  for (const auto& [name, node] : state_->nodes.by_name()) {
+    for (const Holding& holding : node->holdings) runs.insert(holding.ref.run);
+  }
+  for (RunId id : runs) {
+    Run* run = state_->runs.Find(id);
+    if (run != nullptr) LookAt(turn, run, /*at_checkpoint=*/false);
+  }
+}
+
+void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
+  if (!MayGrow(*run)) return;
+  Attempt& attempt = *run->attempt;
+  GrowthInput input;
+  input.mode = run->request().grow;
+  input.now = turn.mono();
+  input.gang_steady_at = attempt.running_since + state_->options.grow_steady;
+  input.nodes = static_cast<int32_t>(attempt.members.size());
+  input.waiting = scheduler_->waits();
+  input.at_checkpoint = at_checkpoint;
+  std::vector<Node*> nodes;
+  // Nodes that come and go need long to be steady, and hold up no others.
+  const MonoTime soon = turn.mono() + state_->options.grow_steady;
+  std::optional<Fit> larger = Larger(turn, *run, soon, &nodes);
+  if (!larger.has_value()) larger = Larger(turn, *run, MonoTime::Infinite(), &nodes);
+  if (larger.has_value()) {
+    for (const NodeShare& share : larger->shares) {
+      const Node& node = *nodes[share.node];
+      if (attempt.FindMember(node.name()) == nullptr) {
+        input.fresh.push_back({node.name(), SteadyAt(node)});
+      }
+    }
+  }
+  const GrowthDecision decision = DecideGrowth(input);
+  state_->timers.Set(Alarm::kGrow, run->id(), decision.again);
+  if (decision.grow) return Grow(turn, run, *larger, nodes, decision.words);
+  // Told once for each set of nodes: not that a few seconds less are left, nor what nobody wants.
+  std::string fresh;
+  for (const NewNode& node : input.fresh) absl::StrAppend(&fresh, node.name, " ");
+  const bool wanted = input.mode != GrowMode::kNever && !fresh.empty();
+  if (wanted && fresh != attempt.growth_told) {
+    turn.Event(event::kRunMayGrow, About(attempt.ref()), decision.words);
+    attempt.growth_told = fresh;
+  }
+  attempt.growth = decision.words;
+  attempt.growth_at = decision.again;
+}
+
+std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
+                                  std::vector<Node*>* nodes) const {
+  const Attempt& attempt = *run.attempt;
+  ClusterView view = ViewOf(*state_, turn.now());
+  for (size_t i = 0; i < view.nodes.size(); ++i) {
+    const Node& node = *view.nodes[i];
+    NodeSpace& space = view.input.nodes[i];
+    if (const Member* member = attempt.FindMember(node.name())) {
+      GiveBack(&space, member->placement.devices);
+    } else if (!space.awake || SteadyAt(node) > by) {
+      space.usable = false;  // nobody is woken to grow
+    }
+  }
+  const std::vector<std::string> members = attempt.NodeNames();
+  FitWishes wishes;
+  wishes.last_nodes = &members;
+  const std::vector<size_t> eligible = Eligible(run.request(), view.input.nodes);
+  std::optional<Fit> fit = Choose(run.request(), view.input.nodes, eligible, wishes);
+  // More nodes of fewer GPUs each may be fewer ranks.
+  if (!fit.has_value() || fit->shares.size() <= members.size() ||
+      RanksOf(*fit) <= attempt.record.world_size) {
+    return std::nullopt;
+  }
+  *nodes = std::move(view.nodes);
+  return fit;
+}
+
+MonoTime Grower::SteadyAt(const Node& node) const {
+  const absl::Duration least = state_->options.grow_steady;
+  return std::max(node.back_since + SteadyTime(least, node.departures), node.free_since + least);
+}
+
+void Grower::Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,
+                  const std::string& why) {
+  // While its ranks end, nobody behind it in the queue shall get what it grows onto.
+  for (const NodeShare& share : fit.shares) {
+    const std::string& name = nodes[share.node]->name();
+    if (run->attempt->FindMember(name) == nullptr) run->kept.push_back({name, share.devices});
+  }
+  state_->growing.push_back(run->id());
+  gangs_->Stop(turn, run, {AttemptOutcome::kGrown, why, run->request().stop_grace});
+}
+
+}  // namespace hpc::coordinator

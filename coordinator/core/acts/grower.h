@@ -1,0 +1,42 @@
+// Starts running gangs again on more nodes, where growth.h finds it worth it.
+#ifndef HPC_COORDINATOR_CORE_ACTS_GROWER_H_
+#define HPC_COORDINATOR_CORE_ACTS_GROWER_H_
+
+#include <optional>
+
+#include "coordinator/core/acts/scheduler.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/policy/fit.h"
+#include "coordinator/core/policy/growth.h"
+#include "coordinator/core/state/state.h"
+#include "coordinator/core/state/turn.h"
+
+namespace hpc::coordinator {
+
+class Grower {
+ public:
+  Grower(State* state, Gangs* gangs, const Scheduler* scheduler)
+      : state_(state), gangs_(gangs), scheduler_(scheduler) {}
+
+  // Every gang that may have more nodes: there may be some for it now.
+  void LookAtAll(Turn& turn);
+  // This one. `at_checkpoint`: what it would lose by a restart has just been saved.
+  void LookAt(Turn& turn, Run* run, bool at_checkpoint);
+
+ private:
+  // The larger gang that the run would get if it were started again, of nodes that are steady by
+  // then; none if not a larger one.
+  std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
+                            std::vector<Node*>* nodes) const;
+  MonoTime SteadyAt(const Node& node) const;
+  void Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,
+            const std::string& why);
+
+  State* state_;
+  Gangs* gangs_;
+  const Scheduler* scheduler_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_ACTS_GROWER_H_

@@ -1,0 +1,161 @@
+#include "coordinator/core/acts/held.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+class Reconciler {
+ public:
+  Reconciler(Turn& turn, State* state, Gangs* gangs, const Node& node)
+      : turn_(turn), state_(state), gangs_(gangs), node_(node) {}
+
+  void TakeOver(const HeldAttempt& held) {
+    Run* run = Live(held.ref);
+    if (run == nullptr) {
+      if (held.returned && held.witnessed && IsLive(held.ref)) return;  // others may still ask it
+      if (!held.returned) {
+        SayOrphaned(held);
+        turn_.Tell(node_.name(), EndOrphan(held.ref));
+      }
+      turn_.Tell(node_.name(), ForgetAttempt{held.ref});
+      return;
+    }
+    if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
+      gangs_->WatchSilence(*run->attempt);
+    }
+    Reckon(run, held);
+    MemberOf(*run)->disowned = false;
+    if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
+    if (held.store_lost) run->attempt->store_lost_with = node_.name();
+    // Each of these may end the attempt, and the run with it.
+    if (AllStarted(held) && !MemberOf(*run)->started) {
+      std::vector<StartedRank> ranks;
+      for (const HeldAttempt::Rank& rank : held.ranks) {
+        ranks.push_back({rank.rank, rank.pid, rank.ago.started});
+      }
+      gangs_->Started(turn_, run, MemberOf(*run), ranks);
+    }
+    for (const HeldAttempt::Rank& rank : held.ranks) {
+      if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ago);
+    }
+    if (Live(held.ref) == nullptr) return;
+    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.halt);
+    const bool told = run->attempt->stopping();
+    gangs_->Halted(turn_, run, MemberOf(*run), held.halt);
+    if (told) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
+    if (run->attempt->stopping()) return;
+    if (run->attempt->record.state == AttemptState::kPreparing || !held.started) {
+      Stop(run, AttemptOutcome::kStartFailed,
+           absl::StrCat("the connection to ", node_.name(), " broke while the run was started"));
+    }
+  }
+
+  // The worker does not have what it should have.
+  void Missing(Run* run, bool rebooted) {
+    Member* member = MemberOf(*run);
+    if (!rebooted) return gangs_->Disowned(turn_, run, member);
+    member->disowned = false;
+    const absl::Duration since = turn_.mono() - node_.heard_before;
+    gangs_->Returned(turn_, run, member,
+                     {HaltKind::kSupervisorLost, "the PC has restarted", {}, since});
+  }
+
+  // Live attempts that this node has been told of and has not returned.
+  std::vector<Run*> Believed() {
+    std::vector<Run*> runs;
+    for (const Holding& holding : node_.holdings) {
+      if (Run* run = Live(holding.ref)) runs.push_back(run);
+    }
+    return runs;
+  }
+
+ private:
+  static constexpr absl::Duration kOverGrace = absl::Seconds(30);
+  static constexpr absl::Duration kReplacedGrace = absl::Milliseconds(500);
+
+  // What an attempt still saves that was replaced could take the place of what its successor has.
+  StopAttempt EndOrphan(AttemptRef ref) const {
+    const Run* run = state_->runs.Find(ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->ref().number <= ref.number) {
+      return {ref, kOverGrace, "this attempt is over"};
+    }
+    return {ref, kReplacedGrace,
+            absl::StrCat("attempt ", run->attempt->ref().ToString(), " runs in its place")};
+  }
+
+  // On any node.
+  bool IsLive(AttemptRef ref) const {
+    const Run* run = state_->runs.Find(ref.run);
+    return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref;
+  }
+  Run* Live(AttemptRef ref) {
+    Run* run = state_->runs.Find(ref.run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;
+    const Member* member = MemberOf(*run);
+    return member != nullptr && member->prepare_sent && !member->placement.returned ? run : nullptr;
+  }
+  Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
+
+  // Since when it runs, by the clocks of its nodes.
+  void Reckon(Run* run, const HeldAttempt& held) {
+    Attempt& attempt = *run->attempt;
+    if (attempt.record.state != AttemptState::kRunning) return;
+    for (const HeldAttempt::Rank& rank : held.ranks) {
+      if (rank.pid == 0) continue;
+      const MonoTime since = turn_.mono() - rank.ago.started;
+      const bool told = std::exchange(attempt.since_told, true);
+      attempt.running_since = told ? std::max(attempt.running_since, since) : since;
+    }
+    gangs_->Watch(run);
+  }
+
+  static bool AllStarted(const HeldAttempt& held) {
+    return held.started && std::all_of(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
+             return rank.pid != 0 || rank.exit.has_value();
+           });
+  }
+
+  void SayOrphaned(const HeldAttempt& held) {
+    const auto running = std::count_if(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
+      return rank.pid != 0 && !rank.exit.has_value();
+    });
+    if (running == 0) return;
+    turn_.Event(event::kAttemptOrphaned, About(held.ref, node_.name()),
+                absl::StrCat(node_.name(), " is back with ", Count(running, "rank"),
+                             " of an attempt that was given up: told to end"),
+                Severity::kWarning);
+  }
+
+  void Stop(Run* run, AttemptOutcome outcome, const std::string& why) {
+    gangs_->Stop(turn_, run, {outcome, why, run->request().stop_grace});
+  }
+
+  Turn& turn_;
+  State* state_;
+  Gangs* gangs_;
+  const Node& node_;
+};
+
+}  // namespace
+
+void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
+               const std::vector<HeldAttempt>& held) {
+  Reconciler reconciler(turn, state, gangs, node);
+  std::vector<Run*> missing = reconciler.Believed();
+  for (const HeldAttempt& attempt : held) {
+    missing.erase(std::remove_if(missing.begin(), missing.end(),
+                                 [&](Run* run) { return run->attempt->ref() == attempt.ref; }),
+                  missing.end());
+  }
+  for (const HeldAttempt& attempt : held) reconciler.TakeOver(attempt);
+  for (Run* run : missing) reconciler.Missing(run, rebooted);
+}
+
+}  // namespace hpc::coordinator

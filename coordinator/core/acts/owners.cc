@@ -1,0 +1,129 @@
+#include "coordinator/core/acts/owners.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+std::string ReclaimWords(const ReclaimRequest& request) {
+  std::string words = "reclaimed";
+  absl::StrAppend(&words, " by ", request.who.empty() ? "its owner" : request.who);
+  if (!request.reason.empty()) absl::StrAppend(&words, ": ", request.reason);
+  if (request.duration.has_value()) {
+    absl::StrAppend(&words, ", for ", HumanDuration(*request.duration));
+  } else {
+    absl::StrAppend(&words, ", until lent");
+  }
+  return words;
+}
+
+}  // namespace
+
+void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
+                     const std::optional<Window>& by_node) {
+  NodeRecord& record = node->record;
+  const bool again = record.reclaimed;
+  record.reclaimed = true;
+  record.reclaim_reason = request.reason;
+  record.reclaimed_until =
+      request.duration.has_value() ? turn.wall() + *request.duration : absl::InfiniteFuture();
+  const std::string words = ReclaimWords(request);
+  turn.Save(record);
+  ArmLend(turn, node);
+  if (!by_node) TellNode(turn, *node);
+  if (again) return;
+  node->WentAway(turn.mono());
+  node->returning = true;
+  node->reclaim_asked = turn.mono();
+  state_->capacity_changed = true;
+  std::string text = words;
+  if (!node->holdings.empty()) {
+    absl::StrAppend(&text, "; stops ", Count(static_cast<int64_t>(node->holdings.size()), "run"),
+                    " there");
+  }
+  turn.Event(event::kNodeReclaimed, About(node->name()), text);
+  power_->Reclaimed(turn, node);
+  StopOrder order{AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words),
+                  request.grace};
+  if (by_node) {
+    order.kind = CauseKind::kCluster;
+    order.when = by_node;
+    order.node = node->name();
+  }
+  gangs_->StopAllOn(turn, *node, order);
+  DevicesReturned(turn, node);
+}
+
+void Owners::DevicesReturned(Turn& turn, Node* node) {
+  if (!node->returning || !node->holdings.empty()) return;
+  node->returning = false;
+  const absl::Duration took = turn.mono() - node->reclaim_asked;
+  turn.Event(event::kNodeReturned, About(node->name()),
+             took == absl::ZeroDuration()
+                 ? absl::StrCat(node->name(), " returned to its owner at once: nothing ran there")
+                 : absl::StrCat(node->name(), " returned to its owner ", HumanDuration(took),
+                                " after it was asked for"));
+}
+
+void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) {
+  NodeRecord& record = node->record;
+  if (!record.reclaimed) return;
+  record.reclaimed = false;
+  record.reclaimed_until = absl::InfiniteFuture();
+  record.reclaim_reason.clear();
+  node->returning = false;
+  node->CameBack(turn.mono());
+  turn.Save(record);
+  turn.Event(event::kNodeLent, About(node->name()),
+             who.empty() ? "lent" : absl::StrCat("lent by ", who));
+  state_->timers.Stop(Alarm::kLend, node->number);
+  state_->capacity_changed = true;
+  if (!by_node) TellNode(turn, *node);
+  if (node->ReadyForWork()) gangs_->NodeReady(turn, *node);
+}
+
+void Owners::Greet(Turn& turn, Node* node, const NodeHello& hello) {
+  if (!hello.owner_changed) {
+    if (hello.reclaimed != node->record.reclaimed || node->record.reclaimed) TellNode(turn, *node);
+    return;
+  }
+  if (!hello.reclaimed) return Lend(turn, node, "its owner, on the PC itself", true);
+  ReclaimRequest request;
+  request.duration = hello.reclaim_time_left;
+  request.reason = hello.reclaim_reason;
+  request.who = "its owner, on the PC itself";
+  Reclaim(turn, node, request, Window{node->heard_before, turn.mono()});
+}
+
+void Owners::OnTimer(Turn& turn, Node* node) {
+  Lend(turn, node, "the end of the time its owner asked for", false);
+}
+
+void Owners::Restore(Turn& turn, Node* node) {
+  if (node->record.reclaimed) ArmLend(turn, node);
+}
+
+void Owners::TellNode(Turn& turn, const Node& node) {
+  if (!node.connected) return;  // told with the next hello
+  const NodeRecord& record = node.record;
+  SetOwner command;
+  command.reclaimed = record.reclaimed;
+  command.reason = record.reclaim_reason;
+  if (record.reclaimed && record.reclaimed_until != absl::InfiniteFuture()) {
+    command.time_left = std::max(record.reclaimed_until - turn.wall(), absl::ZeroDuration());
+  }
+  turn.Tell(node.name(), command);
+}
+
+void Owners::ArmLend(Turn& turn, Node* node) {
+  const absl::Time until = node->record.reclaimed_until;
+  const MonoTime at = until == absl::InfiniteFuture()
+                          ? MonoTime::Infinite()
+                          : turn.mono() + std::max(until - turn.wall(), absl::ZeroDuration());
+  state_->timers.Set(Alarm::kLend, node->number, at);
+}
+
+}  // namespace hpc::coordinator

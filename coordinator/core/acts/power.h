@@ -1,0 +1,78 @@
+// Turning nodes off and on: requested, transition and steady states.
+//
+//   on             -> draining (asked to sleep), off (it said it is leaving), stopped (it said that
+//                     only its worker ends)
+//   draining       -> falling asleep (nothing runs there any more), on (woken, lost, or taken back
+//   by
+//                     its owner meanwhile)
+//   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
+//                     sleep)
+//   off            -> waking, on (back by itself, or heard for so long that it has not gone)
+//   waking         -> on (proof: a hello, or it is heard still), off (it did not come in time)
+//   stopped        -> on (its worker was started again)
+#ifndef HPC_COORDINATOR_CORE_ACTS_POWER_H_
+#define HPC_COORDINATOR_CORE_ACTS_POWER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/state/state.h"
+#include "coordinator/core/state/turn.h"
+#include "coordinator/core/values/reports.h"
+
+namespace hpc::coordinator {
+
+class PowerControl {
+ public:
+  PowerControl(State* state, Gangs* gangs) : state_(state), gangs_(gangs) {}
+
+  absl::Status Sleep(Turn& turn, Node* node, const std::string& who);
+  absl::Status Wake(Turn& turn, Node* node, const std::string& who);
+  // Wakes a node that a run was placed on, unless that is under way.
+  void WakeFor(Turn& turn, Node* node, RunId run);
+
+  // It has said hello. `slept`: it proved that it was off (another boot id, or resumed).
+  void Back(Turn& turn, Node* node, bool slept);
+  // It said that it goes.
+  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
+  // It is shut out: nobody is to wait for it.
+  void ShutOut(Turn& turn, Node* node);
+  // Its owner has taken it back: it is not put to sleep. What was told to sleep already answers for
+  // itself: its worker refuses, or its power command has begun, and nobody can call that back.
+  void Reclaimed(Turn& turn, Node* node);
+  // It was told to sleep, and could not.
+  void SleepFailed(Turn& turn, Node* node, const std::string& error);
+  // Its connection is gone, or its lease has run out. True if that was expected.
+  bool Gone(Turn& turn, Node* node);
+  // That was not expected, and it is lost.
+  void Lost(Turn& turn, Node* node);
+  // It has returned devices.
+  void DevicesReturned(Turn& turn, Node* node);
+
+  void OnTimer(Turn& turn, Node* node);
+  // After a restart of the coordinator: what is asked of nodes holds. One that was told to sleep
+  // counts as off until it is heard.
+  void Restore(Turn& turn, Node* node);
+
+ private:
+  // `reason`: for a state other than on, or why it cannot sleep.
+  void Set(Turn& turn, Node* node, Power power, std::string reason = "");
+  // It was to sleep, and is on. `reason`: as in Set.
+  void StayedOn(Turn& turn, Node* node, const std::string& why, const std::string& reason = "");
+  void TurnOff(Turn& turn, Node* node, const std::string& why);
+  void StartWaking(Turn& turn, Node* node, const std::string& why);
+  void SendPacket(Turn& turn, Node* node);
+  MonoTime NextPacket(const Node& node) const;
+  // When a node that said that it goes, and is heard still, has stayed on.
+  MonoTime StaysAt(const Node& node) const;
+  void AwaitWaking(Turn& turn, Node* node);
+  void WakeFailed(Turn& turn, Node* node);
+
+  State* state_;
+  Gangs* gangs_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_ACTS_POWER_H_

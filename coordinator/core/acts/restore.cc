@@ -1,0 +1,185 @@
+#include "coordinator/core/acts/restore.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/policy/fence.h"
+#include "coordinator/core/values/exit_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// A moment of the wall clock on the monotonic one; never in the future.
+MonoTime MonoOf(absl::Time t, Now now) {
+  return now.mono - std::max(now.wall - t, absl::ZeroDuration());
+}
+
+void SortByNodeRank(std::vector<PlacementRecord>* placements) {
+  std::sort(placements->begin(), placements->end(),
+            [](const auto& a, const auto& b) { return a.node_rank < b.node_rank; });
+}
+
+Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt) {
+  Member m;
+  m.placement = placement;
+  m.prepare_sent = attempt.state != AttemptState::kWaking;
+  // No word to start goes out before the port that it tells of is durable.
+  m.start_sent = attempt.master_port != 0;
+  m.prepared = m.start_sent;
+  m.started = attempt.state == AttemptState::kRunning;
+  return m;
+}
+
+void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& request, Now now,
+                     Attempt* attempt) {
+  attempt->ranks = MakeRanks(attempt->members);
+  for (const RankRecord& record : records) {
+    if (record.rank < 0 || record.rank >= static_cast<int32_t>(attempt->ranks.size())) continue;
+    attempt->ranks[static_cast<size_t>(record.rank)] = record;
+    if (!record.exit.has_value() || record.exit->after_stop) continue;
+    if (ShellCode(*record.exit) == 0) {
+      ++attempt->ranks_done;
+      continue;
+    }
+    Cause cause;
+    cause.kind = KindOfFailure(*record.exit, request.retry_exits);
+    cause.outcome = AttemptOutcome::kProgramFailed;
+    cause.when.latest = MonoOf(record.ended_at, now);
+    cause.when.earliest = cause.when.latest - kTeardown;
+    cause.node = record.node;
+    cause.text =
+        absl::StrCat("rank ", record.rank, " on ", record.node, " ", ExitWords(*record.exit));
+    cause.exit_code = ShellCode(*record.exit);
+    attempt->causes.push_back(std::move(cause));
+  }
+}
+
+// What it was being stopped for, unless that was a rank's failure: those are known. It was decided
+// by whoever knew when it happened, so it comes before all that is still to be heard.
+void RestoreVerdict(Attempt* attempt) {
+  const AttemptRecord& record = attempt->record;
+  if (!attempt->stopping()) return;
+  if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
+  Cause cause;
+  cause.outcome = record.outcome;
+  cause.when = Window::Exactly(attempt->began);
+  cause.text = record.reason;
+  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
+}
+
+std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
+                                        std::vector<PlacementRecord> placements,
+                                        const std::vector<RankRecord>& ranks,
+                                        const RunRequest& request, Now now) {
+  auto attempt = std::make_unique<Attempt>();
+  attempt->record = record;
+  attempt->began = MonoOf(record.created_at, now);
+  attempt->running_since = MonoOf(record.started_at, now);
+  attempt->since_told = false;
+  attempt->connected_unknown = true;
+  attempt->stopping_since = now.mono;
+  attempt->stop_grace = request.stop_grace;
+  SortByNodeRank(&placements);
+  for (const PlacementRecord& p : placements) {
+    attempt->members.push_back(MakeMember(p, record));
+  }
+  RestoreFailures(ranks, request, now, attempt.get());
+  RestoreVerdict(attempt.get());
+  return attempt;
+}
+
+// By node rank.
+std::vector<std::string> NamesOf(std::vector<PlacementRecord> placements) {
+  SortByNodeRank(&placements);
+  std::vector<std::string> names;
+  for (const PlacementRecord& p : placements) names.push_back(p.node);
+  return names;
+}
+
+void RestoreHoldings(const Attempt& attempt, State* state) {
+  for (const Member& m : attempt.members) {
+    Node* node = state->nodes.Find(m.placement.node);
+    if (node == nullptr) {
+      NodeRecord record;
+      record.name = m.placement.node;
+      record.address = m.placement.address;
+      node = state->nodes.Add(record);
+    }
+    if (!m.placement.returned) node->holdings.push_back({attempt.ref(), m.placement.devices});
+  }
+}
+
+// By then ranks of theirs that the backup does not know have ended, also where nobody tells. Each
+// start begins it anew until it was over once: a clock could not tell how long ago the last one
+// was.
+void HoldAfterBackup(const Restored& restored, Now now, State* state) {
+  if (restored.at == absl::InfinitePast() || restored.hold_over) return;
+  absl::Duration whole;
+  for (RunId id : state->runs.Ids()) {
+    if (id > restored.known_run) continue;
+    whole = std::max(whole, LongestAlone(state->options, state->runs.Find(id)->request()));
+  }
+  state->restored_at = restored.at;
+  state->held_run = restored.known_run;
+  state->held_until = now.mono + whole;
+  state->timers.Set(Alarm::kHold, 0, state->held_until);
+}
+
+}  // namespace
+
+void Load(const Snapshot& snapshot, Now now, State* state) {
+  std::map<AttemptRef, std::vector<PlacementRecord>> placements;
+  std::map<AttemptRef, std::vector<RankRecord>> ranks;
+  for (const PlacementRecord& p : snapshot.placements) placements[p.ref].push_back(p);
+  for (const RankRecord& r : snapshot.ranks) ranks[r.ref].push_back(r);
+  for (const NodeRecord& node : snapshot.nodes) state->nodes.Add(node);
+  for (const RunRecord& record : snapshot.runs) {
+    Run* run = state->runs.Add(record);
+    if (record.attempts > 0) run->last_nodes = NamesOf(placements[{run->id(), record.attempts}]);
+    if (run->id() <= snapshot.restored.known_run) {
+      run->taken_attempt = snapshot.restored.taken_attempt;
+    }
+  }
+  HoldAfterBackup(snapshot.restored, now, state);
+  for (const AttemptRecord& record : snapshot.attempts) {
+    Run* run = state->runs.Find(record.ref.run);
+    if (run == nullptr || record.state == AttemptState::kEnded) continue;
+    run->attempt =
+        RestoreAttempt(record, placements[record.ref], ranks[record.ref], run->request(), now);
+    RestoreHoldings(*run->attempt, state);
+  }
+}
+
+void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger) {
+  for (RunId id : state->runs.Ids()) {
+    Run* run = state->runs.Find(id);
+    if (run == nullptr) continue;  // ended with one that it waited for
+    if (run->attempt == nullptr) {
+      ledger->Resume(turn, run);
+      continue;
+    }
+    switch (run->attempt->record.state) {
+      case AttemptState::kWaking:
+      case AttemptState::kPreparing:
+      case AttemptState::kStarting: {
+        StopOrder order{AttemptOutcome::kStartFailed,
+                        "the coordinator restarted while the run was being started",
+                        run->request().stop_grace};
+        order.free_of_charge = true;
+        gangs->Stop(turn, run, order);
+        break;
+      }
+      case AttemptState::kRunning:
+      case AttemptState::kStopping:
+        gangs->Watch(run);
+        gangs->StopForFailures(turn, run);
+        break;
+      case AttemptState::kEnded:
+        break;
+    }
+  }
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,22 @@
+// Builds the state of a restarted coordinator from what was durable.
+#ifndef HPC_COORDINATOR_CORE_ACTS_RESTORE_H_
+#define HPC_COORDINATOR_CORE_ACTS_RESTORE_H_
+
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/gangs/run_ledger.h"
+#include "coordinator/core/state/state.h"
+#include "coordinator/core/state/turn.h"
+#include "coordinator/core/values/cluster_options.h"
+
+namespace hpc::coordinator {
+
+// Puts nodes, runs and live attempts back; decides nothing.
+void Load(const Snapshot& snapshot, Now now, State* state);
+
+// Goes on from there. Attempts that were being started are stopped and queued again free of charge
+// (who has heard what is not known); running ones run on; queued runs take their places again.
+void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_ACTS_RESTORE_H_

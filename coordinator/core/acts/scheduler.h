@@ -1,0 +1,58 @@
+// Starts queued runs when there may be room for them.
+#ifndef HPC_COORDINATOR_CORE_ACTS_SCHEDULER_H_
+#define HPC_COORDINATOR_CORE_ACTS_SCHEDULER_H_
+
+#include <vector>
+
+#include "coordinator/core/acts/power.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/policy/placement.h"
+#include "coordinator/core/state/state.h"
+#include "coordinator/core/state/turn.h"
+
+namespace hpc::coordinator {
+
+class Scheduler {
+ public:
+  Scheduler(State* state, Gangs* gangs, PowerControl* power)
+      : state_(state), gangs_(gangs), power_(power) {}
+
+  // Looks at the whole queue (to backfill_depth) if room may have become free, else only at the
+  // runs that are new in it: a submission behind a long queue must not cost its length.
+  void Schedule(Turn& turn, Now now);
+
+  // The run that will wake `node`, which was told to sleep, as soon as it is off, unless others
+  // come or end before; 0: none.
+  RunId WillWake(const Node& node, Now now) const;
+
+  // The run that held its place when the queue was last looked at; 0: none.
+  RunId holder() const { return holder_; }
+  // A run that waits for devices that others could take: that one, or one in its last call, or one
+  // that will be queued again. 0: none.
+  RunId waits() const {
+    if (holder_ != 0) return holder_;
+    if (!gathering_.empty()) return gathering_.front();
+    return later_.empty() ? 0 : later_.front();
+  }
+
+ private:
+  std::vector<Run*> ToLookAt(MonoTime now);
+  // Runs that are not in the queue are to start later.
+  std::vector<Candidate> Candidates(const std::vector<Run*>& runs, MonoTime now) const;
+  absl::Duration LastCall(const Run& run, MonoTime now) const;
+  // Whether a node that could serve it was there before the coordinator restarted, and is not yet.
+  bool IsExpected(const RunRequest& request) const;
+  void Gather(Run* run, MonoTime now);
+  void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
+
+  State* state_;
+  Gangs* gangs_;
+  PowerControl* power_;
+  RunId holder_ = 0;
+  std::vector<RunId> gathering_;  // in their last call
+  std::vector<RunId> later_;      // not queued yet, with something kept for them
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_ACTS_SCHEDULER_H_

@@ -1,0 +1,230 @@
+#include "coordinator/core/acts/waiting.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/acts/cluster_view.h"
+#include "coordinator/core/gangs/rendezvous.h"
+#include "coordinator/core/gangs/returning.h"
+#include "coordinator/core/policy/node_words.h"
+#include "coordinator/core/policy/request_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr size_t kNodesNamed = 4;
+
+// Runs this far behind are told whom they wait behind, and not also what they would need then: a
+// listing of a long queue asks for all of them.
+constexpr int32_t kPositionsInDetail = 20;
+
+std::string Ordinal(int32_t n) {
+  const int32_t tens = n % 100;
+  const char* suffix = "th";
+  if (tens < 11 || tens > 13) {
+    if (n % 10 == 1) suffix = "st";
+    if (n % 10 == 2) suffix = "nd";
+    if (n % 10 == 3) suffix = "rd";
+  }
+  return absl::StrCat(n, suffix);
+}
+
+std::string UsedBy(const Node& node) {
+  if (node.holdings.empty()) return absl::StrCat(node.name(), " is kept for a run that grows");
+  std::vector<std::string> runs;
+  for (const Holding& holding : node.holdings) {
+    runs.push_back(absl::StrCat("run ", holding.ref.run));
+  }
+  return absl::StrCat(node.name(), " is used by ", JoinSome(std::move(runs), kNodesNamed));
+}
+
+std::string LeftAsleep(const std::string& node) {
+  return absl::StrCat(node, " was put to sleep (`hpcctl wake ", node, "` lets the run go on)");
+}
+
+// Nodes that the run may be counting on, and that are no more: "; pc3 is shut out".
+std::string GoneWords(const State& state, const RunRequest& request) {
+  std::vector<std::string> shut_out, gone;
+  for (const auto& [name, node] : state.nodes.by_name()) {
+    const bool counts = CouldHold(request, EmptySpace(name, node->record.inventory));
+    if (node->ShutOut() && counts) shut_out.push_back(name);
+  }
+  for (const std::string& name : request.node_list) {
+    if (state.nodes.Find(name) == nullptr) gone.push_back(name);
+  }
+  std::string words;
+  for (const auto& [names, what] :
+       {std::pair(&shut_out, "shut out"), {&gone, "no node any more"}}) {
+    if (names->empty()) continue;
+    const char* are = names->size() == 1 ? " is " : " are ";
+    absl::StrAppend(&words, "; ", JoinSome(std::move(*names), kNodesNamed), are, what);
+  }
+  return words;
+}
+
+// Why free nodes may not count: " among pc1 and pc2 (--nodelist)".
+std::string Choice(const RunRequest& request) {
+  std::string words;
+  for (const auto& [names, before, option] :
+       {std::tuple(&request.node_list, " among ", " (--nodelist)"),
+        {&request.exclude, " other than ", " (--exclude)"}}) {
+    if (!names->empty()) absl::StrAppend(&words, before, JoinSome(*names, kNodesNamed), option);
+  }
+  return words;
+}
+
+// What the run needs and has not, by node. "" if it could start by itself.
+std::string Lacks(State& state, Now now, const Run& run) {
+  const RunRequest& request = run.request();
+  const ClusterView view = ViewOf(state, now);
+  if (state.nodes.size() == 0) return "no node has joined yet";
+  const std::vector<size_t> eligible = Eligible(request, view.input.nodes);
+  const FitWishes wishes = WishesOf(run);
+  int32_t free = 0;
+  std::vector<std::string> reasons;
+  for (size_t i : eligible) {
+    const Node& node = *view.nodes[i];
+    const NodeSpace& space = view.input.nodes[i];
+    const std::string why = WhyNotUsable(node, now.wall);
+    if (!why.empty()) {
+      reasons.push_back(absl::StrCat(node.name(), " ", why));
+    } else if (MustLeaveAsleep(wishes, space)) {
+      reasons.push_back(LeftAsleep(node.name()));
+    } else if (!Fits(request, space)) {
+      reasons.push_back(UsedBy(node));
+    } else {
+      ++free;
+    }
+  }
+  if (free >= request.min_nodes) return "";
+  std::string text = absl::StrCat("needs ", NeedWords(request), Choice(request), ", ", free,
+                                  free == 1 ? " is free" : " are free");
+  if (!reasons.empty()) absl::StrAppend(&text, ": ", JoinSome(std::move(reasons), kNodesNamed));
+  if (static_cast<int32_t>(eligible.size()) < request.min_nodes) {
+    absl::StrAppend(&text, "; ", ExistWords(request, static_cast<int32_t>(eligible.size())),
+                    GoneWords(state, request));
+  }
+  return text;
+}
+
+// The run that this one is behind: it holds its place, or is not queued yet and will be. Null:
+// none.
+const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
+  const Run* holder = state.runs.Find(holder_id);
+  if (holder != nullptr && RunQueue::Before(*holder, run)) return holder;
+  if (position > kPositionsInDetail) return nullptr;
+  const std::vector<Run*> returning = ReturningRuns(&state, now.mono);
+  return returning.empty() || !RunQueue::Before(*returning.front(), run) ? nullptr
+                                                                         : returning.front();
+}
+
+std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
+  const Run* holder = RunBefore(state, now, run, holder_id, position);
+  const bool behind = holder != nullptr;
+  const bool detail = !behind || position <= kPositionsInDetail;
+  const std::string lacks = detail ? Lacks(state, now, run) : "";
+  if (!behind) {
+    if (!lacks.empty()) return lacks;
+    if (run.last_call.has_value() && now.mono < *run.last_call) {
+      return absl::StrCat("could start with fewer, and waits ",
+                          HumanDuration(*run.last_call - now.mono), " for more: wants ",
+                          NeedWords(run.request()));
+    }
+    return position == 1 ? "is about to start" : Ordinal(position) + " in the queue";
+  }
+  std::string text = absl::StrCat(Ordinal(position), " in the queue, behind run ", holder->id(),
+                                  " which needs ", NeedWords(holder->request()));
+  if (detail) absl::StrAppend(&text, "; ", lacks.empty() ? "what is free is kept for it" : lacks);
+  return text;
+}
+
+std::string NodesThat(const Attempt& attempt, bool Member::*done) {
+  std::vector<std::string> names;
+  for (const Member& m : attempt.members) {
+    if (!(m.*done)) names.push_back(m.placement.node);
+  }
+  return JoinSome(std::move(names), kNodesNamed);
+}
+
+std::string StoppingWords(const Attempt& attempt, Now now) {
+  std::vector<std::string> waits;
+  for (const Member& m : attempt.members) {
+    if (m.placement.returned) continue;
+    if (m.lost) {
+      waits.push_back(absl::StrCat(
+          m.placement.node,
+          m.disowned ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
+                     : ", which is lost and stops its ranks in ",
+          HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
+    } else if (const std::string doing = m.Doing(-1); !doing.empty()) {
+      waits.push_back(
+          absl::StrCat(m.placement.node, " (SIGKILL did not end all there: ", doing, ")"));
+    } else {
+      waits.push_back(m.placement.node);
+    }
+  }
+  return absl::StrCat("waits for the devices of ", JoinSome(std::move(waits), kNodesNamed), ": ",
+                      attempt.record.reason);
+}
+
+std::string RunningWords(const Attempt& attempt, MonoTime now) {
+  std::string words = WaitsForRanks(attempt, now);
+  if (!words.empty() || attempt.ranks_done > 0) return words;  // it ends
+  return attempt.growth;
+}
+
+std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
+  switch (attempt.record.state) {
+    case AttemptState::kWaking: {
+      std::vector<std::string> asleep;
+      for (const Member& m : attempt.members) {
+        if (!state.nodes.Find(m.placement.node)->ReadyForWork()) asleep.push_back(m.placement.node);
+      }
+      return absl::StrCat("waits for ", JoinSome(std::move(asleep), kNodesNamed),
+                          " to wake up, since ", HumanDuration(now.mono - attempt.began));
+    }
+    case AttemptState::kPreparing:
+      return "waits for the preparation on " + NodesThat(attempt, &Member::prepared);
+    case AttemptState::kStarting:
+      return "waits for the ranks of " + NodesThat(attempt, &Member::started);
+    case AttemptState::kRunning:
+      return RunningWords(attempt, now.mono);
+    case AttemptState::kStopping:
+      return StoppingWords(attempt, now);
+    case AttemptState::kEnded:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+RunWait WaitOf(State& state, Now now, const Run& run, RunId holder) {
+  if (run.attempt != nullptr) return {AttemptWords(state, *run.attempt, now), 0};
+  const int32_t position = state.queue.Position(run);
+  if (position > 0 && state.Held(run, now.mono)) {
+    return {absl::StrCat("a backup was restored, and a PC may still run an attempt of it that was "
+                         "made after that backup: waits ",
+                         HumanDuration(state.held_until - now.mono),
+                         ", after which such ranks have stopped by themselves"),
+            position};
+  }
+  if (position > 0) return {QueuedWords(state, now, run, holder, position), position};
+  const Run* after = state.runs.Find(run.request().after);
+  if (after != nullptr) {
+    return {absl::StrCat("waits for the success of run ", after->id(), ", which is ",
+                         Name(after->record.state)),
+            0};
+  }
+  return {absl::StrCat("starts again in ",
+                       HumanDuration(std::max(run.retry_at - now.mono, absl::ZeroDuration())), ": ",
+                       run.record.reason),
+          0};
+}
+
+}  // namespace hpc::coordinator

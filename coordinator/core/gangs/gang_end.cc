@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/gangs/returning.h"
+#include "coordinator/core/policy/fence.h"
+#include "coordinator/core/values/exit_words.h"
+#include "coordinator/core/values/reports.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// Of a gang that has lost a node and need not wait for it. Whatever its other ranks do, they soon
+// wait for the lost ones, in a call that no handler of SIGTERM interrupts: a long grace would be
+// waited out, and save nothing.
+constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
+
+bool SucceededByItself(const RankExit& exit) {
+  return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
+}
+
+bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
+    return rank.node != node || rank.exit.has_value();
+  });
+}
+
+// When its last rank ended, where every end is known; else now.
+absl::Time EndOf(const Attempt& attempt, absl::Time now) {
+  absl::Time last = absl::InfinitePast();
+  for (const RankRecord& rank : attempt.ranks) {
+    if (rank.pid == 0) continue;
+    if (!rank.exit.has_value()) return now;
+    last = std::max(last, rank.ended_at);
+  }
+  return last == absl::InfinitePast() ? now : std::min(last, now);
+}
+
+}  // namespace
+
+std::vector<Run*> Gangs::RunsOn(const Node& node) {
+  std::vector<Run*> runs;
+  for (const Holding& holding : node.holdings) {
+    Run* run = state_->runs.Find(holding.ref.run);
+    if (run != nullptr && run->attempt != nullptr && run->attempt->ref() == holding.ref) {
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, const RankExit& exit,
+                      RankAges ago) {
+  Attempt& attempt = *run->attempt;
+  if (number < 0 || number >= attempt.record.world_size) return;
+  RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
+  if (rank.node != member->placement.node || rank.exit.has_value()) return;
+  rank.exit = exit;
+  // Both from this report: their difference is then what the node measured, whatever our wall clock
+  // did meanwhile.
+  if (rank.pid != 0) rank.started_at = turn.wall() - ago.started;
+  rank.ended_at = turn.wall() - ago.ended;
+  turn.Save(rank);
+  Subject about = About(attempt.ref(), rank.node);
+  about.rank = number;
+  if (SucceededByItself(exit)) {
+    turn.Event(event::kRankExited, about, "exited with code 0");
+    ++attempt.ranks_done;
+    if (attempt.stopping()) return;
+    if (attempt.AllRanksDone()) return WatchLinger(turn, run);
+    return StopForFailures(turn, run);
+  }
+  if (exit.after_stop) {
+    turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
+    // By its worker then, which ends ranks by itself when it has not heard from us for too long.
+    if (!attempt.stopping()) {
+      StopOrder order{AttemptOutcome::kNodeLost, StoppedItself(rank.node),
+                      run->request().stop_grace};
+      order.kind = CauseKind::kCluster;
+      order.when = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
+      order.node = rank.node;
+      order.guessed = true;
+      Stop(turn, run, order);
+    }
+    return;
+  }
+  turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
+  LearnFailure(turn, run, rank, ago);
+  StopForFailures(turn, run);
+}
+
+void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
+  Attempt& attempt = *run->attempt;
+  LearnHalt(turn, &attempt, member->placement.node, halt);
+  if (attempt.stopping()) return JudgeAgain(turn, run);
+  if (!attempt.causes.empty()) BeginStop(turn, run, run->request().stop_grace);
+}
+
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
+  Attempt& attempt = *run->attempt;
+  if (member->placement.returned || member->disowned) return;
+  const std::string& node = member->placement.node;
+  GiveBack(turn, run, member);
+  if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
+  ArmFence(run);
+  if (attempt.stopping()) {
+    LearnHalt(turn, &attempt, node, halt);
+    JudgeAgain(turn, run);
+    return FinishIfReturned(turn, run);
+  }
+  if (AllRanksEndedOn(attempt, node)) {
+    // Its ranks had done their work; what was lost is of no use to them any more.
+    if (!attempt.causes.empty()) return StopForFailures(turn, run);
+    if (attempt.AllReturned()) Finish(turn, run);
+    return;
+  }
+  Halt what = halt;
+  if (what.kind == HaltKind::kNone) {
+    what.kind = HaltKind::kSupervisorLost;
+    what.reason = "returned its devices without saying how its ranks ended";
+  }
+  if (member->start_sent && !member->started) {
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what.reason));
+  }
+  if (!member->start_sent) {
+    return Stop(turn, run,
+                {AttemptOutcome::kStartFailed, absl::StrCat(node, ": ", what.reason),
+                 run->request().stop_grace});
+  }
+  Halted(turn, run, member, what);
+}
+
+void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
+  const std::string& node = member->placement.node;
+  const std::string why = "its worker no longer has the attempt";
+  // Without the word to start no rank can be there, and what has ended is not there any more.
+  if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
+    return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
+  }
+  member->disowned = true;
+  if (!std::exchange(member->lost, true)) {
+    member->lost_at = turn.mono();
+    ArmFence(run);
+    Recall(turn, *run, member, run->request().stop_grace);
+  }
+  StopOrder order{
+      AttemptOutcome::kNodeLost,
+      absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
+                   HumanDuration(member->fence - turn.mono()), " at the latest"),
+      run->request().stop_grace};
+  order.kind = CauseKind::kCluster;
+  order.when = Window{state_->nodes.Find(node)->heard_before, turn.mono()};
+  order.node = node;
+  Stop(turn, run, order);
+}
+
+// It fell silent before its next heartbeat would have been heard. What it had not reported yet may
+// have happened to its ranks a while before: it would have been told by its last heartbeat if it
+// was older than the one before.
+Window Gangs::SilenceOf(const Turn& turn, const Node& node) const {
+  const Window heard = node.LastHeard(turn.now());
+  const absl::Duration interval = state_->options.heartbeat_interval;
+  return {heard.earliest - interval, std::min(turn.mono(), heard.latest + interval)};
+}
+
+void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
+  for (Run* run : RunsOn(node)) {
+    Attempt& attempt = *run->attempt;
+    Member* member = attempt.FindMember(node.name());
+    member->lost = true;
+    // Without the word to start no rank can be there.
+    if (!member->start_sent) {
+      GiveBack(turn, run, member);
+    } else {
+      member->lost_at = node.lease.heard();
+      ArmFence(run);
+    }
+    const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
+    const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
+    if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
+    for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
+    StopOrder order{outcome, why, grace};
+    order.kind = CauseKind::kCluster;
+    order.when = SilenceOf(turn, node);
+    order.node = node.name();
+    Stop(turn, run, order);
+  }
+}
+
+void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
+  if (member->placement.returned) return;
+  member->placement.returned = true;
+  turn.Save(member->placement);
+  Node* node = state_->nodes.Find(member->placement.node);
+  const AttemptRef ref = run->attempt->ref();
+  auto& holdings = node->holdings;
+  holdings.erase(std::remove_if(holdings.begin(), holdings.end(),
+                                [&](const Holding& h) { return h.ref == ref; }),
+                 holdings.end());
+  node->free_since = turn.mono();
+  state_->devices_returned.push_back(node);
+  state_->capacity_changed = true;
+}
+
+void Gangs::FinishIfReturned(Turn& turn, Run* run) {
+  if (run->attempt->AllReturned()) Finish(turn, run);
+}
+
+void Gangs::Finish(Turn& turn, Run* run) {
+  const absl::Time ended_at = EndOf(*run->attempt, turn.wall());
+  const absl::Duration ago = turn.wall() - ended_at;
+  Ending ending = EndingOf(*run, turn.mono() - run->attempt->running_since - ago);
+  const std::unique_ptr<Attempt> attempt = std::move(run->attempt);
+  AttemptRecord& record = attempt->record;
+  record.ended_at = ended_at;
+  record.outcome = ending.outcome;
+  record.reason = ending.reason;
+  SetState(attempt.get(), AttemptState::kEnded);
+  turn.Save(record);
+  for (const Member& m : attempt->members) {
+    const Node* node = state_->nodes.Find(m.placement.node);
+    if (m.prepare_sent && node->connected) turn.Tell(node->name(), ForgetAttempt{record.ref});
+  }
+  state_->timers.Stop(Alarm::kPhase, run->id());
+  state_->timers.Stop(Alarm::kFence, run->id());
+  state_->timers.Stop(Alarm::kPeersWord, run->id());
+  state_->timers.Stop(Alarm::kRendezvous, run->id());
+  state_->timers.Stop(Alarm::kGrow, run->id());
+  run->last_nodes = attempt->NodeNames();
+  if (run->record.cancel_requested && !run->cancel_reason.empty()) {
+    ending.reason = run->cancel_reason;
+  }
+  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options), record.ended_at);
+}
+
+}  // namespace hpc::coordinator

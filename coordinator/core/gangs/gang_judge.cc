@@ -1,0 +1,144 @@
+// Why an attempt ends: its causes are gathered here, and the one that decides is written down.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/text.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/values/exit_words.h"
+#include "coordinator/core/values/reports.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// Some programs abort on their way out, when threads of a library meet the end of the interpreter.
+// Where others had finished, that is what it looks like.
+std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
+  constexpr int32_t kAborted = 128 + 6;  // SIGABRT
+  if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
+  return absl::StrCat(" (when ", attempt.ranks_done, " of ",
+                      Count(attempt.record.world_size, "rank"),
+                      " had exited 0: perhaps on its way out, with its work done)");
+}
+
+AttemptOutcome OutcomeOf(HaltKind kind) {
+  return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
+                                                                : AttemptOutcome::kNodeLost;
+}
+
+// "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code 1: ...", where that
+// failure was heard first and the other is what explains it.
+std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
+  std::vector<Cause> before(causes.data(), &deciding);
+  before.erase(std::remove_if(before.begin(), before.end(),
+                              [](const Cause& cause) { return !IsFailure(cause); }),
+               before.end());
+  if (IsFailure(deciding) || before.empty()) return deciding.text;
+  return absl::StrCat(deciding.text, ", and then ", Deciding(before).text);
+}
+
+}  // namespace
+
+std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
+
+Cause CauseOf(const StopOrder& order, MonoTime now) {
+  Cause cause;
+  cause.kind = order.kind;
+  cause.outcome = order.outcome;
+  cause.when = order.when.value_or(Window::Exactly(now));
+  cause.node = order.node;
+  cause.text = order.reason;
+  cause.exit_code = order.exit_code;
+  cause.free_of_charge = order.free_of_charge;
+  cause.guessed = order.guessed;
+  return cause;
+}
+
+Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
+                     absl::Duration within) const {
+  Window when = state_->nodes.Find(name)->When(now.mono, ago);
+  when.earliest = when.earliest - within;
+  return when;
+}
+
+void Gangs::Learn(Attempt* attempt, const Cause& cause) {
+  for (Cause& known : attempt->causes) {
+    if (!known.guessed || known.node != cause.node) continue;
+    known = cause;
+    return;
+  }
+  attempt->causes.push_back(cause);
+}
+
+void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node,
+                      const Halt& halt) {
+  if (halt.kind == HaltKind::kNone) return;
+  Cause cause;
+  cause.kind = CauseKind::kCluster;
+  cause.outcome = OutcomeOf(halt.kind);
+  cause.when = WhenOn(node, turn.now(), halt.ago, halt.within);
+  cause.node = node;
+  const std::string own = absl::StrCat(node, ": ");
+  cause.text = halt.kind == HaltKind::kOwner
+                   ? halt.reason
+                   : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
+  Learn(attempt, cause);
+}
+
+void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
+  Attempt& attempt = *run->attempt;
+  const RankExit& exit = *rank.exit;
+  Cause cause;
+  cause.kind = KindOfFailure(exit, run->request().retry_exits);
+  cause.outcome = AttemptOutcome::kProgramFailed;
+  cause.when = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within + kTeardown);
+  cause.node = rank.node;
+  cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(exit),
+                            AfterItsWork(attempt, exit));
+  cause.exit_code = ShellCode(exit);
+  // A rank that needs the store once more fails for want of it, and says so as it likes.
+  if (!attempt.store_lost_with.empty()) {
+    cause.kind = CauseKind::kCluster;
+    cause.outcome = AttemptOutcome::kNodeLost;
+    cause.text = absl::StrCat("its rendezvous store was lost with the worker of ",
+                              attempt.store_lost_with, ", and then ", cause.text);
+  }
+  attempt.causes.push_back(std::move(cause));
+}
+
+void Gangs::TakeVerdict(Attempt* attempt) {
+  const Cause& cause = Deciding(attempt->causes);
+  attempt->record.outcome = cause.outcome;
+  attempt->record.reason = InWords(attempt->causes, cause);
+  attempt->exit_code = cause.exit_code;
+  attempt->free_of_charge = cause.free_of_charge;
+}
+
+void Gangs::JudgeAgain(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  if (!attempt.stopping()) return;
+  const std::string before = attempt.record.reason;
+  TakeVerdict(&attempt);
+  if (attempt.record.reason == before) return;
+  run->record.reason = attempt.record.reason;
+  turn.Save(attempt.record);
+  turn.Save(run->record);
+}
+
+void Gangs::StopForFailures(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  if (attempt.causes.empty()) return;
+  if (attempt.stopping()) return JudgeAgain(turn, run);
+  const bool may_ask = !run->request().retry_exits.empty();
+  if (MayBeConsequences(attempt.causes, may_ask) && attempt.SomeRankRuns()) {
+    if (attempt.word_of_peer_until == MonoTime{}) {
+      attempt.word_of_peer_until = turn.mono() + kWordOfPeer;
+      state_->timers.Set(Alarm::kPeersWord, run->id(), attempt.word_of_peer_until);
+    }
+    if (turn.mono() < attempt.word_of_peer_until) return;
+  }
+  BeginStop(turn, run, run->request().stop_grace);
+}
+
+}  // namespace hpc::coordinator

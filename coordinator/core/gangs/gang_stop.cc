@@ -1,0 +1,194 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/gangs/gangs.h"
+#include "coordinator/core/values/cluster_options.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// Beyond the grace, before devices that have not come back are reported.
+constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
+
+// How long a node that could not prepare or start a run is the last choice: a disk that is full or
+// hangs is rarely well a second later.
+constexpr absl::Duration kUnable = absl::Minutes(5);
+
+// How long devices may stay taken after every rank has exited, before what lingers is stopped.
+constexpr absl::Duration kLinger = absl::Seconds(2);
+
+bool Wanted(AttemptOutcome outcome) {
+  return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;
+}
+
+// The nodes for which `done` does not hold yet.
+std::string Missing(const Attempt& attempt, bool Member::*done) {
+  std::vector<std::string> names;
+  for (const Member& m : attempt.members) {
+    if (!(m.*done)) names.push_back(m.placement.node);
+  }
+  return JoinWords(names);
+}
+
+void ReportUnreturned(Turn& turn, const Attempt& attempt) {
+  std::vector<std::string> names;
+  std::string survivors;
+  for (const Member& m : attempt.members) {
+    if (m.placement.returned || m.lost || !m.start_sent) continue;
+    names.push_back(m.placement.node);
+    const std::string doing = m.Doing(-1);
+    if (!doing.empty()) {
+      absl::StrAppend(&survivors, "; SIGKILL did not end all on ", m.placement.node, ": ", doing);
+    }
+  }
+  if (names.empty()) return;
+  turn.Event(
+      event::kAttemptUnreturned, About(attempt.ref()),
+      absl::StrCat(JoinWords(names), names.size() == 1 ? " has" : " have", " not returned devices ",
+                   HumanDuration(turn.mono() - attempt.stopping_since),
+                   " after the ranks were told to end", survivors),
+      Severity::kWarning);
+}
+
+}  // namespace
+
+void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
+  Attempt& attempt = *run->attempt;
+  Learn(&attempt, CauseOf(order, turn.mono()));
+  if (!attempt.stopping()) return BeginStop(turn, run, order.grace);
+  JudgeAgain(turn, run);
+  Hasten(turn, run, order.grace);
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
+  Attempt& attempt = *run->attempt;
+  SetState(&attempt, AttemptState::kStopping);
+  TakeVerdict(&attempt);
+  attempt.stopping_since = turn.mono();
+  attempt.stop_grace = std::min(grace, run->request().stop_grace);
+  state_->timers.Stop(Alarm::kPeersWord, run->id());
+  state_->runs.SetState(run, RunState::kStopping);
+  run->record.reason = attempt.record.reason;
+  for (Member& m : attempt.members) {
+    if (m.placement.returned) continue;
+    if (!m.prepare_sent) {  // it has never heard of the attempt
+      GiveBack(turn, run, &m);
+    } else {
+      RepeatStop(turn, *run, m);
+    }
+  }
+  if (attempt.AllReturned()) return Finish(turn, run);
+  turn.Save(attempt.record);
+  turn.Save(run->record);
+  turn.Event(event::kRunStopping, About(attempt.ref()), attempt.record.reason,
+             Wanted(attempt.record.outcome) ? Severity::kInfo : Severity::kWarning);
+  Watch(run);
+}
+
+void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
+  const Attempt& attempt = *run.attempt;
+  const Node* node = state_->nodes.Find(member.placement.node);
+  if (!node->connected || member.disowned) return;  // told when it is back, with the attempt
+  const absl::Duration passed = turn.mono() - attempt.stopping_since;
+  const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
+  turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
+}
+
+void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {
+  Attempt& attempt = *run->attempt;
+  const MonoTime end = turn.mono() + grace;
+  if (end >= attempt.stopping_since + attempt.stop_grace) return;
+  attempt.stop_grace = end - attempt.stopping_since;
+  for (const Member& m : attempt.members) {
+    if (!m.placement.returned) RepeatStop(turn, *run, m);
+  }
+  Watch(run);
+}
+
+void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
+  for (Run* run : RunsOn(node)) Stop(turn, run, order);
+}
+
+void Gangs::PhaseOver(Turn& turn, Run* run) {
+  const Attempt& attempt = *run->attempt;
+  const ClusterOptions& options = state_->options;
+  StopOrder order{AttemptOutcome::kStartFailed, "", run->request().stop_grace};
+  switch (attempt.record.state) {
+    case AttemptState::kPreparing:
+      order.reason =
+          absl::StrCat(Missing(attempt, &Member::prepared), " did not prepare it within ",
+                       HumanDuration(options.prepare_timeout));
+      Stop(turn, run, order);
+      return LeaveUnstarted(turn, run);
+    case AttemptState::kStarting:
+      order.reason =
+          absl::StrCat(Missing(attempt, &Member::started), " did not start its ranks within ",
+                       HumanDuration(options.start_timeout));
+      for (const Member& m : attempt.members) {
+        if (m.started) continue;
+        WorkElsewhere(turn, m.placement.node,
+                      absl::StrCat("did not start the ranks of run ", run->id(), " within ",
+                                   HumanDuration(options.start_timeout)));
+      }
+      return Stop(turn, run, order);
+    case AttemptState::kRunning:
+      if (attempt.AllRanksDone()) {
+        order.outcome = AttemptOutcome::kSucceeded;
+        order.reason = "every rank exited 0, but processes they started are still there";
+      } else {
+        order.outcome = AttemptOutcome::kTimedOut;
+        order.reason =
+            absl::StrCat("reached its time limit of ", HumanDuration(run->request().time_limit));
+      }
+      return Stop(turn, run, order);
+    case AttemptState::kStopping:
+      ReportUnreturned(turn, attempt);
+      return LeaveUnstarted(turn, run);
+    case AttemptState::kWaking:
+    case AttemptState::kEnded:
+      return;
+  }
+}
+
+void Gangs::LeaveUnstarted(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  for (Member& m : attempt.members) {
+    if (m.prepared || m.placement.returned) continue;
+    const std::string& node = m.placement.node;
+    if (state_->nodes.Find(node)->connected) {
+      WorkElsewhere(turn, node,
+                    absl::StrCat("has not prepared run ", run->id(), " within ",
+                                 HumanDuration(turn.mono() - attempt.began)));
+    }
+    GiveBack(turn, run, &m);
+  }
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why) {
+  Node* const node = state_->nodes.Find(name);
+  node->unable_until = turn.mono() + kUnable;
+  node->unable_why = why;
+}
+
+void Gangs::Watch(Run* run) {
+  const Attempt& attempt = *run->attempt;
+  MonoTime at = MonoTime::Infinite();
+  if (attempt.record.state == AttemptState::kRunning && attempt.since_told) {
+    at = attempt.running_since + run->request().time_limit;
+  } else if (attempt.stopping()) {
+    const bool ranks = std::any_of(attempt.members.begin(), attempt.members.end(),
+                                   [](const Member& m) { return m.start_sent; });
+    at = attempt.stopping_since + kUnreturnedAfter;
+    if (ranks) at = at + attempt.stop_grace;
+  }
+  state_->timers.Set(Alarm::kPhase, run->id(), at);
+}
+
+void Gangs::WatchLinger(Turn& turn, Run* run) {
+  state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + kLinger);
+}
+
+}  // namespace hpc::coordinator

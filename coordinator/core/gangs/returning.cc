@@ -1,0 +1,60 @@
+#include "coordinator/core/gangs/returning.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+bool BacksOff(const State& state, const Run* run) {
+  return run != nullptr && run->attempt == nullptr && !state.queue.Contains(*run);
+}
+
+bool WillReturn(const State& state, const Run& run, MonoTime now) {
+  if (run.attempt == nullptr || !run.attempt->stopping()) return false;
+  const Ending ending = EndingOf(run, now - run.attempt->running_since);
+  return Judge(run.record, ending, state.options).state == RunState::kQueued;
+}
+
+}  // namespace
+
+Ending EndingOf(const Run& run, absl::Duration ran_for) {
+  const Attempt& attempt = *run.attempt;
+  const AttemptRecord& record = attempt.record;
+  Ending ending;
+  if (record.started_at != absl::InfinitePast())
+    ending.ran_for = std::max(ran_for, absl::ZeroDuration());
+  ending.outcome = record.outcome;
+  ending.reason = record.reason;
+  ending.free_of_charge = attempt.free_of_charge;
+  ending.exit_code = attempt.exit_code;
+  if (attempt.AllRanksDone()) {
+    ending.outcome = AttemptOutcome::kSucceeded;
+    ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",
+                                 " exited 0 after ", HumanDuration(ending.ran_for));
+  }
+  return ending;
+}
+
+std::vector<Run*> ReturningRuns(State* state, MonoTime now) {
+  std::vector<Run*> runs;
+  for (const auto& [name, node] : state->nodes.by_name()) {
+    for (const Holding& holding : node->holdings) {
+      Run* const run = state->runs.Find(holding.ref.run);
+      if (run != nullptr && WillReturn(*state, *run, now)) runs.push_back(run);
+    }
+  }
+  auto& waiting = state->backing_off;
+  waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
+                               [&](RunId id) { return !BacksOff(*state, state->runs.Find(id)); }),
+                waiting.end());
+  for (RunId id : waiting) runs.push_back(state->runs.Find(id));
+  std::sort(runs.begin(), runs.end(),
+            [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
+  runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+  return runs;
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,22 @@
+// Runs that will be queued again: their attempt is being stopped, or their back-off lasts. They
+// keep their place in front of younger ones meanwhile.
+#ifndef HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
+#define HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
+
+#include <vector>
+
+#include "coordinator/core/policy/verdict.h"
+#include "coordinator/core/state/state.h"
+
+namespace hpc::coordinator {
+
+// How the run's attempt, which is being stopped or over, ends as things stand, after its last rank
+// ran for so long. Its work may be done whatever it is being stopped for.
+Ending EndingOf(const Run& run, absl::Duration ran_for);
+
+// In the order of the queue.
+std::vector<Run*> ReturningRuns(State* state, MonoTime now);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_GANGS_RETURNING_H_

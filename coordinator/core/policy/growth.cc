@@ -1,0 +1,73 @@
+#include "coordinator/core/policy/growth.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr absl::Duration kLongest = absl::Hours(1);
+
+std::string Names(const std::vector<NewNode>& nodes) {
+  std::vector<std::string> names;
+  for (const NewNode& node : nodes) names.push_back(node.name);
+  return JoinWords(names);
+}
+
+// The last of them to be steady; the gang itself is nobody ("").
+NewNode Last(const GrowthInput& input) {
+  NewNode last{"", input.gang_steady_at};
+  for (const NewNode& node : input.fresh) {
+    if (node.steady_at > last.steady_at) last = node;
+  }
+  return last;
+}
+
+std::string WaitsFor(const NewNode& last, absl::Duration left) {
+  const std::string time = HumanDuration(left);
+  if (last.name.empty()) return absl::StrCat("once it has run for a while, in ", time);
+  return absl::StrCat("if ", last.name, " stays, in ", time);
+}
+
+}  // namespace
+
+absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures) {
+  const int32_t doublings = std::clamp(departures - 1, 0, 20);
+  return std::max(grow_steady, std::min(grow_steady * (int64_t{1} << doublings), kLongest));
+}
+
+GrowthDecision DecideGrowth(const GrowthInput& input) {
+  GrowthDecision decision;
+  if (input.fresh.empty()) return decision;
+  const int64_t larger = input.nodes + static_cast<int64_t>(input.fresh.size());
+  const std::string how = absl::StrCat("from ", input.nodes, " to ", Count(larger, "node"),
+                                       " with ", Names(input.fresh));
+  if (input.mode == GrowMode::kNever) {
+    decision.words = absl::StrCat("would grow ", how,
+                                  " if it were started again, and is not for that: --grow never");
+    return decision;
+  }
+  if (input.waiting != 0) {
+    decision.words =
+        absl::StrCat("could grow ", how, ", but run ", input.waiting, " waits for devices");
+    return decision;
+  }
+  const NewNode last = Last(input);
+  if (input.now < last.steady_at) {
+    decision.again = last.steady_at;
+    decision.words =
+        absl::StrCat("may grow ", how, ", ", WaitsFor(last, last.steady_at - input.now));
+    return decision;
+  }
+  if (input.mode == GrowMode::kCheckpoint && !input.at_checkpoint) {
+    decision.words = absl::StrCat("grows ", how, " at the next checkpoint that it tells of");
+    return decision;
+  }
+  decision.grow = true;
+  decision.words = absl::StrCat("grows ", how, input.at_checkpoint ? ", at a checkpoint" : "");
+  return decision;
+}
+
+}  // namespace hpc::coordinator

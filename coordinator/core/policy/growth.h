@@ -1,0 +1,51 @@
+// Whether a gang that runs on fewer nodes than it may have is started again on more. Pure
+// functions.
+//
+// A restart costs what the program has computed since its last checkpoint. So it must be worth it:
+// the nodes to come must have been there without a break, and free, for a time (`grow_steady`;
+// twice, four times ... as long after each further time that a node went away, up to an hour), and
+// the gang itself must have run that long, so that no two restarts of this kind come close
+// together. And nobody must wait for these nodes: a queued run is worth more than a larger one.
+#ifndef HPC_COORDINATOR_CORE_POLICY_GROWTH_H_
+#define HPC_COORDINATOR_CORE_POLICY_GROWTH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/core/values/model.h"
+
+namespace hpc::coordinator {
+
+// How long a node that went away `departures` times in a row must stay before a gang grows onto it.
+absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures);
+
+struct NewNode {
+  std::string name;
+  MonoTime steady_at;  // by then it will have been there long enough
+};
+
+struct GrowthInput {
+  GrowMode mode = GrowMode::kCheckpoint;
+  MonoTime now;
+  MonoTime gang_steady_at;     // by then the gang will have run long enough
+  int32_t nodes = 0;           // that it has
+  std::vector<NewNode> fresh;  // that it would have besides; none: it cannot grow
+  RunId waiting = 0;           // a queued run that waits for devices; 0: none
+  bool at_checkpoint = false;  // the program has just said that a checkpoint is whole
+};
+
+struct GrowthDecision {
+  bool grow = false;
+  MonoTime again = MonoTime::Infinite();  // when to decide anew, if nothing changes before
+  std::string words;                      // what it waits for, or why it grows; "": nothing to say
+};
+
+GrowthDecision DecideGrowth(const GrowthInput& input);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_POLICY_GROWTH_H_

@@ -1,0 +1,99 @@
+// When a gang is started again on more nodes, as values in and a decision with its reason out.
+#include "coordinator/core/policy/growth.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hpc::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
+
+class GrowthTest : public ::testing::Test {
+ protected:
+  // At second 100 two nodes run, and a third is there that is steady.
+  GrowthTest() {
+    input.mode = GrowMode::kNow;
+    input.now = At(100);
+    input.gang_steady_at = At(50);
+    input.nodes = 2;
+    input.fresh = {{"pc3", At(90)}};
+  }
+  GrowthInput input;
+};
+
+TEST_F(GrowthTest, NowIsAtOnce) {
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_TRUE(decision.grow);
+  EXPECT_EQ(decision.words, "grows from 2 to 3 nodes with pc3");
+}
+
+TEST_F(GrowthTest, NeverIsNever) {
+  input.mode = GrowMode::kNever;
+  input.at_checkpoint = true;
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.again, MonoTime::Infinite());
+  EXPECT_EQ(decision.words,
+            "would grow from 2 to 3 nodes with pc3 if it were started again, and is not for that: "
+            "--grow never");
+}
+
+TEST_F(GrowthTest, AtACheckpointAndNotBefore) {
+  input.mode = GrowMode::kCheckpoint;
+  GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.again, MonoTime::Infinite());
+  EXPECT_EQ(decision.words,
+            "grows from 2 to 3 nodes with pc3 at the next checkpoint that it tells of");
+  input.at_checkpoint = true;
+  decision = DecideGrowth(input);
+  EXPECT_TRUE(decision.grow);
+  EXPECT_EQ(decision.words, "grows from 2 to 3 nodes with pc3, at a checkpoint");
+}
+
+TEST_F(GrowthTest, WaitsUntilEveryNewNodeIsSteady) {
+  input.fresh.push_back({"pc4", At(112)});
+  input.at_checkpoint = true;
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.again, At(112));
+  EXPECT_EQ(decision.words, "may grow from 2 to 4 nodes with pc3 and pc4, if pc4 stays, in 12 s");
+}
+
+TEST_F(GrowthTest, WaitsUntilTheGangItselfHasRunForAWhile) {
+  input.gang_steady_at = At(105);
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.again, At(105));
+  EXPECT_THAT(decision.words, HasSubstr("once it has run for a while, in 5 s"));
+}
+
+TEST_F(GrowthTest, AQueuedRunGoesFirst) {
+  input.waiting = 7;
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.words, "could grow from 2 to 3 nodes with pc3, but run 7 waits for devices");
+}
+
+TEST_F(GrowthTest, WithoutANewNodeThereIsNothingToSay) {
+  input.fresh.clear();
+  const GrowthDecision decision = DecideGrowth(input);
+  EXPECT_FALSE(decision.grow);
+  EXPECT_EQ(decision.words, "");
+}
+
+TEST(SteadyTimeTest, DoublesWithEachDepartureAfterTheFirst) {
+  const absl::Duration s = absl::Seconds(30);
+  EXPECT_EQ(SteadyTime(s, 0), s);
+  EXPECT_EQ(SteadyTime(s, 1), s);
+  EXPECT_EQ(SteadyTime(s, 2), 2 * s);
+  EXPECT_EQ(SteadyTime(s, 4), 8 * s);
+  EXPECT_EQ(SteadyTime(s, 1000), absl::Hours(1));
+  EXPECT_EQ(SteadyTime(absl::Hours(2), 5), absl::Hours(2));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

@@ -1,0 +1,75 @@
+#include "coordinator/core/policy/node_words.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+
+std::string NodeStateWord(const Node& node) {
+  if (node.ShutOut()) return "revoked";
+  if (node.record.power != Power::kOn) return Name(node.record.power);
+  if (node.lost) return "lost";
+  if (!node.connected) return node.seen ? "reconnecting" : "unknown";
+  if (node.record.reclaimed) return node.holdings.empty() ? "reclaimed" : "returning";
+  return node.holdings.empty() ? "idle" : "busy";
+}
+
+std::string NodeReason(const Node& node, Now now) {
+  const NodeRecord& record = node.record;
+  if (node.ShutOut()) {
+    const std::string left =
+        node.holdings.empty()
+            ? ""
+            : absl::StrCat("ranks of attempt ", node.holdings.front().ref.ToString(),
+                           " may be left there, and once they are not ");
+    return absl::StrCat("its certificate was ", record.revoked, "; ", left, "`hpcctl node forget ",
+                        node.name(), "` removes it");
+  }
+  if (record.power != Power::kOn) return record.reason;
+  if (!node.seen) return "has not connected since the coordinator was started";
+  if (node.lost)
+    return absl::StrCat("not heard for ", HumanDuration(now.mono - node.lease.heard()));
+  if (!node.connected) {
+    const absl::Duration left = std::max(node.lease.deadline() - now.mono, absl::ZeroDuration());
+    return absl::StrCat(node.lease.reset_grace() ? "its worker is gone" : "its connection broke",
+                        "; lost unless it is back within ", HumanDuration(left));
+  }
+  if (!record.reclaimed && now.mono < node.unable_until) {
+    return absl::StrCat(node.unable_why, "; work goes elsewhere for another ",
+                        HumanDuration(node.unable_until - now.mono));
+  }
+  if (!record.reclaimed) return node.holdings.empty() ? record.reason : "";
+  return absl::StrCat("its owner has taken it back", record.reclaim_reason.empty() ? "" : ": ",
+                      record.reclaim_reason,
+                      record.reclaimed_until == absl::InfiniteFuture()
+                          ? ", until it is lent"
+                          : ", for another " + HumanDuration(record.reclaimed_until - now.wall));
+}
+
+std::string WhyNotUsable(const Node& node, absl::Time now) {
+  if (node.record.reclaimed) {
+    const absl::Time until = node.record.reclaimed_until;
+    if (until == absl::InfiniteFuture()) return "is reclaimed by its owner";
+    return absl::StrCat("is reclaimed by its owner for another ", HumanDuration(until - now));
+  }
+  switch (node.record.power) {
+    case Power::kOn:
+      break;
+    case Power::kDraining:
+    case Power::kFallingAsleep:
+      return "is going to sleep";
+    case Power::kStopped:
+      return "has its worker stopped";
+    case Power::kOff:
+    case Power::kWaking:
+      if (node.Wakeable()) return "";
+      return node.leave_alone ? "is off and did not wake lately" : "is off and cannot be woken";
+  }
+  if (node.lost) return "is lost";
+  if (!node.connected) return node.seen ? "is reconnecting" : "has not connected yet";
+  return "";
+}
+
+}  // namespace hpc::coordinator

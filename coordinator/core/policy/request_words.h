@@ -1,0 +1,26 @@
+// What a run asks for, in words.
+#ifndef HPC_COORDINATOR_CORE_POLICY_REQUEST_WORDS_H_
+#define HPC_COORDINATOR_CORE_POLICY_REQUEST_WORDS_H_
+
+#include <string>
+
+#include "coordinator/core/values/model.h"
+
+namespace hpc::coordinator {
+
+// "4 nodes", "2 to 4 nodes".
+std::string NodeCountWords(const RunRequest& request);
+
+// "4 nodes with 2 GPUs each".
+std::string NeedWords(const RunRequest& request);
+
+// "4 nodes with 2 GPUs each, of pc1 and pc2".
+std::string RequestWords(const RunRequest& request);
+
+// Beside what a request needs: "only 2 nodes exist", "no node that it may use has at least 4 GPUs".
+// `fitting`: how many nodes could hold it, fewer than it needs.
+std::string ExistWords(const RunRequest& request, int32_t fitting);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_POLICY_REQUEST_WORDS_H_

@@ -1,0 +1,115 @@
+#include "coordinator/core/state/node_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+
+namespace hpc::coordinator {
+
+bool Node::CanWake() const {
+  if (record.inventory.can_wake_by_hook) return true;
+  const auto& interfaces = record.inventory.interfaces;
+  return std::any_of(interfaces.begin(), interfaces.end(),
+                     [](const NetworkInterface& i) { return !i.mac.empty(); });
+}
+
+bool Node::ReadyForWork() const {
+  return connected && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+}
+
+bool Node::Wakeable() const {
+  const bool off = record.power == Power::kOff || record.power == Power::kWaking;
+  return off && CanWake() && !leave_alone && !record.reclaimed && !ShutOut();
+}
+
+bool Node::Expected() const {
+  return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+}
+
+void Node::NoteTimes(MonoTime now, const NodeTimes& times) {
+  said = times.said;
+  clock.Said(times.said, now);
+  if (!times.heartbeat) return;
+  if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said) {
+    clock.Heard(times.heard_at, beat_read, now);
+  }
+  beat_said = times.said;
+  beat_read = now;
+}
+
+Window Node::LastHeard(Now now) const {
+  if (!seen) {
+    // By the coordinator before this one, which wrote down at times when it had heard its nodes.
+    const absl::Duration ago = std::max(now.wall - record.last_seen, absl::ZeroDuration());
+    const MonoTime began = lease.heard();  // and since then it has said nothing
+    return {std::min(now.mono - ago, began), began};
+  }
+  // A lease may be renewed without a word, where the coordinator itself has stood still.
+  return said ? When(now.mono, absl::ZeroDuration()) : Window::Exactly(lease.heard());
+}
+
+void Node::WentAway(MonoTime now) {
+  const bool rested = now - back_since >= absl::Hours(1);
+  departures = rested ? 1 : departures + 1;
+}
+
+std::vector<int32_t> Node::FreeDevices() const {
+  std::vector<int32_t> free;
+  for (const Device& device : record.inventory.devices) {
+    const bool held = std::any_of(holdings.begin(), holdings.end(), [&](const Holding& h) {
+      return std::find(h.devices.begin(), h.devices.end(), device.index) != h.devices.end();
+    });
+    if (!held) free.push_back(device.index);
+  }
+  return free;
+}
+
+Node* NodeTable::Add(const NodeRecord& record) {
+  nodes_.push_back(std::make_unique<Node>(static_cast<int64_t>(nodes_.size()), *options_));
+  Node* node = nodes_.back().get();
+  node->record = record;
+  by_name_[record.name] = node;
+  return node;
+}
+
+void NodeTable::Remove(Node* node) {
+  by_name_.erase(node->name());
+  nodes_[static_cast<size_t>(node->number)].reset();
+}
+
+Node* NodeTable::Find(const std::string& name) {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+const Node* NodeTable::Find(const std::string& name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+std::vector<std::string> NodeTable::Names() const {
+  std::vector<std::string> names;
+  names.reserve(by_name_.size());
+  for (const auto& [name, node] : by_name_) names.push_back(name);
+  return names;
+}
+
+absl::Status NodeTable::Unknown(const std::string& name) const {
+  if (by_name_.empty()) {
+    return absl::NotFoundError(absl::StrCat("no node ", name, ": no node has joined yet"));
+  }
+  const std::string nearest = Nearest(name, Names());
+  if (!nearest.empty()) {
+    return absl::NotFoundError(absl::StrCat("no node ", name, "; did you mean ", nearest, "?"));
+  }
+  constexpr size_t kNamed = 10;
+  std::vector<std::string> names = Names();
+  if (names.size() > kNamed) {
+    return absl::NotFoundError(
+        absl::StrCat("no node ", name, "; `hpcctl nodes` lists the ", names.size(), " there are"));
+  }
+  return absl::NotFoundError(absl::StrCat("no node ", name, "; there are ", JoinWords(names)));
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,49 @@
+// Everything the core knows, as one value that its parts work on.
+#ifndef HPC_COORDINATOR_CORE_STATE_STATE_H_
+#define HPC_COORDINATOR_CORE_STATE_STATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ids.h"
+#include "coordinator/core/state/node_table.h"
+#include "coordinator/core/state/run_queue.h"
+#include "coordinator/core/state/run_table.h"
+#include "coordinator/core/state/timers.h"
+#include "coordinator/core/values/cluster_options.h"
+
+namespace hpc::coordinator {
+
+struct State {
+  State(const ClusterOptions& o, RunId last_run) : options(o), nodes(&options), runs(last_run) {}
+  State(const State&) = delete;
+
+  const ClusterOptions options;
+  NodeTable nodes;
+  RunTable runs;
+  RunQueue queue;
+  Timers timers;
+
+  // What the next Tick has to look at.
+  bool capacity_changed = true;         // a queued run may fit where it did not before
+  std::vector<RunId> newly_queued;      // since the last look at the queue
+  std::vector<Node*> devices_returned;  // nodes that were given devices back
+
+  std::vector<RunId> backing_off;  // some of them may no longer be
+  std::vector<RunId> growing;      // runs that are being stopped to grow; some of them may be over
+
+  MonoTime since{};       // when the coordinator started
+  MonoTime seen_saved{};  // when it last made durable when the nodes were heard
+  int64_t stale_refused = 0;
+
+  // After a backup was restored: runs up to this one may have attempts that it does not know, whose
+  // ranks have stopped by themselves by then. Until then none of these runs is started.
+  absl::Time restored_at;
+  RunId held_run = 0;
+  MonoTime held_until{};
+  bool Held(const Run& run, MonoTime now) const { return run.id() <= held_run && now < held_until; }
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_STATE_STATE_H_

@@ -1,0 +1,120 @@
+#include "coordinator/core/values/cause.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "common/signal_name.h"
+#include "common/telling_line.h"
+#include "coordinator/core/values/exit_words.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// What gloo, NCCL, the TCPStore, JAX's coordination service and plain sockets say of a peer that is
+// gone or does not answer.
+constexpr std::array kWordsOfPeers = {
+    "by peer",    "peer ",       "connection",  "broken pipe",     "socket",
+    "nccl",       "gloo",        "remote",      "unreachable",     "timed out",
+    "timeout",    "heartbeat",   "rendezvous",  "tcpstore",        "barrier",
+    "collective", "watchdog",    "end of file", "network is down", "disconnect",
+    "no route",   "unavailable", "other rank",  "eoferror"};
+
+bool SpeaksOfPeer(const RankExit& exit) {
+  const absl::string_view line = TellingLine(exit.message);
+  const std::string words = absl::AsciiStrToLower(line.empty() ? exit.message : line);
+  return std::any_of(kWordsOfPeers.begin(), kWordsOfPeers.end(),
+                     [&](const char* word) { return absl::StrContains(words, word); });
+}
+
+// abort() is how NCCL's watchdog and C++ libraries end a rank whose peer is gone, and a write to a
+// closed connection brings SIGPIPE. The others are what somebody sends.
+bool MayComeOfPeer(int32_t signal) {
+  const std::string name = SignalName(signal);
+  return name == "SIGABRT" || name == "SIGPIPE" || name == "SIGTERM" || name == "SIGINT" ||
+         name == "SIGHUP";
+}
+
+int Standing(const Cause& failure) {
+  if (failure.kind == CauseKind::kAsked) return 0;
+  return failure.kind == CauseKind::kOfPeer ? 2 : 1;
+}
+
+// Whether `first`, which was reported as the earlier one, may be the consequence of `other`.
+bool MayFollow(const Cause& first, const Cause& other) {
+  if (Standing(other) >= Standing(first)) return false;
+  const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
+                              (first.kind == CauseKind::kSilent && other.kind == CauseKind::kAsked);
+  const absl::Duration patience = waits_for_word ? kWordOfPeer : absl::ZeroDuration();
+  return other.when.earliest <= first.when.latest + patience;
+}
+
+const Cause* FirstFailure(const std::vector<Cause>& causes) {
+  const Cause* first = nullptr;
+  for (const Cause& cause : causes) {
+    if (!IsFailure(cause)) continue;
+    if (first == nullptr || cause.when.latest < first->when.latest) first = &cause;
+  }
+  const Cause* before = nullptr;
+  for (const Cause& cause : causes) {
+    if (!IsFailure(cause) || !MayFollow(*first, cause)) continue;
+    const auto rank = [](const Cause& c) { return std::pair(Standing(c), c.when.latest); };
+    if (before == nullptr || rank(cause) < rank(*before)) before = &cause;
+  }
+  return before == nullptr ? first : before;
+}
+
+// Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
+// the order in which they were heard.
+bool ComesBefore(const Cause& failure, const Cause& other) {
+  if (failure.when.SurelyBefore(other.when)) return true;
+  // What was heard before the coordinator decided something happened before it, too.
+  if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
+  switch (failure.kind) {
+    case CauseKind::kKilled:
+      return failure.when.latest < other.when.latest;
+    case CauseKind::kAsked:
+    case CauseKind::kOwn:
+      return failure.when.latest + kTeardown < other.when.latest;
+    case CauseKind::kSilent:
+    case CauseKind::kOfPeer:
+    case CauseKind::kOrdered:
+    case CauseKind::kCluster:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits) {
+  const bool asked =
+      std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
+  if (asked) return CauseKind::kAsked;
+  if (exit.signal.has_value() && !MayComeOfPeer(*exit.signal)) return CauseKind::kKilled;
+  if (exit.message.empty()) return CauseKind::kSilent;
+  return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
+}
+
+const Cause& Deciding(const std::vector<Cause>& causes) {
+  const Cause* const failure = FirstFailure(causes);
+  const Cause* other = nullptr;
+  bool failure_first = failure != nullptr;
+  for (const Cause& cause : causes) {
+    if (IsFailure(cause)) continue;
+    if (failure != nullptr && !ComesBefore(*failure, cause)) failure_first = false;
+    if (other == nullptr || cause.when.latest < other->when.latest) other = &cause;
+  }
+  return failure_first ? *failure : *other;
+}
+
+bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask) {
+  return std::all_of(causes.begin(), causes.end(), [may_ask](const Cause& cause) {
+    return cause.kind == CauseKind::kOfPeer || (may_ask && cause.kind == CauseKind::kSilent);
+  });
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,103 @@
+#include "coordinator/core/values/cause.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::coordinator {
+namespace {
+
+MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
+
+Cause Failure(CauseKind kind, double earliest, double latest, const char* text) {
+  return {kind, AttemptOutcome::kProgramFailed, {At(earliest), At(latest)}, "pc1", text, 1};
+}
+Cause Loss(double earliest, double latest, const char* text) {
+  return {CauseKind::kCluster, AttemptOutcome::kNodeLost, {At(earliest), At(latest)}, "pc2", text};
+}
+Cause Order(double at, const char* text) {
+  return {CauseKind::kOrdered, AttemptOutcome::kCancelled, Window::Exactly(At(at)), "", text};
+}
+std::string Decided(const std::vector<Cause>& causes) { return Deciding(causes).text; }
+
+CauseKind KindOf(std::optional<int> code, std::optional<int> signal, const std::string& message) {
+  return KindOfFailure({code, signal, false, message, ""}, {75});
+}
+
+TEST(KindOfFailureTest, LastWordsSayWhetherItWasAPeer) {
+  EXPECT_EQ(KindOf(1, {}, "ValueError: bad shape"), CauseKind::kOwn);
+  EXPECT_EQ(KindOf(1, {}, "RuntimeError: [pair.cc:534] Connection closed by peer [10.0.0.2]:1"),
+            CauseKind::kOfPeer);
+  EXPECT_EQ(KindOf(1, {}, "DistBackendError: NCCL error in: ... remote process exited"),
+            CauseKind::kOfPeer);
+  EXPECT_EQ(KindOf(3, {}, ""), CauseKind::kSilent);
+}
+
+TEST(KindOfFailureTest, NoPeerSendsSigkill) {
+  EXPECT_EQ(KindOf({}, 9, "Connection closed by peer"), CauseKind::kKilled);
+  EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kKilled);
+  EXPECT_EQ(KindOf({}, 6, "ProcessGroupNCCL's watchdog got stuck"), CauseKind::kOfPeer);
+  EXPECT_EQ(KindOf({}, 13, ""), CauseKind::kSilent);
+}
+
+TEST(KindOfFailureTest, ACodeOfRetryExitAsksForARestart) {
+  EXPECT_EQ(KindOf(75, {}, "Connection closed by peer"), CauseKind::kAsked);
+}
+
+TEST(DecidingTest, TheEarliestFailureCountsWhenItIsHeardLast) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 10, 10.1, "second"),
+                     Failure(CauseKind::kOwn, 8, 8.1, "first")}),
+            "first");
+}
+
+TEST(DecidingTest, OfWhatCannotBeOrderedAComplaintAboutAPeerComesLast) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer"),
+                     Failure(CauseKind::kOwn, 9.95, 10.3, "bad shape")}),
+            "bad shape");
+  EXPECT_EQ(Decided({Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer"),
+                     Failure(CauseKind::kOwn, 10.7, 10.9, "bad shape")}),
+            "bad shape")
+      << "a rank may close its connections before it ends";
+  EXPECT_EQ(Decided({Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer"),
+                     Failure(CauseKind::kOwn, 11.1, 11.3, "bad shape")}),
+            "closed by peer")
+      << "which was surely first";
+}
+
+TEST(DecidingTest, OfWhatCannotBeOrderedWhoAsksForARestartComesFirst) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 9.8, 10, "code 1"),
+                     Failure(CauseKind::kAsked, 9.9, 11, "code 75")}),
+            "code 75");
+}
+
+TEST(DecidingTest, AQuickExitGivesWayToWhatMayHaveCausedIt) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 9.9, 10, "code 1"),
+                     Loss(8, 12, "its supervisor was killed")}),
+            "its supervisor was killed");
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 9.9, 10, "code 1"),
+                     Loss(10.1, 12, "its supervisor was killed")}),
+            "code 1");
+}
+
+TEST(DecidingTest, ARealFailureIsNotExcusedByWhatCameLater) {
+  const Cause cut = Loss(9, 11, "nothing heard from pc2");
+  EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 9.9, 10, "SIGKILL"), cut}), "SIGKILL");
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 9.9, 10, "bad shape"), cut}), "bad shape");
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 12, 12.1, "bad shape"), cut}),
+            "nothing heard from pc2");
+}
+
+TEST(DecidingTest, WhatWasHeardBeforeAnOrderCameBeforeIt) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 9.9, 10, "code 1"), Order(10, "cancelled")}),
+            "code 1");
+  EXPECT_EQ(Decided({Order(10, "cancelled"), Failure(CauseKind::kSilent, 9.9, 10.1, "code 1")}),
+            "cancelled");
+  EXPECT_EQ(Decided({Order(10, "cancelled"), Failure(CauseKind::kSilent, 8, 8.1, "code 1")}),
+            "code 1");
+}
+
+TEST(DecidingTest, OfOtherCausesTheEarliestDecides) {
+  EXPECT_EQ(Decided({Loss(8, 9, "the fence"), Loss(4, 5, "the owner"), Order(10, "cancelled")}),
+            "the owner");
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

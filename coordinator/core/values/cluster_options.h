@@ -1,0 +1,60 @@
+// How a cluster is run, and what of it survives a restart of the coordinator.
+#ifndef HPC_COORDINATOR_CORE_VALUES_CLUSTER_OPTIONS_H_
+#define HPC_COORDINATOR_CORE_VALUES_CLUSTER_OPTIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/values/effects.h"
+#include "coordinator/core/values/model.h"
+
+namespace hpc::coordinator {
+
+struct ClusterOptions {
+  absl::Duration lease = absl::Seconds(6);               // silence after which a node is lost
+  absl::Duration reconnect_grace = absl::Seconds(3);     // the same after a connection was reset
+  absl::Duration heartbeat_interval = absl::Seconds(2);  // told to nodes
+  absl::Duration prepare_timeout = absl::Seconds(20);
+  absl::Duration start_timeout = absl::Seconds(20);
+  absl::Duration wake_timeout = absl::Minutes(3);
+  absl::Duration wake_retry = absl::Minutes(10);  // how long a node that did not wake is left alone
+  absl::Duration sleep_timeout = absl::Minutes(1);  // falling asleep is believed after this
+  // How long a worker lets ranks run without hearing from the coordinator, and therefore how long
+  // devices of a lost node count as taken.
+  absl::Duration stop_after_disconnect = absl::Minutes(5);
+  absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most 60 times
+  // How long a run that could start waits for more nodes, up to its most.
+  absl::Duration last_call = absl::Seconds(2);
+  // How long a node must have been there, and a gang must have run, before the gang grows onto it.
+  absl::Duration grow_steady = absl::Seconds(30);
+  int32_t infrastructure_retries = 10;  // lost nodes and failed starts per run
+  int32_t backfill_depth = 1000;        // queued runs looked at behind the first
+  int32_t runs_per_user = 20'000;       // that are not over
+};
+
+// That what is durable was restored from a backup: what was given out after it is not known.
+struct Restored {
+  absl::Time at = absl::InfinitePast();  // never
+  RunId known_run = 0;                   // the newest run of the backup
+  // Attempts of these runs up to this number may have been given out.
+  int32_t taken_attempt = 0;
+  bool hold_over = false;  // a HoldOver says so
+};
+
+// What survives a restart of the coordinator. Finished runs are not in it.
+struct Snapshot {
+  RunId last_run = 0;  // numbers up to this one are taken
+  EventId last_event = 0;
+  Restored restored;
+  std::vector<RunRecord> runs;              // all that are not terminal
+  std::vector<AttemptRecord> attempts;      // of those runs, all that have not ended
+  std::vector<PlacementRecord> placements;  // of the newest attempt of each of those runs
+  std::vector<RankRecord> ranks;            // of those attempts
+  std::vector<NodeRecord> nodes;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_VALUES_CLUSTER_OPTIONS_H_

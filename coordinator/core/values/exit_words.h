@@ -1,0 +1,24 @@
+// How a rank ended, in words.
+#ifndef HPC_COORDINATOR_CORE_VALUES_EXIT_WORDS_H_
+#define HPC_COORDINATOR_CORE_VALUES_EXIT_WORDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "coordinator/core/values/model.h"
+
+namespace hpc::coordinator {
+
+// "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Of the message
+// only its telling line.
+std::string ExitWords(const RankExit& exit);
+
+// The code that a shell would show: 128 + n for a signal.
+int32_t ShellCode(const RankExit& exit);
+
+// It exited 0, and nobody had told it to end.
+bool SucceededByItself(const RankExit& exit);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_VALUES_EXIT_WORDS_H_

@@ -1,0 +1,322 @@
+// What the coordinator knows, as plain values: the records that its core decides on and its store
+// keeps. No behaviour here; docs/DESIGN.md draws the state machines.
+#ifndef HPC_COORDINATOR_CORE_VALUES_MODEL_H_
+#define HPC_COORDINATOR_CORE_VALUES_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+
+namespace hpc::coordinator {
+
+// ---------------------------------------------------------------------------------------- runs
+
+enum class RunState {
+  kQueued = 1,    // waits for its turn, for another run, or for devices
+  kStarting = 2,  // an attempt is being prepared or started on its nodes
+  kRunning = 3,   // every rank of the attempt has been started
+  kStopping = 4,  // ranks are being ended; what comes after is already decided or still open
+  kSucceeded = 5,
+  kFailed = 6,
+  kCancelled = 7,
+  kTimedOut = 8,
+};
+bool IsTerminal(RunState state);
+const char* Name(RunState state);  // "queued", "starting", ...
+
+// Which family of variables its ranks get (docs/DESIGN.md, "Environment families").
+enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
+
+// Who serves the TCPStore of an attempt.
+enum class StoreHost {
+  kAuto = 1,    // the worker of rank 0, unless a node's torch cannot be a client of it
+  kWorker = 2,  // always the worker of rank 0
+  kRank0 = 3,   // rank 0 itself
+};
+
+// How old scripts of torch.distributed.launch are told their local rank.
+enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
+
+// When a run that has fewer nodes than it may have is started again on more.
+enum class GrowMode {
+  kNever = 1,       // only when it is started again anyway
+  kCheckpoint = 2,  // when it says that a checkpoint is whole
+  kNow = 3,         // as soon as the nodes are steady
+};
+
+// The part of a submission that the core decides on. What to execute (command, environment,
+// directory, parameters) is a RunProgram, which the core never needs.
+struct RunRequest {
+  std::string name;
+  std::string experiment;  // "" is the experiment "default"
+  std::string user;        // who submitted; "" until identities exist
+
+  int32_t min_nodes = 1;
+  int32_t max_nodes = 1;
+  GrowMode grow = GrowMode::kCheckpoint;
+  int32_t ranks_per_node = 0;            // 0: one per device of the node that it uses
+  std::optional<int32_t> gpus_per_node;  // unset: every GPU of a node; one CPU slot where none
+  std::vector<std::string> node_list;    // empty: any; else only these
+  std::vector<std::string> exclude;
+
+  int32_t priority = 0;                                  // larger first
+  RunId after = 0;                                       // start only after this run's success
+  absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, from all ranks started
+  int32_t max_restarts = 0;                              // budget for the program's own failures
+  std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing
+
+  LaunchMode mode = LaunchMode::kTorchrun;
+  StoreHost store_host = StoreHost::kAuto;
+  absl::Duration stop_grace = absl::Seconds(30);  // SIGTERM to SIGKILL
+
+  bool operator==(const RunRequest&) const = default;
+};
+
+struct CodeState {
+  std::string repository;  // top folder on the submitting machine; "" when not in a git repository
+  std::string commit;
+  std::string branch;
+  bool dirty = false;
+  std::string diff;  // uncommitted changes, cut at a stated size
+  bool diff_cut = false;
+
+  bool operator==(const CodeState&) const = default;
+};
+
+// What to execute, and what to remember about it. Text is valid UTF-8 without NUL.
+struct RunProgram {
+  std::vector<std::string> command;
+  std::string workdir;                                   // absolute
+  std::vector<std::pair<std::string, std::string>> env;  // set by the user; wins over ours
+  std::vector<std::string> unstored_env;  // names in env: their values are on no disk of ours
+  LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
+  std::vector<std::pair<std::string, std::string>> params;
+  std::vector<std::string> tags;
+  CodeState code;
+  std::string submit_host;
+  std::string request_id;  // chosen by the client; the same id again is the same run
+
+  bool operator==(const RunProgram&) const = default;
+};
+
+// How a rank ended. Exactly one of exit_code and signal is set once it has.
+struct RankExit {
+  std::optional<int32_t> exit_code;
+  std::optional<int32_t> signal;
+  bool after_stop = false;  // it ended after we had told it to: never counts as success
+  std::string message;      // of its error file, or the last lines of stderr
+  std::string traceback;    // Python's, from the error file; may be empty
+
+  bool operator==(const RankExit&) const = default;
+};
+
+struct RunRecord {
+  RunId id = 0;
+  RunRequest request;
+  RunState state = RunState::kQueued;
+  std::string reason;     // in words: why it is in this state
+  int32_t attempts = 0;   // number of the newest attempt; 0 before the first
+  int32_t failures = 0;   // attempts that the program itself failed
+  int32_t losses = 0;     // attempts in a row that a lost node or a failed start ended
+  int32_t retries = 0;    // attempts in a row that ended with one of retry_exits
+  int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
+  bool cancel_requested = false;
+  absl::Time retry_at = absl::InfinitePast();  // queued: not started again before
+  std::vector<std::string> leave_asleep;       // nodes it had to leave because they go to sleep
+  absl::Time submitted_at;
+  absl::Time started_at = absl::InfinitePast();  // first time all ranks ran
+  absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const RunRecord&) const = default;
+};
+
+// ------------------------------------------------------------------------------------- attempts
+
+enum class AttemptState {
+  kWaking = 1,     // waits for allocated nodes that are off
+  kPreparing = 2,  // nodes check the program, take devices, bind the store's port
+  kStarting = 3,   // all are prepared; ranks are being started
+  kRunning = 4,    // every rank has been started
+  kStopping = 5,   // ranks were told to end
+  kEnded = 6,      // every node has returned its devices, or is known not to
+};
+const char* Name(AttemptState state);
+
+// Why an attempt ended. Decides whether the run goes on and which budget pays.
+enum class AttemptOutcome {
+  kNone = 0,
+  kSucceeded = 1,      // every rank exited 0 of its own accord
+  kProgramFailed = 2,  // a rank failed first; costs a restart
+  kRefused = 3,  // a node could not prepare it (command not found ...): restarting cannot help
+  kCancelled = 4,
+  kTimedOut = 5,
+  kReclaimed = 6,    // an owner took a PC back; costs nothing
+  kNodeLost = 7,     // a node vanished or its supervisor died; infrastructure budget
+  kStartFailed = 8,  // a node did not answer or wake in time; infrastructure budget
+  kGrown = 9,        // stopped to go on with more nodes; costs nothing
+};
+const char* Name(AttemptOutcome outcome);
+
+struct AttemptRecord {
+  AttemptRef ref;
+  AttemptState state = AttemptState::kPreparing;
+  AttemptOutcome outcome = AttemptOutcome::kNone;
+  std::string reason;
+  std::string placement_reason;  // why these nodes
+  int32_t world_size = 0;
+  std::string master_addr;  // IP literal
+  int32_t master_port = 0;
+  StoreHost store_host = StoreHost::kWorker;  // as decided
+  absl::Time created_at;
+  absl::Time started_at = absl::InfinitePast();
+  absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const AttemptRecord&) const = default;
+};
+
+// The share of one node in an attempt.
+struct PlacementRecord {
+  AttemptRef ref;
+  std::string node;
+  int32_t node_rank = 0;         // GROUP_RANK
+  std::string address;           // IP literal of the node then
+  std::vector<int32_t> devices;  // indices in the node's device list
+  int32_t first_rank = 0;        // global rank of its local rank 0
+  int32_t ranks = 0;
+  bool returned = false;  // proved that no process of the attempt is left there
+
+  bool operator==(const PlacementRecord&) const = default;
+};
+
+struct RankRecord {
+  AttemptRef ref;
+  int32_t rank = 0;
+  int32_t local_rank = 0;
+  std::string node;
+  std::vector<int32_t> devices;
+  int64_t pid = 0;
+  std::optional<RankExit> exit;
+  absl::Time started_at = absl::InfinitePast();
+  absl::Time ended_at = absl::InfinitePast();
+
+  bool operator==(const RankRecord&) const = default;
+};
+
+// ---------------------------------------------------------------------------------------- nodes
+
+enum class DeviceKind { kGpu = 1, kCpuSlot = 2 };
+
+struct Device {
+  int32_t index = 0;  // PCI bus order for GPUs
+  DeviceKind kind = DeviceKind::kCpuSlot;
+  std::string uuid;
+  std::string name;
+  int64_t memory_bytes = 0;
+  std::string pci_bus_id;
+
+  bool operator==(const Device&) const = default;
+};
+
+struct NetworkInterface {
+  std::string name;
+  std::string address;     // IP literal; "" when it has none
+  std::string mac;         // "aa:bb:cc:dd:ee:ff"
+  int64_t speed_mbps = 0;  // 0: unknown
+  std::string broadcast;   // subnet broadcast address; "" when it has none
+
+  bool operator==(const NetworkInterface&) const = default;
+};
+
+struct Disk {
+  std::string mount;
+  int64_t total_bytes = 0;
+  int64_t free_bytes = 0;
+
+  bool operator==(const Disk&) const = default;
+};
+
+// What a node is, as its worker found it.
+struct Inventory {
+  std::vector<Device> devices;
+  int32_t cores = 0;
+  int64_t memory_bytes = 0;
+  std::vector<Disk> disks;
+  std::vector<NetworkInterface> interfaces;
+  std::string hostname;
+  std::string os;  // "Debian GNU/Linux 12 (bookworm)"
+  std::string kernel;
+  std::string driver;  // NVIDIA driver version; "" when none
+  std::string worker_version;
+  bool can_wake_by_hook = false;
+  std::vector<std::string> owners;  // users who may reclaim and lend it, as its worker was told
+
+  bool operator==(const Inventory&) const = default;
+};
+
+// Whether the coordinator can talk to the node.
+enum class Link {
+  kNever = 1,  // known by name only (restored, not seen since)
+  kConnected = 2,
+  kLost = 3,  // unexpectedly silent: its lease has run out or its connection was reset
+};
+
+// Power as last known. Requests and transitions are states too, so that nothing is done twice.
+enum class Power {
+  kOn = 1,
+  kDraining = 2,       // asked to sleep; its attempts are still being stopped
+  kFallingAsleep = 3,  // told to run its power command; not yet proved off
+  kOff = 4,            // expected off: not a failure, may be allocated
+  kWaking = 5,         // packets are being sent; waits for a hello
+  kStopped = 6,        // its worker was stopped: expected, but the PC may be on; never woken
+};
+const char* Name(Power power);
+
+struct NodeRecord {
+  std::string name;
+  std::string address;  // IP literal that peers reach it at
+  Inventory inventory;
+  std::string boot_id;
+  bool reclaimed = false;  // its owner has it
+  absl::Time reclaimed_until = absl::InfiniteFuture();
+  std::string reclaim_reason;
+  Power power = Power::kOn;
+  std::string reason;  // in words, for the state of its power; while it is on: why it did not
+                       // go to sleep, or ""
+  // Why its certificate is not good any more, in words; "" while it is. It does not count among the
+  // nodes that exist until it says hello again.
+  std::string revoked;
+  // By an admin: it is no node any more, and what stays is its name, for the runs that it has run.
+  bool forgotten = false;
+  absl::Time first_seen;
+  absl::Time last_seen;
+
+  bool operator==(const NodeRecord&) const = default;
+};
+
+// --------------------------------------------------------------------------------------- events
+
+enum class Severity { kInfo = 1, kWarning = 2, kError = 3 };
+
+// One decision or observation with its reason in words. `hpcctl why` and every watch read these.
+struct EventRecord {
+  EventId id = 0;
+  absl::Time at;
+  Severity severity = Severity::kInfo;
+  std::string kind;  // stable, "run.queued"; list in docs/STORAGE.md
+  RunId run = 0;
+  int32_t attempt = 0;
+  std::string node;
+  int32_t rank = -1;
+  std::string text;
+
+  bool operator==(const EventRecord&) const = default;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_VALUES_MODEL_H_

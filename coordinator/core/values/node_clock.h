@@ -1,0 +1,64 @@
+// A node's clock beside the coordinator's.
+//
+// A report may lie in a socket for seconds before it is read, so its age when it is read says
+// little. A node therefore tells with each report what its own clock shows, and this class knows
+// between which two bounds the coordinator's clock is ahead of it:
+//
+//   the node said something at 100.0 s, which was read at 507.3 s:   ahead by 407.3 s at most
+//   at 100.2 s the node had heard what was told at 507.4 s:          ahead by 407.2 s at least
+//
+// The narrowest bounds are kept. They grow with time, since two clocks never run alike.
+#ifndef HPC_COORDINATOR_CORE_VALUES_NODE_CLOCK_H_
+#define HPC_COORDINATOR_CORE_VALUES_NODE_CLOCK_H_
+
+#include <optional>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+
+namespace hpc::coordinator {
+
+// Something happened between these two moments of the coordinator's clock.
+struct Window {
+  MonoTime earliest;
+  MonoTime latest;
+
+  static Window Exactly(MonoTime at) { return {at, at}; }
+  bool SurelyBefore(const Window& other) const { return latest < other.earliest; }
+
+  bool operator==(const Window&) const = default;
+};
+
+class NodeClock {
+ public:
+  // How much longer than the quickest report so far one may be under way, while nothing is known of
+  // when the node heard the coordinator: a hello is as old as the try to connect that it came with,
+  // which a worker gives up after this.
+  static constexpr absl::Duration kUnheard = absl::Seconds(10);
+
+  // The node's clock begins anew, as it does when the PC starts.
+  void Restart() { *this = NodeClock(); }
+  // Its clock showed `said` when it said what is read at `now`.
+  void Said(absl::Duration said, MonoTime now);
+  // Its clock showed `heard` when it had heard what was told at `told`.
+  void Heard(absl::Duration heard, MonoTime told, MonoTime now);
+
+  // When its clock showed `when`. Something must have been Said.
+  Window At(absl::Duration when, MonoTime now) const;
+
+ private:
+  struct Bound {
+    absl::Duration ahead;  // the coordinator's clock less the node's
+    MonoTime known;
+  };
+  static absl::Duration Drift(const Bound& bound, MonoTime now);
+  absl::Duration Most(MonoTime now) const { return most_.ahead + Drift(most_, now); }
+  absl::Duration Least(MonoTime now) const { return least_->ahead - Drift(*least_, now); }
+
+  Bound most_{absl::InfiniteDuration(), {}};
+  std::optional<Bound> least_;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_VALUES_NODE_CLOCK_H_

@@ -1,0 +1,53 @@
+#include "coordinator/core/values/node_clock.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::coordinator {
+namespace {
+
+MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
+absl::Duration Node(double seconds) { return absl::Seconds(seconds); }
+
+TEST(NodeClockTest, WhatIsReadLateWasSaidAsLongAgoAsQuickerReportsShow) {
+  NodeClock clock;
+  clock.Said(Node(100), At(507));  // at once
+  clock.Said(Node(110), At(520));  // three seconds in a socket
+  const Window when = clock.At(Node(109), At(520));
+  EXPECT_GE(when.latest, At(516));
+  EXPECT_LE(when.latest, At(516.02)) << "but for what two clocks differ in ten seconds";
+}
+
+TEST(NodeClockTest, AnAnswerThatWasHeardBoundsHowEarlyItWas) {
+  NodeClock clock;
+  clock.Said(Node(100), At(507));
+  clock.Heard(Node(100.01), At(507), At(509));
+  const Window when = clock.At(Node(102), At(509));
+  EXPECT_GE(when.earliest, At(508.98));
+  EXPECT_LE(when.latest, At(509));
+}
+
+TEST(NodeClockTest, WithoutAnAnswerItIsNotMuchEarlierThanTheQuickestReportSays) {
+  NodeClock clock;
+  clock.Said(Node(100), At(507));
+  EXPECT_EQ(clock.At(Node(99), At(507)).earliest, At(496));
+  EXPECT_EQ(clock.At(Node(99), At(507)).latest, At(506));
+}
+
+TEST(NodeClockTest, NothingThatIsToldLiesInTheFuture) {
+  NodeClock clock;
+  clock.Said(Node(100), At(507));
+  EXPECT_EQ(clock.At(Node(200), At(507)), Window::Exactly(At(507)));
+}
+
+TEST(NodeClockTest, ASuspensionOfTheCoordinatorIsNoContradiction) {
+  NodeClock clock;
+  clock.Said(Node(100), At(507));
+  clock.Heard(Node(100), At(507), At(507));
+  clock.Said(Node(200), At(510));  // 97 s that the coordinator's clock did not count
+  const Window when = clock.At(Node(199), At(510));
+  EXPECT_EQ(when.latest, At(509));
+  EXPECT_EQ(when.earliest, At(499));
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

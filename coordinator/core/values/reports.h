@@ -1,0 +1,158 @@
+// What workers, owners and clients tell the core, and what it answers. Plain values.
+#ifndef HPC_COORDINATOR_CORE_VALUES_REPORTS_H_
+#define HPC_COORDINATOR_CORE_VALUES_REPORTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/values/effects.h"
+#include "coordinator/core/values/model.h"
+
+namespace hpc::coordinator {
+
+// How long before a report a rank started and ended, on the node's monotonic clock: their
+// difference is how long it ran. Zero for what has not happened.
+struct RankAges {
+  absl::Duration started;
+  absl::Duration ended;
+  absl::Duration ended_within;  // it may have ended so much earlier: nobody looked meanwhile
+};
+
+// What ended an attempt's ranks on a node, other than our word.
+enum class HaltKind {
+  kNone = 0,
+  kOwner = 1,           // the owner took the PC back; he may have lent it again since
+  kCutOff = 2,          // the node had lost contact, or its worker stood still
+  kSupervisorLost = 3,  // the supervisor was killed, and its ranks with it
+  kLeaving = 4,         // the PC or its worker was going down
+  kDamaged = 5,         // what the worker has of the attempt contradicts itself
+};
+
+struct Halt {
+  HaltKind kind = HaltKind::kNone;
+  std::string reason;     // in words
+  absl::Duration ago;     // before it was told
+  absl::Duration within;  // it may have been so much earlier
+};
+
+// What a node's clock showed, since an unknown moment.
+struct NodeTimes {
+  absl::Duration said;  // when it said what is read now
+  // Of a heartbeat only: the newest earlier one that it knows to be heard, and when it learned
+  // that. Zero: none.
+  bool heartbeat = false;
+  absl::Duration heard_beat;
+  absl::Duration heard_at;
+};
+
+// What a worker says of an attempt that it still has when it connects.
+struct HeldAttempt {
+  AttemptRef ref;
+  bool started = false;
+  bool returned = false;  // all over there; only its files are left
+  struct Rank {
+    int32_t rank = 0;
+    int64_t pid = 0;
+    std::optional<RankExit> exit;
+    RankAges ago;
+  };
+  std::vector<Rank> ranks;
+  Halt halt;                // kNone: the node did not end it by itself
+  bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
+  bool witnessed = false;   // as it was started
+};
+
+struct NodeHello {
+  std::string node;
+  uint64_t incarnation = 0;  // random, new with each start of the worker
+  std::string boot_id;
+  bool resumed = false;  // woke from suspend since it was last connected
+  std::string address;
+  bool can_vouch = false;  // it knows how to vouch for attempts
+  Inventory inventory;
+  bool reclaimed = false;      // its owner's wish as the worker knows it; newer than ours if set
+  bool owner_changed = false;  //   locally while disconnected
+  std::optional<absl::Duration> reclaim_time_left;
+  std::string reclaim_reason;
+  std::optional<absl::Duration> said;  // as in NodeTimes; unset: it does not tell
+  std::vector<HeldAttempt> attempts;
+};
+
+// The answer to a hello that was accepted.
+struct Welcome {
+  absl::Duration lease;
+  absl::Duration heartbeat_interval;
+  absl::Duration stop_after_disconnect;
+  // How long ranks of a witnessed attempt may live after the coordinator last heard their node, and
+  // after the nodes of the attempt last vouched for one another.
+  absl::Duration contact_limit, vouch_limit;
+};
+
+// What a node that says good-bye leaves behind.
+enum class Leave {
+  kPcGoes = 1,       // the PC sleeps or is off
+  kWorkerStops = 2,  // only the worker ends
+};
+
+struct ReclaimRequest {
+  std::optional<absl::Duration> duration;  // unset: until lent
+  std::string reason;
+  std::string who;
+  absl::Duration grace = absl::Seconds(10);
+};
+
+struct PreparedReport {
+  AttemptRef ref;
+  // Not OK: this node cannot run it; the message names what was asked and found.
+  // NotFound, PermissionDenied, FailedPrecondition: restarting cannot help (a refusal).
+  // Unavailable: another node may do (devices busy with something else, disk full).
+  absl::Status status;
+  std::string store_addr;  // set by the node that hosts the store
+  int32_t store_port = 0;
+  bool store_client_ok = true;  // false: its torch cannot be a client of the worker's store
+  RecallAccess recall = {};
+};
+
+struct RendezvousReport {
+  AttemptRef ref;
+  struct Arrival {
+    std::string address;  // peer's IP literal as the store saw it
+    int64_t pid = 0;      // of the PING
+  };
+  std::vector<Arrival> arrivals;  // all so far
+  std::string blocked_key;        // a key that clients wait for; "" when none
+  int32_t waiting = 0;            // connections that wait for it
+};
+
+// What a process does, in words, as its node last said. Rank -1: one that survives SIGKILL, and
+// keeps its device.
+struct RankDoing {
+  AttemptRef ref;
+  int32_t rank = 0;
+  std::string text;
+};
+
+// What is being waited for, for `why`, progress lines and listings.
+struct RunWait {
+  std::string text;            // "needs 4 nodes, 2 are free: pc3 is used by run 7, pc4 is asleep"
+  int32_t queue_position = 0;  // 1 is next; 0: does not queue (it waits for a run, or runs)
+};
+
+struct StartedRank {
+  int32_t rank = 0;
+  int64_t pid = 0;
+  absl::Duration started_ago;
+};
+
+// Answers how a run ended that the core has forgotten, for --after; nothing if there
+// never was one. It must be callable at any time.
+using PastRunLookup = std::optional<RunState> (*)(void* context, RunId run);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_VALUES_REPORTS_H_

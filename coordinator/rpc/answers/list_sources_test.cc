@@ -1,0 +1,131 @@
+#include "coordinator/rpc/answers/list_sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
+#include "coordinator/rpc/answers/run_page.h"
+#include "coordinator/runtime/testing/engine_test_fixture.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using testing::EngineTest;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class RunsSourceTest : public EngineTest {
+ protected:
+  RunsSourceTest() { session_ = rig_.Connect("pc1", &link_); }
+
+  void SubmitTo(const std::string& experiment, const std::string& tag) {
+    RunRequest request = testing::OneNode();
+    request.experiment = experiment;
+    RunProgram program = testing::MakeProgram();
+    program.request_id.clear();
+    program.tags = {tag};
+    rig_.engine->Submit(request, program, [](const absl::StatusOr<RunId>& run) { EXPECT_OK(run); });
+  }
+
+  // The first run runs and the others wait, but for those that are over, here and there.
+  void FillQueue(int runs, std::mt19937* random) {
+    for (int i = 0; i < runs; ++i) {
+      SubmitTo((*random)() % 2 == 0 ? "lr" : "depth", (*random)() % 2 == 0 ? "best" : "other");
+    }
+    EXPECT_OK(rig_.engine->Flush());
+    rig_.Start(session_, {1, 1});
+    for (RunId run = 2; run <= runs; ++run) {
+      if ((*random)() % 3 != 0) continue;
+      rig_.engine->Cancel(run, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+    }
+    EXPECT_OK(rig_.engine->Flush());
+  }
+
+  // As clients read it.
+  std::vector<std::string> Listed(const RunFilter& filter) {
+    RunsSource source(rig_.engine.get(), filter);
+    std::vector<std::string> listed;
+    v1::ListRunsResponse message;
+    absl::StatusOr<Step> step = source.Next(&message);
+    for (; step.ok() && *step == Step::kMessage; step = source.Next(&message)) {
+      for (const v1::Run& run : message.runs()) listed.push_back(run.ShortDebugString());
+      message.Clear();
+    }
+    EXPECT_OK(step);
+    return listed;
+  }
+
+  // The same of nothing but what is stored.
+  std::vector<std::string> Stored(const RunFilter& filter) {
+    std::vector<std::string> listed;
+    const std::vector<RunRow> rows = *rig_.store->ListRuns(filter);
+    for (const RunRow& row : rows) {
+      v1::Run run;
+      ShowRun(*rig_.engine, rig_.engine->now(), row.record, row.extras, &run);
+      listed.push_back(run.ShortDebugString());
+    }
+    return listed;
+  }
+
+  Session session_;
+};
+
+RunFilter RandomFilter(std::mt19937* random, RunId newest) {
+  RunFilter filter;
+  for (const RunState state : {RunState::kQueued, RunState::kRunning, RunState::kCancelled}) {
+    if ((*random)() % 3 == 0) filter.states.push_back(state);
+  }
+  if ((*random)() % 3 == 0) filter.experiment = "lr";
+  if ((*random)() % 4 == 0) filter.tag = "best";
+  if ((*random)() % 2 == 0) filter.before = static_cast<RunId>((*random)() % (newest + 2));
+  if ((*random)() % 2 == 0) filter.limit = static_cast<int64_t>((*random)() % newest);
+  filter.parts.command = (*random)() % 2 == 0;
+  filter.parts.results = (*random)() % 2 == 0;
+  return filter;
+}
+
+TEST_F(RunsSourceTest, RunsThatAreNotOverAreListedAsTheyAreStored) {
+  constexpr uint32_t kSeed = 20261125;
+  std::mt19937 random(kSeed);
+  FillQueue(400, &random);
+  EXPECT_THAT(Listed({}), Not(IsEmpty()));
+  for (int i = 0; i < 200; ++i) {
+    const RunFilter filter = RandomFilter(&random, 400);
+    ASSERT_EQ(Listed(filter), Stored(filter)) << "seed " << kSeed << ", filter " << i;
+  }
+}
+
+TEST_F(RunsSourceTest, ARunThatIsNotYetStoredIsStoredBeforeItIsListed) {
+  SubmitTo("lr", "best");
+  EXPECT_EQ(Listed({}).size(), 1);
+  EXPECT_EQ(rig_.store->ListRuns({})->size(), 1);
+}
+
+TEST_F(RunsSourceTest, AMessageIsFullBeforeItIsTooLong) {
+  RunProgram program = testing::MakeProgram();
+  program.request_id.clear();
+  program.params = {{"text", std::string(60'000, 'x')}};
+  for (int i = 0; i < 60; ++i) {
+    rig_.engine->Submit(testing::OneNode(), program,
+                        [](const absl::StatusOr<RunId>& run) { EXPECT_OK(run); });
+  }
+  RunsSource source(rig_.engine.get(), {.parts = {.results = true}});
+  int runs = 0;
+  v1::ListRunsResponse message;
+  while (*source.Next(&message) == Step::kMessage) {
+    runs += message.runs_size();
+    for (const v1::Run& run : message.runs()) EXPECT_EQ(run.params_size(), 1);
+    EXPECT_LT(message.ByteSizeLong(), 2 << 20);
+    message.Clear();
+  }
+  EXPECT_EQ(runs, 60);
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

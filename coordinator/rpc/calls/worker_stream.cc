@@ -1,0 +1,112 @@
+#include "coordinator/rpc/calls/worker_stream.h"
+
+#include <utility>
+
+#include "common/process/log.h"
+#include "common/status_macros.h"
+#include "coordinator/rpc/convert/convert_worker.h"
+
+namespace hpc::coordinator {
+
+using v1::WorkerMessage;
+
+namespace {
+
+// So many are as long as a long one.
+constexpr int kMostTogether = 30;
+constexpr size_t kLongPrepare = 16 << 10;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------ the worker says
+
+void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) {
+  WorkerMessage message;
+  absl::Status status = Parse(bytes, &message);
+  if (status.ok()) status = Take(caller, message);
+  for (const WorkerMessage& one : message.more()) {
+    if (status.ok()) status = Take(caller, one);
+  }
+  if (status.ok()) return ReadNext();
+  LogWarning("a worker's connection is closed",
+             {{"peer", caller.peer},
+              {"node", session_.node().empty() ? message.hello().node() : session_.node()},
+              {"reason", status.message()}});
+  // Its process lives on, so nothing is concluded but that it has to connect again.
+  session_.Disconnect(/*reset=*/false);
+  Finish(status);
+}
+
+absl::Status WorkerStream::Take(const Caller& caller, const WorkerMessage& message) {
+  HPC_RETURN_IF_ERROR(session_.Take(caller, message));
+  if (message.has_hello()) takes_more_ = message.hello().takes_more();
+  if (message.has_heartbeat()) Answer(message.heartbeat());
+  return absl::OkStatus();
+}
+
+// The worker's side closed the connection. A link that merely went silent looks different: nothing
+// arrives at all, and its lease runs out.
+void WorkerStream::OnEndOfInput() {
+  session_.Disconnect(/*reset=*/true);
+  Finish(absl::OkStatus());
+}
+
+void WorkerStream::Stop(const absl::Status& reason) {
+  SendGathered();
+  session_.Disconnect(/*reset=*/false);
+  Finish(reason);
+}
+
+// --------------------------------------------------------------------------- the worker is told
+
+void WorkerStream::Answer(const v1::Heartbeat& heartbeat) {
+  if (heartbeat.sent_us() == 0) return;
+  waiting_us_ = heartbeat.answer_may_wait() ? heartbeat.sent_us() : 0;
+  if (waiting_us_ == 0) Put(Heard(heartbeat.sent_us()));
+}
+
+void WorkerStream::Say(v1::CoordinatorMessage message) {
+  if (waiting_us_ != 0) Put(Heard(std::exchange(waiting_us_, 0)));
+  Put(std::move(message));
+}
+
+void WorkerStream::Put(v1::CoordinatorMessage message) {
+  if (finishing()) return;
+  // A long one goes alone.
+  const bool together =
+      takes_more_ && (!message.has_prepare() || message.ByteSizeLong() <= kLongPrepare);
+  if (gathered_ && (!together || gathered_->more_size() >= kMostTogether)) SendGathered();
+  if (!gathered_) {
+    gathered_ = std::move(message);
+    Gather();
+  } else {
+    *gathered_->add_more() = std::move(message);
+  }
+}
+
+void WorkerStream::SendGathered() {
+  if (gathered_) BidiCall::Send(*std::exchange(gathered_, std::nullopt));
+}
+
+void WorkerStream::Send(const NodeCommand& command) { Say(ToProto(command)); }
+
+void WorkerStream::SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
+                               const RunProgram& program) {
+  Say(ToProto(prepare, run, program));
+}
+
+void WorkerStream::SendWelcome(const Welcome& welcome) { Say(ToProto(welcome)); }
+
+void WorkerStream::AckLog(const LogStreamId& stream, int64_t offset) {
+  Say(LogAck(stream, offset));
+}
+
+void WorkerStream::AckMetrics(const MetricOffset& offset) { Say(MetricAck(offset)); }
+
+void WorkerStream::Close(const absl::Status& reason) {
+  session_.Forget();
+  SendGathered();
+  Finish(reason);
+}
+
+}  // namespace hpc::coordinator

@@ -1,0 +1,49 @@
+// The connection of one worker: its messages become calls of the engine, the engine's commands
+// become messages.
+#ifndef HPC_COORDINATOR_RPC_CALLS_WORKER_STREAM_H_
+#define HPC_COORDINATOR_RPC_CALLS_WORKER_STREAM_H_
+
+#include <optional>
+
+#include "coordinator/rpc/answers/node_usage.h"
+#include "coordinator/rpc/calls/bidi_call.h"
+#include "coordinator/rpc/handlers/worker_session.h"
+#include "coordinator/runtime/engine.h"
+#include "hpc/v1/worker.pb.h"
+
+namespace hpc::coordinator {
+
+class WorkerStream final : public BidiCall, public NodeLink {
+ public:
+  WorkerStream(Engine* engine, NodeUsage* usage)
+      : BidiCall(Ear::kAlways), session_(engine, usage, this) {}
+
+  void Send(const NodeCommand& command) override;
+  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
+                   const RunProgram& program) override;
+  void SendWelcome(const Welcome& welcome) override;
+  void AckLog(const LogStreamId& stream, int64_t offset) override;
+  void AckMetrics(const MetricOffset& offset) override;
+  void Close(const absl::Status& reason) override;
+  void Stop(const absl::Status& reason) override;
+  void SendGathered() override;
+
+ private:
+  void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) override;
+  void OnEndOfInput() override;
+
+  absl::Status Take(const Caller& caller, const v1::WorkerMessage& message);
+  // Behind the answer to a heartbeat that has waited for it.
+  void Say(v1::CoordinatorMessage message);
+  void Put(v1::CoordinatorMessage message);
+  void Answer(const v1::Heartbeat& heartbeat);
+
+  WorkerSession session_;
+  bool takes_more_ = false;  // the worker
+  std::optional<v1::CoordinatorMessage> gathered_;
+  int64_t waiting_us_ = 0;  // `sent_us` of the newest heartbeat whose answer waits; 0: none does
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_CALLS_WORKER_STREAM_H_

@@ -1,0 +1,19 @@
+// Nodes and events between the wire and plain values.
+#ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_
+#define HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/values/model.h"
+#include "hpc/v1/event.pb.h"
+#include "hpc/v1/node.pb.h"
+
+namespace hpc::coordinator {
+
+Inventory FromProto(const v1::Inventory& inventory);
+v1::Inventory ToProto(const Inventory& inventory);
+v1::Node ToProto(const Cluster::NodeView& node);
+v1::Event ToProto(const EventRecord& event);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_

@@ -1,0 +1,320 @@
+#include "coordinator/rpc/convert/convert_run.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "common/text.h"
+#include "coordinator/rpc/convert/convert_common.h"
+#include "coordinator/rpc/convert/limits.h"
+
+namespace hpc::coordinator {
+namespace {
+
+constexpr size_t kListedCommandBytes = 4096;
+constexpr absl::Duration kDefaultStopGrace = absl::Seconds(30);
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsInterpreter(absl::string_view program) {
+  return absl::StartsWith(program, "python") || program == "sh" || program == "bash";
+}
+
+// The program's file name, or its script's where it is an interpreter ("python -u train.py",
+// "python -m package.train"): "python" would tell nothing apart.
+template <typename Command>
+std::string DefaultName(const Command& command) {
+  std::string name = FileName(command.Get(0));
+  for (int i = 1; IsInterpreter(FileName(command.Get(0))) && i < command.size(); ++i) {
+    const std::string& argument = command.Get(i);
+    if (argument == "-c") break;
+    if (absl::StartsWith(argument, "-")) continue;
+    name = FileName(argument);
+    break;
+  }
+  return CheckName("the name", name, kMaxName).ok() ? name : "run";
+}
+
+CodeState FromProto(const v1::CodeState& code) {
+  return {code.repository(), code.commit(), code.branch(),
+          code.dirty(),      code.diff(),   code.diff_cut()};
+}
+
+v1::CodeState ToProto(const CodeState& code) {
+  v1::CodeState out;
+  out.set_repository(code.repository);
+  out.set_commit(code.commit);
+  out.set_branch(code.branch);
+  out.set_dirty(code.dirty);
+  out.set_diff(code.diff);
+  out.set_diff_cut(code.diff_cut);
+  return out;
+}
+
+void AddCommand(const std::vector<std::string>& command, v1::Run* run) {
+  size_t left = kListedCommandBytes;
+  for (const std::string& argument : command) {
+    if (argument.size() > left) {
+      run->add_command("...");
+      return;
+    }
+    left -= argument.size();
+    run->add_command(argument);
+  }
+}
+
+template <typename Records, typename Out>
+void AddInts(const Records& values, Out* out) {
+  for (const auto value : values) out->Add(value);
+}
+
+v1::Attempt ToProto(const AttemptRecord& attempt) {
+  v1::Attempt out;
+  out.set_number(attempt.ref.number);
+  out.set_state(Name(attempt.state));
+  if (attempt.outcome != AttemptOutcome::kNone) out.set_outcome(Name(attempt.outcome));
+  out.set_reason(attempt.reason);
+  out.set_placement_reason(attempt.placement_reason);
+  out.set_world_size(attempt.world_size);
+  out.set_master_addr(attempt.master_addr);
+  out.set_master_port(attempt.master_port);
+  out.set_store_host(attempt.store_host == StoreHost::kRank0 ? "rank0" : "worker");
+  out.set_created_at_us(ToMicros(attempt.created_at));
+  out.set_started_at_us(ToMicros(attempt.started_at));
+  out.set_ended_at_us(ToMicros(attempt.ended_at));
+  return out;
+}
+
+v1::Placement ToProto(const PlacementRecord& placement, const EnvironmentRecord* environment) {
+  v1::Placement out;
+  out.set_attempt(placement.ref.number);
+  out.set_node(placement.node);
+  out.set_node_rank(placement.node_rank);
+  out.set_address(placement.address);
+  AddInts(placement.devices, out.mutable_devices());
+  out.set_first_rank(placement.first_rank);
+  out.set_ranks(placement.ranks);
+  out.set_returned(placement.returned);
+  if (environment != nullptr) {
+    AddPairs(environment->facts, out.mutable_facts());
+    AddPairs(environment->added, out.mutable_added_env());
+  }
+  return out;
+}
+
+v1::Rank ToProto(const RankRecord& rank) {
+  v1::Rank out;
+  out.set_attempt(rank.ref.number);
+  out.set_rank(rank.rank);
+  out.set_local_rank(rank.local_rank);
+  out.set_node(rank.node);
+  AddInts(rank.devices, out.mutable_devices());
+  out.set_pid(rank.pid);
+  if (rank.exit) *out.mutable_exit() = ToProto(*rank.exit);
+  out.set_started_at_us(ToMicros(rank.started_at));
+  out.set_ended_at_us(ToMicros(rank.ended_at));
+  return out;
+}
+
+v1::LogStream ToProto(const LogStreamRecord& stream) {
+  v1::LogStream out;
+  out.set_attempt(stream.ref.number);
+  out.set_rank(stream.rank);
+  out.set_is_stderr(stream.is_stderr);
+  out.set_bytes(stream.bytes);
+  out.set_cut_bytes(stream.cut_bytes);
+  return out;
+}
+
+void ToProto(const RunRecord& record, v1::Run* to) {
+  v1::Run& out = *to;
+  out.set_id(record.id);
+  out.set_name(record.request.name);
+  out.set_experiment(record.request.experiment);
+  out.set_user(record.request.user);
+  out.set_state(static_cast<v1::RunState>(record.state));
+  out.set_reason(record.reason);
+  out.set_attempts(record.attempts);
+  out.set_failures(record.failures);
+  out.set_exit_code(record.exit_code);
+  out.set_min_nodes(record.request.min_nodes);
+  out.set_max_nodes(record.request.max_nodes);
+  out.set_priority(record.request.priority);
+  out.set_submitted_at_us(ToMicros(record.submitted_at));
+  out.set_started_at_us(ToMicros(record.started_at));
+  out.set_ended_at_us(ToMicros(record.ended_at));
+  out.set_cancel_requested(record.cancel_requested);
+  out.set_losses(record.losses);
+  out.set_retries(record.retries);
+}
+
+}  // namespace
+
+RunRequest ToRunRequest(const v1::RunSpec& spec) {
+  RunRequest out;
+  out.name = spec.name().empty() ? DefaultName(spec.command()) : spec.name();
+  out.experiment = spec.experiment().empty() ? "default" : spec.experiment();
+  out.min_nodes = spec.min_nodes() == 0 ? 1 : spec.min_nodes();
+  out.max_nodes = spec.max_nodes() == 0 ? out.min_nodes : spec.max_nodes();
+  out.ranks_per_node = spec.ranks_per_node();
+  if (spec.has_gpus_per_node()) out.gpus_per_node = spec.gpus_per_node();
+  out.node_list = FromProto(spec.node_list());
+  out.exclude = FromProto(spec.exclude());
+  out.priority = spec.priority();
+  out.after = spec.after_run();
+  if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
+  out.max_restarts = spec.max_restarts();
+  out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
+  if (spec.grow() != v1::GROW_MODE_UNSPECIFIED) out.grow = static_cast<GrowMode>(spec.grow());
+  if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
+  if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
+    out.store_host = static_cast<StoreHost>(spec.store_host());
+  }
+  out.stop_grace = spec.stop_grace_ms() > 0 ? FromMillis(spec.stop_grace_ms()) : kDefaultStopGrace;
+  return out;
+}
+
+RunProgram ToRunProgram(const v1::SubmitRequest& request) {
+  const v1::RunSpec& spec = request.spec();
+  RunProgram out;
+  out.command = FromProto(spec.command());
+  out.workdir = spec.workdir();
+  out.env = FromProto(spec.env());
+  out.unstored_env = FromProto(spec.unstored_env());
+  if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED) {
+    out.legacy_local_rank = static_cast<LegacyLocalRank>(spec.legacy_local_rank());
+  }
+  out.params = FromProto(spec.params());
+  out.tags = FromProto(spec.tags());
+  out.code = FromProto(spec.code());
+  out.submit_host = spec.submit_host();
+  out.request_id = request.request_id();
+  return out;
+}
+
+v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
+  v1::RunSpec out;
+  out.set_name(request.name);
+  out.set_experiment(request.experiment);
+  AddPairs(program.params, out.mutable_params());
+  for (const std::string& tag : program.tags) out.add_tags(tag);
+  out.set_min_nodes(request.min_nodes);
+  out.set_max_nodes(request.max_nodes);
+  out.set_ranks_per_node(request.ranks_per_node);
+  if (request.gpus_per_node) out.set_gpus_per_node(*request.gpus_per_node);
+  for (const std::string& node : request.node_list) out.add_node_list(node);
+  for (const std::string& node : request.exclude) out.add_exclude(node);
+  out.set_grow(static_cast<v1::GrowMode>(request.grow));
+  out.set_mode(static_cast<v1::LaunchMode>(request.mode));
+  out.set_store_host(static_cast<v1::StoreHost>(request.store_host));
+  out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
+  out.set_priority(request.priority);
+  out.set_after_run(request.after);
+  if (request.time_limit != absl::InfiniteDuration()) {
+    out.set_time_limit_ms(absl::ToInt64Milliseconds(request.time_limit));
+  }
+  out.set_max_restarts(request.max_restarts);
+  AddInts(request.retry_exits, out.mutable_retry_exits());
+  out.set_stop_grace_ms(absl::ToInt64Milliseconds(request.stop_grace));
+  for (const std::string& argument : program.command) out.add_command(argument);
+  out.set_workdir(program.workdir);
+  AddPairs(program.env, out.mutable_env());
+  *out.mutable_code() = ToProto(program.code);
+  out.set_submit_host(program.submit_host);
+  return out;
+}
+
+void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out) {
+  ToProto(record, out);
+  for (const std::string& node : extras.nodes) out->add_nodes(node);
+  AddCommand(extras.command, out);
+  AddPairs(extras.params, out->mutable_params());
+  for (const MetricSummary& metric : extras.metrics) *out->add_metrics() = ToProto(metric);
+}
+
+void AddWait(RunWait wait, v1::Run* run) {
+  run->set_queue_position(wait.queue_position);
+  if (run->state() == v1::RUN_STATE_QUEUED && !wait.text.empty()) {
+    run->set_reason(std::move(wait.text));
+  }
+}
+
+v1::RunDetail ToProto(const RunDetail& detail) {
+  v1::RunDetail out;
+  v1::Run* run = out.mutable_run();
+  ToProto(detail.record, run);
+  AddCommand(detail.program.command, run);
+  *out.mutable_spec() = ToSpec(detail.record.request, detail.program);
+  std::map<std::pair<AttemptRef, std::string>, const EnvironmentRecord*> environments;
+  for (const EnvironmentRecord& e : detail.environments) environments[{e.ref, e.node}] = &e;
+  for (const AttemptRecord& attempt : detail.attempts) *out.add_attempts() = ToProto(attempt);
+  for (const PlacementRecord& placement : detail.placements) {
+    const auto found = environments.find({placement.ref, placement.node});
+    *out.add_placements() =
+        ToProto(placement, found == environments.end() ? nullptr : found->second);
+    if (placement.ref.number == detail.record.attempts) run->add_nodes(placement.node);
+  }
+  for (const RankRecord& rank : detail.ranks) *out.add_ranks() = ToProto(rank);
+  for (const LogStreamRecord& stream : detail.log_streams) *out.add_log_streams() = ToProto(stream);
+  return out;
+}
+
+v1::RankExit ToProto(const RankExit& exit) {
+  v1::RankExit out;
+  if (exit.exit_code) out.set_exit_code(*exit.exit_code);
+  if (exit.signal) out.set_signal(*exit.signal);
+  out.set_after_stop(exit.after_stop);
+  out.set_message(exit.message);
+  out.set_traceback(exit.traceback);
+  return out;
+}
+
+v1::LogPiece ToProto(LogRecord record) {
+  v1::LogPiece out;
+  out.set_position(record.position);
+  out.set_next_position(record.next_position);
+  out.set_attempt(record.stream.ref.number);
+  out.set_rank(record.stream.rank);
+  out.set_is_stderr(record.stream.is_stderr);
+  out.set_offset(record.offset);
+  out.set_at_us(ToMicros(record.at));
+  out.set_data(std::move(record.data));
+  out.set_missing(std::move(record.missing));
+  return out;
+}
+
+v1::MetricPoint ToProto(const MetricRow& row) {
+  v1::MetricPoint out;
+  out.set_row(row.row);
+  out.set_key(row.point.key);
+  out.set_step(row.point.step);
+  out.set_value(row.point.value);
+  out.set_at_us(ToMicros(row.point.at));
+  out.set_attempt(row.point.ref.number);
+  out.set_rank(row.point.rank);
+  return out;
+}
+
+v1::MetricSummary ToProto(const MetricSummary& summary) {
+  v1::MetricSummary out;
+  out.set_key(summary.key);
+  out.set_points(summary.points);
+  out.set_last_step(summary.last_step);
+  out.set_last(summary.last);
+  out.set_min(summary.min);
+  out.set_max(summary.max);
+  return out;
+}
+
+v1::Experiment ToProto(const ExperimentRow& row) {
+  v1::Experiment out;
+  out.set_name(row.name);
+  out.set_runs(row.runs);
+  out.set_created_at_us(ToMicros(row.created_at));
+  out.set_last_run_at_us(ToMicros(row.last_run_at));
+  return out;
+}
+
+}  // namespace hpc::coordinator

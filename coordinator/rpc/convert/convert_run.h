@@ -1,0 +1,37 @@
+// Runs, attempts and ranks between the wire and plain values.
+#ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
+#define HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
+
+#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/reports.h"
+#include "coordinator/store/logs/log_store.h"
+#include "coordinator/store/store.h"
+#include "hpc/v1/run.pb.h"
+#include "hpc/v1/runs.pb.h"
+
+namespace hpc::coordinator {
+
+// The two halves of a submission that passed CheckSubmit, defaults filled in.
+RunRequest ToRunRequest(const v1::RunSpec& spec);
+RunProgram ToRunProgram(const v1::SubmitRequest& request);
+
+// The reverse, for reading a run back.
+v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
+
+// A row of a listing. A command that is too long for a row is cut, and ends in "...".
+// Into an empty one, which a listing uses again and again.
+void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out);
+// What the core knows better than the store while a run waits.
+void AddWait(RunWait wait, v1::Run* run);
+
+v1::RunDetail ToProto(const RunDetail& detail);
+v1::RankExit ToProto(const RankExit& exit);
+
+v1::LogPiece ToProto(LogRecord record);
+v1::MetricPoint ToProto(const MetricRow& row);
+v1::MetricSummary ToProto(const MetricSummary& summary);
+v1::Experiment ToProto(const ExperimentRow& row);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_

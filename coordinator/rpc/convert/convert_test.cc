@@ -1,0 +1,217 @@
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "coordinator/rpc/convert/convert_common.h"
+#include "coordinator/rpc/convert/convert_node.h"
+#include "coordinator/rpc/convert/convert_run.h"
+#include "coordinator/rpc/convert/convert_worker.h"
+
+namespace hpc::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+
+v1::RunSpec FullSpec() {
+  v1::RunSpec spec;
+  spec.set_name("digits");
+  spec.set_experiment("rates");
+  v1::KeyValue* param = spec.add_params();
+  param->set_key("lr");
+  param->set_value("0.1");
+  spec.add_tags("best");
+  spec.set_min_nodes(2);
+  spec.set_max_nodes(4);
+  spec.set_ranks_per_node(3);
+  spec.set_gpus_per_node(0);
+  spec.add_node_list("pc1");
+  spec.add_exclude("pc2");
+  spec.set_mode(v1::LAUNCH_MODE_PER_NODE);
+  spec.set_store_host(v1::STORE_HOST_RANK0);
+  spec.set_legacy_local_rank(v1::LEGACY_LOCAL_RANK_UNDERSCORE);
+  spec.set_priority(-3);
+  spec.set_after_run(11);
+  spec.set_time_limit_ms(7'200'000);
+  spec.set_max_restarts(2);
+  spec.set_stop_grace_ms(1500);
+  spec.add_retry_exits(75);
+  spec.set_grow(v1::GROW_MODE_NOW);
+  spec.add_command("python");
+  spec.add_command("train.py");
+  spec.set_workdir("/home/ada");
+  spec.add_env()->set_key("A");
+  spec.mutable_code()->set_commit("0123");
+  spec.mutable_code()->set_dirty(true);
+  spec.set_submit_host("laptop");
+  return spec;
+}
+
+TEST(Runs, ASpecComesBackAsItWent) {
+  v1::SubmitRequest request;
+  *request.mutable_spec() = FullSpec();
+  const v1::RunSpec back = ToSpec(ToRunRequest(request.spec()), ToRunProgram(request));
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(back, FullSpec()))
+      << back.DebugString();
+}
+
+TEST(Runs, VariablesThatAreNotToBeStoredAreNamed) {
+  v1::SubmitRequest request;
+  request.mutable_spec()->add_unstored_env("HF_TOKEN");
+  EXPECT_THAT(ToRunProgram(request).unstored_env, ::testing::ElementsAre("HF_TOKEN"));
+}
+
+TEST(Runs, WhatIsLeftOutTakesItsDefault) {
+  v1::RunSpec spec;
+  spec.add_command("/usr/bin/python3");
+  const RunRequest request = ToRunRequest(spec);
+  EXPECT_EQ(request.name, "python3");
+  EXPECT_EQ(request.experiment, "default");
+  EXPECT_EQ(request.min_nodes, 1);
+  EXPECT_EQ(request.max_nodes, 1);
+  EXPECT_EQ(request.gpus_per_node, std::nullopt);
+  EXPECT_EQ(request.time_limit, absl::InfiniteDuration());
+  EXPECT_EQ(request.stop_grace, absl::Seconds(30));
+  EXPECT_EQ(request.mode, LaunchMode::kTorchrun);
+  EXPECT_EQ(request.grow, GrowMode::kCheckpoint);
+  EXPECT_EQ(request.store_host, StoreHost::kAuto);
+}
+
+TEST(Runs, TheLargestNumberOfNodesIsTheLeastWhereOnlyThatIsSaid) {
+  v1::RunSpec spec = FullSpec();
+  spec.set_max_nodes(0);
+  EXPECT_EQ(ToRunRequest(spec).max_nodes, 2);
+}
+
+TEST(Runs, AnInterpretersRunIsCalledAfterItsScript) {
+  const auto name = [](std::initializer_list<const char*> command) {
+    v1::RunSpec spec;
+    for (const char* argument : command) spec.add_command(argument);
+    return ToRunRequest(spec).name;
+  };
+  EXPECT_EQ(name({"/usr/bin/python3", "-u", "code/train.py", "--lr", "1"}), "train.py");
+  EXPECT_EQ(name({"python", "-m", "package.train"}), "package.train");
+  EXPECT_EQ(name({"python", "-c", "print(1)"}), "python");
+  EXPECT_EQ(name({"bash", "train.sh"}), "train.sh");
+  EXPECT_EQ(name({"hpc-train", "digits"}), "hpc-train");
+}
+
+TEST(Runs, AProgramWhoseFileNameIsNoNameIsCalledRun) {
+  v1::RunSpec spec;
+  spec.add_command("/bin/line\nend");
+  EXPECT_EQ(ToRunRequest(spec).name, "run");
+}
+
+TEST(Runs, ALongCommandIsCutInListings) {
+  RunExtras extras;
+  extras.command = {"python", std::string(5000, 'x'), "last"};
+  v1::Run run;
+  ToProto(RunRecord(), extras, &run);
+  EXPECT_THAT(run.command(), ElementsAre("python", "..."));
+}
+
+TEST(Times, TheInfinitiesMeanNotYetAndNever) {
+  EXPECT_EQ(ToMicros(absl::InfinitePast()), 0);
+  EXPECT_EQ(ToMicros(absl::InfiniteFuture()), 0);
+  EXPECT_EQ(ToMicros(absl::FromUnixMicros(1'800'000'000'000'001)), 1'800'000'000'000'001);
+}
+
+TEST(Words, NulAndSplitCharactersAreReplaced) {
+  EXPECT_EQ(CleanText(absl::string_view("a\0b", 3), 100),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(CleanText("\xC3\xBC\xC3\xBC", 3), "\xC3\xBC\xEF\xBF\xBD");
+}
+
+TEST(Workers, AReclaimWithoutATimeIsUntilLent) {
+  v1::Hello hello;
+  hello.set_reclaimed(true);
+  EXPECT_EQ(FromProto(hello).reclaim_time_left, std::nullopt);
+  hello.set_reclaim_left_ms(1500);
+  EXPECT_EQ(FromProto(hello).reclaim_time_left, absl::Milliseconds(1500));
+}
+
+TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
+  SetOwner owner;
+  owner.reclaimed = true;
+  owner.time_left = absl::Microseconds(10);
+  EXPECT_EQ(ToProto(NodeCommand(owner)).set_owner().left_ms(), 1);
+}
+
+TEST(Workers, ARefusalKeepsItsCodeAndWords) {
+  v1::Prepared prepared;
+  prepared.set_error_code(5);
+  prepared.set_error("no such program");
+  const PreparedReport report = FromProto(prepared);
+  EXPECT_EQ(report.status, absl::NotFoundError("no such program"));
+}
+
+TEST(Workers, HowRanksAreRecalledIsHeardAndToldWhole) {
+  v1::Prepared prepared;
+  prepared.set_recall_port(4711);
+  prepared.set_recall_key("key");
+  prepared.set_recall_proof("proof");
+  const RecallAccess access = FromProto(prepared).recall;
+  const v1::CoordinatorMessage message = ToProto(
+      NodeCommand(RecallRanks{{12, 2}, "pc2", "10.0.0.2", access, absl::Milliseconds(500)}));
+  const v1::Recall& recall = message.recall();
+  EXPECT_EQ(recall.ref().run(), 12);
+  EXPECT_EQ(recall.node(), "pc2");
+  EXPECT_EQ(recall.address(), "10.0.0.2");
+  EXPECT_EQ(recall.port(), 4711);
+  EXPECT_EQ(recall.key(), "key");
+  EXPECT_EQ(recall.proof(), "proof");
+  EXPECT_EQ(recall.grace_ms(), 500);
+}
+
+TEST(Workers, AnExitHasACodeOrASignal) {
+  v1::RankExit exit;
+  exit.set_signal(9);
+  EXPECT_EQ(FromProto(exit).signal, 9);
+  EXPECT_EQ(FromProto(exit).exit_code, std::nullopt);
+}
+
+TEST(Workers, MetricsKeepNan) {
+  v1::MetricData data;
+  data.add_points()->set_value(std::nan(""));
+  EXPECT_TRUE(std::isnan(FromProto(data, absl::UnixEpoch()).points[0].value));
+}
+
+TEST(Workers, APointIsAsOldAsItsNodeSays) {
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
+  v1::MetricData data;
+  data.add_points()->set_age_us(90'000'001);
+  data.add_points()->set_age_us(-5);  // of a line whose program names a time to come
+  const MetricReport report = FromProto(data, now);
+  EXPECT_EQ(report.points[0].at, now - absl::Microseconds(90'000'001));
+  EXPECT_EQ(report.points[1].at, now);
+}
+
+TEST(Nodes, AnInventoryComesBackAsItWent) {
+  Inventory inventory;
+  inventory.devices = {{0, DeviceKind::kGpu, "GPU-1", "RTX 3090", int64_t{24} << 30, "01:00.0"}};
+  inventory.cores = 16;
+  inventory.memory_bytes = 1 << 30;
+  inventory.disks = {{"/", 100, 50}};
+  inventory.interfaces = {{"eth0", "10.0.0.1", "aa:bb:cc:dd:ee:ff", 1000, "10.0.0.255"}};
+  inventory.hostname = "pc1";
+  inventory.os = "Debian";
+  inventory.kernel = "6.1";
+  inventory.driver = "550";
+  inventory.worker_version = "0.1.0";
+  inventory.can_wake_by_hook = true;
+  inventory.owners = {"anna", "bert"};
+  EXPECT_EQ(FromProto(ToProto(inventory)), inventory);
+}
+
+TEST(Events, ARankOfMinusOneIsNone) {
+  EventRecord event;
+  EXPECT_FALSE(ToProto(event).has_rank());
+  event.rank = 0;
+  EXPECT_TRUE(ToProto(event).has_rank());
+}
+
+}  // namespace
+}  // namespace hpc::coordinator

@@ -1,0 +1,28 @@
+// Checks of requests before anything is done with them: text that cannot be stored, values out of
+// range, things that contradict themselves. What depends on the cluster's state is the core's.
+#ifndef HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
+#define HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
+
+#include "absl/status/status.h"
+#include "hpc/v1/nodes.pb.h"
+#include "hpc/v1/runs.pb.h"
+#include "hpc/v1/worker.pb.h"
+
+namespace hpc::coordinator {
+
+// InvalidArgument names field, value and what is allowed; ResourceExhausted: too large.
+absl::Status CheckSubmit(const v1::SubmitRequest& request);
+absl::Status CheckWait(const v1::WaitRequest& request);
+absl::Status CheckListRuns(const v1::ListRunsRequest& request);
+absl::Status CheckListEvents(const v1::ListEventsRequest& request);
+absl::Status CheckReadLog(const v1::ReadLogRequest& request);
+absl::Status CheckReclaim(const v1::ReclaimRequest& request);
+
+// FailedPrecondition: a protocol version that is not spoken here (both are named).
+absl::Status CheckHello(const v1::Hello& hello);
+absl::Status CheckLogData(const v1::LogData& data);
+absl::Status CheckLogEnd(const v1::LogEnd& end);
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_

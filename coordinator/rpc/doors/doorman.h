@@ -1,0 +1,75 @@
+// Finds out who makes a call, and whether they may.
+#ifndef HPC_COORDINATOR_RPC_DOORS_DOORMAN_H_
+#define HPC_COORDINATOR_RPC_DOORS_DOORMAN_H_
+
+#include <grpcpp/server_context.h>
+
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "coordinator/rpc/doors/caller.h"
+#include "coordinator/rpc/doors/guest_book.h"
+#include "coordinator/rpc/doors/member_book.h"
+#include "coordinator/rpc/doors/peer_book.h"
+#include "coordinator/runtime/engine.h"
+#include "coordinator/trust/rate_limiter.h"
+#include "coordinator/trust/trust.h"
+
+namespace hpc::coordinator {
+
+class Doorman {
+ public:
+  // `trust` may be null: then there is no TLS, and whoever comes by TCP is anyone. `admin_group`: a
+  // Unix group whose members are admins on the Unix socket, besides root and the coordinator's own
+  // account; "": none.
+  Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
+          int connections_per_member, const std::string& admin_group);
+
+  // The caller of `method` ("hpc.v1.Runs/Submit"). Unauthenticated: no certificate, or one that is
+  // not accepted, and why. PermissionDenied: it may not call this. A refusal becomes an event.
+  // Whose certificate is accepted is no guest any more. ResourceExhausted: as of MemberBook::Enter.
+  absl::StatusOr<Caller> Admit(const char* method, const grpc::ServerContext& context);
+
+  // The authorities have changed.
+  void ForgetVerified() { verified_.clear(); }
+
+  // Writes the event of what a handler has refused to this caller: PermissionDenied, of all
+  // statuses.
+  void NoteDenied(const Caller& caller, const absl::Status& status);
+  // Writes the event of a refusal; the callers of one address are told of a few times a minute.
+  void NoteRefusal(const std::string& peer, const std::string& what);
+
+ private:
+  struct Verified {
+    pki::Identity identity;
+    std::string serial;
+    absl::Time not_before, not_after;
+  };
+
+  absl::StatusOr<Caller> Identify(const grpc::ServerContext& context);
+  // The connection is this caller's.
+  absl::Status Vouch(const Caller& caller, const grpc::ServerContext& context);
+  absl::StatusOr<Caller> OfCertificate(const grpc::ServerContext& context, std::string peer);
+  Caller OfLocal(const PeerCredentials& peer) const;
+  // Checks signatures once per certificate: that is the slow part.
+  absl::StatusOr<Verified> Verify(const std::string& pem, absl::Time now);
+
+  Engine* const engine_;
+  const Trust* const trust_;
+  const PeerBook* const peers_;
+  GuestBook* const guests_;
+  MemberBook members_;
+  std::optional<gid_t> admin_gid_;
+  absl::flat_hash_map<std::string, Verified> verified_;  // by PEM
+  absl::Time verified_until_;  // when those that were trusted for it may have changed
+  RateLimiter told_;
+  int untold_ = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_DOORS_DOORMAN_H_

@@ -1,0 +1,152 @@
+#include "coordinator/rpc/handlers/cluster_handlers.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "coordinator/core/values/event_kinds.h"
+#include "coordinator/rpc/answers/backup_source.h"
+#include "coordinator/rpc/answers/list_sources.h"
+#include "coordinator/rpc/answers/run_page.h"
+#include "coordinator/rpc/answers/why.h"
+#include "coordinator/rpc/convert/convert_common.h"
+#include "coordinator/rpc/convert/convert_node.h"
+#include "coordinator/rpc/convert/limits.h"
+#include "coordinator/rpc/convert/validate.h"
+
+namespace hpc::coordinator {
+namespace {
+
+// Read, and at most told: a gang of many ranks has many events of which few explain anything.
+constexpr int64_t kEventsRead = 500;
+constexpr size_t kEventsTold = 20;
+
+}  // namespace
+
+void ClusterHandlers::GetStatus(const Caller&, const v1::GetStatusRequest&,
+                                Reply<v1::GetStatusResponse> reply) {
+  engine_->AfterCommit([this, reply] { reply(Status()); });
+}
+
+absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
+  EventFilter newest_event;
+  newest_event.newest = true;
+  newest_event.limit = 1;
+  RunFilter newest_run;
+  newest_run.limit = 1;
+  HPC_ASSIGN_OR_RETURN(const auto events, engine_->store().ListEvents(newest_event));
+  HPC_ASSIGN_OR_RETURN(const auto runs, engine_->store().ListRuns(newest_run));
+  const Cluster::Totals totals = engine_->cluster().GetTotals();
+  v1::GetStatusResponse out;
+  out.set_version(Version());
+  out.set_started_at_us(ToMicros(started_at_));
+  out.set_nodes(totals.nodes);
+  out.set_nodes_connected(totals.nodes_connected);
+  out.set_devices(totals.devices);
+  out.set_devices_free(totals.devices_free);
+  out.set_queued(totals.queued);
+  out.set_running(totals.running);
+  out.set_last_event(events.empty() ? 0 : events[0].id);
+  out.set_last_run(runs.empty() ? 0 : runs[0].record.id);
+  out.set_stale_refused(totals.stale_refused);
+  out.set_state_dir(state_dir_);
+  out.set_now_us(ToMicros(engine_->now().wall));
+  return out;
+}
+
+SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& caller,
+                                                             const v1::ListEventsRequest& request) {
+  HPC_RETURN_IF_ERROR(CheckListEvents(request));
+  engine_->CatchUp();
+  if (!request.node().empty()) {
+    HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
+    // A name that was refused is told of, though no node has it.
+    if (!request.security()) HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
+  }
+  if (request.run() != 0) {
+    HPC_RETURN_IF_ERROR(FindRunRow(engine_->store(), request.run()).status());
+  }
+  if (request.security() && caller.own_only) {
+    return absl::PermissionDeniedError("events of security are told to admins only");
+  }
+  const SecurityEvents security = request.security() ? SecurityEvents::kOnly
+                                  : caller.own_only  ? SecurityEvents::kWithout
+                                                     : SecurityEvents::kWithAll;
+  return std::make_unique<EventsSource>(engine_, request, security);
+}
+
+SourceOr<v1::BackupPiece> ClusterHandlers::Backup(const Caller& caller,
+                                                  const v1::BackupRequest& request) {
+  if (!backup_.expired()) {
+    return absl::FailedPreconditionError("another backup is being made: try again when it is done");
+  }
+  HPC_ASSIGN_OR_RETURN(std::shared_ptr<BackupJob> job,
+                       BackupJob::Start(state_dir_, !request.without_logs(), engine_->now().wall));
+  backup_ = job;
+  engine_->Note({event::kSecurityBackup,
+                 absl::StrCat(WhoIs(caller), " takes a backup, which holds the keys"),
+                 Severity::kInfo});
+  return std::make_unique<BackupSource>(std::move(job), later_);
+}
+
+void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,
+                          Reply<v1::WhyResponse> reply) {
+  engine_->AfterCommit([this, subject = request.subject(), reply] { reply(WhyEither(subject)); });
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyEither(const std::string& subject) {
+  HPC_RETURN_IF_ERROR(CheckName("the run or node", subject, kMaxName));
+  RunId run = 0;
+  const bool number = absl::SimpleAtoi(subject, &run);
+  if (number) {
+    absl::StatusOr<v1::WhyResponse> why = WhyRun(run);
+    if (why.ok() || !engine_->cluster().CheckNode(subject).ok()) return why;
+  }
+  return WhyNode(subject);
+}
+
+absl::Status ClusterHandlers::AddEvents(EventFilter filter, v1::WhyResponse* out) {
+  filter.newest = true;
+  filter.limit = kEventsRead;
+  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> read, engine_->store().ListEvents(filter));
+  const std::vector<EventRecord> once = TellOnce(read);
+  const std::vector<EventRecord> told = Shorten(once, kEventsTold);
+  for (const EventRecord& event : told) *out->add_events() = ToProto(event);
+  out->set_left_out(static_cast<int64_t>(once.size() - told.size()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
+  HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
+  v1::WhyResponse out;
+  out.set_subject(absl::StrCat("run ", run));
+  out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
+                         engine_->cluster().RendezvousState(engine_->now(), run)));
+  EventFilter filter;
+  filter.run = run;
+  HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
+  return out;
+}
+
+absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name) {
+  for (const Cluster::NodeView& node : engine_->cluster().Nodes(engine_->now())) {
+    if (node.record.name != name) continue;
+    v1::WhyResponse out;
+    out.set_subject(absl::StrCat("node ", name));
+    out.set_now(ExplainNode(node));
+    EventFilter filter;
+    filter.node = name;
+    HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
+    return out;
+  }
+  const std::string nearest = Nearest(name, engine_->cluster().NodeNames());
+  return absl::NotFoundError(
+      absl::StrCat("'", name, "' is neither a run's number nor a node's name",
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+}  // namespace hpc::coordinator

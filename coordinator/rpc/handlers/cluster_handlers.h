@@ -1,0 +1,51 @@
+// The service Cluster: status, events, why, and backups.
+#ifndef HPC_COORDINATOR_RPC_HANDLERS_CLUSTER_HANDLERS_H_
+#define HPC_COORDINATOR_RPC_HANDLERS_CLUSTER_HANDLERS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "coordinator/rpc/answers/later.h"
+#include "coordinator/rpc/answers/reply.h"
+#include "coordinator/rpc/doors/caller.h"
+#include "coordinator/runtime/backup_job.h"
+#include "coordinator/runtime/engine.h"
+#include "hpc/v1/nodes.pb.h"
+
+namespace hpc::coordinator {
+
+class ClusterHandlers {
+ public:
+  ClusterHandlers(Engine* engine, std::string state_dir)
+      : engine_(engine), state_dir_(std::move(state_dir)), started_at_(engine->now().wall) {}
+
+  // Before any call.
+  void Serve(Later later) { later_ = std::move(later); }
+
+  void GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
+                 Reply<v1::GetStatusResponse> reply);
+  void Why(const Caller& caller, const v1::WhyRequest& request, Reply<v1::WhyResponse> reply);
+  SourceOr<v1::ListEventsResponse> ListEvents(const Caller& caller,
+                                              const v1::ListEventsRequest& request);
+  SourceOr<v1::BackupPiece> Backup(const Caller& caller, const v1::BackupRequest& request);
+
+ private:
+  absl::StatusOr<v1::GetStatusResponse> Status();
+  absl::StatusOr<v1::WhyResponse> WhyRun(RunId run);
+  absl::StatusOr<v1::WhyResponse> WhyNode(const std::string& name);
+  absl::StatusOr<v1::WhyResponse> WhyEither(const std::string& subject);
+  // Those that `filter` lets through and that explain something.
+  absl::Status AddEvents(EventFilter filter, v1::WhyResponse* out);
+
+  Engine* const engine_;
+  const std::string state_dir_;
+  const absl::Time started_at_;
+  Later later_;
+  std::weak_ptr<BackupJob> backup_;  // the one that is being made
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_RPC_HANDLERS_CLUSTER_HANDLERS_H_

@@ -1,0 +1,112 @@
+// The output of ranks, on disk. Each run has one log: a sequence of records in the order in which
+// they arrived, so that following a run is reading forward from a position, whatever the number of
+// ranks. A position is a byte offset in that uncompressed sequence; it never changes its meaning.
+//
+//   logs/<run>/<first position, 20 digits>.log    the newest segment, being appended to
+//   logs/<run>/<first position, 20 digits>.zst    sealed: compressed, never written again
+//
+// Records carry a checksum; a torn tail is cut off when the segment is opened again, and the
+// workers send that part once more, since it was never acknowledged. docs/STORAGE.md has the
+// format, and what is lost when.
+#ifndef HPC_COORDINATOR_STORE_LOGS_LOG_STORE_H_
+#define HPC_COORDINATOR_STORE_LOGS_LOG_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/store/logs/log_files.h"
+#include "coordinator/store/store.h"
+
+namespace hpc::coordinator {
+
+// Of a log, and of a stream: no output ever gets that far, and sums of such numbers do not
+// overflow.
+inline constexpr int64_t kMaxLogPosition = int64_t{1} << 60;
+
+// Where bytes come from. `offset` counts bytes of that stream alone, from 0.
+struct LogStreamId {
+  AttemptRef ref;
+  int32_t rank = 0;
+  bool is_stderr = false;
+
+  auto operator<=>(const LogStreamId&) const = default;
+};
+
+// A piece of one stream as it is read back.
+struct LogRecord {
+  int64_t position = 0;       // of this record in the run's log
+  int64_t next_position = 0;  // resume here
+  LogStreamId stream;
+  int64_t offset = 0;
+  absl::Time at;  // when the coordinator received it
+  std::string data;
+  // Not empty: output is missing here, and this says why. Of the rest only the positions are set.
+  std::string missing;
+};
+
+struct LogStoreOptions {
+  int64_t segment_bytes = 4 << 20;
+  int64_t run_limit_bytes = int64_t{1} << 30;  // stored bytes per run; the rest is counted and cut
+};
+
+// FailedPrecondition: `dir` holds logs of runs above `last_run`, the newest that the database
+// beside it knows: it is not the database that those were written with. Their numbers would be
+// given to new runs, which would show the old output and drop their own as stored already.
+absl::Status CheckLogsAreOf(const std::string& dir, RunId last_run,
+                            LogFiles* files = PosixLogFiles());
+
+class LogStore {
+ public:
+  // `dir` is made if missing.
+  static absl::StatusOr<std::unique_ptr<LogStore>> Open(const std::string& dir,
+                                                        const LogStoreOptions& options,
+                                                        LogFiles* files = PosixLogFiles());
+  virtual ~LogStore() = default;
+
+  // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
+  // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet. A run at
+  // its limit stores nothing more and only counts: its streams grow by any offset. InvalidArgument:
+  // no stream has such a piece. Nothing is written before Flush.
+  virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
+                                         absl::string_view data, absl::Time now) = 0;
+
+  // No more comes from this stream; `cut_bytes` were dropped by the worker. InvalidArgument: not so
+  // many can have been.
+  virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
+
+  // Makes everything appended so far durable, and hands out what the store must record with it.
+  // ResourceExhausted: a full disk; what could not be written is kept, and the next Flush tries
+  // again. Internal: a file may have lost data that was written to it; every later call about that
+  // run says so.
+  virtual absl::Status Flush(WriteBatch* batch) = 0;
+  virtual bool dirty() const = 0;
+
+  // Durable length of each stream of the attempt, for a worker that resumes.
+  virtual absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) = 0;
+
+  // Flushes a run that is over and seals its segments. One that cannot be compressed, for want of
+  // space, stays as it is: that is no error. Errors as of Flush.
+  virtual absl::Status Seal(RunId run, WriteBatch* batch) = 0;
+
+  // Records from `position` on (0: the beginning), at most about `max_bytes` of data, and only what
+  // is flushed. Empty at the end of what there is. NotFound never: a run without output is empty.
+  // Where a file is damaged, a record says so in place of what is lost, and reading goes on behind
+  // it. DataLoss: no record begins at `position`.
+  virtual absl::StatusOr<std::vector<LogRecord>> Read(RunId run, int64_t position,
+                                                      int64_t max_bytes) = 0;
+
+  // End of what Read can return now.
+  virtual int64_t EndPosition(RunId run) = 0;
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_STORE_LOGS_LOG_STORE_H_

@@ -1,0 +1,90 @@
+// Where a worker keeps its attempts, and what it must remember of each to find it again.
+//
+//   <state-dir>/attempts/12.2/    one attempt
+//     record                      worker/supervision/attempt_record.h: AttemptFile, StoreRecord of
+//                                 the node of rank 0, WitnessRecord of an attempt that is
+//                                 witnessed, where its processes are held if they are another
+//                                 account's
+//     metrics-4.base              what MetricsReader keeps of rank 4's file, where that was cut
+//     journal, supervisor.sock    the supervisor's; worker/supervisor/protocol/spec.h
+//     ranks/                      of the account that the ranks run as;
+//                                 worker/supervisor/protocol/spec.h says what is in it
+//       params.json               the run's parameters         (HPC_PARAMS_FILE)
+//   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
+//                                 is empty or run_dirs.h says that it is too old
+//     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
+//   <state-dir>/spare/            empty folders of both; spare_folders.h
+//
+// What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
+// Other accounts may pass through these folders, but not list them.
+#ifndef HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_
+#define HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "worker/attempts/spare_folders.h"
+#include "worker/core/messages.h"
+#include "worker/supervision/attempt_record.h"
+#include "worker/supervisor/os/privileges.h"
+
+namespace hpc::worker {
+
+struct AttemptFile {
+  AttemptRef ref;
+  std::vector<int32_t> devices;
+  int32_t first_rank = 0;
+  int32_t ranks = 0;
+  absl::Duration stop_grace;
+
+  std::vector<int32_t> RankNumbers() const;
+};
+
+std::string AttemptDir(const std::string& state_dir, AttemptRef ref);
+std::string RanksDir(const std::string& state_dir, AttemptRef ref);
+std::string RunDir(const std::string& state_dir, RunId run);
+
+// "12.2". nullopt: not the name of an attempt.
+std::optional<AttemptRef> ParseAttemptName(const std::string& name);
+
+// Makes the attempt's and the run's folders, for `account` to use (nullptr: the worker's own), and
+// writes what belongs into the former, with `others` in its record. `spares`: whose folders to
+// take; nullptr: none.
+absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
+                              const AccountIds* account, SpareFolders* spares = nullptr,
+                              const std::vector<RecordLine>& others = {});
+// They are there after a power cut: an end that its supervisor has synced is found, and so is a
+// checkpoint that its program has. Takes a while on some disks.
+absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                              const SpareFolders* spares = nullptr);
+absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
+// Deletes the attempt's folder, what it is known by first. What another account has put there goes
+// with that account's rights, so that no link of its leads elsewhere. `spares`: who may have the
+// folder instead. `proved_gone`: nobody needs to look once more for what is left of its ranks.
+absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares = nullptr,
+                              bool proved_gone = false);
+
+// Then: deletes the run's if it is empty and no attempt of the run is here any more. For the thread
+// that makes attempts' files.
+absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run,
+                               SpareFolders* spares = nullptr);
+
+// Both, one after the other.
+absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
+                                SpareFolders* spares = nullptr);
+
+// A folder in one of ours that may be another account's, with that account's rights.
+absl::Status RemoveForeignDir(const std::string& path);
+
+// Names in <state-dir>/attempts, sorted.
+std::vector<std::string> ListAttempts(const std::string& state_dir);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_

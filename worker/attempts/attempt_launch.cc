@@ -1,0 +1,62 @@
+#include "worker/attempts/attempt_launch.h"
+
+#include <utility>
+
+#include "common/status_macros.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/attempts/peers/peer_socket.h"
+#include "worker/attempts/peers/recall_port.h"
+
+namespace hpc::worker {
+namespace {
+
+SupervisorSpec MakeSpec(const LaunchOrder& order, PreparePlan* plan) {
+  SupervisorSpec spec;
+  spec.name = order.prepare.ref.ToString();
+  spec.dir = order.context.facts.attempt_dir;
+  spec.workdir = order.prepare.workdir;
+  spec.default_grace_ms = absl::ToInt64Milliseconds(order.prepare.stop_grace);
+  spec.lease_ms = absl::ToInt64Milliseconds(order.lease);
+  for (RankProgram& rank : plan->ranks.ranks) {
+    spec.ranks.push_back({.rank = rank.rank,
+                          .local_rank = rank.local_rank,
+                          .program = plan->program,
+                          .argv = std::move(rank.argv),
+                          .env = std::move(rank.env)});
+  }
+  plan->ranks.ranks.clear();
+  return spec;
+}
+
+absl::StatusOr<LaunchedSupervisor> LaunchSupervisor(const LaunchOrder& order, Launch* launch) {
+  if (*order.unwanted) return absl::CancelledError("not wanted any more");
+  SupervisorSpec spec = MakeSpec(order, &launch->plan);
+  UniqueFd recall;
+  if (order.prepare.peers.size() > 1) {
+    HPC_ASSIGN_OR_RETURN(RecallPort port, OpenRecallPort(order.context.facts.address));
+    recall = std::move(port.socket);
+    launch->recall = port.access;
+    spec.recall_key = port.access.key;
+    spec.recall_proof = port.access.proof;
+    spec.recall_from = PeerAddresses(order.prepare);
+  }
+  return SupervisorClient::Launch(order.spawner.get(), spec, launch->plan.account, recall.get());
+}
+
+}  // namespace
+
+Launch LaunchAttempt(LaunchOrder order) {
+  LocalFacts& facts = order.context.facts;
+  facts.interface = order.host->InterfaceOf(facts.address).value_or("");
+  if (order.store) order.context.record.push_back(ToRecordLine(*order.store));
+  Launch launch;
+  launch.plan = MakePreparePlan(order.prepare, order.context);
+  if (launch.plan.status.ok()) {
+    launch.supervisor = LaunchSupervisor(order, &launch);
+  } else {
+    launch.supervisor = launch.plan.status;
+  }
+  return launch;
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,44 @@
+// All of an attempt's preparation that may wait for a disk: what is found out before anything is
+// started, the attempt's files, and its supervisor.
+#ifndef HPC_WORKER_ATTEMPTS_ATTEMPT_LAUNCH_H_
+#define HPC_WORKER_ATTEMPTS_ATTEMPT_LAUNCH_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "worker/attempts/peers/store_port.h"
+#include "worker/attempts/prepare_plan.h"
+#include "worker/core/messages.h"
+#include "worker/os/seams.h"
+#include "worker/supervision/supervisor_handle.h"
+
+namespace hpc::worker {
+
+struct LaunchOrder {
+  Prepare prepare;
+  PrepareContext context;
+  absl::Duration lease;              // how long the supervisor may go without ExtendLease
+  std::optional<StoreRecord> store;  // that this node serves
+  HostProbe* host = nullptr;
+  std::shared_ptr<SupervisorSpawner> spawner;
+  // Set by whoever ordered it once it is not wanted any more.
+  std::shared_ptr<std::atomic<bool>> unwanted;
+};
+
+struct Launch {
+  PreparePlan plan;  // its ranks' programs have gone to the supervisor
+  RecallAccess recall;
+  // Not OK: no supervisor was made, and plan.status says why if that is not OK. Cancelled:
+  // unwanted.
+  absl::StatusOr<LaunchedSupervisor> supervisor;
+};
+
+// Where it fails, files of the attempt may stay behind.
+Launch LaunchAttempt(LaunchOrder order);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_ATTEMPT_LAUNCH_H_

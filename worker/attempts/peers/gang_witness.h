@@ -1,0 +1,72 @@
+// Vouching for a witnessed attempt (worker/core/witness.h), over the port of its rendezvous store.
+#ifndef HPC_WORKER_ATTEMPTS_PEERS_GANG_WITNESS_H_
+#define HPC_WORKER_ATTEMPTS_PEERS_GANG_WITNESS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+#include "worker/core/witness.h"
+#include "worker/loop/event_loop.h"
+#include "worker/rendezvous/store_server.h"
+
+namespace hpc::worker {
+
+// What the next worker process needs to know of it.
+struct WitnessRecord {
+  int32_t node_rank = 0;
+  int32_t nodes = 0;
+  std::string address;  // this node's
+  std::string store_address;
+  int store_port = 0;
+  absl::Duration interval;  // between questions
+};
+absl::Status WriteWitnessRecord(const std::string& attempt_dir, const WitnessRecord& record);
+// nullopt: the attempt is not witnessed.
+std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir);
+
+class GangWitness {
+ public:
+  struct Callbacks {
+    std::function<Vouch()> vouch;               // what this node says now
+    std::function<void(MonoTime at)> on_whole;  // all did, then; CLOCK_BOOTTIME
+  };
+  // `store`: at the node of rank 0, and outlives this; nullptr there: its port could not be opened
+  // again, so nobody is vouched for any more.
+  GangWitness(EventLoop* loop, AttemptRef ref, const WitnessRecord& record, StoreServer* store,
+              Callbacks callbacks);
+  ~GangWitness();
+  GangWitness(const GangWitness&) = delete;
+  GangWitness& operator=(const GangWitness&) = delete;
+
+ private:
+  void Tick();
+  void Ask();
+  absl::Status Connect();
+  void OnSocket(uint32_t events);
+  bool SendQuestion();
+  bool ReadAnswer();
+  void Close();
+  std::string Answer(const std::string& frame);
+
+  EventLoop* const loop_;
+  const WitnessRecord record_;
+  StoreServer* const store_;
+  const Callbacks callbacks_;
+  Witness witness_;  // at the node of rank 0
+  Asker asker_;      // at others
+  UniqueFd socket_;
+  std::string question_, answer_;  // still to be sent; as far as it has come
+  EventLoop::TimerId timer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_PEERS_GANG_WITNESS_H_

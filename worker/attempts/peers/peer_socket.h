@@ -1,0 +1,23 @@
+// TCP to the other nodes of a gang, which let in the addresses of its nodes only.
+#ifndef HPC_WORKER_ATTEMPTS_PEERS_PEER_SOCKET_H_
+#define HPC_WORKER_ATTEMPTS_PEERS_PEER_SOCKET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+#include "worker/core/messages.h"
+
+namespace hpc::worker {
+
+// Begins to connect, from our address `from` if it is this machine's. InvalidArgument: an address
+// that is none.
+absl::StatusOr<UniqueFd> ConnectToPeer(const std::string& from, const std::string& to, int port);
+
+// The addresses from which nodes of the attempt connect to this one, each in its one form.
+std::vector<std::string> PeerAddresses(const Prepare& prepare);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_PEERS_PEER_SOCKET_H_

@@ -1,0 +1,47 @@
+// Asks the supervisor of an attempt on another node to end its ranks.
+#ifndef HPC_WORKER_ATTEMPTS_PEERS_RECALL_CALL_H_
+#define HPC_WORKER_ATTEMPTS_PEERS_RECALL_CALL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/unique_fd.h"
+#include "worker/core/messages.h"
+#include "worker/loop/event_loop.h"
+
+namespace hpc::worker {
+
+class RecallCall {
+ public:
+  // OK: nothing of the attempt is left there. Unavailable: nobody answers; DeadlineExceeded: not in
+  // time, which is the recall's grace and a few seconds. Called once, on the loop, not from within
+  // the constructor, and not after the call is destroyed; it may destroy the call.
+  using Done = std::function<void(const absl::Status&)>;
+
+  // `from`: our address, which the supervisor knows as one of its gang.
+  RecallCall(EventLoop* loop, const std::string& from, const Recall& recall, Done done);
+  ~RecallCall();
+  RecallCall(const RecallCall&) = delete;
+  RecallCall& operator=(const RecallCall&) = delete;
+
+ private:
+  void OnSocket(uint32_t events);
+  void Send();
+  void Receive();
+  void Finish(const absl::Status& status);
+
+  EventLoop* const loop_;
+  const Recall recall_;
+  Done done_;
+  UniqueFd socket_;
+  std::string unsent_;
+  std::string answer_;  // as far as it has come
+  EventLoop::TimerId timer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_PEERS_RECALL_CALL_H_

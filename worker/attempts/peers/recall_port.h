@@ -1,0 +1,24 @@
+// What a supervisor is given so that other nodes of the gang can end its ranks when this worker is
+// gone (worker/supervisor/protocol/recall.h).
+#ifndef HPC_WORKER_ATTEMPTS_PEERS_RECALL_PORT_H_
+#define HPC_WORKER_ATTEMPTS_PEERS_RECALL_PORT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+#include "worker/core/messages.h"
+
+namespace hpc::worker {
+
+struct RecallPort {
+  UniqueFd socket;  // bound, not listening
+  RecallAccess access;
+};
+
+// At any free port of the address. Unavailable: it cannot be bound here.
+absl::StatusOr<RecallPort> OpenRecallPort(const std::string& address);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_PEERS_RECALL_PORT_H_

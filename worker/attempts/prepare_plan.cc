@@ -1,0 +1,161 @@
+#include "worker/attempts/prepare_plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/files/files.h"
+#include "common/process/log.h"
+#include "common/status_macros.h"
+#include "common/text.h"
+#include "common/unique_fd.h"
+#include "worker/attempts/attempt_files.h"
+#include "worker/core/command_check.h"
+
+namespace hpc::worker {
+namespace {
+
+// Output, metrics and journals need some room.
+constexpr uint64_t kMinFreeBytes = 64 << 20;
+
+// With the calling thread's rights, which may not be the process's.
+bool MayExecute(const std::string& path) {
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+FileFacts LookAtFile(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    return {errno == EACCES ? FileKind::kHidden : FileKind::kMissing, {}};
+  }
+  if (S_ISDIR(info.st_mode)) return {FileKind::kDirectory, {}};
+  if (!S_ISREG(info.st_mode) || !MayExecute(path)) return {FileKind::kNotExecutable, {}};
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string head(kHeadBytes, '\0');
+  const ssize_t n = fd.ok() ? read(fd.get(), head.data(), head.size()) : -1;
+  if (n < 0) return {FileKind::kExecutable, {}};
+  head.resize(static_cast<size_t>(n));
+  return {FileKind::kExecutable, std::move(head)};
+}
+
+// A refusal like any other: only of the command itself is said whether it is missing or closed.
+absl::Status CheckWorkdir(const std::string& node, const std::string& account,
+                          const std::string& workdir) {
+  const auto refuse = [&](absl::string_view problem) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("working directory ", workdir, " ", problem, " on ", node,
+                     ": name one that every node has with --workdir"));
+  };
+  struct stat info;
+  if (stat(workdir.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return refuse("does not exist");
+    const int error = errno;
+    return refuse(
+        absl::StrCat("cannot be reached", ByAccount(account), " (", strerror(error), ")"));
+  }
+  if (!S_ISDIR(info.st_mode)) return refuse("is not a directory");
+  if (!MayExecute(workdir)) return refuse("may not be entered" + ByAccount(account));
+  return absl::OkStatus();
+}
+
+absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {
+  struct statvfs info;
+  if (statvfs(state_dir.c_str(), &info) != 0) {
+    return OfThisNode(node, ErrnoStatus(errno, "statvfs " + state_dir));
+  }
+  const uint64_t available = static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
+  if (available >= kMinFreeBytes) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(node, ": only ", HumanBytes(available),
+                                             " are free in ", state_dir, "; ",
+                                             HumanBytes(kMinFreeBytes), " are needed"));
+}
+
+// The kernel takes a quarter of the stack limit, and at least 128 KiB.
+size_t ExecLimit() {
+  const int64_t limit = sysconf(_SC_ARG_MAX);
+  return limit > 0 ? static_cast<size_t>(limit) : 128 << 10;
+}
+
+// What an interpreter of the run's is started through, so that it does not run as we do, and leaves
+// nothing behind.
+std::vector<std::string> Launcher(const PrepareContext& context, const Account* account) {
+  if (account == nullptr) return {context.supervisor_program, "--run"};
+  return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
+}
+
+absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const Account* account,
+                         PreparePlan* plan) {
+  const FileRights rights(account == nullptr ? nullptr : &account->ids);
+  const std::string name = account == nullptr ? "" : account->name;
+  HPC_RETURN_IF_ERROR(CheckWorkdir(facts.node, name, prepare.workdir));
+  HPC_ASSIGN_OR_RETURN(
+      plan->program,
+      ResolveCommand(facts.node, name, prepare.command[0], prepare.workdir,
+                     GetVariable(plan->ranks.ranks.front().env, "PATH"), &LookAtFile));
+  return absl::OkStatus();
+}
+
+void AskPython(const Prepare& prepare, const PrepareContext& context, const Account* account,
+               PreparePlan* plan) {
+  auto python = context.python->Probe(plan->program, plan->ranks.ranks.front().env,
+                                      Launcher(context, account));
+  if (python.ok()) {
+    plan->python = *std::move(python);
+    return;
+  }
+  // It only describes; whether the program runs is for the program to show.
+  LogWarning("the run's Python could not be asked what it has installed",
+             {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
+}
+
+absl::StatusOr<const Account*> FindAccountOf(const Prepare& prepare,
+                                             const PrepareContext& context) {
+  auto account = context.accounts->Of(prepare.user);
+  if (account.ok()) return account;
+  return absl::FailedPreconditionError(
+      absl::StrCat(context.facts.node, ": ", account.status().message()));
+}
+
+absl::Status Fill(const Prepare& prepare, const PrepareContext& context, PreparePlan* plan) {
+  LocalFacts facts = context.facts;
+  HPC_ASSIGN_OR_RETURN(const Account* account, FindAccountOf(prepare, context));
+  if (account != nullptr) {
+    plan->account = account->ids;
+    facts.account = RankAccount{account->name, account->home, account->shell};
+  }
+  HPC_RETURN_IF_ERROR(CheckDisk(facts.node, context.state_dir));
+  plan->ranks = MakeRankPrograms(prepare, facts);
+  if (plan->ranks.ranks.empty() || prepare.command.empty()) {
+    return absl::FailedPreconditionError(facts.node + ": there is nothing to run");
+  }
+  HPC_RETURN_IF_ERROR(FindProgram(prepare, facts, account, plan));
+  const RankProgram& first = plan->ranks.ranks.front();
+  HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
+  AskPython(prepare, context, account, plan);
+  return OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare,
+                                                 plan->account ? &*plan->account : nullptr,
+                                                 context.spares.get(), context.record));
+}
+
+}  // namespace
+
+absl::Status OfThisNode(const std::string& node, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::UnavailableError(absl::StrCat(node, ": ", std::string(status.message())));
+}
+
+PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context) {
+  PreparePlan plan;
+  plan.status = Fill(prepare, context, &plan);
+  return plan;
+}
+
+}  // namespace hpc::worker

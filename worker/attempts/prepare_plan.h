@@ -1,0 +1,50 @@
+// Everything about an attempt that can be found out before anything is started.
+#ifndef HPC_WORKER_ATTEMPTS_PREPARE_PLAN_H_
+#define HPC_WORKER_ATTEMPTS_PREPARE_PLAN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/attempts/spare_folders.h"
+#include "worker/core/messages.h"
+#include "worker/core/rank_environment.h"
+#include "worker/os/account.h"
+#include "worker/os/seams.h"
+#include "worker/supervision/attempt_record.h"
+
+namespace hpc::worker {
+
+// What is wrong with the node itself is nothing that the run has asked for: Unavailable, with the
+// node's name before the words, so that another node is taken. OK stays OK.
+absl::Status OfThisNode(const std::string& node, const absl::Status& status);
+
+struct PreparePlan {
+  // Not OK: the attempt cannot run here; see coordinator's PreparedReport for the codes.
+  absl::Status status;
+  std::string program;  // resolved
+  RankPrograms ranks;
+  PythonFacts python;
+  std::optional<AccountIds> account;  // that the ranks run as; not set: the worker's own
+};
+
+struct PrepareContext {
+  std::string state_dir;
+  LocalFacts facts;
+  PythonProbe* python = nullptr;
+  const Accounts* accounts = nullptr;
+  std::string supervisor_program;
+  std::shared_ptr<SpareFolders> spares;
+  std::vector<RecordLine> record;  // what else a worker must not forget of the attempt
+};
+
+// Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's
+// files, all with the rights of the account that the ranks will run as. May block; nothing is left
+// behind when it fails.
+PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_PREPARE_PLAN_H_

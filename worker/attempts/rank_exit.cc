@@ -1,0 +1,65 @@
+#include "worker/attempts/rank_exit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "absl/strings/str_cat.h"
+#include "worker/attempts/python_traceback.h"
+#include "worker/attempts/rank_report.h"
+#include "worker/core/rank_environment.h"
+#include "worker/supervision/foreign_file.h"
+
+namespace hpc::worker {
+namespace {
+
+// An uncaught exception ends Python with 1, or with SIGABRT where threads of a library cannot bear
+// its end. Otherwise a traceback in stderr is of an exception that was caught and told of.
+bool EndsAsOfAnException(const RankExit& exit) {
+  return exit.exit_code == 1 || exit.signal == SIGABRT;
+}
+
+}  // namespace
+
+RankExit ToRankExit(const RankExited& event) {
+  RankExit exit;
+  if (WIFSIGNALED(event.wait_status)) {
+    exit.signal = WTERMSIG(event.wait_status);
+  } else {
+    exit.exit_code = WEXITSTATUS(event.wait_status);
+  }
+  exit.after_stop = event.after_stop;
+  return exit;
+}
+
+RankExit ToRankExit(const RankStartFailed& event) {
+  RankExit exit;
+  exit.exit_code = event.error == ENOENT ? 127 : 126;
+  exit.message = absl::StrCat(event.what, ": ", strerror(event.error));
+  return exit;
+}
+
+bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+  const auto report = ReadErrorFile(attempt_dir, rank);
+  if (!report) return false;
+  exit->message = report->message;
+  exit->traceback = report->traceback;
+  return true;
+}
+
+void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+  if (exit->exit_code == 0 || !exit->message.empty()) return;
+  if (ExplainByErrorFile(attempt_dir, rank, exit)) return;
+  const std::string said = ReadStderrEnd(attempt_dir, rank);
+  const auto report = EndsAsOfAnException(*exit) ? FindTraceback(said) : std::nullopt;
+  exit->message = report ? report->message : LastLines(said, kLastLines, kMaxWords);
+  if (report) exit->traceback = report->traceback;
+  const int64_t size = ForeignFileSize(ErrorFile(attempt_dir, rank));
+  if (exit->message.empty() && size > static_cast<int64_t>(kMaxErrorFile)) {
+    exit->message = absl::StrCat("its error file has ", size, " bytes, more than the ",
+                                 kMaxErrorFile, " that are read");
+  }
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,128 @@
+#include "worker/attempts/rank_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "worker/attempts/rank_exit.h"
+#include "worker/testing/temp_dir.h"
+
+namespace hpc::worker {
+namespace {
+
+TEST(RankReportTest, ReadsPythonsErrorFile) {
+  const auto report = ParseErrorFile(
+      R"({"message": {"message": "ValueError: text", "errorCode": 1,
+          "extraInfo": {"py_callstack": "Traceback ...", "timestamp": "1795219562"}}})");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message, "ValueError: text");
+  EXPECT_EQ(report->traceback, "Traceback ...");
+}
+
+TEST(RankReportTest, ReadsTheCppForm) {
+  const auto report = ParseErrorFile(R"({"message": "terminate called", "timestamp": 1795219562})");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message, "terminate called");
+  EXPECT_EQ(report->traceback, "");
+}
+
+TEST(RankReportTest, AnythingElseIsNoReport) {
+  for (const char* text : {"", "{", "[]", "{}", "null", "\"x\"", R"({"message": 3})", "{\"\xff"}) {
+    EXPECT_FALSE(ParseErrorFile(text)) << text;
+  }
+}
+
+TEST(RankReportTest, MissingPartsAreEmpty) {
+  const auto report = ParseErrorFile(R"({"message": {"extraInfo": 7}})");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message, "");
+  EXPECT_EQ(report->traceback, "");
+}
+
+TEST(RankReportTest, KeepsTheEndOfALongMessage) {
+  const auto report = ParseErrorFile("{\"message\": \"" + std::string(100'000, 'x') + "the end\"}");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->message.size(), 16u << 10);
+  EXPECT_THAT(report->message, ::testing::EndsWith("the end"));
+}
+
+TEST(LastLinesTest, AreTheLastOnesWithoutBlankEnd) {
+  EXPECT_EQ(LastLines("a\nb\nc\n\n", 2, 100), "b\nc");
+  EXPECT_EQ(LastLines("a\nb", 5, 100), "a\nb");
+  EXPECT_EQ(LastLines("one", 1, 100), "one");
+  EXPECT_EQ(LastLines("", 3, 100), "");
+  EXPECT_EQ(LastLines("\n\n", 3, 100), "");
+}
+
+TEST(LastLinesTest, AreAtMostSoManyBytes) { EXPECT_EQ(LastLines("abcdef\nghi", 2, 5), "f\nghi"); }
+
+class RankExitTest : public ::testing::Test {
+ protected:
+  testing::TempDir dir_;
+};
+
+TEST_F(RankExitTest, ReadsWhatWaitpidSays) {
+  EXPECT_EQ(ToRankExit(RankExited{.wait_status = 3 << 8}).exit_code, 3);
+  EXPECT_EQ(ToRankExit(RankExited{.wait_status = SIGKILL}).signal, SIGKILL);
+  EXPECT_TRUE(ToRankExit(RankExited{.wait_status = 0, .after_stop = true}).after_stop);
+}
+
+TEST_F(RankExitTest, AProgramThatCannotBeExecutedEndsAsAShellSaysIt) {
+  const RankExit missing = ToRankExit(RankStartFailed{.error = ENOENT, .what = "execve /x"});
+  EXPECT_EQ(missing.exit_code, 127);
+  EXPECT_EQ(missing.message, "execve /x: No such file or directory");
+  EXPECT_EQ(ToRankExit(RankStartFailed{.error = EACCES, .what = "execve /x"}).exit_code, 126);
+}
+
+TEST_F(RankExitTest, TheErrorFileIsPreferredToStderr) {
+  dir_.Append("rank-0.err", "stderr\n");
+  RankExit exit;
+  exit.exit_code = 1;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "stderr");
+  dir_.Append("error-0.json", R"({"message": "the reason"})");
+  exit.message.clear();
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "the reason");
+}
+
+TEST_F(RankExitTest, AnErrorFileThatIsTooLongIsNamedWhereNothingElseIsSaid) {
+  dir_.Append("error-0.json", R"({"message": ")" + std::string(1 << 20, 'x') + "\"}");
+  RankExit exit;
+  exit.exit_code = 1;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "its error file has 1048591 bytes, more than the 1048576 that are read");
+  dir_.Append("rank-0.err", "stderr\n");
+  exit.message.clear();
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "stderr");
+}
+
+TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
+  dir_.Append("rank-0.err",
+              "warming up\nTraceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+              "ValueError: bad batch\n");
+  RankExit exit;
+  exit.exit_code = 1;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "ValueError: bad batch");
+  EXPECT_EQ(exit.traceback,
+            "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
+            "ValueError: bad batch");
+  // It was caught: the program chose how to end.
+  RankExit chosen;
+  chosen.exit_code = 3;
+  ExplainExit(dir_.path(), 0, &chosen);
+  EXPECT_EQ(chosen.traceback, "");
+}
+
+TEST_F(RankExitTest, ASuccessNeedsNoWords) {
+  dir_.Append("rank-0.err", "a warning\n");
+  RankExit exit;
+  exit.exit_code = 0;
+  ExplainExit(dir_.path(), 0, &exit);
+  EXPECT_EQ(exit.message, "");
+}
+
+}  // namespace
+}  // namespace hpc::worker

@@ -1,0 +1,164 @@
+#include "worker/attempts/spare_folders.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/files/files.h"
+#include "common/process/log.h"
+#include "common/unique_fd.h"
+#include "worker/supervision/attempt_record.h"
+#include "worker/supervision/record.h"
+
+namespace hpc::worker {
+namespace {
+
+// As many as a PC may have under way at a time.
+constexpr size_t kMost = 32;
+// Of a file, with what those have written into it that had the folder before: some forty attempts.
+constexpr off_t kLongest = 16 << 10;
+
+using Names = std::vector<std::string>;
+
+// A folder that is open, so that nothing else can come in its place.
+class OpenFolder {
+ public:
+  OpenFolder(int parent, const std::string& name)
+      : fd_(openat(parent, name.c_str(),
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
+    if (fd_.ok() && fstat(fd_.get(), &info_) != 0) fd_.Reset();
+  }
+
+  bool ok() const { return fd_.ok(); }
+  int fd() const { return fd_.get(); }
+  const struct stat& info() const { return info_; }
+  mode_t mode() const { return info_.st_mode & 07777; }
+  bool IsOurs() const { return info_.st_uid == geteuid() && info_.st_gid == getegid(); }
+  bool IsEmpty() const {
+    const auto names = NamesIn(fd_.get());
+    return names.ok() && names->empty();
+  }
+  // Nor by a list. Others may pass through one of ours.
+  bool LetsNobodyIn() const {
+    return mode() == 0700 ? flistxattr(fd_.get(), nullptr, 0) == 0 : mode() == 0711 && IsOurs();
+  }
+  // Nothing else has come under that name, nor another file system there.
+  bool IsStill(int parent, const std::string& name) const {
+    struct stat named {
+    }, above{};
+    return fstatat(parent, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(parent, &above) == 0 && named.st_ino == info_.st_ino &&
+           named.st_dev == info_.st_dev && named.st_dev == above.st_dev;
+  }
+
+ private:
+  UniqueFd fd_;
+  struct stat info_ {};
+};
+
+// A plain file of ours alone. A long one is deleted.
+bool ServesOn(int folder, const std::string& name) {
+  struct stat info {};
+  const bool ours = fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_nlink == 1 &&
+                    (info.st_mode & 07777) == 0600;
+  if (!ours || info.st_size <= kLongest) return ours;
+  return unlinkat(folder, name.c_str(), 0) == 0;
+}
+
+bool HoldsNothingBut(int folder, const std::string& inner, const Names& files) {
+  const auto names = NamesIn(folder);
+  return names.ok() && std::all_of(names->begin(), names->end(), [&](const std::string& name) {
+           return name == inner ||
+                  (std::count(files.begin(), files.end(), name) > 0 && ServesOn(folder, name));
+         });
+}
+
+bool MoveTo(const std::string& from, const std::string& to) {
+  return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0;
+}
+
+}  // namespace
+
+SpareFolders::SpareFolders(std::string state_dir) : folder_(std::move(state_dir) + "/spare") {}
+
+std::string SpareFolders::PathOf(int64_t number) const {
+  return absl::StrCat(folder_, "/", number);
+}
+
+// Those of an earlier worker go. What holds anything else stays: a power cut may have brought the
+// old name of a folder back that a run has its checkpoints in.
+void SpareFolders::Begin() {
+  if (std::exchange(begun_, true)) return;
+  const auto left = NamesIn(folder_);
+  if (!left.ok()) {
+    (void)MakeDirs(folder_, 0700);
+    return;
+  }
+  for (const std::string& name : *left) {
+    const std::string path = absl::StrCat(folder_, "/", name);
+    for (const char* file : {kRecordName, kJournalName}) {
+      unlink(absl::StrCat(path, "/", file).c_str());
+    }
+    for (const char* inner : {"/ranks", "/checkpoints", ""}) rmdir((path + inner).c_str());
+    if (access(path.c_str(), F_OK) != 0) continue;
+    LogWarning("a folder that should be empty is not, and stays", {{"folder", path}});
+    int64_t number = 0;
+    if (absl::SimpleAtoi(name, &number)) next_ = std::max(next_, number + 1);
+  }
+}
+
+bool SpareFolders::Keep(const std::string& folder, const std::string& inner, const Names& files) {
+  const std::lock_guard lock(mutex_);
+  Begin();
+  const OpenFolder outer(AT_FDCWD, folder);
+  const OpenFolder within(outer.fd(), inner);
+  if (!outer.ok() || !within.ok() || !outer.LetsNobodyIn() || !within.LetsNobodyIn()) return false;
+  std::vector<int64_t>& spare = spare_[{inner, within.info().st_uid, within.info().st_gid}];
+  if (spare.size() >= kMost) return false;
+  const auto is_free = [&] {
+    return HoldsNothingBut(outer.fd(), inner, files) && within.IsStill(outer.fd(), inner) &&
+           within.IsEmpty();
+  };
+  if (!is_free()) return false;
+  const int64_t number = next_++;
+  if (!MoveTo(folder, PathOf(number))) return false;
+  // Where nobody finds it any more. Until then somebody may have put something there.
+  if (outer.IsOurs() ? !within.IsEmpty() : !is_free()) {
+    (void)MoveTo(PathOf(number), folder);
+    return false;
+  }
+  spare.push_back(number);
+  return true;
+}
+
+bool SpareFolders::Take(const std::string& folder, const std::string& inner,
+                        const AccountIds* account) {
+  const std::lock_guard lock(mutex_);
+  Begin();
+  const Kind kind{inner, account == nullptr ? geteuid() : account->uid,
+                  account == nullptr ? getegid() : account->gid};
+  for (std::vector<int64_t>& spare = spare_[kind]; !spare.empty(); spare.pop_back()) {
+    if (MoveTo(PathOf(spare.back()), folder)) {
+      spare.pop_back();
+      return true;
+    }
+    if (errno == EEXIST) return false;
+  }
+  return false;
+}
+
+absl::Status SpareFolders::Sync() const {
+  const absl::Status synced = hpc::Sync(folder_);
+  return absl::IsNotFound(synced) ? absl::OkStatus() : synced;
+}
+
+}  // namespace hpc::worker

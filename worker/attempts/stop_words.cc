@@ -1,0 +1,69 @@
+#include "worker/attempts/stop_words.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "worker/attempts/event_age.h"
+
+namespace hpc::worker {
+namespace {
+
+constexpr std::array<std::pair<HaltKind, const char*>, 5> kPrefixes{{
+    {HaltKind::kOwner, "owner: "},
+    {HaltKind::kCutOff, "cut off: "},
+    {HaltKind::kSupervisorLost, "store lost: "},
+    {HaltKind::kLeaving, "leaving: "},
+    {HaltKind::kDamaged, "damaged: "},
+}};
+
+Halt OwnHalt(const std::string& words) {
+  if (words == "recall") {
+    return {HaltKind::kCutOff,
+            "its worker was gone, and the coordinator had another node end its ranks"};
+  }
+  if (words == "lease") {
+    return {HaltKind::kCutOff,
+            "its node had no contact with the coordinator for stop_after_disconnect, or its worker "
+            "was gone or stood still as long"};
+  }
+  if (words == "fence") {
+    return {HaltKind::kCutOff,
+            "its node had lost contact with the coordinator and with others of the gang, or its "
+            "worker stood still"};
+  }
+  return {HaltKind::kSupervisorLost, "its supervisor was told to end by " + words};
+}
+
+Halt Meaning(const std::string& words) {
+  if (IsItsOwnReason(words)) return OwnHalt(words);
+  for (const auto& [kind, prefix] : kPrefixes) {
+    absl::string_view reason = words;
+    if (absl::ConsumePrefix(&reason, prefix)) return {kind, std::string(reason)};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string StopWords(HaltKind halt, const std::string& reason) {
+  for (const auto& [kind, prefix] : kPrefixes) {
+    if (kind == halt) return absl::StrCat(prefix, reason);
+  }
+  // Words that a coordinator has chosen are not taken for one of ours.
+  return absl::StrCat("told: ", reason);
+}
+
+bool IsItsOwnReason(const std::string& words) {
+  return words == "lease" || words == "fence" || words == "recall" || words == "SIGTERM";
+}
+
+Halt HaltOfStop(const StopBegan& stop, int64_t now_ns) {
+  Halt halt = Meaning(stop.reason);
+  halt.ago = EventAge(stop.at_ns, now_ns);
+  return halt;
+}
+
+}  // namespace hpc::worker

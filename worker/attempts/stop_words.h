@@ -1,0 +1,26 @@
+// The reason of a stop as a supervisor is told it and writes it in its journal, so that the next
+// worker finds who wanted it.
+#ifndef HPC_WORKER_ATTEMPTS_STOP_WORDS_H_
+#define HPC_WORKER_ATTEMPTS_STOP_WORDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "worker/core/messages.h"
+#include "worker/supervisor/protocol/spec.h"
+
+namespace hpc::worker {
+
+// kNone: the coordinator wants it, and the words are `reason`.
+std::string StopWords(HaltKind halt, const std::string& reason);
+
+// Whether the supervisor stopped for a reason of its own.
+bool IsItsOwnReason(const std::string& words);
+
+// What the stop means, with its age at `now_ns` of CLOCK_BOOTTIME. kNone: the coordinator wanted
+// it.
+Halt HaltOfStop(const StopBegan& stop, int64_t now_ns);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_ATTEMPTS_STOP_WORDS_H_

@@ -1,0 +1,96 @@
+// An agent without a shell, to be told what happens and asked what is to be done. For tests.
+#ifndef HPC_WORKER_CORE_TESTING_AGENT_TESTER_H_
+#define HPC_WORKER_CORE_TESTING_AGENT_TESTER_H_
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "worker/core/agent.h"
+#include "worker/core/testing/said.h"
+
+namespace hpc::worker {
+
+inline constexpr AttemptRef kRef{12, 1};
+
+inline Prepare OneRank(AttemptRef ref = kRef, int32_t device = 0) {
+  Prepare prepare;
+  prepare.ref = ref;
+  prepare.devices = {device};
+  prepare.ranks = 1;
+  prepare.world_size = 1;
+  return prepare;
+}
+
+class AgentTester : public ::testing::Test {
+ protected:
+  AgentTester() : agent_("pc1", clock_.Get(), {}, {}) {}
+
+  Now now() const { return clock_.Get(); }
+
+  Effects Tick() {
+    Effects effects;
+    agent_.Tick(now(), &effects);
+    return effects;
+  }
+  Effects Hear(const CoordinatorMessage& message) {
+    Effects effects;
+    agent_.OnMessage(now(), message, &effects);
+    return effects;
+  }
+  Effects Connect() {
+    Tick();
+    return Hear(Welcome{});
+  }
+  Effects LoseLink() {
+    Effects effects;
+    agent_.OnLinkClosed(now(), absl::UnavailableError("connection reset"), 1.0, &effects);
+    return effects;
+  }
+  Effects ReportPrepared(AttemptRef ref = kRef) {
+    Effects effects;
+    agent_.OnPrepared(now(), {ref, absl::OkStatus(), "", 0, true}, &effects);
+    return effects;
+  }
+  Effects Return(AttemptRef ref = kRef) {
+    Effects effects;
+    agent_.OnReturned(now(), ref, {}, &effects);
+    return effects;
+  }
+  void Run() {
+    Hear(OneRank());
+    ReportPrepared();
+    Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker});
+    Effects effects;
+    agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
+  }
+  Effects Reclaim(std::optional<absl::Duration> duration = std::nullopt) {
+    Effects effects;
+    YieldRequest request;
+    request.duration = duration;
+    request.reason = "a game";
+    agent_.Reclaim(now(), request, &effects);
+    return effects;
+  }
+  // To the next deadline and past it.
+  Effects Wait(absl::Duration d) {
+    clock_.Advance(d);
+    return Tick();
+  }
+  // With a look once a second, as a process does that nothing holds up.
+  Effects Stay(absl::Duration d) {
+    Effects all;
+    for (; d > absl::ZeroDuration(); d -= absl::Seconds(1)) {
+      const Effects some = Wait(absl::Seconds(1));
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+
+  FakeClock clock_;
+  Agent agent_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_CORE_TESTING_AGENT_TESTER_H_

@@ -1,0 +1,37 @@
+// Messages to and from protobuf. With coordinator_link and coordinator_stream the only place that
+// knows the wire.
+#ifndef HPC_WORKER_LINK_CONVERT_H_
+#define HPC_WORKER_LINK_CONVERT_H_
+
+#include <optional>
+#include <vector>
+
+#include "hpc/v1/worker.pb.h"
+#include "worker/core/messages.h"
+#include "worker/link/link.h"
+#include "worker/os/inventory.h"
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+// As in Heartbeat of worker.proto.
+struct BeatTimes {
+  int64_t sent_us = 0;
+  int64_t heard_us = 0;
+  int64_t heard_at_us = 0;
+};
+
+v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
+                               const Inventory& inventory);
+v1::WorkerMessage ToProto(const WorkerMessage& message);
+v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
+                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
+                                   bool answer_may_wait);
+v1::WorkerMessage InventoryToProto(const Inventory& inventory);
+
+// nullopt: a message that this version does not know.
+std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_LINK_CONVERT_H_

@@ -1,0 +1,55 @@
+// The stream to the coordinator, as the engine sees it.
+#ifndef HPC_WORKER_LINK_LINK_H_
+#define HPC_WORKER_LINK_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/core/messages.h"
+#include "worker/os/inventory.h"
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+// Who says hello.
+struct Identity {
+  std::string node;
+  uint64_t incarnation = 0;
+  std::string address;
+};
+
+// All methods and callbacks are on the loop's thread.
+class Link {
+ public:
+  struct Callbacks {
+    std::function<void(const CoordinatorMessage&)> on_message;
+    // Once per Open, unless Close comes first. OK: the coordinator has answered Finish.
+    std::function<void(const absl::Status&)> on_closed;
+  };
+  virtual ~Link() = default;
+
+  virtual void SetCallbacks(Callbacks callbacks) = 0;
+
+  // Connects and says hello; what is sent next goes behind it. Must not be open.
+  virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) = 0;
+  // What was given to these since the last Flush is sent with the next. Output (LogData, LogEnd)
+  // waits for everything else, so that it never holds up a heartbeat. In order otherwise, metrics
+  // too: they arrive before the end of their attempt. Dropped while nothing is open.
+  virtual void Send(const WorkerMessage& message) = 0;
+  // `answer_may_wait`: until the coordinator says something else.
+  virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
+                             const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;
+  virtual void SendInventory(const Inventory& inventory) = 0;
+  virtual void Flush() = 0;
+  // Says nothing more after what has been sent.
+  virtual void Finish() = 0;
+  // Ends it at once.
+  virtual void Close() = 0;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_LINK_LINK_H_

@@ -1,0 +1,87 @@
+// The worker's owner thread: descriptors, timers and work posted by other threads, on epoll.
+#ifndef HPC_WORKER_LOOP_EVENT_LOOP_H_
+#define HPC_WORKER_LOOP_EVENT_LOOP_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/process/bell.h"
+#include "common/unique_fd.h"
+
+namespace hpc::worker {
+
+// All methods but Post and Stop are for the loop's own thread only.
+class EventLoop {
+ public:
+  using Callback = std::function<void(uint32_t events)>;  // EPOLLIN, EPOLLOUT, EPOLLHUP ...
+  using TimerId = uint64_t;
+
+  explicit EventLoop(const Clock* clock);
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Calls `callback` whenever one of `events` holds for `fd` (level triggered), until Remove. The
+  // loop does not own the descriptor; Remove it before closing it.
+  void Add(int fd, uint32_t events, Callback callback);
+  void Modify(int fd, uint32_t events);
+  // Safe from within a callback, its own included: nothing is called for `fd` after this.
+  void Remove(int fd);
+
+  // Once, at or after `when`. An id is never reused; cancelling one that has fired does nothing.
+  TimerId At(MonoTime when, std::function<void()> callback);
+  void Cancel(TimerId timer);
+
+  // From any thread: run `work` on the loop, in order.
+  void Post(std::function<void()> work);
+
+  // Called after each round of callbacks, before the loop sleeps: the place to act on what the
+  // round brought as one batch.
+  void SetAfterRound(std::function<void()> callback) { after_round_ = std::move(callback); }
+
+  // Until Stop.
+  void Run();
+  // One round: waits at most `timeout` for something to do, does it. For tests and shutdown.
+  void RunOnce(absl::Duration timeout);
+  // From any thread or a signal handler's posted work.
+  void Stop();
+
+  const Clock& clock() const { return *clock_; }
+  // When the wait of this round began: what it brought is not older.
+  MonoTime waited_since() const { return waited_since_; }
+
+ private:
+  struct Watch {
+    uint64_t serial;
+    Callback callback;
+  };
+  int WaitMilliseconds(absl::Duration limit) const;
+  void FireTimers();
+  void RunPosted();
+
+  const Clock* clock_;
+  MonoTime waited_since_{};
+  UniqueFd epoll_;
+  Bell wake_;
+  bool stop_ = false;
+  uint64_t next_serial_ = 1;
+  TimerId next_timer_ = 1;
+  std::unordered_map<int, std::shared_ptr<Watch>> watches_;
+  std::map<std::pair<absl::Duration, TimerId>, std::function<void()>> timers_;
+  std::unordered_map<TimerId, absl::Duration> timer_times_;
+  std::function<void()> after_round_;
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_LOOP_EVENT_LOOP_H_

@@ -1,0 +1,14 @@
+#include "worker/os/devices/cpu_slots.h"
+
+#include <utility>
+
+namespace hpc::worker {
+
+CpuSlots::CpuSlots(int slots, std::string model) {
+  if (model.empty()) model = "CPU";
+  for (int i = 0; i < slots; ++i) {
+    devices_.push_back({.index = i, .kind = DeviceKind::kCpuSlot, .name = model});
+  }
+}
+
+}  // namespace hpc::worker

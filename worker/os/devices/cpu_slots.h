@@ -1,0 +1,28 @@
+// The devices of a node without a GPU: a fixed number of slots, each for one rank.
+#ifndef HPC_WORKER_OS_DEVICES_CPU_SLOTS_H_
+#define HPC_WORKER_OS_DEVICES_CPU_SLOTS_H_
+
+#include <string>
+#include <vector>
+
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+class CpuSlots : public DeviceProbe {
+ public:
+  // `model`: what the processor calls itself; "" is shown as "CPU".
+  CpuSlots(int slots, std::string model);
+
+  std::vector<Device> Devices() override { return devices_; }
+  // Nothing: a slot is a share of a processor, and which share nobody measures.
+  std::vector<DeviceUsage> Usage() override { return {}; }
+  std::string DriverVersion() override { return ""; }
+
+ private:
+  std::vector<Device> devices_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OS_DEVICES_CPU_SLOTS_H_

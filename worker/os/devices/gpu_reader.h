@@ -1,0 +1,48 @@
+// Asks one GPU what it is doing, without ever waiting for it longer than it is worth.
+#ifndef HPC_WORKER_OS_DEVICES_GPU_READER_H_
+#define HPC_WORKER_OS_DEVICES_GPU_READER_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "worker/os/devices/nvml_api.h"
+#include "worker/os/devices/side_thread.h"
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+// For one caller's thread.
+class GpuReader {
+ public:
+  GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle, Device device,
+            std::string root);
+
+  // Begins a reading, unless an earlier one still hangs.
+  void Start();
+  // What the reading says, once it has returned; at `deadline` a usage without values. The log
+  // hears of it when the GPU begins to fail or hang, and when it is well again.
+  DeviceUsage Finish(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct Reading {
+    DeviceUsage usage;
+    std::string error;  // the first one that is not "not supported"
+  };
+  static Reading Read(const NvmlApi& api, nvmlDevice_t handle, int32_t index,
+                      const std::string& root);
+  void Report(const std::string& error);
+
+  const std::shared_ptr<const NvmlApi> api_;
+  const nvmlDevice_t handle_;
+  const Device device_;
+  const std::string root_;
+  bool hangs_ = false;
+  std::shared_ptr<Reading> reading_;
+  std::string reported_;  // "": well
+  SideThread thread_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OS_DEVICES_GPU_READER_H_

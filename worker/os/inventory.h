@@ -1,0 +1,36 @@
+// What this PC has to offer, as the coordinator is told.
+#ifndef HPC_WORKER_OS_INVENTORY_H_
+#define HPC_WORKER_OS_INVENTORY_H_
+
+#include <string>
+#include <vector>
+
+#include "worker/os/seams.h"
+
+namespace hpc::worker {
+
+// What nobody can measure: the worker is told it at its start.
+struct AsTold {
+  bool can_wake_by_hook = false;
+  std::vector<std::string> owners;  // users who may reclaim and lend the PC
+};
+
+struct Inventory {
+  std::vector<Device> devices;
+  HostInfo host;
+  std::string driver;
+  AsTold told;
+};
+
+// Asks the drivers: may take a moment.
+Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told);
+
+// Whether the coordinator would decide differently. Free disk space changes all the time and is not
+// worth a message by itself.
+bool SameOffer(const Inventory& a, const Inventory& b);
+
+bool HasGpus(const Inventory& inventory);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OS_INVENTORY_H_

@@ -1,0 +1,33 @@
+// Whole numbers of a file that may be damaged: what nlohmann::json converts by itself it also cuts
+// to the size that is asked for, and for a fraction that does not fit anything may come out.
+#ifndef HPC_WORKER_OS_JSON_NUMBER_H_
+#define HPC_WORKER_OS_JSON_NUMBER_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace hpc::worker {
+
+// Throws std::exception: it is no whole number, or none of T's.
+template <typename T>
+T WholeNumber(const nlohmann::json& value) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    if (std::in_range<T>(number)) return static_cast<T>(number);
+  } else if (value.is_number_integer()) {
+    const auto number = value.get<int64_t>();
+    if (std::in_range<T>(number)) return static_cast<T>(number);
+  }
+  throw std::out_of_range("not a whole number of the kind that is kept here");
+}
+
+template <typename T>
+T WholeNumberAt(const nlohmann::json& object, const char* key) {
+  return WholeNumber<T>(object.at(key));
+}
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OS_JSON_NUMBER_H_

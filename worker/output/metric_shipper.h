@@ -1,0 +1,91 @@
+// Sends what ranks log (HPC_METRICS_FILE) to the coordinator: every complete line once, whatever
+// happens to the connection.
+#ifndef HPC_WORKER_OUTPUT_METRIC_SHIPPER_H_
+#define HPC_WORKER_OUTPUT_METRIC_SHIPPER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "worker/core/messages.h"
+#include "worker/output/metrics_reader.h"
+
+namespace hpc::worker {
+
+// A line that is no metrics is dropped, and the user told of the first one and of how many there
+// were. The same of a file that is cut or replaced.
+class MetricShipper {
+ public:
+  // Of one file, sent and not yet acknowledged.
+  static constexpr int64_t kWindowBytes = 1 << 20;
+  // The coordinator keeps no more than that of a whole run; beyond it a file is not read.
+  static constexpr int64_t kMaxFileBytes = 1 << 30;
+
+  explicit MetricShipper(std::function<void(WorkerMessage)> send) : send_(std::move(send)) {}
+
+  // As LogShipper::Add. `record_dir`: where no rank can write.
+  void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
+           const std::vector<int32_t>& ranks, bool known);
+  void Remove(AttemptRef ref);
+
+  // No process is left: a last line without its end counts too.
+  void OnReturned(AttemptRef ref);
+  void OnConnected();
+  void OnAck(const MetricAck& ack);
+
+  // Looks at every file, or at those of one attempt, for what is new, so that it is known when that
+  // was written.
+  void Look(absl::Time now, std::optional<AttemptRef> only);
+  // The same, and sends what the windows allow.
+  void Pump(absl::Time now, std::optional<AttemptRef> only);
+
+  // Everything is acknowledged and nothing can come any more.
+  bool Done(AttemptRef ref) const;
+  int64_t AcknowledgedBytes(AttemptRef ref) const;
+
+ private:
+  // Words for the user, until the coordinator has them.
+  struct Remark {
+    std::string text;
+    int64_t sent_with = -1;  // end of the message that carried it; -1: none yet
+  };
+  struct File {
+    File(const std::string& path, const std::string& base_file, bool known)
+        : reader(path, base_file, known) {}
+    MetricsReader reader;
+    bool waiting = false;  // for the coordinator to say where to go on
+    int64_t acked = 0;
+    int64_t resumed_at = 0;  // nothing before it is on its way
+    int64_t judged = 0;      // offset up to which bad lines have been counted
+    int64_t bad_lines = 0;
+    int64_t breaks = 0;  // how often it was cut or replaced
+    std::vector<Remark> remarks;
+    bool ended = false;
+    bool full = false;  // as much was read as ever is
+    bool drained = false;
+  };
+  using Key = std::pair<AttemptRef, int32_t>;
+  using Files = std::map<Key, File>;
+
+  // From its first on, to that behind its last.
+  std::pair<Files::iterator, Files::iterator> FilesOf(std::optional<AttemptRef> only);
+  bool SendPiece(const Key& key, absl::Time now, File* file);
+  static void AddSummary(const File& file, std::vector<std::string>* remarks);
+  static void TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key, File* file,
+                       std::vector<MetricPoint>* points);
+  static void TakeRemark(const Key& key, File* file);
+  static void Complain(const Key& key, const std::string& text, File* file);
+
+  std::function<void(WorkerMessage)> send_;
+  Files files_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OUTPUT_METRIC_SHIPPER_H_

@@ -1,0 +1,76 @@
+// All output of all attempts on its way to the coordinator, and when their files may go.
+#ifndef HPC_WORKER_OUTPUT_OUTPUT_H_
+#define HPC_WORKER_OUTPUT_OUTPUT_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "worker/loop/event_loop.h"
+#include "worker/output/log_shipper.h"
+#include "worker/output/metric_shipper.h"
+#include "worker/supervisor/protocol/spec.h"
+
+namespace hpc::worker {
+
+class Output {
+ public:
+  // Metrics files are looked at this often while ranks run.
+  static constexpr absl::Duration kMetricsInterval = absl::Milliseconds(250);
+  // A coordinator that has given an attempt up may refuse what is left of its output: without any
+  // progress for this long the files go nevertheless.
+  static constexpr absl::Duration kDropPatience = absl::Seconds(30);
+
+  // `on_droppable`: the files of a forgotten attempt may go; its output is forgotten here.
+  Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
+         std::function<void(AttemptRef)> on_droppable);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // As MetricShipper::Add.
+  void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
+           const std::vector<int32_t>& ranks, bool known);
+  // Before its first rank: nothing can have been written.
+  void Remove(AttemptRef ref);
+  void OnOutput(AttemptRef ref, const OutputGrown& output);
+  // No process of it is left.
+  void OnReturned(AttemptRef ref);
+  void DropWhenDone(AttemptRef ref);
+
+  void OnConnected();
+  void OnDisconnected();
+  void OnAck(const LogAck& ack);
+  void OnAck(const MetricAck& ack);
+
+  // Sends what may be sent. Called after each round of the loop.
+  void Pump();
+
+ private:
+  struct Drop {
+    int64_t acknowledged = 0;
+    MonoTime give_up;
+  };
+  void PollSoon();
+  void Poll();
+  void PumpMetrics(absl::Time now, std::optional<AttemptRef> only);
+  void PumpLogs(MonoTime now);
+  void DropDone();
+
+  EventLoop* const loop_;
+  LogShipper logs_;
+  MetricShipper metrics_;
+  std::function<void(AttemptRef)> on_droppable_;
+  std::map<AttemptRef, bool> live_;  // false: returned
+  std::map<AttemptRef, Drop> drops_;
+  bool connected_ = false;
+  EventLoop::TimerId timer_ = 0;
+  EventLoop::TimerId line_timer_ = 0;  // for a line that is held back
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_OUTPUT_OUTPUT_H_

@@ -1,0 +1,82 @@
+#include "worker/rendezvous/keepalive.h"
+
+#include "worker/rendezvous/store_bytes.h"
+
+namespace hpc::worker::store {
+namespace {
+
+// Far beyond any age of a machine.
+constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
+
+int64_t Nanoseconds(MonoTime t) { return absl::ToInt64Nanoseconds(t.since_zero); }
+
+// In order, integers only.
+class Reader {
+ public:
+  explicit Reader(absl::string_view bytes) : bytes_(bytes) {}
+  uint8_t Byte() { return static_cast<uint8_t>(Take(1)[0]); }
+  int32_t Int32() { return static_cast<int32_t>(DecodeUint32(Take(4))); }
+  int64_t Int64() { return static_cast<int64_t>(DecodeUint64(Take(8))); }
+  MonoTime Moment() { return {absl::Nanoseconds(Int64())}; }
+
+ private:
+  absl::string_view Take(size_t n) {
+    const absl::string_view taken = bytes_.substr(0, n);
+    bytes_.remove_prefix(n);
+    return taken;
+  }
+  absl::string_view bytes_;
+};
+
+bool IsSane(MonoTime t) { return t >= MonoTime{} && t.since_zero < kLongest; }
+
+}  // namespace
+
+std::string Encode(const Keepalive& keepalive) {
+  std::string out(1, kKeepaliveMark);
+  AppendInt64(keepalive.ref.run, &out);
+  AppendUint32(static_cast<uint32_t>(keepalive.ref.number), &out);
+  AppendUint32(static_cast<uint32_t>(keepalive.node_rank), &out);
+  AppendByte(static_cast<uint8_t>(keepalive.vouch), &out);
+  AppendInt64(Nanoseconds(keepalive.sent), &out);
+  AppendInt64(Nanoseconds(keepalive.echo), &out);
+  return out;
+}
+
+std::string Encode(const KeepaliveAnswer& answer) {
+  std::string out;
+  AppendInt64(Nanoseconds(answer.sent), &out);
+  AppendInt64(Nanoseconds(answer.stamp), &out);
+  AppendInt64(answer.whole_ago ? absl::ToInt64Nanoseconds(*answer.whole_ago) : -1, &out);
+  return out;
+}
+
+std::optional<Keepalive> DecodeKeepalive(absl::string_view bytes) {
+  if (bytes.size() != kKeepaliveBytes || bytes[0] != kKeepaliveMark) return std::nullopt;
+  Reader reader(bytes.substr(1));
+  Keepalive out;
+  out.ref.run = reader.Int64();
+  out.ref.number = reader.Int32();
+  out.node_rank = reader.Int32();
+  const uint8_t vouch = reader.Byte();
+  out.vouch = static_cast<Vouch>(vouch);
+  out.sent = reader.Moment();
+  out.echo = reader.Moment();
+  if (vouch > static_cast<uint8_t>(Vouch::kForGood) || !IsSane(out.sent) || !IsSane(out.echo))
+    return std::nullopt;
+  return out;
+}
+
+std::optional<KeepaliveAnswer> DecodeKeepaliveAnswer(absl::string_view bytes) {
+  if (bytes.size() != kKeepaliveAnswerBytes) return std::nullopt;
+  Reader reader(bytes);
+  KeepaliveAnswer out;
+  out.sent = reader.Moment();
+  out.stamp = reader.Moment();
+  const int64_t whole_ago = reader.Int64();
+  if (whole_ago < -1 || !IsSane(out.sent) || !IsSane(out.stamp)) return std::nullopt;
+  if (whole_ago >= 0) out.whole_ago = absl::Nanoseconds(whole_ago);
+  return out;
+}
+
+}  // namespace hpc::worker::store

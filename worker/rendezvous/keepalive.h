@@ -1,0 +1,25 @@
+// The other protocol that is spoken at the store's port: a connection that begins with
+// kKeepaliveMark carries keepalives of the attempt's nodes (docs/RENDEZVOUS.md) and nothing else.
+#ifndef HPC_WORKER_RENDEZVOUS_KEEPALIVE_H_
+#define HPC_WORKER_RENDEZVOUS_KEEPALIVE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "worker/core/witness.h"
+
+namespace hpc::worker::store {
+
+inline constexpr char kKeepaliveMark = 'K';  // no operation of a store
+inline constexpr size_t kKeepaliveBytes = 34, kKeepaliveAnswerBytes = 24;
+
+std::string Encode(const Keepalive& keepalive);
+std::string Encode(const KeepaliveAnswer& answer);
+// Of as many bytes as above. nullopt: it is none.
+std::optional<Keepalive> DecodeKeepalive(absl::string_view bytes);
+std::optional<KeepaliveAnswer> DecodeKeepaliveAnswer(absl::string_view bytes);
+
+}  // namespace hpc::worker::store
+
+#endif  // HPC_WORKER_RENDEZVOUS_KEEPALIVE_H_

@@ -1,0 +1,42 @@
+#include "worker/rendezvous/keepalive.h"
+
+#include <gtest/gtest.h>
+
+namespace hpc::worker::store {
+namespace {
+
+const Keepalive kAsked{
+    {12, 3}, 2, Vouch::kYes, {absl::Seconds(5)}, {absl::Nanoseconds(4'999'999'999)}};
+
+TEST(KeepaliveTest, WhatIsEncodedIsDecoded) {
+  const std::string bytes = Encode(kAsked);
+  EXPECT_EQ(bytes.size(), kKeepaliveBytes);
+  EXPECT_EQ(bytes[0], 'K');
+  EXPECT_EQ(DecodeKeepalive(bytes), kAsked);
+  Keepalive for_good = kAsked;
+  for_good.vouch = Vouch::kForGood;
+  EXPECT_EQ(DecodeKeepalive(Encode(for_good)), for_good);
+  for (const std::optional<absl::Duration> ago :
+       {std::optional<absl::Duration>(), std::make_optional(absl::Milliseconds(250))}) {
+    const KeepaliveAnswer answer{{absl::Seconds(5)}, {absl::Seconds(7)}, ago};
+    EXPECT_EQ(Encode(answer).size(), kKeepaliveAnswerBytes);
+    EXPECT_EQ(DecodeKeepaliveAnswer(Encode(answer)), answer);
+  }
+}
+
+TEST(KeepaliveTest, WhatIsNoneIsRefused) {
+  const std::string bytes = Encode(kAsked);
+  EXPECT_FALSE(DecodeKeepalive(bytes.substr(1)));
+  EXPECT_FALSE(DecodeKeepalive(bytes + "x"));
+  EXPECT_FALSE(DecodeKeepalive(std::string(kKeepaliveBytes, '\0')));
+  std::string unknown = bytes;
+  unknown[17] = 3;  // no word of Vouch
+  EXPECT_FALSE(DecodeKeepalive(unknown));
+  std::string negative = bytes;
+  negative[25] = '\xff';  // the last byte of a time
+  EXPECT_FALSE(DecodeKeepalive(negative));
+  EXPECT_FALSE(DecodeKeepaliveAnswer(std::string(kKeepaliveAnswerBytes, '\x80')));
+}
+
+}  // namespace
+}  // namespace hpc::worker::store

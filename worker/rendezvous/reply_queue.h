@@ -1,0 +1,50 @@
+// The answers to one client, in the order of its requests although some come later than others.
+#ifndef HPC_WORKER_RENDEZVOUS_REPLY_QUEUE_H_
+#define HPC_WORKER_RENDEZVOUS_REPLY_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace hpc::worker::store {
+
+class ReplyQueue {
+ public:
+  // Where to append the answer to the newest request when it is known at once. Valid until the
+  // next call of another method.
+  std::string* tail() { return held_.empty() ? &ready_ : &held_.back().after; }
+
+  // The answer to the newest request comes later, under this id; those behind it are held back.
+  void Defer(uint64_t id);
+  // The answer to the request deferred under `id`; "" when it is to be passed over without one.
+  void Resolve(uint64_t id, absl::string_view answer);
+  // What is deferred and not yet resolved, oldest first.
+  std::vector<uint64_t> deferred() const;
+
+  // What can be sent now, and how much of it was.
+  absl::string_view ready() const { return absl::string_view(ready_).substr(sent_); }
+  void Sent(size_t bytes);
+
+  // All that is kept here, held back or not.
+  size_t bytes() const;
+
+ private:
+  struct Held {
+    uint64_t id = 0;
+    bool resolved = false;
+    std::string answer;
+    std::string after;  // answers to the requests that follow, up to the next deferred one
+  };
+
+  std::string ready_;
+  size_t sent_ = 0;  // of ready_
+  std::deque<Held> held_;
+};
+
+}  // namespace hpc::worker::store
+
+#endif  // HPC_WORKER_RENDEZVOUS_REPLY_QUEUE_H_

@@ -1,0 +1,53 @@
+// Who waits for which keys. Knows no values: the table tells it which key has come.
+#ifndef HPC_WORKER_RENDEZVOUS_WAITERS_H_
+#define HPC_WORKER_RENDEZVOUS_WAITERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/string_view.h"
+
+namespace hpc::worker::store {
+
+class Waiters {
+ public:
+  struct Wait {
+    uint64_t id = 0;     // never reused
+    uint64_t owner = 0;  // as given to Add
+    bool operator==(const Wait&) const = default;
+  };
+
+  // A wait that ends once every one of `keys` (at least one) has come.
+  uint64_t Add(uint64_t owner, const std::vector<std::string>& keys);
+
+  // `key` has come; returns the waits that end by it, oldest first, which are then forgotten.
+  std::vector<Wait> Came(absl::string_view key);
+  // As Came, but for what only one can have: stops after the first wait that ends.
+  std::vector<Wait> CameForOne(absl::string_view key);
+
+  // Forgets a wait. Nothing happens if it has ended.
+  void Cancel(uint64_t id);
+
+  size_t size() const { return waits_.size(); }
+  // The key that most waits lack; among equals the one waited for longest. "" when none waits.
+  std::string MostAwaitedKey() const;
+
+ private:
+  struct State {
+    uint64_t owner = 0;
+    std::set<std::string> missing;
+  };
+
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, State> waits_;
+  absl::btree_map<std::string, std::set<uint64_t>> by_key_;
+};
+
+}  // namespace hpc::worker::store
+
+#endif  // HPC_WORKER_RENDEZVOUS_WAITERS_H_

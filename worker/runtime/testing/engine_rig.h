@@ -1,0 +1,159 @@
+// An engine on a real loop with real supervisors, a coordinator that the test plays, and a machine
+// that the test makes up.
+#ifndef HPC_WORKER_RUNTIME_TESTING_ENGINE_RIG_H_
+#define HPC_WORKER_RUNTIME_TESTING_ENGINE_RIG_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "worker/core/messages.h"
+#include "worker/link/link.h"
+#include "worker/loop/event_loop.h"
+#include "worker/os/seams.h"
+#include "worker/runtime/engine.h"
+
+namespace hpc::worker {
+
+// The coordinator's end, without a wire.
+class FakeLink : public Link {
+ public:
+  void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
+  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) override {
+    open = true;
+    identities.push_back(identity);
+    hellos.push_back(hello);
+    inventories.push_back(inventory);
+  }
+  void Send(const WorkerMessage& message) override {
+    if (open) said.push_back(message);
+  }
+  void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<RankDoing>& ranks,
+                     bool answer_may_wait) override {
+    ++heartbeats;
+    answer_waits = answer_may_wait;
+    doing = ranks;
+  }
+  void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
+  void Flush() override {}
+  void Finish() override { finished = true; }
+  void Close() override { open = false; }
+
+  void Say(const CoordinatorMessage& message) { callbacks_.on_message(message); }
+  void Break(const absl::Status& why) {
+    open = false;
+    callbacks_.on_closed(why);
+  }
+
+  template <typename T>
+  std::vector<T> Heard() const {
+    std::vector<T> found;
+    for (const WorkerMessage& message : said) {
+      if (const T* one = std::get_if<T>(&message)) found.push_back(*one);
+    }
+    return found;
+  }
+
+  bool open = false;
+  bool finished = false;
+  int heartbeats = 0;
+  std::vector<RankDoing> doing;  // of the last one
+  bool answer_waits = false;
+  std::vector<Identity> identities;
+  std::vector<Hello> hellos;
+  std::vector<Inventory> inventories;
+  std::vector<WorkerMessage> said;
+
+ private:
+  Callbacks callbacks_;
+};
+
+class FakeHost : public HostProbe {
+ public:
+  HostInfo Read() override { return info; }
+  absl::Duration SuspendedTime() override { return suspended; }
+  absl::StatusOr<std::string> SourceAddressFor(const std::string&) override {
+    return std::string("127.0.0.1");
+  }
+  absl::StatusOr<std::string> InterfaceOf(const std::string&) override { return std::string("lo"); }
+
+  HostInfo info;
+  absl::Duration suspended;
+};
+
+class FakeDevices : public DeviceProbe {
+ public:
+  std::vector<Device> Devices() override {
+    return {{.index = 0, .name = "slot"}, {.index = 1, .name = "slot"}};
+  }
+  std::vector<DeviceUsage> Usage() override { return {}; }
+  std::string DriverVersion() override { return ""; }
+};
+
+class FakePython : public PythonProbe {
+ public:
+  absl::StatusOr<PythonFacts> Probe(const std::string&, const std::vector<std::string>&,
+                                    const std::vector<std::string>&) override {
+    return facts;
+  }
+  PythonFacts facts;
+};
+
+class FakePower : public Power {
+ public:
+  absl::Status Sleep() override {
+    const std::lock_guard<std::mutex> lock(busy);
+    ++sleeps;
+    return answer;
+  }
+  bool GoingDown() override { return going_down; }
+  std::mutex busy;  // held by a test: going to sleep takes long
+  int sleeps = 0;
+  absl::Status answer;
+  bool going_down = false;
+};
+
+class EngineRig : public ::testing::Test {
+ protected:
+  EngineRig();
+  // Ends whatever ranks are left.
+  ~EngineRig() override;
+
+  void StartWorker();
+  // As kill -9 does: nothing is said, supervisors live on.
+  void KillWorker();
+  // Lets the worker run until `done`; fails the test if that takes too long.
+  void RunUntil(const std::function<bool()>& done);
+  // Hello and welcome.
+  void Connect();
+
+  // One rank of a one-node attempt that executes `script` with sh.
+  Prepare ShellAttempt(AttemptRef ref, const std::string& script) const;
+  // Prepares and starts it, and waits until it runs.
+  void RunAttempt(const Prepare& prepare);
+  void WaitReturned(AttemptRef ref);
+  // Acknowledges output as it comes, and gives all that came of one stream.
+  void AckOutput();
+  std::string OutputOf(AttemptRef ref, int32_t rank, bool is_stderr) const;
+
+  std::string dir_;
+  RealClock clock_;
+  FakeHost host_;
+  FakeDevices devices_;
+  FakePython python_;
+  FakePower power_;
+  EngineOptions options_;
+  Route route_{{*ParseEndpoint("127.0.0.1:7077")}, member::Security::PlainText()};
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<FakeLink> link_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_RUNTIME_TESTING_ENGINE_RIG_H_

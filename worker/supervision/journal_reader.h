@@ -1,0 +1,30 @@
+// The journal of an attempt as it lies on disk, for whoever comes after the supervisor.
+#ifndef HPC_WORKER_SUPERVISION_JOURNAL_READER_H_
+#define HPC_WORKER_SUPERVISION_JOURNAL_READER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker/supervisor/protocol/journal_line.h"
+#include "worker/supervisor/protocol/spec.h"
+
+namespace hpc::worker {
+
+struct Journal {
+  std::optional<JournalHeader> header;
+  std::vector<SupervisorEvent> events;  // in order; without OutputGrown
+  std::vector<OutputGrown> cuts;        // streams that were cut at their limit
+
+  bool AllGone() const;
+};
+
+// Of the attempt with that dir. NotFound: there is none, or only another attempt's, which had the
+// folder before. A torn last line, and lines that are not
+// ours, are ignored.
+absl::StatusOr<Journal> ReadJournalFile(const std::string& dir);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISION_JOURNAL_READER_H_

@@ -1,0 +1,112 @@
+// A real supervisor with real ranks, for tests.
+#ifndef HPC_WORKER_SUPERVISION_TESTING_ATTEMPT_RIG_H_
+#define HPC_WORKER_SUPERVISION_TESTING_ATTEMPT_RIG_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "worker/loop/event_loop.h"
+#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor/protocol/spec.h"
+
+namespace hpc::worker {
+
+// A folder of its own, removed at the end, and nothing left running.
+class AttemptRig {
+ public:
+  AttemptRig();
+  ~AttemptRig();
+  AttemptRig(const AttemptRig&) = delete;
+  AttemptRig& operator=(const AttemptRig&) = delete;
+
+  std::string program = HPC_SUPERVISOR_PROGRAM;
+  SupervisorSpec spec;
+  std::optional<AccountIds> account;  // that it runs as
+  int recall = -1;                    // its socket for recalls
+
+  // The next rank runs this.
+  void AddRank(std::vector<std::string> argv);
+  // The next rank is a shell that runs `script`.
+  void AddShell(const std::string& script) { AddRank({"/bin/sh", "-c", script}); }
+
+  absl::StatusOr<LaunchedSupervisor> Launch();
+  // One for this spec, whose journal and listener are these.
+  SpawnedSupervisor SpawnWith(int journal, int listener);
+
+  // Each fails the test if it cannot be done.
+  void Spawn();
+  void Attach();
+  void Send(const SupervisorCommand& command);
+  void Start() { Send(StartRanks{}); }
+  void DropClient() { client.reset(); }
+  // After AllGone: the next one, of that name and with no ranks yet. Whoever served the last one
+  // waits for it, if nothing is left that could be in its way.
+  void BeginNext(const std::string& name);
+  // All of the attempt's.
+  void RemoveFiles();
+
+  // Runs the loop until `done`, or fails the test after 20 s.
+  void RunUntil(const char* what, const std::function<bool()>& done);
+  void RunUntilAllGone();
+  void RunUntilOutput(const std::string& file, const std::string& content);
+
+  // Events of a kind so far, in order.
+  template <typename Event>
+  std::vector<Event> All() const {
+    std::vector<Event> found;
+    for (const SupervisorEvent& event : events) {
+      if (const auto* one = std::get_if<Event>(&event)) found.push_back(*one);
+    }
+    return found;
+  }
+  template <typename Event>
+  bool Saw() const {
+    return !All<Event>().empty();
+  }
+  // How `rank` ended; fails the test if it did not, exactly once.
+  RankExited ExitOf(int32_t rank) const;
+  // The last word on an output.
+  OutputGrown LastOutput(int32_t rank, bool is_stderr = false) const;
+  std::string FileOf(const std::string& name) const;  // its content
+  int64_t supervisor_pid() const;
+
+  EventLoop loop;
+  std::unique_ptr<SupervisorClient> client;
+  std::vector<SupervisorEvent> events;
+  std::vector<std::string> losses;  // reasons of on_lost
+
+  SupervisorClient::Callbacks Callbacks();
+
+  // Of `program`.
+  SupervisorSpawner& Spawner();
+
+ private:
+  std::string root_;
+  std::string spawned_by_;
+  std::unique_ptr<SupervisorSpawner> spawner_;
+};
+
+// A writable cgroup v2 folder for the life of the object; path() is "" (and why_not says why) where
+// there is none.
+class TestCgroup {
+ public:
+  TestCgroup();
+  ~TestCgroup();
+  const std::string& path() const { return path_; }
+  const std::string& why_not() const { return why_not_; }
+
+ private:
+  std::string path_, why_not_;
+};
+
+// The living processes of this name (as in /proc/PID/comm).
+std::vector<int64_t> ProcessesNamed(const std::string& name);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISION_TESTING_ATTEMPT_RIG_H_

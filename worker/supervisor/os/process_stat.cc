@@ -1,0 +1,46 @@
+#include "worker/supervisor/os/process_stat.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "worker/supervisor/os/small_file.h"
+
+namespace hpc::worker {
+
+std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
+  // "4711 (any) thing) S ppid pgrp session ...", the start time in ticks being field 22. The name
+  // ends at the last parenthesis.
+  const size_t name = text.find(" (");
+  const size_t name_end = text.rfind(") ");
+  if (name == std::string::npos || name_end == std::string::npos || name_end < name + 2 ||
+      name_end + 2 >= text.size()) {
+    return std::nullopt;
+  }
+  const std::vector<int64_t> before = Numbers(text.substr(0, name));
+  std::vector<int64_t> behind = Numbers(text.substr(name_end + 3));
+  if (before.size() != 1) return std::nullopt;
+  behind.resize(19);
+  return ProcessStat{.pid = before[0],
+                     .name = text.substr(name + 2, name_end - name - 2),
+                     .state = text[name_end + 2],
+                     .group = behind[1],
+                     .session = behind[2],
+                     .started_ns = behind[18] * (1'000'000'000 / sysconf(_SC_CLK_TCK))};
+}
+
+std::optional<ProcessStat> ReadProcessStat(int64_t pid) {
+  return ParseProcessStat(
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat").value_or(""));
+}
+
+std::optional<uid_t> RealUid(int64_t pid) {
+  const std::string text =
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
+  const size_t at = text.find("\nUid:");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
+}
+
+}  // namespace hpc::worker

@@ -1,0 +1,49 @@
+// What a supervisor that waits is given: the next attempt.
+#ifndef HPC_WORKER_SUPERVISOR_PROTOCOL_ORDER_H_
+#define HPC_WORKER_SUPERVISOR_PROTOCOL_ORDER_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+
+namespace hpc::worker {
+
+// One message of the worker's socket (passed_files.h). With it come the journal, then the spec if
+// it is not in the message, then the bound socket for recalls if `recallable`.
+struct SupervisorOrder {
+  std::string dir;   // of the attempt
+  std::string spec;  // encoded; "": in a file, since it is long
+  bool recallable = false;
+};
+// Of a spec in the message. The socket would take twice as much.
+inline constexpr size_t kMostSpecInOrder = 64 << 10;
+inline constexpr size_t kMostOrderBytes = kMostSpecInOrder + (8 << 10);
+
+std::string Encode(const SupervisorOrder& order);
+// nullopt if the bytes are not what Encode makes.
+std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes);
+
+struct ReceivedOrder {
+  SupervisorOrder order;
+  UniqueFd journal;
+  UniqueFd spec;    // not ok: it is in the order
+  UniqueFd recall;  // not ok: not recallable
+};
+
+// Tells the worker, once an attempt is over and nothing of it is left, that the next order is
+// awaited.
+void SayIdle(int socket);
+// Whether a supervisor whose attempt is over has said so, or does within so long. False at once if
+// it has ended, or says too much else.
+bool HearIdle(int socket, int patience_ms);
+
+// The next one that comes by `socket`; what else comes meanwhile was meant for the attempt before.
+// nullopt: the worker does not need us any more.
+std::optional<ReceivedOrder> AwaitOrder(int socket);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_PROTOCOL_ORDER_H_

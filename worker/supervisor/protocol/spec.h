@@ -1,0 +1,153 @@
+// What a supervisor is told to do, and what it tells. Shared by the supervisor (a small static
+// program: the standard library and system calls only, no Abseil) and by the worker.
+#ifndef HPC_WORKER_SUPERVISOR_PROTOCOL_SPEC_H_
+#define HPC_WORKER_SUPERVISOR_PROTOCOL_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hpc::worker {
+
+struct RankSpec {
+  int32_t rank = 0;  // global
+  int32_t local_rank = 0;
+  std::string program;  // resolved path, for execve
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // complete, "KEY=VALUE"
+};
+
+// What a supervisor is to do; it comes with an order (order.h).
+//
+//   <attempt dir>/             0700, of the account that the ranks run as
+//     supervisor.log           what the supervisor itself had to say; none when all went well
+//     rank-<rank>.out .err     what the ranks wrote; none where they wrote nothing
+//     metrics-<rank>.jsonl     what the ranks logged      (HPC_METRICS_FILE)
+//     error-<rank>.json        TORCHELASTIC_ERROR_FILE
+//   beside it                  the worker's own
+//     supervisor.sock          where a restarted worker finds it (SOCK_SEQPACKET)
+//     journal                  one line per event: survives the supervisor
+struct SupervisorSpec {
+  std::string name;     // "12.2", for logs, scope and cgroup names
+  std::string dir;      // the attempt dir, absolute
+  std::string workdir;  // of the ranks
+  std::vector<RankSpec> ranks;
+  int64_t output_limit_bytes = int64_t{1} << 30;  // per stream on disk; beyond it bytes are counted
+                                                  // and dropped, never blocking the rank
+  int64_t default_grace_ms = 30'000;
+  int64_t lease_ms = 300'000;  // without a Lease for this long (CLOCK_BOOTTIME) it stops its ranks
+  // Writable cgroup v2 folder for a leaf of its own. "": the client asks systemd for a scope, or
+  // where systemd does not run takes the worker's own cgroup if that is writable. A supervisor that
+  // had an attempt before has its leaf already.
+  std::string cgroup_parent;
+  std::string cgroup_leaf;  // its name in there, set by the client
+  // Set by the client where systemd runs: the worker has asked systemd for this scope of the
+  // supervisor's own, so wait a moment for it before saying how descendants are held.
+  std::string scope;
+  // How its ranks are ended by another node of the gang when the worker is gone (recall.h), and
+  // the addresses of those nodes. An empty key: not at all.
+  std::string recall_key, recall_proof;
+  std::vector<std::string> recall_from;
+};
+
+// Its descriptors from birth on: its end of the worker's socketpair, and the bound socket where
+// workers find it.
+inline constexpr int kWorkerSocketFd = 3, kListenerFd = 4;
+
+std::string Encode(const SupervisorSpec& spec);
+// nullopt if the bytes are not what Encode makes.
+std::optional<SupervisorSpec> DecodeSupervisorSpec(const std::string& bytes);
+
+// ---- worker to supervisor
+struct StartRanks {
+  // Known only once all nodes are prepared; appended to every rank's environment (a variable that
+  // is already there is left alone).
+  std::vector<std::string> env;
+};
+struct StopRanks {
+  int64_t grace_ms = 0;
+  std::string reason;
+};
+struct ExtendLease {};   // the coordinator was heard from
+struct ScopeRefused {};  // systemd did not make the scope: do not wait for it
+// Its ranks are killed then, unless a later time is told before.
+struct Fence {
+  int64_t at_ns = 0;  // CLOCK_BOOTTIME
+};
+using SupervisorCommand = std::variant<StartRanks, StopRanks, ExtendLease, ScopeRefused, Fence>;
+
+// ---- supervisor to worker. Times are CLOCK_BOOTTIME nanoseconds of this machine.
+struct SupervisorReady {
+  int64_t pid = 0;
+  std::string containment;  // "scope", "cgroup" or "subreaper": how descendants are held
+};
+struct RankStarted {
+  int32_t rank = 0;
+  int64_t pid = 0;
+  int64_t at_ns = 0;
+};
+struct RankStartFailed {  // execve refused; the rank never ran
+  int32_t rank = 0;
+  int32_t error = 0;  // errno
+  std::string what;   // "execve /x/y", "chdir /z"
+};
+struct RankExited {
+  int32_t rank = 0;
+  int32_t wait_status = 0;  // as of waitpid
+  bool after_stop = false;
+  int64_t at_ns = 0;
+  int64_t user_us = 0, system_us = 0, max_rss_kb = 0;
+};
+// Bytes now in the file, and dropped beyond the limit. Sent at most every 20 ms per stream, and at
+// its end.
+struct OutputGrown {
+  int32_t rank = 0;
+  bool is_stderr = false;
+  int64_t bytes = 0;
+  int64_t cut_bytes = 0;
+  bool ended = false;  // nobody holds the other end any more
+};
+struct StopBegan {
+  std::string reason;  // the worker's, or "lease", "fence", "recall", "SIGTERM" of its own
+  int64_t at_ns = 0;
+};
+// Every descendant is proved gone. The last message of the attempt.
+struct AllGone {
+  int64_t at_ns = 0;
+  int64_t kill_ns = 0;  // how long ending them took, from the first signal; 0: none
+  int32_t killed = 0;   // processes that needed SIGKILL
+};
+// Something survives SIGKILL (uninterruptible sleep in a driver): its device is not returned. Sent
+// once a second while it lasts.
+struct NotGone {
+  std::vector<int64_t> pids;
+};
+// Something that is needed is not to be had: the disk takes no more output, say. What goes on with
+// less says once it has it again.
+struct Shortage {
+  int32_t error = 0;  // errno; 0: it is over
+  std::string what;   // "write rank-0.out"
+  int64_t at_ns = 0;
+};
+// The ends that follow were later than this: the supervisor looked then, and found none. A process
+// counts as ended when it is reaped, which may be long after its death where the supervisor stood
+// still.
+struct Looked {
+  int64_t at_ns = 0;
+};
+using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
+                                     OutputGrown, StopBegan, AllGone, NotGone, Shortage, Looked>;
+
+// A message is known by its place in its variant, and a supervisor may outlive an upgrade of the
+// worker: add at the end, and never change the fields of a message that exists.
+std::string Encode(const SupervisorCommand& command);
+std::optional<SupervisorCommand> DecodeSupervisorCommand(const std::string& bytes);
+std::string Encode(const SupervisorEvent& event);
+std::optional<SupervisorEvent> DecodeSupervisorEvent(const std::string& bytes);
+
+}  // namespace hpc::worker
+
+#endif  // HPC_WORKER_SUPERVISOR_PROTOCOL_SPEC_H_
