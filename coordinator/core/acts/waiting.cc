@@ -151,7 +151,21 @@ std::string NodesThat(const Attempt& attempt, bool Member::*done) {
   return JoinSome(std::move(names), kNodesNamed);
 }
 
-std::string StoppingWords(const Attempt& attempt, Now now) {
+// A failure of the program is no verdict yet while a node may still tell of what caused it.
+std::string JudgingWords(State& state, const Attempt& attempt) {
+  if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return "";
+  std::vector<std::string> unheard;
+  for (const Member& m : attempt.members) {
+    const bool heard = m.placement.returned || state.nodes.Find(m.placement.node)->connected;
+    if (!heard) unheard.push_back(m.placement.node);
+  }
+  if (unheard.empty()) return "";
+  const char* have = unheard.size() == 1 ? " has" : " have";
+  return absl::StrCat("; judging: ", JoinSome(std::move(unheard), kNodesNamed), have,
+                      " not been heard since");
+}
+
+std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
   std::vector<std::string> waits;
   for (const Member& m : attempt.members) {
     if (m.placement.returned) continue;
@@ -169,7 +183,7 @@ std::string StoppingWords(const Attempt& attempt, Now now) {
     }
   }
   return absl::StrCat("waits for the devices of ", JoinSome(std::move(waits), kNodesNamed), ": ",
-                      attempt.record.reason);
+                      attempt.record.reason, JudgingWords(state, attempt));
 }
 
 std::string RunningWords(const Attempt& attempt, MonoTime now) {
@@ -195,7 +209,7 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
     case AttemptState::kRunning:
       return RunningWords(attempt, now.mono);
     case AttemptState::kStopping:
-      return StoppingWords(attempt, now);
+      return StoppingWords(state, attempt, now);
     case AttemptState::kEnded:
       break;
   }

@@ -73,6 +73,16 @@ TEST_F(JudgementTest, ASupervisorThatWasKilledIsTheCauseWhenItsPeersAreHeardFirs
   EXPECT_EQ(c.record(run).losses, 1);
 }
 
+TEST_F(JudgementTest, WhySaysWhoHasNotBeenHeardWhileItIsJudged) {
+  ASSERT_OK(c.Exit(run, 0, Code(1)));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_THAT(c.Wait(run), Not(HasSubstr("judging")));
+  c.Disconnect("pc2", /*reset=*/true);
+  EXPECT_EQ(c.Wait(run),
+            "waits for the devices of pc2: rank 0 on pc1 exited with code 1; judging: pc2 has not "
+            "been heard since");
+}
+
 TEST_F(JudgementTest, AFailureThatCameFirstStaysTheCause) {
   ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
   ASSERT_OK(c.Returned(run, "pc1"));
