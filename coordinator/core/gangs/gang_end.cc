@@ -17,10 +17,6 @@ namespace {
 // waited out, and save nothing.
 constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
-bool SucceededByItself(const RankExit& exit) {
-  return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
-}
-
 bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
     return rank.node != node || rank.exit.has_value();

@@ -78,6 +78,11 @@ void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& nod
   cause.kind = CauseKind::kCluster;
   cause.outcome = OutcomeOf(halt.kind);
   cause.when = WhenOn(node, turn.now(), halt.ago, halt.within);
+  // In a hello that a coordinator reads long after it has started, it may be as old as the attempt.
+  const Node& teller = *state_->nodes.Find(node);
+  if (teller.said && !teller.clock.bounded()) {
+    cause.when.earliest = std::min(cause.when.earliest, attempt->began);
+  }
   cause.node = node;
   const std::string own = absl::StrCat(node, ": ");
   cause.text = halt.kind == HaltKind::kOwner

@@ -43,6 +43,8 @@ class NodeClock {
   // Its clock showed `heard` when it had heard what was told at `told`.
   void Heard(absl::Duration heard, MonoTime told, MonoTime now);
 
+  // Whether it is known how long a report can have been under way.
+  bool bounded() const { return least_.has_value(); }
   // When its clock showed `when`. Something must have been Said.
   Window At(absl::Duration when, MonoTime now) const;
 

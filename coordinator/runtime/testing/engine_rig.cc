@@ -89,7 +89,7 @@ void EngineRig::Start(const Session& session, AttemptRef ref) {
 
 void EngineRig::Finish(const Session& session, AttemptRef ref) {
   EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, RankAges()));
-  EXPECT_OK(engine->OnAttemptReturned(session, ref, ""));
+  EXPECT_OK(engine->OnAttemptReturned(session, ref, {}));
   EXPECT_OK(engine->Flush());
 }
 
