@@ -176,7 +176,8 @@ TEST_F(WitnessedTest, NorIsOneThatHadASupervisorKilledOrWasStopped) {
   Begin();
   EndRank({.exit_code = 0});
   Effects effects;
-  agent_.OnReturned(now(), kRef, "its supervisor was killed", &effects);
+  agent_.OnReturned(now(), kRef, {HaltKind::kSupervisorLost, "its supervisor was killed"},
+                    &effects);
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
   agent_ = Agent("pc1", now(), {}, {});
   Connect();

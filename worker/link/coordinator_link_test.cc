@@ -115,7 +115,7 @@ TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  for (int i = 0; i < 100; ++i) link_->Send(AttemptReturned{{1, i}, ""});
+  for (int i = 0; i < 100; ++i) link_->Send(AttemptReturned{{1, i}, {}});
   RunUntil([&] { return coordinator.heard().size() == 101; });
   EXPECT_TRUE(coordinator.heard()[0].has_hello());
   for (int i = 0; i < 100; ++i) {
@@ -132,7 +132,7 @@ TEST_F(CoordinatorLinkTest, WhatIsSaidInOneRoundIsOneMessageToWhoTakesIt) {
   RunUntil([&] { return !messages_.empty(); });
   EXPECT_TRUE(coordinator.heard()[0].hello().takes_more());
   link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
-  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, ""});
+  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, {}});
   RunUntil([&] { return coordinator.heard().size() == 2; });
   const v1::WorkerMessage first = coordinator.heard()[1];
   EXPECT_EQ(first.attempt_returned().ref().number(), 0);
@@ -148,7 +148,7 @@ TEST_F(CoordinatorLinkTest, LongOutputGoesAlone) {
   Link(coordinator.endpoint());
   Open();
   RunUntil([&] { return !messages_.empty(); });
-  link_->Send(AttemptReturned{{1, 1}, ""});
+  link_->Send(AttemptReturned{{1, 1}, {}});
   link_->Send(LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')});
   link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
   RunUntil([&] { return coordinator.heard().size() == 3; });
