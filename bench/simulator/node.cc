@@ -167,7 +167,7 @@ void Node::End(Now now, AttemptRef ref, Work* work, const worker::RankExit& exit
       agent_.OnRankExited(now, ref, work->first_rank + i, exit,
                           {now.mono - work->started, absl::ZeroDuration()}, effects);
     }
-    agent_.OnReturned(now, ref, "", effects);
+    agent_.OnReturned(now, ref, {}, effects);
   });
 }
 
