@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
@@ -33,14 +32,15 @@ absl::Status CallOnce(const Endpoint& coordinator, const member::Security& secur
                       google::protobuf::MessageLite* response, absl::Duration timeout) {
   const MonoTime deadline = RealClock().Get().mono + timeout;
   HPC_ASSIGN_OR_RETURN(const UniqueFd timer, TimerOf(timeout));
-  const auto call = [&] {
-    HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                         Session::Open(coordinator, security, deadline, timer.get(), [] {}));
-    return Caller(session.get(), timer.get()).Unary(method, request, response);
-  };
-  absl::Status status = call();
-  const bool late = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
-  if (!late || RealClock().Get().mono < deadline) return status;
+  const auto session = Session::Open(coordinator, security, deadline, timer.get(), [] {});
+  absl::Status status = session.status();
+  bool late = absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+  if (session.ok()) {
+    status = Caller(session->get(), timer.get()).Unary(method, request, response);
+    // Else it is the coordinator that says so.
+    late = (*session)->broken() && absl::IsCancelled(status);
+  }
+  if (!late) return status;
   return absl::DeadlineExceededError(
       absl::StrCat("no answer within ", absl::FormatDuration(timeout)));
 }
