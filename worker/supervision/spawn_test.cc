@@ -253,7 +253,7 @@ TEST_F(ServingOnTest, OneWhoseAttemptHasLeftNothingServesTheNext) {
   EXPECT_EQ(rig_.All<SupervisorReady>()[0].containment, "cgroup");
   const auto journal = ReadJournal(rig_.spec.dir);
   ASSERT_OK(journal);
-  EXPECT_THAT(std::get<RankExited>(journal->at(1)).wait_status, 7 << 8);
+  EXPECT_THAT(std::get<RankExited>(journal->at(2)).wait_status, 7 << 8);
   EXPECT_THAT(ReadJournal(first_dir_).value(), SizeIs(journal->size()));
 }
 

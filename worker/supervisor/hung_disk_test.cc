@@ -124,9 +124,9 @@ TEST_F(HungDiskTest, WhatWasShownMeanwhileIsWrittenInItsOrderInTheEnd) {
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     if (end > at) kinds.push_back(text.substr(at, text.find(' ', at) - at));
   }
-  ASSERT_THAT(kinds, SizeIs(7));
+  ASSERT_THAT(kinds, SizeIs(9));
   EXPECT_EQ(kinds.front(), "ready");
-  EXPECT_EQ(kinds[4], "stop");
+  EXPECT_EQ(kinds[5], "stop");
   EXPECT_EQ(kinds.back(), "gone");
 }
 
