@@ -94,6 +94,9 @@ bool World::AllOver() const {
 void World::Settle() {
   const MonoTime healed = context_.now();
   RunUntil(healed + absl::Seconds(20));
+  // One that was suspended as all healed has yet to tell that its owner took it back.
+  for (const auto& pc : pcs_) pc->HealAll();
+  RunUntil(healed + absl::Seconds(25));
   clients_.LendEverything();
   const absl::Duration patience = context_.options.cluster.stop_after_disconnect +
                                   absl::Minutes(4) +
