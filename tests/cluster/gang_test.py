@@ -7,6 +7,35 @@ import unittest
 from harness.cluster import ClusterTest
 from harness.process import eventually
 
+# Rank 0 ends with 75 in its first attempt, some time after it has closed its connections to the
+# others. They end with 1 as soon as that happens, and say nothing.
+PEERS = """#!/usr/bin/env python3
+import os, socket, sys, time
+once, first = "{once}", int(os.environ["RANK"]) == 0
+if os.path.exists(once):
+    sys.exit(0)
+others = int(os.environ["WORLD_SIZE"]) - 1
+place = once + ".port"
+if first:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with open(place + ".part", "w") as file:
+        file.write(str(listener.getsockname()[1]))
+    os.rename(place + ".part", place)
+    peers = [listener.accept()[0] for _ in range(others)]
+    time.sleep(0.2)
+    open(once, "w").close()
+    if {closes_first}:
+        for peer in peers:
+            peer.close()
+        time.sleep({closes_first})
+    os._exit(75)
+while not os.path.exists(place):
+    time.sleep(0.01)
+peer = socket.create_connection(("127.0.0.1", int(open(place).read())))
+peer.recv(1)
+os._exit(1)
+"""
+
 
 class GangTest(ClusterTest):
     options = {"nodes": 4}
@@ -160,6 +189,16 @@ class GangTest(ClusterTest):
         # What the program did not ask for ends it as ever.
         done = self.cluster.hpcctl("run", "--retry-exit", 76, "--", script, check=False)
         self.assertEqual(done.returncode, 75)
+
+    def test_peers_that_end_at_once_do_not_hide_who_asked_for_a_restart(self):
+        once = self.cluster.dir / "once"
+        script = self.cluster.script("peers.py", PEERS.format(once=once, closes_first=0))
+        self.cluster.hpcctl("run", "-N", 4, "--retry-exit", 75, "--", "python3", script)
+
+    def test_a_rank_that_closes_its_connections_before_it_ends_is_heard(self):
+        once = self.cluster.dir / "once-closed"
+        script = self.cluster.script("closes.py", PEERS.format(once=once, closes_first=0.3))
+        self.cluster.hpcctl("run", "-N", 4, "--retry-exit", 75, "--", "python3", script)
 
     def test_restarts_until_the_budget_is_used(self):
         counter = self.cluster.dir / "restarts"
