@@ -60,6 +60,7 @@ void QueueLink::OnClosed(const absl::Status& why) {
 
 void QueueLink::Put(v1::WorkerMessage message, bool bulk) {
   if (stream_ == nullptr) return;
+  if (!bulk) message.set_said_us(worker::BootTimeNs() / 1000);
   stream_->Send(std::move(message), bulk);
   stream_->Flush();
 }
@@ -72,7 +73,8 @@ void QueueLink::Send(const worker::WorkerMessage& message) {
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                               const std::vector<worker::RankDoing>& doing, bool answer_may_wait) {
-  Put(worker::HeartbeatToProto(usage, doing, worker::BootTimeNs() / 1000, answer_may_wait), false);
+  const worker::BeatTimes times{.sent_us = worker::BootTimeNs() / 1000};
+  Put(worker::HeartbeatToProto(usage, doing, times, answer_may_wait), false);
 }
 
 void QueueLink::SendInventory(const worker::Inventory& inventory) {
