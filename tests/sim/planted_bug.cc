@@ -38,8 +38,6 @@ const std::vector<BugInfo>& PlantedBugs() {
        "answered"},
       {Bug::kForgetDoubt, "forget-doubt", "a worker promises not to vouch, and vouches on"},
       {Bug::kForgetHalt, "forget-halt", "a node does not say that it ended ranks by itself"},
-      {Bug::kForgetLook, "forget-look",
-       "a supervisor says nothing of how long it has not looked after its ranks"},
       {Bug::kNoNodeClock, "no-node-clock",
        "reports are dated by when they are read, and what their nodes' clocks show is ignored"},
   };

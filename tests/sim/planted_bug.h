@@ -37,7 +37,6 @@ enum class Bug {
   kWholeUnheard,
   kForgetDoubt,
   kForgetHalt,
-  kForgetLook,
   kNoNodeClock,
   kRecallUnanswered,
 };

@@ -316,8 +316,7 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
     } else if (const auto* exited = std::get_if<RankExited>(&entry.event)) {
       wo::RankAges ago;
       if (runner.started.contains(exited->rank)) {
-        ago = {Ago(runner.started[exited->rank]), Ago(entry.at),
-               context_->Bugged(Bug::kForgetLook) ? absl::ZeroDuration() : entry.within};
+        ago = {Ago(runner.started[exited->rank]), Ago(entry.at), entry.within};
       }
       agent_.OnRankExited(now, ref, exited->rank, exited->exit, ago, effects);
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
