@@ -26,7 +26,7 @@ struct StopOrder {
   absl::Duration grace = absl::ZeroDuration();
   int32_t exit_code = 0;        // of a refusal
   bool free_of_charge = false;  // nobody's budget pays
-  // Of what happened elsewhere, or at another time than now: see Cause.
+  // An order says these only if it is not the coordinator's own, or is not of now: see Cause.
   CauseKind kind = CauseKind::kOrdered;
   std::optional<Window> when;
   std::string node;

@@ -35,7 +35,7 @@ Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& los
     if (over > until || over + times.kill >= fenced.at) return;
     fenced = {over + times.kill, by};
   };
-  // Of those that are not waited for.
+  // What all members that are not waited for have promised together.
   MonoTime since, until = MonoTime::Infinite();
   std::vector<std::string> ended;
   for (const Member& m : attempt.members) {

@@ -71,7 +71,7 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
   if (failure.when.SurelyBefore(other.when)) return true;
-  // What was heard before the coordinator decided something happened before it, too.
+  // The coordinator gave this order when it had already heard of the failure.
   if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
   switch (failure.kind) {
     case CauseKind::kKilled:

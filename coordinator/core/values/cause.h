@@ -34,8 +34,8 @@ struct Cause {
   std::string text;
   int32_t exit_code = 0;        // of a rank that failed, or of a refusal
   bool free_of_charge = false;  // nobody's budget pays
-  // Of a node that ended ranks by itself and has not said why yet: its word takes the place of
-  // this.
+  // The node ended ranks by itself and has not said why yet. Its word takes the place of this
+  // cause.
   bool guessed = false;
 };
 

@@ -43,8 +43,8 @@ struct Halt {
 // What a node's clock showed, since an unknown moment.
 struct NodeTimes {
   absl::Duration said;  // when it said what is read now
-  // Of a heartbeat only: the newest earlier one that it knows to be heard, and when it learned
-  // that. Zero: none.
+  // Only a heartbeat says these: the newest earlier one that it knows to be heard, and when it
+  // learned that. Zero: none.
   bool heartbeat = false;
   absl::Duration heard_beat;
   absl::Duration heard_at;

@@ -27,7 +27,7 @@ Halt ToHalt(bool has_halt, const v1::Halt& halt, const std::string& lost_reason)
     return lost_reason.empty() ? Halt()
                                : Halt{HaltKind::kSupervisorLost, Words(lost_reason), {}, {}};
   }
-  // Of a kind that this version does not know it is at least known that it was the node's.
+  // A kind that this version does not know was at least the node's own doing.
   const bool known = v1::Halt::Kind_IsValid(halt.kind()) && halt.kind() != 0;
   return {known ? static_cast<HaltKind>(halt.kind()) : HaltKind::kCutOff, Words(halt.reason()),
           FromMicros(halt.ago_us()), FromMicros(halt.within_us())};
