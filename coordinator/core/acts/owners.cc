@@ -46,14 +46,11 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
   }
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
   power_->Reclaimed(turn, node);
-  StopOrder order{AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " was ", words),
-                  request.grace};
-  if (by_node) {
-    order.kind = CauseKind::kCluster;
-    order.when = by_node;
-    order.node = node->name();
-  }
-  gangs_->StopAllOn(turn, *node, order);
+  const std::string why = absl::StrCat(node->name(), " was ", words);
+  const Cause cause = by_node
+                          ? ClusterCause(AttemptOutcome::kReclaimed, node->name(), *by_node, why)
+                          : OrderedCause(AttemptOutcome::kReclaimed, turn.mono(), why);
+  gangs_->StopAllOn(turn, *node, cause, request.grace);
   DevicesReturned(turn, node);
 }
 

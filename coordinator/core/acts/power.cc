@@ -67,9 +67,9 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
     run->record.leave_asleep.push_back(node->name());
     turn.Save(run->record);
   }
-  gangs_->StopAllOn(
-      turn, *node,
-      {AttemptOutcome::kReclaimed, absl::StrCat(node->name(), " goes to sleep"), kDrainGrace});
+  const std::string goes = absl::StrCat(node->name(), " goes to sleep");
+  gangs_->StopAllOn(turn, *node, OrderedCause(AttemptOutcome::kReclaimed, turn.mono(), goes),
+                    kDrainGrace);
   DevicesReturned(turn, node);
   return absl::OkStatus();
 }
@@ -170,8 +170,10 @@ void PowerControl::WakeFailed(Turn& turn, Node* node) {
   state_->timers.Set(Alarm::kLeaveAlone, node->number, turn.mono() + state_->options.wake_retry);
   Set(turn, node, Power::kOff, why);
   turn.Event(event::kNodeWakeFailed, About(node->name()), why, Severity::kWarning);
-  gangs_->StopAllOn(turn, *node,
-                    {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
+  gangs_->StopAllOn(
+      turn, *node,
+      OrderedCause(AttemptOutcome::kStartFailed, turn.mono(), absl::StrCat(node->name(), " ", why)),
+      absl::ZeroDuration());
 }
 
 void PowerControl::Back(Turn& turn, Node* node, bool slept) {
@@ -232,8 +234,10 @@ void PowerControl::ShutOut(Turn& turn, Node* node) {
   if (node->record.power != Power::kWaking) return;
   const std::string why = absl::StrCat("is shut out: its certificate was ", node->record.revoked);
   Set(turn, node, Power::kOff, why);
-  gangs_->StopAllOn(turn, *node,
-                    {AttemptOutcome::kStartFailed, absl::StrCat(node->name(), " ", why)});
+  gangs_->StopAllOn(
+      turn, *node,
+      OrderedCause(AttemptOutcome::kStartFailed, turn.mono(), absl::StrCat(node->name(), " ", why)),
+      absl::ZeroDuration());
 }
 
 void PowerControl::Reclaimed(Turn& turn, Node* node) {

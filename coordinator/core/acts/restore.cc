@@ -43,16 +43,8 @@ void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& r
       ++attempt->ranks_done;
       continue;
     }
-    Cause cause;
-    cause.kind = KindOfFailure(*record.exit, request.retry_exits);
-    cause.outcome = AttemptOutcome::kProgramFailed;
-    cause.when.latest = MonoOf(record.ended_at, now);
-    cause.when.earliest = cause.when.latest - kTeardown;
-    cause.node = record.node;
-    cause.text =
-        absl::StrCat("rank ", record.rank, " on ", record.node, " ", ExitWords(*record.exit));
-    cause.exit_code = ShellCode(*record.exit);
-    attempt->causes.push_back(std::move(cause));
+    attempt->causes.push_back(
+        FailureOf(record, Window::Exactly(MonoOf(record.ended_at, now)), request.retry_exits));
   }
 }
 
@@ -62,11 +54,8 @@ void RestoreVerdict(Attempt* attempt) {
   const AttemptRecord& record = attempt->record;
   if (!attempt->stopping()) return;
   if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
-  Cause cause;
-  cause.outcome = record.outcome;
-  cause.when = Window::Exactly(attempt->began);
-  cause.text = record.reason;
-  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
+  attempt->causes.insert(attempt->causes.begin(),
+                         OrderedCause(record.outcome, attempt->began, record.reason));
 }
 
 std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,

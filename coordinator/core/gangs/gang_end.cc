@@ -72,13 +72,11 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
     // By its worker then, which ends ranks by itself when it has not heard from us for too long.
     if (!attempt.stopping()) {
-      StopOrder order{AttemptOutcome::kNodeLost, StoppedItself(rank.node),
-                      run->request().stop_grace};
-      order.kind = CauseKind::kCluster;
-      order.when = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
-      order.node = rank.node;
-      order.guessed = true;
-      Stop(turn, run, order);
+      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node,
+                                 WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
+                                 absl::StrCat(rank.node, " stopped its ranks by itself"));
+      cause.guessed = true;
+      StopFor(turn, run, cause, run->request().stop_grace);
     }
     return;
   }
@@ -141,15 +139,12 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
     ArmFence(run);
     Recall(turn, *run, member, run->request().stop_grace);
   }
-  StopOrder order{
-      AttemptOutcome::kNodeLost,
+  const Window when{state_->nodes.Find(node)->heard_before, turn.mono()};
+  const std::string text =
       absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
-                   HumanDuration(member->fence - turn.mono()), " at the latest"),
-      run->request().stop_grace};
-  order.kind = CauseKind::kCluster;
-  order.when = Window{state_->nodes.Find(node)->heard_before, turn.mono()};
-  order.node = node;
-  Stop(turn, run, order);
+                   HumanDuration(member->fence - turn.mono()), " at the latest");
+  StopFor(turn, run, ClusterCause(AttemptOutcome::kNodeLost, node, when, text),
+          run->request().stop_grace);
 }
 
 // It fell silent before its next heartbeat would have been heard. What it had not reported yet may
@@ -177,11 +172,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
-    StopOrder order{outcome, why, grace};
-    order.kind = CauseKind::kCluster;
-    order.when = SilenceOf(turn, node);
-    order.node = node.name();
-    Stop(turn, run, order);
+    StopFor(turn, run, ClusterCause(outcome, node.name(), SilenceOf(turn, node), why), grace);
   }
 }
 

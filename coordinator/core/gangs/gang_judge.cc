@@ -40,21 +40,6 @@ std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
 
 }  // namespace
 
-std::string StoppedItself(const std::string& node) { return node + " stopped its ranks by itself"; }
-
-Cause CauseOf(const StopOrder& order, MonoTime now) {
-  Cause cause;
-  cause.kind = order.kind;
-  cause.outcome = order.outcome;
-  cause.when = order.when.value_or(Window::Exactly(now));
-  cause.node = order.node;
-  cause.text = order.reason;
-  cause.exit_code = order.exit_code;
-  cause.free_of_charge = order.free_of_charge;
-  cause.guessed = order.guessed;
-  return cause;
-}
-
 Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
                      absl::Duration within) const {
   Window when = state_->nodes.Find(name)->When(now.mono, ago);
@@ -74,34 +59,24 @@ void Gangs::Learn(Attempt* attempt, const Cause& cause) {
 void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node,
                       const Halt& halt) {
   if (halt.kind == HaltKind::kNone) return;
-  Cause cause;
-  cause.kind = CauseKind::kCluster;
-  cause.outcome = OutcomeOf(halt.kind);
-  cause.when = WhenOn(node, turn.now(), halt.ago, halt.within);
+  Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
   // In a hello that a coordinator reads long after it has started, it may be as old as the attempt.
   const Node& teller = *state_->nodes.Find(node);
   if (teller.said && !teller.clock.bounded()) {
-    cause.when.earliest = std::min(cause.when.earliest, attempt->began);
+    when.earliest = std::min(when.earliest, attempt->began);
   }
-  cause.node = node;
   const std::string own = absl::StrCat(node, ": ");
-  cause.text = halt.kind == HaltKind::kOwner
-                   ? halt.reason
-                   : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  Learn(attempt, cause);
+  const std::string text = halt.kind == HaltKind::kOwner
+                               ? halt.reason
+                               : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
+  Learn(attempt, ClusterCause(OutcomeOf(halt.kind), node, when, text));
 }
 
 void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
   Attempt& attempt = *run->attempt;
-  const RankExit& exit = *rank.exit;
-  Cause cause;
-  cause.kind = KindOfFailure(exit, run->request().retry_exits);
-  cause.outcome = AttemptOutcome::kProgramFailed;
-  cause.when = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within + kTeardown);
-  cause.node = rank.node;
-  cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(exit),
-                            AfterItsWork(attempt, exit));
-  cause.exit_code = ShellCode(exit);
+  Cause cause = FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
+                          run->request().retry_exits);
+  cause.text += AfterItsWork(attempt, *rank.exit);
   // A rank that needs the store once more fails for want of it, and says so as it likes.
   if (!attempt.store_lost_with.empty()) {
     cause.kind = CauseKind::kCluster;
@@ -123,9 +98,9 @@ void Gangs::TakeVerdict(Attempt* attempt) {
 void Gangs::JudgeAgain(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.stopping()) return;
-  const std::string before = attempt.record.reason;
+  const AttemptRecord before = attempt.record;
   TakeVerdict(&attempt);
-  if (attempt.record.reason == before) return;
+  if (attempt.record == before) return;
   run->record.reason = attempt.record.reason;
   turn.Save(attempt.record);
   turn.Save(run->record);

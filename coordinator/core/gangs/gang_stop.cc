@@ -54,11 +54,18 @@ void ReportUnreturned(Turn& turn, const Attempt& attempt) {
 }  // namespace
 
 void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
+  Cause cause = OrderedCause(order.outcome, turn.mono(), order.reason);
+  cause.exit_code = order.exit_code;
+  cause.free_of_charge = order.free_of_charge;
+  StopFor(turn, run, cause, order.grace);
+}
+
+void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace) {
   Attempt& attempt = *run->attempt;
-  Learn(&attempt, CauseOf(order, turn.mono()));
-  if (!attempt.stopping()) return BeginStop(turn, run, order.grace);
+  Learn(&attempt, cause);
+  if (!attempt.stopping()) return BeginStop(turn, run, grace);
   JudgeAgain(turn, run);
-  Hasten(turn, run, order.grace);
+  Hasten(turn, run, grace);
   FinishIfReturned(turn, run);
 }
 
@@ -107,8 +114,8 @@ void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {
   Watch(run);
 }
 
-void Gangs::StopAllOn(Turn& turn, const Node& node, const StopOrder& order) {
-  for (Run* run : RunsOn(node)) Stop(turn, run, order);
+void Gangs::StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace) {
+  for (Run* run : RunsOn(node)) StopFor(turn, run, cause, grace);
 }
 
 void Gangs::PhaseOver(Turn& turn, Run* run) {

@@ -19,24 +19,14 @@
 
 namespace hpc::coordinator {
 
-// Why and how a gang is stopped.
+// Why and how the coordinator stops a gang.
 struct StopOrder {
   AttemptOutcome outcome = AttemptOutcome::kNone;
   std::string reason;
   absl::Duration grace = absl::ZeroDuration();
   int32_t exit_code = 0;        // of a refusal
   bool free_of_charge = false;  // nobody's budget pays
-  // An order says these only if it is not the coordinator's own, or is not of now: see Cause.
-  CauseKind kind = CauseKind::kOrdered;
-  std::optional<Window> when;
-  std::string node;
-  bool guessed = false;
 };
-
-Cause CauseOf(const StopOrder& order, MonoTime now);
-
-// The reason while the node has not said its own.
-std::string StoppedItself(const std::string& node);
 
 class Gangs {
  public:
@@ -61,8 +51,10 @@ class Gangs {
   // shorter. Where it is stopping already, an order that leaves less time than is left shortens it,
   // and none lengthens it. The order is one of the attempt's causes from now on (cause.h).
   void Stop(Turn& turn, Run* run, const StopOrder& order);
+  // The same for a cause that need not be an order, nor of now.
+  void StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace);
   // The same of all attempts that hold devices there.
-  void StopAllOn(Turn& turn, const Node& node, const StopOrder& order);
+  void StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace);
   // Says it again to a node that may not have heard it.
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
 

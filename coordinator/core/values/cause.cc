@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/signal_name.h"
 #include "common/telling_line.h"
@@ -97,6 +98,27 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
   if (exit.signal.has_value() && !MayComeOfPeer(*exit.signal)) return CauseKind::kKilled;
   if (exit.message.empty()) return CauseKind::kSilent;
   return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
+}
+
+Cause FailureOf(const RankRecord& rank, const Window& reaped,
+                const std::vector<int32_t>& retry_exits) {
+  Cause cause;
+  cause.kind = KindOfFailure(*rank.exit, retry_exits);
+  cause.outcome = AttemptOutcome::kProgramFailed;
+  cause.when = {reaped.earliest - kTeardown, reaped.latest};
+  cause.node = rank.node;
+  cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
+  cause.exit_code = ShellCode(*rank.exit);
+  return cause;
+}
+
+Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
+                   const std::string& text) {
+  return {CauseKind::kCluster, outcome, when, node, text};
+}
+
+Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text) {
+  return {CauseKind::kOrdered, outcome, Window::Exactly(now), "", text};
 }
 
 const Cause& Deciding(const std::vector<Cause>& causes) {

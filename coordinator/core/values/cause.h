@@ -39,6 +39,10 @@ struct Cause {
   bool guessed = false;
 };
 
+// How long before it was reaped a process may have closed its connections: what it leaves is put
+// away by the kernel, which takes its time.
+inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
+
 // Whether it is the end of a rank.
 inline bool IsFailure(const Cause& cause) {
   return cause.kind != CauseKind::kOrdered && cause.kind != CauseKind::kCluster;
@@ -46,6 +50,16 @@ inline bool IsFailure(const Cause& cause) {
 
 // How a rank that was not told to end has failed.
 CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
+
+// The rank, which has an exit, was not told to end and failed. `reaped`: when that was seen; it may
+// have failed up to kTeardown earlier.
+Cause FailureOf(const RankRecord& rank, const Window& reaped,
+                const std::vector<int32_t>& retry_exits);
+// Ranks were ended on `node`, or may be, and not by the coordinator's word.
+Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
+                   const std::string& text);
+// The coordinator decides so now.
+Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text);
 
 // The one of `causes`, which is not empty, that decides how the attempt ends.
 //
@@ -62,10 +76,6 @@ const Cause& Deciding(const std::vector<Cause>& causes);
 // Whether the failures so far may be the consequence of one that is still to be heard: all of them
 // speak of a peer, or say nothing where a rank `may_ask` for a restart (--retry-exit).
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask);
-
-// How long before it was reaped a process may have closed its connections: what it leaves is put
-// away by the kernel, which takes its time.
-inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 
 // How long the first failure that may be a consequence waits for its peer's own word.
 inline constexpr absl::Duration kWordOfPeer = absl::Seconds(1);
