@@ -256,7 +256,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
-  // How long ago is known from its journal, if at all: the core was told with the attempt.
+  // It ended since the attempts were looked for, when it was still there.
   TakeLoss(LossInWords(""));
   KillLeftoversUntilGone();
 }

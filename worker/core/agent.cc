@@ -244,7 +244,7 @@ void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
 
 // One that is being stopped already gets no more time than the owner gives.
 void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
-  const std::string reason = node_ + " was taken back by its owner";
+  const std::string reason = TakenBack();
   for (auto& [ref, attempt] : attempts_) {
     if (attempt.stopping()) {
       attempt.OnStop(now.mono, grace, reason, effects);
@@ -266,8 +266,8 @@ void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
   effects->push_back(Sleep{command.reason});
 }
 
-void Agent::OnPrepared(Now, const Prepared& prepared, Effects* effects) {
-  if (Attempt* attempt = Find(prepared.ref)) attempt->OnPrepared(prepared, effects);
+void Agent::OnPrepared(Now now, const Prepared& prepared, Effects* effects) {
+  if (Attempt* attempt = Find(prepared.ref)) attempt->OnPrepared(now.mono, prepared, effects);
   DropUnsayable(effects);
 }
 
@@ -305,10 +305,7 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) {
-    attempt->ReturnedAt(now.mono);
-    attempt->OnReturned(now.mono, halt, effects);
-  }
+  if (Attempt* attempt = Find(ref)) attempt->OnReturned(now.mono, halt, effects);
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }
@@ -432,8 +429,7 @@ void Agent::TickYield(Now now, Effects* effects) {
 void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
   if (!yield_.reclaimed()) return;
   for (auto& [ref, attempt] : attempts_) {
-    StopForOurselves(now, &attempt, HaltKind::kOwner, node_ + " was taken back by its owner",
-                     effects);
+    StopForOurselves(now, &attempt, HaltKind::kOwner, TakenBack(), effects);
   }
 }
 

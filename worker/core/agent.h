@@ -96,6 +96,7 @@ class Agent {
   void OnGoToSleep(const GoToSleep& command, Effects* effects);
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const Prepare& prepare) const;
+  std::string TakenBack() const { return node_ + " was taken back by its owner"; }
   // For the owner.
   void StopAll(Now now, absl::Duration grace, Effects* effects);
   static void StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,

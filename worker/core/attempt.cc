@@ -73,14 +73,14 @@ void Attempt::OnForget(MonoTime now, Effects* effects) {
   effects->push_back(DropAttempt{ref_});
 }
 
-void Attempt::OnPrepared(const Prepared& prepared, Effects* effects) {
+void Attempt::OnPrepared(MonoTime now, const Prepared& prepared, Effects* effects) {
   if (phase_ != Phase::kPreparing) return;  // stopped meanwhile: OnReturned comes
   prepared_ = prepared;
   effects->push_back(Say{prepared});
   if (prepared.status.ok()) {
     phase_ = Phase::kPrepared;
   } else {
-    OnReturned({}, {}, effects);
+    OnReturned(now, {}, effects);
   }
 }
 
@@ -167,6 +167,7 @@ void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind
 
 void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {
   if (!live()) return;
+  returned_at_ = now;
   ended_well_ = !stopping() && halt.kind == HaltKind::kNone && AllSucceeded();
   phase_ = Phase::kReturned;
   TakeHalt(now, halt);

@@ -69,7 +69,7 @@ class Attempt {
   void OnForget(MonoTime now, Effects* effects);
 
   // ---- this node
-  void OnPrepared(const Prepared& prepared, Effects* effects);
+  void OnPrepared(MonoTime now, const Prepared& prepared, Effects* effects);
   void OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago, Effects* effects);
   void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
@@ -97,8 +97,6 @@ class Attempt {
     if (!Vouches(now)) return Vouch::kNo;
     return ended_well_ && heard > returned_at_ ? Vouch::kForGood : Vouch::kYes;
   }
-  // When OnReturned was called.
-  void ReturnedAt(MonoTime now) { returned_at_ = now; }
   // Lets its ranks live until then, if that is later than they are let now.
   void Fence(MonoTime contact, const Welcome& welcome, Effects* effects);
   // The machine was suspended for so long, which the monotonic clock did not count.

@@ -41,7 +41,7 @@ RankExit Code(int code, bool after_stop = false) {
 Attempt PreparedAttempt() {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnPrepared(Ready(), &effects);
+  attempt.OnPrepared(At(0), Ready(), &effects);
   return attempt;
 }
 
@@ -57,7 +57,7 @@ Attempt RunningAttempt() {
 TEST(AttemptTest, SaysThatItIsPrepared) {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnPrepared(Ready(), &effects);
+  attempt.OnPrepared(At(0), Ready(), &effects);
   EXPECT_EQ(attempt.phase(), Phase::kPrepared);
   ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
   EXPECT_EQ(Said<Prepared>(effects)[0].store_port, 4321);
@@ -66,8 +66,8 @@ TEST(AttemptTest, SaysThatItIsPrepared) {
 TEST(AttemptTest, ARefusedPreparationIsSaidAndOver) {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnPrepared({kRef, absl::NotFoundError("pc1: command 'x' was not found"), "", 0, true},
-                     &effects);
+  attempt.OnPrepared(
+      At(0), {kRef, absl::NotFoundError("pc1: command 'x' was not found"), "", 0, true}, &effects);
   EXPECT_EQ(attempt.phase(), Phase::kReturned);
   EXPECT_FALSE(attempt.live());
   ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
@@ -107,7 +107,7 @@ TEST(AttemptTest, SaysSoOfAsManyRanksAsThereMayBe) {
   for (int attempts = 0; attempts < 8; ++attempts) {
     Attempt attempt(prepare);
     Effects effects;
-    attempt.OnPrepared(Ready(), &effects);
+    attempt.OnPrepared(At(0), Ready(), &effects);
     attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
     for (int32_t rank = 0; rank < kMaxRanks; ++rank) {
       attempt.OnRankStarted(At(11), rank, 100 + rank, {}, &effects);
@@ -179,7 +179,7 @@ TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
   Effects effects;
   attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
   effects.clear();
-  attempt.OnPrepared(Ready(), &effects);
+  attempt.OnPrepared(At(0), Ready(), &effects);
   EXPECT_THAT(effects, IsEmpty());
   EXPECT_TRUE(attempt.live());
 }
