@@ -126,7 +126,7 @@ void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
                         const NodeTimes& times) {
   Node* node = impl_->state.nodes.Find(name);
   if (node != nullptr && node->connected && node->incarnation == incarnation) {
-    node->NoteTimes(now.mono, times);
+    node->clock.Take(times, now.mono);
   }
 }
 
@@ -175,7 +175,7 @@ absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t in
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, node->When(now.mono, {}));
+    impl_->owners.Reclaim(turn, node, request, node->clock.Before({}, now.mono));
   } else {
     impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
   }

@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/reports.h"
 #include "coordinator/runtime/secret_vault.h"
 #include "coordinator/store/logs/log_store.h"

@@ -80,8 +80,8 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   node->can_vouch = hello.can_vouch;
   node->hands_over = false;
   if (rebooted) node->clock.Restart();
-  node->said.reset();
-  if (hello.said) node->NoteTimes(turn.mono(), {*hello.said});
+  node->clock.Untold();
+  if (hello.said) node->clock.Take({*hello.said}, turn.mono());
   node->lease.Renew(turn.mono());
   state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   const std::string has = absl::StrCat(hello.address, ", ", DevicesWords(hello.inventory));

@@ -42,7 +42,7 @@ std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
 
 Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
                      absl::Duration within) const {
-  Window when = state_->nodes.Find(name)->When(now.mono, ago);
+  Window when = state_->nodes.Find(name)->clock.Before(ago, now.mono);
   when.earliest = when.earliest - within;
   return when;
 }
@@ -61,8 +61,8 @@ void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& nod
   if (halt.kind == HaltKind::kNone) return;
   Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
   // In a hello that a coordinator reads long after it has started, it may be as old as the attempt.
-  const Node& teller = *state_->nodes.Find(node);
-  if (teller.said && !teller.clock.bounded()) {
+  const NodeClock& clock = state_->nodes.Find(node)->clock;
+  if (clock.told() && !clock.bounded()) {
     when.earliest = std::min(when.earliest, attempt->began);
   }
   const std::string own = absl::StrCat(node, ": ");

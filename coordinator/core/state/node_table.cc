@@ -27,17 +27,6 @@ bool Node::Expected() const {
   return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
 }
 
-void Node::NoteTimes(MonoTime now, const NodeTimes& times) {
-  said = times.said;
-  clock.Said(times.said, now);
-  if (!times.heartbeat) return;
-  if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said) {
-    clock.Heard(times.heard_at, beat_read, now);
-  }
-  beat_said = times.said;
-  beat_read = now;
-}
-
 Window Node::LastHeard(Now now) const {
   if (!seen) {
     // By the coordinator before this one, which wrote down at times when it had heard its nodes.
@@ -46,7 +35,8 @@ Window Node::LastHeard(Now now) const {
     return {std::min(now.mono - ago, began), began};
   }
   // A lease may be renewed without a word, where the coordinator itself has stood still.
-  return said ? When(now.mono, absl::ZeroDuration()) : Window::Exactly(lease.heard());
+  return clock.told() ? clock.Before(absl::ZeroDuration(), now.mono)
+                      : Window::Exactly(lease.heard());
 }
 
 void Node::WentAway(MonoTime now) {

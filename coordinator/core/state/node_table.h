@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,18 +40,8 @@ struct Node {
   Lease lease;
   MonoTime heard_before{};  // when it was heard last before it connected
   NodeClock clock;
-  // What its clock showed when it said what is being read; unset: it does not tell.
-  std::optional<absl::Duration> said;
-  // The heartbeat that was read last, of which a later one may say when its answer was heard.
-  absl::Duration beat_said;
-  MonoTime beat_read{};
-  void NoteTimes(MonoTime now, const NodeTimes& times);
   // When it said something for the last time.
   Window LastHeard(Now now) const;
-  // When something was, `ago` before the node said what is being read.
-  Window When(MonoTime now, absl::Duration ago) const {
-    return said ? clock.At(*said - ago, now) : Window::Exactly(now - ago);
-  }
   MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;

@@ -9,6 +9,17 @@ absl::Duration NodeClock::Drift(const Bound& bound, MonoTime now) {
   return (now - bound.known) / 1000;
 }
 
+void NodeClock::Take(const NodeTimes& times, MonoTime now) {
+  said_ = times.said;
+  Said(times.said, now);
+  if (!times.heartbeat) return;
+  if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said_) {
+    Heard(times.heard_at, beat_read_, now);
+  }
+  beat_said_ = times.said;
+  beat_read_ = now;
+}
+
 void NodeClock::Said(absl::Duration said, MonoTime now) {
   const absl::Duration ahead = now.since_zero - said;
   if (most_.ahead == absl::InfiniteDuration() || ahead <= Most(now)) most_ = {ahead, now};

@@ -29,6 +29,16 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
+// What a node's clock showed, since an unknown moment.
+struct NodeTimes {
+  absl::Duration said;  // when it said what is read now
+  // Only a heartbeat says these: the newest earlier one that it knows to be heard, and when it
+  // learned that. Zero: none.
+  bool heartbeat = false;
+  absl::Duration heard_beat;
+  absl::Duration heard_at;
+};
+
 class NodeClock {
  public:
   // How much longer than the quickest report so far one may be under way, while nothing is known of
@@ -38,6 +48,17 @@ class NodeClock {
 
   // The node's clock begins anew, as it does when the PC starts.
   void Restart() { *this = NodeClock(); }
+  // What is read from now on does not tell what the clock showed.
+  void Untold() { said_.reset(); }
+  // What is read at `now` tells it.
+  void Take(const NodeTimes& times, MonoTime now);
+  bool told() const { return said_.has_value(); }
+  // When something was, `ago` before the node said what was read last. Where that did not tell, it
+  // counts as said when it is read.
+  Window Before(absl::Duration ago, MonoTime now) const {
+    return said_ ? At(*said_ - ago, now) : Window::Exactly(now - ago);
+  }
+
   // Its clock showed `said` when it said what is read at `now`.
   void Said(absl::Duration said, MonoTime now);
   // Its clock showed `heard` when it had heard what was told at `told`.
@@ -59,6 +80,10 @@ class NodeClock {
 
   Bound most_{absl::InfiniteDuration(), {}};
   std::optional<Bound> least_;
+  std::optional<absl::Duration> said_;
+  // The heartbeat that was read last, of which a later one may say when its answer was heard.
+  absl::Duration beat_said_;
+  MonoTime beat_read_{};
 };
 
 }  // namespace hpc::coordinator

@@ -26,6 +26,27 @@ TEST(NodeClockTest, AnAnswerThatWasHeardBoundsHowEarlyItWas) {
   EXPECT_LE(when.latest, At(509));
 }
 
+TEST(NodeClockTest, AHeartbeatTellsWhenTheAnswerToTheOneBeforeWasHeard) {
+  NodeClock clock;
+  EXPECT_FALSE(clock.told());
+  clock.Take({Node(100), true}, At(507));
+  EXPECT_FALSE(clock.bounded());
+  clock.Take({Node(102), true, Node(99), Node(101)}, At(509));
+  EXPECT_FALSE(clock.bounded()) << "the answer to one that was not read";
+  clock.Take({Node(104), true, Node(102), Node(102.01)}, At(511));
+  EXPECT_TRUE(clock.bounded());
+  const Window when = clock.Before(Node(1), At(511));
+  EXPECT_GE(when.earliest, At(509.98));
+  EXPECT_LE(when.latest, At(510.01));
+}
+
+TEST(NodeClockTest, WhoDoesNotTellCountsAsReadAtOnce) {
+  NodeClock clock;
+  clock.Take({Node(100), true}, At(507));
+  clock.Untold();
+  EXPECT_EQ(clock.Before(Node(3), At(600)), Window::Exactly(At(597)));
+}
+
 TEST(NodeClockTest, WithoutAnAnswerItIsNotMuchEarlierThanTheQuickestReportSays) {
   NodeClock clock;
   clock.Said(Node(100), At(507));

@@ -40,16 +40,6 @@ struct Halt {
   absl::Duration within;  // it may have been so much earlier
 };
 
-// What a node's clock showed, since an unknown moment.
-struct NodeTimes {
-  absl::Duration said;  // when it said what is read now
-  // Only a heartbeat says these: the newest earlier one that it knows to be heard, and when it
-  // learned that. Zero: none.
-  bool heartbeat = false;
-  absl::Duration heard_beat;
-  absl::Duration heard_at;
-};
-
 // What a worker says of an attempt that it still has when it connects.
 struct HeldAttempt {
   AttemptRef ref;

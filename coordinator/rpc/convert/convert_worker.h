@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coordinator/core/values/effects.h"
+#include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/reports.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/store/logs/log_store.h"
