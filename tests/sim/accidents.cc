@@ -1,5 +1,5 @@
 // What goes wrong in a world, as often as its options say.
-#include "tests/sim/worker.h"
+#include "tests/sim/machines/worker.h"
 #include "tests/sim/world.h"
 
 namespace hpc::sim {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tests/sim/options.h"
+#include "tests/sim/frame/options.h"
 
 namespace hpc::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "tests/sim/worker.h"
+#include "tests/sim/machines/worker.h"
 
 namespace hpc::sim {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/census.h"
-#include "tests/sim/coordinator.h"
-#include "tests/sim/disk.h"
-#include "tests/sim/pc.h"
+#include "tests/sim/machines/coordinator.h"
+#include "tests/sim/machines/disk.h"
+#include "tests/sim/machines/pc.h"
+#include "tests/sim/truth/census.h"
 
 namespace hpc::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/sim/worker.h"
+#include "tests/sim/machines/worker.h"
 
 namespace hpc::sim {
 
@@ -17,7 +17,7 @@ World::World(const Options& options, bool traced)
       clients_(&context_, &disk_, [this] { return coordinator_; }),
       watch_(&context_, &disk_, &census_, &pcs_) {
   for (int i = 0; i < options.nodes; ++i) {
-    pcs_.push_back(std::make_unique<Pc>(&context_, &census_, &peers_, i, [this] {
+    pcs_.push_back(std::make_unique<Pc>(&context_, &census_, &bonds_, &peers_, i, [this] {
       return std::weak_ptr<CoordinatorEnd>(coordinator_);
     }));
     Pc* pc = pcs_.back().get();

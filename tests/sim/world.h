@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/clients.h"
-#include "tests/sim/coordinator.h"
-#include "tests/sim/disk.h"
-#include "tests/sim/owner.h"
-#include "tests/sim/pc.h"
+#include "tests/sim/machines/bonds.h"
+#include "tests/sim/machines/coordinator.h"
+#include "tests/sim/machines/disk.h"
+#include "tests/sim/machines/pc.h"
+#include "tests/sim/people/clients.h"
+#include "tests/sim/people/owner.h"
 #include "tests/sim/watch.h"
 
 namespace hpc::sim {
@@ -59,6 +60,7 @@ class World {
 
   Context context_;
   Census census_;
+  Bonds bonds_;
   Peers peers_;
   Disk disk_;
   std::vector<std::unique_ptr<Pc>> pcs_;

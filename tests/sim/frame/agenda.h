@@ -1,0 +1,90 @@
+// Virtual time: what is to happen when. Things of one moment happen in the order they were planned.
+#ifndef HPC_TESTS_SIM_FRAME_AGENDA_H_
+#define HPC_TESTS_SIM_FRAME_AGENDA_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+
+namespace hpc::sim {
+
+class Agenda {
+ public:
+  MonoTime now() const { return now_; }
+  Now clock() const { return {now_, absl::FromUnixSeconds(1'767'225'600) + now_.since_zero}; }
+
+  void At(MonoTime at, std::function<void()> what) {
+    heap_.push_back({std::max(at, now_), next_++, std::move(what)});
+    std::push_heap(heap_.begin(), heap_.end(), Later);
+  }
+  void After(absl::Duration d, std::function<void()> what) { At(now_ + d, std::move(what)); }
+  // Does not happen when `who` is gone by then.
+  template <typename T, typename F>
+  void AfterFor(const std::shared_ptr<T>& who, absl::Duration d, F what) {
+    After(d, [weak = std::weak_ptr<T>(who), what = std::move(what)] {
+      if (const std::shared_ptr<T> alive = weak.lock()) what();
+    });
+  }
+
+  // Does the next thing, unless it is behind `limit`.
+  bool Step(MonoTime limit) {
+    if (heap_.empty() || heap_.front().at > limit) return false;
+    std::pop_heap(heap_.begin(), heap_.end(), Later);
+    const Entry entry = std::move(heap_.back());
+    heap_.pop_back();
+    now_ = entry.at;
+    entry.what();
+    return true;
+  }
+  void PassUntil(MonoTime at) { now_ = std::max(now_, at); }
+
+ private:
+  struct Entry {
+    MonoTime at;
+    uint64_t number;
+    std::function<void()> what;
+  };
+  static bool Later(const Entry& a, const Entry& b) {
+    return a.at == b.at ? a.number > b.number : a.at > b.at;
+  }
+
+  MonoTime now_{};
+  uint64_t next_ = 0;
+  std::vector<Entry> heap_;
+};
+
+// A process or a machine that may stand still: what happens to it then waits, in order.
+class Gate {
+ public:
+  explicit Gate(Agenda* agenda) : agenda_(agenda) {}
+
+  bool open() const { return open_; }
+  void Close() { open_ = false; }
+  void Open() {
+    open_ = true;
+    for (auto& what : std::exchange(waiting_, {})) agenda_->After({}, std::move(what));
+  }
+  void Drop() { waiting_.clear(); }
+  void Run(std::function<void()> what) {
+    if (open_) {
+      what();
+    } else {
+      waiting_.push_back(std::move(what));
+    }
+  }
+
+ private:
+  Agenda* agenda_;
+  bool open_ = true;
+  std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_FRAME_AGENDA_H_

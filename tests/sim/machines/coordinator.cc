@@ -1,0 +1,332 @@
+#include "tests/sim/machines/coordinator.h"
+
+#include <algorithm>
+
+#include "common/status_macros.h"
+#include "tests/sim/machines/translate.h"
+
+namespace hpc::sim {
+
+namespace co = hpc::coordinator;
+namespace wo = hpc::worker;
+
+namespace {
+
+// The clock of a PC, which the coordinator's does not agree with.
+absl::Duration OnClockOfPc(MonoTime at) { return at.since_zero + absl::Hours(5); }
+
+}  // namespace
+
+Coordinator::Coordinator(Context* context, Disk* disk, Callbacks callbacks)
+    : context_(context),
+      disk_(disk),
+      callbacks_(std::move(callbacks)),
+      gate_(&context->agenda),
+      cluster_(context->options.cluster, disk->Load(), context->agenda.clock(), &PastRun, this) {}
+
+void Coordinator::Start() {
+  context_->trace.Note("coordinator starts");
+  FlushSoon();
+}
+
+void Coordinator::Do(std::function<void()> what) {
+  gate_.Run([self = shared_from_this(), what = std::move(what)] {
+    if (!self->dead_) what();
+  });
+}
+
+void Coordinator::Kill() {
+  dead_ = true;
+  gate_.Drop();
+}
+
+std::optional<co::RunState> Coordinator::PastRun(void* context, RunId run) {
+  auto* self = static_cast<Coordinator*>(context);
+  const auto& changes = self->effects_.changes;
+  for (auto it = changes.rbegin(); it != changes.rend(); ++it) {
+    const auto* record = std::get_if<co::RunRecord>(&*it);
+    if (record != nullptr && record->id == run) return record->state;
+  }
+  const co::RunRecord* record = self->disk_->Run(run);
+  if (record == nullptr) return std::nullopt;
+  return record->state;
+}
+
+// ------------------------------------------------------------------------------------- clients
+
+void Coordinator::Answer(absl::Status status, std::function<void(absl::Status)> done) {
+  if (context_->Bugged(Bug::kAnswerBeforeCommit)) {
+    done(status);
+  } else {
+    answers_.push_back(
+        [done, status](const absl::Status& commit) { done(commit.ok() ? status : commit); });
+  }
+  FlushSoon();
+}
+
+void Coordinator::Submit(const std::string& request_id, const co::RunRequest& request,
+                         std::function<void(absl::StatusOr<RunId>)> done) {
+  Do([this, request_id, request, done] {
+    absl::StatusOr<RunId> run = absl::NotFoundError("");
+    for (const auto& [id, pending] : new_requests_) {
+      if (id == request_id) run = pending;
+    }
+    if (const auto stored = disk_->FindRequest(request_id)) run = *stored;
+    if (!run.ok()) {
+      run = cluster_.Submit(now(), request, &effects_);
+      if (run.ok()) new_requests_.emplace_back(request_id, *run);
+    }
+    Answer(run.status(),
+           [done, run](const absl::Status& status) { status.ok() ? done(run) : done(status); });
+  });
+}
+
+// --------------------------------------------------------------------------------------- nodes
+
+void Coordinator::OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) {
+  Do([this, from, message, said] {
+    if (!from->open_at_coordinator()) return;  // replaced
+    const absl::Status status = Take(from, message, said);
+    if (!status.ok()) {
+      Disconnect(from, /*reset=*/false);
+      from->CloseByCoordinator(status);
+    }
+    const bool heartbeat = std::holds_alternative<Heartbeat>(message);
+    if (!heartbeat || !context_->Bugged(Bug::kNoTimers)) FlushSoon();
+  });
+}
+
+void Coordinator::OnEndOfInput(const std::shared_ptr<Stream>& from) {
+  Do([this, from] {
+    Disconnect(from, /*reset=*/true);
+    from->CloseByCoordinator(absl::OkStatus());
+    FlushSoon();
+  });
+}
+
+void Coordinator::Disconnect(const std::shared_ptr<Stream>& stream, bool reset) {
+  const auto found = sessions_.find(stream);
+  if (found == sessions_.end()) return;
+  const Session session = found->second;
+  sessions_.erase(found);
+  const auto link = links_.find(session.node);
+  if (link != links_.end() && link->second.incarnation == session.incarnation) links_.erase(link);
+  cluster_.Disconnected(now(), session.node, session.incarnation, reset, &effects_);
+}
+
+absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message,
+                               MonoTime said) {
+  if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
+    co::NodeHello dated = *hello;
+    if (!context_->Bugged(Bug::kNoNodeClock)) dated.said = OnClockOfPc(said);
+    return OnHello(from, dated);
+  }
+  const auto found = sessions_.find(from);
+  if (found == sessions_.end()) return absl::InvalidArgumentError("no hello");
+  const Session session = found->second;
+  co::NodeTimes times{OnClockOfPc(said)};
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    times.heartbeat = true;
+    if (heartbeat->heard != MonoTime{}) {
+      times.heard_beat = OnClockOfPc(heartbeat->heard);
+      times.heard_at = OnClockOfPc(heartbeat->heard_at);
+    }
+  }
+  if (!context_->Bugged(Bug::kNoNodeClock)) {
+    cluster_.NoteTimes(now(), session.node, session.incarnation, times);
+  }
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    std::optional<MonoTime>& owed = links_.at(session.node).owed;
+    owed = heartbeat->answer_may_wait ? std::optional(heartbeat->sent) : std::nullopt;
+    if (!owed) from->Send(wo::Heard{heartbeat->sent});
+    return absl::OkStatus();
+  }
+  return OnReport(session, std::get<wo::WorkerMessage>(message));
+}
+
+absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co::NodeHello& hello) {
+  HPC_ASSIGN_OR_RETURN(const co::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
+  const Entry old = std::exchange(links_[hello.node], {hello.incarnation, from, std::nullopt});
+  if (old.stream != nullptr) {
+    sessions_.erase(old.stream);
+    old.stream->CloseByCoordinator(absl::AbortedError("a newer connection"));
+  }
+  sessions_[from] = {hello.node, hello.incarnation};
+  answers_.push_back([this, from, node = hello.node, welcome](const absl::Status& commit) {
+    const auto link = links_.find(node);
+    if (!commit.ok() || link == links_.end() || link->second.stream != from) return;
+    from->Send(ToWorker(welcome));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Alive(const Session& session) {
+  const auto link = links_.find(session.node);
+  if (link == links_.end() || link->second.incarnation != session.incarnation) {
+    return absl::FailedPreconditionError("not connected as this incarnation");
+  }
+  return cluster_.Heartbeat(now(), session.node, session.incarnation);
+}
+
+template <typename Call>
+absl::Status Coordinator::Report(const Session& session, AttemptRef ref, Call call) {
+  HPC_RETURN_IF_ERROR(Alive(session));
+  const absl::Status status = call();
+  if (!absl::IsFailedPrecondition(status)) return status;
+  effects_.messages.push_back({session.node, co::ForgetAttempt{ref}});
+  return absl::OkStatus();
+}
+
+AttemptRef Coordinator::Claimed(AttemptRef ref) const {
+  const auto run = cluster_.FindRun(ref.run);
+  if (context_->options.bug != Bug::kStaleAnswer || !run) return ref;
+  return {ref.run, run->attempts};
+}
+
+absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessage& message) {
+  const Now now = this->now();
+  const std::string& node = session.node;
+  const uint64_t inc = session.incarnation;
+  if (const auto* m = std::get_if<wo::OwnerChanged>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    return cluster_.OwnerChanged(now, node, inc, m->reclaimed, ToCoordinator(*m), &effects_);
+  }
+  if (const auto* m = std::get_if<wo::Leaving>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
+    return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
+  }
+  if (const auto* m = std::get_if<wo::SleepFailed>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    return cluster_.SleepFailed(now, node, inc, m->error, &effects_);
+  }
+  if (const auto* m = std::get_if<wo::Prepared>(&message)) {
+    return Report(session, m->ref,
+                  [&] { return cluster_.Prepared(now, node, inc, ToCoordinator(*m), &effects_); });
+  }
+  if (const auto* m = std::get_if<wo::Started>(&message)) {
+    return Report(session, m->ref, [&] {
+      return cluster_.Started(now, node, inc, m->ref, ToCoordinator(*m), &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::RankEnded>(&message)) {
+    co::RankExit exit = ToCoordinator(m->exit);
+    if (context_->options.bug == Bug::kExitBeforeStop) exit.after_stop = false;
+    return Report(session, m->ref, [&] {
+      return cluster_.RankEnded(now, node, inc, m->ref, m->rank, exit, ToCoordinator(m->ago),
+                                &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::Doubted>(&message)) {
+    return Report(session, m->ref, [&] {
+      return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
+    });
+  }
+  if (std::holds_alternative<wo::HandingOver>(message)) {
+    return cluster_.HandingOver(now, node, inc);
+  }
+  if (const auto* m = std::get_if<wo::Recalled>(&message)) {
+    return Report(session, m->ref, [&] {
+      return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
+    return Report(session, m->ref, [&] {
+      const bool forgets = context_->Bugged(Bug::kForgetHalt);
+      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref),
+                                      forgets ? co::Halt() : ToCoordinator(m->halt), &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::MetricData>(&message)) {
+    HPC_RETURN_IF_ERROR(Alive(session));
+    cluster_.CheckpointSaved(now, m->ref, &effects_);
+  }
+  return absl::OkStatus();
+}
+
+// --------------------------------------------------------------------------------------- rounds
+
+void Coordinator::FlushSoon() {
+  if (std::exchange(flushing_soon_, true)) return;
+  // What else is in the queue by then shares the commit.
+  const absl::Duration round = context_->random.Between({}, absl::Milliseconds(3));
+  context_->agenda.AfterFor(shared_from_this(), round, [this] { Do([this] { Flush(); }); });
+}
+
+void Coordinator::SetTimer() {
+  const MonoTime next = cluster_.NextDeadline();
+  const uint64_t timer = ++timer_;
+  if (next == MonoTime::Infinite() || context_->options.bug == Bug::kNoTimers) return;
+  context_->agenda.AfterFor(shared_from_this(), next - context_->now(), [this, timer] {
+    if (timer == timer_) Do([this] { Flush(); });
+  });
+}
+
+void Coordinator::Flush() {
+  flushing_soon_ = false;
+  if (dead_) return;
+  cluster_.Tick(now(), &effects_);
+  const co::Effects effects = std::exchange(effects_, {});
+  const auto answers = std::exchange(answers_, {});
+  if (context_->Bugged(Bug::kSendBeforeCommit)) SendMessages(effects);
+  if (Dies(CrashPoint::kBeforeCommit)) return;
+  const Disk::Batch batch{effects.changes, std::exchange(new_requests_, {})};
+  absl::Status status = batch.changes.empty() ? absl::OkStatus() : disk_->Commit(batch);
+  if (context_->Bugged(Bug::kIgnoreCommitError)) status = absl::OkStatus();
+  if (Dies(CrashPoint::kAfterCommit)) return;
+  for (const auto& answer : answers) answer(status);
+  // Nothing further can be promised: it ends, and is started again.
+  if (!status.ok()) return Die();
+  Publish(effects);
+  if (!dead_) SetTimer();
+}
+
+void Coordinator::Publish(const co::Effects& effects) {
+  if (context_->options.bug != Bug::kSendBeforeCommit) SendMessages(effects);
+  for (const co::WakeNode& wake : effects.wakes) callbacks_.wake(wake);
+}
+
+void Coordinator::SendMessages(const co::Effects& effects) {
+  for (const co::NodeMessage& message : effects.messages) {
+    if (context_->random.Chance(0.3) && Dies(CrashPoint::kBetweenMessages)) return;
+    SendCommand(message);
+  }
+}
+
+void Coordinator::SendCommand(const co::NodeMessage& message) {
+  const auto link = links_.find(message.node);
+  if (link == links_.end()) return;
+  Stream& stream = *link->second.stream;
+  disk_->CheckTold(message.command);
+  if (const auto owed = std::exchange(link->second.owed, std::nullopt)) {
+    stream.Send(wo::Heard{*owed});
+  }
+  if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
+    const auto run = cluster_.FindRun(prepare->ref.run);
+    if (!run) return;  // it ended in this very batch
+    co::PrepareAttempt told = *prepare;
+    if (context_->Bugged(Bug::kWrongWorldSize) && told.node_rank > 0) ++told.world_size;
+    if (context_->Bugged(Bug::kWrongRank)) told.first_rank = 0;
+    return stream.Send(ToWorker(told, *run));
+  }
+  if (std::holds_alternative<co::StopAttempt>(message.command) &&
+      context_->Bugged(Bug::kLoseStop, 0.1)) {
+    return;
+  }
+  stream.Send(ToWorker(message.command));
+}
+
+bool Coordinator::Dies(CrashPoint point) {
+  if (crash_point_ != point) return false;
+  Die();
+  return true;
+}
+
+void Coordinator::Die() {
+  if (std::exchange(dead_, true)) return;
+  gate_.Drop();
+  callbacks_.died();
+}
+
+}  // namespace hpc::sim

@@ -1,0 +1,70 @@
+// The coordinator's disk: all that a crash leaves. Restores as coordinator/store does: the live
+// runs and the live attempts of those, and the largest numbers ever given.
+#ifndef HPC_TESTS_SIM_MACHINES_DISK_H_
+#define HPC_TESTS_SIM_MACHINES_DISK_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/core/values/cluster_options.h"
+#include "coordinator/core/values/effects.h"
+#include "tests/sim/frame/context.h"
+#include "tests/sim/truth/census.h"
+
+namespace hpc::sim {
+
+class Disk {
+ public:
+  // The disk checks what it is told against `census`: a record must not lie.
+  Disk(Context* context, Census* census) : context_(context), census_(census) {}
+
+  struct Batch {
+    std::vector<coordinator::Change> changes;
+    std::vector<std::pair<std::string, RunId>> requests;  // clients' own ids of new runs
+  };
+  // All of it or, on an error, nothing.
+  absl::Status Commit(const Batch& batch);
+  // What a node is told must not be forgotten by a crash that follows.
+  void CheckTold(const coordinator::NodeCommand& command) const;
+  void set_full(bool full) { full_ = full; }
+
+  coordinator::Snapshot Load() const;
+  std::optional<RunId> FindRequest(const std::string& id) const;
+  const coordinator::RunRecord* Run(RunId run) const;
+  const std::map<RunId, coordinator::RunRecord>& runs() const { return runs_; }
+  const std::map<std::string, coordinator::NodeRecord>& nodes() const { return nodes_; }
+
+  // A cancel was acknowledged: no further attempt may begin.
+  void PromiseCancelled(RunId run) { cancelled_[run] = runs_.at(run).attempts; }
+  const std::map<RunId, int32_t>& cancelled() const { return cancelled_; }
+
+ private:
+  void Apply(const coordinator::RunRecord& run);
+  void Apply(const coordinator::AttemptRecord& attempt);
+  void Apply(const coordinator::PlacementRecord& placement);
+  void Apply(const coordinator::RankRecord& rank);
+  void Apply(const coordinator::NodeRecord& node);
+  void Apply(const coordinator::EventRecord& event);
+  void Apply(const coordinator::HoldOver&) {}  // no backup is restored here
+  void CheckSuccess(const coordinator::RunRecord& run) const;
+
+  Context* context_;
+  Census* census_;
+  bool full_ = false;
+  std::map<RunId, coordinator::RunRecord> runs_;
+  std::map<AttemptRef, coordinator::AttemptRecord> attempts_;
+  std::map<std::pair<AttemptRef, std::string>, coordinator::PlacementRecord> placements_;
+  std::map<std::pair<AttemptRef, int32_t>, coordinator::RankRecord> ranks_;
+  std::map<std::string, coordinator::NodeRecord> nodes_;
+  EventId last_event_ = 0;
+  std::map<std::string, RunId> requests_;
+  std::map<RunId, int32_t> cancelled_;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_MACHINES_DISK_H_

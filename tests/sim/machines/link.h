@@ -1,0 +1,131 @@
+// The network between one PC and the coordinator. A stream keeps its order, as TCP's do; it can be
+// late, break with or without either end noticing, and lose what was under way. A newer stream may
+// overtake the last words of an older one.
+#ifndef HPC_TESTS_SIM_MACHINES_LINK_H_
+#define HPC_TESTS_SIM_MACHINES_LINK_H_
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/core/values/reports.h"
+#include "tests/sim/frame/context.h"
+#include "worker/core/messages.h"
+
+namespace hpc::sim {
+
+struct Heartbeat {
+  MonoTime sent;
+  bool answer_may_wait = false;
+  // The newest answer that had come, to the heartbeat of then, and when.
+  MonoTime heard{}, heard_at{};
+};
+using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
+
+class Stream;
+
+class WorkerEnd {
+ public:
+  virtual ~WorkerEnd() = default;
+  virtual void OnMessage(const Stream* from, const worker::CoordinatorMessage& message) = 0;
+  virtual void OnClosed(const Stream* from, const absl::Status& why) = 0;
+};
+
+class CoordinatorEnd {
+ public:
+  virtual ~CoordinatorEnd() = default;
+  // `said`: what the clock of the PC showed then.
+  virtual void OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) = 0;
+  // The other side is gone, as far as the operating system knows.
+  virtual void OnEndOfInput(const std::shared_ptr<Stream>& from) = 0;
+};
+
+class Link;
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(Context* context, Link* link, uint64_t number, std::weak_ptr<WorkerEnd> worker,
+         std::weak_ptr<CoordinatorEnd> coordinator)
+      : context_(context),
+        link_(link),
+        number_(number),
+        worker_(worker),
+        coordinator_(coordinator) {}
+  // Of its link, from 1.
+  uint64_t number() const { return number_; }
+
+  // ---- the worker's end
+  void Send(Up message);
+  void CloseByWorker();
+  // Its process is gone: the operating system says so, and may lose what it had not sent.
+  void WorkerDied();
+
+  // ---- the coordinator's end
+  void Send(worker::CoordinatorMessage message);
+  void CloseByCoordinator(const absl::Status& why);
+  void CoordinatorDied() { CloseByCoordinator(absl::UnavailableError("connection reset")); }
+  bool open_at_coordinator() const { return coordinator_open_; }
+
+  // ---- the network
+  void Break(bool up, bool down);
+  void Reset();
+  bool broken() const { return up_broken_ || down_broken_; }
+  // Words get through, both ways, and will.
+  bool works() const { return !broken() && !resetting_ && worker_open_ && coordinator_open_; }
+
+ private:
+  void Arrive(Up message, MonoTime said, uint64_t number);
+  void EndOfInput();
+  void TellWorkerClosed(const absl::Status& why);
+  void NoticeIfBroken();
+
+  Context* context_;
+  Link* link_;
+  const uint64_t number_;
+  std::weak_ptr<WorkerEnd> worker_;
+  std::weak_ptr<CoordinatorEnd> coordinator_;
+  bool worker_open_ = true, coordinator_open_ = true;
+  bool up_broken_ = false, down_broken_ = false;
+  bool resetting_ = false;
+  bool noticing_ = false;
+  uint64_t sent_ = 0, lost_from_ = UINT64_MAX;
+  MonoTime up_free_{}, down_free_{};  // when the message before has arrived
+};
+
+class Link {
+ public:
+  Link(Context* context, std::string node) : context_(context), node_(std::move(node)) {}
+
+  // A new stream, whose first message is the hello. `coordinator`: nobody when it is down.
+  std::shared_ptr<Stream> Open(const std::shared_ptr<WorkerEnd>& worker,
+                               std::weak_ptr<CoordinatorEnd> coordinator,
+                               coordinator::NodeHello hello);
+  // Until Heal. What is open now stays broken.
+  void Cut(bool up, bool down);
+  void Heal() { cut_up_ = cut_down_ = false; }
+  bool cut() const { return cut_up_ || cut_down_; }
+  // Everything is late by this much now.
+  void Blip(absl::Duration d) { late_until_ = context_->now() + d; }
+  void ResetAll();
+  // The PC stands still, or its plug is pulled.
+  void BreakAll();
+  void CoordinatorDied();
+
+  absl::Duration Delay();
+
+ private:
+  std::vector<std::shared_ptr<Stream>> Streams();
+
+  Context* context_;
+  std::string node_;
+  bool cut_up_ = false, cut_down_ = false;
+  uint64_t opened_ = 0;
+  MonoTime late_until_{};
+  std::vector<std::weak_ptr<Stream>> streams_;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_MACHINES_LINK_H_

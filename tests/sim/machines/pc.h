@@ -1,0 +1,108 @@
+// One PC: its power, its disk, the supervisors on it, and the worker process that comes and goes.
+#ifndef HPC_TESTS_SIM_MACHINES_PC_H_
+#define HPC_TESTS_SIM_MACHINES_PC_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/values/model.h"
+#include "tests/sim/machines/bonds.h"
+#include "tests/sim/machines/link.h"
+#include "tests/sim/machines/peers.h"
+#include "tests/sim/machines/supervisor.h"
+#include "tests/sim/truth/census.h"
+#include "worker/core/owner_state.h"
+
+namespace hpc::sim {
+
+class Worker;
+
+class Pc {
+ public:
+  // What the worker keeps of an attempt on disk.
+  struct Folder {
+    worker::Prepare prepare;
+    std::shared_ptr<Supervisor> supervisor;  // none yet while it is being prepared
+    bool witnessed = false;
+  };
+  using FindCoordinator = std::function<std::weak_ptr<CoordinatorEnd>()>;
+  Pc(Context* context, Census* census, Bonds* bonds, Peers* peers, int index,
+     FindCoordinator coordinator);
+
+  const std::string& name() const { return name_; }
+  const std::string& address() const { return address_; }
+  std::string boot_id() const { return absl::StrCat("boot-", boots_); }
+  const coordinator::Inventory& inventory() const { return inventory_; }
+  Now now() const;
+  Gate* gate() { return &gate_; }
+  // What its clock that stands still while it is suspended showed at a moment, or will.
+  MonoTime MonoOf(MonoTime moment) const { return moment - slept_; }
+  MonoTime MomentOf(MonoTime mono) const { return mono + slept_; }
+  Link& link() { return link_; }
+  Peers& peers() { return *peers_; }
+  // Its worker is of a version that can vouch for attempts.
+  bool can_vouch() const { return can_vouch_; }
+  const FindCoordinator& coordinator() const { return coordinator_; }
+
+  bool on() const { return power_ == Power::kOn; }
+  Worker* worker() { return worker_.get(); }
+  // Another number whenever it or its worker has died or stood still, or its owner has changed.
+  uint64_t quiet() const { return quiet_; }
+  void SaveOwner(const worker::OwnerState& state);
+  // What was suspended since it was asked last.
+  absl::Duration TakeSlept() { return std::exchange(slept_untold_, {}); }
+
+  // ---- what happens to the worker
+  void StartWorker();
+  void CrashWorker();
+  void FreezeWorker(absl::Duration d);
+  void WorkerEnded();  // by itself; started again by the service manager
+  // ---- what happens to the PC
+  void PowerLoss(absl::Duration off);
+  void Suspend(absl::Duration asleep);  // Infinite: until it is woken
+  void TurnOff();                       // until it is woken
+  void WakePacket();
+  void CrashSupervisor();
+  // They stand still for so long.
+  void FreezeSupervisors(absl::Duration d);
+  void HealAll();
+
+  // ---- its disk
+  worker::OwnerState owner;
+  std::map<AttemptRef, Folder> folders;
+
+  std::shared_ptr<Supervisor> MakeSupervisor(const worker::Prepare& prepare, absl::Duration lease);
+
+ private:
+  enum class Power { kOn, kSuspended, kOff };
+  void WakeUp();
+  void Boot();
+  void Resume();
+  void KillEverything();
+
+  Context* context_;
+  Census* census_;
+  Bonds* bonds_;
+  Peers* peers_;
+  const std::string name_, address_;
+  FindCoordinator coordinator_;
+  coordinator::Inventory inventory_;
+  Link link_;
+  Gate gate_;
+  Power power_ = Power::kOn;
+  int boots_ = 1;
+  uint64_t power_changes_ = 0;
+  MonoTime suspended_at_{};
+  absl::Duration slept_, slept_untold_;
+  absl::Duration wall_skew_;
+  bool can_vouch_;
+  std::shared_ptr<Worker> worker_;
+  uint64_t quiet_ = 0;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_MACHINES_PC_H_

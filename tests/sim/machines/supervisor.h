@@ -1,0 +1,144 @@
+// One supervisor and its ranks: they live on when the worker dies, and die with the supervisor. Its
+// journal is a file; whoever reads it later learns what happened meanwhile.
+#ifndef HPC_TESTS_SIM_MACHINES_SUPERVISOR_H_
+#define HPC_TESTS_SIM_MACHINES_SUPERVISOR_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/sim/frame/context.h"
+#include "tests/sim/machines/bonds.h"
+#include "tests/sim/truth/census.h"
+#include "worker/core/messages.h"
+
+namespace hpc::sim {
+
+struct RankStarted {
+  int32_t rank = 0;
+  int64_t pid = 0;
+};
+struct RankExited {
+  int32_t rank = 0;
+  worker::RankExit exit;
+};
+struct StopBegan {
+  std::string reason;
+  worker::HaltKind halt = worker::HaltKind::kNone;  // why the node itself wanted it
+};
+struct AllGone {};
+struct JournalEntry {
+  MonoTime at;  // of the clock that counts suspended time too
+  std::variant<RankStarted, RankExited, StopBegan, AllGone> event;
+  absl::Duration within = {};  // it may have been so much earlier: nobody looked meanwhile
+};
+
+// What a supervisor's own reason to stop means; kNone: it was told to.
+inline worker::HaltKind OwnReason(const std::string& reason) {
+  const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
+  return own ? worker::HaltKind::kCutOff : worker::HaltKind::kNone;
+}
+
+// What a rank does when a peer of it is gone.
+enum class WithoutPeer { kHangs, kSaysSo, kEndsSilently };
+
+// What each rank of an attempt does.
+struct Program {
+  absl::Duration runs = absl::InfiniteDuration();
+  int32_t exit_code = 0;
+  bool ignores_term = false;
+  int32_t code_after_term = 143;
+  bool cannot_start = false;
+  bool sticks = false;  // survives SIGKILL for a while
+  WithoutPeer without_peer = WithoutPeer::kHangs;
+  absl::Duration closes_before;  // so long before it ends it closes its connections
+};
+
+class Supervisor : public std::enable_shared_from_this<Supervisor> {
+ public:
+  // Told as long as it is attached; nothing more after AllGone.
+  using Listener = std::function<void(const JournalEntry&)>;
+  // `gate`: of its PC.
+  Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
+             const worker::Prepare& prepare, absl::Duration lease);
+
+  void Attach(Listener listener) { listener_ = std::move(listener); }
+  void Detach() { listener_ = nullptr; }
+  // Some rank has not ended.
+  bool HasRanks() const;
+  bool gone() const { return phase_ == Phase::kGone; }
+  const std::vector<JournalEntry>& journal() const { return journal_; }
+
+  // ---- commands, over its socket
+  void Start(const worker::Start& start);
+  void Stop(absl::Duration grace, const std::string& reason,
+            worker::HaltKind halt = worker::HaltKind::kNone);
+  void ExtendLease();
+  // Its ranks may live until then.
+  void SetFence(MonoTime until);
+  // By another node, over the network: stops them, and says when nothing is left.
+  void Recall(absl::Duration grace, std::function<void()> gone);
+
+  // ---- accidents
+  // A rank of its attempt has closed its connections, here or elsewhere.
+  void OnPeerClosed();
+  // It stands still, and looks after no rank until then.
+  void Freeze(absl::Duration d);
+  // With or without a PC around it: everything of it ends now.
+  void Kill();
+  // What a power cut may do to a file that was not synced.
+  void LoseTail(size_t entries);
+  // Every program comes to a good end soon.
+  void FinishSoon();
+
+ private:
+  enum class Phase { kReady, kRunning, kStopping, kKilling, kGone };
+  struct Rank {
+    Program program;
+    bool started = false;
+    bool ended = false;
+    bool reaped = false;
+    bool closed = false;  // has no connections any more
+    int64_t pid = 0;
+  };
+  void Later(absl::Duration d, std::function<void()> what);
+  void StartOne(int32_t number, const std::string& master);
+  // It has ended, and is reaped when somebody looks.
+  void End(int32_t number, const worker::RankExit& exit);
+  void Reap(int32_t number, worker::RankExit exit, absl::Duration within);
+  void WatchLease();
+  void WatchFence();
+  void BeginKill();
+  void KillOne(int32_t number);
+  void CheckAllEnded();
+  void Record(decltype(JournalEntry::event) event, absl::Duration within = {});
+  void Fail(int32_t number, int32_t code);
+  void LosePeer(int32_t number);
+  Program Draw();
+
+  Context* context_;
+  Census* census_;
+  Bonds* bonds_;
+  Gate* gate_;
+  const std::string node_;
+  const worker::Prepare prepare_;
+  const absl::Duration lease_;
+  Listener listener_;
+  std::vector<std::function<void()>> recallers_;
+  std::vector<JournalEntry> journal_;
+  std::map<int32_t, Rank> ranks_;
+  Phase phase_ = Phase::kReady;
+  bool died_ = false;      // killed, before everything had ended
+  bool stopping_ = false;  // ranks that end now end after a stop
+  bool watching_ = false, watching_fence_ = false;
+  MonoTime frozen_since_{}, frozen_until_{};
+  MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_MACHINES_SUPERVISOR_H_

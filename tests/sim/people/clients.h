@@ -1,0 +1,69 @@
+// Users with hpcctl: they submit, cancel, reclaim, lend, put PCs to sleep and wake them. A client
+// that gets no answer asks again, with the same request id; what it was answered must hold for
+// ever.
+#ifndef HPC_TESTS_SIM_PEOPLE_CLIENTS_H_
+#define HPC_TESTS_SIM_PEOPLE_CLIENTS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/sim/machines/coordinator.h"
+#include "tests/sim/machines/disk.h"
+
+namespace hpc::sim {
+
+class Clients {
+ public:
+  using FindCoordinator = std::function<std::shared_ptr<Coordinator>()>;
+  Clients(Context* context, Disk* disk, FindCoordinator coordinator)
+      : context_(context), disk_(disk), coordinator_(std::move(coordinator)) {}
+
+  // From now until the world heals.
+  void Begin();
+  void LendEverything();
+  // When somebody last asked whose PC it is to be, or still waits for the answer.
+  MonoTime Touched(const std::string& node) const;
+  // Its owner did something there.
+  void OwnerActs(const std::string& node) { reclaimed_.erase(node); }
+  void CheckReclaims() const;
+  // Every question has its answer.
+  bool idle() const { return open_ == 0; }
+  // What was acknowledged is there, as it was asked for, and ended as it may.
+  void CheckPromises() const;
+
+ private:
+  using Answered = std::function<void(absl::Status)>;
+  // Decides something; refused when the client has hung up meanwhile.
+  using Call = std::function<absl::Status(coordinator::Cluster*, Now, coordinator::Effects*)>;
+  using Question = std::function<void(Coordinator*, std::function<bool()> waits, Answered)>;
+
+  void Repeat(const std::string& rate, std::function<void()> what);
+  void Ask(Question question, Answered done);
+  void AskCluster(Call call, Answered done);
+  // `tries`: how often so far; 0 once there is an answer.
+  void Try(Question question, Answered done, std::shared_ptr<int> tries);
+  void Submit();
+  void Cancel();
+  void OnNode(const std::string& what);
+  coordinator::RunRequest Draw();
+  std::string AnyNode();
+
+  Context* context_;
+  Disk* disk_;
+  FindCoordinator coordinator_;
+  int open_ = 0;
+  int requests_ = 0;
+  std::map<RunId, coordinator::RunRequest> acknowledged_;
+  struct Touch {
+    int open = 0;  // questions
+    MonoTime last{};
+  };
+  std::map<std::string, Touch> touched_;
+  std::map<std::string, bool> reclaimed_;  // acknowledged, until lent
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_PEOPLE_CLIENTS_H_

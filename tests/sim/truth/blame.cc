@@ -1,0 +1,62 @@
+#include "tests/sim/truth/blame.h"
+
+#include <algorithm>
+
+namespace hpc::sim {
+
+namespace co = hpc::coordinator;
+
+namespace {
+
+// How much later than a harm a failure may be and still be taken for the first: a harm is found
+// when somebody looks, and nobody knows how long ago it was.
+constexpr absl::Duration kFoundAfter = absl::Seconds(3);
+
+}  // namespace
+
+void Blame::Fails(AttemptRef ref, int32_t exit_code) {
+  truths_[ref].failures.push_back({context_->now(), exit_code});
+}
+
+void Blame::Harmed(AttemptRef ref, const std::string& what) {
+  Truth& truth = truths_[ref];
+  if (truth.harmed_at) return;
+  truth.harmed_at = context_->now();
+  truth.harm = what;
+}
+
+void Blame::CheckVerdict(const co::AttemptRecord& attempt) const {
+  if (attempt.state != co::AttemptState::kEnded) return;
+  if (attempt.outcome != co::AttemptOutcome::kProgramFailed) return;
+  const auto found = truths_.find(attempt.ref);
+  if (found == truths_.end() || found->second.failures.empty()) {
+    const std::string harm = found == truths_.end() ? "nothing" : found->second.harm;
+    context_->verdict.Broken("nobody-else-pays", "attempt ", attempt.ref.ToString(),
+                             " counts as failed by its program, of which no rank failed; ", harm,
+                             " ended it: ", attempt.reason);
+    return;
+  }
+  const Truth& truth = found->second;
+  if (truth.harmed_at && truth.failures.front().at > *truth.harmed_at + kFoundAfter) {
+    context_->verdict.Broken("nobody-else-pays", "attempt ", attempt.ref.ToString(),
+                             " counts as failed by its program, which failed ",
+                             absl::FormatDuration(truth.failures.front().at - *truth.harmed_at),
+                             " after ", truth.harm, ": ", attempt.reason);
+  }
+}
+
+void Blame::CheckPaid(AttemptRef ref, const co::RunRequest& request) const {
+  const auto found = truths_.find(ref);
+  if (found == truths_.end()) return;
+  const std::vector<Failure>& failures = found->second.failures;
+  const auto asks = [&](const Failure& failure) {
+    return std::find(request.retry_exits.begin(), request.retry_exits.end(), failure.exit_code) !=
+           request.retry_exits.end();
+  };
+  if (failures.empty() || !std::all_of(failures.begin(), failures.end(), asks)) return;
+  context_->verdict.Broken("asked-is-free", "attempt ", ref.ToString(),
+                           " cost a restart, though all that failed in it asked for one with code ",
+                           failures.front().exit_code);
+}
+
+}  // namespace hpc::sim

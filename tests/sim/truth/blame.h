@@ -1,0 +1,45 @@
+// Whose fault the end of each attempt really is, and whether the coordinator came to the same
+// verdict: no run pays for what the cluster, an owner or an accident did.
+#ifndef HPC_TESTS_SIM_TRUTH_BLAME_H_
+#define HPC_TESTS_SIM_TRUTH_BLAME_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "coordinator/core/values/model.h"
+#include "tests/sim/frame/context.h"
+
+namespace hpc::sim {
+
+class Blame {
+ public:
+  explicit Blame(Context* context) : context_(context) {}
+
+  // A rank's own program failed, at this moment.
+  void Fails(AttemptRef ref, int32_t exit_code);
+  // Somebody else ended ranks of it, or told them to end.
+  void Harmed(AttemptRef ref, const std::string& what);
+
+  // The attempt is over, and so it is recorded.
+  void CheckVerdict(const coordinator::AttemptRecord& attempt) const;
+  // The run has paid for this attempt of it.
+  void CheckPaid(AttemptRef ref, const coordinator::RunRequest& request) const;
+
+ private:
+  struct Failure {
+    MonoTime at;
+    int32_t exit_code = 0;
+  };
+  struct Truth {
+    std::vector<Failure> failures;
+    std::optional<MonoTime> harmed_at;
+    std::string harm;
+  };
+  Context* context_;
+  std::map<AttemptRef, Truth> truths_;
+};
+
+}  // namespace hpc::sim
+
+#endif  // HPC_TESTS_SIM_TRUTH_BLAME_H_
