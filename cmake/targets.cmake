@@ -1,6 +1,6 @@
-# hpc_library(name SRCS a.cc ... DEPS x y [TOGETHER n])   one small static library per noun or folder.
-#   Its sources are compiled n at a time, in their order: for those that are short beside what they
-#   include.
+# hpc_library(name SRCS a.cc ... DEPS x y [TOGETHER n] [FAST])   one small static library per noun or
+#   folder. Its sources are compiled n at a time, in their order: for those that are short beside what
+#   they include. FAST: it is optimised in debug builds too, because simulations run it for minutes.
 # hpc_executable(name SRCS ... DEPS ...)
 # hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s] [TOGETHER n])   a GoogleTest program run by
 #   CTest
@@ -35,18 +35,46 @@ function(hpc_compile_together name count)
   endif()
 endfunction()
 
-# What simulations run for minutes, even where nothing else is worth the time to optimise it.
-function(hpc_compile_for_speed name)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
+# Tests are run once: to optimise them takes up to as long again as to compile them.
+function(hpc_compile_as_test name)
+  target_compile_options(${name} PRIVATE -O0)
+  hpc_watch_memory_only(${name})
+endfunction()
+
+# Headers that are compiled once for many targets. A target takes them only if its compiler options
+# are those that they were compiled with, so there is a set for each kind of target.
+option(HPC_PCH "Compile the headers that most files include only once" ON)
+add_library(hpc_common_headers OBJECT EXCLUDE_FROM_ALL cmake/headers/none.cc)
+target_precompile_headers(hpc_common_headers PRIVATE cmake/headers/common.h)
+hpc_explore(hpc_common_headers)
+add_library(hpc_test_headers OBJECT EXCLUDE_FROM_ALL cmake/headers/none.cc)
+target_precompile_headers(hpc_test_headers PRIVATE cmake/headers/test.h)
+hpc_compile_as_test(hpc_test_headers)
+# Tests are programs, and programs are compiled with -fPIE where libraries are with -fPIC.
+set_target_properties(hpc_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(hpc_test_headers PRIVATE -fPIE)
+
+function(hpc_reuse_headers name from)
+  if(HPC_PCH)
+    target_precompile_headers(${name} REUSE_FROM ${from})
+  endif()
 endfunction()
 
 # Built where something needs it.
 function(hpc_library name)
-  cmake_parse_arguments(A "" "TOGETHER" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(A "FAST" "TOGETHER" "SRCS;DEPS" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${A_SRCS})
   target_link_libraries(${name} PUBLIC ${A_DEPS})
   hpc_compile_together(${name} "${A_TOGETHER}")
   hpc_explore(${name})
+  if(NOT A_FAST OR NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    hpc_reuse_headers(${name} hpc_common_headers)
+    return()
+  endif()
+  target_compile_options(${name} PRIVATE -O1)
+  if(HPC_PCH)
+    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/headers/common.h)
+  endif()
 endfunction()
 
 function(hpc_executable name)
@@ -74,9 +102,8 @@ function(hpc_test name)
   target_link_libraries(${name} PRIVATE ${A_DEPS} hpc_dep_gtest)
   hpc_compile_together(${name} "${A_TOGETHER}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  # To optimise them takes up to as long again as to compile them, and they are run once.
-  target_compile_options(${name} PRIVATE -O0)
-  hpc_watch_memory_only(${name})
+  hpc_compile_as_test(${name})
+  hpc_reuse_headers(${name} hpc_test_headers)
   hpc_leave_out_under_tsan(${name} "${A_LABELS}")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")

@@ -1,0 +1,1 @@
+// A library of headers alone has one file to compile.
