@@ -175,7 +175,7 @@ absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t in
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, node->clock.Before({}, now.mono));
+    impl_->owners.Reclaim(turn, node, request, Owners::MadeThere{node->clock.Before({}, now.mono)});
   } else {
     impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
   }
@@ -217,6 +217,14 @@ absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incar
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
   impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ago);
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::AttemptHalted(Now now, const std::string& node, uint64_t incarnation,
+                                    AttemptRef ref, const Halt& halt, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
+  impl_->gangs.Halted(turn, live.run, live.member, halt);
   return absl::OkStatus();
 }
 

@@ -106,6 +106,9 @@ class Cluster {
                        const std::vector<StartedRank>& ranks, Effects* effects);
   absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
                          int32_t rank, const RankExit& exit, RankAges ago, Effects* effects);
+  // The node ends the attempt's ranks by itself. AttemptReturned follows, and says it again.
+  absl::Status AttemptHalted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
+                             const Halt& halt, Effects* effects);
   // No process of the attempt is left on the node; its devices are free. `halt`: what ended it
   // there.
   absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,

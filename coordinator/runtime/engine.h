@@ -136,6 +136,7 @@ class Engine {
                          const std::vector<StartedRank>& ranks);
   absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
                            const RankExit& exit, RankAges ago);
+  absl::Status OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt);
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt);
   absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
   absl::Status OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,

@@ -185,6 +185,13 @@ absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t
   });
 }
 
+absl::Status Engine::OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.AttemptHalted(now, session.node, session.incarnation, ref, halt,
+                                        &impl_->effects);
+  });
+}
+
 absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt) {
   return impl_->Report(session, ref, [&](Now now) {
     return impl_->cluster.AttemptReturned(now, session.node, session.incarnation, ref, halt,

@@ -31,6 +31,14 @@ void World::Repeat(const char* rate, void (World::*accident)()) {
   });
 }
 
+// As often as not a time that decides something, which all are below twice the lease; else one that
+// may be long.
+absl::Duration World::HowLong(absl::Duration least, absl::Duration most) {
+  const absl::Duration lease = context_.options.cluster.lease;
+  return context_.random.Chance(0.6) ? context_.random.Between({}, 2 * lease)
+                                     : context_.random.Between(least, most);
+}
+
 Pc& World::AnyPc() {
   return *pcs_[static_cast<size_t>(context_.random.Below(context_.options.nodes))];
 }
@@ -38,9 +46,7 @@ Pc& World::AnyPc() {
 void World::Cut() {
   Pc& pc = AnyPc();
   const int how = context_.random.Below(4);
-  const absl::Duration d = context_.random.Chance(0.5)
-                               ? context_.random.Between(absl::Seconds(8), absl::Seconds(30))
-                               : context_.random.Between(absl::Seconds(30), absl::Minutes(3));
+  const absl::Duration d = HowLong(absl::Seconds(8), absl::Minutes(3));
   // The cable, or something between it and the coordinator only.
   const bool all = how >= 2 && context_.random.Chance(0.6);
   context_.trace.Note(pc.name(), ": is cut off", how == 0 ? ", what it says" : "",
@@ -84,7 +90,7 @@ void World::WorkerFreeze() {
   Pc& pc = AnyPc();
   if (pc.worker() == nullptr || pc.worker()->frozen()) return;
   context_.trace.Note(pc.name(), ": its worker stands still");
-  pc.FreezeWorker(context_.random.Between(absl::Seconds(1), absl::Minutes(2)));
+  pc.FreezeWorker(HowLong(absl::Seconds(1), absl::Minutes(2)));
 }
 
 void World::WorkerUpgrade() {
@@ -132,8 +138,7 @@ void World::CoordinatorFreeze() {
   coordinator_frozen_ = true;
   coordinator_->Freeze();
   const bool dies = context_.random.Chance(0.4);
-  context_.agenda.AfterFor(coordinator_,
-                           context_.random.Between(absl::Seconds(1), absl::Seconds(30)),
+  context_.agenda.AfterFor(coordinator_, HowLong(absl::Seconds(1), absl::Seconds(30)),
                            [this, dies, frozen = coordinator_.get()] {
                              if (coordinator_.get() != frozen || !coordinator_frozen_) return;
                              coordinator_frozen_ = false;

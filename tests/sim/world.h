@@ -36,6 +36,7 @@ class World {
   void BeginAccidents();
   void Repeat(const char* rate, void (World::*accident)());
   Pc& AnyPc();
+  absl::Duration HowLong(absl::Duration least, absl::Duration most);
   void Cut();
   void CutPeers();
   void ResetLink();

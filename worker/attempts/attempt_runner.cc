@@ -514,7 +514,7 @@ void AttemptRunner::OnLost(const std::string& reason) {
 void AttemptRunner::TakeLoss(const std::string& reason) {
   lost_ = {HaltKind::kSupervisorLost, reason};
   lost_at_ = context_->loop->clock().Get().mono;
-  lost_.within = lost_at_ - context_->loop->waited_since();
+  lost_.within = lost_at_ - context_->loop->looked_at();
 }
 
 void AttemptRunner::KillLeftoversUntilGone() {

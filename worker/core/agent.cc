@@ -60,7 +60,7 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },
                  [&](const Heard& m) {
-                   connection_.OnHeard(std::min(m.sent, now.mono));
+                   connection_.OnHeard(now.mono, std::min(m.sent, now.mono));
                    FenceAll(effects);
                  },
                  [&](const Start& m) { OnStart(now, m, effects); },
@@ -263,6 +263,11 @@ void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
     effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
     return OnSleepFailed("ranks still run there", effects);
   }
+  // A second one would wait for the first, and might put the PC to sleep under its owner.
+  if (std::exchange(power_command_runs_, true)) {
+    effects->push_back(Note{true, "told to sleep while the power command still runs: not done"});
+    return OnSleepFailed("its power command has not ended yet", effects);
+  }
   effects->push_back(Sleep{command.reason});
 }
 
@@ -283,8 +288,9 @@ void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& 
   DropUnsayable(effects);
 }
 
-void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt) {
-  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt);
+void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt, effects);
+  DropUnsayable(effects);
 }
 
 void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects) {
@@ -305,7 +311,11 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnReturned(now.mono, halt, effects);
+  if (Attempt* attempt = Find(ref)) {
+    attempt->OnReturned(now.mono, halt, effects);
+    // Its gang waits for this node until the node knows that its return was heard.
+    if (attempt->ended_well()) connection_.Confirm(now.mono);
+  }
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }
@@ -389,7 +399,8 @@ void Agent::TickConnection(Now now, Effects* effects) {
       effects->push_back(OpenLink{MakeHello(now)});
       break;
     case Connection::Action::kHeartbeat:
-      effects->push_back(SayHeartbeat{.answer_may_wait = attempts_.empty()});
+      effects->push_back(
+          SayHeartbeat{.answer_may_wait = attempts_.empty() && !connection_.awaits_first_answer()});
       break;
     case Connection::Action::kGiveUp:
       effects->push_back(CloseLink{"no welcome"});

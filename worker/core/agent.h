@@ -41,7 +41,7 @@ class Agent {
                      Effects* effects);
   void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
-  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt);
+  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
   // It has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
   // All nodes of the attempt vouched for it then.
@@ -64,6 +64,8 @@ class Agent {
   // ---- power
   // The machine was suspended for `slept` and is awake again.
   void OnResumed(Now now, absl::Duration slept, Effects* effects);
+  // What a Sleep asked for has ended, however it went. One of the three others follows.
+  void OnPowerCommandEnded() { power_command_runs_ = false; }
   // It was told to sleep, and stays on.
   void OnSleepFailed(const std::string& error, Effects* effects);
   // The power command was accepted; the machine will be gone in a moment.
@@ -124,6 +126,7 @@ class Agent {
   std::map<AttemptRef, Attempt> attempts_;
   std::map<AttemptRef, std::string> contested_;  // and why; not stopped yet
   bool resumed_ = false;
+  bool power_command_runs_ = false;
   bool leaving_ = false;
   bool leaving_said_ = false;
   Leaving leave_words_;

@@ -26,8 +26,39 @@ TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
 }
 
-TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
+TEST_F(AgentTest, TwoQuickHeartbeatsTellTheCoordinatorHowTheClocksLie) {
   Connect();
+  const Effects first = Tick();
+  ASSERT_THAT(All<SayHeartbeat>(first), SizeIs(1));
+  EXPECT_FALSE(All<SayHeartbeat>(first)[0].answer_may_wait);
+  Hear(Heard{now().mono});
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), SizeIs(1)) << "which says when the answer came";
+  Hear(Heard{now().mono});
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), IsEmpty());
+}
+
+TEST_F(AgentTest, APartThatEndedWellIsConfirmedAtOnce) {
+  Settle();
+  Run();
+  Effects effects;
+  agent_.OnRankExited(now(), kRef, 0, {0, {}, false, "", ""}, {}, &effects);
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), IsEmpty());
+  Return();
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), SizeIs(1));
+}
+
+TEST_F(AgentTest, WhatEndsRanksHereIsSaidAtOnceAndWithTheReturn) {
+  Settle();
+  Run();
+  Effects effects;
+  agent_.OnStoppedItself(now(), kRef, {HaltKind::kCutOff, "fence"}, &effects);
+  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<AttemptHalted>(effects)[0].halt.reason, "fence");
+  EXPECT_EQ(Said<AttemptReturned>(Return())[0].halt.reason, "fence");
+}
+
+TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
+  Settle();
   EXPECT_TRUE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
   Hear(OneRank());
   EXPECT_FALSE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
@@ -177,7 +208,7 @@ TEST_F(AgentTest, ALinkThatBrokeBehindAStandstillExtendsNothing) {
 }
 
 TEST_F(AgentTest, AnIdleNodeHasNoDeadlineButItsHeartbeat) {
-  Connect();
+  Settle();
   EXPECT_EQ(agent_.NextDeadline(), now().mono + absl::Seconds(2));
 }
 
@@ -308,6 +339,7 @@ TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Return();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
   Effects effects;
+  agent_.OnPowerCommandEnded();
   agent_.OnFallingAsleep("asked", &effects);
   EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
 }
@@ -321,6 +353,17 @@ TEST_F(AgentTest, DoesNotSleepWhileThePcIsItsOwners) {
   ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
   EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "its owner has taken it back");
   agent_.Lend(now(), &effects);
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+}
+
+TEST_F(AgentTest, RunsOnePowerCommandAtATime) {
+  Connect();
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  const Effects again = Hear(GoToSleep{"asked once more"});
+  EXPECT_THAT(All<Sleep>(again), IsEmpty());
+  ASSERT_THAT(Said<SleepFailed>(again), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(again)[0].error, "its power command has not ended yet");
+  agent_.OnPowerCommandEnded();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
 }
 

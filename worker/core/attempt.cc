@@ -149,19 +149,24 @@ Halt Attempt::HaltAt(MonoTime now) const {
   return halt;
 }
 
-void Attempt::OnStoppedItself(MonoTime now, const Halt& halt) {
-  if (!live()) return;
-  // Ended by the coordinator's word, it has nobody else to name.
-  if (stopping() && halt_.kind == HaltKind::kNone) return;
-  phase_ = Phase::kStopping;
+void Attempt::SayHalt(MonoTime now, const Halt& halt, Effects* effects) {
+  const Halt before = halt_;
   TakeHalt(now, halt);
+  if (halt_ != before) effects->push_back(Say{AttemptHalted{ref_, HaltAt(now)}});
+}
+
+// The coordinator's order may have been read first: which of them came first is for it to judge.
+void Attempt::OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects) {
+  if (!live()) return;
+  phase_ = Phase::kStopping;
+  SayHalt(now, halt, effects);
 }
 
 void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
                                const std::string& reason, Effects* effects) {
   if (!live() || stopping()) return;
   phase_ = Phase::kStopping;
-  TakeHalt(now, {kind, reason});
+  SayHalt(now, {kind, reason}, effects);
   effects->push_back(StopAttempt{ref_, grace, reason, kind});
 }
 

@@ -74,7 +74,7 @@ class Attempt {
   void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
   // The supervisor ends the ranks for a reason of its own.
-  void OnStoppedItself(MonoTime now, const Halt& halt);
+  void OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects);
   // No process of it is left. `halt`: its supervisor was lost.
   void OnReturned(MonoTime now, const Halt& halt, Effects* effects);
   // The worker itself ends it, for a reason that is no fault of the run: reported with the return,
@@ -111,6 +111,7 @@ class Attempt {
   // May still have processes.
   bool live() const { return phase_ < Phase::kReturned; }
   bool stopping() const { return phase_ == Phase::kStopping; }
+  bool ended_well() const { return ended_well_; }
   int32_t running_ranks() const;
 
  private:
@@ -123,6 +124,9 @@ class Attempt {
     bool unstarted() const { return pid == 0 && !exit; }
   };
   void TakeHalt(MonoTime now, const Halt& halt);
+  // The same, and it is told at once: the return may be far, and this worker may not live to see
+  // it.
+  void SayHalt(MonoTime now, const Halt& halt, Effects* effects);
   Halt HaltAt(MonoTime now) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
   bool AllSucceeded() const;

@@ -63,7 +63,8 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   heard_ = welcomed_ ? std::max(heard_, opened_at_) : opened_at_;
   welcomed_ = true;
   steady_since_ = now - kDetection;  // it has just been answered
-  next_heartbeat_ = now + welcome.heartbeat_interval;
+  first_answer_ = true;
+  next_heartbeat_ = now;
   quick_.Reset();
   slow_.Reset();
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -62,8 +63,18 @@ class Connection {
 
   // Time since the coordinator may last have heard from us; zero while connected.
   absl::Duration SilentFor(MonoTime now) const;
-  // What was said then the coordinator is known to have heard.
-  void OnHeard(MonoTime sent) { heard_ = std::max(heard_, sent); }
+  // What was said at `sent` the coordinator is known to have heard. The first such answer is
+  // confirmed, so that the coordinator soon knows how far our clock and its own lie apart.
+  void OnHeard(MonoTime now, MonoTime sent) {
+    heard_ = std::max(heard_, sent);
+    if (std::exchange(first_answer_, false)) Confirm(now);
+  }
+  // Says the next heartbeat at once, since somebody waits for its answer.
+  void Confirm(MonoTime now) {
+    if (connected()) next_heartbeat_ = std::min(next_heartbeat_, now);
+  }
+  // No heartbeat of this connection has been answered yet.
+  bool awaits_first_answer() const { return first_answer_; }
   // The last such time; nothing before the first welcome.
   std::optional<MonoTime> heard() const {
     return welcomed_ ? std::make_optional(heard_) : std::nullopt;
@@ -88,6 +99,7 @@ class Connection {
   MonoTime next_heartbeat_ = MonoTime::Infinite();
   MonoTime last_contact_;
   MonoTime opened_at_{}, heard_{};
+  bool first_answer_ = false;  // is still to come
   bool welcomed_ = false;
   MonoTime steady_since_{};  // when it stood still last
   Welcome welcome_;

@@ -41,10 +41,20 @@ TEST(ConnectionTest, GivesUpWithoutWelcome) {
 
 TEST(ConnectionTest, HeartbeatsAtTheIntervalItWasTold) {
   Connection connection = Connected(0);
+  EXPECT_EQ(connection.Tick(At(0)), Action::kHeartbeat);
   EXPECT_EQ(connection.Tick(At(1.9)), Action::kNone);
   EXPECT_EQ(connection.Tick(At(2)), Action::kHeartbeat);
   EXPECT_EQ(connection.Tick(At(2)), Action::kNone);
   EXPECT_EQ(connection.NextDeadline(), At(4));
+}
+
+TEST(ConnectionTest, TheFirstAnswerIsConfirmedAndLaterOnesAreNot) {
+  Connection connection = Connected(0);
+  EXPECT_EQ(connection.Tick(At(0)), Action::kHeartbeat);
+  connection.OnHeard(At(0.1), At(0));
+  EXPECT_EQ(connection.Tick(At(0.1)), Action::kHeartbeat);
+  connection.OnHeard(At(0.2), At(0.1));
+  EXPECT_EQ(connection.Tick(At(0.2)), Action::kNone);
 }
 
 TEST(ConnectionTest, LateHeartbeatsAreNotMadeUpFor) {

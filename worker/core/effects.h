@@ -83,7 +83,8 @@ struct SaveOwner {
   OwnerState state;
 };
 
-// Run the power command. Answered by OnResumed or OnSleepFailed.
+// Run the power command. Answered by OnPowerCommandEnded, and then by OnResumed, OnSleepFailed or
+// OnFallingAsleep.
 struct Sleep {
   std::string reason;
 };

@@ -276,6 +276,12 @@ struct Recalled {
   absl::Status status;  // OK: nothing of the attempt is left there
 };
 
+// The node ends the attempt's ranks by itself; AttemptReturned follows when they are gone.
+struct AttemptHalted {
+  AttemptRef ref;
+  Halt halt;
+};
+
 struct AttemptReturned {
   AttemptRef ref;
   Halt halt;
@@ -331,8 +337,8 @@ struct MetricData {
 
 using WorkerMessage =
     std::variant<OwnerChanged, Leaving, HandingOver, SleepFailed, Prepared, Started, RankEnded,
-                 Doubted, Recalled, AttemptReturned, EnvironmentReport, RendezvousReport, LogData,
-                 LogEnd, MetricData>;
+                 Doubted, Recalled, AttemptHalted, AttemptReturned, EnvironmentReport,
+                 RendezvousReport, LogData, LogEnd, MetricData>;
 
 }  // namespace hpc::worker
 

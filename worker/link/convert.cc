@@ -203,6 +203,12 @@ void Fill(const Recalled& m, v1::WorkerMessage* out) {
   if (!m.status.ok()) one->set_error(ToValidUtf8(m.status.message()));
 }
 
+void Fill(const AttemptHalted& m, v1::WorkerMessage* out) {
+  v1::AttemptHalted* one = out->mutable_attempt_halted();
+  Fill(m.ref, one->mutable_ref());
+  Fill(m.halt, one->mutable_halt());
+}
+
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
   v1::AttemptReturned* one = out->mutable_attempt_returned();
   Fill(m.ref, one->mutable_ref());

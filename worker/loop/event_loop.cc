@@ -102,7 +102,8 @@ void EventLoop::RunPosted() {
 
 void EventLoop::RunOnce(absl::Duration timeout) {
   std::array<epoll_event, 64> events;
-  waited_since_ = clock_->Get().mono;
+  const MonoTime now = clock_->Get().mono;
+  looked_at_ = std::exchange(waited_since_, now);
   const int n = epoll_wait(epoll_.get(), events.data(), events.size(), WaitMilliseconds(timeout));
   // A callback may remove a descriptor and another may be opened under the same number in this very
   // round: only watches that existed when the round began are called.

@@ -55,8 +55,9 @@ class EventLoop {
   void Stop();
 
   const Clock& clock() const { return *clock_; }
-  // When the wait of this round began: what it brought is not older.
-  MonoTime waited_since() const { return waited_since_; }
+  // When the wait before that of this round began: what this round brought is not older. The wait
+  // of this round may have begun later than that, if the process stood still between the two.
+  MonoTime looked_at() const { return looked_at_; }
 
  private:
   struct Watch {
@@ -68,7 +69,8 @@ class EventLoop {
   void RunPosted();
 
   const Clock* clock_;
-  MonoTime waited_since_{};
+  MonoTime waited_since_{};  // when the wait of this round began
+  MonoTime looked_at_{};
   UniqueFd epoll_;
   Bell wake_;
   bool stop_ = false;

@@ -376,7 +376,7 @@ void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
 
 void Engine::OnStoppedItself(AttemptRef ref, const Halt& halt) {
   LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", halt.reason}});
-  agent_->OnStoppedItself(loop_->clock().Get(), ref, halt);
+  Decide([&](Now now, Effects* effects) { agent_->OnStoppedItself(now, ref, halt, effects); });
 }
 
 void Engine::OnDoomed(AttemptRef ref, const std::string& reason) {
@@ -457,6 +457,7 @@ void Engine::Do(const Sleep& effect) {
         // A command may return only after the machine is awake again.
         const absl::Duration slept = surroundings_.TakeSuspended();
         Decide([&](Now now, Effects* effects) {
+          agent_->OnPowerCommandEnded();
           if (!accepted.ok()) {
             agent_->OnSleepFailed(std::string(accepted.message()), effects);
           } else if (slept > absl::ZeroDuration()) {

@@ -55,7 +55,7 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   }
   HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
   NodeRecord& record = node->record;
-  node->heard_before = node->LastHeard(turn.now()).earliest;
+  node->silence_before = node->Silence(turn.now());
   const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
   record.address = hello.address;
   record.inventory = hello.inventory;

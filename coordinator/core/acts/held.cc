@@ -62,9 +62,7 @@ class Reconciler {
     Member* member = MemberOf(*run);
     if (!rebooted) return gangs_->Disowned(turn_, run, member);
     member->disowned = false;
-    const absl::Duration since = turn_.mono() - node_.heard_before;
-    gangs_->Returned(turn_, run, member,
-                     {HaltKind::kSupervisorLost, "the PC has restarted", {}, since});
+    gangs_->Restarted(turn_, run, member);
   }
 
   // Live attempts that this node has been told of and has not returned.

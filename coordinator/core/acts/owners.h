@@ -18,10 +18,14 @@ class Owners {
   Owners(State* state, Gangs* gangs, PowerControl* power)
       : state_(state), gangs_(gangs), power_(power) {}
 
-  // `by_node`: the wish was made on the PC itself, which is not told to follow it; when it was
-  // made there.
+  // A wish that was made on the PC itself.
+  struct MadeThere {
+    Window when;
+    bool vague = false;  // what the PC says of its ranks tells better when it was
+  };
+  // `by_node`: set for such a wish, which the PC is not told to follow.
   void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
-               const std::optional<Window>& by_node);
+               const std::optional<MadeThere>& by_node);
   void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
 
   // Takes over what changed on the PC while it was away; else tells it how things stand.

@@ -48,14 +48,21 @@ void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& r
   }
 }
 
-// What it was being stopped for, unless that was a rank's failure: those are known. It was decided
-// by whoever knew when it happened, so it comes before all that is still to be heard.
-void RestoreVerdict(Attempt* attempt) {
+// What it was being stopped for, unless that was a rank's failure: those are known.
+void RestoreVerdict(Now now, Attempt* attempt) {
   const AttemptRecord& record = attempt->record;
   if (!attempt->stopping()) return;
   if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
-  attempt->causes.insert(attempt->causes.begin(),
-                         OrderedCause(record.outcome, attempt->began, record.reason));
+  // An attempt of an older version does not tell when; what it says comes before all else then.
+  const bool told = record.caused_until != absl::InfinitePast();
+  Cause cause;
+  cause.outcome = record.outcome;
+  cause.when = told ? Window{MonoOf(record.caused_from, now), MonoOf(record.caused_until, now)}
+                    : Window::Exactly(attempt->began);
+  cause.text = record.reason;
+  cause.exit_code = record.exit_code;
+  cause.free_of_charge = record.free_of_charge;
+  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
 }
 
 std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
@@ -75,7 +82,7 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
     attempt->members.push_back(MakeMember(p, record));
   }
   RestoreFailures(ranks, request, now, attempt.get());
-  RestoreVerdict(attempt.get());
+  RestoreVerdict(now, attempt.get());
   return attempt;
 }
 

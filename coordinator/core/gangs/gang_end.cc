@@ -23,6 +23,13 @@ bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   });
 }
 
+// What is lost there now is of no use to its ranks any more.
+bool WorkIsDoneOn(const Attempt& attempt, const std::string& node) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
+    return rank.node != node || (rank.exit.has_value() && SucceededByItself(*rank.exit));
+  });
+}
+
 // When its last rank ended, where every end is known; else now.
 absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   absl::Time last = absl::InfinitePast();
@@ -87,43 +94,55 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
 
 void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
-  LearnHalt(turn, &attempt, member->placement.node, halt);
-  if (attempt.stopping()) return JudgeAgain(turn, run);
-  if (!attempt.causes.empty()) BeginStop(turn, run, run->request().stop_grace);
+  const std::string& node = member->placement.node;
+  // What has no rank yet is judged when it is returned.
+  if (!member->start_sent || member->placement.returned || WorkIsDoneOn(attempt, node)) return;
+  const std::optional<Cause> cause = CauseOf(turn, attempt, node, halt);
+  if (cause) Learn(&attempt, *cause);
+  StopForFailures(turn, run);
 }
 
 void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
-  Attempt& attempt = *run->attempt;
   if (member->placement.returned || member->disowned) return;
   const std::string& node = member->placement.node;
+  TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
+}
+
+void Gangs::Restarted(Turn& turn, Run* run, Member* member) {
+  const std::string& node = member->placement.node;
+  TakeReturn(turn, run, member,
+             ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
+                          absl::StrCat(node, ": the PC has restarted")));
+}
+
+void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
+  Attempt& attempt = *run->attempt;
+  const std::string& node = member->placement.node;
+  const bool done = WorkIsDoneOn(attempt, node);
   GiveBack(turn, run, member);
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);
   if (attempt.stopping()) {
-    LearnHalt(turn, &attempt, node, halt);
+    if (why && !done) Learn(&attempt, *why);
     JudgeAgain(turn, run);
     return FinishIfReturned(turn, run);
   }
   if (AllRanksEndedOn(attempt, node)) {
-    // Its ranks had done their work; what was lost is of no use to them any more.
     if (!attempt.causes.empty()) return StopForFailures(turn, run);
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  Halt what = halt;
-  if (what.kind == HaltKind::kNone) {
-    what.kind = HaltKind::kSupervisorLost;
-    what.reason = "returned its devices without saying how its ranks ended";
-  }
-  if (member->start_sent && !member->started) {
-    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what.reason));
-  }
+  const Halt unsaid{HaltKind::kSupervisorLost,
+                    "returned its devices without saying how its ranks ended"};
+  const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
   if (!member->start_sent) {
-    return Stop(turn, run,
-                {AttemptOutcome::kStartFailed, absl::StrCat(node, ": ", what.reason),
-                 run->request().stop_grace});
+    return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
   }
-  Halted(turn, run, member, what);
+  if (!member->started) {
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", cause.text));
+  }
+  Learn(&attempt, cause);
+  StopForFailures(turn, run);
 }
 
 void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
@@ -139,21 +158,12 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
     ArmFence(run);
     Recall(turn, *run, member, run->request().stop_grace);
   }
-  const Window when{state_->nodes.Find(node)->heard_before, turn.mono()};
+  const Window when{state_->nodes.Find(node)->silence_before.earliest, turn.mono()};
   const std::string text =
       absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
                    HumanDuration(member->fence - turn.mono()), " at the latest");
   StopFor(turn, run, ClusterCause(AttemptOutcome::kNodeLost, node, when, text),
           run->request().stop_grace);
-}
-
-// It fell silent before its next heartbeat would have been heard. What it had not reported yet may
-// have happened to its ranks a while before: it would have been told by its last heartbeat if it
-// was older than the one before.
-Window Gangs::SilenceOf(const Turn& turn, const Node& node) const {
-  const Window heard = node.LastHeard(turn.now());
-  const absl::Duration interval = state_->options.heartbeat_interval;
-  return {heard.earliest - interval, std::min(turn.mono(), heard.latest + interval)};
 }
 
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
@@ -172,7 +182,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
-    StopFor(turn, run, ClusterCause(outcome, node.name(), SilenceOf(turn, node), why), grace);
+    StopFor(turn, run, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why), grace);
   }
 }
 
@@ -216,10 +226,11 @@ void Gangs::Finish(Turn& turn, Run* run) {
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();
-  if (run->record.cancel_requested && !run->cancel_reason.empty()) {
-    ending.reason = run->cancel_reason;
+  Verdict verdict = Judge(run->record, ending, state_->options);
+  if (verdict.state == RunState::kCancelled && !run->cancel_reason.empty()) {
+    verdict.reason = run->cancel_reason;
   }
-  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options), record.ended_at);
+  ledger_->Carry(turn, run, verdict, record.ended_at);
 }
 
 }  // namespace hpc::coordinator

@@ -56,20 +56,20 @@ void Gangs::Learn(Attempt* attempt, const Cause& cause) {
   attempt->causes.push_back(cause);
 }
 
-void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node,
-                      const Halt& halt) {
-  if (halt.kind == HaltKind::kNone) return;
+std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
+                                    const std::string& node, const Halt& halt) const {
+  if (halt.kind == HaltKind::kNone) return std::nullopt;
   Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
   // In a hello that a coordinator reads long after it has started, it may be as old as the attempt.
   const NodeClock& clock = state_->nodes.Find(node)->clock;
   if (clock.told() && !clock.bounded()) {
-    when.earliest = std::min(when.earliest, attempt->began);
+    when.earliest = std::min(when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
   const std::string text = halt.kind == HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  Learn(attempt, ClusterCause(OutcomeOf(halt.kind), node, when, text));
+  return ClusterCause(OutcomeOf(halt.kind), node, when, text);
 }
 
 void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
@@ -87,20 +87,25 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   attempt.causes.push_back(std::move(cause));
 }
 
-void Gangs::TakeVerdict(Attempt* attempt) {
+bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   const Cause& cause = Deciding(attempt->causes);
-  attempt->record.outcome = cause.outcome;
-  attempt->record.reason = InWords(attempt->causes, cause);
-  attempt->exit_code = cause.exit_code;
-  attempt->free_of_charge = cause.free_of_charge;
+  const std::string reason = InWords(attempt->causes, cause);
+  AttemptRecord& record = attempt->record;
+  if (cause == attempt->decided && reason == record.reason) return false;
+  attempt->decided = cause;
+  record.outcome = cause.outcome;
+  record.reason = reason;
+  record.caused_from = now.wall - (now.mono - cause.when.earliest);
+  record.caused_until = now.wall - (now.mono - cause.when.latest);
+  record.exit_code = cause.exit_code;
+  record.free_of_charge = cause.free_of_charge;
+  return true;
 }
 
 void Gangs::JudgeAgain(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.stopping()) return;
-  const AttemptRecord before = attempt.record;
-  TakeVerdict(&attempt);
-  if (attempt.record == before) return;
+  if (!TakeVerdict(turn.now(), &attempt)) return;
   run->record.reason = attempt.record.reason;
   turn.Save(attempt.record);
   turn.Save(run->record);

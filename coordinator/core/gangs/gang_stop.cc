@@ -72,7 +72,7 @@ void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration gra
 void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   Attempt& attempt = *run->attempt;
   SetState(&attempt, AttemptState::kStopping);
-  TakeVerdict(&attempt);
+  TakeVerdict(turn.now(), &attempt);
   attempt.stopping_since = turn.mono();
   attempt.stop_grace = std::min(grace, run->request().stop_grace);
   state_->timers.Stop(Alarm::kPeersWord, run->id());

@@ -7,6 +7,7 @@
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ class Gangs {
                  RankAges ago);
   // The node holds nothing of the attempt any more. `halt`: what ended its ranks there.
   void Returned(Turn& turn, Run* run, Member* member, const Halt& halt);
+  // The same of a node whose PC has started anew: what it had ended when it fell silent.
+  void Restarted(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
   // Stops the attempt because ranks of it have failed, if any have. Where these failures may be
@@ -112,10 +115,14 @@ class Gangs {
   Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
   // Adds a cause, or puts it in the place of what was guessed of its node.
   static void Learn(Attempt* attempt, const Cause& cause);
-  void LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node, const Halt& halt);
+  // Nothing, where the node did not end it by itself.
+  std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
+                               const Halt& halt) const;
+  // The node holds nothing of it any more, because of `why` if that is set.
+  void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
-  // Writes down what the causes say.
-  static void TakeVerdict(Attempt* attempt);
+  // Writes down what the causes say. Returns whether that is news.
+  static bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);
   // Of a stopping attempt: nodes that are still preparing have no ranks of it, whatever keeps them,
   // and are not waited for.
@@ -130,7 +137,6 @@ class Gangs {
   // Works out when the ranks of each lost node have ended.
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;
-  Window SilenceOf(const Turn& turn, const Node& node) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);
   void Finish(Turn& turn, Run* run);

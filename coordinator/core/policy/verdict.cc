@@ -76,9 +76,8 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
                             options.infrastructure_retries, " such retries"));
 }
 
-}  // namespace
-
-Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
+// As if nobody had asked it to end.
+Verdict JudgeEnding(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
   Verdict verdict;
   verdict.reason = ending.reason;
   verdict.failures = run.failures;
@@ -87,7 +86,6 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
   if (ending.outcome == AttemptOutcome::kSucceeded) {
     return Over(std::move(verdict), RunState::kSucceeded, 0);
   }
-  if (run.cancel_requested) return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
   switch (ending.outcome) {
     case AttemptOutcome::kCancelled:
       return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
@@ -111,6 +109,19 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
       break;
   }
   return AfterLoss(std::move(verdict), ending, options);
+}
+
+}  // namespace
+
+// A run that has failed stays failed, also if somebody cancelled it a moment later.
+Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
+  Verdict verdict = JudgeEnding(run, ending, options);
+  if (!run.cancel_requested) return verdict;
+  const bool lost =
+      ending.outcome == AttemptOutcome::kNodeLost || ending.outcome == AttemptOutcome::kStartFailed;
+  if (verdict.state != RunState::kQueued && !lost) return verdict;
+  verdict.reason = ending.reason;
+  return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
 }
 
 }  // namespace hpc::coordinator

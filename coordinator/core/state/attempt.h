@@ -51,8 +51,7 @@ struct Attempt {
   absl::Duration stop_grace;
   std::vector<Cause> causes;      // why it ends, as they were heard; empty while nothing went wrong
   MonoTime word_of_peer_until{};  // failures that speak of a peer are not acted on before; 0: none
-  int32_t exit_code = 0;          // of the cause that decides
-  bool free_of_charge = false;    // as that cause says
+  Cause decided;                  // the one of them that the record tells of; stopping only
   int32_t ranks_done = 0;         // that exited 0 of their own accord
   // Of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;

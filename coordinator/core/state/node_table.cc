@@ -39,6 +39,16 @@ Window Node::LastHeard(Now now) const {
                       : Window::Exactly(lease.heard());
 }
 
+// It fell silent before its next heartbeat would have been heard. What it had not told with its
+// last heartbeat came after the one before that: a worker that is continued after a standstill may
+// say one heartbeat before it reads what has happened meanwhile, but not two.
+Window Node::Silence(Now now) const {
+  const Window heard = LastHeard(now);
+  const std::optional<absl::Duration>& beat = clock.BeatBeforeLast();
+  return {beat ? clock.At(*beat, now.mono).earliest : heard.earliest - heartbeat_interval,
+          std::min(now.mono, heard.latest + heartbeat_interval)};
+}
+
 void Node::WentAway(MonoTime now) {
   const bool rested = now - back_since >= absl::Hours(1);
   departures = rested ? 1 : departures + 1;

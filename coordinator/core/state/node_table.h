@@ -25,9 +25,11 @@ struct Holding {
 };
 
 struct Node {
-  Node(int64_t number_, const ClusterOptions& options) : number(number_), lease(options.lease) {}
+  Node(int64_t number_, const ClusterOptions& options)
+      : number(number_), heartbeat_interval(options.heartbeat_interval), lease(options.lease) {}
 
   const int64_t number;  // of this process, for timers
+  const absl::Duration heartbeat_interval;
   NodeRecord record;
 
   // Connection.
@@ -38,11 +40,14 @@ struct Node {
   bool can_vouch = false;
   bool hands_over = false;  // its worker has said that another one follows
   Lease lease;
-  MonoTime heard_before{};  // when it was heard last before it connected
   NodeClock clock;
   // When it said something for the last time.
   Window LastHeard(Now now) const;
-  MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
+  // When that may have happened which it could not tell any more: since it, or its connection, has
+  // been silent, or a little before.
+  Window Silence(Now now) const;
+  Window silence_before{};  // the silence that ended when it connected
+  MonoTime doubt_at{};      // when its silence is looked at next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
   // Could not prepare a run, though not because of that run: work goes elsewhere until then.

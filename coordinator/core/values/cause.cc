@@ -31,14 +31,6 @@ bool SpeaksOfPeer(const RankExit& exit) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
-// abort() is how NCCL's watchdog and C++ libraries end a rank whose peer is gone, and a write to a
-// closed connection brings SIGPIPE. The others are what somebody sends.
-bool MayComeOfPeer(int32_t signal) {
-  const std::string name = SignalName(signal);
-  return name == "SIGABRT" || name == "SIGPIPE" || name == "SIGTERM" || name == "SIGINT" ||
-         name == "SIGHUP";
-}
-
 int Standing(const Cause& failure) {
   if (failure.kind == CauseKind::kAsked) return 0;
   return failure.kind == CauseKind::kOfPeer ? 2 : 1;
@@ -74,19 +66,7 @@ bool ComesBefore(const Cause& failure, const Cause& other) {
   if (failure.when.SurelyBefore(other.when)) return true;
   // The coordinator gave this order when it had already heard of the failure.
   if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
-  switch (failure.kind) {
-    case CauseKind::kKilled:
-      return failure.when.latest < other.when.latest;
-    case CauseKind::kAsked:
-    case CauseKind::kOwn:
-      return failure.when.latest + kTeardown < other.when.latest;
-    case CauseKind::kSilent:
-    case CauseKind::kOfPeer:
-    case CauseKind::kOrdered:
-    case CauseKind::kCluster:
-      break;
-  }
-  return false;
+  return failure.kind == CauseKind::kKilled && failure.when.latest < other.when.latest;
 }
 
 }  // namespace
@@ -95,7 +75,7 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
   const bool asked =
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;
-  if (exit.signal.has_value() && !MayComeOfPeer(*exit.signal)) return CauseKind::kKilled;
+  if (exit.signal.has_value() && SignalName(*exit.signal) == "SIGKILL") return CauseKind::kKilled;
   if (exit.message.empty()) return CauseKind::kSilent;
   return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }

@@ -20,10 +20,10 @@ enum class CauseKind {
   kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
   kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
   kAsked = 3,    // a rank ended with a code of --retry-exit
-  kKilled = 4,  // a rank died of a signal that no end of a peer brings about, as SIGKILL or SIGSEGV
-  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
-  kSilent = 6,  // a rank failed without a word
-  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  kKilled = 4,   // a rank died of SIGKILL, which no end of a peer brings about
+  kOwn = 5,      // a rank failed, and its last words speak of its own trouble
+  kSilent = 6,   // a rank failed without a word
+  kOfPeer = 7,   // a rank failed, and its last words speak of a peer: "connection closed by peer"
 };
 
 struct Cause {
@@ -37,6 +37,8 @@ struct Cause {
   // The node ended ranks by itself and has not said why yet. Its word takes the place of this
   // cause.
   bool guessed = false;
+
+  bool operator==(const Cause&) const = default;
 };
 
 // How long before it was reaped a process may have closed its connections: what it leaves is put
@@ -67,9 +69,10 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 //    asks for a restart comes before others, and one that speaks of a peer comes last. A rank may
 //    close its connections before it ends, so one that speaks of a peer gives way to what that peer
 //    says up to kWordOfPeer later; so does one without words to a peer that asks for a restart.
-// 2. A failure decides only if it came before whatever else is known. Where that cannot be told, a
-//    failure without words of its own gives way, and one with them decides if it was reported as
-//    earlier by more than what its report may have taken.
+// 2. A failure decides only if it surely came before whatever else is known. A rank whose peers are
+//    taken away may fail in any way that its program likes: with words about peers, with words of
+//    its own, or by a signal. Only a rank that SIGKILL ended is no consequence; it decides if it
+//    was probably first, that is if the later end of its window is.
 // 3. Else the earliest of the other causes decides.
 const Cause& Deciding(const std::vector<Cause>& causes);
 

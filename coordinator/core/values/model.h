@@ -175,6 +175,13 @@ struct AttemptRecord {
   absl::Time created_at;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
+  // What is known of why it ends, from the moment that it is being stopped: between which two
+  // moments that happened, the code of the rank that failed or of a refusal, and whether no budget
+  // of the run pays.
+  absl::Time caused_from = absl::InfinitePast();
+  absl::Time caused_until = absl::InfinitePast();
+  int32_t exit_code = 0;
+  bool free_of_charge = false;
 
   bool operator==(const AttemptRecord&) const = default;
 };

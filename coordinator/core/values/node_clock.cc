@@ -16,6 +16,7 @@ void NodeClock::Take(const NodeTimes& times, MonoTime now) {
   if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said_) {
     Heard(times.heard_at, beat_read_, now);
   }
+  if (beat_said_ != absl::ZeroDuration()) beat_before_last_ = beat_said_;
   beat_said_ = times.said;
   beat_read_ = now;
 }

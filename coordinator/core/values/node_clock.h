@@ -48,11 +48,19 @@ class NodeClock {
 
   // The node's clock begins anew, as it does when the PC starts.
   void Restart() { *this = NodeClock(); }
-  // What is read from now on does not tell what the clock showed.
-  void Untold() { said_.reset(); }
+  // A new connection begins: what is read from now on does not tell what the clock showed, unless
+  // it is Taken.
+  void Untold() {
+    said_.reset();
+    beat_said_ = {};
+    beat_before_last_.reset();
+  }
   // What is read at `now` tells it.
   void Take(const NodeTimes& times, MonoTime now);
   bool told() const { return said_.has_value(); }
+  // What it showed at the heartbeat before the last one; nothing where it has said fewer than two
+  // since it connected.
+  const std::optional<absl::Duration>& BeatBeforeLast() const { return beat_before_last_; }
   // When something was, `ago` before the node said what was read last. Where that did not tell, it
   // counts as said when it is read.
   Window Before(absl::Duration ago, MonoTime now) const {
@@ -84,6 +92,7 @@ class NodeClock {
   // The heartbeat that was read last, of which a later one may say when its answer was heard.
   absl::Duration beat_said_;
   MonoTime beat_read_{};
+  std::optional<absl::Duration> beat_before_last_;
 };
 
 }  // namespace hpc::coordinator

@@ -130,6 +130,10 @@ NodeHello FromProto(const v1::Hello& hello) {
   return out;
 }
 
+Halt FromProto(const v1::AttemptHalted& halted) {
+  return ToHalt(halted.has_halt(), halted.halt(), "");
+}
+
 Halt FromProto(const v1::AttemptReturned& returned) {
   return ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason());
 }

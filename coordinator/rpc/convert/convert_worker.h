@@ -23,6 +23,7 @@ PreparedReport FromProto(const v1::Prepared& prepared);
 EnvironmentRecord FromProto(const v1::Environment& environment);
 std::vector<StartedRank> FromProto(const v1::Started& started);
 std::vector<RankDoing> FromProto(const v1::Heartbeat& heartbeat);
+Halt FromProto(const v1::AttemptHalted& halted);
 Halt FromProto(const v1::AttemptReturned& returned);
 RankAges FromProto(const v1::RankEnded& ended);
 // nullopt: the worker does not tell.

@@ -80,6 +80,9 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
       return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
                                   FromProto(ended.exit()), FromProto(ended));
     }
+    case WorkerMessage::kAttemptHalted:
+      return engine_->OnAttemptHalted(session, FromProto(message.attempt_halted().ref()),
+                                      FromProto(message.attempt_halted()));
     case WorkerMessage::kAttemptReturned:
       return engine_->OnAttemptReturned(session, FromProto(message.attempt_returned().ref()),
                                         FromProto(message.attempt_returned()));

@@ -171,6 +171,10 @@ inline AttemptRecord FullAttempt(AttemptRef ref) {
   attempt.store_host = StoreHost::kRank0;
   attempt.started_at = At(20);
   attempt.ended_at = At(30);
+  attempt.caused_from = At(28);
+  attempt.caused_until = At(29);
+  attempt.exit_code = 127;
+  attempt.free_of_charge = true;
   return attempt;
 }
 

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "common/clock.h"
+#include "tests/sim/frame/random.h"
 
 namespace hpc::sim {
 
@@ -59,30 +63,40 @@ class Agenda {
   std::vector<Entry> heap_;
 };
 
-// A process or a machine that may stand still: what happens to it then waits, in order.
+// A process or a machine that may stand still: what happens to it then waits. What comes from one
+// side stays in order; which side is read first when it goes on is left to chance, as it is for a
+// process that finds several descriptors readable.
 class Gate {
  public:
-  explicit Gate(Agenda* agenda) : agenda_(agenda) {}
+  enum class Side { kSelf, kCoordinator, kSupervisors };
+  Gate(Agenda* agenda, Random* random) : agenda_(agenda), random_(random) {}
 
   bool open() const { return open_; }
   void Close() { open_ = false; }
   void Open() {
     open_ = true;
-    for (auto& what : std::exchange(waiting_, {})) agenda_->After({}, std::move(what));
+    std::map<Side, std::deque<std::function<void()>>> sides = std::exchange(waiting_, {});
+    while (!sides.empty()) {
+      auto side = std::next(sides.begin(), random_->Below(static_cast<int>(sides.size())));
+      agenda_->After({}, std::move(side->second.front()));
+      side->second.pop_front();
+      if (side->second.empty()) sides.erase(side);
+    }
   }
   void Drop() { waiting_.clear(); }
-  void Run(std::function<void()> what) {
+  void Run(std::function<void()> what, Side side = Side::kSelf) {
     if (open_) {
       what();
     } else {
-      waiting_.push_back(std::move(what));
+      waiting_[side].push_back(std::move(what));
     }
   }
 
  private:
   Agenda* agenda_;
+  Random* random_;
   bool open_ = true;
-  std::vector<std::function<void()>> waiting_;
+  std::map<Side, std::deque<std::function<void()>>> waiting_;
 };
 
 }  // namespace hpc::sim

@@ -21,7 +21,7 @@ Coordinator::Coordinator(Context* context, Disk* disk, Callbacks callbacks)
     : context_(context),
       disk_(disk),
       callbacks_(std::move(callbacks)),
-      gate_(&context->agenda),
+      gate_(&context->agenda, &context->random),
       cluster_(context->options.cluster, disk->Load(), context->agenda.clock(), &PastRun, this) {}
 
 void Coordinator::Start() {
@@ -229,6 +229,12 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
   if (const auto* m = std::get_if<wo::Recalled>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
+    });
+  }
+  if (const auto* m = std::get_if<wo::AttemptHalted>(&message)) {
+    if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
+    return Report(session, m->ref, [&] {
+      return cluster_.AttemptHalted(now, node, inc, m->ref, ToCoordinator(m->halt), &effects_);
     });
   }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {

@@ -63,7 +63,7 @@ void Disk::CheckSuccess(const co::RunRecord& run) const {
 void Disk::Apply(const co::AttemptRecord& attempt) {
   const auto [it, fresh] = attempts_.insert_or_assign(attempt.ref, attempt);
   const auto cancelled = cancelled_.find(attempt.ref.run);
-  if (fresh && cancelled != cancelled_.end() && attempt.ref.number > cancelled->second) {
+  if (fresh && cancelled != cancelled_.end() && attempt.ref.number > cancelled->second.attempts) {
     context_->verdict.Broken("acknowledged-cancel", "run ", attempt.ref.run, " begins attempt ",
                              attempt.ref.number, " after its cancel");
   }
@@ -134,6 +134,20 @@ co::Snapshot Disk::Load() const {
     if (!node.forgotten) snapshot.nodes.push_back(node);
   }
   return snapshot;
+}
+
+void Disk::PromiseCancelled(RunId run) {
+  cancelled_[run] = {runs_.at(run).attempts, context_->agenda.clock().wall};
+}
+
+bool Disk::HadFailedBefore(RunId run) const {
+  const auto found = attempts_.find({run, runs_.at(run).attempts});
+  if (found == attempts_.end()) return false;
+  const co::AttemptRecord& last = found->second;
+  const bool by_itself = last.outcome == co::AttemptOutcome::kProgramFailed ||
+                         last.outcome == co::AttemptOutcome::kRefused ||
+                         last.outcome == co::AttemptOutcome::kTimedOut;
+  return by_itself && last.caused_from <= cancelled_.at(run).at;
 }
 
 std::optional<RunId> Disk::FindRequest(const std::string& id) const {

@@ -39,8 +39,14 @@ class Disk {
   const std::map<std::string, coordinator::NodeRecord>& nodes() const { return nodes_; }
 
   // A cancel was acknowledged: no further attempt may begin.
-  void PromiseCancelled(RunId run) { cancelled_[run] = runs_.at(run).attempts; }
-  const std::map<RunId, int32_t>& cancelled() const { return cancelled_; }
+  void PromiseCancelled(RunId run);
+  // It failed, was refused or was out of time before that.
+  bool HadFailedBefore(RunId run) const;
+  struct Cancelled {
+    int32_t attempts = 0;
+    absl::Time at;
+  };
+  const std::map<RunId, Cancelled>& cancelled() const { return cancelled_; }
 
  private:
   void Apply(const coordinator::RunRecord& run);
@@ -62,7 +68,7 @@ class Disk {
   std::map<std::string, coordinator::NodeRecord> nodes_;
   EventId last_event_ = 0;
   std::map<std::string, RunId> requests_;
-  std::map<RunId, int32_t> cancelled_;
+  std::map<RunId, Cancelled> cancelled_;
 };
 
 }  // namespace hpc::sim

@@ -26,7 +26,7 @@ Worker::Worker(Context* context, Pc* pc)
     : context_(context),
       pc_(pc),
       incarnation_(context->random.Next()),
-      gate_(&context->agenda),
+      gate_(&context->agenda, &context->random),
       agent_(
           pc->name(), pc->now(),
           context->options.bug == Bug::kForgetOwner ? wo::OwnerState() : pc->owner,
@@ -37,16 +37,21 @@ void Worker::Start() {
   Tick();
 }
 
-void Worker::Do(std::function<void()> what) {
-  pc_->gate()->Run([self = shared_from_this(), what = std::move(what)] {
-    self->gate_.Run([self, what] {
-      if (!self->dead_) what();
-    });
-  });
+void Worker::Do(std::function<void()> what, Gate::Side side) {
+  pc_->gate()->Run(
+      [self = shared_from_this(), what = std::move(what), side] {
+        self->gate_.Run(
+            [self, what] {
+              if (!self->dead_) what();
+            },
+            side);
+      },
+      side);
 }
 
-void Worker::Later(absl::Duration d, std::function<void()> what) {
-  context_->agenda.AfterFor(shared_from_this(), d, [this, what = std::move(what)] { Do(what); });
+void Worker::Later(absl::Duration d, std::function<void()> what, Gate::Side side) {
+  context_->agenda.AfterFor(shared_from_this(), d,
+                            [this, what = std::move(what), side] { Do(what, side); });
 }
 
 void Worker::Decide(const Event& event) {
@@ -140,32 +145,37 @@ bool Worker::Connected() const {
 }
 
 void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
-  Do([this, from, message] {
-    NoticeSleep();  // which gives the stream up
-    if (from != stream_.get()) return;
-    if (const auto* doubt = std::get_if<wo::Doubt>(&message);
-        doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
-      return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
-    }
-    Decide([&](Now now, wo::Effects* effects) {
-      const auto* heard = std::get_if<wo::Heard>(&message);
-      if (heard != nullptr) heard_ = {heard->sent, context_->now()};
-      agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
-                       effects);
-    });
-  });
+  Do(
+      [this, from, message] {
+        NoticeSleep();  // which gives the stream up
+        if (from != stream_.get()) return;
+        if (const auto* doubt = std::get_if<wo::Doubt>(&message);
+            doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
+          return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
+        }
+        Decide([&](Now now, wo::Effects* effects) {
+          const auto* heard = std::get_if<wo::Heard>(&message);
+          if (heard != nullptr) heard_ = {heard->sent, context_->now()};
+          agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
+                           effects);
+        });
+      },
+      Gate::Side::kCoordinator);
 }
 
 void Worker::OnClosed(const Stream* from, const absl::Status& why) {
-  Do([this, from, why] {
-    NoticeSleep();
-    if (from != stream_.get()) return;
-    stream_ = nullptr;
-    const double jitter = context_->random.Unit();
-    const absl::Status reason = why.ok() ? absl::UnavailableError("ended") : why;
-    Decide(
-        [&](Now now, wo::Effects* effects) { agent_.OnLinkClosed(now, reason, jitter, effects); });
-  });
+  Do(
+      [this, from, why] {
+        NoticeSleep();
+        if (from != stream_.get()) return;
+        stream_ = nullptr;
+        const double jitter = context_->random.Unit();
+        const absl::Status reason = why.ok() ? absl::UnavailableError("ended") : why;
+        Decide([&](Now now, wo::Effects* effects) {
+          agent_.OnLinkClosed(now, reason, jitter, effects);
+        });
+      },
+      Gate::Side::kCoordinator);
 }
 
 void Worker::Carry(const wo::OpenLink& effect) {
@@ -220,10 +230,22 @@ void Worker::Lend(std::function<void()> done) {
 
 void Worker::Carry(const wo::SaveOwner& effect) { pc_->SaveOwner(effect.state); }
 
+// Power commands run one after the other, and one may hang for a while.
 void Worker::Carry(const wo::Sleep& effect) {
-  Later(context_->random.Between(absl::Milliseconds(50), absl::Seconds(1)), [this, effect] {
+  Random& random = context_->random;
+  const absl::Duration waits = std::max(power_free_ - context_->now(), absl::ZeroDuration());
+  absl::Duration takes = random.Between(absl::Milliseconds(50), absl::Seconds(1));
+  if (!context_->healing && random.Chance(0.15)) takes = random.Between({}, absl::Minutes(1));
+  power_free_ = context_->now() + waits + takes;
+  Later(waits, [this] {
+    if (!agent_.yield().reclaimed()) return;
+    context_->verdict.Broken("owner-stays-awake", pc_->name(),
+                             " begins to go to sleep under its owner");
+  });
+  Later(waits + takes, [this, effect] {
     const int outcome = context_->random.Below(10);
     Decide([&](Now, wo::Effects* effects) {
+      agent_.OnPowerCommandEnded();
       outcome < 2 ? agent_.OnSleepFailed("no such command", effects)
                   : agent_.OnFallingAsleep(effect.reason, effects);
     });
@@ -283,7 +305,9 @@ void Worker::Attach(AttemptRef ref, const std::shared_ptr<Supervisor>& superviso
   const auto tell = [this, ref](const JournalEntry& entry) {
     MonoTime& free = runners_[ref].events_free;
     free = std::max(free, context_->now() + context_->random.Between({}, absl::Milliseconds(10)));
-    Later(free - context_->now(), [this, ref, entry] { OnEvent(ref, entry); });
+    Later(
+        free - context_->now(), [this, ref, entry] { OnEvent(ref, entry); },
+        Gate::Side::kSupervisors);
   };
   for (const JournalEntry& entry : supervisor->journal()) tell(entry);
   supervisor->Attach(tell);
@@ -322,7 +346,7 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
       const wo::HaltKind own = OwnReason(stop->reason);
       if (own != wo::HaltKind::kNone) {
-        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)});
+        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)}, effects);
       }
     } else {
       agent_.OnReturned(now, ref, {}, effects);
@@ -335,10 +359,13 @@ void Worker::OnSupervisorDied(AttemptRef ref) {
   if (found == runners_.end()) return;
   const MonoTime died = context_->now();
   const MonoTime last = std::max(found->second.events_free, died);
-  Later(last - died + absl::Milliseconds(1), [this, ref, died] {
-    const MonoTime found_at = context_->now();
-    KillLeftovers(ref, found_at, found_at - died);
-  });
+  Later(
+      last - died + absl::Milliseconds(1),
+      [this, ref, died] {
+        const MonoTime found_at = context_->now();
+        KillLeftovers(ref, found_at, found_at - died);
+      },
+      Gate::Side::kSupervisors);
 }
 
 void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration within) {

@@ -63,8 +63,8 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   };
   using Event = std::function<void(Now, worker::Effects*)>;
   // Unless it is dead by then; later, while it or its PC stands still.
-  void Do(std::function<void()> what);
-  void Later(absl::Duration d, std::function<void()> what);
+  void Do(std::function<void()> what, Gate::Side side = Gate::Side::kSelf);
+  void Later(absl::Duration d, std::function<void()> what, Gate::Side side = Gate::Side::kSelf);
   void Decide(const Event& event);
   void Tick();
   void NoticeSleep();
@@ -104,6 +104,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   Pc* pc_;
   const uint64_t incarnation_;
   Gate gate_;
+  MonoTime power_free_{};  // no power command runs from then on
   worker::Agent agent_;
   std::shared_ptr<Stream> stream_;
   // On it: the newest Heard, and when it came.

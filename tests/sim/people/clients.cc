@@ -213,7 +213,7 @@ void Clients::CheckPromises() const {
   for (const auto& [id, attempts] : disk_->cancelled()) {
     const co::RunRecord* run = disk_->Run(id);
     if (run == nullptr || !co::IsTerminal(run->state) || run->state == co::RunState::kCancelled ||
-        run->state == co::RunState::kSucceeded) {
+        run->state == co::RunState::kSucceeded || disk_->HadFailedBefore(id)) {
       continue;
     }
     context_->verdict.Broken("acknowledged-cancel", "run ", id, " was cancelled and ended as ",

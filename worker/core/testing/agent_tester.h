@@ -42,6 +42,13 @@ class AgentTester : public ::testing::Test {
     Tick();
     return Hear(Welcome{});
   }
+  // Connects, and says the two heartbeats that follow a welcome.
+  void Settle() {
+    Connect();
+    Tick();
+    Hear(Heard{now().mono});
+    Tick();
+  }
   Effects LoseLink() {
     Effects effects;
     agent_.OnLinkClosed(now(), absl::UnavailableError("connection reset"), 1.0, &effects);

@@ -157,8 +157,10 @@ void BareWorker::StopItself(uint64_t which) {
   const auto it = Choose(which, [](const Part& part) { return part.live && part.prepared; });
   if (it == parts_.end()) return;
   it->second.stop_asked = true;
+  Effects effects;
   agent_->OnStoppedItself(now_, it->first,
-                          {HaltKind::kCutOff, "its node had no contact for too long"});
+                          {HaltKind::kCutOff, "its node had no contact for too long"}, &effects);
+  Do(effects);
 }
 
 void BareWorker::Doom(uint64_t which) {
@@ -204,12 +206,14 @@ void BareWorker::Resume(absl::Duration slept) {
   now_.wall += slept;
   for (auto& [ref, part] : parts_) part.fence.reset();
   Effects effects;
+  agent_->OnPowerCommandEnded();
   agent_->OnResumed(now_, slept, &effects);
   Do(effects);
 }
 
 void BareWorker::FailToSleep() {
   Effects effects;
+  agent_->OnPowerCommandEnded();
   agent_->OnSleepFailed("the power command failed", &effects);
   Do(effects);
 }
