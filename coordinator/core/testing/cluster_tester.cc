@@ -352,6 +352,13 @@ absl::Status ClusterTester::Halted(RunId run, const std::string& name, const Hal
   return status;
 }
 
+absl::Status ClusterTester::Halts(RunId run, const std::string& name, const Halt& halt) {
+  absl::Status status =
+      cluster_->AttemptHalted(now(), name, incarnations_[name], ref(run), halt, &effects_);
+  Settle();
+  return status;
+}
+
 void ClusterTester::AllPrepared(RunId run) {
   for (const std::string& name : nodes_of(run)) EXPECT_OK(Prepared(run, name));
 }

@@ -73,6 +73,8 @@ class ClusterTester {
   absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
   absl::Status Halted(RunId run, const std::string& node, const Halt& halt);
+  // The node ends the ranks by itself, and still has some.
+  absl::Status Halts(RunId run, const std::string& node, const Halt& halt);
   // What `node` found when it was to recall the ranks of `lost`.
   absl::Status Recalled(RunId run, const std::string& node, const std::string& lost,
                         const absl::Status& status = absl::OkStatus());

@@ -237,11 +237,13 @@ void Worker::Carry(const wo::Sleep& effect) {
   absl::Duration takes = random.Between(absl::Milliseconds(50), absl::Seconds(1));
   if (!context_->healing && random.Chance(0.15)) takes = random.Between({}, absl::Minutes(1));
   power_free_ = context_->now() + waits + takes;
-  Later(waits, [this] {
-    if (!agent_.yield().reclaimed()) return;
-    context_->verdict.Broken("owner-stays-awake", pc_->name(),
-                             " begins to go to sleep under its owner");
-  });
+  if (waits > absl::ZeroDuration()) {
+    Later(waits, [this] {
+      if (!agent_.yield().reclaimed()) return;
+      context_->verdict.Broken("owner-stays-awake", pc_->name(),
+                               " begins to go to sleep under its owner");
+    });
+  }
   Later(waits + takes, [this, effect] {
     const int outcome = context_->random.Below(10);
     Decide([&](Now, wo::Effects* effects) {
