@@ -81,13 +81,15 @@ class Campaign:
         that is wrong when it is over."""
         chosen = self._choose(self.rng.choice([1, 1, 2, 3]) if most > 1 else 1, most)
         attempt = self.attempts()
+        paid, killed = self._paid(), self.accidents.ranks_killed
         begin = self._act(chosen)
         self.settle()
         self.accidents.over()
         if len(chosen) == 1:
             self._time(chosen[0][0], attempt, begin)
         self._collect_clients()
-        wrong = self.acknowledged.check() + self._orphans()
+        wrong = (self.acknowledged.check() + self._orphans() +
+                 self._unfair(paid, self.accidents.ranks_killed - killed))
         if wrong:
             raise AssertionError(f"after {' and '.join(f'{k} ({s})' for k, s in chosen)}:\n" +
                                  "\n".join(wrong))
@@ -200,6 +202,22 @@ class Campaign:
                 self._ask(("cancel", number, False), "cancel", number)
 
     # ---- what may not be
+
+    def _paid(self):
+        """How many restarts the gang has paid so far."""
+        row, = self.cluster.sql("SELECT failures FROM runs WHERE id = ?", self.gang)
+        return row["failures"]
+
+    def _unfair(self, paid, killed):
+        """A rank that was killed is its program's failure, for all that anybody can know; nothing
+        else that happens here is."""
+        more = self._paid() - paid
+        if more <= killed:
+            return []
+        said = self.cluster.sql("SELECT number, outcome, reason FROM attempts WHERE run = ?"
+                                " ORDER BY number DESC LIMIT ?", self.gang, more + 2)
+        return [f"the gang paid {more} restarts, and {killed} of its ranks were killed: "
+                f"{[dict(row) for row in said]}"]
 
     def _orphans(self):
         ended = {(row["run"], row["number"]) for row in self.cluster.sql(
