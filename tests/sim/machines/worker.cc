@@ -235,8 +235,11 @@ void Worker::Carry(const wo::Sleep& effect) {
   Random& random = context_->random;
   const absl::Duration waits = std::max(power_free_ - context_->now(), absl::ZeroDuration());
   absl::Duration takes = random.Between(absl::Milliseconds(50), absl::Seconds(1));
-  if (!context_->healing && random.Chance(0.15)) takes = random.Between({}, absl::Minutes(1));
+  if (!context_->healing && random.Chance(0.4)) {
+    takes = random.Between(absl::Seconds(1), absl::Minutes(2));
+  }
   power_free_ = context_->now() + waits + takes;
+  if (context_->Bugged(Bug::kPowerEndedEarly)) agent_.OnPowerCommandEnded();
   if (waits > absl::ZeroDuration()) {
     Later(waits, [this] {
       if (!agent_.yield().reclaimed()) return;
