@@ -59,7 +59,7 @@ absl::StatusOr<UniqueFd> ListenOnControlSocket(const std::string& state_dir) {
   unlink(path.c_str());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.ok()) return ErrnoStatus(errno, "socket");
-  // Others may be allowed to pass through the folder, so the socket itself must refuse them.
+  // Other accounts may pass through the folder, so the socket itself must refuse them.
   if (bind(fd.get(), address.get(), sizeof address.address) != 0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), 16) != 0) {
     return ErrnoStatus(errno, "listen on " + path);
