@@ -17,7 +17,7 @@
 namespace hpc::worker {
 namespace {
 
-// As typed, before it is understood.
+// Options as they were typed, before they are interpreted.
 struct Typed {
   std::string coordinator, level = "info", reclaim_for, grace;
   std::vector<std::string> accounts;
@@ -256,7 +256,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   AddDaemonOptions(&app, &out, &typed);
   AddJoin(&app, &out);
   AddOwnerCommands(&app, &out, &typed);
-  // Help of a command shows its own options alone.
+  // The help of a command shows only its own options.
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     command->add_option("--state-dir", out.state_dir, state_dir_help);
   }

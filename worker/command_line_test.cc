@@ -26,7 +26,7 @@ absl::StatusOr<CommandLine> Parse(std::vector<const char*> words) {
                           {"/home/ada/.local/state/hpc/worker", "/var/lib/hpc-worker"});
 }
 
-// A daemon's command line that is complete but for `more`.
+// A daemon's command line that is complete except for `more`.
 absl::StatusOr<CommandLine> ParseDaemon(std::vector<const char*> more) {
   more.insert(more.begin(), {"--coordinator", "unix:/run/hpc.sock", "--supervisor", "/bin/true",
                              "--name", "pc1"});

@@ -126,7 +126,7 @@ void Bind(RunId run, const RunProgram& program, Statement& to) {
 
 RunProgram ReadProgram(Row& row) {
   RunProgram program;
-  row.Int();  // the run
+  row.Int();  // skips the run
   program.command = ReadTexts(row);
   program.workdir = row.Text();
   program.request_id = row.Text();

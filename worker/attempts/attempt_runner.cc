@@ -23,19 +23,19 @@
 namespace hpc::worker {
 namespace {
 
-// How long a failure waits for the last words of the rank: they come through a pipe that may still
-// be read when the process is gone.
+// How long a failure waits for the last words of the rank. They come through a pipe that may still
+// have to be read when the process is gone.
 constexpr absl::Duration kLastWords = absl::Milliseconds(50);
-// How long an attempt has to last for its files to be worth a wait for the disk.
+// An attempt must last this long for its files to be worth a wait for the disk.
 constexpr absl::Duration kSyncAfter = absl::Seconds(1);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
-// Of the second that a fence leaves for killing: the supervisor's part, and what is left after it
-// is for ending what it has not.
+// The fence leaves one second for killing the ranks. The supervisor gets this part of it, and the
+// rest is for killing what the supervisor has not killed.
 constexpr absl::Duration kFenceSlack = absl::Milliseconds(400);
 constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
-// How long a stop waits for what is being prepared.
+// How long a stop waits for a preparation in progress.
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
-// How long a supervisor that told of its attempt's end may take to say that it is idle.
+// How long a supervisor that reported the end of its attempt may take to say that it is idle.
 constexpr int kIdlePatienceMs = 100;
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
@@ -103,7 +103,7 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
       [order = std::move(order)]() mutable { return LaunchAttempt(std::move(order)); },
       [this, alive = alive_, upkeep = context_->upkeep, prepared](worker::Launch launch) {
         if (*alive && !abandoned_) return OnLaunch(prepared, std::move(launch));
-        // It has no ranks, and nobody wants it any more.
+        // The supervisor has no ranks, and nobody wants it any more.
         if (!launch.supervisor.ok()) return;
         auto unwanted = std::make_shared<SpawnedSupervisor>(std::move(launch.supervisor->process));
         upkeep->Run(
@@ -132,9 +132,10 @@ void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
   context_->observer->OnPrepared(prepared);
 }
 
-// Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the
-// power, as if that had gone a moment earlier. Of most attempts that are over by then the
-// coordinator has heard.
+// Syncs the attempt's files a while after its start; nobody waits for that. If the power fails in
+// the first moments, the end of a rank, or what it has saved, may be lost, as if the power had
+// failed a moment earlier. Most attempts that are over by then have been reported to the
+// coordinator.
 void AttemptRunner::SyncFilesSoon() {
   sync_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kSyncAfter, [this] {
     context_->upkeep->Run(
@@ -150,7 +151,7 @@ void AttemptRunner::SyncFilesSoon() {
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   if (prepare_.node_rank != 0) return absl::OkStatus();
-  // A user who has none here is refused with the plan.
+  // A user who has no account here is refused by the plan.
   const auto account = context_->accounts->Of(prepare_.user);
   const bool ours = !account.ok() || *account == nullptr;
   HPC_ASSIGN_OR_RETURN(
@@ -202,7 +203,7 @@ void AttemptRunner::RecordArrivals(int32_t arrived) {
   WriteArrivals();
 }
 
-// One writing at a time, of how things stand then.
+// Writes one record at a time, with the number as it is then.
 void AttemptRunner::WriteArrivals() {
   if (arrivals_on_way_ || !std::exchange(arrivals_unwritten_, false)) return;
   arrivals_on_way_ = true;
@@ -256,7 +257,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
-  // It ended since the attempts were looked for, when it was still there.
+  // The supervisor ended after the attempts were looked for; it was still there then.
   TakeLoss(LossInWords(""));
   KillLeftoversUntilGone();
 }
@@ -265,7 +266,7 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
   if (supervisor_ == nullptr) return;
   if (start.store_host == StoreHost::kRank0) store_.server.reset();
   if (start.witnessed) {
-    constexpr int kQuestions = 8;  // in the time that an answer holds
+    constexpr int kQuestions = 8;  // within the time that an answer is good for
     const WitnessRecord record{prepare_.node_rank,
                                static_cast<int32_t>(prepare_.peers.size()),
                                prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address,
@@ -308,7 +309,8 @@ void AttemptRunner::ReportAgain() {
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, HaltKind halt) {
   const bool first = !std::exchange(stopped_, true);
   *unwanted_ = true;
-  // Without a supervisor the preparation, or what kills the left-overs, comes to its end by itself.
+  // Without a supervisor, the preparation, or the killing of left-overs, comes to its end by
+  // itself.
   if (supervisor_ == nullptr) {
     if (preparing_ && first) {
       patience_ = context_->loop->At(context_->loop->clock().Get().mono + kDiskPatience,
@@ -337,7 +339,7 @@ void AttemptRunner::AbandonPreparation() {
   context_->observer->OnReturned(ref_, {});
 }
 
-// The ranks can stop their supervisor if all of us are of one account.
+// If ranks and supervisor have the same account, the ranks can stop their supervisor.
 void AttemptRunner::ExpectEnd(absl::Duration grace) {
   const MonoTime limit = context_->loop->clock().Get().mono + grace + context_->obedience;
   if (obedience_ != 0 && limit >= obedience_limit_) return;
@@ -354,31 +356,32 @@ void AttemptRunner::ExpectEnd(absl::Duration grace) {
 
 void AttemptRunner::ExtendLease() {
   if (supervisor_ == nullptr) return;
-  // One that is lost is made up for by the next.
+  // If this message is lost, the next one makes up for it.
   (void)supervisor_->Send(worker::ExtendLease{});
 }
 
 void AttemptRunner::SetFence(int64_t at_ns) {
   if (supervisor_ == nullptr) return;
-  // One that is lost is made up for by the next.
+  // If this message is lost, the next one makes up for it.
   (void)supervisor_->Send(worker::Fence{at_ns});
   fence_ns_ = at_ns;
   if (fence_timer_ == 0) WatchFence();
 }
 
-// Looks at it when it would have been kept, and not each time that it is moved.
+// Checks the fence at the time when it should have taken effect, and not each time that it is
+// moved.
 void AttemptRunner::WatchFence() {
   const absl::Duration left = absl::Nanoseconds(fence_ns_ - BootTimeNs()) + kFenceSlack;
   fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + left, [this] {
     fence_timer_ = 0;
     if (absl::Nanoseconds(BootTimeNs() - fence_ns_) < kFenceSlack) return WatchFence();
-    // Should we have stood still: what it has said meanwhile is heard first.
+    // This process may have stood still. So it first hears what the supervisor has said meanwhile.
     fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kFenceHearing,
                                       [this] { OnFencePassed(); });
   });
 }
 
-// The ranks, or root, can stop it with a signal.
+// Kills the supervisor, which root or the ranks may have stopped with a signal.
 void AttemptRunner::OnFencePassed() {
   fence_timer_ = 0;
   if (supervisor_ == nullptr) return;
@@ -391,7 +394,7 @@ void AttemptRunner::OnEvent(const SupervisorEvent& event) {
   std::visit(
       [this](const auto& one) {
         if constexpr (requires { one.rank; }) {
-          // What the supervisor says is no better than the account that it runs as.
+          // The supervisor's account may make it say anything, so unknown ranks are ignored.
           if (one.rank < first_rank_ || one.rank - first_rank_ >= ranks_) return;
         }
         On(one);
@@ -464,7 +467,7 @@ void AttemptRunner::On(const AllGone& event) {
                               {"stop_ms", event.kill_ns / 1'000'000}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
-  // Its word is not enough where we can see for ourselves.
+  // The supervisor's word is not enough, since we can look for ourselves.
   KillLeftoversUntilGone();
 }
 
@@ -481,7 +484,7 @@ void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
 
 void AttemptRunner::On(const NotGone& event) {
   survivors_ = event.pids;
-  // It is at work, and says so again before long.
+  // The supervisor is at work, and will say so again before long.
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ExpectEnd(absl::ZeroDuration());
   if (std::exchange(not_gone_logged_, true)) return;
@@ -522,7 +525,7 @@ void AttemptRunner::KillLeftoversUntilGone() {
   std::vector<RankStarted> seen;
   for (const auto& [rank, started] : started_) seen.push_back(started);
   struct Look {
-    bool alone = false;  // nothing is there but the supervisor
+    bool alone = false;  // only the supervisor is there
     absl::Status killed;
   };
   const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
@@ -547,8 +550,8 @@ void AttemptRunner::KillLeftoversUntilGone() {
       });
 }
 
-// `alone`: nothing but the supervisor was seen in its cgroup. Whether it has something to put away,
-// and then ends, only it can say.
+// `alone`: only the supervisor was seen in its cgroup. It alone can say whether it still has
+// something to store, after which it ends.
 void AttemptRunner::GiveBackSupervisor(bool alone) {
   if (!left_) return;
   const MonoTime now = context_->loop->clock().Get().mono;
@@ -557,7 +560,7 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
     context_->spawner->Keep(*std::exchange(left_, std::nullopt), now);
     return;
   }
-  // It may take a moment, and its socket's file is on a disk.
+  // This may take a moment, and the file of its socket is on a disk.
   auto left = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
   context_->upkeep->Run(
       [left, alone, now, spawner = context_->spawner] {

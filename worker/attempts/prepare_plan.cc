@@ -23,10 +23,10 @@
 namespace hpc::worker {
 namespace {
 
-// Output, metrics and journals need some room.
+// Output, metrics and journals need this much room.
 constexpr uint64_t kMinFreeBytes = 64 << 20;
 
-// With the calling thread's rights, which may not be the process's.
+// Asks with the calling thread's rights, which may differ from the process's.
 bool MayExecute(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
 }
@@ -46,7 +46,8 @@ FileFacts LookAtFile(const std::string& path) {
   return {FileKind::kExecutable, std::move(head)};
 }
 
-// A refusal like any other: only of the command itself is said whether it is missing or closed.
+// Any error is an ordinary refusal. Only for the command itself does the refusal say whether it is
+// missing or cannot be executed.
 absl::Status CheckWorkdir(const std::string& node, const std::string& account,
                           const std::string& workdir) {
   const auto refuse = [&](absl::string_view problem) {
@@ -78,14 +79,14 @@ absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {
                                              HumanBytes(kMinFreeBytes), " are needed"));
 }
 
-// The kernel takes a quarter of the stack limit, and at least 128 KiB.
+// For arguments the kernel allows a quarter of the stack limit, and at least 128 KiB.
 size_t ExecLimit() {
   const int64_t limit = sysconf(_SC_ARG_MAX);
   return limit > 0 ? static_cast<size_t>(limit) : 128 << 10;
 }
 
-// What an interpreter of the run's is started through, so that it does not run as we do, and leaves
-// nothing behind.
+// An interpreter that the run chose is started through this launcher, so that it does not run with
+// our rights, and leaves nothing behind.
 std::vector<std::string> Launcher(const PrepareContext& context, const Account* account) {
   if (account == nullptr) return {context.supervisor_program, "--run"};
   return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
@@ -111,7 +112,7 @@ void AskPython(const Prepare& prepare, const PrepareContext& context, const Acco
     plan->python = *std::move(python);
     return;
   }
-  // It only describes; whether the program runs is for the program to show.
+  // The answer only describes the interpreter. Whether the program runs is shown by running it.
   LogWarning("the run's Python could not be asked what it has installed",
              {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
 }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kName[] = "worker.sock";
 
-// A path of any length fits when it starts at a descriptor of its folder.
+// The address of the socket. A path of any length fits when it starts at a descriptor of its
+// folder.
 struct Address {
   UniqueFd folder;
   sockaddr_un address{};
@@ -58,7 +59,7 @@ absl::StatusOr<UniqueFd> ListenOnControlSocket(const std::string& state_dir) {
   unlink(path.c_str());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.ok()) return ErrnoStatus(errno, "socket");
-  // Others may pass through the folder.
+  // Other accounts may pass through the folder, so the socket itself must refuse them.
   if (bind(fd.get(), address.get(), sizeof address.address) != 0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), 16) != 0) {
     return ErrnoStatus(errno, "listen on " + path);

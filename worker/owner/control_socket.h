@@ -1,4 +1,4 @@
-// The socket of the owner's commands, from both ends.
+// Both ends of the socket for the owner's commands.
 #ifndef HPC_WORKER_OWNER_CONTROL_SOCKET_H_
 #define HPC_WORKER_OWNER_CONTROL_SOCKET_H_
 
@@ -9,11 +9,11 @@
 
 namespace hpc::worker {
 
-// Replaces a socket that an earlier worker left behind; the caller holds the directory's lock.
+// Replaces a socket that an earlier worker left behind. The caller holds the directory's lock.
 absl::StatusOr<UniqueFd> ListenOnControlSocket(const std::string& state_dir);
 
-// Sends one line and waits for the one that answers it. NotFound: no worker runs on that state
-// directory. PermissionDenied: it is another user's.
+// Sends one line and waits for the line that answers it. NotFound: no worker runs on that state
+// directory. PermissionDenied: the worker belongs to another user.
 absl::StatusOr<std::string> AskWorker(const std::string& state_dir, const std::string& request);
 
 }  // namespace hpc::worker

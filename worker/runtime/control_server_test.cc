@@ -175,7 +175,7 @@ TEST_F(ControlServerTest, ARequestWithoutEndIsCutOff) {
   });
   RunUntil([&] { return answer.has_value(); });
   client.join();
-  // Either the words or the cut itself arrives first.
+  // Either the words or the end of the connection arrives first.
   EXPECT_THAT(answer->value_or("too long"), HasSubstr("too long"));
 }
 

@@ -1,4 +1,4 @@
-// What a peer may send at most.
+// The most that a peer may send.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_LIMITS_H_
 #define HPC_COORDINATOR_RPC_CONVERT_LIMITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace hpc::coordinator {
 
-inline constexpr int kMaxMessage = 16 << 20;          // of any message received
+inline constexpr int kMaxMessage = 16 << 20;          // any message that is received
 inline constexpr int kMaxStreams = 2000;              // calls of one connection at a time
 inline constexpr size_t kMaxCommand = 10'000'000;     // program and arguments in all
 inline constexpr size_t kMaxEnvironment = 2'000'000;  // names and values in all
