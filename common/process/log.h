@@ -47,7 +47,7 @@ void SetLogLevel(LogLevel level);
 // "debug", "info", "warning", "error"; false if it is none of these.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
-// The line that Log would write, without prefix. For tests.
+// Returns the line that Log would write, without its prefix. For tests.
 std::string FormatLogLine(absl::string_view message, const std::vector<LogField>& fields);
 
 }  // namespace hpc
