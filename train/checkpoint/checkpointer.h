@@ -12,6 +12,7 @@
 //       if (step % 100 == 99) checkpoints.Save({.step = step + 1, .metric = loss}, all);
 //     }
 //     checkpoints.Wait();
+//
 // A checkpoint is whole or not there (checkpoint_manifest.h), and may be loaded by another number
 // of ranks than wrote it. The ranks may have one folder, or each its own, or some of both; the
 // checkpointer finds out which. Each folder has all of every checkpoint, so that any PC that is

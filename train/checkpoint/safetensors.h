@@ -1,14 +1,14 @@
 // Tensors in files, as Python's `safetensors` package writes and reads them. Needs no LibTorch.
 //
-//     const SafetensorsFile file("/srv/data/train.safetensors");        // mapped, not read
-//     const SafetensorsTensor& images = file.Get("images");             // throws if it has none
-//     absl::string_view bytes = file.Bytes(images);                     // of images.shape,
-//     images.dtype
+//     const SafetensorsFile file("/srv/data/train.safetensors");  // mapped, not read
+//     const SafetensorsTensor& images = file.Get("images");       // throws if it has none
+//     absl::string_view bytes = file.Bytes(images);               // of images.shape, images.dtype
 //
 //     8 bytes  little endian: the length of the header
 //     header   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
 //               "__metadata__": {"key": "text", ...}}, with spaces at its end
 //     data     of the tensors, one after the other, row-major, little endian
+//
 // Everything that a header says is checked against the file before it is used. These are refused:
 // names that occur twice, types that are not known, shapes that do not fit the length of their
 // data, and data that are outside of the file, overlap, or belong to no tensor.

@@ -1,5 +1,6 @@
 // Finds out which rank of a group is missing. Each rank has a small server, off the path of
 // training, which others ask when a collective has failed. Nothing is sent while all goes well.
+//
 // Every rank keeps what it entered last. The first that fails asks all others, judges (verdict.h),
 // and tells all that live, so that they end at once instead of at their own deadline, with one and
 // the same verdict. A rank that hangs in its own code still answers, since its server is a thread

@@ -4,6 +4,7 @@
 // rank that dies in the meantime is in the verdict of only some of them. So each announces itself
 // at the rendezvous store. The first that sees all whom it expects writes down who they are, and
 // that holds for all.
+//
 //     catch (const hpc::train::CollectiveError& error) {
 //       const auto left = hpc::train::AgreeOnThoseLeft(environment, error.missing(), 1, {});
 //       auto next = hpc::train::MakeGlooCommunicator(left, {.group = "main.1"});
