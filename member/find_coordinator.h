@@ -17,7 +17,7 @@ struct FoundCoordinator {
   Endpoint address;
   pki::Certificate own;        // the coordinator's certificate
   pki::Certificate authority;  // the one that the token vouches for
-  // What was found at the addresses that were passed over, one line for each.
+  // Says what was found at the addresses that were passed over, one line for each.
   std::vector<std::string> passed_over;
 };
 

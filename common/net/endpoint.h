@@ -10,7 +10,7 @@
 namespace hpc {
 
 inline constexpr int kDefaultPort = 7077;
-inline constexpr size_t kMaxSocketPath = 107;  // what sockaddr_un holds
+inline constexpr size_t kMaxSocketPath = 107;  // the most that sockaddr_un holds
 
 struct Endpoint {
   bool is_unix = false;

@@ -1,4 +1,4 @@
-// What a PC or a person has once it has joined a cluster: a folder of three small files.
+// The membership of a PC or a person that has joined a cluster: a folder of three small files.
 //   identity.pem     the private key and its certificate; mode 0600, replaced whole
 //   authorities.pem  the authorities whose coordinator is trusted
 //   addresses        of the coordinator, one a line, the one that answered last first

@@ -56,7 +56,7 @@ absl::Status Socket::ReadRaw(Taker take) {
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
-    // What came before the end is handed on first. The next call reports the end.
+    // The bytes before the end are handed on first. The next call reports the end.
     if (taken > 0 || (count < 0 && errno == EAGAIN)) return absl::OkStatus();
     return absl::UnavailableError(count == 0 ? "the connection was closed" : std::strerror(errno));
   }

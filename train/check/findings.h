@@ -24,7 +24,7 @@ struct PairResult {
 
 struct ReduceResult {
   int64_t bytes = 0;
-  double seconds = 0;        // of one all-reduce, on the slowest rank
+  double seconds = 0;        // for one all-reduce, on the slowest rank
   std::vector<int> wrong{};  // the ranks whose sum is not exact
 };
 
@@ -38,7 +38,7 @@ struct Repeated {
 Repeated OfRepetitions(std::vector<double> seconds);  // takes at least one
 
 struct StepResult {
-  std::vector<Repeated> alone;  // of each rank, a step without the others
+  std::vector<Repeated> alone;  // by rank: a step without the others
   double together = 0;          // seconds of the fastest step whose gradients were averaged
 };
 

@@ -15,7 +15,7 @@
 namespace hpc::train {
 
 struct GangCheckOptions {
-  int64_t largest_mib = 64;                // of the largest all-reduce
+  int64_t largest_mib = 64;                // the size of the largest all-reduce
   std::chrono::milliseconds measure{300};  // the least time for each figure
   at::Device device = at::kCPU;            // measured here; it is the group's
   // Is called before each stage with a line that says what comes next: "measuring ...".

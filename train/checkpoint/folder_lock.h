@@ -11,7 +11,7 @@ namespace hpc::train {
 // Whoever writes into a folder. It is the same for all ranks of a training.
 struct FolderUser {
   std::string start;  // one word that no other start of ranks has; not empty
-  std::string run;    // what the launcher calls the run: its attempts have the same; may be empty
+  std::string run;    // the launcher's name for the run, the same for all attempts; may be empty
   int restarts = 0;   // how many attempts came before this one
 };
 

@@ -50,9 +50,9 @@ void PutBack(const SafetensorsFile& file, const std::vector<NamedTensor>& tensor
   }
 }
 
-// What a rank of `group` reports about one of its snapshots.
+// A report of a rank of `group` about one of its snapshots.
 struct Said {
-  std::vector<int> numbers;  // of the ranks of the snapshot's group
+  std::vector<int> numbers;  // the numbers of the ranks of its group
   int64_t step = 0;
   bool whole = false;
   std::vector<int> states;  // ranks of that group whose states this rank has

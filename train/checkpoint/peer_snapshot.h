@@ -61,7 +61,7 @@ class PeerSnapshots {
  private:
   struct Snapshot {
     Progress progress;
-    std::vector<int> numbers;  // of the ranks of its group
+    std::vector<int> numbers;  // the numbers of the ranks of its group
     bool whole = false;        // whether each rank has all states
     at::Tensor parameters, buffers;
     std::map<int, at::Tensor> states;  // by rank of its group

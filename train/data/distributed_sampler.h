@@ -51,7 +51,7 @@ class DistributedSampler {
 
   const int rank_;
   const SamplerOptions options_;
-  std::vector<int64_t> ends_;  // of the ranks' parts of a whole batch
+  std::vector<int64_t> ends_;  // the ends of the ranks' parts of a whole batch
   std::vector<int64_t> order_;
   int64_t done_ = 0;
 };

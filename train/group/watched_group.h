@@ -29,8 +29,8 @@ struct Begun {
   std::chrono::steady_clock::time_point until() const { return since + deadline; }
 };
 
-// What begins a collective throws this where another rank may be to blame. Anything else that it
-// throws is this rank's own fault.
+// The function that begins a collective throws this where another rank may be to blame. Anything
+// else that it throws is this rank's own fault.
 class PeerFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

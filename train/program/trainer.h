@@ -37,7 +37,7 @@ class TrainingError : public std::runtime_error {
 
 // The result of a run, over all groups of ranks that this process was in.
 struct TrainSummary {
-  int64_t epochs = 0, steps = 0, samples = 0;  // of all ranks, with what it went on from
+  int64_t epochs = 0, steps = 0, samples = 0;  // totals of all ranks, with what it went on from
   int64_t skipped = 0;                         // steps left out, as something was not finite
   double loss = NAN;                           // the mean over the last epoch that had a step
   std::map<std::string, double> test;          // "loss" and the task's measures

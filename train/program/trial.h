@@ -11,7 +11,7 @@ namespace hpc::train {
 
 struct Trial {
   std::string model;    // errors call it so
-  int64_t samples = 1;  // of a step; used where a single one fails
+  int64_t samples = 1;  // in a step; used where a single one fails
   Precision precision = Precision::kFp32;
   at::Device device = at::kCPU;
 };

@@ -1,4 +1,4 @@
-// What a command must know about the process that it runs in.
+// The facts about its process that a command must know.
 #ifndef HPC_CLIENT_CLI_INPUT_CALLER_H_
 #define HPC_CLIENT_CLI_INPUT_CALLER_H_
 

@@ -95,7 +95,7 @@ class Listing {
   size_t column_ = 0;
   size_t rows_ = 0;
   JsonWriter json_;
-  std::string text_;  // of all cells of a table, one after the other
+  std::string text_;  // the texts of all cells of a table, one after the other
   std::vector<Cell> cells_;
   std::vector<int32_t> widths_;
 };

@@ -11,7 +11,7 @@
 namespace hpc::train {
 
 struct TrainOptions {
-  // What is trained, and on what.
+  // The task's data and model.
   std::string data;
   std::string model;  // a TorchScript file in place of the task's own
   int64_t seed = 7;
