@@ -18,8 +18,8 @@
 namespace hpc {
 namespace {
 
-// Length of the valid UTF-8 sequence at the start of `text`, or 0. Overlong forms, surrogates and
-// code points beyond U+10FFFF are not valid (Unicode 15, table 3-7).
+// Returns the length of the valid UTF-8 sequence at the start of `text`, or 0. Overlong forms,
+// surrogates and code points beyond U+10FFFF are not valid (Unicode 15, table 3-7).
 size_t SequenceLength(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto continues = [&](size_t i, unsigned char low, unsigned char high) {

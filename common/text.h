@@ -13,8 +13,8 @@
 
 namespace hpc {
 
-// OK if `text` is valid UTF-8 without NUL. Else InvalidArgument: "<what> is not valid UTF-8 (byte
-// 0xff at 3)" or "<what> contains a NUL byte at 3".
+// Returns OK if `text` is valid UTF-8 without NUL. Otherwise returns InvalidArgument: "<what> is
+// not valid UTF-8 (byte 0xff at 3)" or "<what> contains a NUL byte at 3".
 absl::Status CheckText(absl::string_view what, absl::string_view text);
 
 // Checks CheckText, and that `name` is not empty, has at most `max_bytes`, and has no control

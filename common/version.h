@@ -11,7 +11,7 @@ namespace hpc {
 inline constexpr int32_t kProtocolVersion = 1;
 inline constexpr int32_t kOldestProtocolVersion = 1;
 
-// The release, "0.1.0".
+// Returns the release, "0.1.0".
 const char* Version();
 
 }  // namespace hpc

@@ -27,7 +27,7 @@ class Certificate {
   std::string ToPem() const;
   // Returns 32 hexadecimal digits, or whatever serial number another authority chose.
   std::string Serial() const;
-  // InvalidArgument: it was not made for a member of a cluster.
+  // InvalidArgument: the certificate was not made for a member of a cluster.
   absl::StatusOr<Identity> GetIdentity() const;
   absl::Time not_before() const;
   absl::Time not_after() const;

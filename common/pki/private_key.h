@@ -17,7 +17,7 @@ class PrivateKey {
  public:
   static absl::StatusOr<PrivateKey> Generate();
 
-  // InvalidArgument: not a private key in PEM, or the passphrase is wrong or missing.
+  // InvalidArgument: the text is not a private key in PEM, or the passphrase is wrong or missing.
   static absl::StatusOr<PrivateKey> FromPem(absl::string_view pem, absl::string_view passphrase);
 
   // Returns PKCS#8, encrypted with AES-256 if `passphrase` is not empty.

@@ -42,9 +42,9 @@ inline void LogError(absl::string_view m, const std::vector<LogField>& f = {}) {
   Log(LogLevel::kError, m, f);
 }
 
-// Lines below this level are dropped. Default kInfo.
+// Lines below this level are dropped. The default is kInfo.
 void SetLogLevel(LogLevel level);
-// "debug", "info", "warning", "error"; false if it is none of these.
+// Understands "debug", "info", "warning" and "error"; returns false for anything else.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
 // Returns the line that Log would write, without its prefix. For tests.

@@ -34,8 +34,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // How long the peer may be silent. It notices a master that lost its power while we only listen:
-  // after `silence` the master is asked for a sign of life, and then has `answer` to give one.
+  // How long the peer may be silent. So a master is noticed that lost its power while we only
+  // listen: after `silence` it is asked for a sign of life, and then has `answer` to give one.
   struct Patience {
     absl::Duration silence = absl::Seconds(20);
     absl::Duration answer = absl::Seconds(10);
@@ -53,7 +53,7 @@ class Session {
   // Returns whether a call may be made. It looks at what has come since the last one.
   bool Usable();
 
-  // The certificates that the coordinator has shown, in PEM; "" without TLS.
+  // Returns the certificates that the coordinator has shown, in PEM; "" without TLS.
   std::string shown() const { return socket_.shown(); }
 
  private:

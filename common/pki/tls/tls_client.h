@@ -38,7 +38,7 @@ class TlsClient {
   // Appends what can be read. Unavailable: the peer has ended the connection, or broken it.
   absl::Status Read(std::string* plain);
 
-  // The certificates that the peer has shown, in PEM, its own first.
+  // Returns the certificates that the peer has shown, in PEM, its own first.
   std::string Shown() const;
 
  private:
