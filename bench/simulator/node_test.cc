@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 const AttemptRef kRef{7, 1};
 
-// Keeps what is said.
+// A link that keeps all that is sent.
 class FakeLink : public worker::Link {
  public:
   void SetCallbacks(Callbacks) override {}
@@ -65,7 +65,7 @@ class NodeTest : public ::testing::Test {
  protected:
   void Hear(const worker::CoordinatorMessage& message) { node_.OnMessage(clock_.Get(), message); }
   void Tick() { node_.Tick(clock_.Get()); }
-  // As far as the node itself wants to be woken.
+  // Lets `time` pass, in the steps in which the node itself wants to be woken.
   void Pass(absl::Duration time) {
     const MonoTime end = clock_.Get().mono + time;
     while (node_.NextDeadline() <= end) {

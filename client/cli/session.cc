@@ -51,7 +51,7 @@ void Session::KeepMembership() {
       member::AnsweredFirst(client_->endpoint(), membership.addresses);
   const bool moved = addresses != membership.addresses;
   membership.addresses = std::move(addresses);
-  // What cannot be saved now is tried again behind the next command.
+  // A membership that cannot be saved now is renewed again after the next command.
   if (const auto renewed = client_->Renewed(membership, absl::Now())) {
     pki::SaveMembership(folder, *renewed).IgnoreError();
   } else if (moved) {
@@ -73,7 +73,7 @@ void Session::Spill(Listing* listing) {
 void Session::Notice(absl::string_view text) {
   out_->Flush();
   progress_.Clear();
-  // It may quote what others wrote, or the command line.
+  // The text may quote what others wrote, or the command line.
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   for (std::string& line : lines) line = OneLine(line);
   err_->Write(absl::StrCat(ranks_.End(), "hpcctl: ", absl::StrJoin(lines, "\n"), "\n"));

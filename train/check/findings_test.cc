@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 constexpr double kGigabit = 117e6, kHundred = 11.8e6;
 
-// One rank on each of pc1, pc2 ..., all of them alike.
+// Returns one rank on each of pc1, pc2 ..., all of them alike.
 GangResult Alike(int pcs) {
   GangResult gang;
   for (int i = 1; i <= pcs; ++i) gang.ranks.push_back({"pc" + std::to_string(i), "0.1", "2.13.0"});

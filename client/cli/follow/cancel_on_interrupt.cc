@@ -7,9 +7,9 @@
 namespace hpc::client {
 namespace {
 
-// How long the coordinator may take to answer: a submission before whoever wants to leave does so
-// without its number, and a cancel before whoever has asked twice leaves without an answer. Two
-// signals often come as one: timeout(1) sends to its child and to its child's group.
+// How long the coordinator may take to answer before we leave. After a signal a submission has this
+// time to get its number. After a second signal the cancel has this time to be answered: two
+// signals often come as one, since timeout(1) sends to its child and to its child's group.
 constexpr absl::Duration kAnswerTime = absl::Seconds(2);
 
 }  // namespace
@@ -47,7 +47,7 @@ void CancelOnInterrupt::SetRun(int64_t run) {
 void CancelOnInterrupt::OnSignal(int count, int signal) {
   absl::MutexLock lock(&mutex_);
   if (client_ == nullptr) _exit(128 + signal);
-  // One that is being submitted can be cancelled as soon as it has a number.
+  // A run that is being submitted can be cancelled as soon as it has a number.
   mutex_.AwaitWithTimeout(absl::Condition(this, &CancelOnInterrupt::KnownOrOver), kAnswerTime);
   if (over_) return;
   if (run_ == 0) return client_->Interrupt();
@@ -58,7 +58,7 @@ void CancelOnInterrupt::OnSignal(int count, int signal) {
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
   canceller_ = std::thread([this, client = client_, run = run_] {
-    // A refusal means that the run is over, which whoever follows it hears anyway.
+    // A refusal means that the run is over, and the thread that follows the run hears that anyway.
     asked_ = client->Cancel(run).ok();
     answered_.Notify();
   });

@@ -1,4 +1,4 @@
-// Where a command writes: buffered, and aware of whether a person is looking.
+// The place that a command writes to: buffered, and aware of whether a person is looking.
 #ifndef HPC_CLIENT_CLI_SHOW_OUTPUT_H_
 #define HPC_CLIENT_CLI_SHOW_OUTPUT_H_
 
@@ -14,30 +14,30 @@ namespace hpc::client {
 // Thread-safe.
 class Output {
  public:
-  // Writes to `fd`. Colours and line width are taken from the terminal, if it is one; NO_COLOR and
+  // Writes to `fd`. Colours and line width depend on the terminal, if it is one; NO_COLOR and
   // TERM=dumb turn colours off.
   static Output ForFd(int fd);
-  // Keeps everything in text(), as if written to a terminal `width` wide (0: to a pipe).
+  // Keeps everything in text(), as if written to a terminal that is `width` wide (0: to a pipe).
   static Output ToText(int width = 0);
 
-  // Queued, and written when much has gathered or on Flush.
+  // Text is queued, and written when much has gathered or on Flush.
   void Write(absl::string_view text);
   void Flush();
 
-  // Whether both write to one terminal, pipe or file.
+  // Returns whether both write to one terminal, pipe or file.
   bool SharesWith(const Output& other) const;
 
   bool terminal() const { return terminal_; }
   bool colours() const { return colours_; }
-  // Columns of the terminal; 0 when there is none.
+  // The width of the terminal in columns; 0 when there is none.
   int width() const { return width_; }
 
-  // The first failure to write (a full disk); everything after it is dropped.
+  // The first failure to write (a full disk, for example). Everything after it is dropped.
   absl::Status status() const {
     absl::MutexLock lock(&mutex_);
     return status_;
   }
-  // What ToText has kept.
+  // Returns what ToText has kept.
   std::string text() const {
     absl::MutexLock lock(&mutex_);
     return buffer_;
@@ -49,7 +49,7 @@ class Output {
   void FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLocked(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const int fd_;  // -1: kept in the buffer
+  const int fd_;  // -1: output stays in the buffer
   const bool terminal_, colours_;
   const int width_;
   mutable absl::Mutex mutex_;

@@ -3,9 +3,9 @@
 namespace hpc::train {
 namespace {
 
-// More than any PC has cores, and less than what no process gets.
+// These are more than any PC has cores, and fewer than a process may have threads.
 constexpr int64_t kMostWorkers = 256, kMostThreads = 1024;
-constexpr int64_t kLongestDeadline = 10'000'000;  // a season
+constexpr int64_t kLongestDeadline = 10'000'000;  // about four months
 constexpr auto kNotCompared = OptionTable::Compared::kNo;
 
 void AddTraining(TrainOptions* to, OptionTable* table) {
