@@ -331,7 +331,7 @@ class WrongCertificateTest(TrustTest):
                   ":authority": "coordinator.hpc", "te": "trailers",
                   "content-type": "application/grpc"}
         block = b"".join(b"\0" + literal(name) + literal(value) for name, value in fields.items())
-        made = struct.pack(">IBB", len(block) << 8 | 1, 4, 0)[:5]  # HEADERS, without any more to follow
+        made = struct.pack(">IBB", len(block) << 8 | 1, 4, 0)[:5]  # HEADERS; no more follow
         with self.speak_http2() as sock:
             with contextlib.suppress(OSError):  # it may be sent away, too
                 for first in range(1, 200_000, 200):

@@ -20,7 +20,7 @@ struct PowerCut {
 
 struct PowerCutOptions {
   int torn = 2;         // number of leftovers of kind kAnyPart at each operation
-  size_t most = 10000;  // of more cuts, about so many are drawn; HPC_CUTS overrides it
+  size_t most = 10000;  // about so many cuts are drawn if there are more; or HPC_CUTS
   std::string parent;   // where folders are made; must exist
 };
 
