@@ -55,8 +55,8 @@ absl::Status SecretVault::Hide(RunId run, RunProgram* program) {
   json record = json::object();
   for (auto& [key, value] : program->env) {
     const bool stored = std::find(unstored.begin(), unstored.end(), key) == unstored.end();
-    // A value that reads like kHiddenValue is hidden, too, so that it is not taken for a hidden
-    // one.
+    // A value that equals kHiddenValue is kept as a secret, too. Otherwise it would be taken for a
+    // hidden one.
     if (stored && !LooksSecret(key) && value != kHiddenValue) continue;
     record[key] = stored ? json(value) : json();
     secrets[key] = std::exchange(value, kHiddenValue);

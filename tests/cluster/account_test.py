@@ -24,7 +24,7 @@ mv pid.part pid
 exec sleep 1000
 """
 
-# Tries each of the things named in its input and prints those that it got at.
+# Tries to open each of the things named in its input, and prints those that it could open.
 PROBE = """
 import json, os, socket, stat, sys
 def get(path):
@@ -100,7 +100,8 @@ class Run:
         self.workspace = cluster.dir / f"home-{user}"
         self.workspace.mkdir(mode=0o700)
         shutil.chown(self.workspace, user)
-        # By the coordinator's socket, which knows the account of whoever asks.
+        # The run is submitted through the coordinator's socket, which knows the account of the
+        # caller.
         done = as_account(
             user, BIN / "hpcctl", "run", "--detach", "--json", "--env", "HF_TOKEN", "--env-secret",
             "UNNAMED", "--workdir", self.workspace, "--", "sh", "-c", RANK,
@@ -154,7 +155,7 @@ class TwoUsersTest(unittest.TestCase):
         cls.cluster = Cluster(nodes=1, cpu_slots=2, accounts=f"{first}={first},{second}={second}")
         cls.addClassCleanup(cls.cluster.close)
         cls.runs = [Run(cls.cluster, first, "of-first")]
-        # Another worker finds it, as after an upgrade.
+        # A new worker finds the run, as after an upgrade.
         cls.cluster.workers["pc1"].kill()
         cls.cluster.start_worker("pc1")
         cls.runs.append(Run(cls.cluster, second, "of-second"))
@@ -168,7 +169,7 @@ class TwoUsersTest(unittest.TestCase):
             entry = pwd.getpwnam(run.user)
             uid, real = str(entry.pw_uid), "65533"
             self.assertEqual(run.status("Uid").split(), [uid] * 4)
-            # Its ranks must not end it.
+            # The ranks must not be able to end their supervisor.
             self.assertEqual(run.status("Uid", run.supervisor).split(), [real, uid, real, uid])
             for pid in (run.pid, run.supervisor):
                 self.assertEqual(run.status("Gid", pid).split(), [str(entry.pw_gid)] * 4)
@@ -179,7 +180,7 @@ class TwoUsersTest(unittest.TestCase):
             self.assertEqual((own["USER"], own["HOME"]), (run.user, entry.pw_dir))
 
     def test_each_gets_at_their_own(self):
-        # Or the next tests would find everything closed for whatever reason.
+        # Without this, the next tests might find everything closed for some other reason.
         for run in self.runs:
             self.assertEqual(probe(run.user, run.all()), run.all())
 

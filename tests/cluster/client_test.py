@@ -29,7 +29,8 @@ class CheckTest(ClusterTest):
 
     def check(self, *args):
         program = self.cluster.dir / "hpc-train"
-        # Only the first ends by itself: whoever ended before it had spoken would end it, too.
+        # Only the first rank ends by itself. A rank that ended before it had spoken would end it,
+        # too.
         program.write_text('#!/bin/sh\n[ "$RANK" = 0 ] || exec sleep 60\n'
                            'echo "$WORLD_SIZE of $PWD: $*"\nexit 1\n')
         program.chmod(0o755)
@@ -39,7 +40,7 @@ class CheckTest(ClusterTest):
     def test_every_idle_pc_is_checked(self):
         done = self.check()
         self.assertEqual(done.stdout, "3 of /: check\n", done.stderr)
-        self.assertEqual(done.returncode, 1)  # of the program: something is wrong
+        self.assertEqual(done.returncode, 1)  # the program's exit code: something is wrong
 
     def test_a_pc_that_its_owner_has_is_left_alone(self):
         self.cluster.hpcctl("reclaim", "pc2")
@@ -220,7 +221,8 @@ class DaemonStartTest(unittest.TestCase):
         (self.cluster.dir / "coordinator" / "hpc.db").unlink()
         client = self.cluster.start("run", "--detach", "--", "true")
         self.assertNotEqual(self.cluster.coordinator.wait(10), 0)
-        # Whether it was still told why or goes on trying: it was given no number.
+        # The client may have been told why, or may still be trying. Either way it was given no
+        # number.
         client.kill()
         self.assertNotRegex(client.output(), r"(?m)^\d+$")
         self.assertIn("was deleted or replaced while it is in use",
@@ -339,7 +341,7 @@ class ReconnectTest(unittest.TestCase):
                 self.assertIn("No space left on device", client.output())
 
     def test_two_signals_at_once_leave_no_run_behind(self):
-        # As timeout(1) sends them.
+        # Sends the signals as timeout(1) does.
         for turn in range(5):
             client = self.cluster.start("run", "--", "sleep", 1000, name=f"client{turn}")
             eventually(lambda: "run " in client.output(), "it is submitted")

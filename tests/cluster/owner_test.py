@@ -152,7 +152,7 @@ class PowerTest(ClusterTest):
 
     def test_a_pc_sleeps_and_a_queued_gang_wakes_it(self):
         cluster = self.cluster
-        # "Sleeping" is a worker that ends: its power command takes it down.
+        # Here a worker that ends stands for a PC that sleeps: the power command ends it.
         pc2 = cluster.workers["pc2"]
         pc2.terminate()
         command = cluster.script("suspend.sh", "#!/bin/sh\necho asleep >> "

@@ -126,7 +126,7 @@ class RecordTest(ClusterTest):
             "print(json.dumps(times))\n"))
         run = self.cluster.submit("--", "python3", script)
         self.cluster.wait_state(run, "running")
-        # Nobody takes them for a while.
+        # For a while nobody takes the points.
         self.cluster.coordinator.kill()
         time.sleep(2)
         self.cluster.start_coordinator()
@@ -148,7 +148,7 @@ class RecordTest(ClusterTest):
             "    hpc.log(step=step, loss=step)\n"
             "print(time.monotonic() - start)\n"))
         done = self.cluster.hpcctl("run", "-N", 2, "--no-label", "--", "python3", script)
-        # Each rank was free to write 2,000 points at its own pace: far below a second.
+        # Each rank could write 2,000 points at its own pace, in far less than a second.
         self.assertTrue(all(float(line) < 1.0 for line in done.stdout.split()), done.stdout)
         run = self.cluster.json("runs")[0]["id"]
         stored = self.cluster.sql("SELECT count(*) AS n FROM metrics WHERE run=?", run)[0]["n"]
@@ -224,7 +224,7 @@ class RecordTest(ClusterTest):
             took = (rank["ended_at"] - rank["started_at"]) / 1e6
             ran = said[str(rank["rank"])]
             self.assertTrue(ran - 0.02 < took < ran + 0.2, f"{took} stored, {ran} said")
-        # One that is over before anybody hears of its start took its time too.
+        # A rank that is over before anybody hears of its start has a duration, too.
         self.cluster.hpcctl("run", "--", "true")
         run = self.cluster.json("runs")[0]["id"]
         rank = self.cluster.sql("SELECT * FROM ranks WHERE run=?", run)[0]

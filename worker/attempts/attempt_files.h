@@ -14,7 +14,7 @@
 //     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
 //   <state-dir>/spare/            empty folders of both; spare_folders.h
 //
-// What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
+// Only the worker can write above ranks/, so no rank can change what it believes of an attempt.
 // Other accounts may pass through these folders, but not list them.
 #ifndef HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_
 #define HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_

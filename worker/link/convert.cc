@@ -63,7 +63,8 @@ void Fill(const HeldRank& rank, v1::HeldRank* out) {
   out->set_ended_within_us(absl::ToInt64Microseconds(rank.ago.ended_within));
 }
 
-// An older coordinator takes this reason for the reason of a lost node.
+// An older coordinator takes any reason given here for that of a lost node, so an owner's is left
+// out.
 std::string LostReason(const Halt& halt) {
   return halt.kind == HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
 }

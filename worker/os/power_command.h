@@ -15,7 +15,8 @@ inline constexpr char kLogindSuspend[] =
     "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
     "Suspend b false";
 
-// What GoingDown runs. Whoever ends this process at a shutdown says so here before that.
+// GoingDown runs this. At a shutdown, whatever ends this process already says here that the machine
+// goes down.
 inline constexpr char kAskSystem[] =
     "systemctl is-system-running; busctl get-property org.freedesktop.login1 "
     "/org/freedesktop/login1 org.freedesktop.login1.Manager PreparingForShutdown PreparingForSleep";

@@ -64,7 +64,7 @@ class Output {
   LogShipper logs_;
   MetricShipper metrics_;
   std::function<void(AttemptRef)> on_droppable_;
-  std::map<AttemptRef, bool> live_;  // false: its devices are returned
+  std::map<AttemptRef, bool> live_;  // false: the attempt has returned
   std::map<AttemptRef, Drop> drops_;
   bool connected_ = false;
   EventLoop::TimerId timer_ = 0;

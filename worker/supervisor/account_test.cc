@@ -79,7 +79,7 @@ TEST_F(AccountTest, ItsRanksCannotLookIntoIt) {
   rig_.Spawn();
   rig_.Start();
   rig_.RunUntilAllGone();
-  EXPECT_THAT(rig_.FileOf("rank-0.out"), HasSubstr("[stack]"));  // this file is its own
+  EXPECT_THAT(rig_.FileOf("rank-0.out"), HasSubstr("[stack]"));  // from its own maps
   const std::string said = rig_.FileOf("rank-0.err");
   for (const char* file : {"maps", "environ", "fd"}) {
     EXPECT_THAT(said, ::testing::ContainsRegex(absl::StrCat(file, "'?: Permission denied")));

@@ -21,12 +21,12 @@ inline constexpr size_t kMaxRequestId = 64;
 inline constexpr size_t kMaxLogData = 256 << 10;  // in one message of a worker
 inline constexpr int kMaxPairs = 10'000;          // parameters, tags, variables, nodes named
 inline constexpr int kMaxWaitedRuns = 10'000;     // by one call
-inline constexpr int32_t kMaxNodes = 100'000;     // that a run can ask for
+inline constexpr int32_t kMaxNodes = 100'000;     // the most a run can ask for
 inline constexpr int32_t kMaxPriority = 1000;     // and -1000
 
 inline constexpr int64_t kRowsPerMessage = 1000;        // of a listing
 inline constexpr int64_t kBytesPerMessage = 1 << 20;    // after which a listing's message is full
-inline constexpr size_t kUnansweredSubmissions = 1024;  // of one stream, before it is read on
+inline constexpr size_t kUnansweredSubmissions = 1024;  // of a stream that is still read
 
 }  // namespace hpc::coordinator
 

@@ -9,7 +9,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Where many come and go, the open connections are not all checked for each of them.
+// How often the book checks which connections are open. Where many come and go, it does not check
+// for each of them.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 
 }  // namespace

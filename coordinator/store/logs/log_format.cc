@@ -149,7 +149,7 @@ SegmentScan ScanSegment(RunId run, int64_t first_position, absl::string_view byt
   ParsedRecord record;
   while (ParseRecord(bytes, &record)) {
     if (record.kind == RecordKind::kStreams && record.offset > first_position + scan.valid_bytes) {
-      break;  // output ended later than this record says
+      break;  // it says that output before it ended behind it
     }
     scan.valid_bytes += record.bytes();
     if (record.kind == RecordKind::kStreams) {

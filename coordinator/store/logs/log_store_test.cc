@@ -533,7 +533,7 @@ TEST_F(LogStoreTest, ADamagedTailIsCutBeforeTheFirstBadRecord) {
   }
 }
 
-// The segment is torn that follows sealed ones. Its first record says what came before.
+// The torn segment is the one behind the sealed ones. Its first record says what came before.
 TEST_F(LogStoreTest, ATornNewSegmentLosesNothingOfTheSealedOnes) {
   Reopen({.segment_bytes = 300});
   WriteBatch batch;

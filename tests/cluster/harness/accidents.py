@@ -27,7 +27,8 @@ class Accidents:
         self.token = token.encode()
         self.rng = rng
         self.coordinator_back = []  # seconds from its death until it answers again
-        # (run, attempt, PC) whose supervisor was killed: what was in its pipes is gone with it.
+        # (run, attempt, PC) of each supervisor that was killed; what was in its pipes was lost with
+        # it.
         self.pipes_lost = set()
         self.ranks_killed = 0  # and nothing else around them
         self._strangers = []

@@ -68,7 +68,7 @@ class Campaign:
             f">> {self.witness.folder}/starts\nexec sleep ${{1:-0}}\n")
         self.kills = collections.Counter()
         self.ran_on = collections.Counter()  # kills that the gang did not notice
-        self.again = collections.defaultdict(list)  # seconds until it ran again, of the others
+        self.again = collections.defaultdict(list)  # other kills: seconds until the gang ran again
         self._clients = []  # (what it asked for, process)
         self._serial = 0
         self.attempts_in_all = 0  # once it has finished
@@ -198,7 +198,7 @@ class Campaign:
                 continue
             number = int(out.split('"id":')[1].split("}")[0])
             self.acknowledged.runs[subject] = number
-            if cancels:  # answered during the next round
+            if cancels:  # they are answered during the next round
                 self._ask(("cancel", number, False), "cancel", number)
 
     # ---- what may not be
@@ -237,7 +237,7 @@ class Campaign:
     def finish(self):
         """The gang may end: everything does, and nothing is left."""
         self._collect_clients()
-        self._collect_clients()  # the cancels that they led to
+        self._collect_clients()  # those that they cancelled
         (self.witness.folder / "done").touch()
         self.cluster.wait_state(self.gang, "succeeded", timeout=PATIENCE)
         expected = {number: "cancelled" if number in self.acknowledged.cancelled else "succeeded"
@@ -256,7 +256,7 @@ class Campaign:
         eventually(lambda: not self.accidents.rank_environments(), "no process is left", 10)
         eventually(lambda: not any(self.accidents.supervisors(pc) for pc in self.cluster.names),
                    "no supervisor is left", 10)
-        # A PC that was away until now keeps an attempt until the coordinator has all that came of it.
+        # A PC that was away until now keeps an attempt until the coordinator has all of its output.
         eventually(lambda: not self._kept(), "every PC has handed over what it had", PATIENCE)
         wrong = (self.acknowledged.check_all(self.accidents.pipes_lost) + self.followers.check(PATIENCE) +
                  self.witness.contradictions(self.gang))

@@ -39,7 +39,8 @@ pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter) {
 pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter) {
   *must_enter = false;
   if (leaf == nullptr) return fork();
-  // The C library keeps the number of this thread here. The child's thread has another number.
+  // The address at which the C library keeps the number of this thread. The kernel must store the
+  // number of the child's thread there.
   uint64_t number = 0;
   if (prctl(PR_GET_TID_ADDRESS, &number) != 0 || number == 0) {
     *must_enter = true;

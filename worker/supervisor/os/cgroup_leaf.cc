@@ -95,8 +95,8 @@ bool CgroupLeaf::WaitEmpty(int64_t timeout_ms) const {
   const UniqueFd events(openat(dir_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
   const int64_t deadline = BootTimeNs() + timeout_ms * 1'000'000;
   for (;;) {
-    // This reads through the descriptor first, since the kernel signals changes since the last
-    // reading.
+    // The file is read before it is polled, through the same descriptor: the kernel signals only
+    // changes since the last reading.
     char text[256];
     const ssize_t n = pread(events.get(), text, sizeof text, 0);
     if (n < 0 || std::string(text, n).find("populated 1") == std::string::npos) return true;

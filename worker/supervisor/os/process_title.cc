@@ -15,8 +15,7 @@ void ProcessTitle::Set(const std::vector<std::string>& arguments) {
     memcpy(at, argument.c_str(), argument.size() + 1);
     at += argument.size() + 1;
   }
-  // The first byte is written last, so that whoever reads the title meanwhile still finds a
-  // supervisor.
+  // The rest is cleared last, so that whoever reads the title meanwhile still finds a supervisor.
   memset(at, 0, static_cast<size_t>(end_ - at));
 }
 

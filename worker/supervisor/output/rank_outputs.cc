@@ -27,7 +27,7 @@ bool RankOutputs::Open(const std::vector<RankSpec>& ranks, int64_t limit) {
       streams_.push_back(std::make_shared<OutputStream>(rank.rank, is_stderr, limit));
       if (!streams_.back()->Open()) {
         const int error = errno;
-        // Whoever reports this error needs a descriptor.
+        // The pipes are closed, since reporting this error takes a descriptor.
         streams_.clear();
         errno = error;
         return false;
