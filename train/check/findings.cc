@@ -210,7 +210,9 @@ std::string Digits(double value) {
 
 Repeated OfRepetitions(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  return {seconds.front(), seconds.size() < 3 ? seconds.front() : seconds[seconds.size() - 2]};
+  const size_t count = seconds.size();
+  const size_t hiccups = std::max<size_t>(1, count / 10);
+  return {seconds.front(), count < 3 ? seconds.front() : seconds[count - 1 - hiccups]};
 }
 
 double SlowerWay(const LinkSpeed& speed) { return std::min(speed.there, speed.back); }

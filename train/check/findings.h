@@ -32,7 +32,8 @@ struct ReduceResult {
 // meanwhile.
 struct Repeated {
   double fastest = 0;
-  // The slowest but one, since one hiccup says nothing; of one or two, the fastest.
+  // The slowest one without the slowest tenth, and without one in any case: a hiccup says nothing.
+  // Where there were one or two, it is the fastest.
   double slow = 0;
 };
 Repeated OfRepetitions(std::vector<double> seconds);  // takes at least one

@@ -1,5 +1,6 @@
 #include "train/program/train_main.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <cstdio>
@@ -125,6 +126,7 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+    at::globalContext().setFloat32MatmulPrecision(options.fp32_matmul);
     const at::Device device = ChooseDevice(options.device, environment);
     std::vector<std::string> lines = {absl::StrCat("task ", entry.name)};
     for (const std::string& line : table.Lines()) lines.push_back(line);

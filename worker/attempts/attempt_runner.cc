@@ -23,16 +23,9 @@
 namespace hpc::worker {
 namespace {
 
-// How long a failure waits for the last words of the rank. They come through a pipe that may still
-// have to be read when the process is gone.
-constexpr absl::Duration kLastWords = absl::Milliseconds(50);
 // An attempt must last this long for its files to be worth a wait for the disk.
 constexpr absl::Duration kSyncAfter = absl::Seconds(1);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
-// The fence leaves one second for killing the ranks. The supervisor gets this part of it, and the
-// rest is for killing what the supervisor has not killed.
-constexpr absl::Duration kFenceSlack = absl::Milliseconds(400);
-constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
 // How long a stop waits for a preparation in progress.
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
 // How long a supervisor that reported the end of its attempt may take to say that it is idle.
@@ -46,7 +39,13 @@ AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
     : context_(context),
       ref_(ref),
       dir_(RanksDir(context->state_dir, ref)),
-      record_dir_(AttemptDir(context->state_dir, ref)) {}
+      record_dir_(AttemptDir(context->state_dir, ref)),
+      gang_(context->loop, context->state, ref, record_dir_, MakeGangCallbacks()),
+      watch_(context->loop, dir_,
+             [this](int32_t rank, const RankExit& exit, RankAges ago) {
+               context_->observer->OnRankExited(ref_, rank, exit, ago);
+             }),
+      fence_(context->loop, [this] { Disobeys("fence"); }) {}
 
 AttemptRunner::~AttemptRunner() {
   *alive_ = false;
@@ -55,8 +54,12 @@ AttemptRunner::~AttemptRunner() {
   context_->loop->Cancel(sync_timer_);
   context_->loop->Cancel(obedience_);
   context_->loop->Cancel(patience_);
-  context_->loop->Cancel(fence_timer_);
-  for (auto& [rank, pending] : pending_) context_->loop->Cancel(pending.timer);
+}
+
+GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
+  return {{[this] { return context_->observer->VouchFor(ref_); },
+           [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }},
+          [this](const RendezvousReport& report) { context_->observer->OnRendezvous(report); }};
 }
 
 PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
@@ -96,7 +99,7 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
     return RollBack(OfThisNode(context_->node, opened));
   }
   LaunchOrder order{prepare,        MakeContext(prepare, inventory),
-                    lease,          store_record_,
+                    lease,          gang_.store_record(),
                     context_->host, context_->spawner,
                     unwanted_};
   context_->disk->Ask<worker::Launch>(
@@ -154,70 +157,15 @@ absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   // A user who has no account here is refused by the plan.
   const auto account = context_->accounts->Of(prepare_.user);
   const bool ours = !account.ok() || *account == nullptr;
-  HPC_ASSIGN_OR_RETURN(
-      store_, OpenStorePort(context_->loop, prepare_, ours ? geteuid() : (*account)->ids.uid));
-  prepared->store_addr = store_.address;
-  prepared->store_port = store_.port;
-  if (store_.server == nullptr) return absl::OkStatus();
-  store_.server->OnChange([this] { ReportRendezvous(); });
-  store_record_ = {store_.address, store_.port,         store_.allowed,
-                   store_.account, prepare_.world_size, 0};
-  return absl::OkStatus();
+  return gang_.Open(prepare_, ours ? geteuid() : (*account)->ids.uid, prepared);
 }
 
-void AttemptRunner::ReopenStore() {
-  store_record_ = ReadStoreRecord(record_dir_);
-  if (!store_record_) return;
-  auto server = worker::ReopenStore(context_->loop, *store_record_);
-  if (!server.ok()) {
-    context_->loop->Post([this, alive = alive_, why = std::string(server.status().message())] {
-      if (*alive) context_->observer->OnDoomed(ref_, why);
-    });
-    return;
-  }
-  store_.server = *std::move(server);
-  if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
-}
-
-void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
-  if (record.node_rank == 0 && store_.server == nullptr && store_record_) {
-    auto server = ReopenForKeepalives(context_->loop, *store_record_);
-    if (server.ok()) {
-      keepalives_ = *std::move(server);
-    } else {
-      LogWarning("nobody can vouch for an attempt any more: its port is taken",
-                 {{"attempt", ref_.ToString()}, {"error", server.status().ToString()}});
-    }
-  }
-  StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
-  witness_ = std::make_unique<GangWitness>(
-      context_->loop, ref_, record, server,
-      GangWitness::Callbacks{[this] { return context_->observer->VouchFor(ref_); },
-                             [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }});
-}
-
-void AttemptRunner::RecordArrivals(int32_t arrived) {
-  if (arrived == store_record_->arrived) return;
-  store_record_->arrived = arrived;
-  arrivals_unwritten_ = true;
-  WriteArrivals();
-}
-
-// Writes one record at a time, with the number as it is then.
-void AttemptRunner::WriteArrivals() {
-  if (arrivals_on_way_ || !std::exchange(arrivals_unwritten_, false)) return;
-  arrivals_on_way_ = true;
-  context_->state->Ask<absl::Status>(
-      [dir = record_dir_, arrived = store_record_->arrived] { return AddArrivals(dir, arrived); },
-      [this, alive = alive_](const absl::Status& status) {
-        if (!*alive) return;
-        if (!status.ok()) {
-          LogWarning("arrivals at the rendezvous cannot be recorded",
-                     {{"error", status.ToString()}});
-        }
-        arrivals_on_way_ = false;
-        WriteArrivals();
-      });
+void AttemptRunner::ReopenServices() {
+  const absl::Status reopened = gang_.Reopen();
+  if (reopened.ok()) return;
+  context_->loop->Post([this, alive = alive_, why = std::string(reopened.message())] {
+    if (*alive) context_->observer->OnDoomed(ref_, why);
+  });
 }
 
 SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
@@ -226,7 +174,7 @@ SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
 }
 
 void AttemptRunner::RollBack(const absl::Status& status) {
-  store_ = {};
+  gang_.Close();
   context_->disk->Run(
       [state_dir = context_->state_dir, ref = ref_] {
         if (const absl::Status removed = RemoveAttemptFiles(state_dir, ref); !removed.ok()) {
@@ -251,9 +199,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   SyncFilesSoon();
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
-    ReopenStore();
-    if (const auto record = ReadWitnessRecord(record_dir_)) BeginWitnessing(*record);
-    return;
+    return ReopenServices();
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
@@ -264,25 +210,7 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
 
 void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
   if (supervisor_ == nullptr) return;
-  if (start.store_host == StoreHost::kRank0) store_.server.reset();
-  if (start.witnessed) {
-    constexpr int kQuestions = 8;  // within the time that an answer is good for
-    const WitnessRecord record{prepare_.node_rank,
-                               static_cast<int32_t>(prepare_.peers.size()),
-                               prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address,
-                               start.master_addr,
-                               start.master_port,
-                               vouch_limit / kQuestions};
-    context_->state->Run(
-        [dir = record_dir_, record, ref = ref_] {
-          const absl::Status status = WriteWitnessRecord(dir, record);
-          if (status.ok()) return;
-          LogWarning("a restarted worker will not vouch for an attempt",
-                     {{"attempt", ref.ToString()}, {"error", status.ToString()}});
-        },
-        [] {});
-    BeginWitnessing(record);
-  }
+  gang_.Start(prepare_, start, vouch_limit);
   const KeyValues added = MakeStartEnvironment(prepare_, start);
   StartRanks command;
   for (const auto& [key, value] : added) command.env.push_back(key + "=" + value);
@@ -303,7 +231,7 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
 
 void AttemptRunner::ReportAgain() {
   if (environment_) context_->observer->OnEnvironment(*environment_);
-  ReportRendezvous();
+  gang_.ReportRendezvous();
 }
 
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, HaltKind halt) {
@@ -335,7 +263,7 @@ void AttemptRunner::AbandonPreparation() {
   LogWarning("an attempt is given up while a disk keeps it from being prepared",
              {{"attempt", ref_.ToString()}});
   abandoned_ = true;
-  store_ = {};
+  gang_.Close();
   context_->observer->OnReturned(ref_, {});
 }
 
@@ -347,11 +275,16 @@ void AttemptRunner::ExpectEnd(absl::Duration grace) {
   obedience_limit_ = limit;
   obedience_ = context_->loop->At(limit, [this] {
     obedience_ = 0;
-    if (supervisor_ == nullptr) return;
-    LogWarning("a supervisor does not do as it was told and is killed",
-               {{"attempt", ref_.ToString()}});
-    supervisor_->Kill();
+    Disobeys("stop");
   });
+}
+
+// Kills the supervisor, and its ranks with it.
+void AttemptRunner::Disobeys(const char* order) {
+  if (supervisor_ == nullptr) return;
+  LogWarning("a supervisor does not do as it was told and is killed",
+             {{"attempt", ref_.ToString()}, {"order", order}});
+  supervisor_->Kill();
 }
 
 void AttemptRunner::ExtendLease() {
@@ -364,30 +297,7 @@ void AttemptRunner::SetFence(int64_t at_ns) {
   if (supervisor_ == nullptr) return;
   // If this message is lost, the next one makes up for it.
   (void)supervisor_->Send(worker::Fence{at_ns});
-  fence_ns_ = at_ns;
-  if (fence_timer_ == 0) WatchFence();
-}
-
-// Checks the fence at the time when it should have taken effect, and not each time that it is
-// moved.
-void AttemptRunner::WatchFence() {
-  const absl::Duration left = absl::Nanoseconds(fence_ns_ - BootTimeNs()) + kFenceSlack;
-  fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + left, [this] {
-    fence_timer_ = 0;
-    if (absl::Nanoseconds(BootTimeNs() - fence_ns_) < kFenceSlack) return WatchFence();
-    // This process may have stood still. So it first hears what the supervisor has said meanwhile.
-    fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kFenceHearing,
-                                      [this] { OnFencePassed(); });
-  });
-}
-
-// Kills the supervisor, which root or the ranks may have stopped with a signal.
-void AttemptRunner::OnFencePassed() {
-  fence_timer_ = 0;
-  if (supervisor_ == nullptr) return;
-  LogWarning("a supervisor does not do as it was told and is killed",
-             {{"attempt", ref_.ToString()}, {"reason", "fence"}});
-  supervisor_->Kill();
+  fence_.Set(at_ns);
 }
 
 void AttemptRunner::OnEvent(const SupervisorEvent& event) {
@@ -408,7 +318,7 @@ void AttemptRunner::On(const SupervisorReady& event) {
 }
 
 void AttemptRunner::On(const RankStarted& event) {
-  started_[event.rank] = event;
+  watch_.Started(event);
   context_->observer->OnRankStarted(ref_, event.rank, event.pid, AgeOf(event.at_ns));
 }
 
@@ -416,52 +326,19 @@ void AttemptRunner::On(const RankStartFailed& event) {
   context_->observer->OnRankExited(ref_, event.rank, ToRankExit(event), {});
 }
 
-void AttemptRunner::On(const RankExited& event) {
-  ended_.insert(event.rank);
-  const auto [it, inserted] = pending_.try_emplace(event.rank);
-  if (!inserted) return;
-  PendingExit& pending = it->second;
-  pending.exit = ToRankExit(event);
-  pending.at_ns = event.at_ns;
-  pending.within_ns = looked_ns_ == 0 ? 0 : std::max<int64_t>(event.at_ns - looked_ns_, 0);
-  if (pending.exit.exit_code == 0 || ExplainByErrorFile(dir_, event.rank, &pending.exit)) {
-    return ReportExit(event.rank);
-  }
-  pending.timer = context_->loop->At(context_->loop->clock().Get().mono + kLastWords,
-                                     [this, rank = event.rank] { ReportExit(rank); });
-}
-
-void AttemptRunner::ReportExit(int32_t rank) {
-  const auto it = pending_.find(rank);
-  if (it == pending_.end()) return;
-  PendingExit pending = std::move(it->second);
-  pending_.erase(it);
-  context_->loop->Cancel(pending.timer);
-  ExplainExit(dir_, rank, &pending.exit);
-  const absl::Duration ended = AgeOf(pending.at_ns);
-  const absl::Duration ran =
-      absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_[rank].at_ns);
-  context_->observer->OnRankExited(ref_, rank, pending.exit,
-                                   {ended + ran, ended, absl::Nanoseconds(pending.within_ns)});
-}
-
-void AttemptRunner::ReportAllExits() {
-  while (!pending_.empty()) ReportExit(pending_.begin()->first);
-}
-
 void AttemptRunner::On(const OutputGrown& event) {
   context_->observer->OnOutput(ref_, event);
-  if (event.is_stderr && event.ended) ReportExit(event.rank);
+  if (event.is_stderr && event.ended) watch_.WordsEnded(event.rank);
 }
 
 void AttemptRunner::On(const StopBegan& event) {
-  if (event.reason == "fence") context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  if (event.reason == "fence") fence_.Stop();
   if (!IsItsOwnReason(event.reason)) return;
   context_->observer->OnStoppedItself(ref_, HaltOfStop(event, BootTimeNs()));
 }
 
 void AttemptRunner::On(const AllGone& event) {
-  context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  fence_.Stop();
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
@@ -477,9 +354,7 @@ void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
     if (!words.empty()) doing->push_back({ref_, rank, std::move(words)});
   };
   for (const int64_t pid : survivors_) add(-1, pid);
-  for (const auto& [rank, started] : started_) {
-    if (ended_.count(rank) == 0) add(rank, started.pid);
-  }
+  for (const RankStarted& one : watch_.running()) add(one.rank, one.pid);
 }
 
 void AttemptRunner::On(const NotGone& event) {
@@ -502,14 +377,14 @@ void AttemptRunner::On(const Shortage& event) {
 }
 
 void AttemptRunner::OnLost(const std::string& reason) {
-  context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  fence_.Stop();
   LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()},
                                                {"reason", reason},
                                                {"dir", dir_},
                                                {"last_words", LastWords(dir_)}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
-  ReportAllExits();
+  watch_.TellAll();
   TakeLoss(reason);
   KillLeftoversUntilGone();
 }
@@ -522,15 +397,13 @@ void AttemptRunner::TakeLoss(const std::string& reason) {
 
 void AttemptRunner::KillLeftoversUntilGone() {
   retry_ = 0;
-  std::vector<RankStarted> seen;
-  for (const auto& [rank, started] : started_) seen.push_back(started);
   struct Look {
     bool alone = false;  // only the supervisor is there
     absl::Status killed;
   };
   const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
   context_->system->Ask<Look>(
-      [ref = ref_, dir = dir_, held = held_cgroup_, seen, waits]() -> Look {
+      [ref = ref_, dir = dir_, held = held_cgroup_, seen = watch_.started(), waits]() -> Look {
         if (waits != 0 && HoldsNothingBut(held, waits)) return {true, absl::OkStatus()};
         return {false, KillLeftovers(ref.ToString(), dir, seen, held)};
       },
@@ -575,25 +448,9 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 
 void AttemptRunner::Returned(const Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
-  ReportAllExits();
-  // The nodes of a witnessed attempt vouch for one another until it is over on all of them.
-  if (witness_ == nullptr) {
-    store_ = {};
-  } else if (store_.server != nullptr) {
-    store_.server->SendClientsAway();
-  }
+  watch_.TellAll();
+  gang_.PartReturned();
   context_->observer->OnReturned(ref_, halt);
-}
-
-void AttemptRunner::ReportRendezvous() {
-  if (store_.server == nullptr) return;
-  const StoreStatus status = store_.server->Status();
-  RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
-  for (const StoreStatus::Arrival& arrival : status.arrivals) {
-    report.arrivals.emplace_back(arrival.address, arrival.pid);
-  }
-  RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
-  context_->observer->OnRendezvous(report);
 }
 
 }  // namespace hpc::worker

@@ -5,10 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,9 +15,10 @@
 #include "common/ids.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/attempt_launch.h"
-#include "worker/attempts/peers/gang_witness.h"
-#include "worker/attempts/peers/store_port.h"
+#include "worker/attempts/fence_watch.h"
+#include "worker/attempts/peers/gang_services.h"
 #include "worker/attempts/prepare_plan.h"
+#include "worker/attempts/rank_watch.h"
 #include "worker/core/messages.h"
 #include "worker/loop/background.h"
 #include "worker/loop/event_loop.h"
@@ -112,15 +111,12 @@ class AttemptRunner {
   PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
   void OnLaunch(Prepared prepared, worker::Launch launch);
   void SyncFilesSoon();
+  GangServices::Callbacks MakeGangCallbacks();
   absl::Status OpenStore(Prepared* prepared);
-  void ReopenStore();
-  void BeginWitnessing(const WitnessRecord& record);
-  void RecordArrivals(int32_t arrived);
-  void WriteArrivals();
+  void ReopenServices();
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
-  void WatchFence();
-  void OnFencePassed();
+  void Disobeys(const char* order);
   // Ends the attempt without having run anything. `status`: why, unless it was stopped.
   void RollBack(const absl::Status& status);
   // Stops waiting for a disk that hangs. Nothing runs yet, and nothing will.
@@ -130,8 +126,8 @@ class AttemptRunner {
   void On(const SupervisorReady& event);
   void On(const RankStarted& event);
   void On(const RankStartFailed& event);
-  void On(const RankExited& event);
-  void On(const Looked& event) { looked_ns_ = event.at_ns; }
+  void On(const RankExited& event) { watch_.Exited(event); }
+  void On(const Looked& event) { watch_.Looked(event.at_ns); }
   void On(const OutputGrown& event);
   void On(const StopBegan& event);
   void On(const AllGone& event);
@@ -142,17 +138,6 @@ class AttemptRunner {
   void TakeLoss(const std::string& reason);
   void KillLeftoversUntilGone();
   void GiveBackSupervisor(bool alone);
-  void ReportRendezvous();
-
-  // A rank that has failed; its last words may still be on their way to the file.
-  struct PendingExit {
-    int64_t within_ns = 0;  // it may have ended this much before at_ns
-    RankExit exit;
-    int64_t at_ns = 0;
-    EventLoop::TimerId timer = 0;
-  };
-  void ReportExit(int32_t rank);
-  void ReportAllExits();
   void Returned(const Halt& halt);
 
   const RunnerContext* const context_;
@@ -165,25 +150,18 @@ class AttemptRunner {
   Inventory inventory_;
   PreparePlan plan_;
   std::optional<EnvironmentReport> environment_;  // set once the ranks are started
-  StorePort store_;
-  std::optional<StoreRecord> store_record_;
-  std::unique_ptr<StoreServer> keepalives_;  // if the store was lost with an earlier worker
-  std::unique_ptr<GangWitness> witness_;
+  GangServices gang_;
+  RankWatch watch_;
+  FenceWatch fence_;
   std::unique_ptr<SupervisorClient> supervisor_;
   std::optional<SpawnedSupervisor> left_;  // the supervisor, after the attempt was over
   std::string held_cgroup_;                // the one still held for us
   bool proved_gone_ = false;
-  std::map<int32_t, RankStarted> started_;  // by rank
-  std::map<int32_t, PendingExit> pending_;
-  std::set<int32_t> ended_;         // the ranks that have ended
   std::vector<int64_t> survivors_;  // processes that have survived SIGKILL so far
-  bool arrivals_unwritten_ = false;
-  bool arrivals_on_way_ = false;
   bool preparing_ = false;
   bool abandoned_ = false;  // given up while it was being prepared
   bool stopped_ = false;
-  int64_t looked_ns_ = 0;  // when the supervisor last looked
-  Halt lost_;              // how the supervisor was lost, at lost_at_
+  Halt lost_;  // how the supervisor was lost, at lost_at_
   MonoTime lost_at_{};
   // Tells the preparing thread that its work is not wanted any more.
   const std::shared_ptr<std::atomic<bool>> unwanted_ = std::make_shared<std::atomic<bool>>(false);
@@ -191,8 +169,6 @@ class AttemptRunner {
   EventLoop::TimerId sync_timer_ = 0;
   EventLoop::TimerId retry_ = 0;
   EventLoop::TimerId patience_ = 0;
-  int64_t fence_ns_ = 0;
-  EventLoop::TimerId fence_timer_ = 0;
   EventLoop::TimerId obedience_ = 0;
   MonoTime obedience_limit_;
   // Callbacks that outlive the runner check this first.

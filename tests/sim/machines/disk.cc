@@ -68,11 +68,22 @@ void Disk::Apply(const co::AttemptRecord& attempt) {
                              attempt.ref.number, " after its cancel");
   }
   census_->blame().CheckVerdict(attempt);
+  if (attempt.state == co::AttemptState::kEnded) CheckCause(attempt);
   if (attempt.state != co::AttemptState::kRunning) return;
   for (int32_t rank = 0; rank < attempt.world_size; ++rank) {
     if (census_->EverStarted(attempt.ref, rank)) continue;
     context_->verdict.Broken("gang-complete", "attempt ", attempt.ref.ToString(),
                              " counts as running, but rank ", rank, " was never started");
+  }
+}
+
+void Disk::CheckCause(const co::AttemptRecord& attempt) const {
+  if (attempt.outcome == co::AttemptOutcome::kSucceeded) return;
+  const auto first = ranks_.lower_bound({attempt.ref, 0});
+  for (auto it = first; it != ranks_.end() && it->first.first == attempt.ref; ++it) {
+    const auto& exit = it->second.exit;
+    if (!exit || exit->after_stop || exit->exit_code == 0) continue;
+    census_->blame().CheckEarliest(attempt, it->second.rank);
   }
 }
 

@@ -57,6 +57,7 @@ class Disk {
   void Apply(const coordinator::EventRecord& event);
   void Apply(const coordinator::HoldOver&) {}  // no backup is restored here
   void CheckSuccess(const coordinator::RunRecord& run) const;
+  void CheckCause(const coordinator::AttemptRecord& attempt) const;
 
   Context* context_;
   Census* census_;

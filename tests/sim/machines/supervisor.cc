@@ -80,7 +80,7 @@ void Supervisor::StartOne(int32_t number, const std::string& master) {
   if (rank.program.cannot_start) {
     rank.ended = rank.reaped = true;
     census_->CannotStart(prepare_.ref, number);
-    census_->blame().Fails(prepare_.ref, 127);
+    census_->blame().Fails(prepare_.ref, number, 127);
     Record(RankExited{number, {127, std::nullopt, false, "cannot start", ""}});
     return CheckAllEnded();
   }
@@ -101,7 +101,7 @@ void Supervisor::Fail(int32_t number, int32_t code) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.closed = true;
-  census_->blame().Fails(prepare_.ref, code);
+  census_->blame().Fails(prepare_.ref, number, code);
   const std::string words = number % 2 == 0 ? "ValueError: bad shape" : "";
   if (rank.program.closes_before == absl::ZeroDuration()) {
     return End(number, {code, std::nullopt, false, words, ""});

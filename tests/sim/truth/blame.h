@@ -17,18 +17,22 @@ class Blame {
   explicit Blame(Context* context) : context_(context) {}
 
   // A rank's own program failed, at this moment.
-  void Fails(AttemptRef ref, int32_t exit_code);
+  void Fails(AttemptRef ref, int32_t rank, int32_t exit_code);
   // Somebody else ended ranks of it, or told them to end.
   void Harmed(AttemptRef ref, const std::string& what);
 
   // The attempt is over, and so it is recorded.
   void CheckVerdict(const coordinator::AttemptRecord& attempt) const;
+  // What counts as the cause did not surely come after the failure of this rank, which has been
+  // reported.
+  void CheckEarliest(const coordinator::AttemptRecord& attempt, int32_t rank) const;
   // The run has paid for this attempt of it.
   void CheckPaid(AttemptRef ref, const coordinator::RunRequest& request) const;
 
  private:
   struct Failure {
     MonoTime at;
+    int32_t rank = 0;
     int32_t exit_code = 0;
   };
   struct Truth {

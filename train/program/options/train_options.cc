@@ -65,6 +65,8 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
 
 void AddComputing(TrainOptions* to, OptionTable* table) {
   table->Choice("precision", &to->precision, {"fp32", "bf16", "fp16"}, "what is computed in");
+  table->Choice("fp32-matmul", &to->fp32_matmul, {"highest", "high"},
+                "how exactly a GPU multiplies fp32 matrices; high: in TF32, several times as fast");
   table->Switch("recompute", &to->recompute, "less memory for one more forward pass (charlm)");
   table->Choice(
       "on-nan", &to->on_nan, {"stop", "skip"},

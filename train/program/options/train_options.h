@@ -43,6 +43,7 @@ struct TrainOptions {
   int64_t keep_in_memory = 0;  // steps between two snapshots in memory; 0: none
 
   std::string precision = "fp32";
+  std::string fp32_matmul = "highest";
   bool recompute = false;
   std::string on_nan = "stop";
   std::string device = "auto";
