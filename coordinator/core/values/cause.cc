@@ -15,8 +15,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// What gloo, NCCL, the TCPStore, JAX's coordination service and plain sockets say of a peer that is
-// gone or does not answer.
+// Words with which gloo, NCCL, the TCPStore, JAX's coordination service and plain sockets complain
+// about a peer that is gone or does not answer.
 constexpr std::array kWordsOfPeers = {
     "by peer",    "peer ",       "connection",  "broken pipe",     "socket",
     "nccl",       "gloo",        "remote",      "unreachable",     "timed out",
@@ -36,7 +36,7 @@ int Standing(const Cause& failure) {
   return failure.kind == CauseKind::kOfPeer ? 2 : 1;
 }
 
-// Whether `first`, which was reported as the earlier one, may be the consequence of `other`.
+// Whether `first`, which was reported as the earlier one, may be a consequence of `other`.
 bool MayFollow(const Cause& first, const Cause& other) {
   if (Standing(other) >= Standing(first)) return false;
   const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
