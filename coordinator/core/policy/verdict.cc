@@ -33,7 +33,8 @@ bool AsksForRestart(const RunRequest& request, int32_t exit_code) {
   return std::find(codes.begin(), codes.end(), exit_code) != codes.end();
 }
 
-// Without a limit but that of time: the program knows what it waits for.
+// Such restarts cost nothing but time, and their number is not limited: the program knows what it
+// waits for.
 Verdict AfterRetryExit(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
   if (ending.ran_for >= kRowEndsAfter) verdict.retries = 0;
   ++verdict.retries;
@@ -66,8 +67,8 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
                     " in a row that ended for reasons outside the program");
     return Over(std::move(verdict), RunState::kFailed, kExitNotRun);
   }
-  // A gang that was running and lost a node goes on at once; a node that cannot start it may need
-  // a moment, and a second loss in a row may not be the last.
+  // A gang that was running and lost a node goes on at once. But a node that could not start a gang
+  // may need a moment, and after a second loss in a row a third may follow.
   const bool at_once = ending.outcome == AttemptOutcome::kNodeLost && verdict.losses == 1;
   const absl::Duration delay =
       at_once ? absl::ZeroDuration() : BackOff(options.restart_backoff, verdict.losses);
@@ -76,7 +77,7 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
                             options.infrastructure_retries, " such retries"));
 }
 
-// As if nobody had asked it to end.
+// Judges the end as if nobody had asked the run to end.
 Verdict JudgeEnding(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
   Verdict verdict;
   verdict.reason = ending.reason;
@@ -113,7 +114,7 @@ Verdict JudgeEnding(const RunRecord& run, const Ending& ending, const ClusterOpt
 
 }  // namespace
 
-// A run that has failed stays failed, also if somebody cancelled it a moment later.
+// A run that has failed stays failed, even if somebody cancelled it a moment later.
 Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
   Verdict verdict = JudgeEnding(run, ending, options);
   if (!run.cancel_requested) return verdict;
