@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNodesNamed = 4;
 
-// Runs this far behind are told whom they wait behind, and not also what they would need then: a
+// Runs this far behind are only told whom they wait behind, and not what they would need then: a
 // listing of a long queue asks for all of them.
 constexpr int32_t kPositionsInDetail = 20;
 
@@ -47,7 +47,7 @@ std::string LeftAsleep(const std::string& node) {
   return absl::StrCat(node, " was put to sleep (`hpcctl wake ", node, "` lets the run go on)");
 }
 
-// Nodes that the run may be counting on, and that are no more: "; pc3 is shut out".
+// Nodes that the run may be counting on and that do not exist any more: "; pc3 is shut out".
 std::string GoneWords(const State& state, const RunRequest& request) {
   std::vector<std::string> shut_out, gone;
   for (const auto& [name, node] : state.nodes.by_name()) {
@@ -78,7 +78,7 @@ std::string Choice(const RunRequest& request) {
   return words;
 }
 
-// What the run needs and has not, by node. "" if it could start by itself.
+// What the run needs and does not get, node by node. "" if it could start by itself.
 std::string Lacks(State& state, Now now, const Run& run) {
   const RunRequest& request = run.request();
   const ClusterView view = ViewOf(state, now);
@@ -112,7 +112,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
   return text;
 }
 
-// The run that this one is behind: it holds its place, or is not queued yet and will be. Null:
+// The run that this one is behind: it holds its place, or will be queued again. Null: there is
 // none.
 const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
   const Run* holder = state.runs.Find(holder_id);
@@ -151,7 +151,7 @@ std::string NodesThat(const Attempt& attempt, bool Member::*done) {
   return JoinSome(std::move(names), kNodesNamed);
 }
 
-// A failure of the program is no verdict yet while a node may still tell of what caused it.
+// A failure of the program is not final as long as a node may still report what caused it.
 std::string JudgingWords(State& state, const Attempt& attempt) {
   if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return "";
   std::vector<std::string> unheard;
@@ -188,7 +188,7 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
 
 std::string RunningWords(const Attempt& attempt, MonoTime now) {
   std::string words = WaitsForRanks(attempt, now);
-  if (!words.empty() || attempt.ranks_done > 0) return words;  // it ends
+  if (!words.empty() || attempt.ranks_done > 0) return words;  // it is about to end
   return attempt.growth;
 }
 

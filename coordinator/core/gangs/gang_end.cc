@@ -12,8 +12,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Of a gang that has lost a node and need not wait for it. Whatever its other ranks do, they soon
-// wait for the lost ones, in a call that no handler of SIGTERM interrupts: a long grace would be
+// The grace of a gang that has lost a node and need not wait for it. The other ranks soon wait for
+// the lost ones, in a call that no handler of SIGTERM can interrupt. A longer grace would only be
 // waited out, and save nothing.
 constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
@@ -23,14 +23,15 @@ bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   });
 }
 
-// What is lost there now is of no use to its ranks any more.
+// Whether all ranks of the node have exited 0 by themselves. Their work is done then, and nothing
+// that is lost there matters to them.
 bool WorkIsDoneOn(const Attempt& attempt, const std::string& node) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
     return rank.node != node || (rank.exit.has_value() && SucceededByItself(*rank.exit));
   });
 }
 
-// When its last rank ended, where every end is known; else now.
+// When the last rank ended, if all ends are known; otherwise now.
 absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   absl::Time last = absl::InfinitePast();
   for (const RankRecord& rank : attempt.ranks) {
@@ -61,8 +62,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
-  // Both from this report: their difference is then what the node measured, whatever our wall clock
-  // did meanwhile.
+  // Both times come from this report. So their difference is what the node measured, even if our
+  // wall clock has jumped meanwhile.
   if (rank.pid != 0) rank.started_at = turn.wall() - ago.started;
   rank.ended_at = turn.wall() - ago.ended;
   turn.Save(rank);
@@ -77,7 +78,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   }
   if (exit.after_stop) {
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
-    // By its worker then, which ends ranks by itself when it has not heard from us for too long.
+    // Then its worker told it to end: a worker ends ranks by itself when it has not heard from us
+    // for too long.
     if (!attempt.stopping()) {
       Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node,
                                  WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
@@ -95,7 +97,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
 void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
-  // What has no rank yet is judged when it is returned.
+  // A node that has no ranks yet is judged when it returns the attempt.
   if (!member->start_sent || member->placement.returned || WorkIsDoneOn(attempt, node)) return;
   const std::optional<Cause> cause = CauseOf(turn, attempt, node, halt);
   if (cause) Learn(&attempt, *cause);
@@ -148,7 +150,8 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
 void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const std::string& node = member->placement.node;
   const std::string why = "its worker no longer has the attempt";
-  // Without the word to start no rank can be there, and what has ended is not there any more.
+  // Without an order to start there can be no rank there, and ranks that have ended are not there
+  // any more.
   if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
     return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
   }
@@ -171,7 +174,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node.name());
     member->lost = true;
-    // Without the word to start no rank can be there.
+    // Without an order to start there can be no rank there.
     if (!member->start_sent) {
       GiveBack(turn, run, member);
     } else {

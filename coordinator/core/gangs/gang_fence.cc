@@ -9,7 +9,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// An alarm that rings later than this does so because the coordinator stood still.
+// If an alarm is late by more than this, the coordinator has stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 }  // namespace
@@ -27,8 +27,8 @@ void Gangs::ArmFence(Run* run) {
   state_->timers.Set(Alarm::kFence, run->id(), next);
 }
 
-// A node that says it goes may be heard afterwards, and a worker that does not know of the attempt
-// extends nothing, however long it is heard.
+// A lost node may have been heard after it said that it goes; its ranks may live from then on. But
+// a worker that does not know of the attempt prolongs nothing, however long it is heard.
 MonoTime Gangs::HeardOf(const Member& member) const {
   if (member.disowned) return member.lost_at;
   return std::max(member.lost_at, state_->nodes.Find(member.placement.node)->lease.heard());
@@ -105,7 +105,7 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
   const bool stood_still = turn.mono() >= node->doubt_at + kStandstill;
   MonoTime next = node->lease.due() + times.doubt_after;
   if (stood_still) {
-    next = turn.mono() + kStandstill;  // what it said meanwhile is still to be read
+    next = turn.mono() + kStandstill;  // what it said meanwhile is still unread
   } else if (turn.mono() >= next) {
     Doubt(turn, *node);
     next = turn.mono() + times.promise / 3;

@@ -8,21 +8,22 @@
 namespace hpc::coordinator {
 namespace {
 
-// Beyond the grace, before devices that have not come back are reported.
+// Devices that have not come back this long after the grace are reported.
 constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 
-// How long a node that could not prepare or start a run is the last choice: a disk that is full or
-// hangs is rarely well a second later.
+// A node that could not prepare or start a run is the last choice for this long: a disk that is
+// full or hangs rarely recovers within a second.
 constexpr absl::Duration kUnable = absl::Minutes(5);
 
-// How long devices may stay taken after every rank has exited, before what lingers is stopped.
+// Devices may stay taken this long after every rank has exited. Then the processes left behind are
+// stopped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 
 bool Wanted(AttemptOutcome outcome) {
   return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;
 }
 
-// The nodes for which `done` does not hold yet.
+// The names of the nodes for which `done` is not true yet.
 std::string Missing(const Attempt& attempt, bool Member::*done) {
   std::vector<std::string> names;
   for (const Member& m : attempt.members) {
@@ -97,7 +98,7 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
 void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
   const Attempt& attempt = *run.attempt;
   const Node* node = state_->nodes.Find(member.placement.node);
-  if (!node->connected || member.disowned) return;  // told when it is back, with the attempt
+  if (!node->connected || member.disowned) return;  // it is told, with the attempt, when it is back
   const absl::Duration passed = turn.mono() - attempt.stopping_since;
   const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
   turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
