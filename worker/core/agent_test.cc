@@ -217,7 +217,8 @@ TEST_F(AgentTest, CutOffTooLongItStopsItsRanksOnce) {
   Run();
   Stay(absl::Seconds(60));
   LoseLink();
-  // The last 12 seconds of the connection may not have reached the coordinator.
+  // Whatever was said in the last 12 seconds of the connection may not have reached the
+  // coordinator.
   EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(287))), IsEmpty());
   const Effects effects = Wait(absl::Seconds(1));
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
@@ -325,7 +326,7 @@ TEST_F(AgentTest, TheEndOfAWishThatWasNotAnsweredIsSaid) {
   const Effects over = Wait(absl::Seconds(5));
   ASSERT_THAT(Said<OwnerChanged>(over), SizeIs(1));
   EXPECT_FALSE(Said<OwnerChanged>(over)[0].reclaimed);
-  Hear(SetOwner{true, std::nullopt, ""});  // the answer to what was said first
+  Hear(SetOwner{true, std::nullopt, ""});  // it answers what was said first
   EXPECT_FALSE(agent_.yield().reclaimed());
 }
 
@@ -391,7 +392,7 @@ TEST_F(AgentTest, TimeAsleepCountsAsTimeWithoutContact) {
 TEST_F(AgentTest, KeepsNoSupervisorAliveWhileItsConnectionIsUnproven) {
   Connect();
   Run();
-  clock_.Advance(absl::Minutes(4));  // stopped, and continued
+  clock_.Advance(absl::Minutes(4));  // the process was stopped, and continues
   EXPECT_THAT(All<ExtendLeases>(Tick()), IsEmpty());
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(11))), IsEmpty());
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));

@@ -99,7 +99,8 @@ TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
 }
 
-// Within the time that a test has: not by looking at all ranks as each one starts.
+// This must fit into the time that a test has. It would not if all ranks were looked at each time
+// that one starts.
 TEST(AttemptTest, SaysSoOfAsManyRanksAsThereMayBe) {
   Prepare prepare = TwoRanks();
   prepare.first_rank = 0;

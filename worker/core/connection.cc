@@ -5,7 +5,7 @@
 namespace hpc::worker {
 namespace {
 
-// A heartbeat that is later than this was not said because the process stood still.
+// If a heartbeat is later than this, the process stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 bool RepeatingHelpsLittle(const absl::Status& why) {
@@ -62,7 +62,7 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   last_contact_ = now;
   heard_ = welcomed_ ? std::max(heard_, opened_at_) : opened_at_;
   welcomed_ = true;
-  steady_since_ = now - kDetection;  // it has just been answered
+  steady_since_ = now - kDetection;  // the coordinator has just answered
   first_answer_ = true;
   next_heartbeat_ = now;
   quick_.Reset();

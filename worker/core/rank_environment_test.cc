@@ -12,7 +12,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// The second of two nodes with two ranks each.
+// The second of two nodes that have two ranks each.
 Prepare SecondNode() {
   Prepare prepare;
   prepare.ref = {42, 3};

@@ -1,4 +1,4 @@
-// Reports cross: what an attempt ends for is judged from all that is known when it ends.
+// Reports cross: the cause of an attempt's end is judged from all that is known when it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Halt SupervisorKilled(absl::Duration ago = {}, absl::Duration within = {}) {
   return {HaltKind::kSupervisorLost, "its supervisor was killed", ago, within};
 }
 
-// A gang on pc1 and pc2, running.
+// A gang that runs on pc1 and pc2.
 class JudgementTest : public ::testing::Test {
  protected:
   JudgementTest() { Begin(0, {}); }
@@ -130,7 +130,7 @@ TEST_F(JudgementTest, WhatIsClearStopsTheGangAtOnce) {
 
 TEST_F(JudgementTest, ARestartThatWasAskedForIsFreeWhereItMayHaveBeenFirst) {
   Begin(0, {75});
-  ASSERT_OK(c.Exit(run, 1, Code(1)));  // as soon as its peer was gone
+  ASSERT_OK(c.Exit(run, 1, Code(1)));  // it failed as soon as its peer was gone
   ASSERT_OK(c.Exit(run, 0, Code(75), {{}, absl::ZeroDuration(), absl::Seconds(1)}));
   c.AllReturned(run);
   EXPECT_EQ(c.record(run).failures, 0);
@@ -163,7 +163,7 @@ TEST_F(JudgementTest, AVerdictThatWasBeingCarriedOutSurvivesARestartOfTheCoordin
   EXPECT_EQ(again.state(run), RunState::kQueued);
 }
 
-// What a node of a gang says when it connects again, with a part that has returned.
+// What a node of a gang says when it connects again and its part has returned.
 NodeHello BackWithItsPart(const std::string& name, RunId run) {
   NodeHello hello = HelloOf(name);
   HeldAttempt held;
@@ -177,7 +177,7 @@ TEST_F(JudgementTest, ANodeThatEndsRanksByItselfIsHeardBeforeTheyAreGone) {
   ASSERT_OK(c.Halts(run, "pc2", SupervisorKilled()));
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.TakeMessages(), Contains(StartsWith("pc1: stop")));
-  c.Disconnect("pc2", /*reset=*/true);  // and its worker does not live to say more
+  c.Disconnect("pc2", /*reset=*/true);  // its worker does not live to say more
   EXPECT_EQ(c.attempt(run).reason, "pc2: its supervisor was killed");
 }
 
@@ -275,7 +275,8 @@ TEST_F(JudgementTest, TwoRestartsOfTheCoordinatorWhileARunIsStartedCostNothing) 
   EXPECT_THAT(third.TakeEvents("run.requeued"), Contains(HasSubstr("costs nothing")));
 }
 
-// A worker that is continued says a heartbeat before it reads what has happened, and is killed.
+// A worker that continues after a standstill sends a heartbeat before it reads what has happened,
+// and is killed then.
 TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
   const auto beats = [&](absl::Duration said) {
     c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + said, /*heartbeat=*/true});
@@ -289,7 +290,7 @@ TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
 }
 
-// The coordinator stands still for two seconds and then reads pc1's report first.
+// The coordinator stands still for two seconds, and then reads pc1's report first.
 TEST_F(JudgementTest, OrderOfReadingDoesNotDecideWhoFailedFirst) {
   for (const char* node : {"pc1", "pc2"}) {
     c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1), true});

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// stop_after_disconnect, the grace of the runs here, and what SIGKILL takes.
+// stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
 constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
 
 HeldAttempt Held(AttemptRef ref, int rank) {
@@ -26,7 +26,7 @@ HeldAttempt Held(AttemptRef ref, int rank) {
   return held;
 }
 
-// A gang on pc1 and pc2, running; pc3 is free.
+// A gang that runs on pc1 and pc2; pc3 is free.
 class LivenessTest : public ::testing::Test {
  protected:
   LivenessTest() {
@@ -65,7 +65,7 @@ TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
   c.Join({"pc1"});
   Effects round;
   ASSERT_OK(c.cluster().OwnerChanged(c.now(), "pc1", 1, true, {}, &round));
-  NodeHello hello = HelloOf("pc1");  // lent again meanwhile
+  NodeHello hello = HelloOf("pc1");  // it was lent again meanwhile
   hello.owner_changed = true;
   ASSERT_OK(c.cluster().Hello(c.now(), hello, &round).status());
   EXPECT_THAT(round.messages, IsEmpty());
