@@ -1,4 +1,5 @@
-// Virtual time: what is to happen when. Things of one moment happen in the order they were planned.
+// Virtual time: what happens when. What is planned for the same moment happens in the order of
+// planning.
 #ifndef HPC_TESTS_SIM_FRAME_AGENDA_H_
 #define HPC_TESTS_SIM_FRAME_AGENDA_H_
 
@@ -28,7 +29,7 @@ class Agenda {
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }
   void After(absl::Duration d, std::function<void()> what) { At(now_ + d, std::move(what)); }
-  // Does not happen when `who` is gone by then.
+  // Like After, but `what` does not happen if `who` is gone by then.
   template <typename T, typename F>
   void AfterFor(const std::shared_ptr<T>& who, absl::Duration d, F what) {
     After(d, [weak = std::weak_ptr<T>(who), what = std::move(what)] {
@@ -36,7 +37,7 @@ class Agenda {
     });
   }
 
-  // Does the next thing, unless it is behind `limit`.
+  // Does the next thing that was planned, unless it is planned for later than `limit`.
   bool Step(MonoTime limit) {
     if (heap_.empty() || heap_.front().at > limit) return false;
     std::pop_heap(heap_.begin(), heap_.end(), Later);
@@ -63,8 +64,8 @@ class Agenda {
   std::vector<Entry> heap_;
 };
 
-// A process or a machine that may stand still: what happens to it then waits. What comes from one
-// side stays in order; which side is read first when it goes on is left to chance, as it is for a
+// A process or a machine that may stand still. Whatever happens to it then waits. What comes from
+// one side stays in order. When it goes on, chance decides which side is read first, as for a
 // process that finds several descriptors readable.
 class Gate {
  public:

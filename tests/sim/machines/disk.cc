@@ -47,7 +47,7 @@ void Disk::Apply(const co::RunRecord& run) {
   if (run.state == co::RunState::kSucceeded && old.state != run.state) CheckSuccess(run);
 }
 
-// Nobody may be told that a run succeeded of which a rank did not.
+// Nobody may be told that a run succeeded if one of its ranks did not.
 void Disk::CheckSuccess(const co::RunRecord& run) const {
   const AttemptRef ref{run.id, run.attempts};
   const auto attempt = attempts_.find(ref);

@@ -11,7 +11,7 @@ namespace co = hpc::coordinator;
 
 namespace {
 
-// With GPUs, or with two CPU slots. Every fifth PC cannot be woken.
+// A PC has GPUs, or two CPU slots. Every fifth PC cannot be woken.
 co::Inventory MakeInventory(int index, int gpus) {
   co::Inventory inventory;
   inventory.cores = 4;

@@ -74,7 +74,8 @@ void Worker::Decide(const Event& event) {
   ExitIfReady();
 }
 
-// Before anything else: what was measured before means something else now.
+// This comes before anything else, since times that were measured before the sleep mean something
+// else now.
 void Worker::NoticeSleep() {
   const absl::Duration slept = deciding_ ? absl::ZeroDuration() : pc_->TakeSlept();
   if (slept == absl::ZeroDuration()) return;
@@ -118,7 +119,7 @@ void Worker::OnResumed() {
 void Worker::ShutDown(bool stop_ranks) {
   Do([this, stop_ranks] {
     Decide([&](Now now, wo::Effects* effects) {
-      leaving_ = true;  // not before what comes of a sleep that ends here
+      leaving_ = true;  // not before the end of a sleep that ends now is handled
       agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, stop_ranks, effects);
     });
   });
@@ -126,7 +127,7 @@ void Worker::ShutDown(bool stop_ranks) {
 
 void Worker::ExitIfReady() {
   if (!leaving_) return;
-  // The last return may have made it ready.
+  // The attempt that returned last may have made it ready.
   if (!agent_.ReadyToExit() && agent_.live_attempts() == 0) return Tick();
   if (!agent_.ReadyToExit()) return;
   leaving_ = false;
@@ -147,7 +148,7 @@ bool Worker::Connected() const {
 void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
   Do(
       [this, from, message] {
-        NoticeSleep();  // which gives the stream up
+        NoticeSleep();  // this gives the stream up
         if (from != stream_.get()) return;
         if (const auto* doubt = std::get_if<wo::Doubt>(&message);
             doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
@@ -230,7 +231,7 @@ void Worker::Lend(std::function<void()> done) {
 
 void Worker::Carry(const wo::SaveOwner& effect) { pc_->SaveOwner(effect.state); }
 
-// Power commands run one after the other, and one may hang for a while.
+// Power commands run one after the other, and any of them may hang for a while.
 void Worker::Carry(const wo::Sleep& effect) {
   Random& random = context_->random;
   const absl::Duration waits = std::max(power_free_ - context_->now(), absl::ZeroDuration());
@@ -254,7 +255,7 @@ void Worker::Carry(const wo::Sleep& effect) {
       outcome < 2 ? agent_.OnSleepFailed("no such command", effects)
                   : agent_.OnFallingAsleep(effect.reason, effects);
     });
-    if (outcome < 3) return;  // 2: accepted, and nothing happens
+    if (outcome < 3) return;  // 2: the command was accepted, and nothing happens
     Later(context_->random.Between({}, absl::Seconds(1)), [this, outcome] {
       outcome < 6 ? pc_->Suspend(absl::InfiniteDuration()) : pc_->TurnOff();
     });
@@ -384,7 +385,7 @@ void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration wit
   });
 }
 
-// Over its socket, which outlives this process.
+// The command goes over the supervisor's socket, and still arrives if this process ends.
 void Worker::Command(const Runner& runner, std::function<void(Supervisor*)> command) {
   if (runner.supervisor == nullptr) return;
   const std::weak_ptr<Supervisor> weak = runner.supervisor;
@@ -488,7 +489,8 @@ void Worker::OnWhole(AttemptRef ref, MonoTime at) {
 void Worker::Carry(const wo::RecallRanks& effect) {
   const wo::Recall& recall = effect.recall;
   const wo::Recalled recalled{recall.ref, recall.node, absl::OkStatus()};
-  // To whichever process is that PC's worker then, which is one too many at worst.
+  // The answer goes to the process that is that PC's worker by then. At worst, that process did not
+  // ask.
   const auto answer = [peers = &pc_->peers(), to = pc_->name(), recalled] {
     peers->Send(recalled.node, to, [recalled](Worker* worker) { worker->OnRecalled(recalled); });
   };
@@ -504,7 +506,7 @@ void Worker::OnRecalled(const wo::Recalled& recalled) {
   });
 }
 
-// Once the coordinator has its output.
+// Deletes the attempt once the coordinator has its output.
 void Worker::Drop(AttemptRef ref) {
   Later(context_->random.Between({}, absl::Milliseconds(300)), [this, ref] {
     if (!agent_.connection().connected())
