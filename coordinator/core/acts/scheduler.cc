@@ -25,7 +25,7 @@ std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   Run* holder = state_->runs.Find(holder_);
   const bool overtakes =
       holder != nullptr && !fresh.empty() && RunQueue::Before(*fresh.front(), *holder);
-  // What runs in their last call, or runs that start later, have is not free.
+  // Devices of runs in their last call, and of runs that start later, are not free.
   const bool beside = !fresh.empty() && !(gathering_.empty() && later_.empty());
   if (state_->capacity_changed || overtakes || beside) {
     std::vector<Run*> queued =

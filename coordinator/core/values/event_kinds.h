@@ -13,8 +13,7 @@ inline constexpr char kRunStarted[] = "run.started";      // every rank is runni
 inline constexpr char kRunConnected[] = "run.connected";  // every rank has reached the rendezvous
 inline constexpr char kRunRendezvousLate[] =
     "run.rendezvous-late";  // ranks have waited long for others, and for which
-inline constexpr char kRunMayGrow[] = "run.may-grow";     // more nodes are there; what the run
-                                                          // waits for
+inline constexpr char kRunMayGrow[] = "run.may-grow";     // more nodes are there; what it waits for
 inline constexpr char kRunStopping[] = "run.stopping";    // its ranks were told to end, and why
 inline constexpr char kRunRequeued[] = "run.requeued";    // will be tried again, and who pays
 inline constexpr char kRunSucceeded[] = "run.succeeded";  // over: every rank exited 0
@@ -23,12 +22,11 @@ inline constexpr char kRunCancelled[] = "run.cancelled";  // over: on request
 inline constexpr char kRunTimedOut[] = "run.timed-out";   // over: its time limit was reached
 
 // ---- ranks and attempts
-inline constexpr char kRankExited[] = "rank.exited";    // a rank ended with 0, or after it was told
-                                                        // to
+inline constexpr char kRankExited[] = "rank.exited";    // ended with 0, or after it was told to
 inline constexpr char kRankFailed[] = "rank.failed";    // a rank ended in any other way
 inline constexpr char kRankMetrics[] = "rank.metrics";  // not all that it logs can be read, and why
 inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
-inline constexpr char kAttemptStale[] = "attempt.stale";      // a report of an attempt that was
+inline constexpr char kAttemptStale[] = "attempt.stale";      // report of an attempt that was
                                                               // replaced
 inline constexpr char kAttemptOrphaned[] =
     "attempt.orphaned";  // a node is back with ranks of an attempt that was given up
@@ -40,35 +38,29 @@ inline constexpr char kAttemptFenced[] =
 inline constexpr char kNodeJoined[] = "node.joined";              // seen for the first time
 inline constexpr char kNodeConnected[] = "node.connected";        // known, and back
 inline constexpr char kNodeDisconnected[] = "node.disconnected";  // connection broken; not lost yet
-inline constexpr char kNodeLost[] = "node.lost";            // it was silent for longer than its
-                                                            // lease
+inline constexpr char kNodeLost[] = "node.lost";            // was silent for longer than its lease
 inline constexpr char kNodeChanged[] = "node.changed";      // its devices have changed
 inline constexpr char kNodeReclaimed[] = "node.reclaimed";  // its owner wants it
 inline constexpr char kNodeReturned[] = "node.returned";    // its owner has it; how long that took
-inline constexpr char kNodeLent[] = "node.lent";            // its owner lends it to the cluster
-                                                            // again
+inline constexpr char kNodeLent[] = "node.lent";            // its owner lends it again
 inline constexpr char kNodeSleep[] = "node.sleep";          // asked to go to sleep
-inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // it was asked to sleep and is
-                                                                 // still there; why
+inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // was asked to, and is still
+                                                                 // there; why
 inline constexpr char kNodeOff[] = "node.off";                   // off as expected
-inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped; the PC was
-                                                               // not
+inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped, not the PC
 inline constexpr char kNodeWake[] = "node.wake";               // it is being woken, and what for
 inline constexpr char kNodeAwake[] = "node.awake";             // it was off, and is back
 inline constexpr char kNodeWakeFailed[] = "node.wake-failed";  // it did not come back in time
-inline constexpr char kNodeRevoked[] = "node.revoked";         // it is shut out: its certificate is
-                                                               // void
+inline constexpr char kNodeRevoked[] = "node.revoked";         // shut out: its certificate is void
 inline constexpr char kNodeForgotten[] = "node.forgotten";     // it is not a node any more
 
 // ---- the cluster
-inline constexpr char kClusterStarted[] = "cluster.started";    // the coordinator has started; its
+inline constexpr char kClusterStarted[] = "cluster.started";    // its coordinator has started;
                                                                 // version
-inline constexpr char kClusterRestored[] = "cluster.restored";  // restored from a backup; when that
-                                                                // was made
+inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; when that was made
 
 // ---- security; told to admins only
-inline constexpr char kSecurityRefused[] = "security.refused";  // who was refused, from where,
-                                                                // what, why
+inline constexpr char kSecurityRefused[] = "security.refused";  // who, from where, what, why
 inline constexpr char kSecurityToken[] = "security.token";      // a token was made or revoked
 inline constexpr char kSecurityJoined[] = "security.joined";    // a member got a certificate
 inline constexpr char kSecurityRevoked[] = "security.revoked";  // a member lost its certificates

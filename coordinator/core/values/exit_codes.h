@@ -9,8 +9,7 @@ namespace hpc::coordinator {
 
 inline constexpr int32_t kExitCancelled = 122;
 inline constexpr int32_t kExitTimedOut = 124;
-inline constexpr int32_t kExitNotRun = 125;         // a node cannot run it, or nodes were lost too
-                                                    // often
+inline constexpr int32_t kExitNotRun = 125;         // a node cannot run it, or too many were lost
 inline constexpr int32_t kExitNotExecutable = 126;  // as in a shell
 inline constexpr int32_t kExitNotFound = 127;       // as in a shell
 

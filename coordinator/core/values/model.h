@@ -66,10 +66,8 @@ struct RunRequest {
 
   int32_t priority = 0;                                  // larger first
   RunId after = 0;                                       // start only after this run's success
-  absl::Duration time_limit = absl::InfiniteDuration();  // for one attempt, counted from when all
-                                                         // ranks have started
-  int32_t max_restarts = 0;                              // the budget for the program's own
-                                                         // failures
+  absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, once all ranks run
+  int32_t max_restarts = 0;                              // budget for the program's own failures
   std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing
 
   LaunchMode mode = LaunchMode::kTorchrun;
@@ -129,8 +127,7 @@ struct RunRecord {
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
   absl::Time retry_at = absl::InfinitePast();  // while queued: it is not started before this time
-  std::vector<std::string> leave_asleep;       // nodes that it left because they were to go to
-                                               // sleep
+  std::vector<std::string> leave_asleep;       // nodes that it left because they were to sleep
   absl::Time submitted_at;
   absl::Time started_at = absl::InfinitePast();  // when all ranks ran for the first time
   absl::Time ended_at = absl::InfinitePast();
@@ -263,8 +260,7 @@ struct Inventory {
   std::string driver;  // NVIDIA driver version; "" when none
   std::string worker_version;
   bool can_wake_by_hook = false;
-  std::vector<std::string> owners;  // users who may reclaim and lend it, as its worker's settings
-                                    // say
+  std::vector<std::string> owners;  // users who may reclaim and lend it, says its worker
 
   bool operator==(const Inventory&) const = default;
 };

@@ -55,7 +55,7 @@ class NodeClock {
     beat_said_ = {};
     beat_before_last_.reset();
   }
-  // What is read at `now` says these times.
+  // `times` came with what is read at `now`.
   void Take(const NodeTimes& times, MonoTime now);
   bool told() const { return said_.has_value(); }
   // What the node's clock showed at the heartbeat before the last one. Nothing if the node has sent

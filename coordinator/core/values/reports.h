@@ -21,7 +21,6 @@ struct RankAges {
   absl::Duration started;
   absl::Duration ended;
   absl::Duration ended_within;  // it may have ended up to this much earlier: nobody looked
-                                // meanwhile
 };
 
 // Why ranks of an attempt ended on a node without the coordinator's order.

@@ -37,7 +37,7 @@ struct JournalEntry {
   absl::Duration within = {};  // it may have happened up to this much earlier
 };
 
-// What the reason means for which a supervisor stopped. kNone: it was told to stop.
+// The kind of halt that a supervisor reports with `reason`. kNone: it was told to stop.
 inline worker::HaltKind OwnReason(const std::string& reason) {
   const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
   return own ? worker::HaltKind::kCutOff : worker::HaltKind::kNone;
