@@ -403,7 +403,7 @@ void Agent::TickConnection(Now now, Effects* effects) {
       break;
     case Connection::Action::kHeartbeat:
       effects->push_back(
-          SayHeartbeat{.answer_may_wait = attempts_.empty() && !connection_.awaits_first_answer()});
+          SayHeartbeat{.answer_may_wait = attempts_.empty() && !connection_.first_heartbeat()});
       break;
     case Connection::Action::kGiveUp:
       effects->push_back(CloseLink{"no welcome"});

@@ -38,6 +38,7 @@ Connection::Action Connection::Tick(MonoTime now) {
       if (now < next_heartbeat_) return Action::kNone;
       NoticeStandstill(now);
       next_heartbeat_ = now + welcome_.heartbeat_interval;
+      ++heartbeats_;
       return Action::kHeartbeat;
   }
   return Action::kNone;
@@ -64,6 +65,7 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   welcomed_ = true;
   steady_since_ = now - kDetection;  // the coordinator has just answered
   first_answer_ = true;
+  heartbeats_ = 0;
   next_heartbeat_ = now;
   quick_.Reset();
   slow_.Reset();

@@ -6,6 +6,7 @@
 #define HPC_WORKER_CORE_CONNECTION_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,8 +76,8 @@ class Connection {
   void Confirm(MonoTime now) {
     if (connected()) next_heartbeat_ = std::min(next_heartbeat_, now);
   }
-  // Whether no heartbeat of this connection has been answered yet.
-  bool awaits_first_answer() const { return first_answer_; }
+  // The heartbeat that was due last was the first one of this connection.
+  bool first_heartbeat() const { return heartbeats_ == 1; }
   // All that was said until this time has been heard; nothing before the first welcome.
   std::optional<MonoTime> heard() const {
     return welcomed_ ? std::make_optional(heard_) : std::nullopt;
@@ -101,6 +102,7 @@ class Connection {
   MonoTime next_heartbeat_ = MonoTime::Infinite();
   MonoTime last_contact_;
   MonoTime opened_at_{}, heard_{};
+  int64_t heartbeats_ = 0;     // of this connection
   bool first_answer_ = false;  // the first answer is still to come
   bool welcomed_ = false;
   MonoTime steady_since_{};  // when the process last stood still

@@ -12,7 +12,7 @@ MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, 
   const Attempt& attempt = *run->attempt;
   const Member* member = attempt.FindMember(node);
   if (attempt.stopping()) {
-    if (member != nullptr && member->lost) return std::max(member->fence, now.mono);
+    if (member != nullptr && member->lost()) return std::max(member->fence, now.mono);
     return std::max(attempt.stopping_since + attempt.stop_grace, now.mono);
   }
   const RunRequest& request = run->request();

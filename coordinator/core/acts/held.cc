@@ -30,11 +30,11 @@ class Reconciler {
       gangs_->WatchSilence(*run->attempt);
     }
     Reckon(run, held);
-    MemberOf(*run)->disowned = false;
-    if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
+    const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);
+    if (before != MemberContact::kThere && !held.returned) SayOrphaned(held);
     if (held.store_lost) run->attempt->store_lost_with = node_.name();
     // Each of these calls may end the attempt, and the run with it.
-    if (AllStarted(held) && !MemberOf(*run)->started) {
+    if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
       std::vector<StartedRank> ranks;
       for (const HeldAttempt::Rank& rank : held.ranks) {
         ranks.push_back({rank.rank, rank.pid, rank.ago.started});
@@ -61,7 +61,7 @@ class Reconciler {
   void Missing(Run* run, bool rebooted) {
     Member* member = MemberOf(*run);
     if (!rebooted) return gangs_->Disowned(turn_, run, member);
-    member->disowned = false;
+    if (member->disowned()) member->contact = MemberContact::kLost;
     gangs_->Restarted(turn_, run, member);
   }
 
@@ -98,7 +98,10 @@ class Reconciler {
     Run* run = state_->runs.Find(ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;
     const Member* member = MemberOf(*run);
-    return member != nullptr && member->prepare_sent && !member->placement.returned ? run : nullptr;
+    return member != nullptr && member->Reached(MemberStage::kToldToPrepare) &&
+                   !member->placement.returned
+               ? run
+               : nullptr;
   }
   Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
 

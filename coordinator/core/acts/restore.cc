@@ -24,11 +24,10 @@ void SortByNodeRank(std::vector<PlacementRecord>* placements) {
 Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt) {
   Member m;
   m.placement = placement;
-  m.prepare_sent = attempt.state != AttemptState::kWaking;
+  if (attempt.state != AttemptState::kWaking) m.Reach(MemberStage::kToldToPrepare);
   // An order to start goes out only after the port that it names is durable.
-  m.start_sent = attempt.master_port != 0;
-  m.prepared = m.start_sent;
-  m.started = attempt.state == AttemptState::kRunning;
+  if (attempt.master_port != 0) m.Reach(MemberStage::kToldToStart);
+  if (attempt.state == AttemptState::kRunning) m.Reach(MemberStage::kStarted);
   return m;
 }
 

@@ -143,14 +143,6 @@ std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, 
   return text;
 }
 
-std::string NodesThat(const Attempt& attempt, bool Member::*done) {
-  std::vector<std::string> names;
-  for (const Member& m : attempt.members) {
-    if (!(m.*done)) names.push_back(m.placement.node);
-  }
-  return JoinSome(std::move(names), kNodesNamed);
-}
-
 // A failure of the program is not final as long as a node may still report what caused it.
 std::string JudgingWords(State& state, const Attempt& attempt) {
   if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return "";
@@ -169,11 +161,12 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
   std::vector<std::string> waits;
   for (const Member& m : attempt.members) {
     if (m.placement.returned) continue;
-    if (m.lost) {
+    if (m.lost()) {
       waits.push_back(absl::StrCat(
           m.placement.node,
-          m.disowned ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
-                     : ", which is lost and stops its ranks in ",
+          m.disowned()
+              ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
+              : ", which is lost and stops its ranks in ",
           HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
     } else if (const std::string doing = m.Doing(-1); !doing.empty()) {
       waits.push_back(
@@ -203,9 +196,11 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
                           " to wake up, since ", HumanDuration(now.mono - attempt.began));
     }
     case AttemptState::kPreparing:
-      return "waits for the preparation on " + NodesThat(attempt, &Member::prepared);
+      return "waits for the preparation on " +
+             JoinSome(attempt.NodesShortOf(MemberStage::kPrepared), kNodesNamed);
     case AttemptState::kStarting:
-      return "waits for the ranks of " + NodesThat(attempt, &Member::started);
+      return "waits for the ranks of " +
+             JoinSome(attempt.NodesShortOf(MemberStage::kStarted), kNodesNamed);
     case AttemptState::kRunning:
       return RunningWords(attempt, now.mono);
     case AttemptState::kStopping:

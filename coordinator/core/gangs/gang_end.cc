@@ -98,14 +98,16 @@ void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
   // A node that has no ranks yet is judged when it returns the attempt.
-  if (!member->start_sent || member->placement.returned || WorkIsDoneOn(attempt, node)) return;
+  if (!member->Reached(MemberStage::kToldToStart) || member->placement.returned ||
+      WorkIsDoneOn(attempt, node))
+    return;
   const std::optional<Cause> cause = CauseOf(turn, attempt, node, halt);
   if (cause) Learn(&attempt, *cause);
   StopForFailures(turn, run);
 }
 
 void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
-  if (member->placement.returned || member->disowned) return;
+  if (member->placement.returned || member->disowned()) return;
   const std::string& node = member->placement.node;
   TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
 }
@@ -137,10 +139,10 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   const Halt unsaid{HaltKind::kSupervisorLost,
                     "returned its devices without saying how its ranks ended"};
   const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
-  if (!member->start_sent) {
+  if (!member->Reached(MemberStage::kToldToStart)) {
     return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
   }
-  if (!member->started) {
+  if (!member->Reached(MemberStage::kStarted)) {
     WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", cause.text));
   }
   Learn(&attempt, cause);
@@ -152,11 +154,11 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const std::string why = "its worker no longer has the attempt";
   // Without an order to start there can be no rank there, and ranks that have ended are not there
   // any more.
-  if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
+  if (!member->Reached(MemberStage::kToldToStart) || AllRanksEndedOn(*run->attempt, node)) {
     return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
   }
-  member->disowned = true;
-  if (!std::exchange(member->lost, true)) {
+  const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
+  if (before == MemberContact::kThere) {
     member->lost_at = turn.mono();
     ArmFence(run);
     Recall(turn, *run, member, run->request().stop_grace);
@@ -173,9 +175,9 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
   for (Run* run : RunsOn(node)) {
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node.name());
-    member->lost = true;
+    if (!member->lost()) member->contact = MemberContact::kLost;
     // Without an order to start there can be no rank there.
-    if (!member->start_sent) {
+    if (!member->Reached(MemberStage::kToldToStart)) {
       GiveBack(turn, run, member);
     } else {
       member->lost_at = node.lease.heard();
@@ -221,7 +223,8 @@ void Gangs::Finish(Turn& turn, Run* run) {
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (m.prepare_sent && node->connected) turn.Tell(node->name(), ForgetAttempt{record.ref});
+    if (m.Reached(MemberStage::kToldToPrepare) && node->connected)
+      turn.Tell(node->name(), ForgetAttempt{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());

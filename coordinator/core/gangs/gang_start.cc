@@ -139,7 +139,7 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
     prepare.restart_count = attempt.ref().number - 1;
     prepare.max_restarts = request.max_restarts;
     prepare.stop_grace = request.stop_grace;
-    m.prepare_sent = true;
+    m.Reach(MemberStage::kToldToPrepare);
     turn.Tell(m.placement.node, std::move(prepare));
   }
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.prepare_timeout);
@@ -166,8 +166,9 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
     Stop(turn, run, order);
     return;
   }
-  if (attempt.record.state != AttemptState::kPreparing || member->prepared) return;
-  member->prepared = true;
+  if (attempt.record.state != AttemptState::kPreparing || member->Reached(MemberStage::kPrepared))
+    return;
+  member->Reach(MemberStage::kPrepared);
   state_->nodes.Find(member->placement.node)->unable_until = {};
   member->store_addr = report.store_addr;
   member->store_port = report.store_port;
@@ -210,7 +211,7 @@ void Gangs::SendStart(Turn& turn, Run* run) {
                  attempt.record.master_addr, ":", attempt.record.master_port,
                  attempt.record.store_host == StoreHost::kWorker ? " (the worker)" : " (rank 0)"));
   for (Member& m : attempt.members) {
-    m.start_sent = true;
+    m.Reach(MemberStage::kToldToStart);
     turn.Tell(m.placement.node,
               StartAttempt{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
                            attempt.record.store_host, attempt.witnessed});
@@ -230,7 +231,7 @@ void Gangs::Started(Turn& turn, Run* run, Member* member, const std::vector<Star
     attempt.running_since = std::max(attempt.running_since, turn.mono() - started.started_ago);
     turn.Save(rank);
   }
-  member->started = true;
+  member->Reach(MemberStage::kStarted);
   if (attempt.record.state != AttemptState::kStarting || !attempt.AllStarted()) return;
   SetState(&attempt, AttemptState::kRunning);
   attempt.record.started_at = turn.wall() - (turn.mono() - attempt.running_since);

@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_CORE_STATE_ATTEMPT_H_
 #define HPC_COORDINATOR_CORE_STATE_ATTEMPT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,15 +16,21 @@
 
 namespace hpc::coordinator {
 
+// How far a node has come with its part. A later stage includes the earlier ones.
+enum class MemberStage { kPlaced, kToldToPrepare, kPrepared, kToldToStart, kStarted };
+
+// Whether the coordinator can learn from a node what became of its part.
+enum class MemberContact {
+  kThere,
+  kLost,      // the node is lost; the devices stay taken until the fence
+  kDisowned,  // the same, although its worker is connected: that does not have the attempt
+};
+
 // One node's part in an attempt, and how far it has come.
 struct Member {
   PlacementRecord placement;
-  bool prepare_sent = false;
-  bool prepared = false;
-  bool start_sent = false;
-  bool started = false;
-  bool lost = false;                      // its node is lost; devices stay taken until `fence`
-  bool disowned = false;                  // lost, but its worker is connected and lacks the attempt
+  MemberStage stage = MemberStage::kPlaced;
+  MemberContact contact = MemberContact::kThere;
   MonoTime lost_at{};                     // when its node was last heard
   MonoTime fence = MonoTime::Infinite();  // by then its ranks have ended without our help
   // The times between which its node does not vouch for the attempt: it has promised so, or it has
@@ -35,6 +42,12 @@ struct Member {
   RecallAccess recall;           // unset after a restart of the coordinator
   std::string recall_by;         // if lost: the node that was asked to recall its ranks
   std::vector<RankDoing> doing;  // as its last heartbeat said
+
+  bool Reached(MemberStage to) const { return stage >= to; }
+  // The stage becomes `to`, unless a later one has been reached.
+  void Reach(MemberStage to) { stage = std::max(stage, to); }
+  bool lost() const { return contact != MemberContact::kThere; }
+  bool disowned() const { return contact == MemberContact::kDisowned; }
 
   // What the rank is doing, in words; "" if that is not known. -1 stands for those processes on the
   // node that survive SIGKILL.
@@ -79,6 +92,8 @@ struct Attempt {
   Member* FindMember(const std::string& node);
   const Member* FindMember(const std::string& node) const;
   std::vector<std::string> NodeNames() const;
+  // The names of the nodes that have not reached the stage.
+  std::vector<std::string> NodesShortOf(MemberStage stage) const;
 };
 
 // The legal transitions. Every change of an attempt's state goes through SetState, which asserts

@@ -104,13 +104,13 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 const Cause& Deciding(const std::vector<Cause>& causes) {
   const Cause* const failure = FirstFailure(causes);
   const Cause* other = nullptr;
-  bool failure_first = failure != nullptr;
   for (const Cause& cause : causes) {
     if (IsFailure(cause)) continue;
-    if (failure != nullptr && !ComesBefore(*failure, cause)) failure_first = false;
+    // What came after the failure explains nothing of it.
+    if (failure != nullptr && ComesBefore(*failure, cause)) continue;
     if (other == nullptr || cause.when.latest < other->when.latest) other = &cause;
   }
-  return failure_first ? *failure : *other;
+  return other == nullptr ? *failure : *other;
 }
 
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask) {

@@ -75,7 +75,8 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 //    error of its own, or by a signal. The exception is a rank that SIGKILL ended, since that is
 //    never a consequence: it decides if it was probably first, that is, if the later end of its
 //    window came first.
-// 3. If no failure decides, the earliest of the other causes does.
+// 3. If no failure decides, the earliest of the other causes does. Those that came after the
+//    failure are left out, since they do not explain it.
 const Cause& Deciding(const std::vector<Cause>& causes);
 
 // Whether the failures so far may all be consequences of a failure that is still to be heard. That

@@ -103,6 +103,12 @@ TEST(DecidingTest, WhatWasHeardBeforeAnOrderCameBeforeIt) {
             "code 1");
 }
 
+TEST(DecidingTest, WhatCameAfterAFailureDoesNotExplainIt) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 8, 8.1, "code 1"), Order(10, "reclaimed"),
+                     Loss(2, 30, "nothing heard from pc2")}),
+            "nothing heard from pc2");
+}
+
 TEST(DecidingTest, OfOtherCausesTheEarliestDecides) {
   EXPECT_EQ(Decided({Loss(8, 9, "the fence"), Loss(4, 5, "the owner"), Order(10, "cancelled")}),
             "the owner");
