@@ -27,8 +27,8 @@ void Gangs::ArmFence(Run* run) {
   state_->timers.Set(Alarm::kFence, run->id(), next);
 }
 
-// A lost node may have been heard after it said that it goes; its ranks may live from then on. But
-// a worker that does not know of the attempt prolongs nothing, however long it is heard.
+// A node that said that it goes may still be heard afterwards, and that counts. But a worker that
+// does not know of the attempt prolongs nothing, however long it is heard.
 MonoTime Gangs::HeardOf(const Member& member) const {
   if (member.disowned()) return member.lost_at;
   return std::max(member.lost_at, state_->nodes.Find(member.placement.node)->lease.heard());

@@ -95,7 +95,7 @@ std::string AllHave(const Attempt& attempt) {
   return absl::StrCat("all ", ranks, " ranks have reached the rendezvous");
 }
 
-// Says that processes came that ranks have started in their place.
+// Says which ranks came, and how many processes that ranks have started in their place.
 std::string WhoCame(const Gathering& gathering) {
   const auto number = [](int32_t rank) { return absl::StrCat(rank); };
   const std::string ranks =

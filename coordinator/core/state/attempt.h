@@ -104,12 +104,6 @@ struct Attempt {
 //   starting  -> running, stopping
 //   running   -> stopping, ended (every rank exited 0)
 //   stopping  -> ended
-//
-//   waking    -> preparing, stopping
-//   preparing -> starting, stopping
-//   starting  -> running, stopping
-//   running   -> stopping, ended (every rank exited 0)
-//   stopping  -> ended
 bool IsLegal(AttemptState from, AttemptState to);
 void SetState(Attempt* attempt, AttemptState to);
 

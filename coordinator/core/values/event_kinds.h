@@ -26,8 +26,7 @@ inline constexpr char kRankExited[] = "rank.exited";    // ended with 0, or afte
 inline constexpr char kRankFailed[] = "rank.failed";    // a rank ended in any other way
 inline constexpr char kRankMetrics[] = "rank.metrics";  // not all that it logs can be read, and why
 inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
-inline constexpr char kAttemptStale[] = "attempt.stale";      // report of an attempt that was
-                                                              // replaced
+inline constexpr char kAttemptStale[] = "attempt.stale";      // report of a replaced attempt
 inline constexpr char kAttemptOrphaned[] =
     "attempt.orphaned";  // a node is back with ranks of an attempt that was given up
 inline constexpr char kAttemptUnreturned[] = "attempt.unreturned";  // devices do not come back
@@ -44,8 +43,8 @@ inline constexpr char kNodeReclaimed[] = "node.reclaimed";  // its owner wants i
 inline constexpr char kNodeReturned[] = "node.returned";    // its owner has it; how long that took
 inline constexpr char kNodeLent[] = "node.lent";            // its owner lends it again
 inline constexpr char kNodeSleep[] = "node.sleep";          // asked to go to sleep
-inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // was asked to, and is still
-                                                                 // there; why
+inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // was asked to, and is still on;
+                                                                 // why
 inline constexpr char kNodeOff[] = "node.off";                   // off as expected
 inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped, not the PC
 inline constexpr char kNodeWake[] = "node.wake";               // it is being woken, and what for
@@ -55,8 +54,7 @@ inline constexpr char kNodeRevoked[] = "node.revoked";         // shut out: its 
 inline constexpr char kNodeForgotten[] = "node.forgotten";     // it is not a node any more
 
 // ---- the cluster
-inline constexpr char kClusterStarted[] = "cluster.started";    // its coordinator has started;
-                                                                // version
+inline constexpr char kClusterStarted[] = "cluster.started";    // its coordinator; the version
 inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; when that was made
 
 // ---- security; told to admins only

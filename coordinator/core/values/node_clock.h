@@ -32,8 +32,8 @@ struct Window {
 // What a node's clock shows. It counts from an unknown moment.
 struct NodeTimes {
   absl::Duration said;  // when it said what is being read now
-  // Only a heartbeat says the next two: the newest earlier heartbeat that it knows to be heard, and
-  // when it learned that. Zero: none.
+  // Only a heartbeat also says these: when it sent the newest earlier heartbeat that it knows to be
+  // heard, and when it learned that. Zero: none.
   bool heartbeat = false;
   absl::Duration heard_beat;
   absl::Duration heard_at;

@@ -11,8 +11,8 @@ namespace {
 // A failure may be this much later than a harm and still be taken for the first: a harm is found
 // only when somebody looks, and nobody knows how long ago it happened.
 constexpr absl::Duration kFoundAfter = absl::Seconds(3);
-// Beyond this the order of two things is known: a peer has a second for its own word, and messages
-// take their time until the clocks are known.
+// If two things are further apart than this, their order must be known: a peer has a second for its
+// own word, and messages take their time until the clocks are known.
 constexpr absl::Duration kOrderedWithin = absl::Seconds(4);
 
 }  // namespace

@@ -23,8 +23,8 @@ class Blame {
 
   // The attempt is over, and is recorded like this.
   void CheckVerdict(const coordinator::AttemptRecord& attempt) const;
-  // Checks the recorded cause: it must not surely have come after the failure of this rank, which has
-  // been reported.
+  // Checks the recorded cause: it must not surely have come after the failure of this rank, which
+  // has been reported.
   void CheckEarliest(const coordinator::AttemptRecord& attempt, int32_t rank) const;
   // The run has paid for this attempt.
   void CheckPaid(AttemptRef ref, const coordinator::RunRequest& request) const;
