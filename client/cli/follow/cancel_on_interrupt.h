@@ -1,5 +1,6 @@
 // What Ctrl-C (and SIGTERM) mean to a command that stays with a run: once, cancel the run and wait
-// for it to end; twice, leave it, once the cancel has been heard or the coordinator is away.
+// for it to end; twice, leave it, once the cancel has been heard or the coordinator is away. Output
+// that nobody reads keeps nobody: after the first it is waited for a little, after the second not.
 #ifndef HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 #define HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 
@@ -31,6 +32,7 @@ class CancelOnInterrupt {
 
  private:
   void OnSignal(int count, int signal);
+  void Leave() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool KnownOrOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return run_ != 0 || over_; }
 
   Session* const session_;
