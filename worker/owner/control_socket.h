@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/unique_fd.h"
 
 namespace hpc::worker {
@@ -12,9 +13,18 @@ namespace hpc::worker {
 // Replaces a socket that an earlier worker left behind; the caller holds the directory's lock.
 absl::StatusOr<UniqueFd> ListenOnControlSocket(const std::string& state_dir);
 
-// Sends one line and waits for the one that answers it. NotFound: no worker runs on that state
-// directory. PermissionDenied: it is another user's.
-absl::StatusOr<std::string> AskWorker(const std::string& state_dir, const std::string& request);
+// A worker answers in milliseconds, and within 2 s where its disk hangs. One that has not in 10 s
+// stands still, and whoever sits before its PC should know.
+inline constexpr absl::Duration kWorkerAnswerTime = absl::Seconds(10);
+
+inline constexpr char kStatusRequest[] = R"({"command":"status"})";
+
+// Sends one line and waits for the one that answers it: for `limit`, and on as long as the worker
+// answers kStatusRequest in that time, since a reclaim is answered when the PC is free. NotFound:
+// no worker runs on that state directory. PermissionDenied: it is another user's. DeadlineExceeded:
+// it stands still.
+absl::StatusOr<std::string> AskWorker(const std::string& state_dir, const std::string& request,
+                                      absl::Duration limit = kWorkerAnswerTime);
 
 }  // namespace hpc::worker
 
