@@ -342,5 +342,29 @@ class ReachTest(ClusterTest):
         self.assertIn("may not be reached by the account nobody", done.stderr)
 
 
+@unittest.skipUnless(account.needed(), "only ranks of another account than the worker's get a "
+                                       "supervisor that waits for the next attempt")
+class ReuseTest(unittest.TestCase):
+    """What a worker keeps from one attempt of an account to the next."""
+
+    def supervisors(self, cluster, runs):
+        """Of as many runs, one after the other, as their ranks see them."""
+        return [cluster.hpcctl("run", "--", "sh", "-c", "echo $PPID").stdout for _ in range(runs)]
+
+    def test_a_supervisor_serves_the_next_attempt(self):
+        with Cluster(nodes=1, env={"HPC_WORKER_NO_REUSE": "0"}) as cluster:
+            # The last one may not have put all away yet when the next one begins.
+            eventually(lambda: len(set(self.supervisors(cluster, 2))) == 1, "one serves two")
+
+    def test_without_reuse_each_attempt_gets_a_new_one_and_new_folders(self):
+        for told in ({"worker_args": ["--no-reuse"]}, {"env": {"HPC_WORKER_NO_REUSE": "1"}}):
+            with self.subTest(told), Cluster(nodes=1, **told) as cluster:
+                self.assertEqual(len(set(self.supervisors(cluster, 5))), 5)
+                worker = cluster.dir / "pc1"
+                self.assertFalse((worker / "spare").exists())
+                for folder in ("attempts", "runs", "supervisors"):
+                    eventually(lambda: os.listdir(worker / folder) == [], f"{folder} is empty", 5)
+
+
 if __name__ == "__main__":
     unittest.main()
