@@ -45,6 +45,8 @@ struct LocalFacts {
   // Which of these ranks of another account inherit too: names, or beginnings with a "*" behind.
   std::vector<std::string> rank_env;
   std::optional<RankAccount> account;
+  // HOME in place of one that is not there, or that the ranks may not write to; "": it is good.
+  std::string home;
 };
 
 struct RankProgram {
@@ -70,6 +72,7 @@ std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
 std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);
 std::string ParamsFile(const std::string& attempt_dir);
+std::string HomeDir(const std::string& attempt_dir);
 
 // Where the ranks keep what they go on from, unless the user says where.
 std::string CheckpointDir(const std::string& run_dir);
