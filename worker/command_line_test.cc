@@ -123,6 +123,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--hpc-py",
                            hpc_py.c_str(),
                            "--stop-ranks-on-exit",
+                           "--no-reuse",
                            "--log-level",
                            "debug"});
   ASSERT_OK(line);
@@ -137,6 +138,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_TRUE(line->wake_hook_known);
   EXPECT_THAT(line->owners, ElementsAre("anna", "bert"));
   EXPECT_TRUE(line->stop_ranks_on_exit);
+  EXPECT_TRUE(line->no_reuse);
   EXPECT_EQ(line->hpc_py_dir, hpc_py);
   EXPECT_EQ(line->log_level, LogLevel::kDebug);
 }

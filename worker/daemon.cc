@@ -106,6 +106,7 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
   options.told = {command.wake_hook_known, command.owners};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
   options.keep_run_dirs = command.keep_run_dirs;
+  options.reuse = !command.no_reuse;
   return options;
 }
 

@@ -167,7 +167,9 @@ int RunCommandLine(const Words& words, Session* session) {
   if (code.ok()) session->KeepMembership();
   if (!code.ok()) session->Notice(absl::string_view(code.status().message()));
   session->err().Flush();
-  if (!session->out().status().ok()) {
+  // Who leaves does not wait for the rest.
+  const bool left = code.ok() && *code == kExitDetached;
+  if (!session->out().status().ok() && !left) {
     session->Notice(absl::string_view(session->out().status().message()));
     return kExitOutput;
   }

@@ -80,10 +80,14 @@ void Session::Notice(absl::string_view text) {
   err_->Flush();
 }
 
+void Session::WaitForReaders(absl::Duration patience) {
+  out_->WaitAtMost(patience);
+  err_->WaitAtMost(patience);
+}
+
 void Session::Interject(absl::string_view text) {
-  const std::string line =
-      absl::StrCat(ranks_.End(), err_->terminal() ? "\r\x1b[K" : "", "hpcctl: ", text, "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
+  err_->Interject(
+      absl::StrCat(ranks_.End(), err_->terminal() ? "\r\x1b[K" : "", "hpcctl: ", text, "\n"));
 }
 
 }  // namespace hpc::client

@@ -60,8 +60,12 @@ class Session {
 
   // Writes "hpcctl: <text>" to stderr, past the progress line, on a line of its own. Thread-safe.
   void Notice(absl::string_view text);
-  // Does the same with one write and without a lock, for an interrupt while the output is stuck.
+  // Does the same with one write and without a lock, for an interrupt while the output is stuck. If
+  // stderr is stuck as well, nothing is said.
   void Interject(absl::string_view text);
+  // How long from now on a write to stdout or stderr waits for whoever reads. What is not read then
+  // fails to be written.
+  void WaitForReaders(absl::Duration patience);
 
  private:
   Output* out_;

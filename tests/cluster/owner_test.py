@@ -1,6 +1,7 @@
 """A PC goes back to its owner, to sleep, and wakes."""
 
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -77,6 +78,18 @@ class ReclaimTest(ClusterTest):
         self.cluster.wait_state(run, "queued")
         self.assertEqual(self.worker_command("lend").returncode, 0)
         self.cluster.wait_state(run, "running")
+
+
+    def test_a_worker_that_stands_still_is_named_to_its_owner(self):
+        worker = self.cluster.workers["pc2"]
+        worker.signal(signal.SIGSTOP)
+        self.addCleanup(worker.signal, signal.SIGCONT)
+        done = self.worker_command("status")
+        worker.signal(signal.SIGCONT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"hpc-worker ({worker.pid}) is stopped by a signal. Let it go on "
+                      f"(kill -CONT {worker.pid})", done.stderr)
+        eventually(lambda: self.cluster.node("pc2")["state"] == "idle", "it is there again")
 
 
 class SleepFailureTest(ClusterTest):

@@ -1,6 +1,7 @@
 """Everything about a run can be read back, while we run and by anybody."""
 
 import json
+import pathlib
 import sqlite3
 import subprocess
 import time
@@ -236,6 +237,27 @@ class RecordTest(ClusterTest):
         kinds = [e["kind"] for e in self.cluster.events("--run", run)]
         for kind in ("run.queued", "run.placed", "run.started", "run.succeeded"):
             self.assertIn(kind, kinds)
+
+
+class HomeTest(ClusterTest):
+    # As root ranks are of an account without a home, else of ours, which has none here.
+    options = {"nodes": 1, "env": {"HOME": "/nowhere"}}
+
+    def test_a_rank_whose_account_has_no_home_gets_one_that_goes_with_its_attempt(self):
+        done = self.cluster.hpcctl("run", "--", "sh", "-c",
+                                   'mkdir -p ~/.cache/ops && echo x > ~/.cache/ops/a && echo "$HOME"')
+        run = self.cluster.json("runs")[0]["id"]
+        home = pathlib.Path(done.stdout.strip())
+        self.assertEqual(home, self.cluster.dir / f"pc1/attempts/{run}.1/ranks/home")
+        eventually(lambda: not home.exists(), "it is removed")
+        self.assertIn(str(home), self.cluster.hpcctl("show", run, "--env").stdout)
+
+    def test_a_home_that_the_user_names_is_left_alone(self):
+        done = self.cluster.hpcctl("run", "--env", "HOME=/nowhere/else", "--", "sh", "-c",
+                                   'echo "$HOME"; ls -A "${HPC_METRICS_FILE%/*}"')
+        home, *beside_its_metrics = done.stdout.splitlines()
+        self.assertEqual(home, "/nowhere/else")
+        self.assertNotIn("home", beside_its_metrics)
 
 
 if __name__ == "__main__":

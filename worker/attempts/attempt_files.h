@@ -9,6 +9,7 @@
 //     ranks/                      of the account that the ranks run as;
 //                                 worker/supervisor/protocol/spec.h says what is in it
 //       params.json               the run's parameters         (HPC_PARAMS_FILE)
+//       home/                     where their account has none (HOME)
 //   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
 //                                 is empty or run_dirs.h says that it is too old
 //     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)

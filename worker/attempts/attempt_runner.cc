@@ -428,16 +428,16 @@ void AttemptRunner::KillLeftoversUntilGone() {
 void AttemptRunner::GiveBackSupervisor(bool alone) {
   if (!left_) return;
   const MonoTime now = context_->loop->clock().Get().mono;
-  if (alone && HearIdle(left_->socket.get(), 0)) {
-    proved_gone_ = true;
+  proved_gone_ = alone && HearIdle(left_->socket.get(), 0);
+  if (proved_gone_ && context_->keep_supervisors) {
     context_->spawner->Keep(*std::exchange(left_, std::nullopt), now);
     return;
   }
   // This may take a moment, and the file of its socket is on a disk.
   auto left = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
   context_->upkeep->Run(
-      [left, alone, now, spawner = context_->spawner] {
-        if (alone && HearIdle(left->socket.get(), kIdlePatienceMs)) {
+      [left, alone, keep = context_->keep_supervisors, now, spawner = context_->spawner] {
+        if (alone && HearIdle(left->socket.get(), kIdlePatienceMs) && keep) {
           spawner->Keep(std::move(*left), now);
         } else {
           SupervisorSpawner::End(std::move(*left));

@@ -68,7 +68,8 @@ struct RunnerContext {
   std::string supervisor_program;
   // Used on `disk`, which may outlive us.
   std::shared_ptr<SupervisorSpawner> spawner;
-  std::shared_ptr<SpareFolders> spares;
+  std::shared_ptr<SpareFolders> spares;  // nullptr: no folder is used again
+  bool keep_supervisors = true;          // for the account's next attempt
   std::string hpc_py_dir;
   std::vector<std::string> own_env;
   std::vector<std::string> rank_env;

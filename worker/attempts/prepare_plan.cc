@@ -31,6 +31,12 @@ bool MayExecute(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
 }
 
+bool IsHome(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 FileFacts LookAtFile(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
@@ -104,10 +110,39 @@ absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const 
   return absl::OkStatus();
 }
 
+// What the ranks would have as HOME; "" where they have none, or the user says.
+std::string HomeOf(const Prepare& prepare, const LocalFacts& facts) {
+  for (const auto& [key, value] : prepare.env) {
+    if (key == "HOME") return "";
+  }
+  return facts.account ? facts.account->home : GetVariable(facts.own_env, "HOME");
+}
+
+// Many programs end where they cannot write to HOME. A home of the attempt goes with it.
+void ReplaceBadHome(const Prepare& prepare, const AccountIds* account, LocalFacts* facts) {
+  const std::string home = HomeOf(prepare, *facts);
+  const FileRights rights(account);
+  if (!home.empty() && !IsHome(home)) facts->home = HomeDir(facts->attempt_dir);
+}
+
+absl::Status MakeHome(const LocalFacts& facts, const AccountIds* account) {
+  if (facts.home.empty()) return absl::OkStatus();
+  const FileRights rights(account);
+  return MakeDirs(facts.home, 0700);
+}
+
+// The interpreter finds as little in a home that is new as in one that is none, and that is the
+// same for each attempt: what it once answered is remembered.
+std::vector<std::string> EnvironmentToAsk(const Prepare& prepare, const LocalFacts& facts,
+                                          std::vector<std::string> env) {
+  if (facts.home.empty()) return env;
+  std::replace(env.begin(), env.end(), "HOME=" + facts.home, "HOME=" + HomeOf(prepare, facts));
+  return env;
+}
+
 void AskPython(const Prepare& prepare, const PrepareContext& context, const Account* account,
-               PreparePlan* plan) {
-  auto python = context.python->Probe(plan->program, plan->ranks.ranks.front().env,
-                                      Launcher(context, account));
+               const std::vector<std::string>& env, PreparePlan* plan) {
+  auto python = context.python->Probe(plan->program, env, Launcher(context, account));
   if (python.ok()) {
     plan->python = *std::move(python);
     return;
@@ -132,6 +167,8 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
     plan->account = account->ids;
     facts.account = RankAccount{account->name, account->home, account->shell};
   }
+  const AccountIds* ids = plan->account ? &*plan->account : nullptr;
+  ReplaceBadHome(prepare, ids, &facts);
   HPC_RETURN_IF_ERROR(CheckDisk(facts.node, context.state_dir));
   plan->ranks = MakeRankPrograms(prepare, facts);
   if (plan->ranks.ranks.empty() || prepare.command.empty()) {
@@ -140,10 +177,11 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
   HPC_RETURN_IF_ERROR(FindProgram(prepare, facts, account, plan));
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
-  AskPython(prepare, context, account, plan);
-  return OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare,
-                                                 plan->account ? &*plan->account : nullptr,
-                                                 context.spares.get(), context.record));
+  AskPython(prepare, context, account, EnvironmentToAsk(prepare, facts, first.env), plan);
+  absl::Status made =
+      MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(), context.record);
+  if (made.ok()) made = MakeHome(facts, ids);
+  return OfThisNode(facts.node, made);
 }
 
 }  // namespace

@@ -145,11 +145,13 @@ void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Vari
   out->Launcher("TORCHELASTIC_ERROR_FILE", ErrorFile(facts.attempt_dir, rank));
 }
 
-void AddAccount(const RankAccount& account, Variables* out) {
-  out->Launcher("HOME", account.home);
-  out->Launcher("USER", account.name);
-  out->Launcher("LOGNAME", account.name);
-  out->Launcher("SHELL", account.shell);
+void AddAccount(const LocalFacts& facts, Variables* out) {
+  if (!facts.home.empty()) out->Launcher("HOME", facts.home);
+  if (!facts.account) return;
+  if (facts.home.empty()) out->Launcher("HOME", facts.account->home);
+  out->Launcher("USER", facts.account->name);
+  out->Launcher("LOGNAME", facts.account->name);
+  out->Launcher("SHELL", facts.account->shell);
 }
 
 void AddDevices(const LocalFacts& facts, Variables* out) {
@@ -210,7 +212,7 @@ RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
   for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
     const int32_t rank = prepare.first_rank + local_rank;
     Variables variables(facts, prepare.env);
-    if (facts.account) AddAccount(*facts.account, &variables);
+    AddAccount(facts, &variables);
     if (prepare.mode == LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);
     } else {
@@ -261,6 +263,8 @@ std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_std
 }
 
 std::string ParamsFile(const std::string& attempt_dir) { return attempt_dir + "/params.json"; }
+
+std::string HomeDir(const std::string& attempt_dir) { return attempt_dir + "/home"; }
 
 std::string CheckpointDir(const std::string& run_dir) { return run_dir + "/checkpoints"; }
 

@@ -46,6 +46,8 @@ struct LocalFacts {
   // followed by a "*".
   std::vector<std::string> rank_env;
   std::optional<RankAccount> account;
+  // HOME in place of one that is not there, or that the ranks may not write to; "": it is good.
+  std::string home;
 };
 
 struct RankProgram {
@@ -71,6 +73,7 @@ std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
 std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);
 std::string ParamsFile(const std::string& attempt_dir);
+std::string HomeDir(const std::string& attempt_dir);
 
 // The folder in which ranks keep the files to resume from, unless the user names one.
 std::string CheckpointDir(const std::string& run_dir);

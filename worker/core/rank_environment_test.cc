@@ -113,6 +113,21 @@ TEST(RankEnvironmentTest, AnotherAccountBeginsAsItsLoginDoes) {
   }
 }
 
+TEST(RankEnvironmentTest, AHomeThatIsNoneIsReplaced) {
+  LocalFacts facts = GpuNode();
+  facts.home = HomeDir(facts.attempt_dir);
+  constexpr char kHome[] = "HOME=/var/lib/hpc-worker/attempts/42.3/home";
+  EXPECT_THAT(Env(SecondNode(), facts), Contains(kHome));
+  facts.account = RankAccount{"nobody", "/nonexistent", "/usr/sbin/nologin"};
+  const RankPrograms programs = MakeRankPrograms(SecondNode(), facts);
+  EXPECT_THAT(programs.ranks[1].env, Contains(kHome));
+  EXPECT_THAT(programs.added, Contains(Pair("HOME", facts.home)).Times(1));
+  EXPECT_THAT(programs.added, Contains(Pair("USER", "nobody")));
+  Prepare prepare = SecondNode();
+  prepare.env = {{"HOME", "/srv/anna"}};
+  EXPECT_THAT(Env(prepare, facts), Contains("HOME=/srv/anna"));
+}
+
 TEST(RankEnvironmentTest, AnotherAccountInheritsNothingElse) {
   LocalFacts facts = GpuNode();
   facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};

@@ -179,7 +179,7 @@ TEST_F(ControlServerTest, ARequestWithoutEndIsCutOff) {
   EXPECT_THAT(answer->value_or("too long"), HasSubstr("too long"));
 }
 
-TEST(AskWorkerTest, SaysThatNoWorkerRunsThere) {
+TEST(AskNoWorkerTest, SaysThatNoWorkerRunsThere) {
   EXPECT_THAT(AskWorker("/tmp/no-such-folder", "{}"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/tmp/no-such-folder")));
   EXPECT_THAT(AskWorker("/tmp", "{}"),

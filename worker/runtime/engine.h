@@ -42,6 +42,7 @@ struct EngineOptions {
   AsTold told;
   bool stop_ranks_on_exit = false;
   int32_t keep_run_dirs = 30;  // days; 0: for ever
+  bool reuse = true;           // supervisors, and empty folders, for the next attempts
 };
 
 struct Machine {

@@ -12,6 +12,10 @@ namespace {
 // signals often come as one, since timeout(1) sends to its child and to its child's group.
 constexpr absl::Duration kAnswerTime = absl::Seconds(2);
 
+// How long output may wait for whoever reads it once the run is to end: enough for one who is slow,
+// and less than the 10 s and more that those who send SIGTERM wait before they kill.
+constexpr absl::Duration kReadTime = absl::Seconds(5);
+
 }  // namespace
 
 CancelOnInterrupt::CancelOnInterrupt(Session* session)
@@ -50,10 +54,10 @@ void CancelOnInterrupt::OnSignal(int count, int signal) {
   // A run that is being submitted can be cancelled as soon as it has a number.
   mutex_.AwaitWithTimeout(absl::Condition(this, &CancelOnInterrupt::KnownOrOver), kAnswerTime);
   if (over_) return;
-  if (run_ == 0) return client_->Interrupt();
+  if (run_ == 0) return Leave();
   if (count > 1) {
     answered_.WaitForNotificationWithTimeout(kAnswerTime);
-    return client_->Interrupt();
+    return Leave();
   }
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
@@ -62,6 +66,12 @@ void CancelOnInterrupt::OnSignal(int count, int signal) {
     asked_ = client->Cancel(run).ok();
     answered_.Notify();
   });
+  session_->WaitForReaders(kReadTime);
+}
+
+void CancelOnInterrupt::Leave() {
+  client_->Interrupt();
+  session_->WaitForReaders(absl::ZeroDuration());
 }
 
 }  // namespace hpc::client

@@ -1,6 +1,7 @@
 // The meaning of Ctrl-C (and SIGTERM) for a command that stays with a run. The first one cancels
 // the run and waits for it to end. The second one leaves it, once the cancel has been heard or the
-// coordinator is away.
+// coordinator is away. Output that nobody reads does not hold the command up: after the first one
+// it is waited for a little, after the second one not at all.
 #ifndef HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 #define HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 
@@ -33,6 +34,7 @@ class CancelOnInterrupt {
 
  private:
   void OnSignal(int count, int signal);
+  void Leave() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool KnownOrOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return run_ != 0 || over_; }
 
   Session* const session_;

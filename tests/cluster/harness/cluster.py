@@ -44,6 +44,8 @@ class Cluster:
             # Ranks write into this folder.
             shutil.chown(self.dir, account.NAME)
             self.dir.chmod(0o755)
+        if os.environ.get("HPC_TEST_NO_REUSE") == "1":
+            self.env["HPC_WORKER_NO_REUSE"] = "1"
         if PYTHON:
             self.env["PATH"] = f"{pathlib.Path(PYTHON).parent}:{self.env['PATH']}"
         self.env.update(env or {})
