@@ -17,6 +17,10 @@ namespace {
 // If an alarm is late by more than this, the coordinator has stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 
+// After a shorter delay than that, the coordinator first reads for a while what has come meanwhile.
+constexpr absl::Duration kLate = absl::Milliseconds(100);
+constexpr absl::Duration kReading = absl::Milliseconds(300);
+
 // The reconnect grace of a node that is not needed, because spares stand ready. A worker that
 // systemd starts again is back sooner.
 constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
@@ -166,6 +170,10 @@ void Connections::OnTimer(Turn& turn, Node* node) {
   if (turn.mono() >= node->lease.deadline() + kStandstill) {
     // What the node said meanwhile is still unread, and the node took it for heard.
     node->lease.Renew(turn.mono());
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  if (turn.mono() >= node->lease.deadline() + kLate &&
+      node->lease.LookAgain(turn.mono(), kReading)) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   // The spares that stood ready may be gone or taken by now.

@@ -22,6 +22,7 @@ class Lease {
   void Renew(MonoTime now) {
     heard_ = due_ = now;
     deadline_ = now + length_;
+    looked_again_ = false;
     reset_grace_.reset();
   }
   // The connection was reset. That proves that the node's worker is gone, but a restarted worker is
@@ -43,6 +44,16 @@ class Lease {
     heard_ = now;
   }
 
+  // Gives `span` more, once until the node is heard again; returns whether it did. This is for a
+  // coordinator that finds the deadline passed for a while: it stood still, and what the node said
+  // meanwhile is still to be read.
+  bool LookAgain(MonoTime now, absl::Duration span) {
+    if (looked_again_) return false;
+    looked_again_ = true;
+    deadline_ = now + span;
+    return true;
+  }
+
   MonoTime heard() const { return heard_; }
   // From this time on silence counts: when the node was last heard, or when it should have
   // connected.
@@ -55,6 +66,7 @@ class Lease {
   absl::Duration length_;
   MonoTime heard_{}, due_{}, deadline_{};
   std::optional<absl::Duration> reset_grace_;
+  bool looked_again_ = false;
 };
 
 }  // namespace hpc::coordinator

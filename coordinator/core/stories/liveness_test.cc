@@ -486,6 +486,18 @@ TEST(LeavingTest, NodeThatLeavesWithRanksIsFenced) {
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
 }
 
+TEST(StandstillTest, ACoordinatorThatComesLateToADeadlineFirstReadsWhatLiesThere) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.StandStill(absl::Seconds(7.2));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  c.Pass(absl::Milliseconds(299), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "idle");
+  c.Pass(absl::Milliseconds(1), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc1"), "idle") << "its heartbeat was read meanwhile";
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
+}
+
 TEST(StandstillTest, CoordinatorThatStoodStillItselfGivesNodesAnotherLease) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});

@@ -199,7 +199,9 @@ void ClusterTester::StandStill(absl::Duration d) {
 
 void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silent) {
   while (d > absl::ZeroDuration()) {
-    const absl::Duration step = std::min(d, absl::Seconds(1));
+    const absl::Duration due = cluster_->NextDeadline() - now().mono;
+    const absl::Duration next = due > absl::ZeroDuration() ? due : absl::Seconds(1);
+    const absl::Duration step = std::min({d, absl::Seconds(1), next});
     clock_.Advance(step);
     d -= step;
     for (const auto& [name, incarnation] : incarnations_) {
