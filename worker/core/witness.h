@@ -5,8 +5,8 @@
 // - Rank 0's worker does not count a node as there at the time when a message of it arrives, since
 //   that may have been under way for long. It counts the time of its own answer that the node
 //   repeats.
-// - The node that asks counts from when it asked. All times are from clocks that go on while their
-//   machine is suspended.
+// - The node that asks counts from when it asked.
+// All times are from clocks that go on while their machine is suspended.
 //
 // A node whose part has ended well goes on vouching, and may say once and for all that it need not
 // be waited for. But no node is whole alone: if all others need not be waited for, one of them must

@@ -1,11 +1,11 @@
 // The life of attempts. A gang starts together or not at all. The first failure ends all of it, and
 // it is over when every node has returned its devices.
 //
-//  gang_start.cc: from placement to running.
-//  gang_stop.cc:  telling ranks to end.
-//  gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
-//  gang_judge.cc: which cause decides.
-//  gang_fence.cc: when ranks on nodes that are gone have ended.
+// gang_start.cc: from placement to running.
+// gang_stop.cc:  telling ranks to end.
+// gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
+// gang_judge.cc: which cause decides.
+// gang_fence.cc: when ranks on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 

@@ -11,8 +11,7 @@
 namespace hpc::coordinator {
 
 // How the run's attempt, which is being stopped or over, would end as things stand. `ran_for` is
-// how long it ran until its last rank ended. Its work may be done, whatever it is being stopped
-// for.
+// how long its last rank has run. Its work may be done, whatever it is being stopped for.
 Ending EndingOf(const Run& run, absl::Duration ran_for);
 
 // Such runs, in the order of the queue.

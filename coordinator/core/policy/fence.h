@@ -6,10 +6,10 @@
 // any one of the other nodes has stopped vouching for long enough, the ranks are dead, wherever
 // they are.
 //
-// There is an exception. The others do not wait for a node that has ended its part well, so its
-// silence proves nothing. The node of rank 0 is always waited for, since the others ask its worker.
-// If that is the node that is lost, and all others have ended well, the ranks are dead once all of
-// these have stopped vouching together.
+// There is an exception. The others do not wait for a node that has ended its part well, so it
+// proves nothing if only such a node does not vouch. The node of rank 0 is always waited for, since
+// the others ask its worker. If that is the node that is lost, and all others have ended well, the
+// ranks are dead once all of these have stopped vouching together.
 #ifndef HPC_COORDINATOR_CORE_POLICY_FENCE_H_
 #define HPC_COORDINATOR_CORE_POLICY_FENCE_H_
 

@@ -7,7 +7,7 @@
 // The estimated start comes from the expected ends of the runs that run now. If it depends on a run
 // without a time limit, it is unknown: then only devices that the first run could not use are given
 // away. A run holds no place if it would not fit even if everything that runs ended (because nodes
-// are lost, or are with their owners for an unknown time): no run that starts now can delay it.
+// are lost, or are with their owners for an unknown time): it waits for nothing that starts now.
 //
 // A run that will be queued again (its attempt is being stopped, or its back-off lasts) keeps the
 // devices that it could start with now. If it could not start, it holds its place in the same way.

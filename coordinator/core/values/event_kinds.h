@@ -43,8 +43,7 @@ inline constexpr char kNodeReclaimed[] = "node.reclaimed";  // its owner wants i
 inline constexpr char kNodeReturned[] = "node.returned";    // its owner has it; how long that took
 inline constexpr char kNodeLent[] = "node.lent";            // its owner lends it again
 inline constexpr char kNodeSleep[] = "node.sleep";          // asked to go to sleep
-inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // was asked to, and is still on;
-                                                                 // why
+inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // asked to, and still on; why
 inline constexpr char kNodeOff[] = "node.off";                   // off as expected
 inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped, not the PC
 inline constexpr char kNodeWake[] = "node.wake";               // it is being woken, and what for
