@@ -16,6 +16,10 @@ bool MayGrow(const Run& run) {
          static_cast<int32_t>(run.attempt->members.size()) < run.request().max_nodes;
 }
 
+bool Refused(const Run& run, const std::string& node) {
+  return std::find(run.refused_by.begin(), run.refused_by.end(), node) != run.refused_by.end();
+}
+
 int32_t RanksOf(const Fit& fit) {
   int32_t ranks = 0;
   for (const NodeShare& share : fit.shares) ranks += share.ranks;
@@ -84,7 +88,7 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
     NodeSpace& space = view.input.nodes[i];
     if (const Member* member = attempt.FindMember(node.name())) {
       GiveBack(&space, member->placement.devices);
-    } else if (!space.awake || SteadyAt(node) > by) {
+    } else if (!space.awake || SteadyAt(node) > by || Refused(run, node.name())) {
       space.usable = false;  // no node is woken for growth
     }
   }

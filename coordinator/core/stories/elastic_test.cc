@@ -169,6 +169,23 @@ TEST_F(GrowTest, NeverIsOnlyWhenItIsStartedAgainAnyway) {
   EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc3", "pc2"));
 }
 
+TEST_F(GrowTest, ANodeThatCannotRunItIsLeftOut) {
+  Start(GrowMode::kNow);
+  c_.Join({"pc3"});
+  c_.Pass(kSteady);
+  c_.AllReturned(run_);
+  ASSERT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
+  ASSERT_OK(c_.Prepared(run_, "pc3", absl::NotFoundError("pc3: no command train.py")));
+  c_.AllReturned(run_);
+  c_.Pass(absl::Seconds(2));
+  EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2"));
+  c_.Run(run_);
+  const int attempts = attempt();
+  c_.Pass(absl::Hours(1));
+  EXPECT_EQ(c_.state(run_), RunState::kRunning);
+  EXPECT_EQ(attempt(), attempts);
+}
+
 TEST_F(GrowTest, WhatAnAttemptSaysThatIsOverHasNoMeaning) {
   Start(GrowMode::kCheckpoint);
   c_.Join({"pc3"});
