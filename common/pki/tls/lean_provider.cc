@@ -109,7 +109,7 @@ void NameWhatIsKept() {
   }
 }
 
-bool Load() {
+bool LoadLean() {
   NameWhatIsKept();
   // That one is loaded keeps OpenSSL from loading all, even if that fails.
   return (OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
@@ -117,19 +117,22 @@ bool Load() {
          OSSL_PROVIDER_load(nullptr, "default") != nullptr;
 }
 
+bool IsLinkedStatically() { return ossl_default_provider_init != nullptr; }
+
 }  // namespace
 
 bool HasLeanProvider() {
 #if OPENSSL_VERSION_MAJOR == 3 && OPENSSL_VERSION_MINOR == 0
-  return ossl_default_provider_init != nullptr;
+  return IsLinkedStatically();
 #else
   return false;
 #endif
 }
 
 void UseLeanProvider() {
-  if (!HasLeanProvider()) return;
-  [[maybe_unused]] static const bool loaded = Load();
+  if (!IsLinkedStatically()) return;
+  [[maybe_unused]] static const bool loaded =
+      HasLeanProvider() ? LoadLean() : OSSL_PROVIDER_load(nullptr, "default") != nullptr;
 }
 
 }  // namespace hpc::pki

@@ -10,13 +10,17 @@ namespace hpc::pki {
 // cipher when it looks for the first one: half of what a connection costs a program that makes one.
 // So it is with the names that former versions knew: only what is kept has one.
 //
+// Where OpenSSL is linked statically but HasLeanProvider is false, this process has all algorithms
+// of OpenSSL, even if the machine's configuration (OPENSSL_CONF) activates other providers or one
+// that cannot be loaded: without this call it would then have none. A shared OpenSSL is left alone.
+//
 // Before anything else of OpenSSL, or it keeps all that it has; also where its configuration
-// activates a provider of its own, and without HasLeanProvider. Thread-safe; again: nothing.
+// activates a provider of its own. Thread-safe; again: nothing.
 void UseLeanProvider();
 
-// Whether UseLeanProvider does anything in this program: only OpenSSL 3.0, which it was made for,
-// and only where that is linked statically. Other versions are left as they are: later ones are
-// faster by themselves, and have algorithms that nobody has looked at here.
+// Whether UseLeanProvider leaves anything out: only OpenSSL 3.0, which it was made for, and only
+// where that is linked statically. Later versions are faster by themselves, and have algorithms
+// that nobody has looked at here.
 bool HasLeanProvider();
 
 }  // namespace hpc::pki
