@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--every", type=int, default=20, help="steps from checkpoint to checkpoint")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="on the disk that is written to")
     args = parser.parse_args()
-    shares, costs = [[], []], [[], []]  # of time, of CPU
+    shares, costs = [[], []], [[], []]  # each holds time, then CPU
     with tempfile.TemporaryDirectory(prefix="hpc-checkpoint-", dir=args.folder) as name:
         folder = pathlib.Path(name)
         windows = args.steps * BATCH
@@ -58,7 +58,7 @@ def main():
             without, saving = train(folder, 0), train(folder, args.every)
             for which in range(2):
                 cost = (saving[which] - without[which]) / saving[3]
-                if turn > 0:  # the first reads programs from disk
+                if turn > 0:  # the first turn reads the programs from disk
                     costs[which].append(cost)
                     shares[which].append(cost / (without[which] / without[2] * 100))
     for name, cost, share in zip(("time", "CPU"), costs, shares):

@@ -48,10 +48,10 @@ def prepare(chosen):
         sys.exit(f"compare.py: {why}")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    # The account of ranks must reach all of it, also what lies in root's home.
+    # The account that runs ranks must be able to reach all of it, even if it lies in root's home.
     account.open_way(ROOT, BIN, sys.prefix,
                      *(pathlib.Path(python).parent.parent for python in (PYTHON, hyperqueue.PYTHON)))
-    os.chdir("/")  # where every account may work
+    os.chdir("/")  # every account may work there
 
 
 def main():
@@ -77,7 +77,7 @@ def main():
         report.check_defined(taken)
         figures += taken
         print(report.table(taken, judged=not args.quick), flush=True)
-        # After each: an interrupted run keeps what it has.
+        # The report is written after each figure, so that an interrupted run keeps what it has.
         report.write(out, figures, about, versions, cpu.way(), judged=not args.quick)
     print(f"written to {out}/RESULTS.md", file=sys.stderr)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the virtual environment that has HyperQueue, unless it is there, and prints its folder.
+# Makes the virtual environment with HyperQueue, unless it exists, and prints its folder.
 set -euo pipefail
 source "$(dirname "$0")/../deploy/make-venv.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs Debian's Slurm and munge for the benchmark, unless they are there, so that none of their
-# services starts, now or at boot. One that is there already is left as it is.
+# Installs Debian's Slurm and munge for the benchmark, unless they are installed. None of the
+# services that it installs starts, now or at boot. A service that was there before is left as it
+# is.
 set -euo pipefail
 
 missing=()
@@ -11,7 +12,7 @@ done
 
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
-  # What Debian's packages ask before they start a service; 101: not to be started.
+  # Debian's packages ask this script before they start a service. 101 means: do not start it.
   trap 'rm -f "$policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod 755 "$policy"

@@ -65,7 +65,7 @@ def main():
         for turn in range(args.times + 2):
             for way, (cluster, env) in ways.items():
                 took = launch(cluster, args.nodes, env)
-                if turn >= 2:  # what is read and compiled for the first time is not counted
+                if turn >= 2:  # the first turns also read and compile files, so they do not count
                     spent[way].append(took)
     median = {way: statistics.median(times) for way, times in spent.items()}
     cost = statistics.median(a - b for a, b in zip(spent["tls"], spent["plain"]))

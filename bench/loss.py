@@ -51,7 +51,7 @@ def start_worker(cluster, lost):
 
 def reset(cluster, lost):
     for pid in cluster.network.pids(lost):
-        with contextlib.suppress(ProcessLookupError):  # it has ended with another
+        with contextlib.suppress(ProcessLookupError):  # it may have ended together with another one
             os.kill(pid, signal.SIGKILL)
     cluster.workers[lost].popen.wait()
     time.sleep(0.5)
@@ -74,7 +74,7 @@ def measure(cluster, lose, mend):
     eventually(lambda: all_idle(cluster), "all PCs are idle", 60)
     beats = Beats(cluster, len(cluster.names) - 1)
     lost = beats.where()[-1]
-    time.sleep(2 * (os.urandom(1)[0] / 256))  # anywhere between two heartbeats
+    time.sleep(2 * (os.urandom(1)[0] / 256))  # a moment anywhere between two heartbeats
     since = time.time()
     lose(cluster, lost)
     took = beats.wait_began(1) - since

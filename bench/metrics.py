@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="how long points are recorded")
     args = parser.parse_args()
     period = args.ranks / args.rate
-    steps = max(1, round(0.5 / period))  # blocks of half a second
+    steps = max(1, round(0.5 / period))  # makes blocks of half a second
     blocks = max(1, round(args.seconds / 0.5))
     words = [str(period), str(blocks), str(steps)]
 
@@ -73,7 +73,8 @@ def main():
         alone = subprocess.run([sys.executable, script, *words], env=env, check=True,
                                capture_output=True, text=True)
         with Cluster(nodes=args.ranks) as cluster:
-            script = cluster.script("steps.py", STEPS)  # where the ranks' account can read it
+            # The ranks' account can read it there.
+            script = cluster.script("steps.py", STEPS)
             run = cluster.submit("-N", args.ranks, "--", sys.executable, script, *words)
             cluster.wait_state(run, "succeeded", timeout=60 + 4 * args.seconds)
             lines = cluster.hpcctl("logs", run).stdout.splitlines()

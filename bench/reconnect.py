@@ -29,7 +29,7 @@ from systems.simulated import SimulatedCluster, why_not  # noqa: E402
 def come_back(cluster, times):
     """One restart: seconds, CPU seconds of the coordinator, and of the nodes."""
     cluster.coordinator.kill()
-    time.sleep(30)  # by now every node is at its longest pause between two tries
+    time.sleep(30)  # after that every node is at its longest pause between two tries
     nodes = cpu_seconds(cluster.simulator.pid)
     begin = time.monotonic()
     cluster.start_coordinator()

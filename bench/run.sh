@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures hpcctl beside Slurm, HyperQueue and torchrun on this machine, and installs before what is
-# missing for it. Needs root, and nothing else that runs here.
+# Measures hpcctl beside Slurm, HyperQueue and torchrun on this machine, and first installs what is
+# missing. It needs root, and nothing else may run here meanwhile.
 #   bench/run.sh                    everything (half an hour); writes bench/RESULTS.md, results.svg, results.json
 #   bench/run.sh --quick            few samples of everything; only fails if something does not run
 #   bench/run.sh --only launch,rate [--out FOLDER]

@@ -33,7 +33,7 @@ from measure.gang import Gang  # noqa: E402
 
 PYTHON = os.environ.get("HPC_TEST_PYTHON", sys.executable)
 CPU_GOALS = {"conv": 0.95, "gpt": 1.0}
-STEP_GOAL = 1.0  # on a GPU
+STEP_GOAL = 1.0  # the goal on a GPU
 START_GOAL = 0.5
 SCRIPT = """
 import os, sys, time, torch

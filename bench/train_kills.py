@@ -49,7 +49,7 @@ from harness.network import Network  # noqa: E402
 from measure.gang import Gang  # noqa: E402
 
 MOST_RANKS = 5
-ANSWER_SECONDS = 2  # kAnswerTime in train/group/rank_watch.h
+ANSWER_SECONDS = 2  # the same as kAnswerTime in train/group/rank_watch.h
 GRANTED = 5
 
 
@@ -67,7 +67,7 @@ def newest(folders):
 
 def check_whole(path):
     manifest = json.loads((path / "manifest.json").read_text())
-    elements = collections.Counter()  # of each state, "fc.weight:exp_avg"
+    elements = collections.Counter()  # keyed by state, as "fc.weight:exp_avg"
     wanted = {one["name"]: one["shape"] for one in manifest["parameters"] + manifest["buffers"]}
     for file in manifest["files"]:
         data = (path / file["name"]).read_bytes()

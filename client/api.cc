@@ -14,9 +14,9 @@
 namespace hpc::client {
 namespace {
 
-// What a user may be kept waiting behind a command that is done.
+// How long a user may be kept waiting after a command has done its work.
 constexpr absl::Duration kRenewalTime = absl::Seconds(1);
-// For an answer from the address that answered last, and from each further one.
+// How long to wait for an answer from the address that answered last, and from each further one.
 constexpr absl::Duration kConnectTime = absl::Seconds(5), kConnectTimeOfOthers = absl::Seconds(2);
 
 // Hands every message of a stream to `each`.
@@ -34,7 +34,7 @@ absl::Status ReadAll(wire::Caller caller, const char* method,
 
 struct Client::Stubs {
   std::unique_ptr<Connection> connection;
-  std::optional<pki::Holder> holder;  // of the certificate that it shows
+  std::optional<pki::Holder> holder;  // the holder of the certificate that the client shows
 };
 
 Client::Client(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}

@@ -30,25 +30,25 @@ namespace hpc::client {
 // Thread-safe.
 class Client {
  public:
-  // To the first of the endpoints that answers. UnreachableError: none does.
+  // Connects to the first of the endpoints that answers. UnreachableError: none does.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const Way& way);
   ~Client();
 
   const Endpoint& endpoint() const;
 
-  // Called once at the beginning of each outage that a call waits out.
+  // `notice` is called once at the beginning of each outage that a call waits out.
   void OnAway(std::function<void()> notice);
-  // Ends the calls in progress and all later ones. For another thread.
+  // Ends the calls in progress and all later ones. It is meant for another thread.
   void Interrupt();
 
   template <typename T>
   using Sink = absl::FunctionRef<void(const T&)>;
 
-  // The new run's number, once it is on disk.
+  // Returns the new run's number, once the run is on disk.
   absl::StatusOr<int64_t> Submit(const v1::RunSpec& spec);
-  // Many submissions on one stream. `next` is called on a thread of its own until it returns
-  // nullopt, and may wait for input; `answered` gets one answer for each, in order. After an
-  // interruption what is not answered yet is submitted again under the same request ids.
+  // Submits many runs on one stream. `next` is called on a thread of its own until it returns
+  // nullopt, and may wait for input. `answered` gets one answer for each submission, in order.
+  // After an interruption, submissions without an answer are sent again under the same request ids.
   absl::Status SubmitMany(std::function<std::optional<v1::RunSpec>()> next,
                           Sink<v1::SubmitManyResponse> answered);
   absl::Status Cancel(int64_t run);
@@ -57,9 +57,9 @@ class Client {
   absl::Status ListRuns(const v1::ListRunsRequest& request, Sink<v1::ListRunsResponse> sink);
   absl::StatusOr<v1::ListExperimentsResponse> ListExperiments();
 
-  // Until the run is over and all of its output has come. `request` gives the first cursors.
+  // Returns when the run is over and all of its output has come. `request` gives the first cursors.
   absl::Status Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink);
-  // Until all of `runs` are over; each is told once.
+  // Returns when all of `runs` are over. Each end is reported once.
   absl::Status Wait(std::vector<int64_t> runs, Sink<v1::WaitResponse> sink);
   absl::Status ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink);
   absl::Status ListMetrics(v1::ListMetricsRequest request, Sink<v1::ListMetricsResponse> sink);
@@ -72,10 +72,10 @@ class Client {
   absl::Status Forget(const std::string& node);
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
-  // For ever if the request says `follow`.
+  // Never ends by itself if the request says `follow`.
   absl::Status ListEvents(v1::ListEventsRequest request, Sink<v1::ListEventsResponse> sink);
   absl::StatusOr<v1::WhyResponse> Why(const std::string& subject);
-  // An error of `sink` ends the call, and is returned.
+  // An error of `sink` ends the call and is returned.
   absl::Status Backup(const v1::BackupRequest& request,
                       absl::FunctionRef<absl::Status(const v1::BackupPiece&)> sink);
 
@@ -88,8 +88,8 @@ class Client {
   absl::StatusOr<v1::RotateAuthorityResponse> RotateAuthority(absl::Duration keep_old);
   absl::StatusOr<v1::WhoAmIResponse> WhoAmI();
 
-  // `membership`, which this client was connected with, renewed; nullopt: it is not due at `now`
-  // and the coordinator has shown no new authority, or it could not be done in a moment.
+  // Returns `membership`, which this client was connected with, renewed. Returns nullopt if it is
+  // not due at `now` and the coordinator has shown no new authority, or if renewal took too long.
   std::optional<pki::Membership> Renewed(const pki::Membership& membership, absl::Time now);
 
  private:

@@ -1,4 +1,5 @@
-// The client against services that restart, over a real socket, and whole command lines on top.
+// Tests the client against services that restart, over a real socket, and whole command lines on
+// top.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -70,7 +71,7 @@ class ClientApiTest : public ::testing::Test {
     int code;
     std::string out, err;
   };
-  // A whole command line, in a pipe.
+  // Runs a whole command line, in a pipe.
   Done Hpcctl(const std::vector<std::string>& words) {
     Output out = Output::ToText(), err = Output::ToText();
     Session session(&out, &err, [this](const char* name) -> const char* {
@@ -175,7 +176,7 @@ TEST_F(ClientApiTest, FollowingSurvivesARestartOfTheServer) {
   Start();
   follower.join();
   EXPECT_OK(status);
-  EXPECT_EQ(states, 3);  // running, running again, succeeded
+  EXPECT_EQ(states, 3);  // it runs, runs again, and has succeeded
 }
 
 TEST_F(ClientApiTest, ACallAfterARestartOfTheServerFindsTheNewOne) {

@@ -18,7 +18,7 @@ constexpr absl::Duration kLongestRetry = absl::Seconds(2);
 
 MonoTime ReconnectDeadline() { return RealClock().Get().mono + kReconnectTime; }
 
-// The connection broke, or the coordinator is stopping: the same call may succeed later.
+// Either the connection broke, or the coordinator is stopping. The same call may succeed later.
 bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<wire::Session>> Connection::TakeSession() {
 }
 
 void Connection::Return(std::unique_ptr<wire::Session> session) {
-  if (session->broken()) return;  // closed with it, so that the coordinator knows, too
+  if (session->broken()) return;  // its destructor closes it, so that the coordinator knows, too
   absl::MutexLock lock(&mutex_);
   free_.push_back(std::move(session));
 }
@@ -105,7 +105,7 @@ absl::Status Connection::Once(Call call) {
 absl::Status Connection::Resume(Call call) {
   while (true) {
     absl::Status status = Make(call);
-    // What was answered is kept, also where it is wanted no more.
+    // An answer is kept, even if an interrupt has made it unwanted meanwhile.
     if (!status.ok() && interrupted()) return absl::CancelledError("interrupted");
     if (!IsAway(status)) {
       Progressed();

@@ -1,5 +1,5 @@
-// The way to the coordinator, with what every call on it needs: how to begin it, how to end it
-// from another thread, and how to go on after the coordinator was away.
+// The connection to the coordinator, with what every call on it needs: how to begin it, how to end
+// it from another thread, and how to go on after the coordinator was away.
 #ifndef HPC_CLIENT_CONNECTION_H_
 #define HPC_CLIENT_CONNECTION_H_
 
@@ -24,12 +24,11 @@
 
 namespace hpc::client {
 
-// Thread-safe: calls that are made at the same time have a session each.
+// Thread-safe: each of the calls that run at the same time has a session of its own.
 class Connection {
  public:
-  // Connects, for at most `patience`, and calls `meanwhile`, over TCP while the coordinator is at
-  // its part.
-  // Unavailable, Unauthenticated: see WhyUnreachable.
+  // Connects within `patience`. Calls `meanwhile` before it waits: over TCP the coordinator then
+  // works on its part of the handshake. Unavailable, Unauthenticated: see WhyUnreachable.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const Endpoint& endpoint,
                                                           const member::Security& security,
                                                           absl::Duration patience,
@@ -37,21 +36,21 @@ class Connection {
   ~Connection();
 
   const Endpoint& endpoint() const { return endpoint_; }
-  // The certificates that the coordinator has shown, in PEM; "" without TLS, and while a call is
-  // made on the only session.
+  // Returns the certificates that the coordinator has shown, in PEM. It is "" without TLS, and
+  // while a call uses the only session.
   std::string shown() const;
 
-  // Makes one call.
+  // Once makes one call.
   using Call = absl::FunctionRef<absl::Status(wire::Caller)>;
   absl::Status Once(Call call);
 
-  // Makes a call that may be repeated: while the coordinator is away it is made again, with
+  // Makes a call that may be repeated. While the coordinator is away, it is made again, with
   // back-off, until it is answered or Interrupt is called. A call that got something done before it
-  // broke calls Progressed, so that the next outage is a new one.
+  // broke must call Progressed, so that the next outage counts as a new one.
   absl::Status Resume(Call call);
   void Progressed();
 
-  // Called once at the beginning of each outage that Resume waits out.
+  // `notice` is called once at the beginning of each outage that Resume waits out.
   void OnAway(std::function<void()> notice) { notice_ = std::move(notice); }
 
   // Ends the calls in progress and all later ones with Cancelled.
@@ -61,13 +60,13 @@ class Connection {
   Connection(const Endpoint& endpoint, const member::Security& security);
   absl::StatusOr<std::unique_ptr<wire::Session>> NewSession(MonoTime deadline,
                                                             absl::FunctionRef<void()> meanwhile);
-  // One that is free, or a new one.
+  // Returns a free session, or a new one.
   absl::StatusOr<std::unique_ptr<wire::Session>> TakeSession();
   void Return(std::unique_ptr<wire::Session> session);
-  // On a session of its own; Unavailable where there is none.
+  // Makes a call on a session of its own. Unavailable: there is no session.
   absl::Status Make(Call call);
   bool interrupted() const;
-  // Until there is a session again. False if interrupted meanwhile.
+  // Waits before the next try. Returns false if interrupted meanwhile.
   bool WaitBeforeRetry();
   absl::Duration NextPause();
 

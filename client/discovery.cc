@@ -35,7 +35,7 @@ absl::StatusOr<Endpoint> Parse(absl::string_view source, const std::string& text
   return absl::InvalidArgumentError(absl::StrCat(source, ": ", endpoint.status().message()));
 }
 
-// 0 or the errno of connecting to a Unix socket.
+// Returns 0, or the errno of connecting to a Unix socket.
 int TryUnix(const std::string& path) {
   const UniqueFd fd = DialUnix(path);
   return fd.ok() || errno == EAGAIN ? 0 : errno;
@@ -46,7 +46,7 @@ std::string InShort(int error) {
   return error == ECONNREFUSED ? "nobody listens" : std::strerror(error);
 }
 
-// Which folder, if it is not the socket itself.
+// Names the folder that may not be entered, if it is not the socket itself that may not be used.
 std::string NotAllowed(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {

@@ -40,7 +40,7 @@ class DiscoveryTest : public ::testing::Test {
   }
   ~DiscoveryTest() override { RemoveTree(dir_).IgnoreError(); }
 
-  // As after 'hpcctl login', with dir_ as the folder of settings.
+  // Leaves the state that 'hpcctl login' leaves, with dir_ as the folder of settings.
   void LogIn() const {
     const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
     const pki::Authority authority = *pki::Authority::Create("0123456789abcdef", now);
@@ -192,7 +192,8 @@ TEST_F(DiscoveryTest, AFolderThatIsClosedToTheCallerIsNamed) {
   const UniqueFd listener = wire::testing::ListenAtSocket(endpoint.path);
   ASSERT_EQ(chmod(folder.c_str(), 0), 0);
   const uid_t self = geteuid();
-  const bool left = self != 0 || seteuid(65534) == 0;  // root enters any folder
+  // Root may enter any folder, so another user is needed.
+  const bool left = self != 0 || seteuid(65534) == 0;
   const std::string found(WhyUnreachable(endpoint, member::Security::PlainText(),
                                          absl::UnavailableError(""), absl::ZeroDuration())
                               .message());

@@ -15,14 +15,14 @@
 namespace hpc::client {
 namespace {
 
-// Enough to keep the coordinator's commits full, small enough to be sent again.
+// This is enough to keep the coordinator's commits full, and small enough to be sent again.
 constexpr size_t kMostUnanswered = 2048;
 
-// Requests between the thread that reads input and the one that makes the call. The first
-// `written_` of those unanswered are on the current stream.
+// Passes requests from the thread that reads input to the one that makes the call. The first
+// `written_` of the unanswered ones are on the current stream.
 class Queue : public wire::Outgoing {
  public:
-  // Blocks while too many are unanswered.
+  // Blocks while too many requests are unanswered.
   void Push(const v1::SubmitRequest& request) {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(this, &Queue::HasRoom));
@@ -34,12 +34,12 @@ class Queue : public wire::Outgoing {
     input_ended_ = true;
     bell_.Ring();
   }
-  // A new stream: everything unanswered is written once more.
+  // Begins a new stream, on which everything unanswered is written again.
   void BeginStream() {
     absl::MutexLock lock(&mutex_);
     written_ = 0;
   }
-  // Internal: nothing was asked on this stream that is not answered.
+  // Internal: all that was asked on this stream is answered already.
   absl::Status Answered() {
     absl::MutexLock lock(&mutex_);
     if (written_ == 0) return absl::InternalError("the coordinator answers what was not asked");
@@ -91,7 +91,8 @@ absl::Status RunSubmitStream(Connection* connection,
                              absl::FunctionRef<void(const v1::SubmitManyResponse&)> answered) {
   auto queue = std::make_shared<Queue>();
   if (!queue->ok()) return absl::ResourceExhaustedError("too many files are open (ulimit -n)");
-  // Not joined: it may wait for input that never comes after the stream has failed.
+  // The thread is not joined, because it may wait for input that never comes after the stream has
+  // failed.
   std::thread([queue, next = std::move(next)] { ReadInput(queue.get(), next); }).detach();
   const auto take = [&](const v1::SubmitManyResponse& response) {
     HPC_RETURN_IF_ERROR(queue->Answered());

@@ -1,4 +1,4 @@
-// A stream of submissions against who is no coordinator.
+// Tests a stream of submissions against a peer that is not a coordinator.
 #include "client/submit_stream.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 using ::hpc::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// Answers two submissions at the first word of a client: SETTINGS, and on stream 1 HEADERS with
-// ":status: 200" and DATA with two messages without a byte.
+// Returns answers to two submissions, to be sent at the first word of a client: SETTINGS, and on
+// stream 1 HEADERS with ":status: 200" and DATA with two empty messages.
 std::string TwoAnswers() {
   return std::string("\0\0\0\4\0\0\0\0\0", 9) + std::string("\0\0\1\1\4\0\0\0\1\x88", 10) +
          std::string("\0\0\12\0\0\0\0\0\1", 9) + std::string(10, '\0');

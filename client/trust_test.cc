@@ -1,4 +1,4 @@
-// How a person becomes a member and stays one: whole command lines, over real TLS.
+// Tests how a person becomes a member and stays one: whole command lines, over real TLS.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -38,7 +38,7 @@ class TrustTest : public ::testing::Test {
     const int code = RunCommandLine(words, &session);
     return {code, out.text(), err.text()};
   }
-  // Named, so that a coordinator which really runs on this machine is left alone.
+  // The coordinator is named, so that one which really runs on this machine is left alone.
   Done Whoami() { return Hpcctl({"whoami", "--coordinator", coordinator_.address().ToString()}); }
   std::string Line(pki::Role role) const { return pki::FormatJoinToken(coordinator_.Token(role)); }
   pki::Membership Saved() const { return *pki::LoadMembership(folder_); }

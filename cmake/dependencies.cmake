@@ -1,6 +1,6 @@
-# Every third-party library, as one imported interface target each: hpc_dep_<name>.
-# With HPC_STATIC the archives of Debian's -dev packages are linked, so that the daemons and the
-# client start without resolving some fifty shared objects; glibc stays shared.
+# Every third-party library, each as one imported interface target: hpc_dep_<name>. With HPC_STATIC
+# the archives of Debian's -dev packages are linked, so that the daemons and the client start
+# without resolving some fifty shared objects; glibc stays shared.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
@@ -28,14 +28,14 @@ function(hpc_find_all out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# One linker item for a whole group of archives that refer to each other: CMake would take single ones
-# out of the group where it meets them twice.
+# Makes one linker item of a whole group of archives that refer to each other. CMake would remove
+# single archives from the group if it meets them twice.
 function(hpc_group out)
   list(JOIN ARGN "," joined)
   set(${out} "-Wl,--start-group,${joined},--end-group" PARENT_SCOPE)
 endfunction()
 
-# Abseil is several dozen archives that refer to each other: take them all, in a group.
+# Abseil is several dozen archives that refer to each other, so all of them are taken, in a group.
 file(GLOB HPC_ABSL_ARCHIVES ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 if(NOT HPC_ABSL_ARCHIVES)
   message(FATAL_ERROR "Abseil not found: install libabsl-dev (deploy/install-deps.sh does it)")
@@ -52,7 +52,8 @@ endif()
 hpc_find_all(HPC_PROTOBUF protobuf)
 hpc_dep(protobuf ${HPC_PROTOBUF} Threads::Threads)
 
-# Libraries that OpenSSL's archives refer to: zlib and zstd where Debian builds it with them (13 does).
+# Libraries that OpenSSL's archives refer to: zlib and zstd, if Debian builds OpenSSL with them (13
+# does).
 set(HPC_CRYPTO ssl crypto)
 if(HPC_STATIC)
   list(APPEND HPC_CRYPTO z zstd)

@@ -19,10 +19,12 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 if(HPC_WERROR)
   add_compile_options(-Werror)
 endif()
-# A designated initializer names the members that differ from their defaults; the rest is meant.
+# A designated initializer names the members that differ from their defaults. It leaves out the
+# others on purpose.
 add_compile_options(-Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  add_compile_options(-Wimplicit-fallthrough)
+  # What a mutex guards is annotated (absl/base/thread_annotations.h); only clang looks.
+  add_compile_options(-Wimplicit-fallthrough -Wthread-safety)
 endif()
 # Line tables are enough for a stack trace; full debug information doubles the link time.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")

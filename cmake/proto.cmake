@@ -1,9 +1,9 @@
-# hpc_proto(name [LITE] PROTOS a.proto ...): messages of proto/hpc/v1 as library `name`; a name with a
-# folder is below proto. With LITE they cannot describe themselves, and a program starts without
-# having read what describes them, which is half of what hpcctl does until main(). One program is of
-# one kind.
-# hpc_proto_grpc(name [LITE] PROTOS a.proto ... DEPS ...): the service stubs, in a library of their
-# own, so that only what really speaks gRPC pays for compiling its headers.
+# hpc_proto(name [LITE] PROTOS a.proto ...): makes the messages of proto/hpc/v1 a library `name`. A
+# name with a folder is below proto. With LITE, the messages cannot describe themselves, and a
+# program starts without reading their descriptions; reading them is half of what hpcctl would do
+# until main(). All messages of a program must be of one kind.
+# hpc_proto_grpc(name [LITE] PROTOS a.proto ... DEPS ...): makes the service stubs a library of
+# their own, so that only what really speaks gRPC pays for compiling its headers.
 function(hpc_proto_rule out_srcs out_dir suffix lite)
   set(dir ${CMAKE_BINARY_DIR}/proto_gen)
   set(messages ${dir})
@@ -36,7 +36,7 @@ function(hpc_proto_rule out_srcs out_dir suffix lite)
   set(${out_dir} ${dir} PARENT_SCOPE)
 endfunction()
 
-# Long, and little of the run time is spent in it.
+# This code takes long to compile, and little of the run time is spent in it.
 function(hpc_generated name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1> -w)
   hpc_watch_memory_only(${name})

@@ -1,15 +1,15 @@
-// A bound for calls that are made and taken back at once, of which a peer may send without end:
-// gRPC counts those that are open (GRPC_ARG_MAX_CONCURRENT_STREAMS), and makes and keeps ten
-// kilobytes of each other one too until the program looks at it. It reads on before it lets the
-// program look, for as long as there is something to be read.
+// Bounds the calls that a peer makes and cancels at once, which it may do without end. gRPC limits
+// only the calls that are open (GRPC_ARG_MAX_CONCURRENT_STREAMS). For each cancelled call, too, it
+// makes and keeps ten kilobytes until the program looks at it. And gRPC goes on reading, as long as
+// there is something to read, before it lets the program look.
 //
-// A connection gets only so many calls between two looks at the completion queue. Whoever takes
-// none back cannot make more, since none of its calls ends before the program has looked. What
-// comes beyond that is read and forgotten.
+// With this file, a connection can make only so many calls between two looks at the completion
+// queue. A peer that cancels no calls cannot make more anyway, since none of its calls ends before
+// the program has looked. Calls beyond the bound are read and forgotten.
 //
-// The linker brings gRPC's own calls of these two here (--wrap, cmake/stream_flood.cmake). With
-// other versions than these it is not linked, and the coordinator says at its start that nothing
-// bounds such calls.
+// The linker redirects gRPC's own calls of these two functions to this file (--wrap,
+// cmake/stream_flood.cmake). With other versions of gRPC and Abseil this file is not linked. The
+// coordinator then says at its start that nothing bounds such calls.
 #include <absl/base/options.h>
 #include <grpc/grpc.h>
 #include <grpcpp/version_info.h>
@@ -45,13 +45,13 @@ grpc_chttp2_stream* AcceptStream(grpc_chttp2_transport* connection,
 grpc_event Next(grpc_completion_queue* queue, gpr_timespec deadline,
                 void* reserved) asm("__wrap_grpc_completion_queue_next");
 
-// More than any of our servers lets one connection have open.
+// More calls than any of our servers lets one connection have open.
 static constexpr int kMostBetweenLooks = 4000;
 
 static std::atomic<bool> looked = false;
 
-// Whether the connection may have one more. Connections that have ended are forgotten at the next
-// look.
+// Whether the connection may make one more call. Connections that have ended are forgotten at the
+// next look.
 static bool MayHaveOneMore(grpc_chttp2_transport* connection) {
   static std::mutex mutex;
   static auto* const made = new std::map<grpc_chttp2_transport*, int>;

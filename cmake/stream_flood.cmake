@@ -1,7 +1,7 @@
-# hpc_stream_flood: what a server of gRPC links to have cmake/stream_flood.cc between it and those who
-# make calls and take them back without end. That file stands between functions inside gRPC, so it is
-# used only with the gRPC and the Abseil that it was read against, and only where they are linked
-# statically; elsewhere hpc_stream_flood is empty, and whoever links it can tell by HPC_STREAM_FLOOD.
+# hpc_stream_flood: a gRPC server links this to have cmake/stream_flood.cc, which bounds calls that
+# peers make and cancel without end. That file stands between functions inside gRPC. So it is used
+# only with the gRPC and the Abseil that it was read against, and only if they are linked
+# statically. Otherwise hpc_stream_flood is empty, and its users can tell by HPC_STREAM_FLOOD.
 add_library(hpc_stream_flood INTERFACE)
 
 pkg_check_modules(HPC_GRPC_PACKAGE QUIET grpc++)

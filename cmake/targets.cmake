@@ -1,22 +1,24 @@
-# hpc_library(name SRCS a.cc ... DEPS x y [TOGETHER n] [FAST])   one small static library per noun or
-#   folder. Its sources are compiled n at a time, in their order: for those that are short beside what
-#   they include. FAST: it is optimised in debug builds too, because simulations run it for minutes.
+# hpc_library(name SRCS a.cc ... DEPS x y [TOGETHER n] [FAST])   makes one small static library per
+#   noun or folder. With TOGETHER its sources are compiled n at a time, in their order; this is for
+#   sources that are short compared to what they include. FAST: it is optimised in debug builds,
+#   too, because simulations run it for minutes.
 # hpc_executable(name SRCS ... DEPS ...)
-# hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s] [TOGETHER n])   a GoogleTest program run by
-#   CTest
-# hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   a libFuzzer program (only with HPC_FUZZ). CTest runs
-#   it for a bounded time, from the inputs kept in tests/fuzz/corpus/<folder>; what it finds on the way
-#   stays in the build folder.
-# Under ThreadSanitizer only the tests labelled `threads` are built, those of code with threads of its
-# own. None that runs gRPC is one: it reports races of the packaged gRPC, which is not built with it.
+# hpc_test(name SRCS ... DEPS ... [LABELS ...] [TIMEOUT s] [TOGETHER n])   makes a GoogleTest
+#   program that CTest runs.
+# hpc_fuzz(name SRCS ... DEPS ... CORPUS folder)   makes a libFuzzer program (only with HPC_FUZZ).
+#   CTest runs it for a bounded time, from the inputs in tests/fuzz/corpus/<folder>. Inputs that it
+#   finds on the way stay in the build folder.
+# Under ThreadSanitizer only the tests labelled `threads` are built: those of code with threads of
+# its own. None of these runs gRPC, since ThreadSanitizer would report races of the packaged gRPC,
+# which is not built with it.
 function(hpc_leave_out_under_tsan name labels)
   if(HPC_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST labels)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 
-# What sanitizers and fuzzers add to code is most of the time that it takes to compile: tests and
-# generated code are watched for memory only, and not explored.
+# Compiling what sanitizers and fuzzers add to code takes most of the compile time. So tests and
+# generated code are watched for memory errors only, and are not explored.
 function(hpc_watch_memory_only name)
   if(HPC_SANITIZE MATCHES "undefined")
     target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
@@ -35,14 +37,14 @@ function(hpc_compile_together name count)
   endif()
 endfunction()
 
-# Tests are run once: to optimise them takes up to as long again as to compile them.
+# Tests are run only once. Optimising them would take up to as long as compiling them does.
 function(hpc_compile_as_test name)
   target_compile_options(${name} PRIVATE -O0)
   hpc_watch_memory_only(${name})
 endfunction()
 
-# Headers that are compiled once for many targets. A target takes them only if its compiler options
-# are those that they were compiled with, so there is a set for each kind of target.
+# Headers that are compiled once for many targets. A target uses them only if it has the compiler
+# options with which they were compiled, so there is a set for each kind of target.
 option(HPC_PCH "Compile the headers that most files include only once" ON)
 add_library(hpc_common_headers OBJECT EXCLUDE_FROM_ALL cmake/headers/none.cc)
 target_precompile_headers(hpc_common_headers PRIVATE cmake/headers/common.h)
@@ -50,9 +52,14 @@ hpc_explore(hpc_common_headers)
 add_library(hpc_test_headers OBJECT EXCLUDE_FROM_ALL cmake/headers/none.cc)
 target_precompile_headers(hpc_test_headers PRIVATE cmake/headers/test.h)
 hpc_compile_as_test(hpc_test_headers)
-# Tests are programs, and programs are compiled with -fPIE where libraries are with -fPIC.
+# Tests are programs. Programs are compiled with -fPIE, and libraries with -fPIC.
 set_target_properties(hpc_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(hpc_test_headers PRIVATE -fPIE)
+
+# g++ forgets that a header compiled before is the system's, and speaks of code inside std::string.
+if(HPC_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-stringop-overread -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict)
+endif()
 
 function(hpc_reuse_headers name from)
   if(HPC_PCH)
@@ -60,7 +67,7 @@ function(hpc_reuse_headers name from)
   endif()
 endfunction()
 
-# Built where something needs it.
+# A library is built only if something needs it.
 function(hpc_library name)
   cmake_parse_arguments(A "FAST" "TOGETHER" "SRCS;DEPS" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${A_SRCS})
@@ -84,8 +91,8 @@ function(hpc_executable name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   hpc_leave_out_under_tsan(${name} "")
   if(HPC_STATIC)
-    # 40,000 relocations in 10 kB instead of 900, which would stay in memory. Of lld 14 glibc takes
-    # them not.
+    # This puts 40,000 relocations into 10 kB instead of 900 kB, which would stay in memory. bfd is
+    # used, since glibc does not accept these relocations from lld 14.
     target_link_options(${name} PRIVATE -fuse-ld=bfd -Wl,-z,pack-relative-relocs)
   endif()
 endfunction()
@@ -121,7 +128,7 @@ function(hpc_fuzz name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   set(found ${CMAKE_BINARY_DIR}/fuzz/corpus/${A_CORPUS})
   file(MAKE_DIRECTORY ${found})
-  # Without the weighing of inputs by what is rare in them, which takes longer than to run them.
+  # -entropic=0: weighing inputs by their rare features takes longer than running them.
   add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=200000 -max_total_time=30 -timeout=10
     -entropic=0 -print_final_stats=1 ${found} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${A_CORPUS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS fuzz)

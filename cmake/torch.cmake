@@ -1,15 +1,15 @@
-# LibTorch for train/, as the imported interface target hpc_dep_torch. Only with HPC_TRAIN.
-# It comes from the torch wheel of HPC_PYTHON, or from an unpacked LibTorch in HPC_LIBTORCH.
+# LibTorch for train/, as the imported interface target hpc_dep_torch. Only with HPC_TRAIN. It comes
+# from the torch wheel of HPC_PYTHON, or from an unpacked LibTorch in HPC_LIBTORCH.
 #
-# PyTorch's own find_package adds search paths of the machine that built it, looks for CUDA where its
-# wheel was built with it, and warns of what is not needed. What is really needed are two folders of
-# headers and two libraries.
+# PyTorch's own find_package adds search paths of the machine that built it, looks for CUDA if its
+# wheel was built with CUDA, and warns about things that are not needed. Only two folders of headers
+# and two libraries are really needed.
 option(HPC_TRAIN "Build the native training library (train/), which needs LibTorch" OFF)
 if(NOT HPC_TRAIN)
   return()
 endif()
 
-set(HPC_TORCH_VERSION 2.13.0)  # train/ uses interfaces that move between releases
+set(HPC_TORCH_VERSION 2.13.0)  # train/ uses interfaces that change between releases
 set(HPC_LIBTORCH "" CACHE PATH "Folder of an unpacked LibTorch; empty: the torch of HPC_PYTHON")
 find_program(HPC_PYTHON NAMES python3)
 
@@ -26,7 +26,7 @@ else()
       "'sudo deploy/install.sh train' makes /usr/local/lib/hpcctl/venv, and deploy/python-env.sh one "
       "below your home, which it prints")
   endif()
-  # Where it is, without importing it: that takes seconds.
+  # Finds torch without importing it, since importing takes seconds.
   execute_process(
     COMMAND ${HPC_PYTHON} -c "import importlib.metadata as m, importlib.util as u
 s = u.find_spec('torch')
@@ -47,7 +47,8 @@ if(NOT found MATCHES "^${HPC_TORCH_VERSION}")
   message(FATAL_ERROR "HPC_TRAIN needs LibTorch ${HPC_TORCH_VERSION}; that in ${HPC_TORCH_ROOT} is '${found}'")
 endif()
 
-# Programs find LibTorch where they were built with it: under hpcctl as another account.
+# Programs find LibTorch where it was when they were built. Under hpcctl another account must find
+# it.
 set(path ${HPC_TORCH_ROOT}/lib)
 while(NOT path STREQUAL "/")
   execute_process(COMMAND find -H ${path} -maxdepth 0 ! -perm -o=x OUTPUT_VARIABLE closed ERROR_QUIET)
@@ -59,7 +60,7 @@ while(NOT path STREQUAL "/")
   get_filename_component(path ${path} DIRECTORY)
 endwhile()
 
-# Defined as PyTorch's own build defines them: its headers declare nothing of c10d without.
+# These are defined as in PyTorch's own build. Without them its headers declare nothing of c10d.
 add_library(hpc_dep_torch INTERFACE)
 target_compile_definitions(hpc_dep_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 target_include_directories(hpc_dep_torch SYSTEM INTERFACE
@@ -67,8 +68,8 @@ target_include_directories(hpc_dep_torch SYSTEM INTERFACE
 target_link_libraries(hpc_dep_torch INTERFACE
   ${HPC_TORCH_ROOT}/lib/libtorch_cpu.so ${HPC_TORCH_ROOT}/lib/libc10.so Threads::Threads)
 
-# The wheel comes without Gloo's headers, which its ProcessGroupGloo.hpp includes. What that one needs
-# of them is declared in train/gloo_declarations.h; these stand in for them by name.
+# The wheel lacks Gloo's headers, which its ProcessGroupGloo.hpp includes. train/gloo_declarations.h
+# declares what that header needs of them. The files made here have the names of Gloo's headers.
 if(NOT EXISTS ${HPC_TORCH_ROOT}/include/gloo/context.h)
   set(HPC_GLOO_HEADERS ${CMAKE_BINARY_DIR}/gloo_headers)
   foreach(header algorithm common/error context rendezvous/store transport/device)

@@ -10,8 +10,8 @@ class Backoff {
  public:
   Backoff(absl::Duration first, absl::Duration max) : first_(first), max_(max), next_(first) {}
 
-  // The next wait, times a factor from 0.5 to 1 that `unit` (0 to 1, the caller's randomness)
-  // picks.
+  // Returns the next wait, multiplied by a factor from 0.5 to 1. `unit`, a number from 0 to 1 that
+  // the caller draws at random, picks that factor.
   absl::Duration Next(double unit);
   void Reset() { next_ = first_; }
 

@@ -44,7 +44,7 @@ class RealClock : public Clock {
   Now Get() const override;
 };
 
-// Stands still until told to move. Starts at mono = 0, wall = 2026-01-01 UTC.
+// A clock that stands still until it is told to move. It starts at mono = 0, wall = 2026-01-01 UTC.
 class FakeClock : public Clock {
  public:
   FakeClock();

@@ -24,7 +24,7 @@ struct AttemptRef {
 
   auto operator<=>(const AttemptRef&) const = default;
 
-  // "12.2" for the second attempt of run 12.
+  // Returns "12.2" for the second attempt of run 12.
   std::string ToString() const { return std::to_string(run) + "." + std::to_string(number); }
 
   template <typename H>

@@ -1,4 +1,4 @@
-// A number that nobody guesses or has had.
+// A random number that nobody can guess and that has not been drawn before.
 #ifndef HPC_COMMON_RANDOM_NUMBER_H_
 #define HPC_COMMON_RANDOM_NUMBER_H_
 
@@ -9,9 +9,10 @@
 
 namespace hpc {
 
-// Of the kernel. Not std::random_device: it asks the processor what it can, which a virtual machine
-// traps, and was a tenth of the CPU of a client that submits many runs. Ends the process where the
-// kernel has none to give, as no kernel of ours does.
+// Takes the number from the kernel. std::random_device will not do: it asks the processor for its
+// features, which a virtual machine traps, and costs a tenth of the CPU time of a client that
+// submits many runs. Ends the process where the kernel has no number to give, which never happens
+// on the kernels that we support.
 inline uint64_t RandomNumber() {
   uint64_t number = 0;
   if (getentropy(&number, sizeof number) != 0) abort();

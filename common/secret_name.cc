@@ -16,7 +16,7 @@ constexpr std::array kEndings = {"TOKEN",  "KEY",        "PASSWORD",  "PASSWD",
                                  "SECRET", "PASSPHRASE", "CREDENTIAL"};
 
 bool IsSecretWord(absl::string_view word) {
-  // API_KEY2, TOKENS
+  // The digits go, as in API_KEY2, and so does the plural, as in TOKENS.
   while (!word.empty() && absl::ascii_isdigit(word.back())) word.remove_suffix(1);
   absl::ConsumeSuffix(&word, "S");
   return std::any_of(kEndings.begin(), kEndings.end(),

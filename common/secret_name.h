@@ -1,4 +1,4 @@
-// Which environment variables hold secrets, by their names.
+// Tells by its name whether an environment variable holds a secret.
 #ifndef HPC_COMMON_SECRET_NAME_H_
 #define HPC_COMMON_SECRET_NAME_H_
 
@@ -6,12 +6,12 @@
 
 namespace hpc {
 
-// What is stored and shown in place of a secret.
+// The text that is stored and shown in place of a secret.
 inline constexpr char kHiddenValue[] = "(hidden)";
 
-// Whether one of the words of `name` ends in TOKEN, KEY, PASSWORD, SECRET or one of their kin:
-// HF_TOKEN, WANDB_API_KEY, PGPASSWORD and aws_secret_access_key do; TOKENIZERS_PARALLELISM and
-// KEYBOARD do not. One that is hidden without need (SORT_KEY) still reaches its program.
+// Returns whether one of the words of `name` ends in TOKEN, KEY, PASSWORD, SECRET or one of their
+// kin. HF_TOKEN, WANDB_API_KEY, PGPASSWORD and aws_secret_access_key do; TOKENIZERS_PARALLELISM and
+// KEYBOARD do not. A variable that is hidden without need (SORT_KEY) still reaches its program.
 bool LooksSecret(absl::string_view name);
 
 }  // namespace hpc

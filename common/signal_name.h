@@ -1,4 +1,4 @@
-// What signals are called.
+// The names of signals.
 #ifndef HPC_COMMON_SIGNAL_NAME_H_
 #define HPC_COMMON_SIGNAL_NAME_H_
 
@@ -7,7 +7,7 @@
 
 namespace hpc {
 
-// "SIGKILL", or "signal 42" where it has no name that everybody knows.
+// Returns "SIGKILL", or "signal 42" for a signal without a well-known name.
 std::string SignalName(int32_t signal);
 
 }  // namespace hpc

@@ -14,7 +14,8 @@
     if (!hpc_status_.ok()) return hpc_status_; \
   } while (false)
 
-// `lhs = value of expr`, or returns with the status of `expr`. `lhs` may declare a variable.
+// Sets `lhs` to the value of `expr`, or returns with the status of `expr`. `lhs` may declare a
+// variable.
 #define HPC_ASSIGN_OR_RETURN(lhs, expr) \
   HPC_ASSIGN_OR_RETURN_IMPL_(HPC_CONCAT_(hpc_statusor_, __LINE__), lhs, expr)
 #define HPC_ASSIGN_OR_RETURN_IMPL_(tmp, lhs, expr) \

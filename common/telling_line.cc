@@ -7,7 +7,8 @@
 namespace hpc {
 namespace {
 
-// "[rank1]: ValueError: x" without what torch puts before each line of an uncaught exception.
+// Returns "ValueError: x" for "[rank1]: ValueError: x": torch puts the rank before each line of an
+// uncaught exception.
 absl::string_view WithoutRank(absl::string_view line) {
   const size_t colon = line.find("]: ");
   if (absl::StartsWith(line, "[rank") && colon != absl::string_view::npos) {
@@ -16,7 +17,8 @@ absl::string_view WithoutRank(absl::string_view line) {
   return line;
 }
 
-// "ValueError: bad shape", "torch.cuda.OutOfMemoryError: ...": how Python ends a traceback.
+// Returns whether `line` ends a Python traceback: "ValueError: bad shape",
+// "torch.cuda.OutOfMemoryError: ...".
 bool NamesAnException(absl::string_view line) {
   const absl::string_view name = line.substr(0, line.find(':'));
   if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name[0]))) return false;
@@ -35,7 +37,7 @@ absl::string_view TellingLine(absl::string_view text) {
     line = WithoutRank(absl::StripAsciiWhitespace(line));
     if (line.empty()) continue;
     last = line;
-    // torch's launcher only says that one of its processes has failed, not of what.
+    // torch's launcher only says that one of its processes has failed, but not why.
     const bool of_launcher = absl::StrContains(line, "ChildFailedError:");
     if (NamesAnException(line) && (!of_launcher || exception.empty())) exception = line;
   }

@@ -6,8 +6,8 @@
 
 namespace hpc {
 
-// The last line that names a Python exception, else the last one, since a program speaks of its
-// failure at its end. Without torch's "[rank1]: ".
+// Returns the last line that names a Python exception, without torch's "[rank1]: ". If there is
+// none, returns the last line, since a program speaks of its failure at its end.
 absl::string_view TellingLine(absl::string_view text);
 
 }  // namespace hpc

@@ -18,8 +18,8 @@
 namespace hpc {
 namespace {
 
-// Length of the valid UTF-8 sequence at the start of `text`, or 0. Overlong forms, surrogates and
-// code points beyond U+10FFFF are not valid (Unicode 15, table 3-7).
+// Returns the length of the valid UTF-8 sequence at the start of `text`, or 0. Overlong forms,
+// surrogates and code points beyond U+10FFFF are not valid (Unicode 15, table 3-7).
 size_t SequenceLength(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto continues = [&](size_t i, unsigned char low, unsigned char high) {
@@ -41,10 +41,10 @@ size_t SequenceLength(absl::string_view text) {
   return 0;
 }
 
-// Length of the character at the start of `text` if it moves the cursor (C0, DEL, C1), changes
-// where others are shown (line separators, Unicode's bidirectional controls) or is never seen, so
-// that two names would look alike (soft hyphen, spaces and joiners of no width but those that
-// scripts and emoji need); else 0.
+// Returns the length of the character at the start of `text` if it must not be printed, else 0.
+// Such a character moves the cursor (C0, DEL, C1), changes where others are shown (line separators,
+// Unicode's bidirectional controls), or is never seen, so that two names would look alike (soft
+// hyphen, and spaces and joiners without width except those that scripts and emoji need).
 size_t ControlLength(absl::string_view text) {
   if (absl::ascii_isascii(static_cast<unsigned char>(text[0]))) {
     return absl::ascii_iscntrl(static_cast<unsigned char>(text[0])) ? 1 : 0;
@@ -109,7 +109,7 @@ std::optional<absl::Duration> ParseUnitForm(absl::string_view text) {
 }
 
 size_t EditDistance(absl::string_view a, absl::string_view b) {
-  // Optimal string alignment: three rows are enough.
+  // This is optimal string alignment, for which three rows are enough.
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -228,7 +228,7 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
   } else if (*parsed == absl::ZeroDuration()) {
     trouble = "is no time at all";
   } else if (*parsed > absl::Hours(24 * 36525)) {
-    // More than any run takes; later arithmetic stays far from overflow.
+    // No run takes longer, and later arithmetic stays far from overflow.
     trouble = "is more than a century";
   } else {
     return *parsed;
@@ -279,7 +279,7 @@ std::string HumanTime(absl::Time t) {
 
 std::string Nearest(absl::string_view typed, const std::vector<std::string>& candidates) {
   const std::string wanted = absl::AsciiStrToLower(typed);
-  // A third of the letters may be wrong: beyond that it is another word.
+  // A third of the letters may be wrong. With more, it is another word.
   size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {

@@ -58,7 +58,7 @@ absl::Status MakeFolderOf(const std::string& path) {
   return MakeDirs(path.substr(0, slash));
 }
 
-// NotFound in words: there is no authority yet.
+// The error is NotFound, with words, if there is no authority yet.
 absl::StatusOr<std::unique_ptr<Trust>> LoadTrust(const Options& options, const StateDir& state,
                                                  Store* store) {
   RemoveUnfinished(state.File(pki::kKeyringFolder));
@@ -105,7 +105,7 @@ absl::Status TakeInFounder(const std::string& keyring_folder, Trust* trust, Engi
   return absl::OkStatus();
 }
 
-// A coordinator that has started once has both.
+// A coordinator that has been started once has both a database and logs.
 absl::Status CheckDatabaseIsThere(const StateDir& state) {
   const std::string file = state.File("hpc.db");
   struct stat found;
@@ -143,7 +143,7 @@ absl::Status RunDaemon(const Options& options) {
   BlockStopSignals();
   RaiseOpenFiles();
   HPC_ASSIGN_OR_RETURN(const StateDir state, StateDir::Open(options.state_dir, "coordinator"));
-  unlink(UnfinishedBackup(state.path()).c_str());  // of a process that was killed
+  unlink(UnfinishedBackup(state.path()).c_str());  // left by a process that was killed
   HPC_RETURN_IF_ERROR(MakeFolderOf(options.socket));
   HPC_RETURN_IF_ERROR(CheckDatabaseIsThere(state));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,

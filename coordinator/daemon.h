@@ -1,4 +1,5 @@
-// The coordinator as a process: puts its parts together and runs until it is told to stop.
+// The coordinator as a process. This puts its parts together and runs them until it is told to
+// stop.
 #ifndef HPC_COORDINATOR_DAEMON_H_
 #define HPC_COORDINATOR_DAEMON_H_
 
@@ -7,7 +8,7 @@
 
 namespace hpc::coordinator {
 
-// OK after SIGTERM or SIGINT. Else why it could not start or go on, in one line.
+// Returns OK after SIGTERM or SIGINT. Otherwise says in one line why it could not start or go on.
 absl::Status RunDaemon(const Options& options);
 
 }  // namespace hpc::coordinator

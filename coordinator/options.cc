@@ -122,7 +122,7 @@ void Declare(CLI::App* app, const std::string& default_socket, Texts* texts) {
   app->set_version_flag("--version", absl::StrCat("hpc-coordinator ", Version()));
 }
 
-// From `least` (`least_text` as one writes it) to ten minutes.
+// Parses a time from `least` (written as `least_text`) to ten minutes.
 absl::StatusOr<absl::Duration> ParseSpan(const char* option, const std::string& text,
                                          absl::Duration least, const char* least_text) {
   const absl::StatusOr<absl::Duration> span = ParseDuration(text);
@@ -136,7 +136,7 @@ absl::StatusOr<absl::Duration> ParseSpan(const char* option, const std::string& 
   return span;
 }
 
-// Paths are told to others, who are in other folders. "" stays so.
+// Makes a path absolute, since it is told to others, who are in other folders. "" stays "".
 std::string Absolute(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;
   return std::filesystem::absolute(path).lexically_normal();

@@ -1,4 +1,5 @@
-// What the coordinator's administrator can choose, from command line, environment and file.
+// What the coordinator's administrator can choose, on the command line, in the environment and in a
+// file.
 #ifndef HPC_COORDINATOR_OPTIONS_H_
 #define HPC_COORDINATOR_OPTIONS_H_
 
@@ -16,11 +17,11 @@ namespace hpc::coordinator {
 struct Options {
   std::string state_dir;
   std::optional<Endpoint> listen;  // TCP
-  bool insecure = false;           // by TCP anyone may do anything, in plain text; loopback only
+  bool insecure = false;           // anyone may do anything over TCP, in plain text; loopback only
   std::string socket;
-  std::string admin_group;      // of Unix; its members are admins
+  std::string admin_group;      // a Unix group; its members are admins
   std::string authority_key;    // path; "": in the state directory
-  std::string passphrase_file;  // of the authority's key; "": it has none
+  std::string passphrase_file;  // passphrase of the authority's key; "": it has none
   int ready_fd = -1;
   absl::Duration lease = absl::Seconds(6);
   int32_t runs_per_user = 20'000;
@@ -31,10 +32,10 @@ struct Options {
   int32_t loss_retries = 10;
   LogLevel log_level = LogLevel::kInfo;
   std::string wake_hook;     // "": magic packets
-  std::string restore_from;  // a backup, to make the state directory from; "": run
+  std::string restore_from;  // a backup to make the state directory from; "": run
 };
 
-// What to do instead of running: text was asked for (--help, --version), or the usage is wrong.
+// What to print instead of running: text was asked for (--help, --version), or the usage is wrong.
 struct Answer {
   std::string text;
   bool error = false;
@@ -45,7 +46,7 @@ struct ParsedOptions {
   std::optional<Answer> answer;
 };
 
-// `defaults`: what is not said otherwise. With another state directory the socket is in that.
+// `defaults` are used for what is not given. With another state directory, the socket is in there.
 ParsedOptions ParseOptions(int argc, const char* const* argv, const CoordinatorPaths& defaults);
 
 }  // namespace hpc::coordinator

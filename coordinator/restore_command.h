@@ -1,4 +1,4 @@
-// hpc-coordinator restore: a state directory from a backup.
+// hpc-coordinator restore: makes a state directory from a backup.
 #ifndef HPC_COORDINATOR_RESTORE_COMMAND_H_
 #define HPC_COORDINATOR_RESTORE_COMMAND_H_
 
@@ -10,7 +10,7 @@
 
 namespace hpc::coordinator {
 
-// What was done and what comes next, to be printed. Errors as of RestoreBackup.
+// Returns text to print: what was done and what comes next. Errors are those of RestoreBackup.
 absl::StatusOr<std::string> RunRestoreCommand(const Options& options, absl::Time now);
 
 }  // namespace hpc::coordinator

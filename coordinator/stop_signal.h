@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT as a call, made on a thread of its own so that it may do what a signal handler
-// must not.
+// Turns SIGTERM and SIGINT into a call. The call is made on a thread of its own, so it may do what
+// a signal handler must not do.
 #ifndef HPC_COORDINATOR_STOP_SIGNAL_H_
 #define HPC_COORDINATOR_STOP_SIGNAL_H_
 
@@ -9,7 +9,8 @@
 
 namespace hpc::coordinator {
 
-// Keeps both signals from every thread that is started later. Call it before any other thread runs.
+// Blocks both signals in every thread that is started later. Must be called before any other thread
+// runs.
 void BlockStopSignals();
 
 class StopSignal {

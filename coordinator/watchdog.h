@@ -1,5 +1,5 @@
-// Tells systemd that the daemon's loop goes round. Fed by the loop itself: a timer of its own would
-// go on while the loop hangs.
+// Tells systemd that the daemon's loop goes round. The loop itself feeds the watchdog: a timer
+// would go on while the loop hangs.
 #ifndef HPC_COORDINATOR_WATCHDOG_H_
 #define HPC_COORDINATOR_WATCHDOG_H_
 
@@ -14,13 +14,13 @@ class Watchdog {
   static Watchdog FromEnvironment();
   explicit Watchdog(absl::Duration interval) : interval_(interval) {}
 
-  // How long the loop may sleep; Infinite when nobody watches.
+  // How long the loop may sleep; Infinite if nobody watches.
   absl::Duration interval() const { return interval_; }
-  // Call with each round.
+  // Must be called in each round.
   void Feed(MonoTime now);
 
  private:
-  absl::Duration interval_;  // half of what systemd waits
+  absl::Duration interval_;  // half of the time that systemd waits
   MonoTime fed_{-absl::InfiniteDuration()};
 };
 

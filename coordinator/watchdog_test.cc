@@ -13,7 +13,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// Receives what is sent to $NOTIFY_SOCKET while it lives.
+// Receives what is sent to $NOTIFY_SOCKET while this object lives.
 class NotifySocket {
  public:
   NotifySocket()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that hpcctl needs, those that are missing only.
+# Installs the Debian packages that hpcctl needs, but only those that are missing.
 #   install-deps.sh build     to build it
 #   install-deps.sh cluster   to build it, and to run tests of real clusters with it
 #   install-deps.sh test      to build it with every compiler, and to run all its tests

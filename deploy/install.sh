@@ -28,13 +28,13 @@ if [ "$(id -u)" != 0 ]; then
 fi
 has() { [[ $roles == *" $1 "* ]]; }
 
-# What somebody may still want is left, with the command that deletes it.
+# What somebody may still want is kept, and the command that deletes it is printed.
 remove() {
   local was_worker=false
   [ ! -e /usr/local/bin/hpc-worker ] || was_worker=true
   if [ -d /run/systemd/system ]; then
     systemctl disable --now hpc-worker hpc-coordinator 2>/dev/null || true
-    systemctl stop hpc.slice 2>/dev/null || true  # ranks, which outlive their worker
+    systemctl stop hpc.slice 2>/dev/null || true  # ends ranks, which outlive their worker
   fi
   rm -f /etc/systemd/system/hpc-{coordinator,worker}.service
   rm -f /usr/local/bin/{hpcctl,hpc-coordinator,hpc-worker,hpc-supervisor,hpc-train}
@@ -50,7 +50,7 @@ remove() {
     account=true
     echo "  userdel --remove hpc"
   fi
-  # The account's own group goes with it, unless others are members.
+  # The account's own group is removed with it, unless it has other members.
   members=$(getent group hpc) || members=none
   if [ "$members" != none ] && { ! $account || [ -n "${members##*:}" ]; }; then echo "  groupdel hpc"; fi
   if $was_worker; then
@@ -61,7 +61,8 @@ if has remove; then remove; exit 0; fi
 
 say() { echo "install.sh: $*" >&2; }
 
-# Makes HPC_PYTHON absolute; ends where hpc-train cannot be built, or started by others, with its torch.
+# Makes HPC_PYTHON absolute. Exits if hpc-train cannot be built with its torch, or if others could
+# not start it.
 check_python() {
   local asked=$HPC_PYTHON wanted found folder closed
   wanted=$(sed -n 's/^set(HPC_TORCH_VERSION \([0-9.]*\)).*/\1/p' cmake/torch.cmake)
@@ -71,7 +72,7 @@ check_python() {
   }
   HPC_PYTHON=$(command -v "$asked") || refuse "there is no such program"
   HPC_PYTHON=$(realpath -s "$HPC_PYTHON")
-  # Without importing it: that takes seconds.
+  # torch is not imported, since that takes seconds.
   found=$("$HPC_PYTHON" -c 'import importlib.metadata as m, importlib.util as u
 s = u.find_spec("torch")
 print(m.version("torch"), s.submodule_search_locations[0]) if s else print("none")' 2>/dev/null) ||
@@ -92,12 +93,12 @@ deploy/install-deps.sh build
 programs=(hpcctl)
 if has coordinator; then programs+=(hpc-coordinator); fi
 if has worker; then programs+=(hpc-worker hpc-supervisor); fi
-# Where it is asked for only: the Python of the last time may be gone.
+# The library is built only if it is asked for, since the Python of the last time may be gone.
 export HPC_TRAIN=OFF
 if has train; then
   programs+=(hpc-train)
   HPC_TRAIN=ON
-  # Where every account can read it: ranks are not root.
+  # Every account must be able to read it, since ranks are not root.
   umask 022
   venv=/usr/local/lib/hpcctl/venv
   [ -n "${HPC_PYTHON:-}" ] || [ -e $venv/hpcctl-packages ] ||
@@ -111,11 +112,11 @@ say "installing below /usr/local"
 for program in "${programs[@]}"; do
   install -D "$bin/$program" "/usr/local/bin/$program"
 done
-# Who is made a member of it is an admin at the coordinator's socket, as root is.
+# A member of this group is an admin at the coordinator's socket, as root is.
 getent group hpc >/dev/null || groupadd --system hpc
 if has worker; then
   install -D -m 644 "$bin/../share/hpcctl/python/hpc.py" /usr/local/share/hpcctl/python/hpc.py
-  # Ranks never run as root: without an entry in [accounts] they are this one.
+  # Ranks never run as root. Without an entry in [accounts] they run as this account.
   id -u hpc >/dev/null 2>&1 || useradd --system --create-home --gid hpc --shell /usr/sbin/nologin hpc
 fi
 

@@ -1,13 +1,13 @@
 # Sourced by the scripts that need Python packages.
 
-# make_venv FOLDER PACKAGES INSTALL   Makes the virtual environment FOLDER, unless it was made of the
-# same PACKAGES, and prints FOLDER. INSTALL is a function that installs them; its arguments are the
-# command that does.
+# make_venv FOLDER PACKAGES INSTALL   Makes the virtual environment FOLDER, unless it was made with
+# the same PACKAGES, and prints FOLDER. INSTALL is a function that installs them; its arguments are
+# the command to do it with.
 make_venv() {
   local venv=$1 packages=$2 install=$3 stamp=$1/hpcctl-packages
   if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
     mkdir -p "$(dirname "$venv")"
-    # Two starts at once (a test run beside a quickstart) must not build it over each other.
+    # Two starts at once (a test run beside a quickstart) must not build it at the same time.
     exec 9>"$venv.lock"
     flock 9
     if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then

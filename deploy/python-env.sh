@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment that the examples and tests train with, unless it is there, and
-# prints its folder. HPC_VENV chooses another place.
+# Makes the virtual environment in which the examples and tests train, unless it is there already,
+# and prints its folder. HPC_VENV chooses another place.
 set -euo pipefail
 source "$(dirname "$0")/make-venv.sh"
 

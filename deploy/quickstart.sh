@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 dir=$PWD/build/quickstart
 root=false
 if [ "$(id -u)" = 0 ]; then
-  # Ranks never run as root, but as the account hpc, which cannot look into root's home: everything
-  # that they use is put where it can.
+  # Ranks never run as root, but as the account hpc, which cannot look into root's home. Everything
+  # that they use is put where that account can read it.
   root=true
   umask 022
   dir=/var/lib/hpcctl-quickstart
@@ -26,7 +26,7 @@ case "${1:-}" in
   *) echo "quickstart.sh: unknown option '$1' (--keep, --stop)" >&2; exit 2 ;;
 esac
 
-# Only processes that still run out of our folder are signalled: a pid may have been reused.
+# Only processes that run from our folder are signalled, since a pid may have been reused.
 ours() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -qF -- "$dir"; }
 
 running() {
@@ -45,7 +45,7 @@ stop_cluster() {
     if ours "$pid"; then
       kill -TERM "$pid" 2>/dev/null || true
       for _ in $(seq 100); do
-        ours "$pid" || break  # one that has ended and is not yet waited for has no arguments
+        ours "$pid" || break  # one that has ended and was not yet waited for has no arguments
         sleep 0.05
       done
     fi
@@ -81,7 +81,7 @@ if $root; then
   if ! id -u hpc >/dev/null 2>&1; then
     echo "making the account hpc, which ranks run as" >&2
     group=()
-    ! getent group hpc >/dev/null || group=(--gid hpc)  # install.sh has made it
+    ! getent group hpc >/dev/null || group=(--gid hpc)  # install.sh has made the group
     useradd --system --create-home "${group[@]}" --shell /usr/sbin/nologin hpc
   fi
   cp -r "$bin" "$bin/../share" examples "$dir"
@@ -91,8 +91,9 @@ fi
 $keep || trap stop_cluster EXIT
 trap 'stop_cluster; exit 130' INT TERM
 
-# Starts a daemon out of reach of the terminal's Ctrl-C, which is hpcctl's first: a run that it
-# cancels needs them. Waits until it says that it is ready, and sets `ready` to what it said.
+# Starts a daemon out of reach of the terminal's Ctrl-C. That is meant for hpcctl, and a run that
+# hpcctl cancels still needs the daemons. Waits until the daemon says that it is ready, and sets
+# `ready` to what it said.
 start() {
   local name=$1
   shift
@@ -112,20 +113,21 @@ start() {
 socket=$dir/hpc.sock
 hpcctl=$bin/hpcctl
 export HPC_COORDINATOR=unix:$socket
-# Apart from a membership that its user may have elsewhere.
+# A separate folder keeps this apart from a membership that its user may have elsewhere.
 XDG_CONFIG_HOME=$dir/config "$hpcctl" cluster init --state-dir "$dir/coordinator" \
   >"$dir/init.log" 2>&1 || { cat "$dir/init.log" >&2; exit 1; }
 start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
   --listen 127.0.0.1:0 --socket "$socket"
 token=$("$hpcctl" token create --uses $nodes 2>>"$dir/init.log")
 
-# All these PCs are this machine, which `hpcctl sleep` must not suspend: it says so instead.
+# All these PCs are this machine. `hpcctl sleep` must not suspend it, so this command says so
+# instead.
 cat >"$dir/no-sleep" <<'END'
 echo "this PC is a stand-in on the machine of all the others, which is not suspended" >&2
 exit 1
 END
 
-# The ranks find `python` where their worker does.
+# The ranks find `python` in the PATH of their worker.
 export PATH=$venv/bin:$PATH
 for i in $(seq $nodes); do
   "$bin/hpc-worker" join "$token" --name "pc$i" --state-dir "$dir/pc$i" >>"$dir/init.log"

@@ -25,7 +25,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset, random_split
 
 try:
-    import hpc  # there when hpcctl started us
+    import hpc  # exists when hpcctl started this program
 except ImportError:
     hpc = None
 
@@ -86,7 +86,7 @@ def save_checkpoint(folder, state):
     """Replaces the checkpoint whole or not at all, whatever dies in between."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "digits.pt")
-    part = f"{path}.{dist.get_rank()}"  # where PCs share the folder each has a part of its own
+    part = f"{path}.{dist.get_rank()}"  # PCs that share the folder each write a part of their own
     with open(part, "wb") as file:
         torch.save(state, file)
         file.flush()
@@ -146,20 +146,21 @@ def main():
     model = DistributedDataParallel(net)
     for epoch in range(first_epoch, args.epochs + 1):
         start = time.monotonic()
-        sampler.set_epoch(epoch)  # another order each time, the same for the same epoch
+        # Each epoch has its own order, which is the same each time that it is trained.
+        sampler.set_epoch(epoch)
         loss = train_epoch(model, loader, optimizer, device)
         step += len(loader)
         print(f"epoch {epoch}/{args.epochs} loss {loss:.3f} ({time.monotonic() - start:.2f} s)",
               flush=True)
         if hpc:
             hpc.log(step=step, loss=loss)
-        # One rank of each PC: none knows which of them will be there next time.
+        # One rank of each PC saves, since nobody knows which PCs will be there next time.
         if args.checkpoint_dir and int(os.environ["LOCAL_RANK"]) == 0:
             save_checkpoint(args.checkpoint_dir, {"epoch": epoch, "step": step,
                                                   "net": net.state_dict(),
                                                   "optimizer": optimizer.state_dict()})
             if hpc and rank == 0:
-                hpc.checkpoint_saved(step)  # now is a good moment to go on with more PCs
+                hpc.checkpoint_saved(step)  # a good moment to go on with more PCs
 
     # All ranks have the same net, hence the same answer. A collective here, just before the end,
     # would be a risk: gloo's thread may still hold its tensor when Python exits, and then aborts.

@@ -114,7 +114,7 @@ absl::StatusOr<pki::Membership> Accept(const pki::PrivateKey& key, const pki::Id
   const auto authorities = pki::CertificatesFromPem(answer.authorities);
   if (!authorities.ok()) return refuse(authorities.status().message());
   if (!certificate->IsOf(key)) return refuse("the certificate is for another key");
-  // Its times are the clock's affair.
+  // The certificate's times are not checked here: CheckUsable does that.
   const auto identity =
       pki::Verify(*certificate, {}, *authorities, pki::Use::kClient, absl::InfinitePast());
   if (!identity.ok()) return refuse(identity.status().message());
@@ -147,7 +147,8 @@ std::vector<Endpoint> AnsweredFirst(const Endpoint& answered, const std::vector<
 
 bool KnowsAll(const pki::Membership& membership, absl::string_view shown) {
   const auto blocks = pki::PemBlocks(shown, pki::kCertificateLabel);
-  // The first is the coordinator's own. Nearly always the others are known word for word.
+  // The first block is the coordinator's own certificate. The others are nearly always known word
+  // for word.
   const bool same = std::all_of(blocks.begin() + !blocks.empty(), blocks.end(), [&](auto block) {
     return absl::StrContains(membership.authorities_pem, block);
   });

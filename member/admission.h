@@ -1,4 +1,4 @@
-// What is checked before and after a member-to-be asks the coordinator to let it in.
+// The checks before and after a PC or person asks the coordinator to be let in.
 #ifndef HPC_MEMBER_ADMISSION_H_
 #define HPC_MEMBER_ADMISSION_H_
 
@@ -18,48 +18,49 @@
 
 namespace hpc::member {
 
-// Which program the token was pasted to.
+// The program that the token was pasted to.
 enum class Door { kWorker, kClient };
 
-// InvalidArgument: not a token, or one that another program takes, which is named.
+// InvalidArgument: the text is not a token, or it is for another program, which is named.
 absl::StatusOr<pki::JoinToken> ReadToken(absl::string_view text, Door door);
 
-// Whether a membership that `folder` holds may give way to one of `name`. It may where it is of the
-// same member of the same cluster, since the coordinator decides who may take that one's place, and
-// where the user says so. FailedPrecondition: of what it is, and how to replace it.
-// InvalidArgument, PermissionDenied: as LoadMembership, with what to do.
+// Checks whether a membership that `folder` holds may be replaced by one for `name`. It may if the
+// user says so, or if it belongs to the same member of the same cluster, because the coordinator
+// decides who may take that member's place. FailedPrecondition says what the membership is for and
+// how to replace it. InvalidArgument and PermissionDenied are those of LoadMembership, with what to
+// do.
 absl::Status CheckMayReplace(const std::string& folder, const pki::JoinToken& token,
                              const std::string& name, bool user_says_so);
 
-// FailedPrecondition: `folder` holds a membership; says of what, and which token replaces it. OK:
-// none that can be read.
+// FailedPrecondition: `folder` holds a membership; the message says for whom, and which token
+// replaces it. OK: the folder holds none that can be read.
 absl::Status AlreadyMember(const std::string& folder);
 
-// FailedPrecondition: by this machine's clock the coordinator's certificate is not valid, which
-// that clock is to blame for; says how wrong it is at least.
+// FailedPrecondition: the coordinator's certificate is not valid by this machine's clock. The clock
+// is to blame, and the message says how wrong it is at least.
 absl::Status CheckClock(const pki::Certificate& coordinator, absl::Time now);
 
-// What a coordinator answered to a request for a certificate.
+// The coordinator's answer to a request for a certificate.
 struct Answer {
   std::string certificate, authorities;  // PEM
 };
 
-// A membership without addresses. DataLoss: the certificate is not for `key` and `wanted`, or none
-// of the authorities signed it.
+// Makes a membership without addresses from the answer. DataLoss: the certificate is not for `key`
+// and `wanted`, or none of the authorities signed it.
 absl::StatusOr<pki::Membership> Accept(const pki::PrivateKey& key, const pki::Identity& wanted,
                                        const Answer& answer);
 
 // FailedPrecondition: the certificate would not work here at `now`, since this machine's clock
-// differs too much from the coordinator's; says by how much.
+// differs too much from the coordinator's. The message says by how much.
 absl::Status CheckUsable(const pki::Membership& membership, absl::Time now,
                          absl::Time by_coordinator);
 
-// What to remember of the coordinator's addresses: the one that answered, then the others that are
-// known, at most 8.
+// Returns the addresses of the coordinator to remember: the one that answered, then the others that
+// are known, at most 8.
 std::vector<Endpoint> AnsweredFirst(const Endpoint& answered, const std::vector<Endpoint>& known);
 
-// Whether the authorities of all certificates that a coordinator showed (PEM) are known. If not, it
-// has a new one, and the member's certificate is to be renewed.
+// Returns whether the authorities of all certificates that a coordinator showed (PEM) are known. If
+// not, the cluster has a new authority, and the member's certificate should be renewed.
 bool KnowsAll(const pki::Membership& membership, absl::string_view shown);
 
 }  // namespace hpc::member

@@ -1,4 +1,4 @@
-// Which of a token's addresses leads to the coordinator that was meant.
+// Finds the address of a token that leads to the coordinator that was meant.
 #ifndef HPC_MEMBER_FIND_COORDINATOR_H_
 #define HPC_MEMBER_FIND_COORDINATOR_H_
 
@@ -17,21 +17,22 @@ struct FoundCoordinator {
   Endpoint address;
   pki::Certificate own;        // the coordinator's certificate
   pki::Certificate authority;  // the one that the token vouches for
-  // What was found at the addresses that were passed over, a line each.
+  // Says what was found at the addresses that were passed over, one line for each.
   std::vector<std::string> passed_over;
 };
 
-// The certificates that a server shows, its own first; else why there are none.
+// Returns the certificates that a server shows, its own first, or the reason why there are none.
 using Fetch =
     absl::FunctionRef<absl::StatusOr<std::vector<pki::Certificate>>(const Endpoint& address)>;
 
-// Tries the addresses in order. Unauthenticated: somebody else answers at one of them and the right
-// one at none. Unavailable: none answers. Either lists every address with what was found there.
+// Tries the addresses in order. Unauthenticated: somebody else answers at one of them, and the
+// right coordinator at none. Unavailable: none answers. Both errors list every address with what
+// was found there.
 absl::StatusOr<FoundCoordinator> FindCoordinator(const pki::JoinToken& token, Fetch fetch);
 
-// Why no TLS connection to `address` comes about for who trusts `authorities` (PEM), in words
-// without the address. OK: nothing of TLS is in the way. Unauthenticated: another coordinator, or
-// one whose certificate is not valid at `now`.
+// Says in words, without the address, why a client that trusts `authorities` (PEM) gets no TLS
+// connection to `address`. OK: TLS is not what stands in the way. Unauthenticated: it is another
+// coordinator, or one whose certificate is not valid at `now`.
 absl::Status WhyNoTls(const Endpoint& address, const std::string& authorities, absl::Time now,
                       Fetch fetch);
 

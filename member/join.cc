@@ -54,7 +54,7 @@ absl::StatusOr<Joined> Join(const pki::JoinToken& token, const std::string& name
   request.set_now_us(absl::ToUnixMicros(now));
   const absl::StatusOr<v1::JoinResponse> answer = CallJoin(found, request);
   if (absl::IsAlreadyExists(answer.status()) && !replace) {
-    HPC_RETURN_IF_ERROR(AlreadyMember(folder));  // it is this one
+    HPC_RETURN_IF_ERROR(AlreadyMember(folder));  // the folder's membership may be that member
   }
   HPC_ASSIGN_OR_RETURN(const v1::JoinResponse response, answer);
 

@@ -10,7 +10,7 @@
 namespace hpc::member {
 namespace {
 
-// Each is a cluster of its own.
+// Each test coordinator is a cluster of its own.
 std::string NextClusterId() {
   static std::atomic<int> made = 0;
   return absl::StrFormat("%016x", ++made);

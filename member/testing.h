@@ -1,4 +1,5 @@
-// A coordinator for tests: Trust over real TLS on a port of its own, and what it needs to sign.
+// A coordinator for tests: the Trust service over real TLS on a port of its own, and the authority
+// that it signs with.
 #ifndef HPC_MEMBER_TESTING_H_
 #define HPC_MEMBER_TESTING_H_
 
@@ -20,23 +21,24 @@ namespace hpc::member {
 
 class TestCoordinator : public v1::Trust::Service {
  public:
-  // Serves `more` too. Its certificate is made as at `made_at`, for two days.
+  // Serves `more` too. Its certificate is made as if at `made_at`, and is valid for two days.
   explicit TestCoordinator(std::vector<grpc::Service*> more = {}, absl::Time made_at = absl::Now());
   ~TestCoordinator() override;
 
   const Endpoint& address() const { return address_; }
   const pki::Authority& authority() const { return authority_; }
-  // The one that was rotated out: who knows only that can follow to authority().
+  // The authority that was rotated out. A member that knows only this one can follow the chain to
+  // authority().
   const pki::Authority& former() const { return former_; }
   pki::JoinToken Token(pki::Role role) const;
-  // A membership as if it had been joined, which lasts for `lifetime` from `issued_at`.
+  // Returns a membership as if the member had joined. It is valid for `lifetime` from `issued_at`.
   pki::Membership Admit(pki::Role role, const std::string& name,
                         absl::Duration lifetime = absl::Hours(48),
                         absl::Time issued_at = absl::Now()) const;
 
-  // What Join answers in place of a certificate; OK: it signs.
+  // Join answers with this in place of a certificate; OK: it signs.
   grpc::Status refusal;
-  // Signed in place of the name that was asked for.
+  // If set, Join signs for this name in place of the one that was asked for.
   std::string wrong_name;
   // How far this coordinator's clock is ahead of ours.
   absl::Duration clock_ahead;
@@ -48,10 +50,10 @@ class TestCoordinator : public v1::Trust::Service {
                     v1::JoinResponse* response) override;
   grpc::Status Renew(grpc::ServerContext* context, const v1::RenewRequest* request,
                      v1::RenewResponse* response) override;
-  // Token() of the role that is asked for.
+  // Answers with Token() for the role that is asked for.
   grpc::Status CreateToken(grpc::ServerContext*, const v1::CreateTokenRequest* request,
                            v1::CreateTokenResponse* response) override;
-  // As the certificate says.
+  // Answers with what the caller's certificate says.
   grpc::Status WhoAmI(grpc::ServerContext* context, const v1::WhoAmIRequest*,
                       v1::WhoAmIResponse* response) override;
 
@@ -67,7 +69,7 @@ class TestCoordinator : public v1::Trust::Service {
   int renewals_ = 0;
 };
 
-// The certificate that the caller of a method showed; "" if none.
+// Returns the certificate that the caller of a method showed, or "" if there was none.
 std::string CallerOf(const grpc::ServerContext& context);
 
 }  // namespace hpc::member

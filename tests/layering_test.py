@@ -11,8 +11,8 @@ import sys
 
 PURE = "cores are deterministic: time, files, threads and wires are arguments or effects"
 
-# (folder, forbidden include pattern, reason). Tests are held to it too: a core's test needs no I/O.
-# Except one that reports what deciding costs, and one that draws accidents from a printed seed.
+# Tests are checked, too: a core's test needs no I/O. Two files are exempt: one reports what
+# deciding costs, and one draws accidents from a printed seed.
 EXEMPT = {"coordinator/core/stories/scale_test.cc", "coordinator/core/testing/random_world.h"}
 UNITS = "it takes 17 s to compile: include what is used; tests and programs may"
 UNITS_MAY = re.compile(r"_(test|testing|main)\.(h|cc)$")
@@ -25,6 +25,7 @@ ONLY_TRAIN = [
     (folder, r"^(train|torch|ATen|c10)/", "LibTorch is for train/ alone")
     for folder in ("client", "common", "coordinator", "member", "tests", "worker")
 ]
+# Each rule is (folder, forbidden include pattern, reason), and perhaps a pattern of files that may.
 RULES = ONLY_TRAIN + [
     ("coordinator/core", r"grpc|google/protobuf|hpc/v1/|\.pb\.h", PURE),
     ("coordinator/core", r"sqlite3|nlohmann|spdlog|toml\+\+", PURE),
@@ -69,7 +70,7 @@ RULES = ONLY_TRAIN + [
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 PRODUCT = ("client", "common", "coordinator", "member", "train", "worker")
-MOST_FILES = 30  # of the product in one folder
+MOST_FILES = 30  # product files in one folder
 
 
 def sources(base):

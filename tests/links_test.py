@@ -6,7 +6,7 @@ Run by CTest; takes the program as its argument.
 import pathlib
 import sys
 
-# The namespace of its own code, and the name of the shared library.
+# The namespace of gRPC's own code, and the name of its shared library.
 FOUND = [name for name in (b"grpc_core", b"libgrpc") if name in pathlib.Path(sys.argv[1]).read_bytes()]
 
 if FOUND:

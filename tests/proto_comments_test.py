@@ -18,7 +18,7 @@ CALL = re.compile(r"^\s*rpc\s+(\w+)\s*\(\s*(?:stream\s+)?(\w+)\s*\)\s*returns\s*
 def undescribed(text):
     """(line, what) of each thing that has no comment."""
     found, open_blocks, of_calls = [], [], set()
-    commented = False  # by the lines above
+    commented = False  # a comment stands on the lines above
     for number, line in enumerate(text.splitlines(), 1):
         code, _, behind = line.partition("//")
         if not code.strip():

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. What fails is run once more when all else is
-# done, without neighbours; what passes only then is named at the end.
+# done, without neighbours; what passes only then is named at the end, and in the list that
+# tests/unreliable.sh keeps.
 #   tests/run.sh                 the release build, all tests
 #   tests/run.sh PRESET [ctest arguments]
 # HPC_TRAIN=ON in the environment adds the native training library (train/) and its tests, label
@@ -23,10 +24,20 @@ if [ "$preset" = release ]; then
   frameworks=$(tests/cluster/frameworks_venv.sh)
   export HPC_TEST_FRAMEWORKS_PYTHON=$frameworks/bin/python
 fi
-ctest --preset "$preset" -j "$(nproc)" "$@" && exit
+if ctest --preset "$preset" -j "$(nproc)" "$@"; then
+  tests/unreliable.sh
+  exit
+fi
 failed=build/$preset/Testing/Temporary/LastTestsFailed.log
 [ -s "$failed" ] || exit 1
-names=$(cut -d: -f2 "$failed" | paste -sd' ')
-echo "run.sh: once more, one at a time: $names"
-ctest --preset "$preset" --rerun-failed
-echo "run.sh: UNRELIABLE, failed among others and passed alone: $names"
+names=$(cut -d: -f2 "$failed")
+echo "run.sh: once more, one at a time: ${names//$'\n'/ }"
+status=0
+twice=
+ctest --preset "$preset" --rerun-failed || { status=$? && twice=$(cut -d: -f2 "$failed"); }
+mapfile -t alone < <(grep -vxF "$twice" <<<"$names")
+if [ ${#alone[@]} -gt 0 ]; then
+  echo "run.sh: UNRELIABLE, failed among others and passed alone: ${alone[*]}"
+fi
+tests/unreliable.sh "$preset" "${alone[@]}"
+exit "$status"

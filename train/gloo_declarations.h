@@ -1,9 +1,10 @@
-// What c10d's ProcessGroupGloo.hpp needs of Gloo's headers, which PyTorch's wheel does not contain
-// although its library exports Gloo. Its build puts this file in their place (cmake/torch.cmake).
+// The part of Gloo's headers that c10d's ProcessGroupGloo.hpp needs. PyTorch's wheel does not
+// contain those headers, although its library exports Gloo. Our build puts this file in their place
+// (cmake/torch.cmake).
 //
-// Nothing here may be used but through pointers: the real classes have other members. Never make a
-// gloo::rendezvous::Store or a c10d::ProcessGroupGloo::GlooStore: the table of virtual functions of
-// the class below is not the real one.
+// These classes may only be used through pointers, because the real ones have other members. Never
+// make a gloo::rendezvous::Store or a c10d::ProcessGroupGloo::GlooStore: the table of virtual
+// functions of the class below is not the real one.
 #ifndef HPC_TRAIN_GLOO_DECLARATIONS_H_
 #define HPC_TRAIN_GLOO_DECLARATIONS_H_
 

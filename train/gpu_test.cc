@@ -1,5 +1,5 @@
-// What only a GPU can show; skipped, with the reason, where there is none. Also to be run under
-// compute-sanitizer.
+// Tests of what only a GPU can show. They are skipped, with the reason, where there is none. They
+// are also meant to be run under compute-sanitizer.
 #include <ATen/DeviceAccelerator.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
@@ -37,8 +37,8 @@ const at::Device kGpu(at::kCUDA, 0);
 
 class GpuTest : public ::testing::Test {
  protected:
-  // In processes of their own: CUDA works in none that was forked from one that used it. The test
-  // is to return if there are no outcomes: it is skipped then.
+  // Runs `body` in processes of their own, because CUDA does not work in a process that was forked
+  // from one that used it. A test must return if there are no outcomes: it is skipped then.
   std::vector<RankOutcome> Run(int ranks, const Body& body) {
     auto outcomes = RunRanks(ranks, [&](const LaunchEnvironment& environment) {
       const at::Device last(at::kCUDA, static_cast<c10::DeviceIndex>(ranks - 1));
@@ -52,7 +52,7 @@ class GpuTest : public ::testing::Test {
     }
     return outcomes;
   }
-  // With NCCL too.
+  // Needs NCCL, too.
   std::vector<RankOutcome> RunGroup(int ranks,
                                     const std::function<Values(Communicator&, at::Device)>& body) {
     return Run(ranks, [&](const LaunchEnvironment& environment) {
@@ -72,7 +72,7 @@ class GpuTest : public ::testing::Test {
   static void Skip(const std::string& why) { GTEST_SKIP() << why; }
 };
 
-// Of the current stream, for long enough to look at what runs beside it.
+// Keeps the current stream busy for long enough to look at what runs beside it.
 void ComputeLong(const at::Tensor& matrix) {
   at::Tensor product = matrix;
   for (int i = 0; i < 200; ++i) product = at::mm(product, matrix);
@@ -104,12 +104,12 @@ TEST_F(GpuTest, CollectivesRunBesideWhatIsComputedLater) {
     const auto options = at::TensorOptions(at::kFloat).device(gpu);
     const at::Tensor matrix = at::full({4096, 4096}, 1e-4, options);
     at::Tensor summed = at::full({1 << 20}, 2, options);
-    ComputeLong(matrix);  // NCCL and the kernels are loaded then
+    ComputeLong(matrix);  // loads NCCL and the kernels
     group.AllReduce(summed, ReduceOp::kSum, {"first", {}})->Wait();
     const c10::Stream beside = c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(gpu);
     {
       const c10::StreamGuard other(beside);
-      summed.sum().item<double>();  // so is what this needs, its memory too
+      summed.sum().item<double>();  // loads what the sum needs, with its memory
     }
     at::accelerator::synchronizeDevice(gpu.index());
 
@@ -164,7 +164,7 @@ TEST_F(GpuTest, ANumberIsReadWithoutWaitingForWhatIsComputedLater) {
     const at::Tensor matrix = at::full({4096, 4096}, 1e-4, options);
     at::Tensor loss = at::full({}, 1, options);
     ComputeLong(matrix);
-    PendingNumber(loss).Value();  // what both need is loaded then
+    PendingNumber(loss).Value();  // loads what both need
     at::accelerator::synchronizeDevice(kGpu.index());
 
     loss.fill_(0.5);
@@ -182,11 +182,11 @@ TEST_F(GpuTest, ANumberIsReadWithoutWaitingForWhatIsComputedLater) {
 struct How {
   int stage = 1;
   bool offload = false;
-  // With SGD: Adam makes of the smallest difference a step.
+  // If set, it trains with SGD, since Adam makes a whole step of the smallest difference.
   Compression compression = Compression::kNone;
 };
 
-// The parameters after five steps, on `device`.
+// Returns the parameters after five steps, on `device`.
 Values Trained(std::shared_ptr<Communicator> group, at::Device device, const How& how) {
   at::manual_seed(3);
   torch::nn::Sequential net(torch::nn::Linear(64, 128), torch::nn::ReLU(),
@@ -226,7 +226,7 @@ TEST_F(GpuTest, DataParallelAndShardedStepsAreThoseOfTheCpu) {
     Values differences;
     for (const How& how :
          {How{}, How{.stage = 2}, How{.offload = true}, How{.stage = 2, .offload = true},
-          // Alone, gradients are in buckets only if they are compressed.
+          // One rank alone has its gradients in buckets only if they are compressed.
           How{.compression = Compression::kBf16}, How{.compression = Compression::kPowerSgd}}) {
       differences.push_back(Difference(Trained(alone, at::kCPU, how), Trained(group, kGpu, how)));
     }
@@ -257,7 +257,7 @@ TEST_F(GpuTest, OffloadedStatesTakeNoMemoryOfTheGpu) {
   });
   if (outcomes.empty()) return;
   const Values grown = ValuesOf(outcomes)[0];
-  EXPECT_GT(grown[0], 31);  // two states of 16 MiB
+  EXPECT_GT(grown[0], 31);  // two states of 16 MiB each
   EXPECT_LT(grown[1], 1);
 }
 
@@ -295,7 +295,8 @@ TEST_F(GpuTest, TheProgramTrainsAndChecks) {
   const auto outcomes = Run(1, [&](const LaunchEnvironment&) -> Values {
     Values codes;
     for (const char* precision : {"fp32", "bf16", "fp16"}) {
-      std::vector<std::string> arguments = {"hpc-train",  // of one task, which is not named
+      // This program has one task, so the task is not named.
+      std::vector<std::string> arguments = {"hpc-train",
                                             "--data",
                                             text,
                                             "--device=cuda",

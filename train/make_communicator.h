@@ -1,4 +1,5 @@
-// The communicator that fits where a model is: Gloo for CPUs, NCCL for GPUs, neither for one rank.
+// Makes the communicator that fits the place of a model: Gloo for CPUs, NCCL for GPUs, neither for
+// one rank.
 #ifndef HPC_TRAIN_MAKE_COMMUNICATOR_H_
 #define HPC_TRAIN_MAKE_COMMUNICATOR_H_
 
@@ -13,16 +14,17 @@
 
 namespace hpc::train {
 
-// Where this rank computes. "cpu"; "cuda": the GPU of number LOCAL_RANK, whether it is there or
-// not, which MakeCommunicator says on all ranks; "auto": that GPU if LibTorch can use any here,
-// else the CPU. Before anything else asks LibTorch for CUDA (manual_seed, backward, a forward
-// pass): it looks for it once. Throws std::invalid_argument at other words.
+// Returns the device on which this rank computes. "cpu" is the CPU. "cuda" is the GPU of number
+// LOCAL_RANK, even if it is not there, which MakeCommunicator reports on all ranks. "auto" is that
+// GPU if LibTorch can use any GPU here, else the CPU. Must be called before anything else asks
+// LibTorch for CUDA (manual_seed, backward, a forward pass), since LibTorch looks for it only once.
+// Throws std::invalid_argument for other words.
 at::Device ChooseDevice(const std::string& wanted, const LaunchEnvironment& environment);
 
-// For tensors on `device`, a CPU or GPU, and for those of the CPU in any case. Ranks compare which
-// of both it is. `options` are those of both. Throws std::runtime_error, on all ranks, that names
-// the rank: its GPU cannot be used and what was found, it has no NCCL, it has another kind of
-// device than rank 0, or it did not come; and CollectiveError.
+// Makes a communicator for tensors on `device`, a CPU or GPU, and in any case for tensors of the
+// CPU. Ranks compare which of the two kinds it is. `options` hold for both. Throws CollectiveError.
+// Throws std::runtime_error, on all ranks, that names the rank: its GPU cannot be used and what was
+// found, it has no NCCL, it has another kind of device than rank 0, or it did not come.
 std::shared_ptr<Communicator> MakeCommunicator(const LaunchEnvironment& environment,
                                                at::Device device, const GlooOptions& options = {});
 

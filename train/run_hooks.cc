@@ -20,7 +20,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler may ta
 
 void OnStopSignal(int) { stop_requested = true; }
 
-// As Python's json writes it, which hpcctl reads.
+// Writes a number as Python's json does, which hpcctl reads.
 std::string JsonNumber(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -72,7 +72,7 @@ std::string MetricLine(double time, std::optional<int64_t> step,
 
 Metrics::Metrics(const std::string& path) : path_(path) {
   if (path.empty()) return;
-  // A pipe that nobody reads would be waited for.
+  // Without O_NONBLOCK, opening a pipe that nobody reads would block.
   file_.Reset(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file_.ok()) Warn();
 }
@@ -87,7 +87,7 @@ void Metrics::Log(std::optional<int64_t> step,
   if (!file_.ok()) return;
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const std::string line = MetricLine(now.count(), step, values);
-  // One write to a file opened for appending: never split by another's.
+  // One write to a file that is opened for appending is never split by another's.
   if (write(file_.get(), line.data(), line.size()) < 0) Warn();
 }
 

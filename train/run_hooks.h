@@ -1,5 +1,5 @@
-// What hpcctl gives a rank, and takes from it: a request to stop, metrics, a folder for
-// checkpoints. None is needed: a program that runs alone has none of them.
+// The things that hpcctl gives a rank and takes from it: a request to stop, metrics, a folder for
+// checkpoints. None is needed, and a program that runs alone has none of them.
 #ifndef HPC_TRAIN_RUN_HOOKS_H_
 #define HPC_TRAIN_RUN_HOOKS_H_
 
@@ -22,39 +22,39 @@ struct RunHooks {
   std::string run;             // HPC_RUN_ID; empty: not a run of hpcctl's
 };
 RunHooks ReadRunHooks(const GetVariable& get);
-RunHooks ReadRunHooks();  // of this process
+RunHooks ReadRunHooks();  // reads the environment of this process
 
-// Appends lines to the metrics file of this rank, as hpc.log() of worker/python/hpc.py does. A
-// metric is no reason to end a training: what cannot be written is dropped. Thread-safe.
+// Appends lines to the metrics file of this rank, as hpc.log() of worker/python/hpc.py does. A line
+// that cannot be written is dropped, since a metric is no reason to end a training. Thread-safe.
 class Metrics {
  public:
   explicit Metrics(const std::string& path);  // empty: nothing is written
 
-  // At this moment, of this step if there is one. Keys are no names of their own: "time" and "step"
-  // are left out. NaN and infinities are values.
+  // Logs values for this moment, and for this step if there is one. "time" and "step" are not
+  // allowed as keys, and are left out. NaN and infinities are values.
   void Log(std::optional<int64_t> step,
            const std::vector<std::pair<std::string, double>>& values) const;
 
   // Says that a checkpoint is whole: a restart now would lose nothing.
   void CheckpointSaved(int64_t step) const;
 
-  // Not empty: why the last line, or the file, could not be written. Training goes on.
+  // If not empty, says why the last line, or the file, could not be written. Training goes on.
   const std::string& warning() const { return warning_; }
 
  private:
-  void Warn() const;  // of errno
+  void Warn() const;  // says what errno says
 
   const std::string path_;
   UniqueFd file_;
   mutable std::string warning_;
 };
 
-// The line that Log writes: {"time": 12.5, "loss": 0.25, "step": 10}. Pure.
+// Returns the line that Log writes: {"time": 12.5, "loss": 0.25, "step": 10}. Pure.
 std::string MetricLine(double time, std::optional<int64_t> step,
                        const std::vector<std::pair<std::string, double>>& values);
 
-// While it lives, SIGTERM and SIGINT are a request to stop, and the second of one kind ends the
-// process. One at a time in a process.
+// While it lives, SIGTERM and SIGINT are requests to stop, and the second signal of one kind ends
+// the process. A process may have only one of these.
 class StopSignals {
  public:
   StopSignals();

@@ -48,7 +48,7 @@ TEST(Metrics, AreAppended) {
   EXPECT_THAT(first, MatchesRegex("\\{\"time\": [0-9.e+]+, \"loss\": 2, \"step\": 1\\}"));
   EXPECT_THAT(second, EndsWith("\"checkpoint_saved\": 1, \"step\": 5}"));
   Metrics("").Log(1, {{"loss", 2}});
-  Metrics("/nowhere/metrics").Log(1, {{"loss", 2}});  // no reason to end a training
+  Metrics("/nowhere/metrics").Log(1, {{"loss", 2}});  // this must not end a training
 }
 
 TEST(StopSignals, ARequestIsNotedAndTheSecondEndsTheProcess) {

@@ -17,7 +17,7 @@
 namespace hpc::worker {
 namespace {
 
-// As typed, before it is understood.
+// Options as they were typed, before they are interpreted.
 struct Typed {
   std::string coordinator, level = "info", reclaim_for, grace;
   std::vector<std::string> accounts;
@@ -66,6 +66,9 @@ void AddDaemonOptions(CLI::App* app, CommandLine* out, Typed* typed) {
       "--keep-run-dirs", out->keep_run_dirs, "HPC_WORKER_KEEP_RUN_DIRS",
       "Days, of those that the worker sees, that a run's folder with its checkpoints stays after "
       "its last attempt here; 0: for ever (default: 30)");
+  flag("--no-reuse", out->no_reuse, "HPC_WORKER_NO_REUSE",
+       "Keep nothing from one attempt to the next: each gets a new supervisor, cgroup and folders, "
+       "which takes some milliseconds");
   option("--supervisor", out->supervisor, "HPC_WORKER_SUPERVISOR",
          "The hpc-supervisor program (default: beside this one)");
   option("--hpc-py", out->hpc_py_dir, "HPC_WORKER_HPC_PY",
@@ -256,7 +259,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   AddDaemonOptions(&app, &out, &typed);
   AddJoin(&app, &out);
   AddOwnerCommands(&app, &out, &typed);
-  // Help of a command shows its own options alone.
+  // The help of a command shows only its own options.
   for (CLI::App* command : app.get_subcommands(nullptr)) {
     command->add_option("--state-dir", out.state_dir, state_dir_help);
   }

@@ -18,11 +18,11 @@ struct CommandLine {
   enum class Command { kDaemon, kJoin, kReclaim, kLend, kStatus };
   Command command = Command::kDaemon;
   std::string state_dir;
-  bool usual_state_dir = false;  // none was named
+  bool usual_state_dir = false;  // no state directory was named
 
   // ---- the daemon
-  std::optional<Endpoint> coordinator;  // unset: where the membership says
-  std::string name;                     // of the node; "": the membership's, else the host's
+  std::optional<Endpoint> coordinator;  // unset: the one that the membership names
+  std::string name;                     // the node's name; "": the membership's, else the host's
   std::string address;                  // "": the source address towards the coordinator
   int cpu_slots = 1;
   bool insecure = false;
@@ -32,15 +32,16 @@ struct CommandLine {
   std::vector<std::string> owners;  // users of the cluster who may reclaim and lend the PC
   bool stop_ranks_on_exit = false;
   int keep_run_dirs = 30;  // days; 0: for ever
+  bool no_reuse = false;   // of anything between attempts
   std::string supervisor;
   std::string hpc_py_dir;
-  std::map<std::string, std::string> accounts;  // user, or "*", to the account of their ranks
-  std::vector<std::string> rank_env;  // names that ranks of other accounts inherit; NCCL_* too
+  std::map<std::string, std::string> accounts;  // user, or "*", to the account of that user's ranks
+  std::vector<std::string> rank_env;  // variables that ranks of other accounts inherit; also NCCL_*
   LogLevel log_level = LogLevel::kInfo;
 
-  // ---- join; also `name`
+  // ---- join; uses `name`, too
   std::string token;
-  bool replace = false;  // whatever membership there is
+  bool replace = false;  // any membership that is there
 
   // ---- the owner's commands
   std::vector<std::string> more_state_dirs;   // where they look for a worker next
@@ -50,9 +51,9 @@ struct CommandLine {
   bool json = false;
 };
 
-// `state_dirs`: the state directory where none is said, and where else the owner's commands look.
-// InvalidArgument: says what was meant or what to do. Cancelled: help or version was asked for and
-// is the message.
+// `state_dirs` has the default state directory, and then the directories in which the owner's
+// commands look, too. InvalidArgument: the error says what was meant or what to do. Cancelled: help
+// or version was asked for, and is the message.
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
                                              const std::vector<std::string>& state_dirs);
 

@@ -26,7 +26,7 @@ absl::StatusOr<CommandLine> Parse(std::vector<const char*> words) {
                           {"/home/ada/.local/state/hpc/worker", "/var/lib/hpc-worker"});
 }
 
-// A daemon's command line that is complete but for `more`.
+// A daemon's command line that is complete except for `more`.
 absl::StatusOr<CommandLine> ParseDaemon(std::vector<const char*> more) {
   more.insert(more.begin(), {"--coordinator", "unix:/run/hpc.sock", "--supervisor", "/bin/true",
                              "--name", "pc1"});
@@ -123,6 +123,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
                            "--hpc-py",
                            hpc_py.c_str(),
                            "--stop-ranks-on-exit",
+                           "--no-reuse",
                            "--log-level",
                            "debug"});
   ASSERT_OK(line);
@@ -137,6 +138,7 @@ TEST(CommandLineTest, TakesEveryOptionOfTheDaemon) {
   EXPECT_TRUE(line->wake_hook_known);
   EXPECT_THAT(line->owners, ElementsAre("anna", "bert"));
   EXPECT_TRUE(line->stop_ranks_on_exit);
+  EXPECT_TRUE(line->no_reuse);
   EXPECT_EQ(line->hpc_py_dir, hpc_py);
   EXPECT_EQ(line->log_level, LogLevel::kDebug);
 }

@@ -43,7 +43,7 @@
 namespace hpc::worker {
 namespace {
 
-// Before any thread exists, so that every thread leaves these signals to the loop.
+// Called before any thread exists, so that every thread leaves these signals to the loop.
 UniqueFd TakeSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -51,7 +51,7 @@ UniqueFd TakeSignals() {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  // Ignored, it would have the kernel take our children's ends and give their numbers away.
+  // If SIGCHLD were ignored, the kernel would reap our children and give their numbers away.
   signal(SIGCHLD, SIG_DFL);
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -62,7 +62,7 @@ std::vector<std::string> OwnEnvironment() {
   return env;
 }
 
-// A worker that is not root's can give nobody else's rights to anybody.
+// Only root's worker can run ranks under other accounts.
 absl::StatusOr<Accounts> MakeAccounts(const CommandLine& command) {
   if (geteuid() != 0) {
     if (command.accounts.empty()) return Accounts();
@@ -73,8 +73,8 @@ absl::StatusOr<Accounts> MakeAccounts(const CommandLine& command) {
   return Accounts::Make(command.accounts);
 }
 
-// Attempts of other accounts are below the state directory: those get through, but see nothing
-// else.
+// Attempts of other accounts are below the state directory. Those accounts may pass through it, but
+// see nothing else in it.
 absl::Status OpenWay(const Accounts& accounts, const std::string& state_dir) {
   if (accounts.All().empty()) return absl::OkStatus();
   if (chmod(state_dir.c_str(), 0711) != 0) return ErrnoStatus(errno, "chmod " + state_dir);
@@ -106,10 +106,11 @@ EngineOptions MakeOptions(const CommandLine& command, const StateDir& state_dir,
   options.told = {command.wake_hook_known, command.owners};
   options.stop_ranks_on_exit = command.stop_ranks_on_exit;
   options.keep_run_dirs = command.keep_run_dirs;
+  options.reuse = !command.no_reuse;
   return options;
 }
 
-// Fed by the loop itself: a loop that hangs shall be noticed.
+// The loop itself feeds the watchdog, so that a loop that hangs is noticed.
 void FeedWatchdog(EventLoop* loop, absl::Duration interval) {
   NotifySystemd("WATCHDOG=1");
   loop->At(loop->clock().Get().mono + interval, [loop, interval] { FeedWatchdog(loop, interval); });
@@ -122,7 +123,7 @@ void StartWatchdog(EventLoop* loop) {
   FeedWatchdog(loop, absl::Microseconds(limit_us) / 2);
 }
 
-// The first signal ends the worker in good order, a second one at once.
+// The first signal ends the worker in good order; a second one ends it at once.
 void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
   loop->Add(fd, EPOLLIN, [loop, fd, engine, stopping = false](uint32_t) mutable {
     signalfd_siginfo info;
@@ -134,9 +135,9 @@ void WatchSignals(EventLoop* loop, int fd, Engine* engine) {
   });
 }
 
-// gRPC's threads look at its timers every second, each core's at a time of its own, whether one is
-// set or not: woken late they do it less often and all together. The worker's own timers are the
-// loop's.
+// gRPC's threads look at its timers every second, each core's at a time of its own, whether a timer
+// is set or not. If they are woken late, they do it less often and all together. The worker's own
+// timers belong to the loop.
 std::unique_ptr<Link> MakeLink(EventLoop* loop, Route* route) {
   const TimerSlack for_grpc(absl::Seconds(1));
   return MakeCoordinatorLink(loop, route);

@@ -1,4 +1,4 @@
-// The worker daemon, put together.
+// Puts the worker daemon together.
 #ifndef HPC_WORKER_DAEMON_H_
 #define HPC_WORKER_DAEMON_H_
 
@@ -7,7 +7,8 @@
 
 namespace hpc::worker {
 
-// Runs until SIGTERM or SIGINT. Not OK: it could not start; the message says why and what to do.
+// Runs until SIGTERM or SIGINT. An error means that it could not start; the message says why and
+// what to do.
 absl::Status RunDaemon(const CommandLine& command);
 
 }  // namespace hpc::worker

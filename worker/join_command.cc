@@ -13,7 +13,7 @@
 namespace hpc::worker {
 namespace {
 
-// The worker is started, or its user told how to.
+// Starts the worker, or tells the user how to start it.
 std::string Start(const CommandLine& command, const std::function<absl::Status()>& start_unit) {
   if (!command.usual_state_dir) {
     return absl::StrCat("; start its worker: hpc-worker --state-dir ", command.state_dir);
@@ -33,7 +33,7 @@ absl::Status WithWayOut(const absl::Status& status, const CommandLine& command) 
                             : ""));
 }
 
-// Most likely the worker of the membership that is here.
+// The directory is most likely used by the worker of the membership that is here.
 absl::Status WorkerRuns(const std::string& identity, const absl::Status& in_use) {
   const absl::Status member = member::AlreadyMember(identity);
   if (member.ok()) return in_use;
@@ -44,11 +44,11 @@ absl::Status WorkerRuns(const std::string& identity, const absl::Status& in_use)
 
 struct Done {
   member::Joined joined;
-  // Where what runs of its former cluster left is now; "": there is none.
+  // Where the files that runs of the former cluster left are now; "" if there are none.
   absl::StatusOr<std::string> set_aside = "";
 };
 
-// "" if it is in none.
+// The cluster that this PC is a member of; "" if it is in none.
 std::string ClusterOf(const std::string& identity) {
   const absl::StatusOr<pki::Membership> membership = pki::LoadMembership(identity);
   if (!membership.ok()) return "";
@@ -56,11 +56,12 @@ std::string ClusterOf(const std::string& identity) {
   return holder.ok() ? holder->identity.cluster : "";
 }
 
-// Only while it lasts is the state directory ours: a worker that is started then needs it.
+// The state directory is locked only while this runs, since a worker that is started then needs it.
 absl::StatusOr<Done> Join(const CommandLine& command, const pki::JoinToken& token, absl::Time now) {
   const std::string name = command.name.empty() ? HostName() : command.name;
   const std::string identity = absl::StrCat(command.state_dir, "/", kIdentityFolder);
-  // Before the lock: who is a member already most likely runs a worker, which is not the problem.
+  // This is checked before the lock. A PC that is a member already most likely has a running
+  // worker, which holds the lock but is not the problem.
   HPC_RETURN_IF_ERROR(member::CheckMayReplace(identity, token, name, command.replace));
   const absl::StatusOr<StateDir> state_dir = StateDir::Open(command.state_dir, "worker");
   if (absl::IsAlreadyExists(state_dir.status())) return WorkerRuns(identity, state_dir.status());

@@ -12,10 +12,10 @@
 
 namespace hpc::worker {
 
-// What to print. `start_unit` (worker_unit.h) starts the installed worker, whose state directory is
-// the usual one; where there is none, or it does not start, what to do is part of the answer. Needs
-// the state directory to itself: a running worker would not notice that it has become a member.
-// Errors: those of member::Join and StateDir::Open; this PC is as it was then.
+// Returns text to print. `start_unit` (worker_unit.h) starts the installed worker, which uses the
+// default state directory. If there is no unit, or it does not start, the text says what to do.
+// Joining needs the state directory for itself, since a running worker would not notice that it has
+// become a member. Errors are those of member::Join and StateDir::Open; then this PC is unchanged.
 absl::StatusOr<std::string> RunJoinCommand(const CommandLine& command, absl::Time now,
                                            const std::function<absl::Status()>& start_unit);
 

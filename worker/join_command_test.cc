@@ -34,7 +34,7 @@ class JoinCommandTest : public ::testing::Test {
   absl::StatusOr<std::string> Run() {
     return RunJoinCommand(command_, absl::Now(), [this] {
       ++starts_;
-      // As the unit's worker would.
+      // The unit's worker would open the state directory, too.
       return unit_.ok() ? StateDir::Open(command_.state_dir, "worker").status() : unit_;
     });
   }

@@ -1,4 +1,5 @@
-// hpc-worker: the daemon of a PC, how the PC joins a cluster, and its owner's commands to it.
+// hpc-worker: the daemon of a PC, the command with which the PC joins a cluster, and the owner's
+// commands.
 #include <unistd.h>
 
 #include <cstdio>

@@ -75,7 +75,8 @@ std::string Describe(const json& answer) {
   return out;
 }
 
-// Of the first worker that runs; the error is of the likeliest place.
+// Returns the answer of the first worker that runs. If there is none, the error is that of the
+// likeliest place.
 absl::StatusOr<std::string> Ask(const CommandLine& command) {
   const std::string request = MakeRequest(command);
   const absl::StatusOr<std::string> first = AskWorker(command.state_dir, request);

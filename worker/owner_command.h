@@ -1,4 +1,4 @@
-// `hpc-worker reclaim|lend|status`: asks the worker of this PC and says what it answered.
+// `hpc-worker reclaim|lend|status`: asks the worker of this PC, and says what it answered.
 #ifndef HPC_WORKER_OWNER_COMMAND_H_
 #define HPC_WORKER_OWNER_COMMAND_H_
 
@@ -10,10 +10,11 @@
 
 namespace hpc::worker {
 
-// What to print. The status of AskWorker, or FailedPrecondition with the worker's own words.
+// Returns text to print. Errors are those of AskWorker, and FailedPrecondition with the worker's
+// own words.
 absl::StatusOr<std::string> RunOwnerCommand(const CommandLine& command);
 
-// The worker's answer in words. DataLoss: it is no answer.
+// The worker's answer in words. DataLoss: it is not an answer.
 absl::StatusOr<std::string> DescribeAnswer(absl::string_view answer);
 
 }  // namespace hpc::worker

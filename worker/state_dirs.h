@@ -1,5 +1,5 @@
-// Where a worker keeps its state unless told otherwise, and where the PC's owner looks for it: one
-// rule for both. Pure.
+// Where a worker keeps its state by default, and where the PC's owner looks for it. One rule serves
+// both. Pure.
 #ifndef HPC_WORKER_STATE_DIRS_H_
 #define HPC_WORKER_STATE_DIRS_H_
 
@@ -13,7 +13,7 @@
 namespace hpc::worker {
 
 // Where `user` finds a worker, the likeliest first: the user's own in UserStateDir, then root's in
-// /var/lib/hpc-worker. The first is where a worker that `user` starts keeps its state.
+// /var/lib/hpc-worker. A worker that `user` starts keeps its state in the first of them.
 std::vector<std::string> DefaultStateDirs(uid_t user, const Environment& environment);
 
 }  // namespace hpc::worker

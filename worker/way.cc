@@ -39,7 +39,7 @@ absl::StatusOr<Way> AsMember(const CommandLine& command, const pki::Membership& 
   }
   std::vector<Endpoint> addresses = membership.addresses;
   if (command.coordinator) {
-    // Named before the coordinator moves there, it is not the only one yet.
+    // The option may name an address before the coordinator moves there, so it is only put first.
     addresses.erase(std::remove(addresses.begin(), addresses.end(), *command.coordinator),
                     addresses.end());
     addresses.insert(addresses.begin(), *command.coordinator);

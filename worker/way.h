@@ -1,4 +1,4 @@
-// Which coordinator the worker goes to, and as whom.
+// Which coordinator the worker connects to, and with which identity.
 #ifndef HPC_WORKER_WAY_H_
 #define HPC_WORKER_WAY_H_
 
@@ -13,7 +13,7 @@
 
 namespace hpc::worker {
 
-// In the worker's state directory.
+// A folder in the worker's state directory.
 inline constexpr char kIdentityFolder[] = "identity";
 
 struct Way {
@@ -22,9 +22,10 @@ struct Way {
   member::Security security;
 };
 
-// A Unix socket needs no membership, plain text on this machine (--insecure) neither; all else
-// does. `membership`: what LoadMembership said. FailedPrecondition: there is none, or it speaks for
-// another node than the one that was named; says what to do. InvalidArgument: the node's name.
+// A Unix socket needs no membership, and neither does plain text on this machine (--insecure).
+// Everything else does. `membership` is the result of LoadMembership. FailedPrecondition: there is
+// none, or it is for another node than the one that was named; the error says what to do.
+// InvalidArgument: the node's name is malformed.
 absl::StatusOr<Way> ChooseWay(const CommandLine& command,
                               const absl::StatusOr<pki::Membership>& membership);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kUnits = {"/etc/systemd/system/hpc-worker.service",
                                "/usr/lib/systemd/system/hpc-worker.service"};
-// systemd makes it when it boots the machine.
+// systemd makes this folder when it boots the machine.
 constexpr char kSystemdRuns[] = "/run/systemd/system";
 
 bool Exists(const char* path) { return access(path, F_OK) == 0; }

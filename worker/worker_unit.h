@@ -6,9 +6,9 @@
 
 namespace hpc::worker {
 
-// Starts the unit, now and with the machine, and waits until its worker runs. NotFound:
-// there is none, systemd does not run here, or we are not root. FailedPrecondition: it did not
-// start; says why.
+// Starts the unit, now and whenever the machine boots, and waits until its worker runs. NotFound:
+// there is no unit, systemd does not run here, or we are not root. FailedPrecondition: it did not
+// start; the error says why.
 absl::Status StartWorkerUnit();
 
 }  // namespace hpc::worker

@@ -5,7 +5,7 @@ from measure.process import memory_alone_mb
 from systems.hpcctl import Hpcctl
 
 LISTED = 100
-AT_ONCE = 10000  # fewer than a user may have that are not over
+AT_ONCE = 10000  # below the number of unfinished runs that a user may have
 
 
 def have_run(system, runs):

@@ -9,14 +9,14 @@ from harness.network import Network
 from systems.hpcctl import Hpcctl
 from systems.slurm import Slurm
 
-PAUSE = 0.15  # srun's nodes are still completing for a while, and would make the next one wait
+PAUSE = 0.15  # srun's nodes stay in "completing" for a while, and would make the next one wait
 
 
 def measure(scale):
     with contextlib.ExitStack() as stack:
         slurm = stack.enter_context(Slurm())
         ours = stack.enter_context(Hpcctl())
-        alone = Network.available()  # None: it is
+        alone = Network.available()  # None: network namespaces are available
         far = stack.enter_context(Hpcctl(network=True)) if alone is None else ours
         laptop = far.cluster.network.hosts["pc1"][0] if far.cluster.network else None
 

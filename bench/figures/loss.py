@@ -18,7 +18,7 @@ def ours_again(system):
                "all PCs are idle", 60)
     beats = Beats(cluster, GANG)
     lost = beats.where()[-1]
-    time.sleep(2 * os.urandom(1)[0] / 256)  # anywhere between two heartbeats
+    time.sleep(2 * os.urandom(1)[0] / 256)  # a moment anywhere between two heartbeats
     since = time.time()
     cluster.workers[lost].kill()
     took = beats.wait_began(1) - since

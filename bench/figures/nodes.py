@@ -6,7 +6,7 @@ from measure.figure import Figure, Goal
 from measure.process import memory_alone_mb, running_seconds
 from systems.simulated import SimulatedCluster
 
-SHARED = 10  # connections
+SHARED = 10  # how many connections the nodes share
 
 
 def at_rest(scale, nodes, **how):

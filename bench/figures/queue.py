@@ -39,8 +39,8 @@ def measure(scale):
     runs = scale.of(10000, 100)
     with Hpcctl() as ours, Hpcctl() as empty, Slurm() as slurm:
         fill(ours, slurm, runs)
-        empty.occupy()  # so that only the queue makes a difference
-        time.sleep(scale.of(10, 1))  # what came of filling it is over
+        empty.occupy()  # so that the queue is the only difference
+        time.sleep(scale.of(10, 1))  # lets the effects of filling the queue pass
         listing = alternate(scale.of(40, 2), {
             "hpcctl": lambda: listed(ours.client("runs"), runs, lines),
             "JSON": lambda: listed(ours.client("runs", "--json"), runs,

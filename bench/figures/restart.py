@@ -18,7 +18,8 @@ def answer(system, *words):
 def measure(scale):
     with Hpcctl() as ours, Slurm() as slurm:
         fill(ours, slurm, scale.of(10000, 100))
-        time.sleep(scale.of(10, 6))  # Slurm writes down what it has acknowledged some seconds later
+        # Slurm only writes down some seconds later what it has acknowledged.
+        time.sleep(scale.of(10, 6))
         samples = alternate(scale.of(20, 2), {"hpcctl": lambda: answer(ours, "status"),
                                               "Slurm": lambda: answer(slurm, "sinfo")})
     return [Figure("first answer of a killed coordinator", "s", samples, [Goal(0.3)])]

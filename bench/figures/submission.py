@@ -22,7 +22,8 @@ def acknowledged(system):
 
 
 def first_instruction(system, arrivals):
-    # Quoted for sbatch, which has a shell read it; hpcctl has none unless it is named.
+    # sbatch needs one quoted word, because it has a shell read it. hpcctl uses no shell, so one is
+    # named.
     word = f"echo >{arrivals.path}"
     words = ("sh", "-c", word) if isinstance(system, Hpcctl) else (word,)
     client = system.submit(*words)

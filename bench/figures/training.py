@@ -17,7 +17,8 @@ def measure(scale):
         def first_all_reduce(start):
             client = start()
             took = 1000 * (arrivals.wait(RANKS, timeout=300) - client.began)
-            # All have arrived; Gloo aborts some processes while they leave.
+            # All ranks have arrived. The exit code is ignored, since Gloo aborts some processes
+            # while they leave.
             client.wait(code=None)
             return took
 

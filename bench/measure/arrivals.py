@@ -17,9 +17,10 @@ class Arrivals:
         self.path = self._dir / "arrived"
         os.mkfifo(self.path)
         self.path.chmod(0o666)
-        # For writing too: so there is no end of file while no rank has it open.
+        # The pipe is open for writing too, so that there is no end of file while no rank has it
+        # open.
         self._fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
-        self._there = 0  # lines that were read and not waited for yet
+        self._there = 0  # lines that were read but not waited for yet
 
     def __enter__(self):
         return self

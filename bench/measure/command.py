@@ -24,7 +24,7 @@ class Done:
 class Command:
     """Started at once, in the current folder; its output goes to memory."""
 
-    _started = set()  # and not waited for
+    _started = set()  # started and not yet waited for
 
     def __init__(self, argv, env, stdin="/dev/null"):
         self._argv = [str(word) for word in argv]

@@ -24,7 +24,7 @@ class Goal:
 class Figure:
     name: str  # as defined in docs/METRICS.md
     unit: str
-    samples: dict  # by the system's name, in the order in which they were taken
+    samples: dict  # keyed by the system's name, in the order in which they were taken
     goals: list = dataclasses.field(default_factory=list)
     note: str = ""
 

@@ -14,7 +14,8 @@ class Gang:
     def __init__(self, ranks, command, folder, network=None, env=None):
         pcs = list(network.hosts) if network else []
         self.folder = folder
-        # PyTorch's store asks DNS for the name of each client, for its log, and waits for the answer.
+        # RES_OPTIONS keeps DNS lookups short. PyTorch's store looks up the name of each client for
+        # its log, and waits for the answer.
         common = {**os.environ, "OMP_NUM_THREADS": "1", "RES_OPTIONS": "attempts:1 timeout:1",
                   "WORLD_SIZE": str(ranks), "LOCAL_RANK": "0", "MASTER_PORT": str(free_port()),
                   "MASTER_ADDR": network.address(pcs[0]) if network else "127.0.0.1", **(env or {})}
@@ -33,7 +34,7 @@ class Gang:
 
     def __exit__(self, *_):
         for process in self.ranks:
-            process.kill()  # one that is stopped too
+            process.kill()  # ends a stopped process, too
             process.wait()
 
     def out(self, rank):

@@ -16,10 +16,10 @@
 namespace hpc::simulator {
 namespace {
 
-// The coordinator writes what comes at once with one flush.
+// Several nodes join at once, because the coordinator writes what arrives together with one flush.
 constexpr int kJoiningAtOnce = 8;
 
-// `token`: null where there is none.
+// `token` is null where there is none.
 absl::StatusOr<pki::Membership> EnrolOne(const std::string& name, const std::string& state_dir,
                                          const pki::JoinToken* token) {
   const std::string folder = absl::StrCat(state_dir, "/", name);

@@ -25,7 +25,8 @@
 namespace hpc::simulator {
 namespace {
 
-// A connection each, a further one for a moment while it knocks, and what gRPC needs.
+// Each node needs a connection, and a second one for a moment while it knocks. 256 descriptors are
+// for these moments and for gRPC.
 absl::Status RaiseDescriptorLimit(const Options& options) {
   const rlim_t needed =
       static_cast<rlim_t>(options.connections > 0 ? options.connections : options.nodes) + 256;
@@ -84,7 +85,7 @@ absl::StatusOr<std::vector<Way>> FindWays(const Options& options) {
   return ways;
 }
 
-// Every thread leaves them to this one.
+// Blocks the signals in all threads; this thread waits for them.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -126,7 +127,7 @@ absl::Status Run(const Options& options) {
   for (const auto& shard : shards) std::thread([&shard] { shard->Run(); }).detach();
   int number = 0;
   sigwait(&signals, &number);
-  // Its nodes end as workers do that are killed.
+  // The nodes end like workers that are killed.
   _exit(0);
 }
 

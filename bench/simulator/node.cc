@@ -15,11 +15,11 @@ namespace {
 
 using worker::Effects;
 
-// No store listens there: the ranks that would meet at it are made up.
+// No store listens at this port, because the ranks that would meet there do not exist.
 constexpr int32_t kStorePort = 29400;
 constexpr int64_t kFirstPid = 1000;
 constexpr absl::Duration kDropPatience = absl::Seconds(30);
-// Of the metrics file in which each rank has one point.
+// The size of a rank's metrics file, which has one point.
 constexpr int64_t kMetricsFileBytes = 24;
 
 }  // namespace
@@ -98,7 +98,7 @@ void Node::Do(Now now, const worker::SayHeartbeat& effect) {
   link_->SendHeartbeat(TakeUsage(now), doing, effect.answer_may_wait);
 }
 
-// As often as a worker looks at its GPUs, of which each look finds another load.
+// Usage is due as often as a worker looks at its GPUs. Each look finds another load.
 std::vector<worker::DeviceUsage> Node::TakeUsage(Now now) {
   if (now.mono < next_usage_ || !worker::HasGpus(traits_.inventory)) return {};
   next_usage_ = now.mono + worker::Surroundings::kUsageInterval;
@@ -175,7 +175,7 @@ std::string Node::LineOf(AttemptRef ref, int32_t rank) const {
   return absl::StrCat("rank ", rank, " of ", ref.ToString(), " on ", traits_.identity.node, "\n");
 }
 
-// All of it, each time: the coordinator drops what it has.
+// Sends all of it each time: the coordinator drops what it has already.
 void Node::SendOutput(AttemptRef ref, const Work& work) {
   for (int32_t rank = work.first_rank; rank < work.first_rank + work.ranks; ++rank) {
     worker::MetricData metrics{ref, rank, 0, {}, {}, /*ended=*/true};

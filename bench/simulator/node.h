@@ -1,5 +1,5 @@
-// One simulated node: the worker's own core decides, and what it wants done is made up. Its ranks
-// write a line, log a metric, run for a given time and exit with 0. Pure but for its link.
+// One simulated node. The worker's own core decides, and what it wants to be done is made up: its
+// ranks write a line, log a metric, run for a given time and exit with 0. Pure but for its link.
 #ifndef HPC_BENCH_SIMULATOR_NODE_H_
 #define HPC_BENCH_SIMULATOR_NODE_H_
 
@@ -24,12 +24,13 @@ namespace hpc::simulator {
 struct Traits {
   worker::Identity identity;
   worker::Inventory inventory;
-  absl::Duration run_time;  // of its ranks
+  absl::Duration run_time;  // how long its ranks run
 };
 
 class Node {
  public:
-  // Connects at the first Tick. `link` must outlive it; whoever owns both hands on what it says.
+  // Connects at the first Tick. `link` must outlive the node. The owner of both hands what the link
+  // says on to the node.
   Node(Now now, Traits traits, worker::Link* link);
 
   void OnMessage(Now now, const worker::CoordinatorMessage& message);
@@ -41,12 +42,12 @@ class Node {
   const std::map<AttemptRef, worker::Attempt>& attempts() const { return agent_.attempts(); }
 
  private:
-  // What stands in for an attempt's processes and files.
+  // Stands in for an attempt's processes and files.
   struct Work {
     int32_t first_rank = 0;
     int32_t ranks = 0;
     MonoTime started{};
-    MonoTime ends = MonoTime::Infinite();  // by itself
+    MonoTime ends = MonoTime::Infinite();  // when the ranks end by themselves
     bool began = false;
     bool over = false;
     std::set<int32_t> unacknowledged;  // ranks whose line the coordinator may not have
@@ -64,7 +65,7 @@ class Node {
   void Do(Now now, const worker::DropAttempt& effect);
   void Do(Now now, const worker::Sleep& effect);
   void Do(Now now, const worker::RecallRanks& effect);
-  // Nothing outlives this process that would have to be told of these.
+  // These have nothing to do here, since nothing outlives this process.
   void Do(Now, const worker::ExtendLeases&) {}
   void Do(Now, const worker::SetFence&) {}
   void Do(Now, const worker::SaveOwner&) {}

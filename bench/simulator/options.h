@@ -1,4 +1,4 @@
-// What hpc-node-simulator is asked for.
+// The options of hpc-node-simulator.
 #ifndef HPC_BENCH_SIMULATOR_OPTIONS_H_
 #define HPC_BENCH_SIMULATOR_OPTIONS_H_
 
@@ -13,9 +13,9 @@ namespace hpc::simulator {
 
 struct Options {
   int nodes = 1000;
-  std::vector<Endpoint> coordinators;  // the nodes take turns; none: each where it joined
+  std::vector<Endpoint> coordinators;  // the nodes take turns; none: each uses where it joined
   bool insecure = false;
-  int connections = 0;  // that the nodes share; 0: each has its own
+  int connections = 0;  // how many the nodes share; 0: each has its own
   std::string state_dir;
   std::vector<std::string> tokens;
   int gpus = 1;
@@ -24,7 +24,7 @@ struct Options {
   int threads = 1;
 };
 
-// InvalidArgument: says what was meant. Cancelled: help was asked for and is the message.
+// InvalidArgument says what was meant. Cancelled: help was asked for, and the message is the help.
 absl::StatusOr<Options> ParseOptions(int argc, const char* const* argv);
 
 }  // namespace hpc::simulator

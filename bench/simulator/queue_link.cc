@@ -46,7 +46,7 @@ void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
   callbacks_.on_message(*heard);
 }
 
-// A channel that did not get through would have times of its own at which it tries again.
+// A channel that did not get through is given up, since it would try again at times of its own.
 absl::Status QueueLink::NoteEnd(const absl::Status& why) {
   stream_.reset();
   if (!answered_ && !shared_) channel_.reset();

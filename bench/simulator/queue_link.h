@@ -12,10 +12,10 @@
 
 namespace hpc::simulator {
 
-// Everything, callbacks too, is on the thread that serves the queue.
+// All calls, also of callbacks, are made on the thread that serves the queue.
 class QueueLink final : public worker::Link {
  public:
-  // `shared`: the channel to use, beside others; null: it has its own.
+  // `shared` is the channel to use together with other nodes; null: the node has its own.
   QueueLink(grpc::CompletionQueue* queue, worker::Route route,
             std::shared_ptr<grpc::Channel> shared)
       : queue_(queue),
@@ -26,7 +26,7 @@ class QueueLink final : public worker::Link {
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
   void Open(const worker::Identity& identity, const worker::Hello& hello,
             const worker::Inventory& inventory) override;
-  // Each is sent at once: a node says little at a time.
+  // Each message is sent at once, since a node has little to send at a time.
   void Send(const worker::WorkerMessage& message) override;
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                      const std::vector<worker::RankDoing>& doing, bool answer_may_wait) override;
@@ -44,13 +44,14 @@ class QueueLink final : public worker::Link {
   grpc::CompletionQueue* const queue_;
   worker::Route route_;
   const bool shared_;
-  // Kept from one connection to the next: to make its keys ready takes gRPC longer than all the
-  // rest, and a thousand PCs each do that for themselves. The coordinator sees no difference.
+  // The channel is kept from one connection to the next. Making its keys ready takes gRPC longer
+  // than all the rest, and a thousand real PCs each do that for themselves. The coordinator sees no
+  // difference.
   std::shared_ptr<grpc::Channel> channel_;
   Callbacks callbacks_;
-  uint64_t current_ = 0;  // what comes of an earlier stream is not handed on
+  uint64_t current_ = 0;  // number of the stream; news of an earlier one is not handed on
   std::shared_ptr<worker::CoordinatorStream> stream_;
-  bool answered_ = false;  // on this stream
+  bool answered_ = false;  // the coordinator has, on this stream
 };
 
 }  // namespace hpc::simulator

@@ -1,4 +1,4 @@
-// Some of the simulated nodes: one queue, one thread that serves it, and their time.
+// Some of the simulated nodes, with one queue and one thread that serves it and their timers.
 #ifndef HPC_BENCH_SIMULATOR_SHARD_H_
 #define HPC_BENCH_SIMULATOR_SHARD_H_
 
@@ -18,10 +18,11 @@
 
 namespace hpc::simulator {
 
-// How many nodes of all shards are connected.
+// Counts how many nodes of all shards are connected.
 class Census {
  public:
-  // `on_full`: on the thread of the shard whose node came last, each time.
+  // `on_full` is called each time that all nodes are connected, on the thread of the shard whose
+  // node came last.
   Census(int nodes, std::function<void(Now)> on_full)
       : nodes_(nodes), on_full_(std::move(on_full)) {}
 
@@ -40,24 +41,24 @@ class Shard {
  public:
   explicit Shard(Census* census) : census_(census) {}
 
-  // Before Run. `at`: when the node is switched on. `shared` as in QueueLink.
+  // Must be called before Run. `at` is when the node is switched on. `shared` is as in QueueLink.
   void Add(MonoTime at, Traits traits, worker::Route route, std::shared_ptr<grpc::Channel> shared);
-  // Never returns: what runs here ends with the process.
+  // Never returns: the thread ends with the process.
   [[noreturn]] void Run();
 
  private:
   struct Place {
     Traits traits;
     std::unique_ptr<QueueLink> link;
-    std::unique_ptr<Node> node;  // null: not on yet
+    std::unique_ptr<Node> node;  // null: not switched on yet
     MonoTime due{};
-    bool connected = false;  // as counted
+    bool connected = false;  // as the census has counted it
   };
   using Due = std::pair<MonoTime, size_t>;
 
   void SwitchOn(Place* place, size_t index);
   void TickDue();
-  // After anything has happened to it.
+  // Must be called after anything has happened to the node.
   void Look(size_t index);
   void Arm(size_t index, MonoTime at);
 
@@ -65,7 +66,7 @@ class Shard {
   const RealClock clock_;
   grpc::CompletionQueue queue_;
   std::vector<Place> places_;
-  // Those whose time is not their place's `due` any more are void.
+  // An entry whose time is not its place's `due` any more is void.
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
 

@@ -7,7 +7,7 @@ from harness.cluster import BIN, Cluster
 from harness.process import eventually
 from measure import command, cpu
 
-SLOTS = 8  # ranks that a node takes at a time, as CPUs of a node in systems/slurm.py
+SLOTS = 8  # how many ranks a node takes at a time, like the CPUs of a node in systems/slurm.py
 
 
 class Hpcctl(contextlib.AbstractContextManager):
@@ -18,7 +18,8 @@ class Hpcctl(contextlib.AbstractContextManager):
         self.cpu = cpu.accounting("hpcctl")
         try:
             with self.cpu:
-                # No GPU, on a machine that has one too: all nodes are this machine.
+                # GPUs are hidden, also on a machine that has one, because all nodes are this
+                # machine.
                 self.cluster = Cluster(nodes=nodes, cpu_slots=SLOTS, network=network,
                                        coordinator_args=coordinator_args,
                                        env={"HPC_NVML_LIBRARY": "/nonexistent"})

@@ -47,7 +47,7 @@ class HyperQueue(contextlib.AbstractContextManager):
 
     def close(self):
         if self.server is not None:
-            self.server.kill()  # it keeps nothing
+            self.server.kill()  # it has nothing to save
             self.server.wait()
             self.server.stdin.close()
             self.server.stdout.close()

@@ -7,8 +7,9 @@ from harness.cluster import BIN, Cluster
 from harness.process import Process, eventually
 
 SIMULATOR = BIN.parent / "bench/hpc-node-simulator"
-USES = 1000  # of a token, at most
-CONNECTIONS_TO_AN_ADDRESS = 2500  # and as many ports again that have just been used
+USES = 1000  # the most that a token allows
+# Connections that have just ended still hold as many ports again.
+CONNECTIONS_TO_AN_ADDRESS = 2500
 
 
 def why_not():
@@ -39,7 +40,7 @@ class SimulatedCluster(Cluster):
         if self.connections:
             return
         super().make_authority()
-        self.listen = "0.0.0.0:0"  # all of 127.0.0.0/8
+        self.listen = "0.0.0.0:0"  # listens on all of 127.0.0.0/8
 
     def make_token(self, *args):
         return "" if self.connections else super().make_token(*args)

@@ -140,7 +140,7 @@ class Slurm(contextlib.AbstractContextManager):
 
     @staticmethod
     def version():
-        # Of the package: a client asks for a configuration even to tell its version.
+        # The package is asked for its version: Slurm's clients need a configuration even for that.
         return command.run(["/usr/bin/dpkg-query", "-W", "-f", "${Package} ${Version}", "slurmctld"],
                            {}).out.strip()
 
@@ -154,7 +154,8 @@ class Slurm(contextlib.AbstractContextManager):
                                    f"--pid-file={munge}/pid", f"--seed-file={munge}/seed",
                                    f"--log-file={munge}/log")
         self._eventually((munge / "socket").exists, "munged answers")
-        self.controller = self._daemon("slurmctld", "-D", "-c", "-f", self.conf)  # -c: from nothing
+        # -c: it starts with no saved state.
+        self.controller = self._daemon("slurmctld", "-D", "-c", "-f", self.conf)
         for name in self._names():
             (self.dir / f"spool-{name}").mkdir()
             self.workers.append(self._slurmd(name))
@@ -165,7 +166,7 @@ class Slurm(contextlib.AbstractContextManager):
 
     def _configure(self):
         (self.dir / "state").mkdir(mode=0o700)
-        (self.dir / "munge").mkdir(mode=0o755)  # every account speaks to its socket
+        (self.dir / "munge").mkdir(mode=0o755)  # every account must reach the socket in it
         key = self.dir / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))
@@ -201,7 +202,8 @@ class Slurm(contextlib.AbstractContextManager):
         return sum(map(int, self._ask("sinfo", "-h", "-t", "idle", "-o", "%D") or []))
 
     def close(self):
-        # The controller first, so that nothing new starts; munged last, which all of them ask.
+        # The controller goes first, so that nothing new starts; munged goes last, because all of
+        # them ask it.
         for daemon in [self.controller, *self.workers]:
             self._end(daemon)
         self._end_steps()
@@ -212,7 +214,7 @@ class Slurm(contextlib.AbstractContextManager):
     @staticmethod
     def _end(daemon):
         if daemon is not None and daemon.alive():
-            with contextlib.suppress(AssertionError):  # it was killed instead
+            with contextlib.suppress(AssertionError):  # it may have been killed before
                 daemon.terminate()
 
     def _end_steps(self):
@@ -264,7 +266,7 @@ class Slurm(contextlib.AbstractContextManager):
         self.controller.kill()
         with self.cpu:
             self.controller = self._daemon("slurmctld", "-D", "-f", self.conf)
-        # A client that finds nobody would wait for seconds.
+        # Waits here, because a client that finds nobody would wait for seconds.
         eventually(self._listens, "slurmctld listens", 60, interval=0.001)
 
     def _listens(self):

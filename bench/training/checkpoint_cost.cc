@@ -1,6 +1,6 @@
-// hpc-checkpoint-cost FOLDER ROUNDS: what a checkpoint of 25.6 million parameters and AdamW's
-// states (307 MB) costs one rank. Prints for each round how many milliseconds training waited, and
-// how many passed until the checkpoint was whole.
+// hpc-checkpoint-cost FOLDER ROUNDS: measures what a checkpoint of 25.6 million parameters and
+// AdamW's states (307 MB) costs one rank. Prints for each round how many milliseconds training
+// waited, and how many passed until the checkpoint was whole.
 #include <torch/torch.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// hpc-optimizer-step torch|ours ROUNDS: how long one step of AdamW takes with one thread, with 25.6
-// million parameters in the shapes of bench/optimizer.py. Prints the milliseconds of each round.
+// hpc-optimizer-step torch|ours ROUNDS: measures how long one step of AdamW takes with one thread,
+// with 25.6 million parameters in the shapes of bench/optimizer.py. Prints the milliseconds of each
+// round.
 #include <torch/torch.h>
 
 #include <chrono>

@@ -1,8 +1,8 @@
-// hpc-training-step conv|gpt BLOCKS STEPS DEVICE PRECISION: a rank of a small training, for
-// bench/step.py. DEVICE is cpu or cuda, PRECISION fp32 or bf16. Prints "first" with when its first
-// step had ended (CLOCK_MONOTONIC, in seconds) and the CPU seconds of the process until then, and
-// for each of BLOCKS the milliseconds of CPU, and of time, that one of its STEPS took.
-// bench/step.py has the same nets in Python.
+// hpc-training-step conv|gpt BLOCKS STEPS DEVICE PRECISION: one rank of a small training, for
+// bench/step.py. DEVICE is cpu or cuda, PRECISION fp32 or bf16. It first prints "first", when its
+// first step had ended (CLOCK_MONOTONIC, in seconds), and the CPU seconds of the process until
+// then. Then it prints for each of BLOCKS the milliseconds of CPU, and of time, that one of its
+// STEPS took. bench/step.py has the same nets in Python.
 #include <ATen/DeviceAccelerator.h>
 #include <torch/torch.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-// What nn.Linear of Python does: that of C++ multiplies and adds in two operations.
+// Works like Python's nn.Linear. C++'s multiplies and adds in two operations.
 at::Tensor Apply(const nn::Linear& layer, const at::Tensor& x) {
   return at::linear(x, layer->weight, layer->bias);
 }
@@ -125,7 +125,8 @@ void Train(Net net, at::Tensor input, at::Tensor target, const Plan& plan) {
   target = target.to(device);
   ShardedOptimizer optimizer(Algorithm::kAdamW,
                              {{Named(net->named_parameters()), {.weight_decay = 0.01}}},
-                             std::make_shared<LoneCommunicator>());  // shared out with nobody
+                             // A lone communicator: the optimizer's state is not divided.
+                             std::make_shared<LoneCommunicator>());
   DistributedDataParallel<Net> model(net, group);
   double loss_of_all = 0;
   auto step = [&] {
@@ -144,7 +145,7 @@ void Train(Net net, at::Tensor input, at::Tensor target, const Plan& plan) {
   };
   step();
   std::printf("first %.6f %.6f\n", Seconds(CLOCK_MONOTONIC), Seconds(CLOCK_PROCESS_CPUTIME_ID));
-  steps();  // warm
+  steps();  // warms up
   for (int block = 0; block < plan.blocks; ++block) {
     const double begin = Seconds(CLOCK_MONOTONIC), cpu = Seconds(CLOCK_PROCESS_CPUTIME_ID);
     steps();

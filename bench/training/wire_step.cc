@@ -1,11 +1,12 @@
-// hpc-wire-step none|bf16|powersgd|local COMPUTE_MS STEPS LOCAL_STEPS: a rank whose gradients have
-// the sizes of ResNet-50 and become ready while it waits, for bench/wire.py. A third of COMPUTE_MS
-// is the forward pass; in the rest each layer's gradients are ready when its share of the
-// operations of a backward pass of a 224 x 224 picture is over. `local`: LOCAL_STEPS steps are one
-// here, with parameters averaged at their end in bf16.
+// hpc-wire-step none|bf16|powersgd|local COMPUTE_MS STEPS LOCAL_STEPS: one rank of a simulated
+// training, for bench/wire.py. Its gradients have the sizes of ResNet-50, and it only waits instead
+// of computing. A third of COMPUTE_MS is the forward pass. In the rest, the backward pass, a
+// layer's gradients become ready when its share of the operations is over, for a picture of 224 x
+// 224. With `local`, LOCAL_STEPS steps count as one here, with parameters averaged at their end in
+// bf16.
 //
-// Prints for each step its milliseconds, those from the first gradient on, the milliseconds of CPU
-// of this process, and the bytes that eth0 sent.
+// Prints four numbers for each step: its milliseconds, those from the first gradient on, the
+// milliseconds of CPU of this process, and the bytes that eth0 sent.
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -32,10 +33,10 @@ using hpc::train::NamedTensor;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-constexpr int kWarm = 4;  // the order of gradients is learned, PowerSGD begins
+constexpr int kWarm = 4;  // the order of gradients is learned, and PowerSGD begins
 constexpr int kPlainFirst = 2;
 
-// One layer of the backward pass: what becomes ready together.
+// One layer of the backward pass. Its gradients become ready together.
 struct Layer {
   std::vector<at::Tensor> parameters;
   double operations = 0;
@@ -73,7 +74,7 @@ class Resnet50 {
   void Add(at::IntArrayRef shape, int64_t operations) {
     layers_.push_back({{Parameter(shape)}, static_cast<double>(operations)});
   }
-  // With its BatchNorm.
+  // Adds a convolution with its BatchNorm.
   void Conv(int64_t out, int64_t in, int64_t kernel, int64_t points) {
     Add({out, in, kernel, kernel}, out * in * kernel * kernel * points * points);
     layers_.back().parameters.push_back(Parameter({out}));
@@ -84,11 +85,11 @@ class Resnet50 {
   std::vector<NamedTensor> parameters_;
 };
 
-// When a backward pass began, and when each layer of it is over.
+// Says when a backward pass began, and when each layer of it is over.
 struct Timetable {
   Clock::time_point begin;
   std::vector<Milliseconds> due;
-  std::vector<std::vector<at::Tensor>> gradients;  // of each layer
+  std::vector<std::vector<at::Tensor>> gradients;  // one list for each layer
 };
 Timetable timetable;
 
@@ -105,7 +106,8 @@ class TimedLayer : public torch::autograd::Function<TimedLayer> {
     std::this_thread::sleep_until(
         timetable.begin + std::chrono::duration_cast<Clock::duration>(timetable.due[index]));
     torch::autograd::variable_list all = {gradients[0], {}};
-    // Another tensor of the same memory, which autograd takes as it is: a gradient costs nothing.
+    // detach() makes another tensor of the same memory, which autograd takes as it is, so that a
+    // gradient costs nothing.
     for (const at::Tensor& one : timetable.gradients[index]) all.push_back(one.detach());
     return all;
   }
@@ -160,7 +162,7 @@ class Measurement {
   void Print(double first_gradient_ms) const {
     const double took = Milliseconds(Clock::now() - begin_).count();
     const double cpu = CpuMs() - cpu_;
-    Wait(20);  // acknowledgements are counted too
+    Wait(20);  // lets acknowledgements be counted too
     std::printf("%.3f %.3f %.3f %.0f\n", took, took - first_gradient_ms, cpu, Sent() - sent_);
   }
 

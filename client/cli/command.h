@@ -17,20 +17,20 @@ namespace hpc::client {
 class Command {
  public:
   virtual ~Command() = default;
-  // Declares options, details and examples; what is parsed lands in members.
+  // Declares options, details and examples. Parsed values are stored in members of the command.
   virtual void Declare(Options* options) = 0;
-  // The exit code. Errors are shown, and become exit codes, by the caller.
+  // Returns the exit code. The caller shows errors, and turns them into exit codes.
   virtual absl::StatusOr<int> Run(Session* session) = 0;
 };
 
 struct CommandInfo {
   const char* name;     // one word, or two: "token create"
-  const char* group;    // of the overview
+  const char* group;    // the group of the overview
   const char* summary;  // one line
   std::unique_ptr<Command> (*make)();
 };
 
-// In the order of the overview.
+// Returns all commands in the order of the overview.
 const std::vector<CommandInfo>& AllCommands();
 
 }  // namespace hpc::client

@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// The first words of all commands.
+// Returns the first words of all commands.
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const CommandInfo& info : AllCommands()) {
@@ -33,7 +33,7 @@ const CommandInfo* Exactly(const std::string& name) {
   return nullptr;
 }
 
-// The commands of two words that begin with `first`: "token create", "token list" ...
+// Returns the commands of two words that begin with `first`: "token create", "token list" ...
 std::vector<const CommandInfo*> Family(const std::string& first) {
   std::vector<const CommandInfo*> family;
   for (const CommandInfo& info : AllCommands()) {
@@ -42,7 +42,8 @@ std::vector<const CommandInfo*> Family(const std::string& first) {
   return family;
 }
 
-// `first` begins commands of two words; `second` is no second word of them, or is missing.
+// Makes the error for a `first` that begins commands of two words, when `second` is missing or is
+// no second word of them.
 absl::Status WhichOf(const std::string& first, const std::string& second) {
   Words seconds;
   for (const CommandInfo* info : Family(first)) {
@@ -52,7 +53,7 @@ absl::Status WhichOf(const std::string& first, const std::string& second) {
   return usage::UnknownSecondWord(first, second, seconds);
 }
 
-// The command that the words from `at` name, one word or two.
+// Finds the command, of one word or two, that the words from `at` on name.
 absl::StatusOr<const CommandInfo*> Find(const Words& words, size_t at) {
   const std::string& first = words[at];
   if (const CommandInfo* info = Exactly(first)) return info;
@@ -89,7 +90,8 @@ void DeclareGlobal(Options* options, GlobalOptions* global) {
                 "speak plain text to a coordinator on this machine's loopback");
 }
 
-// Where the command's name is: behind options of every command. words.size(): nowhere.
+// Returns the index of the command's name, which stands after the global options. If there is none,
+// returns words.size().
 size_t CommandAt(const Words& words) {
   size_t at = 0;
   while (at < words.size() && absl::StartsWith(words[at], "-") && words[at].size() > 1) {
@@ -165,7 +167,9 @@ int RunCommandLine(const Words& words, Session* session) {
   if (code.ok()) session->KeepMembership();
   if (!code.ok()) session->Notice(absl::string_view(code.status().message()));
   session->err().Flush();
-  if (!session->out().status().ok()) {
+  // Who leaves does not wait for the rest.
+  const bool left = code.ok() && *code == kExitDetached;
+  if (!session->out().status().ok() && !left) {
     session->Notice(absl::string_view(session->out().status().message()));
     return kExitOutput;
   }

@@ -1,4 +1,4 @@
-// From the words of a command line to an exit code.
+// Runs a command line, from its words to an exit code.
 #ifndef HPC_CLIENT_CLI_COMMAND_LINE_H_
 #define HPC_CLIENT_CLI_COMMAND_LINE_H_
 
@@ -9,14 +9,14 @@
 
 namespace hpc::client {
 
-// `words` without the program's name. Everything has been flushed when it returns.
+// `words` come without the program's name. Everything has been flushed when it returns.
 int RunCommandLine(const std::vector<std::string>& words, Session* session);
 
-// All commands by group, as `hpcctl help` shows them.
+// Returns all commands by group, as `hpcctl help` shows them.
 std::string Overview();
 
-// The help of one command, or of those whose first word is the only one given; else a usage error
-// that suggests the nearest.
+// Returns the help of one command. If only the first word of a family is given, returns the help of
+// all its commands. Otherwise it is a usage error that suggests the nearest command.
 absl::StatusOr<std::string> HelpOf(const std::vector<std::string>& command);
 
 }  // namespace hpc::client

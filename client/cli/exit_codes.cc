@@ -21,7 +21,7 @@ int ExitCodeOf(const v1::Run& run) {
     case v1::RUN_STATE_TIMED_OUT:
       return kExitTimedOut;
     default:
-      // A failure must never read as success, whatever its ranks exited with.
+      // A failure must never look like success, whatever code its ranks exited with.
       return run.exit_code() == 0 ? 1 : run.exit_code();
   }
 }

@@ -1,4 +1,4 @@
-// What hpcctl exits with. docs/CLI.md shows this list to users; codes below 120 and above 128 are
+// The exit codes of hpcctl. docs/CLI.md shows this list to users; codes below 120 and above 128 are
 // the run's own.
 #ifndef HPC_CLIENT_CLI_EXIT_CODES_H_
 #define HPC_CLIENT_CLI_EXIT_CODES_H_
@@ -16,13 +16,13 @@ inline constexpr int kExitRefused = 121;      // the coordinator refused the req
 inline constexpr int kExitCancelled = 122;    // the run was cancelled
 inline constexpr int kExitDetached = 123;     // Ctrl-C twice: the run goes on without us
 inline constexpr int kExitTimedOut = 124;     // the run met its time limit
-// 126: a node found that the command is no executable; 127: that there is no such command. These
-// two come from the run like any other code of its own.
+// 126: a node found that the command is not executable. 127: a node found that there is no such
+// command. These two come from the run like any other code of its own.
 
-// For a command that ended with an error.
+// Returns the code for a command that ended with an error.
 int ExitCodeOf(const absl::Status& status);
 
-// For a run that is over.
+// Returns the code for a run that is over.
 int ExitCodeOf(const v1::Run& run);
 
 }  // namespace hpc::client

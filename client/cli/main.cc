@@ -14,7 +14,8 @@
 
 namespace {
 
-// A descriptor of our own would take the place of a standard one that is closed, and be written to.
+// If a standard descriptor is closed, one of our own would get its number, and output would be
+// written to it.
 void OpenStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) _exit(EXIT_FAILURE);
@@ -25,7 +26,7 @@ void OpenStandardDescriptors() {
 
 int main(int argc, char** argv) {
   OpenStandardDescriptors();
-  // Its other threads allocate next to nothing: a heap for each would be mapped for it.
+  // The other threads allocate next to nothing, but each would get a heap mapped for it.
   mallopt(M_ARENA_MAX, 1);
   hpc::KeepMemoryPrivate();
   hpc::TrustLockOrder();
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   hpc::pki::HideTokens(argc, argv);
   const int code = hpc::client::RunCommandLine(words, &session);
-  // All is written. Returning would take apart, piece by piece, what ends with the process anyway.
+  // All is written. Returning from main would free, piece by piece, what ends with the process
+  // anyway.
   _exit(code);
 }

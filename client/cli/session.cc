@@ -51,7 +51,7 @@ void Session::KeepMembership() {
       member::AnsweredFirst(client_->endpoint(), membership.addresses);
   const bool moved = addresses != membership.addresses;
   membership.addresses = std::move(addresses);
-  // What cannot be saved now is tried again behind the next command.
+  // A membership that cannot be saved now is renewed again after the next command.
   if (const auto renewed = client_->Renewed(membership, absl::Now())) {
     pki::SaveMembership(folder, *renewed).IgnoreError();
   } else if (moved) {
@@ -73,17 +73,21 @@ void Session::Spill(Listing* listing) {
 void Session::Notice(absl::string_view text) {
   out_->Flush();
   progress_.Clear();
-  // It may quote what others wrote, or the command line.
+  // The text may quote what others wrote, or the command line.
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   for (std::string& line : lines) line = OneLine(line);
   err_->Write(absl::StrCat(ranks_.End(), "hpcctl: ", absl::StrJoin(lines, "\n"), "\n"));
   err_->Flush();
 }
 
+void Session::WaitForReaders(absl::Duration patience) {
+  out_->WaitAtMost(patience);
+  err_->WaitAtMost(patience);
+}
+
 void Session::Interject(absl::string_view text) {
-  const std::string line =
-      absl::StrCat(ranks_.End(), err_->terminal() ? "\r\x1b[K" : "", "hpcctl: ", text, "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody left to tell
+  err_->Interject(
+      absl::StrCat(ranks_.End(), err_->terminal() ? "\r\x1b[K" : "", "hpcctl: ", text, "\n"));
 }
 
 }  // namespace hpc::client

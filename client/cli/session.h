@@ -1,5 +1,4 @@
-// What a command works with: where it writes, what it was told for all commands, and the
-// coordinator.
+// The surroundings of a command: where it writes, the global options, and the coordinator.
 #ifndef HPC_CLIENT_CLI_SESSION_H_
 #define HPC_CLIENT_CLI_SESSION_H_
 
@@ -16,9 +15,9 @@
 
 namespace hpc::client {
 
-// Options that every command has.
 class Listing;
 
+// The options that every command has.
 struct GlobalOptions {
   std::string coordinator;
   bool insecure = false;
@@ -35,33 +34,38 @@ class Session {
 
   Output& out() { return *out_; }
   Output& err() { return *err_; }
-  // What the output of ranks, which comes as it is, has left open.
+  // Knows whether the ranks' output, which is passed on as it comes, has left a line open.
   OpenLine& ranks() { return ranks_; }
   Progress& progress() { return progress_; }
   GlobalOptions& global() { return global_; }
   const Environment& environment() const { return environment_; }
 
-  // Connects on first use. What FindCoordinator takes for an invalid argument is a usage error;
-  // that plain text was asked for is said on stderr.
+  // Connects on first use. FindCoordinator's InvalidArgument becomes a usage error. If plain text
+  // was asked for, stderr says so.
   absl::StatusOr<Client*> Connect();
-  // Ends the calls where stdout takes no more: who follows something would not notice for long.
+  // Ends the calls once nothing more can be written to stdout. A command that follows something
+  // would not notice for long.
   void LeaveIfUnwritten();
-  // What is to be done behind a command that succeeded: remembers the address that answered, and
-  // renews the user's certificate if that is due.
+  // Is called after a command that succeeded. It remembers the address that answered, and renews
+  // the user's certificate if that is due.
   void KeepMembership();
 
-  // What ages are counted from: the coordinator's time if it says it, else ours.
+  // Returns the time that ages are counted from: the coordinator's if it says one, else ours.
   static int64_t NowUs(int64_t said);
 
-  // Rows of a listing that are finished already.
+  // Writes the rows of a listing that are finished already.
   void Spill(Listing* listing);
-  // The rest of a listing; in the place of a table without rows `if_empty` as a notice.
+  // Writes the rest of a listing. A table without rows is replaced by `if_empty` as a notice.
   void Print(Listing* listing, absl::string_view if_empty);
 
-  // "hpcctl: <text>" on stderr, past the progress line, on a line of its own. Thread-safe.
+  // Writes "hpcctl: <text>" to stderr, past the progress line, on a line of its own. Thread-safe.
   void Notice(absl::string_view text);
-  // The same with one write and without a lock, for an interrupt while the output is stuck.
+  // Does the same with one write and without a lock, for an interrupt while the output is stuck. If
+  // stderr is stuck as well, nothing is said.
   void Interject(absl::string_view text);
+  // How long from now on a write to stdout or stderr waits for whoever reads. What is not read then
+  // fails to be written.
+  void WaitForReaders(absl::Duration patience);
 
  private:
   Output* out_;

@@ -1,4 +1,5 @@
-// Times, suggestions, exit codes, progress and event lines: small things with literal answers.
+// Tests of times, suggestions, exit codes, progress and event lines: small things with literal
+// answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Services of a coordinator that answer by the book until they are told to go wrong.
+// Services of a coordinator that behave correctly until they are told to go wrong.
 #ifndef HPC_CLIENT_TESTING_FAKE_SERVICES_H_
 #define HPC_CLIENT_TESTING_FAKE_SERVICES_H_
 
@@ -16,24 +16,25 @@
 
 namespace hpc::client::testing {
 
-// What survives a restart of the fake coordinator, and what it is told to do wrong.
+// The state that survives a restart of the fake coordinator, and the faults that it is told to
+// make.
 struct World {
   absl::Mutex mutex;
-  std::map<std::string, int64_t> submitted ABSL_GUARDED_BY(mutex);  // by request id
+  std::map<std::string, int64_t> submitted ABSL_GUARDED_BY(mutex);  // keyed by request id
   std::vector<v1::RunSpec> specs ABSL_GUARDED_BY(mutex);
-  std::vector<std::string> output ABSL_GUARDED_BY(mutex);  // of run 1, rank i%2
+  std::vector<std::string> output ABSL_GUARDED_BY(mutex);  // run 1's; piece i is from rank i%2
   int ranks ABSL_GUARDED_BY(mutex) = 2;
   v1::RunState end ABSL_GUARDED_BY(mutex) = v1::RUN_STATE_SUCCEEDED;
   int exit_code ABSL_GUARDED_BY(mutex) = 0;
   bool over ABSL_GUARDED_BY(mutex) = true;
-  std::set<int64_t> succeed ABSL_GUARDED_BY(mutex);  // runs that do, however the others end
+  std::set<int64_t> succeed ABSL_GUARDED_BY(mutex);  // runs that succeed, however the others end
   std::set<int64_t> cancelled ABSL_GUARDED_BY(mutex);
-  // Calls that break before, and after, they have taken effect; what a stream sends before it
-  // breaks.
+  // How many calls break before they take effect, how many after, and how many messages a stream
+  // sends before it breaks.
   int break_before ABSL_GUARDED_BY(mutex) = 0;
   int break_after ABSL_GUARDED_BY(mutex) = 0;
   int break_streams_after ABSL_GUARDED_BY(mutex) = -1;
-  int away_for ABSL_GUARDED_BY(mutex) = 0;  // streams that end before they send anything
+  int away_for ABSL_GUARDED_BY(mutex) = 0;  // how many streams end before they send anything
 };
 
 grpc::Status Away() { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting"); }
@@ -72,7 +73,7 @@ class FakeRuns : public v1::Runs::Service {
         }
         if (sent++ == world_->break_streams_after) {
           world_->break_streams_after = -1;
-          return Away();  // stored, but its answer is lost
+          return Away();  // the run is stored, but its answer is lost
         }
       }
       stream->Write(response);
@@ -119,7 +120,7 @@ class FakeRuns : public v1::Runs::Service {
     return send(State(request->run(), EndOf(request->run()), 2)) ? grpc::Status::OK : Away();
   }
 
-  // The oldest is told of first; then one run ends with each message.
+  // Tells of the oldest run first. Then each message says that one run has ended.
   grpc::Status Wait(grpc::ServerContext* context, const v1::WaitRequest* request,
                     grpc::ServerWriter<v1::WaitResponse>* writer) override {
     int sent = 0;
@@ -216,7 +217,7 @@ class FakeRuns : public v1::Runs::Service {
     return piece;
   }
 
-  // False: the caller has left before.
+  // Returns false if the caller has left before.
   bool AwaitEnd(grpc::ServerContext* context) {
     while (!context->IsCancelled()) {
       absl::MutexLock lock(&world_->mutex);
@@ -247,7 +248,7 @@ class FakeRuns : public v1::Runs::Service {
 
 class FakeCluster : public v1::Cluster::Service {
  public:
-  // Events 1 to 6; each stream breaks after two of them until all are seen.
+  // Sends events 1 to 6. Each stream breaks after two of them until all are seen.
   grpc::Status ListEvents(grpc::ServerContext*, const v1::ListEventsRequest* request,
                           grpc::ServerWriter<v1::ListEventsResponse>* writer) override {
     int sent = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The headers that most files of the product include, compiled once (HPC_PCH). A file still
-// includes what it uses: it must compile without this one.
+// The headers that most files of the product include, compiled once (HPC_PCH). A file must still
+// include what it uses, since it must also compile without this header.
 #include <algorithm>
 #include <array>
 #include <cstdint>

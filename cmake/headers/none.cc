@@ -1,1 +1,1 @@
-// A library of headers alone has one file to compile.
+// The one file to compile for a library that consists of headers only.

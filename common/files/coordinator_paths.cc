@@ -9,7 +9,7 @@ constexpr char kSystemStateDir[] = "/var/lib/hpc/coordinator";
 constexpr char kSystemSocket[] = "/run/hpc/coordinator.sock";
 constexpr uid_t kRoot = 0;
 
-// "" when it is not set.
+// Returns the variable's value, or "" when it is not set.
 std::string Value(const Environment& environment, const char* name) {
   const char* value = environment(name);
   return value == nullptr ? "" : value;

@@ -39,7 +39,7 @@ absl::Status WriteAll(int fd, absl::string_view content, const std::string& path
 
 absl::StatusOr<std::vector<std::string>> ReadNames(int folder, absl::string_view path) {
   std::vector<std::string> names;
-  // Without a DIR, which would take as many calls again of a folder with few names.
+  // Reads without a DIR, which would double the number of system calls for a folder with few names.
   alignas(dirent64) char entries[8 << 10];
   ssize_t n;
   while ((n = getdents64(folder, entries, sizeof entries)) > 0) {
@@ -58,7 +58,8 @@ std::vector<std::string> EntriesOf(int folder) {
   return NamesIn(folder).value_or(std::vector<std::string>());
 }
 
-// `name` in `parent`, also if whoever made it has closed it to everybody. Not ok: errno says why.
+// Opens the folder `name` in `parent`, also if its maker has closed it to everybody. If the result
+// is not ok, errno says why.
 UniqueFd OpenToEmpty(int parent, const std::string& name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   struct stat info;
@@ -67,14 +68,14 @@ UniqueFd OpenToEmpty(int parent, const std::string& name) {
       fchmodat(parent, name.c_str(), 0700, AT_SYMLINK_NOFOLLOW) == 0) {
     folder.Reset(openat(parent, name.c_str(), kFlags));
   }
-  // Where that is refused, emptying it tells.
+  // If this is refused, emptying the folder fails and reports it.
   if (folder.ok() && fstat(folder.get(), &info) == 0 && (info.st_mode & 0700) != 0700) {
     (void)fchmod(folder.get(), 0700);
   }
   return folder;
 }
 
-// 0 or errno. Folders below `folder` are moved into `top`, under names that are free there.
+// Returns 0 or errno. Folders below `folder` are moved into `top`, under names that are free there.
 int RemoveAllBut(int folder, int top, int64_t* next_name) {
   for (const std::string& name : EntriesOf(folder)) {
     if (unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) continue;
@@ -83,7 +84,7 @@ int RemoveAllBut(int folder, int top, int64_t* next_name) {
     if (errno != ENOTEMPTY && errno != EEXIST) return errno;
     bool opened = false;
     while (renameat(folder, name.c_str(), top, absl::StrCat((*next_name)++).c_str()) != 0) {
-      // Its entry ".." changes too.
+      // Moving a folder also changes its entry "..", for which the folder itself must be writable.
       if (errno == EACCES && !std::exchange(opened, true) && OpenToEmpty(folder, name).ok())
         continue;
       if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) return errno;
@@ -92,7 +93,8 @@ int RemoveAllBut(int folder, int top, int64_t* next_name) {
   return 0;
 }
 
-// 0 or errno. However deep a tree is, two folders of it are open at a time and no path grows.
+// Returns 0 or errno. However deep a tree is, only two of its folders are open at a time and no
+// path grows.
 int EmptyFolder(int top) {
   int64_t next_name = 0;
   for (auto names = EntriesOf(top); !names.empty(); names = EntriesOf(top)) {
@@ -154,7 +156,7 @@ absl::Status InFile(absl::string_view path, const absl::Status& status) {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  // A pipe under that name must not hold us up.
+  // A pipe under that name must not block us.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd.ok()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   return ReadOpenFile(fd.get(), path, max_bytes);
@@ -181,7 +183,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
 
 void RemoveUnfinished(const std::string& folder) {
   for (const std::string& found : NamesIn(folder).value_or(std::vector<std::string>())) {
-    // NAME.PID.tmp
+    // The name has the form NAME.PID.tmp.
     absl::string_view name = found;
     if (!absl::ConsumeSuffix(&name, ".tmp")) continue;
     const size_t digits = name.find_last_not_of("0123456789") + 1;

@@ -74,7 +74,7 @@ TEST_F(FilesTest, FoldersOnTheWayToAPrivateOneAreNotPrivate) {
   };
   EXPECT_EQ(mode("plain/deep"), 0700u);
   EXPECT_EQ(mode("durable/deep"), 0700u);
-  // Or others could not get to what is theirs below them.
+  // Otherwise other users could not reach their own folders below these.
   EXPECT_EQ(mode("plain") & 0555, 0555u);
   EXPECT_EQ(mode("durable") & 0555, 0555u);
 }
@@ -117,7 +117,7 @@ TEST_F(FilesTest, RemovesFoldersThatTheirOwnerHasClosed) {
     ASSERT_OK(WriteFileAtomically(Path("tree/closed/below/f"), ""));
     ASSERT_OK(WriteFileAtomically(Path("tree/closed/f"), ""));
     if (geteuid() == 0) {
-      // Root's rights pass over permissions: as whom they hold for.
+      // Permissions do not bind root, so the tree is given to a user whom they do bind.
       for (const char* name :
            {"tree/closed/below/f", "tree/closed/below", "tree/closed/f", "tree/closed", "tree"}) {
         ASSERT_EQ(lchown(Path(name).c_str(), 65534, 65534), 0);

@@ -1,4 +1,4 @@
-// SHA-256 of what comes in pieces.
+// Computes the SHA-256 of data that comes in pieces.
 #ifndef HPC_COMMON_FILES_SHA256_H_
 #define HPC_COMMON_FILES_SHA256_H_
 
@@ -17,14 +17,15 @@ class Sha256 {
 
   void Add(absl::string_view bytes);
 
-  // 64 hexadecimal digits, in lower case. Once, and nothing is added after it.
+  // Returns 64 hexadecimal digits, in lower case. It may be called once, and nothing may be added
+  // after it.
   std::string Hex();
 
  private:
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
-// Of all of `bytes`, as Hex.
+// Returns the hash of all of `bytes`, in the form of Hex.
 std::string Sha256Hex(absl::string_view bytes);
 
 }  // namespace hpc

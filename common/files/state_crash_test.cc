@@ -1,5 +1,5 @@
-// Whatever file operation is the last one before the machine stops: a file is the old or the new
-// one, and a daemon that was just beginning begins again.
+// The machine may stop after any file operation. Afterwards a file is the old or the new one, and a
+// daemon that was just starting for the first time can start again.
 #include <gtest/gtest.h>
 
 #include <string>

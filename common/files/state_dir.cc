@@ -21,13 +21,13 @@ namespace {
 
 constexpr char kMarker[] = "hpc-state";  // names the kind of daemon that the directory belongs to
 constexpr char kUnfinished[] = "hpc-state.";  // begins the name of a marker that was being written
-constexpr char kLock[] = "lock";              // holds the pid of its holder
+constexpr char kLock[] = "lock";              // holds the pid of the process that has the lock
 
 absl::StatusOr<bool> IsEmpty(const std::string& path) {
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(path));
   for (const std::string& name : names) {
-    // A lock and half a marker are what a start that was cut short leaves behind; lost+found is
-    // what a new file system begins with.
+    // A start that was cut short leaves a lock and half a marker behind. A new file system begins
+    // with lost+found.
     if (name == kLock || name == "lost+found") continue;
     if (!absl::StartsWith(name, kUnfinished)) return false;
   }
@@ -80,9 +80,9 @@ absl::StatusOr<UniqueFd> Lock(const std::string& path, absl::string_view kind) {
   return fd;
 }
 
-// The same for a directory that cannot be made or written, with what to do.
+// Makes the same error for a directory that cannot be made or written, and adds what to do.
 absl::Status Unusable(const std::string& path, const absl::Status& status) {
-  // A lock that another holds says all that there is to say.
+  // When another process holds the lock, the status already says all that there is to say.
   if (status.ok() || absl::IsAlreadyExists(status)) return status;
   const bool full = absl::IsResourceExhausted(status);
   return absl::Status(
@@ -98,7 +98,7 @@ absl::StatusOr<StateDir> StateDir::Open(absl::string_view path, absl::string_vie
   if (path.empty()) return absl::InvalidArgumentError("the state directory's path is empty");
   std::string dir(path);
   HPC_RETURN_IF_ERROR(Unusable(dir, MakeDirsDurably(dir, 0700)));
-  // Absolute, because daemons and their children do not share a working directory.
+  // The path is made absolute because daemons and their children do not share a working directory.
   if (char* real = realpath(dir.c_str(), nullptr)) {
     dir = real;
     free(real);

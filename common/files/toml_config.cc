@@ -20,8 +20,8 @@ struct Unexpected {
 }  // namespace
 }  // namespace hpc
 
-// toml++ 3.3 takes some errors in a file for impossible, as in "[ = ": without its assertions it
-// would go on regardless.
+// toml++ 3.3 only asserts that some errors in a file cannot happen, as in "[ = ". Without its
+// assertions it would simply go on.
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) ? void() : hpc::Expected(#expr))
 #include <toml++/toml.h>
@@ -52,7 +52,7 @@ class TomlConfig : public CLI::Config {
 
  private:
   std::string File() const { return app_->get_config_ptr()->as<std::string>(); }
-  // "/etc/hpc.toml, line 3".
+  // Returns a place in a file, as in "/etc/hpc.toml, line 3".
   std::string Where(const toml::source_region& source) const {
     return absl::StrCat(File(), ", line ", source.begin.line);
   }
@@ -129,8 +129,8 @@ class TomlConfig : public CLI::Config {
   const CLI::App* app_;
 };
 
-// One that is missing is named by whoever opens it. From anything else that is no file the reader
-// might wait for ever.
+// A missing file is reported by the code that opens it. Anything else that is not a regular file is
+// refused here, since reading it might block for ever.
 std::string NotAPipe(const std::string& path) {
   struct stat info;
   const bool fine = stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);

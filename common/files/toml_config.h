@@ -1,6 +1,7 @@
-// Lets a CLI11 program take its options from a TOML file: keys are the long option names without
-// dashes, tables are sub-commands, or, where an option has the table's name, one "key=value" of
-// that option for each key. Command line wins over environment over file.
+// Lets a CLI11 program take its options from a TOML file. Keys are the long option names without
+// dashes. A table is a sub-command or, where an option has the table's name, a list of "key=value"
+// values of that option, one for each key. The command line wins over the environment, and the
+// environment over the file.
 #ifndef HPC_COMMON_FILES_TOML_CONFIG_H_
 #define HPC_COMMON_FILES_TOML_CONFIG_H_
 

@@ -1,5 +1,6 @@
-// libFuzzer: whatever may be in a configuration file. What it is made of must be what a program can
-// merge with its options: a name each, and never an exception but CLI11's own.
+// libFuzzer: feeds arbitrary bytes as a configuration file. Every item that is read must be one
+// that a program can merge with its options, so it has a name. The only exceptions that may be
+// thrown are those of CLI11.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,8 +11,8 @@
 #include "common/files/toml_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // The tables of letters in toml++ 3.3 have points that it calls unreachable and reaches; what
-  // then comes of it is a wrong "no", but the sanitizer ends the program.
+  // toml++ 3.3 declares some points of its character tables unreachable, and reaches them. The
+  // effect is only that a letter is refused, but the sanitizer ends the program.
   if (std::any_of(data, data + size, [](uint8_t byte) { return byte >= 0x80; })) return 0;
   CLI::App app("fuzz");
   std::string name;

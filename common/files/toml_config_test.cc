@@ -31,7 +31,7 @@ class TomlConfigTest : public ::testing::Test {
     unsetenv("HPC_TOML_TEST_NAME");
     EXPECT_OK(RemoveTree(dir_));
   }
-  // The error's text, or "".
+  // Returns the error's text, or "".
   std::string Parse(const std::string& toml, std::vector<std::string> arguments = {}) {
     const std::string file = dir_ + "/config.toml";
     std::ofstream(file) << toml;

@@ -1,5 +1,5 @@
-// A connection to a host by its name or address, or to a Unix socket, for who does not leave that
-// to gRPC.
+// Connects to a host by its name or address, or to a Unix socket. It is for code that does not
+// leave connecting to gRPC.
 #ifndef HPC_COMMON_NET_DIAL_H_
 #define HPC_COMMON_NET_DIAL_H_
 
@@ -14,13 +14,15 @@
 namespace hpc {
 
 // Connects to the first of the host's addresses, in the resolver's order, that answers. Blocks
-// until `deadline`, and for as long as the resolver does; the descriptor does not block.
+// until `deadline`, and for as long as the resolver does; the returned descriptor does not block.
 // Unavailable: no such host, no route, nobody listens; DeadlineExceeded: no answer; Cancelled: see
-// Await. The message is in words and without the address; of several addresses, about the last.
+// Await. The message is in words and without the address. With several addresses, it is about the
+// last one.
 absl::StatusOr<UniqueFd> Dial(const Endpoint& endpoint, MonoTime deadline, int stop_fd = -1);
 
-// Connects to a stream socket of this machine; the descriptor does not block. None: errno says why,
-// EAGAIN that so many wait to be heard that somebody must be listening.
+// Connects to a stream socket of this machine. The returned descriptor does not block. If there is
+// none, errno says why. EAGAIN means that the queue of waiting connections is full, so somebody
+// must be listening.
 UniqueFd DialUnix(const std::string& path);
 
 // Waits until `fd` can do `events` of poll(2). DeadlineExceeded at `deadline`; Cancelled once

@@ -17,7 +17,8 @@ absl::Status Malformed(absl::string_view text, absl::string_view why) {
                                                  ", or unix:PATH"));
 }
 
-// Where many listen, or all: nobody that one could connect to.
+// Returns whether `host` is an address that many or all hosts share, so that nobody can be
+// connected to.
 bool IsGroup(const std::string& host) {
   in_addr v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {

@@ -15,7 +15,7 @@ absl::Status Failed(absl::string_view what) {
                       absl::StrCat("cannot make a certificate: ", what));
 }
 
-// Positive and 128 bits wide, so that its 32 digits never begin with a zero.
+// The number is positive and 128 bits wide. Its 32 digits never begin with a zero.
 absl::Status SetRandomSerial(X509* x509) {
   HPC_ASSIGN_OR_RETURN(std::string bytes, RandomBytes(kSerialBytes));
   bytes[0] = static_cast<char>((bytes[0] & 0x7f) | 0x40);
@@ -47,8 +47,8 @@ absl::Status SetName(X509_NAME* name, const std::string& text) {
   return set == 1 ? absl::OkStatus() : Failed(text);
 }
 
-// What an authority's certificate says, whoever signs it. How many authorities may follow it is not
-// limited: each rotation adds one, and members are none.
+// These extensions mark a certificate as an authority's, whoever signs it. The length of a chain of
+// authorities is not limited, because each rotation adds one; members are not authorities.
 absl::Status AddAuthorityExtensions(X509* x509, X509* issuer) {
   HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_basic_constraints, "critical,CA:TRUE"));
   HPC_RETURN_IF_ERROR(AddExtension(x509, issuer, NID_key_usage, "critical,keyCertSign"));
@@ -77,7 +77,7 @@ absl::StatusOr<X509Ptr> Begin(const X509_NAME* issuer, EVP_PKEY* public_key, abs
 absl::StatusOr<Authority> Authority::Create(const std::string& cluster, absl::Time now) {
   HPC_ASSIGN_OR_RETURN(PrivateKey key, PrivateKey::Generate());
   const X509Ptr named(X509_new());  // carries the name until the certificate exists
-  // Chains are built by name: two authorities of one cluster must not share theirs.
+  // Chains are built by name, so two authorities of one cluster must have different names.
   HPC_RETURN_IF_ERROR(
       SetName(X509_get_subject_name(named.get()),
               absl::StrCat("hpc cluster ", cluster, " since ",

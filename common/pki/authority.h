@@ -14,29 +14,31 @@
 
 namespace hpc::pki {
 
-// The name that the coordinator's certificate bears and every member expects, wherever the
-// coordinator listens: addresses at home change, and a cluster has one authority of its own.
+// The name that the coordinator's certificate bears and that every member expects, wherever the
+// coordinator listens. A fixed name is safe because a cluster has an authority of its own;
+// addresses would not do, because they change at home.
 inline constexpr absl::string_view kCoordinatorHost = "coordinator.hpc";
 
-// Certificates begin so long before they are signed: clocks at home differ.
+// Certificates become valid this long before they are signed, because clocks at home differ.
 inline constexpr absl::Duration kBackdate = absl::Hours(1);
 inline constexpr absl::Duration kMemberLifetime = absl::Hours(24 * 90);
 inline constexpr absl::Duration kAuthorityLifetime = absl::Hours(24 * 365 * 20);
 
 class Authority {
  public:
-  // A new key with its self-signed certificate. `cluster`: as in Identity.
+  // Makes a new key with its self-signed certificate. `cluster` is as in Identity.
   static absl::StatusOr<Authority> Create(const std::string& cluster, absl::Time now);
 
-  // InvalidArgument: the certificate is not of this key, or is no authority's.
+  // InvalidArgument: the certificate does not belong to this key, or is not an authority's.
   static absl::StatusOr<Authority> From(const Certificate& certificate, const PrivateKey& key);
 
-  // For the key of `request`, valid from kBackdate before `now` for `lifetime`, for use as a
-  // client's, or as a server's where the role is coordinator.
+  // Signs a certificate for the key of `request`. It is valid from kBackdate before `now` for
+  // `lifetime`. A coordinator's is for use as a server's, any other for use as a client's.
   absl::StatusOr<Certificate> Sign(const SigningRequest& request, const Identity& identity,
                                    absl::Time now, absl::Duration lifetime) const;
 
-  // `other`'s public key, signed by this authority: who trusts this one can follow to `other`.
+  // Signs `other`'s public key with this authority: whoever trusts this one can follow the chain to
+  // `other`.
   absl::StatusOr<Certificate> CrossSign(const Authority& other, absl::Time now) const;
 
   const Certificate& certificate() const { return certificate_; }

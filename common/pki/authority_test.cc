@@ -89,7 +89,8 @@ TEST(VerifyTest, RefusesACertificateThatAMemberSigned) {
   const Authority authority = MakeAuthority();
   const PrivateKey key = *PrivateKey::Generate();
   const Certificate member = *authority.Sign(*SigningRequest::Make(key), kAnna, kNow, kDay);
-  // Made as a member with its own certificate would make it, past Authority::From.
+  // Authority::From would refuse the member's certificate. So an authority that nobody trusts signs
+  // in the member's place.
   const Authority forger = MakeAuthority();
   const Certificate forged = Issue(forger, {kCluster, Role::kAdmin, "anna"});
   EXPECT_THAT(

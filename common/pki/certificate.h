@@ -1,4 +1,4 @@
-// A certificate, read by OpenSSL.
+// A certificate, parsed by OpenSSL.
 #ifndef HPC_COMMON_PKI_CERTIFICATE_H_
 #define HPC_COMMON_PKI_CERTIFICATE_H_
 
@@ -19,23 +19,23 @@ class PrivateKey;
 
 class Certificate {
  public:
-  // Takes the reference over. Must not be null.
+  // Takes over the reference to `x509`, which must not be null.
   static Certificate Own(x509_st* x509);
-  // The first certificate of a PEM text. InvalidArgument: there is none.
+  // Returns the first certificate of a PEM text. InvalidArgument: there is none.
   static absl::StatusOr<Certificate> FromPem(absl::string_view pem);
 
   std::string ToPem() const;
-  // 32 hexadecimal digits, or what another authority chose.
+  // Returns 32 hexadecimal digits, or whatever serial number another authority chose.
   std::string Serial() const;
-  // InvalidArgument: it was not made for a member of a cluster.
+  // InvalidArgument: the certificate was not made for a member of a cluster.
   absl::StatusOr<Identity> GetIdentity() const;
   absl::Time not_before() const;
   absl::Time not_after() const;
-  // SHA-256 of the public key (its SubjectPublicKeyInfo), 32 bytes: the same for every certificate
-  // of one authority, whoever signed it.
+  // Returns the SHA-256 of the public key (its SubjectPublicKeyInfo), 32 bytes. It is the same for
+  // every certificate of one authority, whoever signed it.
   std::string PublicKeyHash() const;
   bool IsSelfSigned() const;
-  // Whether it is of this key.
+  // Returns whether this certificate belongs to `key`.
   bool IsOf(const PrivateKey& key) const;
 
   x509_st* get() const { return x509_.get(); }
@@ -45,7 +45,8 @@ class Certificate {
   std::shared_ptr<x509_st> x509_;
 };
 
-// All certificates of a PEM text, in order. InvalidArgument: none, or one that cannot be read.
+// Returns all certificates of a PEM text, in order. InvalidArgument: none, or one that cannot be
+// read.
 absl::StatusOr<std::vector<Certificate>> CertificatesFromPem(absl::string_view pem);
 
 }  // namespace hpc::pki

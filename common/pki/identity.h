@@ -1,4 +1,4 @@
-// Who a certificate speaks for.
+// The member that a certificate speaks for.
 #ifndef HPC_COMMON_PKI_IDENTITY_H_
 #define HPC_COMMON_PKI_IDENTITY_H_
 
@@ -11,7 +11,7 @@ namespace hpc::pki {
 
 enum class Role { kAdmin, kUser, kWorker, kCoordinator };
 
-// "admin", "user", "worker", "coordinator".
+// Returns "admin", "user", "worker" or "coordinator".
 absl::string_view RoleName(Role role);
 // InvalidArgument names the text and lists the roles.
 absl::StatusOr<Role> ParseRole(absl::string_view text);
@@ -19,16 +19,16 @@ absl::StatusOr<Role> ParseRole(absl::string_view text);
 struct Identity {
   std::string cluster;  // random, made with the cluster: 16 hexadecimal digits
   Role role = Role::kUser;
-  std::string name;  // of the user, or of the worker's node; CheckNodeName holds
+  std::string name;  // the user's, or that of the worker's node; CheckNodeName holds
 
-  // "hpc://<cluster>/<role>/<name>", as it stands in a certificate.
+  // Returns "hpc://<cluster>/<role>/<name>", as it stands in a certificate.
   std::string ToUri() const;
-  // For people: "user anna", "worker pc1".
+  // Returns the words for people: "user anna", "worker pc1".
   std::string ToString() const;
   bool operator==(const Identity&) const = default;
 };
 
-// InvalidArgument if it is not of that form.
+// InvalidArgument: `uri` does not have that form.
 absl::StatusOr<Identity> ParseIdentityUri(absl::string_view uri);
 
 }  // namespace hpc::pki

@@ -18,7 +18,7 @@ namespace {
 
 constexpr absl::string_view kPrefix = "hpc1-";
 constexpr size_t kSumBytes = 4;
-// Role, secret and hash; then the addresses as text; then the sum.
+// A token holds the role, the secret and the hash, then the addresses as text, then the checksum.
 constexpr size_t kFixedBytes = 1 + kTokenSecretBytes + kPublicKeyHashBytes;
 
 std::string Sha256(absl::string_view bytes) {

@@ -20,20 +20,21 @@ struct JoinToken {
   Role role = Role::kWorker;        // kWorker, kUser or kAdmin
   std::string secret;               // kTokenSecretBytes random bytes
   std::string authority_hash;       // Certificate::PublicKeyHash of the cluster's authority
-  std::vector<Endpoint> addresses;  // of the coordinator, best first; TCP; 1 to 8
+  std::vector<Endpoint> addresses;  // the coordinator's, best first; TCP; 1 to 8
 };
 
-// "hpc1-" and Base64 for URLs; a sum over all of it tells a mistyped one from a refused one.
+// Returns "hpc1-" and URL-safe Base64. A checksum over all of it tells a mistyped token from a
+// refused one.
 std::string FormatJoinToken(const JoinToken& token);
 
-// Surrounding white space is ignored. InvalidArgument says whether it is no token, cut off,
-// mistyped, or of a newer version.
+// Ignores surrounding white space. InvalidArgument says whether the text is not a token, is cut off
+// or mistyped, or comes from a newer version.
 absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text);
 
-// What the coordinator keeps in place of a secret: its SHA-256, 64 hexadecimal digits.
+// Returns what the coordinator keeps in place of a secret: its SHA-256, 64 hexadecimal digits.
 std::string SecretHash(absl::string_view secret);
 
-// What names a token in listings: the first 12 digits of that.
+// Returns the name of a token in listings: the first 12 digits of its SecretHash.
 std::string TokenId(absl::string_view secret);
 
 // Overwrites tokens among a program's arguments, which every process of the machine can read.

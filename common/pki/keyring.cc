@@ -87,8 +87,8 @@ absl::StatusOr<Keyring> Keyring::Create(const KeyringPlace& place, absl::Time no
   for (const std::string& path : {copy_path, KeyPath(place)}) {
     struct stat info {};
     if (stat(path.c_str(), &info) != 0) continue;
-    // Only the copy is missing where an earlier call was cut short: nobody was told of a key that
-    // lies in this folder yet, so that this call goes on with it.
+    // A key without its copy was left by an earlier call that was cut short. Nobody was told of a
+    // key that still lies in this folder, so this call goes on with it.
     if (path != copy_path && place.authority_key.empty()) {
       absl::StatusOr<Keyring> unfinished = LoadAuthority(place);
       if (unfinished.ok()) {
@@ -108,8 +108,8 @@ absl::StatusOr<Keyring> Keyring::Create(const KeyringPlace& place, absl::Time no
   return keyring;
 }
 
-// Key and certificate change together, in one file; the copy of the certificate tells that there is
-// an authority even while its key is away.
+// Key and certificate change together, in one file. The copy of the certificate shows that there is
+// an authority even while its key is kept elsewhere.
 absl::Status Keyring::SaveAuthority() const {
   HPC_ASSIGN_OR_RETURN(const std::string key, authority_.key().ToPem(place_.passphrase));
   const std::string certificate = authority_.certificate().ToPem();
@@ -134,7 +134,7 @@ absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {
   HPC_ASSIGN_OR_RETURN(std::string cluster, LoadClusterId(place));
   const std::string key_path = KeyPath(place);
   const absl::StatusOr<std::string> pem = ReadFile(key_path);
-  // Without its key an authority exists and is unusable, which is not the same as none.
+  // An authority whose key is missing exists but is unusable, which is not the same as having none.
   if (!pem.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
         pem.status().message(), ". The authority of this cluster is of no use without its key: ",
@@ -150,7 +150,7 @@ absl::StatusOr<Keyring> Keyring::LoadAuthority(const KeyringPlace& place) {
   return Keyring(place, std::move(cluster), *std::move(authority));
 }
 
-// After a rotation that was interrupted the copy is the former authority's still.
+// After a rotation that was interrupted, the copy is still the former authority's.
 absl::Status Keyring::CheckIsOurs(const std::string& copy) const {
   const std::string copy_path = Path(kAuthorityFile);
   const absl::StatusOr<Certificate> expected = Certificate::FromPem(copy);
@@ -242,7 +242,7 @@ absl::Status Keyring::Rotate(absl::Time now, absl::Time old_until) {
   HPC_ASSIGN_OR_RETURN(Certificate bridge, authority_.CrossSign(next, now));
   std::vector<Certificate> bridges = {std::move(bridge)};
   bridges.insert(bridges.end(), bridges_.begin(), bridges_.end());
-  // One leads on from each former authority.
+  // One bridge is kept for each former authority.
   bridges.erase(bridges.begin() + static_cast<ptrdiff_t>(std::min(bridges.size(), former.size())),
                 bridges.end());
 
@@ -254,7 +254,8 @@ absl::Status Keyring::Rotate(absl::Time now, absl::Time old_until) {
   Keyring rotated(place_, cluster_, std::move(next));
   rotated.former_ = std::move(former);
   rotated.bridges_ = std::move(bridges);
-  // In this order a crash in between leaves the old authority, trusted twice at worst.
+  // Because of this order, a crash in between leaves the old authority in force, at worst trusted
+  // twice.
   HPC_RETURN_IF_ERROR(WriteFileAtomically(Path(kBridgesFile), ToPem(rotated.bridges_), 0644));
   HPC_RETURN_IF_ERROR(WriteFileAtomically(Path(kTrustedFile), trusted, 0644));
   HPC_RETURN_IF_ERROR(rotated.SaveAuthority());

@@ -23,60 +23,64 @@
 
 namespace hpc::pki {
 
-// In the coordinator's state directory.
+// The folder's name in the coordinator's state directory.
 inline constexpr absl::string_view kKeyringFolder = "keys";
 
-// Of the coordinator's own certificate, which is made anew at every start.
+// How long the coordinator's own certificate is valid. It is made anew at every start.
 inline constexpr absl::Duration kCoordinatorLifetime = absl::Hours(24 * 365);
 
 struct KeyringPlace {
-  std::string folder;         // of the files above
-  std::string authority_key;  // path of the private key; "": authority.key in `folder`
-  std::string passphrase;     // of the private key; "": it is not encrypted
+  std::string folder;         // holds the files above
+  std::string authority_key;  // path of the private key; "" means authority.key in `folder`
+  std::string passphrase;     // encrypts the private key; "" means that it is not encrypted
 };
 
-// The passphrase in a file, without the line's end. InvalidArgument: the file is empty. Else what
-// the file system said.
+// Reads a passphrase from a file, without the line end. InvalidArgument: the file is empty. Other
+// errors are those of the file system.
 absl::StatusOr<std::string> ReadPassphrase(const std::string& path);
 
 class Keyring {
  public:
   // Makes a new cluster with an authority of its own, or finishes what an earlier call that was cut
-  // short has begun in the folder. AlreadyExists: there is one, which is left as it is. Else what
-  // the file system said.
+  // short has begun in the folder. AlreadyExists: there is an authority, which is left as it is.
+  // Other errors are those of the file system.
   static absl::StatusOr<Keyring> Create(const KeyringPlace& place, absl::Time now);
 
   // NotFound: no authority has been made here. InvalidArgument names the file that is damaged, or
-  // says that the passphrase is wrong. FailedPrecondition: the key is away, or it is another
-  // cluster's or an older one of this.
+  // says that the passphrase is wrong. FailedPrecondition: the key is missing, or it belongs to
+  // another cluster or is an older one of this cluster.
   static absl::StatusOr<Keyring> Load(const KeyringPlace& place, absl::Time now);
 
-  // PermissionDenied names the authority's key and its mode: others than its owner may read it.
+  // PermissionDenied: users other than the owner may read the authority's key. The message names
+  // the file and its mode.
   absl::Status CheckKeyIsSecret() const;
 
   const std::string& cluster() const { return cluster_; }
 
-  // A certificate for `identity`'s role and name in this cluster.
+  // Signs a certificate for the role and name in this cluster.
   absl::StatusOr<Certificate> Sign(const SigningRequest& request, Role role,
                                    const std::string& name, absl::Time now,
                                    absl::Duration lifetime) const;
 
-  // Whom members' certificates may come from at `now`: the authority first.
+  // Returns the authorities that members' certificates may come from at `now`, the current one
+  // first.
   std::vector<Certificate> Trusted(absl::Time now) const;
-  // The same as PEM, for members to keep.
+  // Returns the same as PEM, for members to keep.
   std::string TrustedPem(absl::Time now) const;
-  // When Trusted changes by itself; InfiniteFuture: never.
+  // Returns when Trusted changes by itself; InfiniteFuture: never.
   absl::Time TrustedUntil(absl::Time now) const;
-  // For tokens.
+  // Returns the hash of the authority's public key, which goes into tokens.
   std::string AuthorityHash() const;
 
-  // Writes a new coordinator.key and coordinator.pem (the chain: its own certificate, bridges, all
-  // trusted authorities), which last `lifetime`. To be called at each start, and again in time.
+  // Writes a new coordinator.key and coordinator.pem. The latter is a chain: the coordinator's own
+  // certificate, the bridges, and all trusted authorities. The certificate is valid for `lifetime`.
+  // This must be called at each start, and again before the certificate expires.
   absl::Status IssueCoordinator(absl::Time now, absl::Duration lifetime) const;
   std::string coordinator_key_path() const;
   std::string coordinator_chain_path() const;
 
-  // A new authority; the old one stays trusted until `old_until`. On disk when it returns OK.
+  // Makes a new authority. The old one stays trusted until `old_until`. All is on disk when it
+  // returns OK.
   absl::Status Rotate(absl::Time now, absl::Time old_until);
 
  private:
@@ -87,7 +91,7 @@ class Keyring {
   Keyring(KeyringPlace place, std::string cluster, Authority authority)
       : place_(std::move(place)), cluster_(std::move(cluster)), authority_(std::move(authority)) {}
 
-  // Key, certificate and cluster.
+  // Loads the key, the certificate and the cluster's id.
   static absl::StatusOr<Keyring> LoadAuthority(const KeyringPlace& place);
   absl::Status LoadFormer(absl::Time now);
   absl::Status CheckIsOurs(const std::string& copy) const;

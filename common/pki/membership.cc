@@ -34,14 +34,15 @@ absl::StatusOr<std::vector<Endpoint>> LoadAddresses(const std::string& path) {
   return addresses;
 }
 
-// Of the first certificate of a PEM text; "": it names none.
+// Returns the cluster that the first certificate of a PEM text names, or "" if it names none.
 std::string ClusterOf(const std::string& pem) {
   const absl::StatusOr<Holder> holder = HolderOf({.certificate_pem = pem});
   return holder.ok() ? holder->identity.cluster : "";
 }
 
-// Beside the authorities and addresses of another cluster an identity would be a membership of
-// neither. In its own they fit both it and the one that follows.
+// An identity beside the authorities and addresses of another cluster would be a membership of
+// neither, so it is removed first. Beside those of its own cluster it stays: they fit both it and
+// the identity that replaces it.
 absl::Status RemoveIdentityOfAnother(const std::string& folder, const Membership& membership) {
   const std::string path = PathOf(folder, kIdentityFile);
   const absl::StatusOr<std::string> found = ReadFile(path, kMaxFile);

@@ -1,4 +1,4 @@
-// What a PC or a person has once it has joined a cluster: a folder of three small files.
+// The membership of a PC or a person that has joined a cluster: a folder of three small files.
 //   identity.pem     the private key and its certificate; mode 0600, replaced whole
 //   authorities.pem  the authorities whose coordinator is trusted
 //   addresses        of the coordinator, one a line, the one that answered last first
@@ -24,18 +24,18 @@ struct Membership {
 };
 
 // NotFound: this folder holds no membership. InvalidArgument names the file that cannot be read as
-// what it should be. PermissionDenied: it belongs to somebody else.
+// what it should be. PermissionDenied: the folder belongs to another user.
 absl::StatusOr<Membership> LoadMembership(const std::string& folder);
 
-// As LoadMembership, but takes keys and certificates as they are: to look into them costs OpenSSL
-// milliseconds, and TLS does it again.
+// Works like LoadMembership, but does not parse keys and certificates. Parsing them costs OpenSSL
+// milliseconds, and TLS does it again anyway.
 absl::StatusOr<Membership> ReadMembership(const std::string& folder);
 
-// Makes the folder (0700). The identity comes last, and one of another cluster goes first: a
-// membership exists whole or not at all.
+// Makes the folder (0700). The identity is written last, and one of another cluster is removed
+// first, so that a membership exists whole or not at all.
 absl::Status SaveMembership(const std::string& folder, const Membership& membership);
 
-// Replaces one of the files.
+// Replaces only the file with the addresses.
 absl::Status SaveAddresses(const std::string& folder, const std::vector<Endpoint>& addresses);
 
 struct Holder {
@@ -44,7 +44,7 @@ struct Holder {
   absl::Time not_after;
 };
 
-// For whom the membership's certificate speaks. InvalidArgument as Certificate says.
+// Returns whom the membership's certificate speaks for. InvalidArgument is as Certificate says.
 absl::StatusOr<Holder> HolderOf(const Membership& membership);
 
 // A certificate is renewed once a third of its time is left.

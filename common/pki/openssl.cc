@@ -7,8 +7,9 @@
 namespace hpc::pki {
 namespace {
 
-// Of what reads keys and certificates. lean_provider.cc keeps OpenSSL from doing it at its start.
-// These functions are not for new programs, and all others load the words of everything.
+// Loads the error texts of the parts of OpenSSL that read keys and certificates. lean_provider.cc
+// keeps OpenSSL from loading them at its start. These functions are deprecated, but the ones that
+// replace them load the texts of everything.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 void LoadWords() {

@@ -1,4 +1,4 @@
-// Owning pointers to OpenSSL's objects, and its errors as statuses. Included by this folder only.
+// Owning pointers to OpenSSL's objects, and its errors as statuses. Only this folder includes it.
 #ifndef HPC_COMMON_PKI_OPENSSL_H_
 #define HPC_COMMON_PKI_OPENSSL_H_
 
@@ -32,13 +32,13 @@ using X509StoreCtxPtr = std::unique_ptr<X509_STORE_CTX, FreeWith<&X509_STORE_CTX
 using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, FreeWith<&EVP_PKEY_free>>;
 using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, FreeWith<&GENERAL_NAMES_free>>;
 
-// "<what>: <the newest of OpenSSL's errors>"; empties OpenSSL's queue of errors.
+// Returns "<what>: <the newest of OpenSSL's errors>", and empties OpenSSL's queue of errors.
 absl::Status OpenSslError(absl::StatusCode code, absl::string_view what);
 
-// A view of `text` that OpenSSL can read. `text` must outlive it.
+// Returns a view of `text` that OpenSSL can read. `text` must outlive it.
 BioPtr ReadFrom(absl::string_view text);
 
-// What has been written to a memory BIO.
+// Returns what has been written to a memory BIO.
 std::string Written(BIO* bio);
 
 }  // namespace hpc::pki

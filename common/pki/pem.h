@@ -1,4 +1,4 @@
-// Text in PEM (RFC 7468), cut into its blocks. What is inside of them is for OpenSSL.
+// Cuts text in PEM (RFC 7468) into its blocks. Their content is left to OpenSSL.
 #ifndef HPC_COMMON_PKI_PEM_H_
 #define HPC_COMMON_PKI_PEM_H_
 
@@ -11,8 +11,8 @@ namespace hpc::pki {
 constexpr absl::string_view kKeyLabel = "PRIVATE KEY";
 constexpr absl::string_view kCertificateLabel = "CERTIFICATE";
 
-// The blocks with this label in their order, each from its BEGIN to the end of its END line. One
-// that does not end is left out.
+// Returns the blocks with this label in their order, each from its BEGIN line to the end of its END
+// line. A block without an END line is left out.
 std::vector<absl::string_view> PemBlocks(absl::string_view text, absl::string_view label);
 
 }  // namespace hpc::pki

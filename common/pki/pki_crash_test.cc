@@ -1,5 +1,5 @@
-// Whatever file operation is the last one before the machine stops: an authority that was made or
-// changed is there, and whoever was interrupted can begin again.
+// The machine may stop after any file operation. Afterwards an authority that was made or changed
+// is there, and an interrupted operation can begin again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(MembershipCrashTest, ARenewedMembershipIsTheOldOneOrTheNewOne) {
   });
 }
 
-// Whether the authorities that it trusts are those of its own certificate.
+// Checks that the membership trusts the authority of its own certificate.
 void CheckAgrees(const Membership& membership) {
   const auto certificate = Certificate::FromPem(membership.certificate_pem);
   const auto authorities = CertificatesFromPem(membership.authorities_pem);

@@ -1,4 +1,5 @@
-// libFuzzer: what anybody may paste as a token, or send as a certificate or a signing request.
+// libFuzzer: feeds what anybody may paste as a token, or send as a certificate or a signing
+// request.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

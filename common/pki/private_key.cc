@@ -10,7 +10,7 @@
 namespace hpc::pki {
 namespace {
 
-// OpenSSL would ask on the terminal where a passphrase is missing.
+// Without this callback OpenSSL would ask for a missing passphrase on the terminal.
 int GivePassphrase(char* buffer, int size, int /*writing*/, void* user) {
   const auto& passphrase = *static_cast<const absl::string_view*>(user);
   if (passphrase.empty() || passphrase.size() > static_cast<size_t>(size)) return -1;

@@ -1,4 +1,5 @@
-// A private key: ECDSA on P-256, which every TLS 1.3 peer knows and small boards sign quickly with.
+// A private key: ECDSA on P-256. Every TLS 1.3 peer knows it, and small boards sign quickly with
+// it.
 #ifndef HPC_COMMON_PKI_PRIVATE_KEY_H_
 #define HPC_COMMON_PKI_PRIVATE_KEY_H_
 
@@ -16,10 +17,10 @@ class PrivateKey {
  public:
   static absl::StatusOr<PrivateKey> Generate();
 
-  // InvalidArgument: not a private key in PEM, or the passphrase is wrong or missing.
+  // InvalidArgument: the text is not a private key in PEM, or the passphrase is wrong or missing.
   static absl::StatusOr<PrivateKey> FromPem(absl::string_view pem, absl::string_view passphrase);
 
-  // PKCS#8; encrypted with AES-256 where `passphrase` is not empty.
+  // Returns PKCS#8, encrypted with AES-256 if `passphrase` is not empty.
   absl::StatusOr<std::string> ToPem(absl::string_view passphrase) const;
 
   evp_pkey_st* get() const { return key_.get(); }

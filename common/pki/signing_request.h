@@ -18,8 +18,8 @@ class SigningRequest {
  public:
   static absl::StatusOr<SigningRequest> Make(const PrivateKey& key);
 
-  // InvalidArgument: not a request in PEM, its signature does not fit its key, or the key is not of
-  // the kind that PrivateKey makes.
+  // InvalidArgument: the text is not a request in PEM, its signature does not fit its key, or the
+  // key is not of the kind that PrivateKey makes.
   static absl::StatusOr<SigningRequest> FromPem(absl::string_view pem);
 
   std::string ToPem() const;

@@ -11,7 +11,7 @@
 namespace hpc::pki {
 namespace {
 
-// Does not own what it holds.
+// A stack that does not own what it holds.
 struct StackOfX509 {
   explicit StackOfX509(const std::vector<Certificate>& certificates) : stack(sk_X509_new_null()) {
     for (const Certificate& one : certificates) sk_X509_push(stack, one.get());

@@ -1,4 +1,4 @@
-// Whether a certificate was signed by an authority that is trusted, and for whom it speaks.
+// Checks whether a trusted authority signed a certificate, and whom the certificate speaks for.
 #ifndef HPC_COMMON_PKI_VERIFY_H_
 #define HPC_COMMON_PKI_VERIFY_H_
 
@@ -13,10 +13,11 @@ namespace hpc::pki {
 
 enum class Use { kClient, kServer };
 
-// Follows `certificate` over `between` (untrusted, any order) to one of `trusted` at the time
-// `now`. InfinitePast as `now` leaves times unchecked, for those who do not know the time yet.
-// Unauthenticated says in words what is wrong: expired since when, valid from when, signed by
-// another authority, not made for this use, naming no member.
+// Follows the chain from `certificate` over `between` (untrusted, in any order) to one of
+// `trusted`, at the time `now`. InfinitePast as `now` leaves times unchecked, for a caller that
+// does not know the time yet. Unauthenticated says in words what is wrong: since when it is
+// expired, from when it is valid, that another authority signed it, that it was not made for this
+// use, or that it names no member.
 absl::StatusOr<Identity> Verify(const Certificate& certificate,
                                 const std::vector<Certificate>& between,
                                 const std::vector<Certificate>& trusted, Use use, absl::Time now);

@@ -8,12 +8,12 @@
 
 namespace hpc {
 
-// Rung once, it can be read (POLLIN) until it is silenced. Thread-safe.
+// Once it is rung, its descriptor can be read (POLLIN) until it is silenced. Thread-safe.
 class Bell {
  public:
   Bell() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  // Whether there was a descriptor for it. One that is not ok never rings.
+  // Returns whether a descriptor was left for it. A bell that is not ok never rings.
   bool ok() const { return fd_.ok(); }
   int fd() const { return fd_.get(); }
   void Ring() const { eventfd_write(fd_.get(), 1); }

@@ -4,8 +4,9 @@
 
 namespace hpc {
 
-// Turns it off for the whole process. Debian's Abseil is built with it: at every lock of gRPC's it
-// takes one of the whole process, and what it takes for a cycle ends the process.
+// Turns the detector off for the whole process. Debian's Abseil is built with it. It takes a lock
+// of the whole process at every lock that gRPC takes, and it ends the process when it believes that
+// it has found a cycle.
 void TrustLockOrder();
 
 }  // namespace hpc

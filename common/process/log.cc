@@ -20,7 +20,7 @@ std::atomic<LogLevel> g_level{LogLevel::kInfo};
 struct LevelName {
   const char* word;     // as configured
   const char* label;    // as printed
-  const char* journal;  // syslog priority
+  const char* journal;  // the syslog priority
 };
 constexpr LevelName kLevels[] = {{"debug", "DEBUG", "<7>"},
                                  {"info", "INFO", "<6>"},

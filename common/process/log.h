@@ -42,12 +42,12 @@ inline void LogError(absl::string_view m, const std::vector<LogField>& f = {}) {
   Log(LogLevel::kError, m, f);
 }
 
-// Lines below this level are dropped. Default kInfo.
+// Lines below this level are dropped. The default is kInfo.
 void SetLogLevel(LogLevel level);
-// "debug", "info", "warning", "error"; false if it is none of these.
+// Understands "debug", "info", "warning" and "error"; returns false for anything else.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
-// The line that Log would write, without prefix. For tests.
+// Returns the line that Log would write, without its prefix. For tests.
 std::string FormatLogLine(absl::string_view message, const std::vector<LogField>& fields);
 
 }  // namespace hpc

@@ -25,7 +25,7 @@ void NotifySystemd(absl::string_view state) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd.ok()) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
-  // Nobody listening is systemd's business, not ours.
+  // It is systemd's business, not ours, if nobody listens.
   (void)!sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL,
                 reinterpret_cast<const sockaddr*>(&address), length);
 }

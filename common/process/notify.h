@@ -1,4 +1,4 @@
-// Telling whoever started a daemon how it is getting on: systemd's notify protocol and --ready-fd.
+// Tells whoever started a daemon how it is getting on, by systemd's notify protocol and --ready-fd.
 #ifndef HPC_COMMON_PROCESS_NOTIFY_H_
 #define HPC_COMMON_PROCESS_NOTIFY_H_
 
@@ -11,7 +11,8 @@ namespace hpc {
 // nothing when that is not set.
 void NotifySystemd(absl::string_view state);
 
-// InvalidArgument: `fd`, given to --ready-fd, is no descriptor that is open. -1: none is given.
+// InvalidArgument: `fd`, given to --ready-fd, is not an open descriptor. -1 means that none was
+// given.
 absl::Status CheckReadyFd(int fd);
 
 // Writes `line` and a line end to `fd` and closes it. Does nothing for a negative fd.

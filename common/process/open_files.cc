@@ -10,7 +10,7 @@
 namespace hpc {
 namespace {
 
-// Of the whole process, as the limit itself is.
+// The limit before RaiseOpenFiles. It holds for the whole process, as the limit itself does.
 std::optional<rlimit>& Before() {
   static std::optional<rlimit> before;
   return before;

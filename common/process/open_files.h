@@ -9,12 +9,12 @@ namespace hpc {
 // A limit beyond this is as good as none.
 inline constexpr rlim_t kMostOpenFiles = 1 << 20;
 
-// As many as the administrator allows (the hard limit), but no more than kMostOpenFiles. For the
-// start of a daemon, before it has threads. What cannot be is logged.
+// Raises the limit to what the administrator allows (the hard limit), but no higher than
+// kMostOpenFiles. It is for the start of a daemon, before it has threads. A failure is logged.
 void RaiseOpenFiles();
 
-// What programs that we start are to have: the limit as it was before RaiseOpenFiles, since some go
-// wrong where it is a large one.
+// Returns the limit for programs that we start: the one from before RaiseOpenFiles. Some programs
+// go wrong when the limit is large.
 rlimit InheritedOpenFiles();
 
 }  // namespace hpc

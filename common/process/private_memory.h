@@ -1,11 +1,11 @@
-// A process that holds keys, secrets of runs, or tokens keeps them to itself.
+// Keeps keys, tokens and the secrets of runs inside the process that holds them.
 #ifndef HPC_COMMON_PROCESS_PRIVATE_MEMORY_H_
 #define HPC_COMMON_PROCESS_PRIVATE_MEMORY_H_
 
 namespace hpc {
 
-// The calling process leaves no core file, and others of its account may neither trace it nor read
-// its memory or environment. Does not outlive an execve.
+// From now on the calling process leaves no core file, and other processes of its account may
+// neither trace it nor read its memory or environment. The setting does not outlive an execve.
 void KeepMemoryPrivate();
 
 }  // namespace hpc

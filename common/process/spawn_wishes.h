@@ -1,4 +1,4 @@
-// posix_spawn's two bundles of wishes, for a program that is to have nothing of ours.
+// posix_spawn's two sets of attributes, for a program that must inherit nothing of ours.
 #ifndef HPC_COMMON_PROCESS_SPAWN_WISHES_H_
 #define HPC_COMMON_PROCESS_SPAWN_WISHES_H_
 
@@ -8,8 +8,9 @@
 namespace hpc {
 
 struct SpawnWishes {
-  // In a group (POSIX_SPAWN_SETPGROUP) or session (POSIX_SPAWN_SETSID) of its own. A daemon blocks
-  // and ignores signals that the program must hear: it blocks none, and each has its default.
+  // Puts the program into a group (POSIX_SPAWN_SETPGROUP) or session (POSIX_SPAWN_SETSID) of its
+  // own. A daemon blocks and ignores signals that the program must hear. So the program starts with
+  // no signal blocked and the default action for each.
   explicit SpawnWishes(int of_its_own) {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);

@@ -1,4 +1,5 @@
-// How late the kernel may wake a thread that waits for a time, so that it can wake several at once.
+// Sets how late the kernel may wake a thread from a timed wait, so that it can wake several at
+// once.
 #ifndef HPC_COMMON_PROCESS_TIMER_SLACK_H_
 #define HPC_COMMON_PROCESS_TIMER_SLACK_H_
 
@@ -6,9 +7,9 @@
 
 namespace hpc {
 
-// While it lives, what the calling thread waits for with a timeout, and what threads that it starts
-// then wait for all their lives, may end as much as `slack` too late. Processes that such a thread
-// starts inherit it too. Afterwards the calling thread has the slack that it began its life with.
+// While this object lives, timed waits of the calling thread may end as much as `slack` too late.
+// Threads that it starts meanwhile have that slack all their lives, and so have processes that such
+// a thread starts. Afterwards the calling thread has the slack that it began its life with.
 class TimerSlack {
  public:
   explicit TimerSlack(absl::Duration slack);

@@ -48,7 +48,7 @@ absl::Status Cluster::Cancel(Now now, RunId id, const std::string& who, Effects*
   if (run->attempt->stopping()) {
     turn.Save(run->record);
     turn.Event(event::kRunStopping, About(run->attempt->ref()), run->cancel_reason);
-    impl_->state.capacity_changed = true;  // it keeps its place in front of others no longer
+    impl_->state.capacity_changed = true;  // it no longer keeps its place in front of others
   }
   impl_->gangs.Stop(turn, run,
                     {AttemptOutcome::kCancelled, run->cancel_reason, run->request().stop_grace});
@@ -134,7 +134,7 @@ void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnatio
                            Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   Node* node = impl_->state.nodes.Find(name);
-  // A stream that has been replaced by a newer one ends without a meaning.
+  // When a stream ends that a newer one has replaced, that means nothing.
   if (node == nullptr || !node->connected || node->incarnation != incarnation) return;
   impl_->connections.Disconnected(turn, node, reset);
 }
@@ -175,7 +175,7 @@ absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t in
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, node->clock.Before({}, now.mono));
+    impl_->owners.Reclaim(turn, node, request, Owners::MadeThere{node->clock.Before({}, now.mono)});
   } else {
     impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
   }
@@ -220,12 +220,20 @@ absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incar
   return absl::OkStatus();
 }
 
+absl::Status Cluster::AttemptHalted(Now now, const std::string& node, uint64_t incarnation,
+                                    AttemptRef ref, const Halt& halt, Effects* effects) {
+  Turn turn = impl_->Begin(now, effects);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
+  impl_->gangs.Halted(turn, live.run, live.member, halt);
+  return absl::OkStatus();
+}
+
 absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t incarnation,
                                       AttemptRef ref, const Halt& halt, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  // Said of an attempt that is over this is true and harmless: refused, so that it is forgotten
-  // there, but nothing to count.
+  // About an attempt that is over this report is true and harmless. It is refused, so that the node
+  // forgets the attempt, but it is not counted.
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
   impl_->gangs.Returned(turn, live.run, live.member, halt);
   return absl::OkStatus();
@@ -244,14 +252,14 @@ absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarn
                                Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  // Of an attempt that is over this comes late, and is harmless.
+  // About an attempt that is over this report comes late, and is harmless.
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
   Member* const member = live.run->attempt->FindMember(lost);
   if (member == nullptr) return absl::OkStatus();
   if (status.ok()) {
     impl_->gangs.Recalled(turn, live.run, member, name);
   } else {
-    // Where nobody can the fence decides.
+    // If no node can recall them, the fence decides.
     impl_->gangs.NotRecalled(turn, live.run, member, name);
   }
   return absl::OkStatus();

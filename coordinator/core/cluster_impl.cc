@@ -48,7 +48,7 @@ void Cluster::Impl::Tick(Turn& turn, Now now) {
   HandOnReturnedDevices(turn);
   const bool changed = state.capacity_changed;
   scheduler.Schedule(turn, now);
-  // The queue first: what it leaves is for those that run.
+  // The queue comes first: what it leaves free is for runs that run already.
   if (changed) grower.LookAtAll(turn);
 }
 

@@ -28,14 +28,15 @@ class Cluster::Impl {
   Turn Begin(Now now, Effects* effects);
   void Tick(Turn& turn, Now now);
 
-  // NotFound names the nearest.
+  // NotFound names the nearest node.
   absl::StatusOr<Node*> FindNode(const std::string& name);
   // The live attempt that a node reports about. A stale report is refused and counted.
   absl::StatusOr<LiveAttempt> Reported(Turn& turn, Now now, const std::string& name,
                                        uint64_t incarnation, AttemptRef ref);
 
   EventCounter events;
-  // Readers explain what waits by asking the same parts that decide.
+  // The state is mutable because readers explain what a run waits for by asking the parts that
+  // decide.
   mutable State state;
   RunLedger ledger;
   Gangs gangs;
@@ -46,7 +47,7 @@ class Cluster::Impl {
   Scheduler scheduler;
   Grower grower;
 
-  // A restarted coordinator goes on with the first call that may have effects.
+  // A restarted coordinator resumes with the first call that may have effects.
   bool resumed = false;
   MonoTime restored_at;
 

@@ -1,4 +1,4 @@
-// A backup by its RPC, of a coordinator that goes on working.
+// A backup over its RPC, made of a coordinator that goes on working.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string StateDirOf(TestServer& server) {
   return status.state_dir();
 }
 
-// More than gRPC takes on its own.
+// The file is larger than what gRPC takes on its own.
 void AddLargeFile(const std::string& state_dir) {
   std::filesystem::create_directory(state_dir + "/keys");
   EXPECT_OK(WriteFileAtomically(state_dir + "/keys/large", std::string(32 << 20, 'x')));
@@ -75,7 +75,7 @@ TEST(Backup, OneIsMadeAtATimeAndOneThatNobodyWantsAnyMoreIsGone) {
   EXPECT_THAT(refused.error_message(), HasSubstr("another backup is being made"));
   context->TryCancel();
   EXPECT_EQ(reader->Finish().error_code(), StatusCode::CANCELLED);
-  // Answered behind the end of that call.
+  // A new backup is accepted only after the call before has ended.
   for (bool ok = false; !ok;) {
     const auto next_context = Context();
     const auto next = server.cluster().Backup(next_context.get(), {});

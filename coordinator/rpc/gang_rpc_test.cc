@@ -438,7 +438,7 @@ TEST(Metrics, NanAndInfinityAreStoredOnceAndReadBack) {
     point->set_step(data->points_size());
     point->set_value(value);
   }
-  for (int i = 0; i < 2; ++i) {  // the second time as after a reconnect
+  for (int i = 0; i < 2; ++i) {  // the second time is like after a reconnect
     pc1.Send(message);
     EXPECT_EQ(pc1.Expect(CoordinatorMessage::kMetricAck).metric_ack().end_offset(), 100);
   }

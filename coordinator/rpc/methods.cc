@@ -19,7 +19,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// The generated services with every method accepted as bytes (message_bytes.h says why).
+// The generated services, with every method accepted as bytes (message_bytes.h says why).
 using R = v1::Runs;
 using RawRuns = R::WithRawMethod_Submit<
     R::WithRawMethod_SubmitMany<R::WithRawMethod_Cancel<R::WithRawMethod_Follow<

@@ -1,4 +1,4 @@
-// Every RPC that the coordinator serves, in one table: the way in, and what handles it.
+// Every RPC that the coordinator serves, in one table: how it is called, and what handles it.
 #ifndef HPC_COORDINATOR_RPC_METHODS_H_
 #define HPC_COORDINATOR_RPC_METHODS_H_
 
@@ -32,9 +32,9 @@ class Methods {
   Methods(Engine* engine, Trust* trust, const MethodOptions& options);
   ~Methods();
 
-  // Before the server is built.
+  // Must be called before the server is built.
   void Register(grpc::ServerBuilder* builder);
-  // Once it runs: begins to accept calls of every method. `host` must outlive all calls.
+  // Begins to accept calls of every method, once the server runs. `host` must outlive all calls.
   void Accept(CallHost* host);
 
  private:

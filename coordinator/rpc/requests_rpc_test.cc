@@ -1,4 +1,4 @@
-// Single requests: what is refused, and how; listings and watches.
+// Single requests: what is refused and how, and listings and watches.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -359,7 +359,7 @@ TEST(Methods, ServerReflectionTellsWhatMessagesLookLike) {
                    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", request)
         .bytes;
   };
-  // file_containing_symbol, and what it imports with it.
+  // file_containing_symbol returns the file together with its imports.
   EXPECT_THAT(ask("\x22\x12hpc.v1.Runs.Submit"),
               AllOf(HasSubstr("hpc/v1/runs.proto"), HasSubstr("hpc/v1/run.proto"),
                     HasSubstr("SubmitRequest")));

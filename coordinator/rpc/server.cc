@@ -40,13 +40,15 @@
 namespace hpc::coordinator {
 namespace {
 
-// A round takes at most so many events before it commits, so that answers are not put off for ever.
+// A round takes at most this many events before it commits, so that answers are not put off for
+// ever.
 constexpr int kEventsPerRound = 1000;
-// After a round that took so long, as on a disk that is busy, everybody gets a quarter of the time
-// to be heard before the next one judges who has been silent.
+// A round may take this long, for example on a busy disk. Then everybody gets a quarter of that
+// time to be heard, before the next round judges who has been silent.
 constexpr absl::Duration kLongRound = absl::Milliseconds(500);
 constexpr absl::Duration kLongestHearing = absl::Seconds(1);
-// At the Unix socket, by reason, which names the account.
+// Limits the refusals at the Unix socket that are told. The key is the reason, which names the
+// account.
 constexpr RateLimit kToldRefusals = {.burst = 5, .each = absl::Seconds(12)};
 
 gpr_timespec InFuture(absl::Duration wait) {
@@ -56,7 +58,8 @@ gpr_timespec InFuture(absl::Duration wait) {
 }
 
 void OnGrpcLog(gpr_log_func_args* args) {
-  // Its last words: the process aborts behind them. Its other errors are of peers.
+  // These are gRPC's last words, since the process aborts after them. Its other errors are about
+  // peers.
   if (absl::StartsWith(args->message, "assertion failed")) {
     LogError("a bug in gRPC ends the daemon",
              {{"message", args->message}, {"file", args->file}, {"line", args->line}});
@@ -65,21 +68,22 @@ void OnGrpcLog(gpr_log_func_args* args) {
   LogDebug("grpc", {{"message", args->message}, {"file", args->file}, {"line", args->line}});
 }
 
-// Once per process, before anything else of gRPC.
+// Done once per process, before anything else of gRPC.
 void InitGrpc() {
   static std::once_flag once;
   std::call_once(once, [] {
     gpr_set_log_function(&OnGrpcLog);
-    // gRPC 1.51 has no option for the least version of TLS. This is the list for versions below
-    // 1.3: with none but a suite that needs a secret which nobody has, no such handshake succeeds.
+    // gRPC 1.51 has no option for the lowest version of TLS. This list of suites applies to
+    // versions below 1.3. Its only suite needs a secret that nobody has, so no such handshake
+    // succeeds.
     setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES128-GCM-SHA256", 1);
     pki::UseLeanProvider();
   });
 }
 
 void Configure(grpc::ServerBuilder* builder) {
-  // No pings: the kernel finds peers that vanished (accept_loop.cc), and that of a local one closes
-  // its socket.
+  // There are no pings. The kernel finds peers that vanished (accept_loop.cc), and it closes the
+  // socket of a local peer that ends.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, INT_MAX);
   // Peers may ping.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
@@ -113,15 +117,15 @@ class Server::Impl {
 
  private:
   void OnStopRequested(bool) { stopping_ = true; }
-  // Makes the coordinator's certificate, now, when it is due or when there is a new authority.
+  // Makes the coordinator's certificate: at the start, when it is due, and for a new authority.
   absl::Status KeepCertificate();
   Door TcpDoor(UniqueFd listener);
   Door UnixDoor(UniqueFd listener);
-  // Handles events until none is left; waits for the first one at most so long.
+  // Handles events until none is left. Waits for the first one for `wait` at most.
   void TakeEvents(absl::Duration wait);
-  // Takes what comes within that time.
+  // Handles the events that come within `time`.
   void Hear(absl::Duration time);
-  // Engine::Flush, which may take as long as the disk.
+  // Calls Engine::Flush, which may take as long as the disk does.
   absl::Status Flush();
   bool TakeEvent(gpr_timespec deadline);
   void EndCalls(const absl::Status& reason);
@@ -140,14 +144,14 @@ class Server::Impl {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
   std::unique_ptr<grpc::Server> server_;
   AcceptLoop doors_;
-  RateLimiter local_refusals_;  // told; of the accept loop's thread
+  RateLimiter local_refusals_;  // limits what is told; only the accept loop's thread uses it
   std::string address_;
-  absl::Time issued_at_ = absl::InfinitePast();  // the coordinator's certificate
+  absl::Time issued_at_ = absl::InfinitePast();  // of the coordinator's certificate
   absl::Time renew_at_ = absl::InfiniteFuture();
   bool stopping_ = false;
 
   std::mutex stop_mutex_;
-  bool can_stop_ = false;  // it serves, and has not been asked to stop; under stop_mutex_
+  bool can_stop_ = false;  // it serves, and was not asked to stop; guarded by stop_mutex_
   grpc::Alarm alarm_;
   MemberTag<Impl> stop_tag_;
 };
@@ -273,7 +277,8 @@ absl::Status Server::Impl::Run(const std::function<void()>& on_progress, absl::D
   absl::Status status = Flush();
   while (status.ok() && !stopping_) {
     TakeEvents(std::min(max_idle, engine_->NextDeadline() - engine_->now().mono));
-    // One that was issued while the clock was ahead is not valid yet once it is right again.
+    // A certificate that was issued while the clock was ahead is not valid yet once the clock is
+    // right again, so it is replaced.
     const absl::Time wall = engine_->now().wall;
     if (wall >= renew_at_ || wall < issued_at_) {
       if (absl::Status renewed = KeepCertificate(); !renewed.ok()) {
@@ -300,7 +305,8 @@ void Server::Impl::EndCalls(const absl::Status& reason) {
   const MonoTime deadline = engine_->now().mono + options_.stop_grace;
   while (!host_.open.empty() && engine_->now().mono < deadline) {
     TakeEvents(deadline - engine_->now().mono);
-    // Answers that are owed; if nothing can be written any more they have had that answer.
+    // Sends the answers that are owed. If nothing can be written any more, they have been answered
+    // with that error.
     engine_->Flush().IgnoreError();
     host_.SendGathered();
   }
@@ -314,7 +320,8 @@ void Server::Impl::ShutDown() {
     can_stop_ = false;
   }
   if (server_ != nullptr) {
-    // Waits for calls to be let go of, which the queue's owner has to do: this thread.
+    // Shutdown waits until all calls have been released. That is up to the queue's owner, which is
+    // this thread.
     std::atomic<bool> down = false;
     std::thread waiter([this, &down] {
       server_->Shutdown(

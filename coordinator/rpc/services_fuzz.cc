@@ -1,9 +1,9 @@
-// A day of a coordinator: requests of clients and messages of workers in any order and with any
-// content, through what handles them, to the engine and the store. Each is answered or refused;
-// what is stored can be loaded, no device and no run is in two attempts, and a restart trusts whom
-// the one before did.
+// A day of a coordinator. Requests of clients and messages of workers, in any order and with any
+// content, go through the handlers to the engine and the store. Each is answered or refused. What
+// is stored can be loaded, no device and no run is in two attempts, and a restarted coordinator
+// trusts the same members as the one before.
 //
-// The input is a sequence of frames (tests/fuzz/frames.h); what they do is in Acts.
+// The input is a sequence of frames (tests/fuzz/frames.h). Acts lists what they do.
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ using hpc::testing::SplitFrames;
 using Coordinator = testing::BareCoordinator;
 
 struct Act {
-  const Message* kind;  // null: a number
+  const Message* kind;  // null: the frame is a number
   std::function<void(Coordinator*, const Caller&, const Message&)> act;
   std::function<void(Coordinator*, uint64_t)> count;
 };
@@ -55,7 +55,7 @@ Act From(size_t worker) {
           nullptr};
 }
 
-// Kept inputs depend on the order.
+// The order must not change, since stored fuzz inputs depend on it.
 const std::vector<Act>& Acts() {
   static const auto* const kActs = new std::vector<Act>{
       From(0),
@@ -99,7 +99,7 @@ const std::vector<Act>& Acts() {
   return *kActs;
 }
 
-// The flag of a frame is that of a caller who may do only what is his own.
+// The flag of a frame says that the caller may only do what concerns its own things.
 void Do(const Frame& frame, Coordinator* coordinator) {
   const Act& act = Acts()[frame.kind(Acts().size())];
   if (act.kind == nullptr) return act.count(coordinator, frame.number());
@@ -130,7 +130,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hpc::coordinator;  // NOLINT: so that the calls read as elsewhere
-  static const google::protobuf::LogSilencer silence;  // of text that is not UTF-8
+  static const google::protobuf::LogSilencer silence;  // about text that is not UTF-8
   static const testing::BareState state;
   Coordinator coordinator(state.Begin());
   for (const Frame& frame : SplitFrames(data, size)) Do(frame, &coordinator);

@@ -70,7 +70,7 @@ class TrustRpcTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return *pki::ParseJoinToken(response.token());
   }
-  // As a PC or a laptop does it, over a connection without a certificate.
+  // Joins as a PC or a laptop does, over a connection without a certificate.
   grpc::Status Join(const pki::JoinToken& token, const std::string& name, Member* member,
                     absl::Time now = absl::Now()) {
     const pki::PrivateKey key = *pki::PrivateKey::Generate();
@@ -86,7 +86,7 @@ class TrustRpcTest : public ::testing::Test {
     if (member != nullptr) *member = {*key.ToPem(""), response.certificate()};
     return status;
   }
-  // All that was written down as refused, once at least `count` are.
+  // Everything that was recorded as refused, once there are at least `count` refusals.
   std::string Refusals(size_t count) {
     v1::ListEventsRequest request;
     request.set_security(true);
@@ -139,7 +139,7 @@ TEST_F(TrustRpcTest, EveryCallIsRefusedToEveryStandingThatTheTableDoesNotGrantIt
                  {Standing::kAdmin, ChannelAs(Role::kAdmin, "root")},
                  {Standing::kAdmin, server_.channel()}};
   for (const AccessRow& row : AccessTable()) {
-    // It would change whom the others trust.
+    // Calling this would change whom the other calls trust.
     if (absl::string_view(row.method) == "hpc.v1.Trust/RotateAuthority") continue;
     for (const auto& caller : callers) {
       const StatusCode code =
@@ -346,7 +346,7 @@ TEST_F(TrustRpcTest, ARefusedJoinIsOneEvent) {
   pki::JoinToken guess = token;
   guess.secret = std::string(pki::kTokenSecretBytes, 'x');
   EXPECT_EQ(Join(guess, "pc3", nullptr).error_code(), StatusCode::UNAUTHENTICATED);
-  // The last one shows that nothing is to come of the others.
+  // Once this last refusal is there, no further events of the others are to come.
   EXPECT_EQ(ListNodesOver(server_.TlsChannel("", "")).error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_THAT(std::vector<std::string>(absl::StrSplit(Refusals(3), '\n')),
               ElementsAre(AllOf(HasSubstr("is for pc1, not for pc2"), HasSubstr("127.0.0.1")),

@@ -40,7 +40,7 @@ BackupJob::~BackupJob() {
 }
 
 void BackupJob::Make() {
-  // Of this thread alone: the owner's goes first.
+  // Lowers the priority of this thread alone, so that the owner's thread goes first.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
   absl::Status status = maker_->Make([this](const std::string& doing) {
     absl::MutexLock lock(&mutex_);

@@ -1,4 +1,4 @@
-// One backup on its way: made on a thread of its own, then read piece by piece.
+// One backup in progress. It is made on a thread of its own, and then read piece by piece.
 #ifndef HPC_COORDINATOR_RUNTIME_BACKUP_JOB_H_
 #define HPC_COORDINATOR_RUNTIME_BACKUP_JOB_H_
 
@@ -18,22 +18,22 @@
 
 namespace hpc::coordinator {
 
-// All methods are the owner thread's. Nothing is left on disk when it dies, nor when the process is
-// killed once the backup is made.
+// All methods are called on the owner's thread. Nothing is left on disk when the object is
+// destroyed, nor when the process is killed after the backup was made.
 class BackupJob {
  public:
-  // Errors as of BackupMaker::Begin.
+  // Errors are those of BackupMaker::Begin.
   static absl::StatusOr<std::unique_ptr<BackupJob>> Start(const std::string& state_dir,
                                                           bool with_logs, absl::Time now);
-  // Ends it, which takes a moment at most.
+  // Ends the backup, which takes a moment at most.
   ~BackupJob();
 
   // What it is doing, in words.
   std::string doing() const;
-  // How it ended, as of BackupMaker::Make; nullopt while it is being made.
+  // How it ended, with the errors of BackupMaker::Make; nullopt while the backup is being made.
   std::optional<absl::Status> result() const;
 
-  // Of the file, once the result is OK.
+  // The size of the file, once the result is OK.
   int64_t bytes() const;
   // The next piece; empty at the end.
   absl::StatusOr<std::string> Read();
@@ -48,7 +48,7 @@ class BackupJob {
   mutable absl::Mutex mutex_;
   std::string doing_ ABSL_GUARDED_BY(mutex_) = "begins a backup";
   std::optional<absl::Status> result_ ABSL_GUARDED_BY(mutex_);
-  UniqueFd file_;  // has no name any more; the thread's until there is a result
+  UniqueFd file_;  // has no name any more; the maker's thread owns it until there is a result
   int64_t bytes_ = 0;
   int64_t read_ = 0;
   std::thread thread_;

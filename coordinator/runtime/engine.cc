@@ -26,7 +26,7 @@ void Engine::Unwatch(Watcher* watcher) { impl_->watchers.Unwatch(watcher); }
 
 void Engine::Shutdown(const absl::Status& reason) {
   impl_->cluster.SaveSeen(impl_->clock->Get(), &impl_->effects);
-  AfterCommit([] {});  // nothing waits any more
+  AfterCommit([] {});  // so that nothing waits any more
   impl_->links.CloseAll(reason);
 }
 
@@ -34,7 +34,7 @@ void Engine::Shutdown(const absl::Status& reason) {
 
 std::optional<RunState> Engine::Impl::LookUpPastRun(void* context, RunId run) {
   auto* self = static_cast<Impl*>(context);
-  // It may have ended in this very batch, of which the store knows nothing yet.
+  // The run may have ended in this very batch, of which the store knows nothing yet.
   for (auto it = self->effects.changes.rbegin(); it != self->effects.changes.rend(); ++it) {
     const auto* record = std::get_if<RunRecord>(&*it);
     if (record != nullptr && record->id == run) return record->state;
@@ -74,7 +74,7 @@ void Engine::Submit(const RunRequest& request, const RunProgram& program,
 
 namespace {
 
-// An answer that is `answer`, a status or a value, if the commit succeeds.
+// Makes the answer to a client: if the commit succeeds it is `answer`, a status or a value.
 template <typename Answer>
 std::function<void(const absl::Status&)> AnswerWith(std::function<void(Answer)> done,
                                                     Answer answer) {

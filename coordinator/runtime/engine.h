@@ -31,25 +31,27 @@ class NodeLink {
  public:
   virtual ~NodeLink() = default;
 
-  // Any command but PrepareAttempt, which comes with what is to be executed.
+  // Sends any command but PrepareAttempt, which comes with the program to execute.
   virtual void Send(const NodeCommand& command) = 0;
   virtual void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
                            const RunProgram& program) = 0;
   virtual void SendWelcome(const Welcome& welcome) = 0;
-  // Durable so far, so that the worker may drop it; also sent once per stream after the welcome.
+  // Tells the worker what is durable so far, so that it may drop it. Also sent once per stream
+  // after the welcome.
   virtual void AckLog(const LogStreamId& stream, int64_t offset) = 0;
   virtual void AckMetrics(const MetricOffset& offset) = 0;
-  // Ends the stream with this reason; the engine has forgotten the link when it calls this.
+  // Ends the stream with this reason. The engine has forgotten the link when it calls this.
   virtual void Close(const absl::Status& reason) = 0;
 };
 
-// Somebody who follows a run, or the events. Told that there may be something new; it then reads
-// from its own cursor at its own pace, so that a slow reader costs no memory.
+// Somebody who follows a run, or the events. A watcher is told that there may be something new, and
+// then reads from its own cursor at its own pace. A slow reader thus costs no memory.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void Poke() = 0;
-  // What the run waits for may read differently now. Soft: at most twice a second.
+  // The text of what the run waits for may have changed. This is a hint: it comes at most twice a
+  // second.
   virtual void PokeProgress() {}
 };
 
@@ -58,17 +60,17 @@ class WakeSender {
  public:
   virtual ~WakeSender() = default;
   virtual absl::Status Wake(const WakeNode& wake) = 0;
-  // Whether it needs nothing to be known about a node, as a hook does.
+  // Whether this sender can wake a node about which nothing is known, as a hook can.
   virtual bool WakesAnyNode() const { return false; }
 };
 
-// A node's session: what OnHello gave it, to be named in every later call.
+// A node's session. OnHello returns it, and every later call names it.
 struct Session {
   std::string node;
   uint64_t incarnation = 0;
 };
 
-// What a rank has logged.
+// Metric points that a rank has logged.
 struct MetricReport {
   MetricOffset offset;  // of its metrics file, behind the points
   std::vector<MetricPoint> points;
@@ -89,7 +91,7 @@ class Engine {
          LogStore* logs, SecretVault* secrets, WakeSender* wake_sender);
   ~Engine();
 
-  // ---- clients. `done` is called by Flush once the outcome is durable.
+  // ---- clients. Flush calls `done` once the outcome is durable.
   void Submit(const RunRequest& request, const RunProgram& program,
               std::function<void(absl::StatusOr<RunId>)> done);
   void Cancel(RunId run, const std::string& who, std::function<void(absl::Status)> done);
@@ -104,22 +106,23 @@ class Engine {
   void Forget(const std::string& node, const std::string& who,
               std::function<void(absl::Status)> done);
 
-  // The node's last certificate is void: `why`. Made durable with what is recorded beside it.
+  // Notes that the node's last certificate is void, and `why`. This becomes durable together with
+  // what is recorded beside it.
   void ShutOut(const std::string& node, const std::string& why);
 
-  // Makes `records` durable, with an event that tells of them. `done` as above.
+  // Makes `records` durable, with an event that tells of them. `done` is called as above.
   void RecordTrust(std::vector<TrustRecord> records, const ClusterNote& note,
                    std::function<void(absl::Status)> done);
-  // An event alone, as of a refusal.
+  // Records an event alone, for example for a refusal.
   void Note(const ClusterNote& note);
 
-  // Called by Flush too: whatever `done` then reads of cluster() is on disk.
+  // Flush calls `done`, too. Whatever it then reads of cluster() is on disk.
   void AfterCommit(std::function<void()> done);
 
   // ---- nodes. On failure the caller closes the stream with that status. A report about an attempt
   // that was replaced is no failure: the node is told to forget that attempt.
   absl::Status OnHello(const NodeHello& hello, NodeLink* link);
-  // What its clock showed when it said the report that is given next.
+  // Tells what the node's clock showed when it said the report that is given next.
   void OnTimes(const Session& session, const NodeTimes& times);
   absl::Status OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing);
   // The link is not used after this.
@@ -136,6 +139,7 @@ class Engine {
                          const std::vector<StartedRank>& ranks);
   absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
                            const RankExit& exit, RankAges ago);
+  absl::Status OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt);
   absl::Status OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt);
   absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
   absl::Status OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
@@ -147,15 +151,17 @@ class Engine {
   absl::Status OnMetrics(const Session& session, MetricReport report);
 
   // ---- reading
-  // Before anything is read for a client: commits what Flush has put off.
+  //
+  // Commits what Flush has put off. To be called before anything is read for a client.
   void CatchUp();
-  // The same before the core itself is read, and of what this round has brought too.
+  // The same, and also commits what this round has brought. To be called before the core itself is
+  // read.
   void CommitNow();
   Now now() const;
   const Cluster& cluster() const;
   Store& store();
   LogStore& logs();
-  // Whether all output and all metrics of a run that is over have arrived (or never will).
+  // Whether all output and all metrics of a run that is over have arrived, or never will.
   bool OutputComplete(RunId run) const;
 
   // ---- watching; a watcher must unregister before it dies
@@ -164,12 +170,14 @@ class Engine {
   void Unwatch(Watcher* watcher);
 
   // ---- the loop
-  // Ticks the core, commits, then calls back, sends and pokes. Where nobody is waiting for anything
-  // in it the commit is put off for a few milliseconds, for what may come meanwhile. An error is a
-  // store that cannot be written: the daemon must stop, since nothing further can be promised.
+  //
+  // Ticks the core, commits, then calls back, sends and pokes. If nobody waits for anything in the
+  // batch, the commit is put off for a few milliseconds so that it can be shared with what comes
+  // meanwhile. An error means that the store cannot be written: the daemon must stop, since nothing
+  // further can be promised.
   absl::Status Flush();
   MonoTime NextDeadline() const;
-  // Closes every link. What is known of the nodes by then is for a last Flush.
+  // Closes every link. What is known of the nodes by then is left for a last Flush to write.
   void Shutdown(const absl::Status& reason);
 
  private:

@@ -1,5 +1,5 @@
-// One round: the core's decisions and all that came with them in one transaction, then everybody is
-// told.
+// One round: the core's decisions and all that came with them go into one transaction, and then
+// everybody is told.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,16 +15,17 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kOutputInterval = absl::Milliseconds(50);
-// How long what nobody waits for may lie unwritten: of a gang the nodes report one after the other,
-// and with the last report there is mostly something to be told.
+// How long a report that nobody waits for may lie unwritten. The nodes of a gang report one after
+// the other, and mostly the last report makes something worth telling, which is then committed at
+// once.
 constexpr absl::Duration kReportPatience = absl::Milliseconds(20);
 // A full disk is tried again this often. Workers that were told to forget an attempt drop its
-// output when nothing of it is acknowledged for 30 s: before that the daemon stops, which makes
+// output when nothing of it is acknowledged for 30 s. The daemon stops before that, which makes
 // them wait.
 constexpr absl::Duration kFullDiskRetry = absl::Seconds(1);
 constexpr absl::Duration kFullDiskPatience = absl::Seconds(20);
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(500);
-// Where nothing happens: the words may count down to something.
+// The refresh interval while nothing happens: the text may contain a time that counts down.
 constexpr absl::Duration kProgressRefresh = absl::Seconds(2);
 
 }  // namespace
@@ -38,8 +39,8 @@ MonoTime Engine::Impl::OutputDeadline() const {
 
 bool Engine::Impl::OutputDue(MonoTime now) const { return OutputDeadline() <= now; }
 
-// Logs and metrics come in a stream of small messages: they are made durable a few times a second
-// rather than with each.
+// Logs and metrics come in a stream of small messages. They are made durable a few times a second
+// rather than with each message.
 absl::Status Engine::Impl::FlushOutput(Now now, WriteBatch* batch, Outgoing* out) {
   last_output = now.mono;
   output_since.reset();
@@ -60,8 +61,8 @@ absl::Status Engine::Impl::FlushLogs(Now now, WriteBatch* batch, Outgoing* out) 
   return absl::OkStatus();
 }
 
-// Nothing of it is acknowledged, so workers keep it and soon send no more; all else goes on. An
-// error once that has lasted too long.
+// While the disk is full no output is acknowledged, so workers keep it and soon send no more; all
+// else goes on. Returns an error once that has lasted too long.
 absl::Status Engine::Impl::LogsFull(Now now, const absl::Status& status) {
   if (!logs_full_since) {
     logs_full_since = now.mono;
@@ -76,7 +77,7 @@ absl::Status Engine::Impl::LogsFull(Now now, const absl::Status& status) {
 }
 
 absl::Status Engine::Impl::SealComplete(Now now, WriteBatch* batch, Outgoing* out) {
-  if (logs_full_since) return absl::OkStatus();  // the output is here, and cannot be stored
+  if (logs_full_since) return absl::OkStatus();  // the output has arrived, but cannot be stored
   const auto connected = [this](const std::string& node) { return links.Find(node) != nullptr; };
   for (const RunId run : output.TakeComplete(now.mono, connected)) {
     const absl::Status sealed = logs->Seal(run, batch);
@@ -106,7 +107,7 @@ void Engine::Impl::NoteTouched(const Effects& done, Outgoing* out) {
 
 absl::Status Engine::Impl::FillBatch(Now now, WriteBatch* batch, Outgoing* out) {
   for (const Change& change : effects.changes) output.Apply(now.mono, change);
-  // Of a run that is over somebody may be waiting for the rest of its output.
+  // Somebody may be waiting for the rest of the output of a run that is over.
   if (OutputDue(now.mono) || EndsARun() || output.NextDeadline() <= now.mono) {
     HPC_RETURN_IF_ERROR(FlushOutput(now, batch, out));
   }
@@ -140,8 +141,8 @@ bool IsOfARun(const Change& change) {
 
 }  // namespace
 
-// Whether all there is to write is what nodes have reported of attempts that go on: nobody is
-// answered, sent or told of an end once it is written.
+// Whether the batch holds only what nodes have reported about attempts that go on. Then nobody is
+// answered, sent anything or told of an end when it is written.
 bool Engine::Impl::MayWait() const {
   return health.ok() && answers.empty() && effects.messages.empty() && effects.wakes.empty() &&
          new_programs.empty() && trust.empty() && !EndsARun() &&
@@ -150,7 +151,7 @@ bool Engine::Impl::MayWait() const {
 
 bool Engine::Impl::Unwritten() const { return !effects.empty() || !environments.empty(); }
 
-// Remembers since when there has been something to write, and says whether it can wait on.
+// Remembers since when there has been something to write, and says whether it can wait longer.
 bool Engine::Impl::WaitsOn(MonoTime now) {
   if (!Unwritten() || !MayWait() || OutputDue(now) || output.NextDeadline() <= now) {
     unwritten_since.reset();
@@ -169,7 +170,7 @@ void Engine::CatchUp() {
 void Engine::CommitNow() {
   if (!impl_->Unwritten()) return;
   AfterCommit([] {});
-  // What it cannot write is known to the next one too.
+  // What this flush cannot write, the next one has to write, too.
   Flush().IgnoreError();
 }
 
@@ -225,7 +226,8 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
   PokeProgress(now);
 }
 
-// A rank that writes on waits to be acknowledged; one whose run is over does not.
+// A rank that still writes waits for its acknowledgement. One whose run is over does not, so its
+// acknowledgement becomes a postscript.
 void Engine::Impl::Acknowledge(Now now, const Outgoing& out, std::set<std::string>* told) {
   const auto say = [&](RunId run, const std::string& node, Postscripts::Say acknowledge) {
     if (!cluster.FindRun(run)) {
@@ -246,8 +248,8 @@ void Engine::Impl::Acknowledge(Now now, const Outgoing& out, std::set<std::strin
   }
 }
 
-// A node that is gone gets nothing: what matters is said again when it is back, or given up by the
-// core's own timeouts.
+// A node that is not connected gets nothing. What matters is said again when it is back, or the
+// core's own timeouts give it up.
 void Engine::Impl::SendCommand(const NodeMessage& message) {
   NodeLink* link = links.Find(message.node);
   if (link == nullptr) {
@@ -270,7 +272,7 @@ void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link,
     programs.Put(id, program);
   }
   const std::optional<RunRecord> run = cluster.FindRun(id);
-  if (!run) return;  // it ended in this very batch
+  if (!run) return;  // the run ended in this very batch
   if (!HasHiddenValues(*program)) return link->SendPrepare(prepare, *run, *program);
   RunProgram whole = *program;
   if (const absl::Status status = secrets->Reveal(id, &whole); !status.ok()) {
@@ -293,7 +295,7 @@ MonoTime Engine::NextDeadline() const {
   next = std::min(next, impl_->postscripts.NextDeadline());
   if (waits) next = std::min(next, *impl_->unwritten_since + kReportPatience);
   if (!impl_->logs_full_since) next = std::min(next, impl_->output.NextDeadline());
-  // It is told with what waits.
+  // While a commit waits, progress is told together with it.
   if (!waits && impl_->watchers.follow_runs()) {
     next = std::min(next, impl_->last_progress +
                               (impl_->progress_stale ? kProgressInterval : kProgressRefresh));

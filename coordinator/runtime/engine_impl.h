@@ -1,4 +1,4 @@
-// What the engine holds between two flushes. Only engine*.cc include this.
+// The state that the engine holds between two flushes. Only engine*.cc include this.
 #ifndef HPC_COORDINATOR_RUNTIME_ENGINE_IMPL_H_
 #define HPC_COORDINATOR_RUNTIME_ENGINE_IMPL_H_
 
@@ -54,16 +54,17 @@ struct Engine::Impl {
 
   // ---- nodes
   absl::Status Alive(const Session& session, Now now);
-  // Makes a call of the core about an attempt; one that was replaced is forgotten.
+  // Calls the core about an attempt. If the attempt was replaced, its node is told to forget it.
   template <typename Call>
   absl::Status Report(const Session& session, AttemptRef ref, Call call);
-  // Takes something of a rank, or of a whole attempt, from a node that was part of it.
+  // Accepts something that belongs to a rank, or to a whole attempt, from a node that was part of
+  // it.
   template <typename Take>
   absl::Status Output(const Session& session, AttemptRef ref, std::optional<int32_t> rank,
                       Take take);
   absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
   absl::Status SayWhereToGoOn(const NodeHello& hello);
-  // As if the node had found that it cannot run the attempt.
+  // Treats the attempt as if the node had found that it cannot run it.
   void RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why);
   Inventory WithOurHook(Inventory inventory) const;
   void Fail(const absl::Status& status);
@@ -105,20 +106,20 @@ struct Engine::Impl {
   MetricIntake metric_intake;
   absl::Status health;  // once not OK, nothing more can be promised
 
-  // Some thousand usual ones. To read one costs far less than to start it.
+  // Holds some thousand programs of usual size. Reading one costs far less than starting it.
   ProgramCache programs{1 << 20};
   OutputTracker output;
   NodeLinks links;
   Postscripts postscripts{&links};
   Watchers watchers;
-  std::optional<MonoTime> unwritten_since;  // what has waited since then
+  std::optional<MonoTime> unwritten_since;  // since when something has waited
   MonoTime last_output = kLongAgo;
-  std::optional<MonoTime> output_since;     // there has been some that is not durable
-  std::optional<MonoTime> logs_full_since;  // there is no space for logs
+  std::optional<MonoTime> output_since;     // since when some output has not been durable
+  std::optional<MonoTime> logs_full_since;  // since when there has been no space for logs
   MonoTime last_progress = kLongAgo;
   bool progress_stale = false;  // something happened since last_progress
 
-  Cluster cluster;  // last: it may ask for past runs from the start
+  Cluster cluster;  // must be last: its constructor may already ask for past runs
 };
 
 }  // namespace hpc::coordinator

@@ -1,5 +1,5 @@
-// Output, metrics and facts of ranks. They may come after their attempt has been replaced: the node
-// only must have been part of it.
+// Output, metrics and facts of ranks. They may come after their attempt was replaced; the node only
+// must have been part of it.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -54,7 +54,8 @@ absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
 
 namespace {
 
-// A point of the key that hpc.checkpoint_saved() writes, and one that has not come before.
+// Whether the report has a point of the key that hpc.checkpoint_saved() writes and has not come
+// before.
 absl::StatusOr<bool> TellsOfCheckpoint(const MetricReport& report, MetricIntake* intake) {
   const bool tells =
       std::any_of(report.points.begin(), report.points.end(),
@@ -71,7 +72,7 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
   const AttemptRef ref = report.offset.ref;
   const int32_t rank = report.offset.rank;
   return impl_->Output(session, ref, rank, [&](Now now) {
-    // After a reconnect the end is told again, with its remarks.
+    // After a reconnect the worker tells the end again, with its remarks.
     const bool told = report.ended && !impl_->output.MetricsEnded(ref, rank);
     for (const std::string& remark : report.remarks) {
       if (told) break;

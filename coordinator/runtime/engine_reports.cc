@@ -7,20 +7,20 @@
 
 namespace hpc::coordinator {
 
-// Whatever a node says shows that it is alive. After this, a report that the core refuses is about
-// an attempt that was replaced, not from a worker that was.
+// Every report shows that its node is alive. After this, a report that the core refuses is one
+// about an attempt that was replaced; it cannot be from a worker that was replaced.
 absl::Status Engine::Impl::Alive(const Session& session, Now now) {
   HPC_RETURN_IF_ERROR(links.Check(session));
   return cluster.Heartbeat(now, session.node, session.incarnation);
 }
 
-// The store or the disk failed: remembered, so that Flush ends the daemon.
+// The store or the disk failed. The error is remembered, so that Flush ends the daemon.
 void Engine::Impl::Fail(const absl::Status& status) {
   if (health.ok()) health = status;
 }
 
-// Without a descriptor or memory for a run's log nothing of it was taken: the worker that sent it
-// has to connect again, which makes it send it again.
+// Without a descriptor or memory for a run's log, nothing of the output was taken. The worker that
+// sent it has to connect again, and then sends it again.
 void Engine::Impl::FailUnlessItPasses(const absl::Status& status) {
   if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
 }
@@ -55,7 +55,7 @@ void Engine::Impl::RefusePrepare(const std::string& node, AttemptRef ref, const 
   if (!told.ok()) LogDebug("a refusal came too late", {{"attempt", ref.ToString()}});
 }
 
-// A hook of the coordinator's own wakes nodes that know nothing of it.
+// Nodes do not know of a wake hook that the coordinator itself has, so it is added here.
 Inventory Engine::Impl::WithOurHook(Inventory inventory) const {
   inventory.can_wake_by_hook |= wake_sender->WakesAnyNode();
   return inventory;
@@ -89,13 +89,13 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
     }
     const auto stored = logs->Lengths(held.ref);
     if (!stored.ok()) {
-      // Of this attempt the worker sends nothing before it connects again; all else goes on.
+      // The worker sends nothing of this attempt before it connects again; all else goes on.
       LogWarning("a run's log cannot be read",
                  {{"attempt", held.ref.ToString()}, {"reason", stored.status().message()}});
       continue;
     }
     const MonoTime now = clock->Get().mono;
-    // What others have sent is no business of this node's.
+    // A node is not told about output that other nodes have sent.
     const auto its_own = [&](int32_t rank) {
       return offsets.contains(rank) && output.CheckRank(now, hello.node, held.ref, rank).ok();
     };
@@ -182,6 +182,13 @@ absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t
   return impl_->Report(session, ref, [&](Now now) {
     return impl_->cluster.RankEnded(now, session.node, session.incarnation, ref, rank, exit, ago,
                                     &impl_->effects);
+  });
+}
+
+absl::Status Engine::OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt) {
+  return impl_->Report(session, ref, [&](Now now) {
+    return impl_->cluster.AttemptHalted(now, session.node, session.incarnation, ref, halt,
+                                        &impl_->effects);
   });
 }
 

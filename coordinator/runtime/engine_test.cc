@@ -157,7 +157,7 @@ TEST_F(EngineTest, OnlyOfARunThatIsOverTheEndOfAStreamIsNotPutOff) {
 
 TEST_F(EngineTest, ReportsThatNobodyWaitsForShareACommitWithWhatComesSoon) {
   const Session session = rig_.Connect("pc1", &link_);
-  const AttemptRef ref = rig_.RunOn(session, &link_);  // which has just said that its rank runs
+  const AttemptRef ref = rig_.RunOn(session, &link_);  // it has just said that its rank runs
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kStarting);
   EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(20));
   rig_.clock.Advance(absl::Milliseconds(19));
@@ -172,7 +172,7 @@ TEST_F(EngineTest, ProgressIsToldWithReportsThatAreStillToBeWritten) {
   RecordingWatcher watcher;
   const Session session = rig_.Connect("pc1", &link_);
   rig_.engine->WatchRun(1, &watcher);
-  rig_.clock.Advance(absl::Seconds(3));  // it is due
+  rig_.clock.Advance(absl::Seconds(3));  // progress is due
   rig_.RunOn(session, &link_);
   rig_.clock.Advance(absl::Milliseconds(19));
   EXPECT_OK(rig_.engine->Flush());
@@ -296,7 +296,7 @@ TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
     return texts;
   };
   EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 9}, .remarks = {"line 3 is"}}));
-  // A worker that reconnects says again how it ended.
+  // A worker that reconnects reports again how it ended.
   for (int i = 0; i < 2; ++i) {
     EXPECT_OK(rig_.engine->OnMetrics(
         session, {.offset = {ref, 0, 9}, .remarks = {"7 lines are"}, .ended = true}));
@@ -469,7 +469,7 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
   EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
 }
 
-// The store of a disk that has become full.
+// A store whose disk has become full.
 class FullStore final : public Store {
  public:
   explicit FullStore(Store* real) : real_(real) {}

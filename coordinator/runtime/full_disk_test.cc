@@ -25,7 +25,7 @@ class FullDiskTest : public EngineTest {
     EXPECT_OK(rig_.engine->OnLog(session_, out_, 0, "one"));
   }
 
-  // As the server's loop does it, which is told when to look again.
+  // Flushes as the server's loop does, which is told when to look again.
   absl::Status FlushFor(absl::Duration duration) {
     const MonoTime end = rig_.clock.Get().mono + duration;
     absl::Status status = rig_.engine->Flush();

@@ -15,7 +15,7 @@ absl::Status LogIntake::Data(const std::string& node, const LogStreamId& stream,
 
 absl::Status LogIntake::End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes,
                             bool awaited) {
-  // Nothing new; asks how long the stream is, for the receipt.
+  // Adds nothing new; this asks how long the stream is, for the receipt.
   HPC_ASSIGN_OR_RETURN(const int64_t length, logs_->Append(stream, 0, "", absl::InfinitePast()));
   HPC_RETURN_IF_ERROR(logs_->EndStream(stream, cut_bytes));
   receipts_[stream] = {node, stream, length};

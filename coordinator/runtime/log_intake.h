@@ -1,5 +1,5 @@
-// Output of ranks on its way to the log store: appended as it comes, made durable together, and
-// acknowledged after that.
+// Output of ranks on its way to the log store. It is appended as it comes, made durable together,
+// and acknowledged after that.
 #ifndef HPC_COORDINATOR_RUNTIME_LOG_INTAKE_H_
 #define HPC_COORDINATOR_RUNTIME_LOG_INTAKE_H_
 
@@ -17,7 +17,7 @@
 namespace hpc::coordinator {
 
 struct LogReceipt {
-  std::string node;  // which to tell
+  std::string node;  // the node to tell
   LogStreamId stream;
   int64_t length = 0;
 };
@@ -26,11 +26,11 @@ class LogIntake {
  public:
   explicit LogIntake(LogStore* logs) : logs_(logs) {}
 
-  // OutOfRange: bytes before `offset` are missing; the worker must begin again where it was last
-  // acknowledged. Anything else is a disk that cannot be written.
+  // OutOfRange: bytes before `offset` are missing; the worker must begin again at its last
+  // acknowledgement. Any other error means that the disk cannot be written.
   absl::Status Data(const std::string& node, const LogStreamId& stream, int64_t offset,
                     absl::string_view data, absl::Time now);
-  // `awaited`: somebody may be waiting for just that.
+  // `awaited`: somebody may be waiting for just this end.
   absl::Status End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes,
                    bool awaited);
 
@@ -38,8 +38,8 @@ class LogIntake {
   // The end of a stream is awaited.
   bool urgent() const { return urgent_; }
 
-  // Makes all of it durable, but for `batch`, which the caller commits. Returns what then may be
-  // acknowledged.
+  // Makes all of it durable except `batch`, which the caller commits. Returns what may be
+  // acknowledged after that commit.
   absl::StatusOr<std::vector<LogReceipt>> Flush(WriteBatch* batch);
 
  private:

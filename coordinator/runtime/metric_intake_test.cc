@@ -38,7 +38,8 @@ class MetricIntakeTest : public ::testing::Test {
   void Restart() {
     intake_ = std::make_unique<MetricIntake>(store_.get(), MetricLimits{.bytes = 100, .keys = 2});
   }
-  // One point, with the metrics file of rank 0 as long as that. Was it the one too many?
+  // Adds one point, when the metrics file of rank 0 has this length. Returns whether the point was
+  // beyond a limit.
   bool Add(AttemptRef ref, int64_t offset) { return !Add(ref, offset, {"loss"}).empty(); }
   std::string Add(AttemptRef ref, int64_t offset, const std::vector<std::string>& keys) {
     std::vector<MetricPoint> points;

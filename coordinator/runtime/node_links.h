@@ -20,7 +20,7 @@ class NodeLinks {
 
   // Null if the node is not connected.
   NodeLink* Find(const std::string& node) const;
-  // Of the connected worker; nullopt likewise.
+  // The session of the connected worker; nullopt if the node is not connected.
   std::optional<Session> SessionOf(const std::string& node) const;
   // FailedPrecondition unless this is the connected session of its node.
   absl::Status Check(const Session& session) const;

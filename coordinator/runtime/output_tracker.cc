@@ -13,12 +13,12 @@ namespace hpc::coordinator {
 absl::Status OutputTracker::Restore(Now now, const Snapshot& snapshot) {
   std::set<RunId> placed;
   for (const AttemptRecord& attempt : snapshot.attempts) placed.insert(attempt.ref.run);
-  // Later than that a worker's output is taken still, but nobody waits for it.
+  // Output that comes later than that is still taken, but nobody waits for it.
   HPC_ASSIGN_OR_RETURN(const std::vector<RunId> over,
                        store_->RunsAwaitingOutput(now.wall - absl::Hours(1)));
   placed.insert(over.begin(), over.end());
   for (const RunId run : placed) HPC_RETURN_IF_ERROR(Load(now.mono, run));
-  // Their nodes have to connect again first.
+  // The nodes of these runs have to connect again first.
   for (const RunId run : over) Heard(now.mono + (kPatience - kPatienceWithAbsent), run);
   return absl::OkStatus();
 }
@@ -30,8 +30,8 @@ absl::Status OutputTracker::Load(MonoTime now, RunId run) {
   for (const LogStreamRecord& stream : detail.log_streams) {
     StreamEnded({stream.ref, stream.rank, stream.is_stderr});
   }
-  // The end of metrics is not stored. Of an attempt that is over it has been told, or will be by a
-  // worker that comes back.
+  // The store does not record the end of metrics. For an attempt that is over it has been told
+  // already, or a worker that comes back will tell it again.
   for (const AttemptRecord& attempt : detail.attempts) {
     if (attempt.state != AttemptState::kEnded) continue;
     Attempt& over = runs_[run].attempts[attempt.ref.number];

@@ -1,6 +1,6 @@
-// Which output is still to come: of every run with an attempt, who runs its ranks, and which of
-// their streams and metrics have ended. A run that is over keeps its followers until all has come,
-// or is given up.
+// Which output is still to come. For every run with an attempt, this knows which nodes run its
+// ranks, and which of their streams and metrics have ended. A run that is over keeps its followers
+// until all output has come, or is given up.
 #ifndef HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
 #define HPC_COORDINATOR_RUNTIME_OUTPUT_TRACKER_H_
 
@@ -24,34 +24,35 @@ namespace hpc::coordinator {
 
 class OutputTracker {
  public:
-  // How long output is waited for once a run is over and nothing more comes: from nodes that are
-  // connected, and from nodes that are not.
+  // How long output is waited for once a run is over and nothing more comes: first for connected
+  // nodes, then for nodes that are not connected.
   static constexpr absl::Duration kPatience = absl::Seconds(10);
   static constexpr absl::Duration kPatienceWithAbsent = absl::Seconds(3);
 
   explicit OutputTracker(Store* store) : store_(store) {}
 
-  // Takes over what a coordinator before this one had placed, and what it still waited for.
+  // Takes over what an earlier coordinator had placed, and the output that it still waited for.
   absl::Status Restore(Now now, const Snapshot& snapshot);
-  // What the core has changed.
+  // Takes in what the core has changed.
   void Apply(MonoTime now, const Change& change);
 
   // NotFound: the attempt was never placed on that node. InvalidArgument: it was, but without that
-  // rank. A run that is long over is looked up in the store and then tracked again for a while.
+  // rank. A run that has been over for long is looked up in the store, and then tracked again for a
+  // while.
   absl::Status CheckNode(MonoTime now, const std::string& node, AttemptRef ref);
   absl::Status CheckRank(MonoTime now, const std::string& node, AttemptRef ref, int32_t rank);
 
-  // Something has come: patience begins anew.
+  // Something of the run has come, so the time to wait begins anew.
   void Heard(MonoTime now, RunId run);
   void StreamEnded(const LogStreamId& stream);
-  // False if that was known.
+  // False if that was known already.
   bool MetricsEnded(AttemptRef ref, int32_t rank);
 
-  // Of a run that is over output is still waited for.
+  // Whether the run is over and output is still waited for.
   bool Awaits(RunId run) const { return ending_.contains(run); }
   // False while a run that is over still waits for output.
   bool Complete(RunId run) const { return !runs_.contains(run); }
-  // Runs that are over and of which nothing more is waited for; they are forgotten here.
+  // Returns the runs that are over and have nothing more to wait for. They are forgotten here.
   std::vector<RunId> TakeComplete(MonoTime now,
                                   const std::function<bool(const std::string&)>& connected);
   // When TakeComplete may find another run although nothing has happened.
@@ -70,12 +71,12 @@ class OutputTracker {
   };
   struct Attempt {
     std::map<std::string, Placement> nodes;
-    std::map<int32_t, Rank> ranks;  // that have been started
-    std::set<int32_t> open;         // those of them of which something has not ended
+    std::map<int32_t, Rank> ranks;  // the ranks that have been started
+    std::set<int32_t> open;         // the started ranks of which something has not ended
   };
   struct Run {
     std::map<int32_t, Attempt> attempts;
-    std::optional<MonoTime> quiet_since;  // it is over
+    std::optional<MonoTime> quiet_since;  // set once the run is over
     bool absent_passed = false;           // TakeComplete has run after kPatienceWithAbsent
   };
 
@@ -92,7 +93,7 @@ class OutputTracker {
 
   Store* store_;
   std::map<RunId, Run> runs_;
-  std::map<RunId, Run*> ending_;  // those of runs_ that are over
+  std::map<RunId, Run*> ending_;  // the runs in runs_ that are over
 };
 
 }  // namespace hpc::coordinator

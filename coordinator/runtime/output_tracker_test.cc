@@ -70,14 +70,14 @@ TEST_F(OutputTrackerTest, ARunIsCompleteWhenItIsOverAndAllStreamsHaveEnded) {
   StartTwo();
   EndStreams(0);
   EndStreams(1);
-  EXPECT_THAT(Take(), IsEmpty());  // it is not over
+  EXPECT_THAT(Take(), IsEmpty());  // the run is not over
   EXPECT_FALSE(tracker_.Complete(1));
   Apply(Ended());
   EXPECT_THAT(Take(), ElementsAre(1));
   EXPECT_TRUE(tracker_.Complete(1));
 }
 
-// With a look at each rank for each end this takes minutes.
+// If each end had to look at each rank, this would take minutes.
 TEST_F(OutputTrackerTest, AskingCostsWhatIsOpenNotWhatTheRunHas) {
   constexpr int32_t kRanks = 20'000;
   PlacementRecord placed = Placed("pc1", 0);

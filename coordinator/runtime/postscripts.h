@@ -1,6 +1,7 @@
-// What no node waits to be told: it goes behind the next thing that its node is told, in the same
-// message, and alone only where nothing comes for a while. Of short runs, one after the other, that
-// is a message less for each, and where a client hears of an end its node cleans up after it.
+// A postscript is something that no node waits to be told. It goes in one message with the next
+// thing that its node is told, and is sent alone only if nothing comes for a while. For short runs,
+// one after the other, this saves a message each. And a node cleans up only after the client has
+// heard of the end.
 #ifndef HPC_COORDINATOR_RUNTIME_POSTSCRIPTS_H_
 #define HPC_COORDINATOR_RUNTIME_POSTSCRIPTS_H_
 
@@ -24,8 +25,9 @@ class Postscripts {
 
   using Say = std::function<void(NodeLink*)>;
   void Add(MonoTime now, const std::string& node, Say say);
-  // To the nodes that have just been told something, and where one has waited for kPatience, in the
-  // order in which they came. To a node that is not connected: nothing, as of all else.
+  // Sends to the nodes that have just been told something, and to those where a postscript has
+  // waited for kPatience, in the order in which they came. A node that is not connected gets
+  // nothing, as with all other messages.
   void Send(MonoTime now, const std::set<std::string>& told);
   MonoTime NextDeadline() const;
 

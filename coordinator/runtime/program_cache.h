@@ -1,5 +1,5 @@
-// Programs of runs that were submitted a moment ago, so that placing them at once needs no read of
-// what has just been written.
+// Programs of runs that were submitted a moment ago. Placing such a run at once then needs no read
+// of what has just been written.
 #ifndef HPC_COORDINATOR_RUNTIME_PROGRAM_CACHE_H_
 #define HPC_COORDINATOR_RUNTIME_PROGRAM_CACHE_H_
 
@@ -17,7 +17,7 @@ class ProgramCache {
  public:
   explicit ProgramCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Drops the oldest others until all fit; one that is larger than the cache is not kept.
+  // Drops the oldest other programs until all fit. A program larger than the cache is not kept.
   void Put(RunId run, std::shared_ptr<const RunProgram> program);
   // Null if it is not here.
   std::shared_ptr<const RunProgram> Get(RunId run) const;

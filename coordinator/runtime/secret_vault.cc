@@ -31,14 +31,14 @@ absl::StatusOr<SecretVault> SecretVault::Open(const std::string& folder,
   for (const std::string& name : names) {
     const std::string path = absl::StrCat(folder, "/", name);
     RunId run = 0;
-    // Also what a write that was cut short has left.
+    // This also removes what an interrupted write has left.
     if (!absl::SimpleAtoi(name, &run) || !live.contains(run)) {
       unlink(path.c_str());
       continue;
     }
     HPC_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     const json record = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    // A damaged file is as good as none: the run will say what it lacks.
+    // A damaged file counts as no file: the run will say what it lacks.
     if (!record.is_object()) continue;
     Secrets& secrets = vault.runs_[run];
     for (const auto& [key, value] : record.items()) {
@@ -55,7 +55,8 @@ absl::Status SecretVault::Hide(RunId run, RunProgram* program) {
   json record = json::object();
   for (auto& [key, value] : program->env) {
     const bool stored = std::find(unstored.begin(), unstored.end(), key) == unstored.end();
-    // A value that reads like a hidden one must not be taken for one.
+    // A value that equals kHiddenValue is kept as a secret, too. Otherwise it would be taken for a
+    // hidden one.
     if (stored && !LooksSecret(key) && value != kHiddenValue) continue;
     record[key] = stored ? json(value) : json();
     secrets[key] = std::exchange(value, kHiddenValue);

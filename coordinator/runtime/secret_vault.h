@@ -1,4 +1,4 @@
-// The values of environment variables that must not be in the database.
+// Values of environment variables that must not be in the database.
 #ifndef HPC_COORDINATOR_RUNTIME_SECRET_VAULT_H_
 #define HPC_COORDINATOR_RUNTIME_SECRET_VAULT_H_
 
@@ -16,24 +16,25 @@
 
 namespace hpc::coordinator {
 
-// Two kinds of secrets. Those whose names look like one are written to a file of the run's own
-// (0600, in a folder that is 0700), which is deleted when the run ends. Those that the user does
-// not want stored (RunProgram::unstored_env) are in memory alone: of them the file has the name.
+// There are two kinds of secrets. Variables whose names look like a secret are written to a file of
+// the run's own (0600, in a folder with 0700), which is deleted when the run ends. Variables that
+// the user does not want stored (RunProgram::unstored_env) are kept in memory alone; the file has
+// only their names.
 class SecretVault {
  public:
-  // Takes up what `folder` (made if missing) holds of the runs in `live`; the files of all others
-  // are deleted.
+  // Loads from `folder` (made if missing) the secrets of the runs in `live`. Deletes the files of
+  // all other runs.
   static absl::StatusOr<SecretVault> Open(const std::string& folder, const std::set<RunId>& live);
 
-  // Replaces each secret of a new run's program by kHiddenValue, and keeps it. What must survive a
-  // restart is on disk when this returns OK.
+  // Replaces each secret in the program of a new run by kHiddenValue, and keeps it. When this
+  // returns OK, what must survive a restart is on disk.
   absl::Status Hide(RunId run, RunProgram* program);
 
   // Puts the secrets back. FailedPrecondition: this process never knew one of them; the message
   // names it and says what to do.
   absl::Status Reveal(RunId run, RunProgram* program) const;
 
-  // The run is over.
+  // Forgets the secrets of a run that is over.
   void Drop(RunId run);
 
  private:
@@ -49,7 +50,7 @@ class SecretVault {
 // The runs that are not over.
 std::set<RunId> LiveRuns(const Snapshot& snapshot);
 
-// Whether a program has a value in it that is not the real one.
+// Whether a value in the program is hidden instead of the real one.
 bool HasHiddenValues(const RunProgram& program);
 
 }  // namespace hpc::coordinator

@@ -103,7 +103,7 @@ TEST_F(SecretVaultTest, TheFileGoesWithTheRun) {
   vault.Drop(5);
   EXPECT_EQ(FileOf(5), "no file");
   EXPECT_FALSE(vault.Reveal(5, &program).ok());
-  // One that ended while the coordinator was down.
+  // The run ended while the coordinator was down.
   Open({});
   EXPECT_EQ(FileOf(6), "no file");
 }

@@ -1,5 +1,5 @@
-// Wakes PCs with a command of the administrator's, for what magic packets cannot do: a smart plug,
-// a virtual machine, a management controller.
+// Wakes PCs with a command that the administrator provides. It is for PCs that magic packets cannot
+// wake: those behind a smart plug, a virtual machine, a management controller.
 #ifndef HPC_COORDINATOR_RUNTIME_WAKE_HOOK_H_
 #define HPC_COORDINATOR_RUNTIME_WAKE_HOOK_H_
 
@@ -20,12 +20,12 @@ class WakeHook final : public WakeSender {
   // HPC_WAKE_PACKET (0, 1, 2 ... of this wake-up) added to the environment.
   explicit WakeHook(std::string command) : command_(std::move(command)) {}
 
-  // Starts the command and does not wait for it; how it ended is logged by a later call. A hook
-  // that still runs for the same node is not started again.
+  // Starts the command and does not wait for it; a later call logs how it ended. A hook that still
+  // runs for the same node is not started again.
   absl::Status Wake(const WakeNode& wake) override;
   bool WakesAnyNode() const override { return true; }
 
-  // Reaps those that have ended. Returns how many still run.
+  // Reaps the hooks that have ended. Returns how many still run.
   size_t Reap();
 
  private:
@@ -33,7 +33,7 @@ class WakeHook final : public WakeSender {
   std::map<std::string, pid_t> running_;  // by node
 };
 
-// What the hook adds to the environment, as "NAME=value".
+// The variables that the hook adds to the environment, as "NAME=value".
 std::vector<std::string> WakeHookEnvironment(const WakeNode& wake);
 
 }  // namespace hpc::coordinator

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::TempDir;
 
-// Waits for the hook without a clock: a FIFO ends when the last writer is gone.
+// Waits for the hook without a clock: reading a FIFO ends when the last writer is gone.
 std::string ReadFifo(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY));
   std::string out;
@@ -55,7 +55,7 @@ TEST(WakeHook, DoesNotStartASecondOneWhileTheFirstRuns) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   WakeHook hook("echo x >> '" + count + "'; echo done > '" + fifo + "'");
   ASSERT_OK(hook.Wake({.node = "pc1"}));
-  ASSERT_OK(hook.Wake({.node = "pc1"}));  // the first waits for a reader of the fifo
+  ASSERT_OK(hook.Wake({.node = "pc1"}));  // this hook waits for a reader of the FIFO
   EXPECT_EQ(hook.Reap(), 1U);
   EXPECT_EQ(ReadFifo(fifo), "done\n");
   EXPECT_EQ(*ReadFile(count), "x\n");

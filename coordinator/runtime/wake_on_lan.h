@@ -1,4 +1,4 @@
-// Wakes PCs with magic packets: UDP datagrams to port 9 that a network card understands while the
+// Wakes PCs with magic packets: UDP datagrams to port 9, which a network card understands while its
 // PC is off.
 #ifndef HPC_COORDINATOR_RUNTIME_WAKE_ON_LAN_H_
 #define HPC_COORDINATOR_RUNTIME_WAKE_ON_LAN_H_
@@ -14,12 +14,12 @@
 
 namespace hpc::coordinator {
 
-// 6 bytes of 0xff and the address 16 times. InvalidArgument: not "aa:bb:cc:dd:ee:ff" ('-' is as
-// good as ':'), or all zero.
+// The packet is 6 bytes of 0xff and then the address 16 times. InvalidArgument: `mac` is not
+// "aa:bb:cc:dd:ee:ff" ('-' is as good as ':'), or is all zero.
 absl::StatusOr<std::string> MagicPacket(absl::string_view mac);
 
-// Where the packet for one interface goes: its subnet's broadcast address, if known, and
-// 255.255.255.255 for a subnet that has changed since.
+// Where the packet for one interface goes: to the broadcast address of its subnet, if known, and to
+// 255.255.255.255 in case the subnet has changed since.
 std::vector<std::string> WakeAddresses(const NetworkInterface& interface);
 
 class WakeOnLan final : public WakeSender {
@@ -27,7 +27,7 @@ class WakeOnLan final : public WakeSender {
   explicit WakeOnLan(uint16_t port = 9) : port_(port) {}
 
   // FailedPrecondition: the node has no interface with a hardware address. OK if at least one
-  // packet was sent, else the error of the last one.
+  // packet was sent, otherwise the error of the last one.
   absl::Status Wake(const WakeNode& wake) override;
 
  private:

@@ -1,4 +1,4 @@
-// Who wants to know when something new can be read.
+// The watchers that want to know when something new can be read.
 #ifndef HPC_COORDINATOR_RUNTIME_WATCHERS_H_
 #define HPC_COORDINATOR_RUNTIME_WATCHERS_H_
 
@@ -21,7 +21,7 @@ class Watchers {
 
   void PokeRun(RunId run);
   void PokeEvents();
-  void PokeProgress();  // of all runs that are watched
+  void PokeProgress();  // for all runs that are watched
 
  private:
   using Set = std::set<Watcher*>;

@@ -15,7 +15,7 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Collects the strings of a flat array or object, with the keys of the latter. A parsed tree would
+// Collects the strings of a flat array or object, and the keys of an object. A parsed tree would
 // lose the order and the repetition of keys.
 class FlatTexts : public nlohmann::json_sax<json> {
  public:
@@ -49,8 +49,8 @@ class FlatTexts : public nlohmann::json_sax<json> {
   int depth_ = 0;
 };
 
-// An array of strings as we write it, of ASCII without escapes; nullopt: it needs a parser. A
-// listing reads such arrays by ten thousands.
+// Reads an array of strings as we write it: ASCII without escapes. nullopt: the text needs a real
+// parser. A listing reads tens of thousands of such arrays.
 std::optional<std::vector<std::string>> PlainTexts(absl::string_view json_text) {
   if (json_text == "[]") return std::vector<std::string>();
   std::vector<std::string> texts;
@@ -66,7 +66,7 @@ std::optional<std::vector<std::string>> PlainTexts(absl::string_view json_text) 
   return texts;
 }
 
-// Reads members of one object; false once any has the wrong type.
+// Reads members of one object. It is false once any has the wrong type.
 class Members {
  public:
   explicit Members(const json& object) : object_(object), ok_(object.is_object()) {}

@@ -1,5 +1,5 @@
-// Lists and maps as the JSON text that the database holds. What is not valid UTF-8 is stored with
-// U+FFFD in its place. Reading: nullopt if the text is not what these functions write.
+// Lists and maps as the JSON text that the database holds. Bytes that are not valid UTF-8 are
+// stored as U+FFFD. Reading returns nullopt if the text is not what these functions write.
 #ifndef HPC_COORDINATOR_STORE_JSON_TEXT_H_
 #define HPC_COORDINATOR_STORE_JSON_TEXT_H_
 
@@ -23,12 +23,12 @@ std::optional<std::vector<std::string>> TextsFromJson(const std::string& json);
 std::string ToJson(const std::vector<int32_t>& list);
 std::optional<std::vector<int32_t>> IntsFromJson(const std::string& json);
 
-// {"k":"v"}, in the given order and with keys as often as given.
+// {"k":"v"}, in the given order. A key that is given twice is written twice.
 std::string ToJson(const TextPairs& pairs);
 std::optional<TextPairs> PairsFromJson(const std::string& json);
 
-// Arrays of objects with the members' names. Unknown members are ignored, missing ones keep their
-// defaults, so that a member can be added without a migration.
+// Arrays of objects with the members' names. Unknown members are ignored and missing ones keep
+// their defaults, so a member can be added without a migration.
 std::string ToJson(const std::vector<Device>& devices);
 std::optional<std::vector<Device>> DevicesFromJson(const std::string& json);
 std::string ToJson(const std::vector<Disk>& disks);

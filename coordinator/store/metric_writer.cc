@@ -12,7 +12,7 @@ void Add(const MetricPoint& point, MetricSummary* summary) {
   ++summary->points;
   summary->last_step = point.step;
   summary->last = point.value;
-  // fmin and fmax pass over a NaN.
+  // fmin and fmax ignore a NaN.
   summary->min = std::fmin(summary->min, point.value);
   summary->max = std::fmax(summary->max, point.value);
 }

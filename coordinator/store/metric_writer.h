@@ -14,7 +14,8 @@
 
 namespace hpc::coordinator {
 
-// Made for one transaction: it remembers the keys and the row numbers that it has seen in it.
+// A MetricWriter serves one transaction: it remembers the keys and the row numbers that it has seen
+// in it.
 class MetricWriter {
  public:
   explicit MetricWriter(Connection* db) : db_(db) {}

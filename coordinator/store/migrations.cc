@@ -38,7 +38,7 @@ absl::Status Migrate(Connection* db, const std::vector<std::string>& migrations)
   HPC_ASSIGN_OR_RETURN(const int64_t before, Version(db));
   if (before == static_cast<int64_t>(migrations.size())) return absl::OkStatus();
   return db->InTransaction([&]() -> absl::Status {
-    // Asked again under the lock, since another process may have been faster.
+    // The version is read again under the lock, since another process may have been faster.
     HPC_ASSIGN_OR_RETURN(const int64_t from, Version(db));
     for (size_t step = from; step < migrations.size(); ++step) {
       HPC_RETURN_IF_ERROR(db->Execute(migrations[step]));

@@ -17,12 +17,12 @@ inline constexpr int64_t kApplicationId = 0x68706331;
 // Step i takes a database from version i to i + 1.
 const std::vector<std::string>& SchemaMigrations();
 
-// Refuses, before anything is changed, what Migrate must not touch. FailedPrecondition: newer than
-// the last of `migrations` (both numbers are named), or a database of another application.
-// DataLoss: of a version that none can have.
+// Refuses what Migrate must not touch, before anything is changed. FailedPrecondition: the database
+// is newer than the last of `migrations` (both numbers are named), or belongs to another
+// application. DataLoss: its version is one that no database can have.
 absl::Status CheckVersion(Connection* db, const std::vector<std::string>& migrations);
 
-// Brings the database to the last of `migrations` in one transaction: a crash or an error leaves
+// Brings the database to the last of `migrations` in one transaction. A crash or an error leaves
 // the old version whole.
 absl::Status Migrate(Connection* db, const std::vector<std::string>& migrations);
 

@@ -117,7 +117,8 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
   EXPECT_EQ(run, "2|3|[]|0|checkpoint|[]");
 }
 
-// Whose last certificate was void by then is shut out; who has renewed or joined again is not.
+// A node is shut out if one of its certificates was revoked and none is valid any more. A node that
+// has renewed its certificate or joined again is not.
 TEST_F(MigrationsTest, NodesOfAnOlderReleaseAreShutOutWhereTheirCertificatesAreRevoked) {
   const std::vector<std::string>& all = SchemaMigrations();
   ASSERT_OK(Migrate(db_.get(), {all.begin(), all.begin() + 5}));
@@ -142,7 +143,7 @@ TEST_F(MigrationsTest, NodesOfAnOlderReleaseAreShutOutWhereTheirCertificatesAreR
   EXPECT_THAT(found, ElementsAre("pc1||0", "pc2|revoked by anna: stolen|0", "pc3||0"));
 }
 
-// What people and scripts read beside the tables.
+// The views that people and scripts read beside the tables.
 TEST_F(MigrationsTest, TheViewsCanBeRead) {
   ASSERT_OK(Migrate(db_.get(), SchemaMigrations()));
   ASSERT_OK(db_->Execute(R"(

@@ -1,5 +1,5 @@
-// The words in the database: each is read back as what was written, and is the one that clients
-// see.
+// Each word in the database is read back as the value that was written, and is the word that
+// clients see.
 #include "coordinator/store/names.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::Optional;
 
-// Checks the values from `first` to `last`, none of which may share its word with another.
+// Checks the values from `first` to `last`. No two of them may share a word.
 template <typename E>
 void ExpectWords(E first, E last) {
   for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {

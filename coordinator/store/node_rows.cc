@@ -1,4 +1,4 @@
-// Nodes and what is in them.
+// Rows of nodes and of their devices and interfaces.
 #include "coordinator/store/row_columns.h"
 #include "coordinator/store/rows.h"
 

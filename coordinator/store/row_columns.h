@@ -1,5 +1,5 @@
-// Columns that hold a word or JSON text. Shared by the row mappings; what cannot be understood
-// makes the query fail with DataLoss.
+// Columns that hold a word or JSON text. All row mappings share these functions. A value that
+// cannot be understood makes the query fail with DataLoss.
 #ifndef HPC_COORDINATOR_STORE_ROW_COLUMNS_H_
 #define HPC_COORDINATOR_STORE_ROW_COLUMNS_H_
 

@@ -1,5 +1,6 @@
-// How records are laid out in the tables: for each, a Table (its columns), Bind (values in the
-// order of those columns) and Read (the same back). A column is thus named in one place only.
+// How records are laid out in the tables. Each record has a Table (its columns), Bind (its values
+// in the order of those columns) and Read (the same back). A column is thus named in one place
+// only.
 #ifndef HPC_COORDINATOR_STORE_ROWS_H_
 #define HPC_COORDINATOR_STORE_ROWS_H_
 
@@ -14,14 +15,14 @@ namespace hpc::coordinator {
 struct Table {
   const char* name;
   const char* key;      // "run, rank"
-  const char* columns;  // those behind the key, likewise
+  const char* columns;  // the columns behind the key, in the same form
 };
 
-// "r.a, r.b, r.c" with `prefix` "r."; key first.
+// "r.a, r.b, r.c" with `prefix` "r."; the key comes first.
 std::string Columns(const Table& table, absl::string_view prefix = "");
 // INSERT of one row, all columns.
 std::string InsertSql(const Table& table);
-// The same, replacing the columns behind the key where the row exists.
+// The same, but where the row exists the columns behind the key are replaced.
 std::string UpsertSql(const Table& table);
 // SELECT of all columns, followed by `clauses` ("WHERE run = ?").
 std::string SelectSql(const Table& table, absl::string_view clauses);
@@ -29,11 +30,11 @@ std::string SelectSql(const Table& table, absl::string_view clauses);
 extern const Table kRuns;
 void Bind(const RunRecord& run, Statement& to);
 RunRecord ReadRun(Row& row);
-// What a listing shows: a fraction of what it takes to read all of a run.
+// The columns that a listing shows. Reading these costs a fraction of reading whole runs.
 extern const Table kListedRuns;
 RunRecord ReadListedRun(Row& row);
 
-// Its parameters and tags are rows of their own.
+// The parameters and tags of a program are rows of their own.
 extern const Table kPrograms;
 void Bind(RunId run, const RunProgram& program, Statement& to);
 RunProgram ReadProgram(Row& row);

@@ -29,7 +29,7 @@ absl::Status Collect(Connection* db, const std::string& sql, std::vector<int64_t
   return statement.Query([&](Row& row) { out->push_back(read(row)); });
 }
 
-// Counting on from it is possible.
+// The greatest id. It is an error if it is so large that no further ids can be given out.
 absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
   int64_t id = 0;
   HPC_RETURN_IF_ERROR(db->Sql(absl::StrCat("SELECT max(id) FROM ", table)).Query([&](Row& row) {
@@ -41,8 +41,8 @@ absl::StatusOr<int64_t> MaxId(Connection* db, const char* table) {
   return id;
 }
 
-// The newest restore; of no use any more is what an earlier one has told. Also that numbers which
-// may be taken are not given out.
+// Loads the newest restore; earlier ones no longer matter. Also moves the last numbers past those
+// that may have been given out before the restore.
 absl::Status LoadRestored(Connection* db, Snapshot* snapshot) {
   return db
       ->Sql(
@@ -72,8 +72,9 @@ absl::Status NoSuchRun(RunId run) {
   return absl::NotFoundError(absl::StrCat("there is no run ", run));
 }
 
-// Of `states`, only queries that an index answers in the order of ids, or with few rows, may use
-// it; for the others reading runs from the newest on finds a page of them sooner than sorting all.
+// Says whether a query for `states` should use the index of states. That pays only if the index
+// gives the runs in the order of ids, or gives few rows. For other states it is faster to read runs
+// from the newest on until a page is full than to sort them all.
 bool UseStateIndex(const std::vector<RunState>& states) {
   return states.size() == 1 || std::all_of(states.begin(), states.end(), IsLive);
 }
@@ -97,7 +98,8 @@ std::string RunsSql(const RunFilter& filter) {
   return sql;
 }
 
-// Runs of which one follows on the other closely enough to be read together with what lies between.
+// Runs whose numbers are so close together that they are read in one go, with whatever lies
+// between.
 using Stretch = absl::Span<RunExtras>;
 
 Stretch FirstStretch(absl::Span<RunExtras> runs) {

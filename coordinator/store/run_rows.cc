@@ -126,7 +126,7 @@ void Bind(RunId run, const RunProgram& program, Statement& to) {
 
 RunProgram ReadProgram(Row& row) {
   RunProgram program;
-  row.Int();  // the run
+  row.Int();  // skips the run
   program.command = ReadTexts(row);
   program.workdir = row.Text();
   program.request_id = row.Text();
@@ -145,7 +145,8 @@ RunProgram ReadProgram(Row& row) {
 constexpr Table kAttempts = {
     "attempts", "run, number",
     "state, outcome, reason, placement_reason, world_size, master_addr, master_port, "
-    "store_host, created_at, started_at, ended_at"};
+    "store_host, created_at, started_at, ended_at, caused_from, caused_until, exit_code, "
+    "free_of_charge"};
 
 void Bind(const AttemptRecord& attempt, Statement& to) {
   to.Int(attempt.ref.run)
@@ -160,7 +161,11 @@ void Bind(const AttemptRecord& attempt, Statement& to) {
       .Text(ToWord(attempt.store_host))
       .Time(attempt.created_at)
       .Time(attempt.started_at)
-      .Time(attempt.ended_at);
+      .Time(attempt.ended_at)
+      .Time(attempt.caused_from)
+      .Time(attempt.caused_until)
+      .Int(attempt.exit_code)
+      .Int(attempt.free_of_charge);
 }
 
 AttemptRecord ReadAttempt(Row& row) {
@@ -178,6 +183,10 @@ AttemptRecord ReadAttempt(Row& row) {
   attempt.created_at = row.Time(absl::UnixEpoch());
   attempt.started_at = row.Time(absl::InfinitePast());
   attempt.ended_at = row.Time(absl::InfinitePast());
+  attempt.caused_from = row.Time(absl::InfinitePast());
+  attempt.caused_until = row.Time(absl::InfinitePast());
+  attempt.exit_code = row.Int32();
+  attempt.free_of_charge = row.Int() != 0;
   return attempt;
 }
 

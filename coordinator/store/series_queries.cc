@@ -1,4 +1,4 @@
-// Events, metrics and the index of logs: what only ever grows.
+// Events, metrics and the index of logs: the tables that only ever grow.
 #include <algorithm>
 #include <limits>
 
@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const Metric
   const bool one_key = !filter.key.empty();
   Statement& statement = db->Sql(absl::StrCat(
       "SELECT m.row, m.attempt, m.rank, k.key, m.step, m.value, m.at FROM ",
-      // With one key its own index is in the order asked for; else that of the table is.
+      // A query for one key uses that key's index, which has the requested order. Otherwise the
+      // index of the table has it.
       one_key ? "metric_keys AS k CROSS JOIN metrics AS m ON m.key = k.id "
                 "WHERE k.run = ? AND k.key = ?"
               : "metrics AS m CROSS JOIN metric_keys AS k ON k.id = m.key WHERE m.run = ?",

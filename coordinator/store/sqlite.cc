@@ -58,17 +58,19 @@ absl::Status MakeStatus(int extended_rc, int os_error, absl::string_view path,
   }
 }
 
-// SQLite says "no such file" of one that it could not create: look at its folder for the reason.
+// SQLite says "no such file" about a file that it could not create. The folder tells the reason.
 absl::Status CheckFolder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (folder.empty() || access(folder.c_str(), W_OK) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, absl::StrCat(path, ": cannot be made there"));
 }
 
-// Who may read it may also lock it, and so stop us. Its neighbours get the mode that it has.
+// Whoever may read the file may also lock it, and thereby stop us. SQLite gives the files beside it
+// the mode that it has.
 absl::Status KeepPrivate(const std::string& path) {
   const UniqueFd made(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  // Not by a descriptor of one that is there: closing it would end the locks of all of ours.
+  // The mode is changed by path. Closing a descriptor of an existing file would release all locks
+  // that this process has on it.
   for (const char* const suffix : {"", "-wal", "-shm"}) {
     const std::string file = path + suffix;
     struct stat info;
@@ -81,7 +83,7 @@ absl::Status KeepPrivate(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Whoever opens a FIFO waits for its other end.
+// Opening a FIFO would wait for its other end.
 absl::Status CheckPlainFiles(const std::string& path) {
   for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) {
     const std::string file = path + suffix;
@@ -297,7 +299,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
     HPC_RETURN_IF_ERROR(CheckFolder(path));
     return connection->ErrorStatus(rc);
   }
-  // SQLite falls back to reading only where it may not write.
+  // If SQLite may not write a file, it silently opens it for reading only.
   if (sqlite3_db_readonly(db, "main") == 1) return connection->ErrorStatus(SQLITE_READONLY);
   sqlite3_busy_timeout(db, static_cast<int>(absl::ToInt64Milliseconds(busy_timeout)));
   return connection;
@@ -350,14 +352,14 @@ absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   HPC_RETURN_IF_ERROR(Sql("BEGIN IMMEDIATE").Run());
   absl::Status status = body();
   if (status.ok()) status = Sql("COMMIT").Run();
-  // SQLite has already rolled back by itself after some errors, a full disk for one.
+  // After some errors, such as a full disk, SQLite has already rolled back by itself.
   if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Sql("ROLLBACK").Run().IgnoreError();
   return status;
 }
 
 absl::Status Connection::LengthenLog(int64_t bytes) {
   HPC_RETURN_IF_ERROR(CheckRoom(path_, 64 * bytes));
-  // Nobody else appends to it meanwhile: the transaction has the write lock.
+  // Nobody else appends to the log meanwhile, since the transaction has the write lock.
   return InTransaction([&] {
     sqlite3_file* log = nullptr;
     const int rc = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);

@@ -8,9 +8,10 @@
 // Nothing here is safe for use by two threads at once.
 //
 // Codes: Aborted (interrupted), ResourceExhausted (disk full, out of memory), Unavailable (locked
-// by another process for longer than the busy timeout), DataLoss (damaged, or no database),
-// PermissionDenied (cannot be written), what ErrnoStatus makes of an operating system's error, else
-// Internal. Each message begins with the file's path and says what to do.
+// by another process for longer than the busy timeout), DataLoss (damaged, or not a database),
+// PermissionDenied (cannot be written), the code that ErrnoStatus gives to an error of the
+// operating system, and Internal for all else. Each message begins with the file's path and says
+// what to do.
 #ifndef HPC_COORDINATOR_STORE_SQLITE_H_
 #define HPC_COORDINATOR_STORE_SQLITE_H_
 
@@ -33,7 +34,7 @@ namespace hpc::coordinator {
 
 class Connection;
 
-// What every report of a damaged database ends with.
+// Every report of a damaged database ends with this advice.
 inline constexpr char kDamagedAdvice[] =
     "it was left as it is; restore a backup, or see docs/OPERATIONS.md, 'In trouble'";
 
@@ -43,7 +44,7 @@ class Row {
   explicit Row(sqlite3_stmt* stmt) : stmt_(stmt) {}
 
   int64_t Int(int64_t if_null = 0);
-  int32_t Int32(int32_t if_null = 0);  // one that does not fit is rejected
+  int32_t Int32(int32_t if_null = 0);  // a number that does not fit is rejected
   bool Bool() { return Int() != 0; }
   std::optional<int32_t> OptionalInt32();
   double Real();       // NULL is NaN
@@ -54,7 +55,7 @@ class Row {
   bool NextIsNull() const;
   int columns() const;
 
-  // What was read cannot be what was written: makes the query fail with DataLoss.
+  // Makes the query fail with DataLoss, because what was read cannot be what was written.
   void Reject(absl::string_view why);
   const std::string& rejected() const { return rejected_; }
 
@@ -64,7 +65,7 @@ class Row {
   std::string rejected_;
 };
 
-// A prepared statement. Values are bound in the order of its parameters; running it forgets them.
+// A prepared statement. Values are bound in the order of its parameters. Running it clears them.
 class Statement {
  public:
   Statement(Connection* db, sqlite3_stmt* stmt, absl::Status prepared)
@@ -87,10 +88,10 @@ class Statement {
   absl::Status Run();
   // Calls `each` for every row. It must not run the same statement.
   absl::Status Query(absl::FunctionRef<void(Row&)> each);
-  // The same for at most one row; whether there was one.
+  // The same for at most one row. Returns whether there was one.
   absl::StatusOr<bool> QueryOne(absl::FunctionRef<void(Row&)> only);
 
-  // Whether SQLite has understood the text.
+  // Whether SQLite has understood the text of the statement.
   const absl::Status& prepared() const { return prepared_; }
 
  private:
@@ -100,16 +101,16 @@ class Statement {
   sqlite3_stmt* stmt_;
   int next_ = 1;
   absl::Status status_;          // first error since the last run
-  const absl::Status prepared_;  // of the SQL text itself
+  const absl::Status prepared_;  // the result of preparing the SQL text
 };
 
 class Connection {
  public:
-  // Opens or creates the file, for its owner alone (0600). Changes no setting and reads nothing
+  // Opens the file, or creates it for its owner alone (0600). Changes no setting and reads nothing
   // yet.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
                                                           absl::Duration busy_timeout);
-  // Opens a file that exists and that nobody changes, for reading; makes none beside it.
+  // Opens an existing file, which nobody changes, for reading. Makes no files beside it.
   static absl::StatusOr<std::unique_ptr<Connection>> OpenToRead(const std::string& path);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -125,27 +126,29 @@ class Connection {
   // Runs any number of statements without parameters, ignoring rows.
   absl::Status Execute(const std::string& script);
 
-  // The first column of the last row that a statement without parameters returns; 0 if it returns
-  // none.
+  // Returns the first column of the last row that a statement without parameters gives, or 0 if it
+  // gives none.
   absl::StatusOr<int64_t> ReadNumber(const std::string& query);
 
-  // Runs `body` in a transaction that takes the write lock first. Committed if it returns OK, else
-  // rolled back.
+  // Runs `body` in a transaction that takes the write lock first. Commits if `body` returns OK, and
+  // otherwise rolls back.
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
 
-  // Makes the write-ahead log `bytes` long, if it is shorter, by zeros behind what it holds, and
-  // syncs them. A commit that overwrites them has only its data to sync, and not also that the file
-  // is longer. Leaves the log as it was where that fails; ResourceExhausted without a try where
-  // less than sixty-four times as much is free on the disk. Not within a transaction.
+  // Makes the write-ahead log `bytes` long if it is shorter, by writing zeros behind its content,
+  // and syncs them. A later commit overwrites the zeros, so it has only its data to sync and not
+  // also a new file length. If this fails, the log stays as it was. ResourceExhausted, without a
+  // try: less than sixty-four times as much is free on the disk. Must not be called within a
+  // transaction.
   absl::Status LengthenLog(int64_t bytes);
 
-  // FailedPrecondition: the file at path() is gone, or another than the one that is open.
+  // FailedPrecondition: the file at path() is gone, or is not the one that is open.
   absl::Status CheckInPlace() const;
 
-  // Ends what is being run, with Aborted. The only method that may be called from another thread.
+  // Stops the statement that runs, which then fails with Aborted. This is the only method that may
+  // be called from another thread.
   void Interrupt();
 
-  // Status of the newest error of this connection, SQLite's result code being `rc`.
+  // The status for the newest error of this connection. `rc` is SQLite's result code.
   absl::Status ErrorStatus(int rc) const;
 
  private:

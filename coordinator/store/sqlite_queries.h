@@ -1,4 +1,4 @@
-// The reading half of the SQLite store, as functions of a connection. Contracts: store.h.
+// The reading half of the SQLite store, as functions of a connection. store.h has their contracts.
 #ifndef HPC_COORDINATOR_STORE_SQLITE_QUERIES_H_
 #define HPC_COORDINATOR_STORE_SQLITE_QUERIES_H_
 
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const Metric
 absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, RunId run);
 absl::StatusOr<std::vector<LogSegmentRecord>> QueryLogSegments(Connection* db, RunId run);
 
-// From the columns key, points, last_step, last, min, max.
+// Reads the columns key, points, last_step, last, min, max.
 MetricSummary ReadMetricSummary(Row& row);
 
 }  // namespace hpc::coordinator

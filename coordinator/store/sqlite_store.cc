@@ -13,8 +13,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// The write-ahead log before it is copied into the database: 4,000 pages, each behind a header of
-// its own. Rewriting a grown log is cheaper than growing a new one.
+// The size of the write-ahead log when it is copied into the database: 4,000 pages, each behind a
+// header of its own. Rewriting a grown log is cheaper than growing a new one.
 constexpr int64_t kLogBytes = 32 + 4000 * (4096 + 24);
 
 constexpr char kSettings[] =
@@ -24,8 +24,8 @@ constexpr char kSettings[] =
     "PRAGMA cell_size_check = ON;"
     "PRAGMA trusted_schema = OFF;";
 
-// Everything a start depends on, as far as it exists. Events, metrics and programs are the bulk of
-// a database; damage in them is reported when they are read.
+// The tables that every start depends on, as far as they exist. Events, metrics and programs are
+// the bulk of a database; damage in them is reported when they are read.
 constexpr char kTablesToCheck[] =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND "
     "name IN ('nodes', 'runs', 'attempts', 'placements', 'ranks')";
@@ -119,13 +119,13 @@ absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& path,
                                                        const SqliteStoreOptions& options) {
   HPC_ASSIGN_OR_RETURN(std::unique_ptr<Connection> db,
                        Connection::Open(path, options.busy_timeout));
-  // Refusals first: none of these changes the file.
+  // Everything that may refuse the file comes first, since none of it changes the file.
   HPC_RETURN_IF_ERROR(CheckVersion(db.get(), SchemaMigrations()));
   HPC_RETURN_IF_ERROR(CheckIntegrity(db.get()));
   HPC_RETURN_IF_ERROR(UseWriteAheadLog(db.get()));
   HPC_RETURN_IF_ERROR(db->Execute(kSettings));
   HPC_RETURN_IF_ERROR(Migrate(db.get(), SchemaMigrations()));
-  // Not needed, only faster.
+  // This only makes commits faster, so an error does not matter.
   if (options.lengthen_log) db->LengthenLog(kLogBytes).IgnoreError();
   return std::make_unique<SqliteStore>(std::move(db));
 }

@@ -1,4 +1,4 @@
-// What is committed is read back as it was, by the same store and by the next one.
+// What is committed is read back unchanged, by the same store and by the next one.
 #include "coordinator/store/sqlite_store.h"
 
 #include <gmock/gmock.h>
@@ -137,7 +137,7 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAttemptPlacementRankAndNode) {
       .ref = second, .node = "pc1", .facts = {{"torch", "2.13.0"}}, .added = {{"RANK", "0"}}};
   const LogStreamRecord log = {
       .ref = first, .rank = 1, .is_stderr = true, .bytes = 10, .cut_bytes = 3};
-  // In an order in which no record finds what it refers to.
+  // The order is one in which no record finds what it refers to.
   Commit(
       {.changes = {running, exited, killed, unknown, MakePlacement(second, "pc1", 0),
                    MakePlacement(first, "pc1", 1), MakePlacement(first, "pc2", 0),

@@ -187,7 +187,7 @@ TEST_F(SqliteTest, ALogIsLengthenedBehindWhatItHolds) {
   ASSERT_OK(db->Execute("INSERT INTO t VALUES (2)"));
   EXPECT_EQ(log_size(), 1'000'000u) << "it is overwritten";
 
-  // As a kill leaves it.
+  // The copy is what a killed process leaves.
   const std::string copy = dir_.File("copy.db");
   for (const char* const suffix : {"", "-wal"}) {
     ASSERT_OK(WriteFileAtomically(copy + suffix, *ReadFile(path + suffix)));

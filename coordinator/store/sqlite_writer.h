@@ -15,7 +15,7 @@ class SqliteWriter {
  public:
   explicit SqliteWriter(Connection* db) : db_(db) {}
 
-  // To be called inside a transaction.
+  // Must be called inside a transaction.
   absl::Status Write(const WriteBatch& batch);
 
  private:

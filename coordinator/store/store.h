@@ -1,5 +1,5 @@
-// Everything the coordinator must not forget. One implementation: sqlite_store.h; docs/STORAGE.md
-// describes the tables.
+// Everything the coordinator must not forget. The one implementation is in sqlite_store.h;
+// docs/STORAGE.md describes the tables.
 #ifndef HPC_COORDINATOR_STORE_STORE_H_
 #define HPC_COORDINATOR_STORE_STORE_H_
 
@@ -30,8 +30,8 @@ struct MetricPoint {
   absl::Time at;
 };
 
-// Up to where a rank's metrics file has been stored; written with the points themselves, so that a
-// batch that is sent again is recognised.
+// Up to where a rank's metrics file has been stored. It is written together with the points, so
+// that a batch which is sent again is recognised.
 struct MetricOffset {
   AttemptRef ref;
   int32_t rank = 0;
@@ -40,8 +40,8 @@ struct MetricOffset {
   bool operator==(const MetricOffset&) const = default;
 };
 
-// What a node ran an attempt with: facts ("python" -> "3.11.2", "torch", "cuda", "nccl", "driver",
-// "os") and the variables that were added to the ranks' environment.
+// The environment in which a node ran an attempt: facts ("python" -> "3.11.2", "torch", "cuda",
+// "nccl", "driver", "os") and the variables that were added to the ranks' environment.
 struct EnvironmentRecord {
   AttemptRef ref;
   std::string node;
@@ -54,7 +54,7 @@ struct EnvironmentRecord {
 // One file of a run's log (log_store.h).
 struct LogSegmentRecord {
   RunId run = 0;
-  int64_t first_position = 0;  // of the run's log
+  int64_t first_position = 0;  // position in the run's log
   int64_t bytes = 0;           // uncompressed, headers included
   int64_t stored_bytes = 0;    // on disk
   bool sealed = false;         // compressed and complete
@@ -62,7 +62,7 @@ struct LogSegmentRecord {
   bool operator==(const LogSegmentRecord&) const = default;
 };
 
-// One stream of one rank, when it has ended.
+// One stream of one rank that has ended.
 struct LogStreamRecord {
   AttemptRef ref;
   int32_t rank = 0;
@@ -73,11 +73,11 @@ struct LogStreamRecord {
   bool operator==(const LogStreamRecord&) const = default;
 };
 
-// One transaction: all of it is durable when Commit returns OK, or nothing of it is.
+// One transaction. When Commit returns OK all of it is durable, otherwise nothing of it is.
 struct WriteBatch {
   std::vector<Change> changes;
-  // Of runs that are new in `changes`. A request id that is not empty belongs to one run only:
-  // whoever fills a batch looks it up first, in the store and in the batch itself.
+  // The programs of the runs that are new in `changes`. A request id that is not empty belongs to
+  // one run only: whoever fills a batch looks it up first, in the store and in the batch itself.
   std::vector<std::pair<RunId, RunProgram>> programs;
   std::vector<EnvironmentRecord> environments;
   std::vector<MetricPoint> metrics;
@@ -92,7 +92,7 @@ struct WriteBatch {
   }
 };
 
-// Which of a run's RunExtras are read.
+// Which parts of a run's RunExtras are read.
 struct RunParts {
   bool nodes = true;
   bool command = true;
@@ -119,10 +119,10 @@ struct MetricSummary {
 // What a listing shows of a run besides its record.
 struct RunExtras {
   RunId run = 0;
-  int32_t attempts = 0;            // as in its record
-  std::vector<std::string> nodes;  // of the newest attempt, by node rank
+  int32_t attempts = 0;            // as in the run's record
+  std::vector<std::string> nodes;  // the nodes of the newest attempt, by node rank
   std::vector<std::string> command;
-  // With results only: parameters in the order given, metrics by key.
+  // Only with RunParts::results: parameters in the order given, and metrics by key.
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<MetricSummary> metrics;
 };
@@ -150,7 +150,7 @@ struct ExperimentRow {
   absl::Time last_run_at;
 };
 
-// Events of kind "security. ..." are told to admins only.
+// Events of a kind "security. ..." are shown to admins only.
 enum class SecurityEvents { kWithAll, kWithout, kOnly };
 
 struct EventFilter {
@@ -159,7 +159,7 @@ struct EventFilter {
   std::string node;   // "": any
   SecurityEvents security = SecurityEvents::kWithAll;
   int64_t limit = 1000;  // oldest first
-  bool newest = false;   // the newest `limit` of them instead (still oldest first)
+  bool newest = false;   // take the newest `limit` of them instead (still oldest first)
 };
 
 struct MetricFilter {
@@ -178,31 +178,33 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // What a restarted coordinator begins from.
+  // The state that a restarted coordinator begins from.
   virtual absl::StatusOr<Snapshot> Load() = 0;
 
   virtual absl::StatusOr<TrustSnapshot> LoadTrust() = 0;
 
-  // ResourceExhausted: disk full. Unavailable: locked by another process for too long. DataLoss:
-  // damaged. FailedPrecondition: the file was deleted or replaced. After an error nothing of the
-  // batch is stored.
+  // ResourceExhausted: the disk is full. Unavailable: another process holds the lock for too long.
+  // DataLoss: the database is damaged. FailedPrecondition: the file was deleted or replaced. After
+  // an error nothing of the batch is stored.
   virtual absl::Status Commit(const WriteBatch& batch) = 0;
 
-  // Reads see all that Commit has returned for. NotFound: no such run.
+  // Reads see everything that Commit has returned for. NotFound: there is no such run.
   virtual absl::StatusOr<RunDetail> GetRun(RunId run) = 0;
   virtual absl::StatusOr<RunProgram> GetProgram(RunId run) = 0;
   virtual absl::StatusOr<RunRecord> GetRunRecord(RunId run) = 0;
-  // Runs that ended at `since` or later and of which a rank's stream has not ended in the log.
+  // The runs that ended at `since` or later and still have a rank whose stream has not ended in the
+  // log.
   virtual absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) = 0;
   virtual absl::StatusOr<RunId> FindRequest(const std::string& request_id) = 0;
   virtual absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) = 0;
-  // Fills in the rest of `runs`, of which number and attempts are given, the newest run first.
+  // Fills in the rest of `runs`. Each has its number and attempts already, and the newest run is
+  // first.
   virtual absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) = 0;
   virtual absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() = 0;
   virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) = 0;
   virtual absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) = 0;
   virtual absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) = 0;
-  // Of all attempts of a run.
+  // The offsets of all attempts of a run.
   virtual absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) = 0;
   virtual absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) = 0;
 };

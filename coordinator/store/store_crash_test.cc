@@ -1,5 +1,5 @@
-// Whatever write to the database is the last one before the machine stops: what was committed is
-// there, all of it, and of what was not, all or nothing.
+// The machine may stop after any write to the database. Everything that was committed is there, and
+// each batch that was not committed is there as a whole or not at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ using testing::MakePlacement;
 using testing::MakeRank;
 using testing::TempDir;
 
-// A little of everything, in a run of its own and in rows of the runs before.
+// Writes a little of everything: a new run, and rows of the runs before.
 WriteBatch Batch(int number) {
   const AttemptRef ref{number, 1};
   RunProgram program = FullProgram();
@@ -66,7 +66,7 @@ WriteBatch Batch(int number) {
   return batch;
 }
 
-// Of every value of every table. Asked over a connection of its own.
+// A text with every value of every table. It is read over a connection of its own.
 std::string StateOf(const std::string& path) {
   const auto db = Connection::Open(path, absl::ZeroDuration());
   EXPECT_OK(db);
@@ -103,7 +103,7 @@ class StoreCrashTest : public ::testing::Test {
     states_.push_back(StateOf(Path()));
     acknowledged_at_.push_back(folder_.done());
   }
-  // As the daemon does after 4,000 pages, which take too long here.
+  // The daemon does this after 4,000 pages, which would take too long here.
   void CopyWriteAheadLog() {
     const auto db = Connection::Open(Path(), absl::ZeroDuration());
     ASSERT_OK((*db)->Execute("PRAGMA wal_checkpoint(PASSIVE)"));
@@ -127,7 +127,7 @@ class StoreCrashTest : public ::testing::Test {
   RecordedFolder folder_{state_.path()};
   std::unique_ptr<Store> store_;
   std::vector<std::string> states_;  // after each commit; the first is that of an empty database
-  std::vector<size_t> acknowledged_at_;  // operations done by then
+  std::vector<size_t> acknowledged_at_;  // number of operations done by then
 };
 
 TEST_F(StoreCrashTest, AnyWriteMayBeTheLast) {
@@ -135,8 +135,8 @@ TEST_F(StoreCrashTest, AnyWriteMayBeTheLast) {
   int number = 0;
   for (int i = 0; i < 3; ++i) Commit(++number);
   CopyWriteAheadLog();
-  for (int i = 0; i < 3; ++i) Commit(++number);  // from the beginning of the write-ahead log
-  Open();                                        // which closes it first
+  for (int i = 0; i < 3; ++i) Commit(++number);  // writes at the beginning of the write-ahead log
+  Open();                                        // closes the old connection first
   for (int i = 0; i < 2; ++i) Commit(++number);
   store_.reset();
   const Recording recording = folder_.Stop();

@@ -1,4 +1,5 @@
-// What is stored, refused and said when something is wrong with the disk, the file or the process.
+// What is stored, refused and reported when something is wrong with the disk, the file or the
+// process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -29,8 +30,8 @@ using testing::MakeRun;
 using ::testing::SizeIs;
 using testing::TempDir;
 
-// Runs `body` in a process of its own. It must end with _exit, so that nothing is closed: as if the
-// process had been killed there.
+// Runs `body` in a process of its own. It must end with _exit, so that nothing is closed and the
+// process ends as if it had been killed there.
 pid_t Start(const std::function<void()>& body) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -55,7 +56,7 @@ class StoreTroubleTest : public ::testing::Test {
     return *std::move(store);
   }
 
-  // A database with enough in it that its tables have pages of their own.
+  // A database that holds enough for its tables to have pages of their own.
   void MakeDatabase() {
     WriteBatch batch;
     for (RunId id = 1; id <= 200; ++id) {
@@ -82,7 +83,7 @@ TEST_F(StoreTroubleTest, WhatWasCommittedSurvivesAKill) {
   EXPECT_THAT(MustOpen()->Load()->runs, ElementsAre(MakeRun(1), MakeRun(2)));
 }
 
-// Every prefix of the write-ahead log is what a power cut may leave. Each holds whole batches.
+// A power cut may leave any prefix of the write-ahead log. Each prefix holds whole batches.
 TEST_F(StoreTroubleTest, APowerCutLeavesWholeBatches) {
   EXPECT_TRUE(Succeeded(Start([&] {
     const std::unique_ptr<Store> store = *OpenSqliteStore(Path());
@@ -185,7 +186,7 @@ TEST_F(StoreTroubleTest, RefusesADatabaseThatWasCutShort) {
   EXPECT_EQ(*ReadFile(Path()), half);
 }
 
-// Whichever page is overwritten: the store refuses to open, or what it then reads is refused or is
+// Any page may be overwritten. Then the store refuses to open, or each read is either refused or
 // right. It never makes up an empty database, and it never crashes.
 TEST_F(StoreTroubleTest, ADamagedPageIsNeverTakenForData) {
   MakeDatabase();
@@ -250,7 +251,7 @@ TEST_F(StoreTroubleTest, ARunNumberFromWhichNoneCanBeCountedOnIsRefused) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("more than any number")));
 }
 
-// A small file system of its own, where the machine lets us have one.
+// A small file system of its own, if the machine allows making one.
 class SmallDiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -265,7 +266,7 @@ class SmallDiskTest : public ::testing::Test {
 
   void FillDisk() {
     std::string content(1 << 20, 'x');
-    // What fits is found by halving.
+    // Bisection finds out how much fits.
     for (int i = 0; content.size() > 16; ++i) {
       if (!WriteFileAtomically(dir_.File(absl::StrCat("filler", i)), content).ok()) {
         content.resize(content.size() / 2);

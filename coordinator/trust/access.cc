@@ -33,7 +33,7 @@ constexpr AccessRow kTable[] = {
     {"hpc.v1.Nodes/Wake",             kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Nodes/Forget",           kNo,   kNo,  kNo,  kAll, "take a PC off the list"},
     {"hpc.v1.Cluster/GetStatus",      kNo,   kNo,  kAll, kAll},
-    {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // of security: admins only
+    {"hpc.v1.Cluster/ListEvents",     kNo,   kNo,  kOwn, kAll},  // events of security: admins only
     {"hpc.v1.Cluster/Why",            kNo,   kNo,  kAll, kAll},
     {"hpc.v1.Cluster/Backup",         kNo,   kNo,  kNo,  kAll, "make a backup"},
     {"hpc.v1.Trust/Join",             kAll,  kAll, kAll, kAll},

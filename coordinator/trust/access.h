@@ -10,19 +10,19 @@
 
 namespace hpc::coordinator {
 
-// As what somebody calls.
+// The role in which somebody calls.
 enum class Standing {
   kNobody,  // over TCP without a certificate
   kWorker,  // a PC, for itself
   kUser,
   kAdmin,
-  kAnyone,  // over plain text (--insecure), where nobody can be told from anybody
+  kAnyone,  // over plain text (--insecure), where callers cannot be told apart
 };
 absl::string_view StandingName(Standing standing);  // "nobody", "worker", ...
 
 enum class Grant {
   kNo,
-  kOwn,  // what is the caller's own; the handler decides what that is
+  kOwn,  // what belongs to the caller; the handler decides what that is
   kAll,
 };
 
@@ -32,16 +32,16 @@ struct AccessRow {
   Grant worker;
   Grant user;
   Grant admin;
-  const char* deed = nullptr;  // for what only an admin may: "make tokens"
+  const char* deed = nullptr;  // only for what needs an admin: "make tokens"
 };
 
-// Every RPC that there is.
+// Lists every RPC that there is.
 absl::Span<const AccessRow> AccessTable();
 
 // What `standing` may do with `method`; kNo for a method that has no row.
 Grant GrantOf(absl::string_view method, Standing standing);
 
-// Why a grant of kNo is one. Unauthenticated for nobody, else PermissionDenied.
+// Says why a grant is kNo. Unauthenticated for kNobody, PermissionDenied for everybody else.
 absl::Status Refusal(absl::string_view method, Standing standing);
 
 }  // namespace hpc::coordinator

@@ -5,7 +5,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Beyond so many keys those that have rested are forgotten, which changes no answer.
+// With more keys than this, those whose buckets are full again are forgotten. That changes no
+// answer.
 constexpr size_t kManyKeys = 4096;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is kept of tokens and certificates. Plain values.
+// What is stored about tokens and certificates. Plain values.
 #ifndef HPC_COORDINATOR_TRUST_RECORDS_H_
 #define HPC_COORDINATOR_TRUST_RECORDS_H_
 
@@ -16,7 +16,7 @@ struct TokenRecord {
   std::string id;           // pki::TokenId of its secret
   std::string secret_hash;  // SHA-256, hexadecimal; the secret itself is not kept
   pki::Role role = pki::Role::kWorker;
-  std::string name;  // only this name may join with it; "": any that is new
+  std::string name;  // only this name may join with it; "": any new name
   int32_t uses_left = 0;
   std::string created_by;
   absl::Time created_at;
@@ -33,7 +33,7 @@ struct CertificateRecord {
   absl::Time issued_at;
   absl::Time expires_at;
   std::string issued_to;                           // the address that asked
-  absl::Time revoked_at = absl::InfiniteFuture();  // InfiniteFuture: it is not
+  absl::Time revoked_at = absl::InfiniteFuture();  // InfiniteFuture: it is not revoked
   std::string revoked_by;
   std::string reason;
 
@@ -43,7 +43,7 @@ struct CertificateRecord {
 
 using TrustRecord = std::variant<TokenRecord, CertificateRecord>;
 
-// What a restarted coordinator begins from: whatever has not been forgotten.
+// What a restarted coordinator begins from: everything that has not been forgotten.
 struct TrustSnapshot {
   std::vector<TokenRecord> tokens;
   std::vector<CertificateRecord> certificates;

@@ -16,7 +16,7 @@ namespace {
 
 using pki::Role;
 
-// One name is one person, whatever they may do; a PC may be called like a person.
+// One name is one person, whatever their role is. A PC may have the same name as a person.
 bool SameNamespace(Role a, Role b) { return (a == Role::kWorker) == (b == Role::kWorker); }
 
 bool IsValid(const CertificateRecord& certificate, absl::Time now) {
@@ -127,7 +127,7 @@ std::vector<TokenRecord> Roster::Tokens() const {
   return all;
 }
 
-// Anna and anna would be taken for one person by everybody but the machine.
+// Everybody but the machine would take Anna and anna for the same person.
 absl::Status Roster::CheckUnlike(absl::Time now, Role role, const std::string& name) const {
   for (const auto& [serial, certificate] : certificates_) {
     if (certificate.name == name || !absl::EqualsIgnoreCase(certificate.name, name) ||

@@ -1,5 +1,5 @@
-// Who was let in, with what, and who no longer is. Pure: every method takes the time, and returns
-// the records that must be made durable.
+// The roster knows who was let in, with what, and who is not any more. Pure: every method takes the
+// time, and returns the records that must be made durable.
 #ifndef HPC_COORDINATOR_TRUST_ROSTER_H_
 #define HPC_COORDINATOR_TRUST_ROSTER_H_
 
@@ -28,7 +28,7 @@ struct TokenRequest {
   std::string by;
 };
 
-// In words: "usable", "used up", "expired", "revoked".
+// The state in words: "usable", "used up", "expired", "revoked".
 absl::string_view TokenState(const TokenRecord& token, absl::Time now);
 
 class Roster {
@@ -36,47 +36,48 @@ class Roster {
   explicit Roster(TrustSnapshot snapshot);
 
   // ---- tokens
-  // InvalidArgument: a role nobody joins as, a malformed name, uses or lifetime out of bounds, or a
-  // name for more than one use. AlreadyExists: the name differs from a member's in case alone.
+  // InvalidArgument: nobody joins with this role, the name is malformed, uses or lifetime are out
+  // of bounds, or a name is given for more than one use. AlreadyExists: the name differs from a
+  // member's only in case.
   absl::StatusOr<TokenRecord> CreateToken(absl::Time now, const TokenRequest& request,
                                           absl::string_view secret);
-  // NotFound: no such token. One that is of no use any more is left as it is.
+  // NotFound: there is no such token. A token that is of no use any more is left as it is.
   absl::StatusOr<TokenRecord> RevokeToken(absl::string_view id);
-  // After the authority that they carry has changed.
+  // Called after the authority that the tokens carry has changed.
   std::vector<TokenRecord> RevokeAllTokens(absl::Time now);
   std::vector<TokenRecord> Tokens() const;  // newest first
 
   struct Admission {
-    TokenRecord token;                        // with one use less
-    std::vector<CertificateRecord> replaced;  // a PC's, revoked in favour of the new one
+    TokenRecord token;                        // has one use less
+    std::vector<CertificateRecord> replaced;  // of a PC, revoked in favour of the new one
   };
-  // Takes one use of the token for a member of this role and name. Unauthenticated: unknown,
-  // expired, used up or revoked. PermissionDenied: it is for another role or name. AlreadyExists: a
-  // member of this name exists and the token was not made for this name, or one of a name that
-  // differs in case alone; says what to do.
-  // InvalidArgument: the name is malformed. Nothing is taken then.
+  // Takes one use of the token for a member of this role and name. After an error nothing is taken.
+  // Unauthenticated: the token is unknown, expired, used up or revoked. PermissionDenied: it is for
+  // another role or name. AlreadyExists: there is a member of this name and the token was not made
+  // for this name, or there is a member whose name differs only in case; the error says what to do.
+  // InvalidArgument: the name is malformed.
   absl::StatusOr<Admission> Redeem(absl::Time now, absl::string_view secret, pki::Role role,
                                    const std::string& name);
 
-  // Whether there is such a token, made for one name.
+  // Whether there is such a token and it was made for one name.
   bool IsNamed(absl::string_view secret) const;
 
   // ---- certificates
   struct Revocation {
-    std::vector<CertificateRecord> certificates;  // of one member
-    bool shut_out = false;                        // the member has no other
-    std::vector<TokenRecord> tokens;              // that would have let who is shut out in again
+    std::vector<CertificateRecord> certificates;  // certificates of one member
+    bool shut_out = false;                        // the member has no other certificate
+    std::vector<TokenRecord> tokens;              // would have let the shut-out member in again
   };
   void Add(const CertificateRecord& certificate);
   bool Knows(const std::string& serial) const { return certificates_.contains(serial); }
-  // Unauthenticated: it was revoked; by whom and why.
+  // Unauthenticated: the certificate was revoked; says by whom and why.
   absl::Status CheckNotRevoked(const std::string& serial) const;
-  // `subject`: a serial, "role/name", or a name that only one member has. NotFound: nothing valid
-  // is called so. InvalidArgument: more than one member is.
+  // `subject` is a serial, "role/name", or a name that only one member has. NotFound: nothing valid
+  // has this name. InvalidArgument: more than one member has it.
   absl::StatusOr<Revocation> Revoke(absl::Time now, absl::string_view subject,
                                     const std::string& by, const std::string& reason);
   std::vector<CertificateRecord> Certificates() const;  // newest first
-  // Whether a member of this role and name has a certificate that is good at `now`.
+  // Whether a member of this role and name has a certificate that is valid at `now`.
   bool IsMember(absl::Time now, pki::Role role, const std::string& name) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the coordinator knows of keys and members, held together.
+// Keeps together what the coordinator knows about keys and members.
 #ifndef HPC_COORDINATOR_TRUST_TRUST_H_
 #define HPC_COORDINATOR_TRUST_TRUST_H_
 
@@ -18,7 +18,8 @@ struct Trust {
   Roster roster;
 };
 
-// FailedPrecondition, and what to do, where the coordinator has no authority: `trust` is null.
+// FailedPrecondition: the coordinator has no authority (`trust` is null); the error says what to
+// do.
 absl::Status NeedTrust(const Trust* trust);
 
 }  // namespace hpc::coordinator

@@ -1,4 +1,4 @@
-// A task of one's own in one file: two spirals that a net learns to tell apart.
+// A task of your own in one file: a net learns to tell two spirals apart.
 //
 //     ninja -C build/release example-spirals
 //     build/release/bin/example-spirals --epochs 20                     alone
@@ -14,8 +14,8 @@ namespace {
 using hpc::train::ArrayDataSet;
 using hpc::train::Batch;
 
-// Points (x, y), and which spiral each lies on. The same on all ranks, which compare them: the
-// trainer has seeded torch's random numbers.
+// Returns points (x, y), and which spiral each lies on. All ranks get the same points, because the
+// trainer has seeded torch's random numbers; the ranks compare their data.
 std::shared_ptr<const ArrayDataSet> Points(int64_t count) {
   const torch::Tensor which = torch::randint(2, {count});
   const torch::Tensor turn = torch::rand({count}) * 6;

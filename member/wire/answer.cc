@@ -10,11 +10,12 @@
 namespace hpc::wire {
 namespace {
 
-// Of a message that is not there yet: its size may be a lie.
+// The most memory that is reserved for a message that has not arrived yet, since its announced size
+// may be a lie.
 constexpr size_t kMostReserved = 16 << 20;
-// More than any of the coordinator's, of whose messages the largest tells of one run.
+// Larger than any message of the coordinator. Its largest messages tell of one run.
 constexpr size_t kMostMessage = 64 << 20;
-constexpr size_t kPrefix = 5;  // compressed or not, and the message's size
+constexpr size_t kPrefix = 5;  // a byte that says whether it is compressed, and the message's size
 
 uint32_t SizeOf(absl::string_view prefix) {
   uint32_t size = 0;
@@ -29,7 +30,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// What is not a code of two digits stays as it is, as gRPC wants it.
+// A "%" that is not followed by two hexadecimal digits stays as it is, as gRPC wants it.
 std::string PercentDecoded(absl::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -105,7 +106,7 @@ void Answer::Reset(uint32_t error_code) {
 absl::Status Answer::status() const {
   int code = 0;
   if (absl::SimpleAtoi(grpc_status_, &code)) {
-    // Whole messages have been taken before.
+    // Whole messages have been taken before, so what is left is a part of one.
     if (code == 0 && left() > 0) return absl::InternalError("the answer ends within a message");
     return absl::Status(static_cast<absl::StatusCode>(code),
                         ToValidUtf8(PercentDecoded(grpc_message_)));

@@ -1,4 +1,4 @@
-// Calls of gRPC with messages of protobuf.
+// gRPC calls with protobuf messages.
 #ifndef HPC_MEMBER_WIRE_CALLER_H_
 #define HPC_MEMBER_WIRE_CALLER_H_
 
@@ -14,8 +14,8 @@
 
 namespace hpc::wire {
 
-// Makes the calls of one session. `method` is "/package.Service/Method". Errors: those of
-// Session::Call; Internal: an answer that cannot be read.
+// Makes the calls of one session. `method` is "/package.Service/Method". Errors are those of
+// Session::Call. Internal: an answer cannot be read.
 class Caller {
  public:
   Caller(Session* session, int stop_fd) : session_(session), stop_fd_(stop_fd) {}
@@ -24,7 +24,7 @@ class Caller {
   absl::Status Unary(const char* method, const google::protobuf::MessageLite& request,
                      google::protobuf::MessageLite* response) const;
 
-  // One request, any number of responses. `each` takes one; its error ends the call.
+  // One request, any number of responses. `each` takes one response; its error ends the call.
   template <typename Response>
   absl::Status Stream(const char* method, const google::protobuf::MessageLite& request,
                       absl::FunctionRef<absl::Status(const Response&)> each) const {
@@ -32,7 +32,7 @@ class Caller {
     return Duplex<Response>(method, &outgoing, each);
   }
 
-  // Any number of both.
+  // Any number of requests and responses.
   template <typename Response>
   absl::Status Duplex(const char* method, Outgoing* outgoing,
                       absl::FunctionRef<absl::Status(const Response&)> each) const {

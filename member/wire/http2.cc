@@ -10,7 +10,7 @@
 namespace hpc::wire {
 namespace {
 
-// Of what may be on its way here before it is read.
+// How much may be on its way here before it is read.
 constexpr int32_t kWindow = 4 << 20;
 constexpr uint32_t kMostFrame = 1 << 20;
 
@@ -26,7 +26,7 @@ nghttp2_nv Header(absl::string_view name, absl::string_view value) {
   return {Bytes(name), Bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-// gRPC's five bytes before each message: not compressed, and its size.
+// Returns gRPC's five bytes before each message: "not compressed", and its size.
 std::string Prefix(size_t size) {
   std::string prefix(5, '\0');
   for (size_t i = 0; i < 4; ++i) prefix[4 - i] = static_cast<char>(size >> (8 * i));
@@ -111,7 +111,7 @@ void Http2::Resume() {
 }
 
 void Http2::End() {
-  // Of a call that was answered before it had said all.
+  // The call was answered before all of its request was sent, so the rest is cancelled.
   if (nghttp2_session_get_stream_local_close(session_.get(), stream_) == 0) {
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream_, NGHTTP2_CANCEL);
   }
@@ -161,9 +161,10 @@ ssize_t Http2::OnRead(nghttp2_session*, int32_t, uint8_t* buffer, size_t size, u
 }
 
 ssize_t Http2::Fill(uint8_t* buffer, size_t size, uint32_t* flags) {
-  // Of a call that is over nothing more is said.
+  // Nothing more is sent for a call that is over.
   if (outgoing_ == nullptr) return NGHTTP2_ERR_DEFERRED;
-  // Put together anew only once all of it is sent: it may be one message of megabytes.
+  // The buffer is filled anew only once all of it is sent, because it may hold a message of
+  // megabytes.
   if (sent_ == unsent_.size()) {
     unsent_.clear();
     sent_ = 0;

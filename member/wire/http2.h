@@ -22,29 +22,32 @@ class Http2 {
   Http2(const Http2&) = delete;
   Http2& operator=(const Http2&) = delete;
 
-  // What the peer has sent. Unavailable: it is no HTTP/2.
+  // Takes what the peer has sent. Unavailable: it is not HTTP/2.
   absl::Status Receive(absl::string_view bytes);
-  // What is to be sent next; empty: nothing now. Valid until the next call of this object.
+  // Returns what is to be sent next, or nothing if there is nothing now. The result is valid until
+  // the next call of a method of this object.
   absl::string_view Output();
 
-  // Unavailable: the peer ends the connection, or has broken HTTP/2's rules, and all of that is
-  // said.
+  // Unavailable: the peer ends the connection or has broken HTTP/2's rules, and nothing is left to
+  // be sent.
   absl::Status Check() const;
 
-  // Whether the peer has said its first word.
+  // Returns whether the peer has sent anything.
   bool spoken() const { return spoken_; }
-  // Whether a call can begin: not after the peer has said that it goes.
+  // Returns whether a call can begin. It cannot after the peer has announced that it closes the
+  // connection.
   bool open() const;
 
-  // Both live until End.
+  // Begins a call. `outgoing` and `answer` must live until End.
   absl::Status Begin(const std::string& method, Outgoing* outgoing, Answer* answer);
-  // Whether `outgoing` had nothing to say yet, and that it may have by now.
+  // Returns whether `outgoing` had nothing to send when it was last asked. Call Resume when it may
+  // have something.
   bool waits() const { return waits_; }
   void Resume();
   bool answered() const { return answered_; }
   void End();
 
-  // Asks the peer to say something.
+  // Asks the peer for a sign of life.
   void Ping();
 
  private:
@@ -68,13 +71,13 @@ class Http2 {
   const bool is_tls_;
   std::unique_ptr<nghttp2_session, Free> session_;
   bool spoken_ = false;
-  // Of the call that is being made.
+  // The call that is being made:
   int32_t stream_ = -1;
   Outgoing* outgoing_ = nullptr;
   Answer* answer_ = nullptr;
   bool answered_ = true;
-  std::string unsent_;  // of its messages, behind
-  size_t sent_ = 0;     // so many bytes
+  std::string unsent_;  // its messages, as bytes to send
+  size_t sent_ = 0;     // how many of these bytes have been sent
   bool all_taken_ = false;
   bool waits_ = false;
 };

@@ -15,7 +15,8 @@
 namespace hpc::wire {
 namespace {
 
-// Can be read once `timeout` is over: what an interrupt is to other calls.
+// Returns a descriptor that can be read once `timeout` is over. It stops a call in the same way as
+// an interrupt stops other calls.
 absl::StatusOr<UniqueFd> TimerOf(absl::Duration timeout) {
   UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec once{.it_interval = {}, .it_value = absl::ToTimespec(timeout)};
@@ -37,7 +38,7 @@ absl::Status CallOnce(const Endpoint& coordinator, const member::Security& secur
   bool late = absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
   if (session.ok()) {
     status = Caller(session->get(), timer.get()).Unary(method, request, response);
-    // Else it is the coordinator that says so.
+    // If the session is not broken, it was the coordinator that answered "cancelled".
     late = (*session)->broken() && absl::IsCancelled(status);
   }
   if (!late) return status;

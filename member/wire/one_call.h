@@ -1,4 +1,4 @@
-// One call on a connection of its own, for those who make no other.
+// One call on a connection of its own, for a program that makes no other.
 #ifndef HPC_MEMBER_WIRE_ONE_CALL_H_
 #define HPC_MEMBER_WIRE_ONE_CALL_H_
 
@@ -12,8 +12,8 @@
 namespace hpc::wire {
 
 // Connects, makes the call and closes the connection, on the thread that calls. `method` is
-// "/package.Service/Method". Errors: those of Session::Open and Caller::Unary; DeadlineExceeded if
-// there is no answer within `timeout`, wherever it is that the coordinator falls silent.
+// "/package.Service/Method". Errors are those of Session::Open and Caller::Unary. DeadlineExceeded:
+// there is no answer within `timeout`, at whatever point the coordinator falls silent.
 absl::Status CallOnce(const Endpoint& coordinator, const member::Security& security,
                       const char* method, const google::protobuf::MessageLite& request,
                       google::protobuf::MessageLite* response, absl::Duration timeout);

@@ -1,4 +1,4 @@
-// The messages of a call that go to the coordinator.
+// The messages of a call that the client sends to the coordinator.
 #ifndef HPC_MEMBER_WIRE_OUTGOING_H_
 #define HPC_MEMBER_WIRE_OUTGOING_H_
 
@@ -12,10 +12,10 @@ class Outgoing {
   enum class Next { kMessage, kNotYet, kEnd };
 
   virtual ~Outgoing() = default;
-  // Appends the next message, if there is one.
+  // Appends the next message to `message`, if there is one.
   virtual Next Take(std::string* message) = 0;
-  // Can be read (poll(2)) after kNotYet, once Take is worth another try, and is then read empty by
-  // Take. -1: never kNotYet.
+  // After kNotYet this descriptor becomes readable (poll(2)) once Take is worth another try. Take
+  // empties it. -1: Take never returns kNotYet.
   virtual int fd() const { return -1; }
 };
 

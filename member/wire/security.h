@@ -1,4 +1,4 @@
-// What protects a connection to the coordinator, and who the caller is on it.
+// The keys that protect a connection to the coordinator and say who the caller is.
 #ifndef HPC_MEMBER_WIRE_SECURITY_H_
 #define HPC_MEMBER_WIRE_SECURITY_H_
 
@@ -9,10 +9,10 @@
 
 namespace hpc::member {
 
-// All in PEM.
+// All texts are PEM.
 struct Security {
-  std::string authorities;  // whose coordinator is trusted; "": plain text
-  std::string key;          // of the caller; "": it is nobody yet
+  std::string authorities;  // their coordinator is trusted; "": plain text
+  std::string key;          // the caller's; "": it is nobody yet
   std::string certificate;
 
   bool is_tls() const { return !authorities.empty(); }
@@ -21,7 +21,7 @@ struct Security {
   static Security Of(const pki::Membership& membership) {
     return {membership.authorities_pem, membership.key_pem, membership.certificate_pem};
   }
-  // For who is about to join.
+  // For a caller that is about to join.
   static Security AsNobody(const pki::Certificate& authority) {
     return {authority.ToPem(), "", ""};
   }

@@ -14,10 +14,11 @@
 namespace hpc::wire {
 namespace {
 
-// How soon a coordinator is called again that so many call at once that its queue is full.
+// The pause before connecting again to a Unix socket whose queue of waiting connections is full.
 constexpr absl::Duration kFullQueue = absl::Milliseconds(5);
 constexpr size_t kMostUnsent = 256 << 10;
-// Of messages, before the coordinator is listened to again; and of what has come, before it is not.
+// At most this many bytes of messages are handed on before the session reads from the coordinator
+// again. Once kMostLeft bytes have arrived and not been handed on, it reads no more.
 constexpr size_t kTakenAtOnce = 64 << 10;
 constexpr size_t kMostLeft = 256 << 10;
 
@@ -62,12 +63,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Endpoint& endpoint,
   HPC_RETURN_IF_ERROR(session->socket_.Begin());
   meanwhile();
   HPC_RETURN_IF_ERROR(session->socket_.Handshake(deadline, stop_fd));
-  // Our own first word goes with the first call, where it is known that the coordinator speaks
-  // first: not to who says something else, nor in plain text to who may wait for TLS and sends us
-  // away.
+  // Our own first bytes normally go with the first call, because the coordinator speaks first. So
+  // nothing is sent to a peer that turns out to be something else. In plain text nothing is sent at
+  // first either: the peer may wait for TLS, and would send us away.
   bool speak = !endpoint.is_unix && !is_tls;
   while (true) {
-    // At first what came with the end of the handshake.
+    // The first pass reads what came with the end of the handshake.
     HPC_RETURN_IF_ERROR(session->Receive());
     if (session->http2_.spoken()) return session;
     if (speak) HPC_RETURN_IF_ERROR(session->Send());
@@ -87,11 +88,11 @@ absl::Status Session::Call(const std::string& method, Outgoing* outgoing, Answer
       status = taken.status();
       break;
     }
-    // What has come is told even where that was all that came.
+    // All that has come is handed on before the call ends, even if nothing more will come.
     const bool over = !status.ok() || http2_.answered();
     const bool wait = *taken == 0;
     if (over && wait) break;
-    // Not only once all is told: meanwhile the coordinator need not wait.
+    // It reads on before all is handed on, so that the coordinator need not wait meanwhile.
     if (!over && (wait || answer.left() < kMostLeft)) status = Exchange(*outgoing, stop_fd, wait);
   }
   http2_.End();
@@ -115,7 +116,7 @@ absl::Status Session::Receive() {
 
 absl::Status Session::Send() {
   absl::string_view bytes;
-  // Until there is no more or the socket is full: only then it is waited for.
+  // Writes until there is no more or the socket is full. Only then is the socket waited for.
   do {
     while (socket_.unsent() < kMostUnsent && !(bytes = http2_.Output()).empty()) {
       HPC_RETURN_IF_ERROR(socket_.Write(bytes));

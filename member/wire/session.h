@@ -1,4 +1,4 @@
-// One connection to the coordinator that speaks HTTP/2, and calls of gRPC on it.
+// One connection to the coordinator that speaks HTTP/2, and the gRPC calls on it.
 #ifndef HPC_MEMBER_WIRE_SESSION_H_
 #define HPC_MEMBER_WIRE_SESSION_H_
 
@@ -18,14 +18,14 @@
 
 namespace hpc::wire {
 
-// All work is done by the thread that calls, within its call: nothing is started, and nothing goes
-// on between calls. That is why this is here and not gRPC, whose own beginning, threads and channel
-// are as long as all else that a short command does. Not thread-safe.
+// The calling thread does all the work within its call: no thread is started, and nothing goes on
+// between calls. This is why the class exists: gRPC's own start, threads and channel take as long
+// as all else that a short command does. Not thread-safe.
 class Session {
  public:
-  // Connects, and waits until the coordinator has begun to speak; calls `meanwhile` before that.
-  // DeadlineExceeded, Unavailable, Unauthenticated: nobody, or somebody else, is there. Cancelled:
-  // `stop_fd` became readable.
+  // Connects, and waits until the coordinator has begun to speak. Calls `meanwhile` before it
+  // waits. DeadlineExceeded, Unavailable, Unauthenticated: nobody, or somebody else, is there.
+  // Cancelled: `stop_fd` became readable.
   static absl::StatusOr<std::unique_ptr<Session>> Open(const Endpoint& endpoint,
                                                        const member::Security& security,
                                                        MonoTime deadline, int stop_fd,
@@ -34,45 +34,45 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // How a master is noticed that lost its power while we only listen: after so long without a word
-  // it is asked whether it is there, and then has so long to answer.
+  // How long the peer may be silent. So a master is noticed that lost its power while we only
+  // listen: after `silence` it is asked for a sign of life, and then has `answer` to give one.
   struct Patience {
     absl::Duration silence = absl::Seconds(20);
     absl::Duration answer = absl::Seconds(10);
   };
   void set_patience(Patience patience) { patience_ = patience; }
 
-  // Makes one call; `method` is "/package.Service/Method". Its end is the coordinator's own;
-  // Unavailable: the connection ended first, or its patience did; Cancelled: `stop_fd` became
-  // readable; an error of `sink` ends it, too. After those three the session is not usable any
-  // more.
+  // Makes one call. `method` is "/package.Service/Method". It returns the coordinator's own status.
+  // Unavailable: the connection broke first, or the peer was silent for too long. Cancelled:
+  // `stop_fd` became readable. An error of `sink` ends the call, too. After these three the session
+  // cannot be used any more.
   absl::Status Call(const std::string& method, Outgoing* outgoing, Answer::Sink sink, int stop_fd);
 
-  // Whether a call has ended that no other can follow.
+  // Returns whether a call has ended in such a way that no other can follow.
   bool broken() const { return broken_; }
-  // Whether a call may be made. Looks at what has come since the last.
+  // Returns whether a call may be made. It looks at what has come since the last one.
   bool Usable();
 
-  // The certificates that the coordinator has shown, in PEM; "" without TLS.
+  // Returns the certificates that the coordinator has shown, in PEM; "" without TLS.
   std::string shown() const { return socket_.shown(); }
 
  private:
   Session(Socket socket, bool is_tls);
-  // What is there to be read, and what there is to be said.
+  // Receive reads what has arrived, and Send sends what is due.
   absl::Status Receive();
   absl::Status Send();
-  // Until there is more of either, if it is to `wait`. Cancelled, and Unavailable where the
-  // coordinator is silent.
+  // Waits, if `wait` is set, until there is more to read or to send. Cancelled: `stop_fd` became
+  // readable. Unavailable: the coordinator is silent.
   absl::Status AwaitMore(const Outgoing& outgoing, int stop_fd, bool wait);
-  // All three, in the middle of a call.
+  // Waits, receives and sends, in the middle of a call.
   absl::Status Exchange(const Outgoing& outgoing, int stop_fd, bool wait);
 
   Socket socket_;
   Http2 http2_;
   Patience patience_;
   bool broken_ = false;
-  MonoTime heard_;  // last
-  MonoTime asked_;  // whether it is there, and not heard since; Infinite: not asked
+  MonoTime heard_;  // when something last came
+  MonoTime asked_;  // when a sign of life was asked for, if none came since; else Infinite
 };
 
 }  // namespace hpc::wire

@@ -1,4 +1,4 @@
-// A session against a gRPC server over real TLS, and against who is none.
+// Tests a session against a gRPC server over real TLS, and against peers that are not one.
 #include "member/wire/session.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<Session>> OpenFor(absl::Duration patience, const 
   return Session::Open(endpoint, security, RealClock().Get().mono + patience, stop_fd, [] {});
 }
 
-// Whoever listens at a Unix socket.
+// A stranger, who may be anybody, listens at a Unix socket.
 class StrangerTest : public ::testing::Test {
  protected:
   StrangerTest() {
@@ -48,7 +48,7 @@ class StrangerTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<Session>> Open(absl::Duration patience) {
     return OpenFor(patience, {.is_unix = true, .path = path_}, {}, stop_.fd());
   }
-  // Accepts one and does `what` with it.
+  // Accepts one connection and does `what` with it.
   std::thread Serve(const UniqueFd& listener, std::function<void(int fd)> what) {
     return std::thread([fd = listener.get(), what = std::move(what)] {
       const UniqueFd accepted(accept(fd, nullptr, nullptr));
@@ -131,7 +131,8 @@ TEST_F(StrangerTest, ACallOfItsOwnEndsInTimeWhereverWhoAnswersFallsSilent) {
   for (const std::string& said : {std::string(), std::string("\0\0\0\4\0\0\0\0\0", 9)}) {
     const UniqueFd listener = Listen(5);
     std::thread serving = Serve(listener, [&said](int fd) {
-      if (send(fd, said.data(), said.size(), MSG_NOSIGNAL) < 0) return;  // it has gone by now
+      // The client may have left by now.
+      if (send(fd, said.data(), said.size(), MSG_NOSIGNAL) < 0) return;
       char bytes[4096];
       while (recv(fd, bytes, sizeof(bytes), 0) > 0) continue;
     });
@@ -149,7 +150,7 @@ TEST_F(StrangerTest, AllOfALargeRequestIsSentWithoutAWordFromThere) {
   const UniqueFd listener = Listen(5);
   std::string heard;
   std::thread serving = Serve(listener, [&heard](int fd) {
-    // A stream may send 2 GB, and all streams together 1 GB more than at first.
+    // These settings let a stream send 2 GB, and all streams together 1 GB more than at first.
     const std::string settings("\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff", 15);
     const std::string more("\0\0\4\10\0\0\0\0\0\x40\0\0\0", 13);
     const std::string said = settings + more;

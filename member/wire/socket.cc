@@ -22,7 +22,7 @@ Socket::Socket(UniqueFd fd, std::unique_ptr<pki::TlsClient> tls)
 
 absl::StatusOr<bool> Socket::Step() {
   const absl::StatusOr<bool> done = tls_->Handshake();
-  // Behind an error there is an alert, which tells the peer why.
+  // After an error the output holds an alert, which tells the peer why.
   unsent_ += tls_->TakeOutput();
   const absl::Status sent = Flush();
   if (done.ok() && !sent.ok()) return sent;
@@ -56,7 +56,7 @@ absl::Status Socket::ReadRaw(Taker take) {
       continue;
     }
     if (count < 0 && errno == EINTR) continue;
-    // What came before the end is looked at first.
+    // The bytes before the end are handed on first. The next call reports the end.
     if (taken > 0 || (count < 0 && errno == EAGAIN)) return absl::OkStatus();
     return absl::UnavailableError(count == 0 ? "the connection was closed" : std::strerror(errno));
   }

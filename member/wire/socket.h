@@ -15,34 +15,34 @@
 
 namespace hpc::wire {
 
-// Never blocks, but for Handshake. Not thread-safe.
+// No function blocks, except Handshake. Not thread-safe.
 class Socket {
  public:
-  // `fd` is connected and does not block; `tls`: nullptr for plain text.
+  // `fd` is connected and non-blocking. `tls` is nullptr for plain text.
   Socket(UniqueFd fd, std::unique_ptr<pki::TlsClient> tls);
 
-  // Before all else: says the first word under TLS.
+  // Is called first: sends the first bytes of the TLS handshake.
   absl::Status Begin();
-  // Then. Errors: those of TlsClient::Handshake; DeadlineExceeded; Cancelled: `stop_fd`
+  // Is called second. Errors: those of TlsClient::Handshake; DeadlineExceeded; Cancelled: `stop_fd`
   // became readable.
   absl::Status Handshake(MonoTime deadline, int stop_fd);
 
   int fd() const { return fd_.get(); }
-  // Hands on what has come, piece by piece, which may be nothing, and at most some hundred
-  // kilobytes of it. Errors of `take`; Unavailable: the connection has ended.
+  // Hands on what has come, piece by piece: perhaps nothing, and at most some hundred kilobytes.
+  // Errors are those of `take`. Unavailable: the connection has ended.
   using Taker = absl::FunctionRef<absl::Status(absl::string_view bytes)>;
   absl::Status Read(Taker take);
-  // To be sent, all of it, by this or the next Flush.
+  // Takes bytes to be sent. This call or the next Flush sends them.
   absl::Status Write(absl::string_view bytes);
-  // Sends what the peer takes now. Unavailable: it takes nothing more.
+  // Sends as much as the peer takes now. Unavailable: the connection is broken.
   absl::Status Flush();
   size_t unsent() const { return unsent_.size(); }
 
-  // In PEM; "" without TLS.
+  // Returns the peer's certificates in PEM; "" without TLS.
   std::string shown() const { return tls_ == nullptr ? "" : tls_->Shown(); }
 
  private:
-  // One step of the handshake; whether it was the last.
+  // Does one step of the handshake, and returns whether it was the last.
   absl::StatusOr<bool> Step();
   absl::Status ReadRaw(Taker take);
 

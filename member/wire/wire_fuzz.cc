@@ -1,5 +1,6 @@
-// libFuzzer: what whoever answers on a connection to the coordinator may send, from the first byte
-// on. The first byte of an input is the size of the pieces that the others come in; 0: all at once.
+// libFuzzer: feeds what a peer may send on a connection to the coordinator, from the first byte on.
+// The first byte of an input is the size of the pieces in which the other bytes arrive; 0: all at
+// once.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,8 +23,8 @@ void Send(Http2* http2) {
   while (!http2->Output().empty()) continue;
 }
 
-// Two calls, one after the other, on a connection whose other end sends `bytes`. The messages of
-// both.
+// Makes two calls, one after the other, on a connection whose other end sends `bytes`. Returns the
+// messages of both.
 std::vector<std::string> Call(absl::string_view bytes, size_t piece, bool is_tls) {
   std::vector<std::string> messages;
   Http2 http2(is_tls);
@@ -49,7 +50,7 @@ std::vector<std::string> Call(absl::string_view bytes, size_t piece, bool is_tls
       alive = http2.Check().ok() && alive;
     }
     const absl::Status end = answer.status();
-    Check(!end.ok() || answer.left() == 0);  // no success with half a message
+    Check(!end.ok() || answer.left() == 0);  // a call with half a message must not succeed
     Check(ToValidUtf8(end.message()) == std::string(end.message()));
     http2.End();
     Send(&http2);

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from harness import account
@@ -24,7 +25,7 @@ mv pid.part pid
 exec sleep 1000
 """
 
-# Tries each of the things named in its input and prints those that it got at.
+# Tries to open each of the things named in its input, and prints those that it could open.
 PROBE = """
 import json, os, socket, stat, sys
 def get(path):
@@ -100,7 +101,8 @@ class Run:
         self.workspace = cluster.dir / f"home-{user}"
         self.workspace.mkdir(mode=0o700)
         shutil.chown(self.workspace, user)
-        # By the coordinator's socket, which knows the account of whoever asks.
+        # The run is submitted through the coordinator's socket, which knows the account of the
+        # caller.
         done = as_account(
             user, BIN / "hpcctl", "run", "--detach", "--json", "--env", "HF_TOKEN", "--env-secret",
             "UNNAMED", "--workdir", self.workspace, "--", "sh", "-c", RANK,
@@ -146,15 +148,19 @@ class TwoUsersTest(unittest.TestCase):
         if not shutil.which("useradd"):
             raise unittest.SkipTest("no useradd here to make accounts with")
         cls.users = [f"hpct{os.getpid()}{letter}" for letter in "ab"]
-        for user in cls.users:
+        home = tempfile.mkdtemp(prefix="hpc-home-")
+        cls.addClassCleanup(shutil.rmtree, home)
+        for user, its_home in zip(cls.users, ("/nonexistent", home)):
             subprocess.run(["useradd", "--system", "--user-group", "--no-create-home", "--home-dir",
-                            "/nonexistent", "--shell", "/usr/sbin/nologin", user], check=True)
+                            its_home, "--shell", "/usr/sbin/nologin", user], check=True)
             cls.addClassCleanup(subprocess.run, ["userdel", user], check=True)
         first, second = cls.users
+        shutil.chown(home, second)
+        cls.homes = {second: home}  # the other has none
         cls.cluster = Cluster(nodes=1, cpu_slots=2, accounts=f"{first}={first},{second}={second}")
         cls.addClassCleanup(cls.cluster.close)
         cls.runs = [Run(cls.cluster, first, "of-first")]
-        # Another worker finds it, as after an upgrade.
+        # A new worker finds the run, as after an upgrade.
         cls.cluster.workers["pc1"].kill()
         cls.cluster.start_worker("pc1")
         cls.runs.append(Run(cls.cluster, second, "of-second"))
@@ -168,7 +174,7 @@ class TwoUsersTest(unittest.TestCase):
             entry = pwd.getpwnam(run.user)
             uid, real = str(entry.pw_uid), "65533"
             self.assertEqual(run.status("Uid").split(), [uid] * 4)
-            # Its ranks must not end it.
+            # The ranks must not be able to end their supervisor.
             self.assertEqual(run.status("Uid", run.supervisor).split(), [real, uid, real, uid])
             for pid in (run.pid, run.supervisor):
                 self.assertEqual(run.status("Gid", pid).split(), [str(entry.pw_gid)] * 4)
@@ -176,10 +182,11 @@ class TwoUsersTest(unittest.TestCase):
                 for capabilities in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
                     self.assertEqual(int(run.status(capabilities, pid), 16), 0)
             own = environ(run.pid)
-            self.assertEqual((own["USER"], own["HOME"]), (run.user, entry.pw_dir))
+            home = self.homes.get(run.user, f"{run.dir}/ranks/home")
+            self.assertEqual((own["USER"], own["HOME"]), (run.user, home))
 
     def test_each_gets_at_their_own(self):
-        # Or the next tests would find everything closed for whatever reason.
+        # Without this, the next tests might find everything closed for some other reason.
         for run in self.runs:
             self.assertEqual(probe(run.user, run.all()), run.all())
 
@@ -306,9 +313,9 @@ class InheritedTest(ClusterTest):
     def test_ranks_of_another_account_begin_as_its_login_does(self):
         shown = self.cluster.hpcctl("run", "--", "env").stdout.splitlines()
         env = dict(line.split("=", 1) for line in shown if "=" in line)
-        home = pwd.getpwnam(account.NAME)
-        self.assertEqual((env["HOME"], env["USER"], env["LOGNAME"], env["SHELL"], env["TZ"]),
-                         (home.pw_dir, account.NAME, account.NAME, home.pw_shell, "Europe/Vienna"))
+        shell = pwd.getpwnam(account.NAME).pw_shell
+        self.assertEqual((env["USER"], env["LOGNAME"], env["SHELL"], env["TZ"]),
+                         (account.NAME, account.NAME, shell, "Europe/Vienna"))
         self.assertEqual(env["PATH"], self.cluster.env["PATH"])
         self.assertEqual((env["HF_HOME"], env["NCCL_BUFFSIZE"]), ("/data/hf", "1048576"))
         for key in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "DATABASE_URL", "XDG_CONFIG_HOME"):
@@ -340,6 +347,30 @@ class ReachTest(ClusterTest):
         done = self.cluster.hpcctl("run", "--", self.closed / "tool", check=False)
         self.assertEqual(done.returncode, 126, done.stderr)
         self.assertIn("may not be reached by the account nobody", done.stderr)
+
+
+@unittest.skipUnless(account.needed(), "only ranks of another account than the worker's get a "
+                                       "supervisor that waits for the next attempt")
+class ReuseTest(unittest.TestCase):
+    """What a worker keeps from one attempt of an account to the next."""
+
+    def supervisors(self, cluster, runs):
+        """Of as many runs, one after the other, as their ranks see them."""
+        return [cluster.hpcctl("run", "--", "sh", "-c", "echo $PPID").stdout for _ in range(runs)]
+
+    def test_a_supervisor_serves_the_next_attempt(self):
+        with Cluster(nodes=1, env={"HPC_WORKER_NO_REUSE": "0"}) as cluster:
+            # The last one may not have put all away yet when the next one begins.
+            eventually(lambda: len(set(self.supervisors(cluster, 2))) == 1, "one serves two")
+
+    def test_without_reuse_each_attempt_gets_a_new_one_and_new_folders(self):
+        for told in ({"worker_args": ["--no-reuse"]}, {"env": {"HPC_WORKER_NO_REUSE": "1"}}):
+            with self.subTest(told), Cluster(nodes=1, **told) as cluster:
+                self.assertEqual(len(set(self.supervisors(cluster, 5))), 5)
+                worker = cluster.dir / "pc1"
+                self.assertFalse((worker / "spare").exists())
+                for folder in ("attempts", "runs", "supervisors"):
+                    eventually(lambda: os.listdir(worker / folder) == [], f"{folder} is empty", 5)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from harness.ports import free_port
 from harness.process import eventually
 from storage_test import SmallDisk, SmallDiskCluster
 
-# Logs a metric, prints, waits for a file, prints again.
+# Logs a metric, prints, waits for a file, and prints again.
 SCRIPT = """
 import pathlib, sys, time
 import hpc
@@ -41,7 +41,7 @@ class BackupCluster(Cluster):
         """A coordinator on another state directory, socket and port, as on another machine."""
         target = self.dir / "moved" / "coordinator"
         self.restore(target)
-        # The harness's own paths lead there from now on.
+        # From now on, the harness's own paths lead there.
         self.coordinator_dir().rename(self.dir / "old-coordinator")
         target.rename(self.coordinator_dir())
         self.listen = listen
@@ -89,7 +89,7 @@ class MoveTest(unittest.TestCase):
         c.start_restored(listen=new)
         for name in c.names:
             eventually(lambda: c.node(name)["state"] == "busy", f"{name} has come over")
-        # It was named once.
+        # The option was needed only once.
         c.workers["pc1"].terminate()
         c.start_worker("pc1")
 

@@ -1,11 +1,13 @@
 """The command line: bad input, reconnecting, detaching, many submissions."""
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import termios
 import time
 import unittest
 
@@ -29,7 +31,8 @@ class CheckTest(ClusterTest):
 
     def check(self, *args):
         program = self.cluster.dir / "hpc-train"
-        # Only the first ends by itself: whoever ended before it had spoken would end it, too.
+        # Only the first rank ends by itself. A rank that ended before it had spoken would end it,
+        # too.
         program.write_text('#!/bin/sh\n[ "$RANK" = 0 ] || exec sleep 60\n'
                            'echo "$WORLD_SIZE of $PWD: $*"\nexit 1\n')
         program.chmod(0o755)
@@ -39,7 +42,7 @@ class CheckTest(ClusterTest):
     def test_every_idle_pc_is_checked(self):
         done = self.check()
         self.assertEqual(done.stdout, "3 of /: check\n", done.stderr)
-        self.assertEqual(done.returncode, 1)  # of the program: something is wrong
+        self.assertEqual(done.returncode, 1)  # the program's exit code: something is wrong
 
     def test_a_pc_that_its_owner_has_is_left_alone(self):
         self.cluster.hpcctl("reclaim", "pc2")
@@ -220,7 +223,8 @@ class DaemonStartTest(unittest.TestCase):
         (self.cluster.dir / "coordinator" / "hpc.db").unlink()
         client = self.cluster.start("run", "--detach", "--", "true")
         self.assertNotEqual(self.cluster.coordinator.wait(10), 0)
-        # Whether it was still told why or goes on trying: it was given no number.
+        # The client may have been told why, or may still be trying. Either way it was given no
+        # number.
         client.kill()
         self.assertNotRegex(client.output(), r"(?m)^\d+$")
         self.assertIn("was deleted or replaced while it is in use",
@@ -339,7 +343,7 @@ class ReconnectTest(unittest.TestCase):
                 self.assertIn("No space left on device", client.output())
 
     def test_two_signals_at_once_leave_no_run_behind(self):
-        # As timeout(1) sends them.
+        # Sends the signals as timeout(1) does.
         for turn in range(5):
             client = self.cluster.start("run", "--", "sleep", 1000, name=f"client{turn}")
             eventually(lambda: "run " in client.output(), "it is submitted")
@@ -357,6 +361,52 @@ class ReconnectTest(unittest.TestCase):
         self.assertIn("comand", answers[50]["error"])
         eventually(lambda: all(r["state"] == "succeeded" for r in self.cluster.json("runs")),
                    "all ran")
+
+
+class UnreadOutputTest(ClusterTest):
+    """Whoever reads our output has stopped doing so."""
+
+    options = {"nodes": 1}
+
+    def unread(self, stderr_too=False):
+        """A client whose output has filled a pipe that nobody reads, the file of its stderr, and
+        the number of its run."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        words = open(self.cluster.dir / f"{self.id()}.stderr", "w+")
+        self.addCleanup(words.close)
+        client = subprocess.Popen([str(BIN / "hpcctl"), "run", "--", "yes"], stdout=writer,
+                                  stderr=writer if stderr_too else words, env=self.cluster.env)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        size = fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ)
+        os.close(writer)
+        filled = lambda: int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), "little")
+        eventually(lambda: filled() > size - 4096, "the pipe is full")
+        return client, words, self.cluster.json("runs")[0]["id"]
+
+    def test_two_signals_leave_all_the_same(self):
+        for stderr_too in (False, True):
+            with self.subTest(stderr_too=stderr_too):
+                client, words, run = self.unread(stderr_too)
+                client.send_signal(signal.SIGINT)
+                self.cluster.wait_state(run, "cancelled")
+                client.send_signal(signal.SIGINT)
+                self.assertEqual(client.wait(5), 123)
+                words.seek(0)
+                said = words.read()
+                if not stderr_too:
+                    self.assertIn(f"left run {run}, which is being cancelled", said)
+
+    def test_after_one_signal_it_is_not_waited_for_long(self):
+        client, words, run = self.unread()
+        client.send_signal(signal.SIGTERM)
+        self.cluster.wait_state(run, "cancelled")
+        self.assertEqual(client.wait(10), 1)
+        words.seek(0)
+        said = words.read()
+        self.assertIn(f"run {run} cancelled", said)
+        self.assertIn("nobody has read any of it for 5 s", said)
 
 
 class ExitCodeTest(ClusterTest):

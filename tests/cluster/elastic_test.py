@@ -5,7 +5,7 @@ import unittest
 from harness.cluster import ClusterTest
 from harness.process import eventually
 
-# Tells of a checkpoint as long as a file is there, until another one is.
+# Announces a checkpoint as long as one file is there, until another file is.
 TRAIN = """#!/bin/sh
 echo "rank $RANK of $WORLD_SIZE, restart $HPC_RESTART_COUNT" >> {dir}/starts
 while [ ! -e {dir}/done ]; do

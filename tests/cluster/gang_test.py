@@ -7,7 +7,7 @@ import unittest
 from harness.cluster import ClusterTest
 from harness.process import eventually
 
-# Rank 0 ends with 75 in its first attempt, some time after it has closed its connections to the
+# In its first attempt, rank 0 ends with 75 some time after it has closed its connections to the
 # others. They end with 1 as soon as that happens, and say nothing.
 PEERS = """#!/usr/bin/env python3
 import os, socket, sys, time
@@ -186,7 +186,7 @@ class GangTest(ClusterTest):
         self.assertEqual((len(shown["attempts"]), shown["run"]["failures"],
                           shown["run"]["retries"]), (3, 1, 1))
         self.assertIn("code 75 asks for a restart", self.cluster.hpcctl("why", run).stdout)
-        # What the program did not ask for ends it as ever.
+        # An exit code that the run did not ask for ends it as usual.
         done = self.cluster.hpcctl("run", "--retry-exit", 76, "--", script, check=False)
         self.assertEqual(done.returncode, 75)
 
@@ -243,7 +243,7 @@ class WorkerCrashTest(ClusterTest):
         self.cluster.workers["pc2"].kill()
         self.cluster.start_worker("pc2")
         eventually(lambda: "node.connected" in self.kinds()[len(before):], "pc2 is back")
-        time.sleep(2.5)  # beyond the grace, if it still counted
+        time.sleep(2.5)  # longer than the grace, if it still counted
         self.assertEqual(self.kinds()[len(before):], ["node.disconnected", "node.connected"])
         self.assertEqual(self.cluster.run_state(self.run_id), "running")
         self.assertEqual(len(self.pids_on("pc2")), 1)

@@ -6,10 +6,10 @@ import unittest
 
 from harness.cluster import BIN, ClusterTest
 
-# Built under the real one's name (tests/testing/fake_nvml).
+# The fake has the file name of the real library (tests/testing/fake_nvml).
 NVML = BIN.parent / "fake_nvml"
 GIB = 1 << 30
-# Against the order of the bus, as NVML may list them.
+# The order is against that of the bus, as NVML may list them.
 TWO = f"""driver 550.54.14
 device
 pci 00000000:41:00.0

@@ -26,7 +26,7 @@ class FreezingDisk:
             raise unittest.SkipTest(f"file systems cannot be mounted here: {done.stderr.strip()}")
 
     def freeze(self):
-        # Should we not live to thaw it.
+        # Thaws the disk if this test does not live to do so.
         self.guard = subprocess.Popen(["sh", "-c", f"sleep 90; exec fsfreeze -u {self.path}"],
                                       start_new_session=True)
         subprocess.run(["fsfreeze", "-f", self.path], check=True)

@@ -1,6 +1,7 @@
 """A PC goes back to its owner, to sleep, and wakes."""
 
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -79,6 +80,18 @@ class ReclaimTest(ClusterTest):
         self.cluster.wait_state(run, "running")
 
 
+    def test_a_worker_that_stands_still_is_named_to_its_owner(self):
+        worker = self.cluster.workers["pc2"]
+        worker.signal(signal.SIGSTOP)
+        self.addCleanup(worker.signal, signal.SIGCONT)
+        done = self.worker_command("status")
+        worker.signal(signal.SIGCONT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"hpc-worker ({worker.pid}) is stopped by a signal. Let it go on "
+                      f"(kill -CONT {worker.pid})", done.stderr)
+        eventually(lambda: self.cluster.node("pc2")["state"] == "idle", "it is there again")
+
+
 class SleepFailureTest(ClusterTest):
     options = {"nodes": 1,
                "worker_args": ["--power-command", "echo 'no logind here' >&2; exit 3"]}
@@ -152,7 +165,7 @@ class PowerTest(ClusterTest):
 
     def test_a_pc_sleeps_and_a_queued_gang_wakes_it(self):
         cluster = self.cluster
-        # "Sleeping" is a worker that ends: its power command takes it down.
+        # Here a worker that ends stands for a PC that sleeps: the power command ends it.
         pc2 = cluster.workers["pc2"]
         pc2.terminate()
         command = cluster.script("suspend.sh", "#!/bin/sh\necho asleep >> "

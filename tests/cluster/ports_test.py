@@ -7,8 +7,8 @@ import sys
 from harness.cluster import ClusterTest
 from harness.process import eventually
 
-# Runs on a PC that is no part of the gang. For every port of every address: is it open, and what
-# does it say to a stranger?
+# Runs on a PC that is not part of the gang. For every port of every address it tells whether the
+# port is open, and what it says to a stranger.
 SCAN = r"""
 import errno, json, socket, sys
 GREETING = b"GET / HTTP/1.1\r\n\r\n" + bytes(range(64))
@@ -40,7 +40,7 @@ WAITS = "import os, pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exis
 
 
 class PortsTest(ClusterTest):
-    # Nobody is lost while ports are looked at.
+    # No node is lost while ports are scanned.
     options = {"nodes": 4, "network": True,
                "coordinator_args": ["--lease", "1m", "--reconnect-grace", "1m"]}
 
@@ -73,14 +73,14 @@ class PortsTest(ClusterTest):
         found = self.scan()
         self.assertEqual({name: list(ports) for name, ports in found.items()},
                          {**quiet, first: [rendezvous]})
-        # At most a TLS alert: type 21, seven bytes.
+        # At most there is a TLS alert: type 21, seven bytes.
         self.assertRegex(found["master"][listen], "^(15[0-9a-f]{12})?$")
         self.assertEqual(found[first][rendezvous], "", "it says a word to a stranger")
-        # Its own nodes get through to it.
+        # The gang's own nodes get through to it.
         other = next(name for name in ("pc1", "pc2", "pc3") if name != first)
         self.assertEqual(self.greet(other, first, rendezvous), "waits")
 
-        # ---- while a worker of it is away: its supervisor can be told by the gang's nodes to end
+        # ---- while one of its workers is away: the gang's nodes can tell its supervisor to end
         self.cluster.workers[other].kill()
         (recall,) = self.scan_one(other)
         self.assertEqual(self.greet("pc4", other, recall), "closed")

@@ -1,6 +1,7 @@
 """Everything about a run can be read back, while we run and by anybody."""
 
 import json
+import pathlib
 import sqlite3
 import subprocess
 import time
@@ -126,7 +127,7 @@ class RecordTest(ClusterTest):
             "print(json.dumps(times))\n"))
         run = self.cluster.submit("--", "python3", script)
         self.cluster.wait_state(run, "running")
-        # Nobody takes them for a while.
+        # For a while nobody takes the points.
         self.cluster.coordinator.kill()
         time.sleep(2)
         self.cluster.start_coordinator()
@@ -148,7 +149,7 @@ class RecordTest(ClusterTest):
             "    hpc.log(step=step, loss=step)\n"
             "print(time.monotonic() - start)\n"))
         done = self.cluster.hpcctl("run", "-N", 2, "--no-label", "--", "python3", script)
-        # Each rank was free to write 2,000 points at its own pace: far below a second.
+        # Each rank could write 2,000 points at its own pace, in far less than a second.
         self.assertTrue(all(float(line) < 1.0 for line in done.stdout.split()), done.stdout)
         run = self.cluster.json("runs")[0]["id"]
         stored = self.cluster.sql("SELECT count(*) AS n FROM metrics WHERE run=?", run)[0]["n"]
@@ -224,7 +225,7 @@ class RecordTest(ClusterTest):
             took = (rank["ended_at"] - rank["started_at"]) / 1e6
             ran = said[str(rank["rank"])]
             self.assertTrue(ran - 0.02 < took < ran + 0.2, f"{took} stored, {ran} said")
-        # One that is over before anybody hears of its start took its time too.
+        # A rank that is over before anybody hears of its start has a duration, too.
         self.cluster.hpcctl("run", "--", "true")
         run = self.cluster.json("runs")[0]["id"]
         rank = self.cluster.sql("SELECT * FROM ranks WHERE run=?", run)[0]
@@ -236,6 +237,27 @@ class RecordTest(ClusterTest):
         kinds = [e["kind"] for e in self.cluster.events("--run", run)]
         for kind in ("run.queued", "run.placed", "run.started", "run.succeeded"):
             self.assertIn(kind, kinds)
+
+
+class HomeTest(ClusterTest):
+    # As root ranks are of an account without a home, else of ours, which has none here.
+    options = {"nodes": 1, "env": {"HOME": "/nowhere"}}
+
+    def test_a_rank_whose_account_has_no_home_gets_one_that_goes_with_its_attempt(self):
+        done = self.cluster.hpcctl("run", "--", "sh", "-c",
+                                   'mkdir -p ~/.cache/ops && echo x > ~/.cache/ops/a && echo "$HOME"')
+        run = self.cluster.json("runs")[0]["id"]
+        home = pathlib.Path(done.stdout.strip())
+        self.assertEqual(home, self.cluster.dir / f"pc1/attempts/{run}.1/ranks/home")
+        eventually(lambda: not home.exists(), "it is removed")
+        self.assertIn(str(home), self.cluster.hpcctl("show", run, "--env").stdout)
+
+    def test_a_home_that_the_user_names_is_left_alone(self):
+        done = self.cluster.hpcctl("run", "--env", "HOME=/nowhere/else", "--", "sh", "-c",
+                                   'echo "$HOME"; ls -A "${HPC_METRICS_FILE%/*}"')
+        home, *beside_its_metrics = done.stdout.splitlines()
+        self.assertEqual(home, "/nowhere/else")
+        self.assertNotIn("home", beside_its_metrics)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from harness.cluster import ClusterTest
 from harness.process import eventually
 
 LEASE = 6
-# Beyond the lease and the second behind it: for a machine that does much else.
+# Beyond the lease, and the second after it: time for a busy machine.
 SLACK = 4
 
 

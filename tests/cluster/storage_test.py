@@ -9,7 +9,8 @@ import unittest
 from harness.cluster import BIN, Cluster
 from harness.process import Process, eventually
 
-# Prints this many megabytes that cannot be compressed: the first at once, the rest when told to.
+# Prints this many megabytes that cannot be compressed: the first one at once, the others when told
+# to.
 MEGABYTES = 8
 SCRIPT = f"""
 import os, pathlib, random, sys, time
@@ -106,7 +107,7 @@ class FullDiskTest(unittest.TestCase):
         self.disk.free()
         self.cluster.start_coordinator()
         self.cluster.wait_state(self.run_id, "succeeded")
-        # At once: what is still on its way is waited for.
+        # This can be read at once, since reading waits for output that is still on its way.
         self.assertEqual(self.cluster.output(self.run_id), self.wanted)
 
     def test_a_run_that_is_over_is_read_whole_after_a_restart(self):

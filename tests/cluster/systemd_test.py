@@ -26,7 +26,7 @@ class SystemdTest(unittest.TestCase):
         cls.pc.run("rm -rf /var/lib/hpc /var/lib/hpc-worker /root/.config/hpc; "
                    "systemctl daemon-reload; systemctl enable hpc-worker; "
                    "systemctl start hpc-worker")
-        # It has nothing to do before it has joined, and that is no failure.
+        # The worker has nothing to do before it has joined, and that is not a failure.
         assert cls.active("hpc-worker") == "inactive", cls.pc.journal()
         cls.pc.run("hpcctl cluster init; systemctl enable --now hpc-coordinator")
         cls.token = cls.pc.run("hpcctl token create").stdout.strip()
@@ -118,7 +118,7 @@ class SystemdTest(unittest.TestCase):
         self.wait_state(run, "cancelled")
         eventually(lambda: self.node()["state"] == "idle", "pc1 is ready again", 15)
 
-    def test_what_was_installed_can_be_removed(self):  # the last, by its name
+    def test_what_was_installed_can_be_removed(self):  # the last test, by its name
         pid = self.pid(self.submit("sleep 1000"))
         self.pc.put(ROOT / "deploy/install.sh", "/root/deploy/install.sh")
         said = self.pc.run("bash /root/deploy/install.sh remove").stdout

@@ -50,7 +50,7 @@ class TorchTest(ClusterTest):
         eventually(lambda: any("rank 2 on pc3 has not reached the rendezvous" in e["text"] and
                                e["kind"] == "run.rendezvous-late" for e in self.cluster.events()),
                    "an event names rank 2", 60)
-        # And what it does instead.
+        # It also says what rank 2 does instead.
         eventually(lambda: re.search(r"rank 2: python\S* \(\d+\) sleeps",
                                      self.cluster.hpcctl("why", run).stdout),
                    "why says what rank 2 does", 60)
@@ -70,7 +70,7 @@ class TorchTest(ClusterTest):
                                   "python", ROOT / "examples/ddp_digits.py", "--epochs", 40)
         folder = self.cluster.dir / "pc2" / "runs" / str(run) / "checkpoints"
         eventually((folder / "digits.pt").exists, "pc2 has a checkpoint", 90)
-        # As a PC that is new in the gang: what the others have is given to it.
+        # This PC is like one that is new in the gang: it is given what the others have.
         ranks = self.cluster.json("show", run)["ranks"]
         os.kill(next(r["pid"] for r in ranks if r["rank"] == 1), signal.SIGKILL)
         self.cluster.wait_state(run, "starting", "queued", timeout=60)
@@ -80,10 +80,10 @@ class TorchTest(ClusterTest):
         self.assertTrue(resumed, output)
         step, epoch = map(int, resumed.groups())
         self.assertGreater(step, 0)
-        self.assertEqual(step, (epoch - 1) * 15)  # of 1,437 images, 3 ranks with 32 each
+        self.assertEqual(step, (epoch - 1) * 15)  # 1,437 images, 3 ranks with 32 each
         self.assertIn("epoch 40/40", output)
         self.assertEqual(output.count("starting with 3 ranks"), 1)
-        # What came of it stays.
+        # The result of the run stays.
         self.assertTrue((folder / "digits.pt").exists())
         self.assertEqual([path.name for path in folder.iterdir()], ["digits.pt"])
 
@@ -104,7 +104,7 @@ class TorchTest(ClusterTest):
         shared = self.cluster.dir / "shared"
         shared.mkdir()
         shared.chmod(0o777)
-        folders = f"{shared}/$HPC_NODE"  # a disk of each PC
+        folders = f"{shared}/$HPC_NODE"  # a folder for each PC
         train = f"exec python {ROOT}/examples/ddp_digits.py --checkpoint-dir {folders} --epochs "
         self.cluster.hpcctl("run", "-N", 3, "--", "sh", "-c", train + "3 --min-accuracy 0",
                             timeout=150)

@@ -18,7 +18,7 @@ import unittest
 from harness.cluster import BIN, Cluster
 from harness.process import Process, eventually
 
-# Shifts the wall clock of a process by the seconds that a file holds.
+# Shifts the wall clock of a process by the number of seconds in a file.
 CLOCK = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -131,7 +131,7 @@ class ClockTest(unittest.TestCase):
         self.jumps(-YEAR)
 
 
-# Opens connections to the Unix socket as another account, and keeps them.
+# Opens connections to the Unix socket as another account, and keeps them open.
 HOLD = """
 import os, socket, sys, time
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -183,7 +183,7 @@ class DescriptorsTest(unittest.TestCase):
         self.assertEqual(c.hpcctl("status", check=False).returncode, 0)
         member = c.hpcctl("whoami", "--coordinator", c.listen, check=False)
         self.assertEqual(member.returncode, 0, member.stderr)
-        go.touch()  # its end must be told, and its output written
+        go.touch()  # the end must be told and the output written
         c.wait_state(run, "succeeded")
         self.assertTrue(c.coordinator.alive())
         self.assertNotIn("node.disconnected", c.kinds())
@@ -283,7 +283,7 @@ class DatabaseTest(unittest.TestCase):
         c = self.cluster
         go = c.dir / "go"
         blocker = c.wait_for(go)
-        # None of the others starts, which would be to read what is damaged.
+        # None of the other runs starts, since that would read what is damaged.
         endless = c.submit("--", "sleep", "1000")
         for number in range(20):
             c.submit("--after", endless, "--param", f"marker=mark{number:02}" + "y" * 3000, "--",

@@ -331,7 +331,7 @@ class WrongCertificateTest(TrustTest):
                   ":authority": "coordinator.hpc", "te": "trailers",
                   "content-type": "application/grpc"}
         block = b"".join(b"\0" + literal(name) + literal(value) for name, value in fields.items())
-        made = struct.pack(">IBB", len(block) << 8 | 1, 4, 0)[:5]  # HEADERS, of which there are no more
+        made = struct.pack(">IBB", len(block) << 8 | 1, 4, 0)[:5]  # HEADERS; no more follow
         with self.speak_http2() as sock:
             with contextlib.suppress(OSError):  # it may be sent away, too
                 for first in range(1, 200_000, 200):
@@ -365,7 +365,8 @@ class SecretTest(TrustTest):
 
     def test_a_token_is_in_no_log_database_or_list_of_processes(self):
         token = self.cluster.make_token("--role", "user", "--uses", 2)
-        # The program hides it from ps(1) before it does anything slow, as to wait for an answer.
+        # The program hides the token from ps(1) before it does anything slow, such as waiting for
+        # an answer.
         mute = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(mute.close)
         slow = self.cluster.make_token("--address", f"127.0.0.1:{mute.getsockname()[1]}")

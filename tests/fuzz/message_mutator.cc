@@ -33,7 +33,7 @@ double AnyReal(std::mt19937* random) {
   return kEdges[Pick(std::size(kEdges), random)];
 }
 
-// Words that mean something somewhere, and some that should not.
+// A word that means something somewhere, or one that should not.
 std::string AnyText(std::mt19937* random) {
   const std::string kWords[] = {"",
                                 "pc1",
@@ -136,7 +136,7 @@ void MutateField(Message* message, const FieldDescriptor* field, std::mt19937* r
 void MutateMessage(Message* message, std::mt19937* random) {
   const int fields = message->GetDescriptor()->field_count();
   if (fields == 0) return;
-  // Mostly what is there already: a message of another kind is soon made, a deep one is not.
+  // Mostly changes a field that is set: a message of another kind is soon made, a deep one is not.
   std::vector<const FieldDescriptor*> set;
   message->GetReflection()->ListFields(*message, &set);
   const bool known = !set.empty() && Pick(4, random) != 0;

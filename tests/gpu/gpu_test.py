@@ -32,13 +32,13 @@ class GpuTest(unittest.TestCase):
         cls.cluster.close()
 
     def test_the_worker_reads_what_the_driver_says(self):
-        inventory = self.cluster.node("pc1")["inventory"]
+        node = self.cluster.node("pc1")
         rows = nvidia_smi("uuid", "name", "memory.total", "driver_version")
-        self.assertEqual([d["uuid"] for d in inventory["devices"]], [r[0] for r in rows])
-        self.assertEqual([d["name"] for d in inventory["devices"]], [r[1] for r in rows])
-        for device, row in zip(inventory["devices"], rows):
+        self.assertEqual([d["uuid"] for d in node["devices"]], [r[0] for r in rows])
+        self.assertEqual([d["name"] for d in node["devices"]], [r[1] for r in rows])
+        for device, row in zip(node["devices"], rows):
             self.assertAlmostEqual(int(device["memory_bytes"]) / 2**20, int(row[2]), delta=1024)
-        self.assertEqual(inventory["driver"], rows[0][3])
+        self.assertEqual(node["driver"], rows[0][3])
 
     def test_a_rank_gets_its_gpu_and_a_run_without_gets_none(self):
         show = ["sh", "-c", 'echo "$CUDA_VISIBLE_DEVICES|$CUDA_DEVICE_ORDER"']

@@ -1,4 +1,4 @@
-// What goes wrong in a world, as often as its options say.
+// Accidents in a world. They happen as often as its options say.
 #include "tests/sim/machines/worker.h"
 #include "tests/sim/world.h"
 
@@ -31,6 +31,14 @@ void World::Repeat(const char* rate, void (World::*accident)()) {
   });
 }
 
+// More often than not, a time that may decide something: all such times are below twice the lease.
+// Otherwise a time that may be long.
+absl::Duration World::HowLong(absl::Duration least, absl::Duration most) {
+  const absl::Duration lease = context_.options.cluster.lease;
+  return context_.random.Chance(0.6) ? context_.random.Between({}, 2 * lease)
+                                     : context_.random.Between(least, most);
+}
+
 Pc& World::AnyPc() {
   return *pcs_[static_cast<size_t>(context_.random.Below(context_.options.nodes))];
 }
@@ -38,10 +46,8 @@ Pc& World::AnyPc() {
 void World::Cut() {
   Pc& pc = AnyPc();
   const int how = context_.random.Below(4);
-  const absl::Duration d = context_.random.Chance(0.5)
-                               ? context_.random.Between(absl::Seconds(8), absl::Seconds(30))
-                               : context_.random.Between(absl::Seconds(30), absl::Minutes(3));
-  // The cable, or something between it and the coordinator only.
+  const absl::Duration d = HowLong(absl::Seconds(8), absl::Minutes(3));
+  // Either the cable is cut, or only something between the PC and the coordinator.
   const bool all = how >= 2 && context_.random.Chance(0.6);
   context_.trace.Note(pc.name(), ": is cut off", how == 0 ? ", what it says" : "",
                       how == 1 ? ", what it is told" : "", all ? ", from its peers too" : "");
@@ -75,7 +81,7 @@ void World::Blip() {
 void World::WorkerCrash() {
   Pc& pc = AnyPc();
   if (pc.worker() == nullptr) return;
-  // In the middle of the next thing that it does, or just so.
+  // Dies in the middle of the next thing that it does, or at any moment.
   if (context_.random.Chance(0.5)) return pc.worker()->DieWithin(context_.random.Below(5));
   pc.CrashWorker();
 }
@@ -84,7 +90,7 @@ void World::WorkerFreeze() {
   Pc& pc = AnyPc();
   if (pc.worker() == nullptr || pc.worker()->frozen()) return;
   context_.trace.Note(pc.name(), ": its worker stands still");
-  pc.FreezeWorker(context_.random.Between(absl::Seconds(1), absl::Minutes(2)));
+  pc.FreezeWorker(HowLong(absl::Seconds(1), absl::Minutes(2)));
 }
 
 void World::WorkerUpgrade() {
@@ -96,7 +102,7 @@ void World::WorkerUpgrade() {
 
 void World::SupervisorCrash() { AnyPc().CrashSupervisor(); }
 
-// Less than what a fence leaves for killing.
+// Lasts for less than the time that a fence leaves for killing.
 void World::SupervisorFreeze() {
   Pc& pc = AnyPc();
   context_.trace.Note(pc.name(), ": its supervisors stand still");
@@ -132,8 +138,7 @@ void World::CoordinatorFreeze() {
   coordinator_frozen_ = true;
   coordinator_->Freeze();
   const bool dies = context_.random.Chance(0.4);
-  context_.agenda.AfterFor(coordinator_,
-                           context_.random.Between(absl::Seconds(1), absl::Seconds(30)),
+  context_.agenda.AfterFor(coordinator_, HowLong(absl::Seconds(1), absl::Seconds(30)),
                            [this, dies, frozen = coordinator_.get()] {
                              if (coordinator_.get() != frozen || !coordinator_frozen_) return;
                              coordinator_frozen_ = false;

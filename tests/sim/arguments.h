@@ -16,7 +16,7 @@ namespace hpc::sim {
 struct Arguments {
   uint64_t first = 1, last = 1;
   std::optional<Options> scenario;
-  std::vector<std::pair<std::string, std::string>> settings;  // instead of what a seed draws
+  std::vector<std::pair<std::string, std::string>> settings;  // these replace what a seed draws
   bool trace = false;
   bool every_bug = false;
   bool list_bugs = false;
@@ -25,7 +25,7 @@ struct Arguments {
 
 extern const char kUsage[];
 
-// InvalidArgument: what is wrong.
+// InvalidArgument says what is wrong.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
 
 }  // namespace hpc::sim

@@ -1,4 +1,4 @@
-// hpc-sim: the real cores of coordinator and workers in a simulated world. docs/TESTING.md.
+// hpc-sim runs the real cores of coordinator and workers in a simulated world: docs/TESTING.md.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -22,7 +22,7 @@ Options OptionsOf(const Arguments& args, uint64_t seed, Bug bug) {
   return options;
 }
 
-// The least seed that fails.
+// The smallest seed that fails.
 std::optional<uint64_t> FindFailure(const Arguments& args, Bug bug) {
   std::atomic<uint64_t> next = args.first, failed = UINT64_MAX;
   const auto work = [&] {

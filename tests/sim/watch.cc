@@ -11,9 +11,9 @@ namespace co = hpc::coordinator;
 
 namespace {
 
-// Grace that a worker gives by itself, what the kernel may need, and one look of ours.
+// The grace that a worker gives by itself, the kernel's time, and one look of ours.
 constexpr absl::Duration kYield = absl::Seconds(10 + 2 + 2);
-// More than any message is late.
+// No message is late by more than this.
 constexpr absl::Duration kTalk = absl::Seconds(12);
 
 bool WorkerRuns(Pc& pc) { return pc.on() && pc.worker() != nullptr && !pc.worker()->frozen(); }
@@ -31,7 +31,7 @@ void Watch::LookAt(Pc& pc, const Coordinator* coordinator) {
   CheckAgreement(pc, coordinator, &seen);
 }
 
-// Whoever took the PC back, and whether or not there is a coordinator: its worker sees to it.
+// Whoever took the PC back, its worker sees to it, with or without a coordinator.
 void Watch::CheckReclaimed(Pc& pc, Seen* seen) {
   const bool holds = WorkerRuns(pc) && pc.worker()->yield().reclaimed();
   const absl::Duration since = seen->reclaimed.Holds(context_->now(), holds, pc.quiet());
@@ -49,7 +49,7 @@ void Watch::CheckAgreement(Pc& pc, const Coordinator* coordinator, Seen* seen) {
   seen->connected.Holds(now, talk, stream);
   const auto node = disk_->nodes().find(pc.name());
   const bool theirs = node != disk_->nodes().end() && node->second.reclaimed;
-  // A limit was on its way for a while, and ends that much later at the coordinator.
+  // The time limit was on its way for a while, so it ends that much later at the coordinator.
   const bool ends = theirs && node->second.reclaimed_until != absl::InfiniteFuture();
   const bool disagree = talk && !ends && theirs != pc.worker()->yield().reclaimed();
   if (seen->disagree.Holds(now, disagree, stream) <= kTalk) return;
@@ -62,7 +62,7 @@ void Watch::CheckWaiting(const Coordinator& coordinator) {
   for (const auto& [id, run] : disk_->runs()) {
     if (co::IsTerminal(run.state) || run.state == co::RunState::kRunning) continue;
     const auto known = coordinator.cluster().FindRun(id);
-    if (!known || known->state != run.state) continue;  // about to be committed
+    if (!known || known->state != run.state) continue;  // its state is about to be committed
     const std::string text = coordinator.cluster().Waiting(now, id).text;
     if (text.empty()) {
       context_->verdict.Broken("why", "run ", id, " is ", co::Name(run.state), " for no reason");
@@ -75,7 +75,7 @@ void Watch::CheckWaiting(const Coordinator& coordinator) {
   }
 }
 
-// What it says of nodes must be so.
+// Whatever the text says about nodes must be true.
 void Watch::CheckWords(const Coordinator& coordinator, RunId run, const std::string& text) {
   for (const auto& pc : *pcs_) {
     Seen& seen = seen_[pc->name()];

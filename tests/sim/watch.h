@@ -1,4 +1,4 @@
-// Looks at the whole world once a second: what the coordinator and the workers believe must agree
+// Looks at the whole world once a second. What the coordinator and the workers believe must agree
 // with each other and with what is there, as soon as they have had the time to talk.
 #ifndef HPC_TESTS_SIM_WATCH_H_
 #define HPC_TESTS_SIM_WATCH_H_
@@ -21,11 +21,11 @@ class Watch {
   Watch(Context* context, Disk* disk, Census* census, std::vector<std::unique_ptr<Pc>>* pcs)
       : context_(context), disk_(disk), census_(census), pcs_(pcs) {}
 
-  // `coordinator`: nullptr while it is down or frozen.
+  // `coordinator` is nullptr while it is down or frozen.
   void Look(const Coordinator* coordinator);
 
  private:
-  // Since when something has held at every look, for the same `of`.
+  // Since when something has held at every look. It begins anew when `of` changes.
   class Since {
    public:
     absl::Duration Holds(MonoTime now, bool holds, uint64_t of) {

@@ -46,7 +46,7 @@ void World::StartCoordinator() {
 void World::CoordinatorDied() {
   if (coordinator_ == nullptr) return;
   context_.trace.Note("coordinator dies");
-  // Kept until the end of what it was doing.
+  // It is kept until it has finished what it was doing.
   context_.agenda.After({}, [dying = std::exchange(coordinator_, nullptr)] {});
   for (const auto& pc : pcs_) pc->link().CoordinatorDied();
   Random& random = context_.random;
@@ -90,11 +90,11 @@ bool World::AllOver() const {
                      [](const auto& entry) { return co::IsTerminal(entry.second.state); });
 }
 
-// Nothing is in the way of any run any more: all must end.
+// Nothing is in the way of any run any more, so all must end.
 void World::Settle() {
   const MonoTime healed = context_.now();
   RunUntil(healed + absl::Seconds(20));
-  // One that was suspended as all healed has yet to tell that its owner took it back.
+  // A PC that was suspended when all healed has yet to report that its owner took it back.
   for (const auto& pc : pcs_) pc->HealAll();
   RunUntil(healed + absl::Seconds(25));
   clients_.LendEverything();
@@ -102,7 +102,7 @@ void World::Settle() {
                                   absl::Minutes(4) +
                                   absl::Seconds(10) * static_cast<int64_t>(disk_.runs().size());
   while (context_.verdict.ok() && context_.now() < healed + patience) {
-    for (const auto& pc : pcs_) pc->HealAll();  // what was told to sleep comes back
+    for (const auto& pc : pcs_) pc->HealAll();  // PCs that were told to sleep come back
     RunUntil(context_.now() + absl::Seconds(10));
     if (AllOver() && clients_.idle()) return;
   }

@@ -1,4 +1,5 @@
-// A whole cluster in one thread: a coordinator, its disk, PCs, their owners, users, and accidents.
+// A whole cluster in one thread: a coordinator and its disk, PCs and their owners, users,
+// accidents.
 #ifndef HPC_TESTS_SIM_WORLD_H_
 #define HPC_TESTS_SIM_WORLD_H_
 
@@ -17,7 +18,7 @@
 namespace hpc::sim {
 
 struct Result {
-  std::string invariant;  // "": all held
+  std::string invariant;  // "": all invariants held
   std::string text;
   std::vector<std::string> trace;
   bool ok() const { return invariant.empty(); }
@@ -36,6 +37,7 @@ class World {
   void BeginAccidents();
   void Repeat(const char* rate, void (World::*accident)());
   Pc& AnyPc();
+  absl::Duration HowLong(absl::Duration least, absl::Duration most);
   void Cut();
   void CutPeers();
   void ResetLink();

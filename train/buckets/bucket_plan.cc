@@ -9,7 +9,7 @@ namespace {
 struct PlannedBucket {
   std::vector<size_t> indices;
   size_t bytes = 0;
-  size_t last = 0;  // place of its last item in the order
+  size_t last = 0;  // the place of its last item in the order
 };
 
 }  // namespace
@@ -18,7 +18,7 @@ std::vector<std::vector<size_t>> PlanBuckets(const std::vector<BucketItem>& item
                                              const std::vector<size_t>& order, size_t first_bytes,
                                              size_t bytes) {
   std::vector<PlannedBucket> buckets;
-  std::map<int, size_t> open;  // by kind
+  std::map<int, size_t> open;  // by kind, the index of the bucket that is not full
   for (size_t place = 0; place < order.size(); ++place) {
     const BucketItem& item = items[order[place]];
     auto found = open.find(item.kind);

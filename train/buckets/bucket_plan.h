@@ -1,4 +1,4 @@
-// Which gradients travel together. Pure.
+// Decides which gradients travel together. Pure.
 #ifndef HPC_TRAIN_BUCKETS_BUCKET_PLAN_H_
 #define HPC_TRAIN_BUCKETS_BUCKET_PLAN_H_
 
@@ -9,13 +9,13 @@ namespace hpc::train {
 
 struct BucketItem {
   size_t bytes = 0;
-  int kind = 0;  // only those of one kind (type and device) travel together
+  int kind = 0;  // its type and device; only items of one kind travel together
 };
 
-// Buckets of indices of `items`. `order` are all indices, in the order in which gradients become
-// ready. A bucket is full when its next item would make it larger than `bytes`, but has at least
-// one; the first of all is smaller, so that communication begins early. Buckets are in the order in
-// which their last items come.
+// Returns buckets of indices of `items`. `order` holds all indices, in the order in which gradients
+// become ready. A bucket is full when its next item would make it larger than `bytes`, but it has
+// at least one item. The first bucket of all is smaller, so that communication begins early.
+// Buckets are in the order in which their last items come.
 std::vector<std::vector<size_t>> PlanBuckets(const std::vector<BucketItem>& items,
                                              const std::vector<size_t>& order, size_t first_bytes,
                                              size_t bytes);

@@ -6,7 +6,7 @@
 namespace hpc::train {
 namespace {
 
-// Those that travel together, in order.
+// Groups the tensors that travel together, in their order.
 std::vector<std::vector<at::Tensor>> Together(const std::vector<at::Tensor>& tensors,
                                               size_t bytes) {
   std::vector<std::vector<at::Tensor>> batches;

@@ -1,4 +1,4 @@
-// Many tensors in few messages.
+// Sends many tensors in few messages.
 #ifndef HPC_TRAIN_BUCKETS_COALESCED_H_
 #define HPC_TRAIN_BUCKETS_COALESCED_H_
 
@@ -9,9 +9,9 @@
 
 namespace hpc::train {
 
-// Makes the tensors those of rank `root`, in place, those of one type and device together, about
-// `bytes` at a time. They may have any strides. Returns when it is done. The ranks have tensors of
-// the same types and shapes, in the same order.
+// Gives all ranks the tensors of rank `root`, in place. Tensors of one type and device travel
+// together, about `bytes` at a time. They may have any strides. Returns when it is done. The ranks
+// must have tensors of the same types and shapes, in the same order.
 void BroadcastCoalesced(Communicator& group, const std::vector<at::Tensor>& tensors, int root,
                         const std::string& name, size_t bytes = 32 << 20);
 

@@ -31,7 +31,7 @@ class PlainSum : public BucketSum {
   PendingPtr pending_;
 };
 
-// In another type on the way.
+// Sums numbers that are sent in a narrower type.
 class NarrowSum : public BucketSum {
  public:
   NarrowSum(at::Tensor flat, std::vector<at::Tensor> views, at::ScalarType type,
@@ -55,28 +55,32 @@ class NarrowSum : public BucketSum {
   PlainSum sum_;
 };
 
-// Rows become orthogonal and of length 1; those that are made of the ones before become 0. Without
-// looking at a number, for which a GPU would have to be waited for.
+// Makes rows orthogonal and of length 1. A row that is a combination of the rows before it becomes
+// 0. It never looks at a number, because that would make it wait for a GPU.
 void Orthogonalize(const at::Tensor& matrix) {
   for (int64_t i = 0; i < matrix.size(0); ++i) {
     at::Tensor row = matrix.select(0, i);
     const at::Tensor before = row.norm();
     if (i > 0) {
       const at::Tensor others = matrix.narrow(0, 0, i);
-      for (int again = 0; again < 2; ++again) {  // once leaves too much of them in float
+      // One pass leaves too much of the other rows, in float.
+      for (int again = 0; again < 2; ++again) {
         row.sub_(at::mv(others.t(), at::mv(others, row)));
       }
     }
     const at::Tensor length = row.norm();
-    const at::Tensor is_new = length.gt(before.mul_(1e-5));  // not where it is not finite
+    // False also where the length is not finite.
+    const at::Tensor is_new = length.gt(before.mul_(1e-5));
     row.div_(length).masked_fill_(is_new.logical_not(), 0);
   }
 }
 
-// A place of the buffer is its gradient while it is sent uncompressed. Else it is what has been
-// left out, before Begin of the steps by now and from Advance on of this one too, and in between
-// that and the gradient. Reading and writing it is what PowerSGD costs: factors are kept as few
-// long rows, which takes half the time of long columns.
+// Uses the buffer for the gradients and for what their compression leaves out. While gradients are
+// sent uncompressed, a gradient's place in the buffer holds the gradient. Later it holds what the
+// steps before have left out. In Begin the gradient is added to that, and Advance subtracts what
+// was sent, which leaves the remainder of this step. Reading and writing the buffer is the main
+// cost of PowerSGD. Factors are kept as few long rows, because long columns would take twice the
+// time.
 class PowerSgdSum : public BucketSum {
  public:
   PowerSgdSum(const CompressionOptions& options, at::Tensor flat, std::vector<at::Tensor> views,
@@ -106,7 +110,7 @@ class PowerSgdSum : public BucketSum {
   void Begin(Communicator& group) override {
     if (!compressed_) return plain_.Begin(group);
     at::NoGradGuard no_grad;
-    const bool first = steps_ == after_;  // of the steps before, nothing was left out
+    const bool first = steps_ == after_;  // the steps before left nothing out
     for (Matrix& one : matrices_) {
       if (first) one.place.zero_();
       if (one.put.defined()) one.place.add_(one.put.reshape(one.place.sizes()), one.scale);
@@ -157,33 +161,33 @@ class PowerSgdSum : public BucketSum {
     }
   }
 
-  // A GPU would be waited for, to see whether a row is to be drawn anew.
+  // It is brief on a CPU only: a GPU would be waited for, to see whether a row must be drawn anew.
   bool brief() const override { return compressed_ && flat_.is_cpu(); }
 
  private:
-  // The sum is about left^T x right.
+  // One matrix. The sum is about left^T x right.
   struct Matrix {
-    at::Tensor place;        // of flat_
+    at::Tensor place;        // a part of flat_
     at::Tensor start;        // the right factor of the step before
-    at::Tensor left, right;  // of the messages
+    at::Tensor left, right;  // parts of the messages
     at::Tensor put;          // this step's gradient; undefined: none
     double scale = 0;
   };
   struct Rest {
-    at::Tensor there, sent;  // of flat_, of the first message
+    at::Tensor there, sent;  // parts of flat_ and of the first message
   };
 
   bool Compresses(size_t place) const { return compressed_ && matrix_of_[place] >= 0; }
 
   void Divide(int rank) {
-    int64_t end = 0;  // of what is in a matrix or in the rest
+    int64_t end = 0;  // the end of what is in a matrix or in the rest
     for (const at::Tensor& view : views_) {
       const int64_t begin = view.storage_offset() - flat_.storage_offset();
       const int64_t rows = view.dim() == 0 ? 1 : view.size(0);
       const int64_t columns = rows == 0 ? 0 : view.numel() / rows;
       const int64_t kept = std::min({static_cast<int64_t>(rank), rows, columns});
       matrix_of_.push_back(-1);
-      // Else it would hardly take fewer bytes.
+      // Otherwise it would hardly take fewer bytes.
       if (kept < 1 || 2 * (rows + columns) * kept > rows * columns) continue;
       Leave(end, begin);
       end = begin + view.numel();
@@ -218,8 +222,9 @@ class PowerSgdSum : public BucketSum {
     for (Rest& one : rest_) one.sent = take(first_, &first, 1, one.there.numel()).view(-1);
   }
 
-  // The next step starts from this one's factor. A row of zeros would stay so for ever, and so
-  // would what is not finite, in what is left out too. All ranks see the same.
+  // The next step starts from this step's factor. A row of zeros would stay zero for ever, so it is
+  // drawn anew. So is a row that is not finite, and what its matrix has left out is cleared, too.
+  // All ranks see the same numbers.
   void Restart() {
     std::vector<at::Tensor> lengths;
     for (Matrix& one : matrices_) {
@@ -238,7 +243,7 @@ class PowerSgdSum : public BucketSum {
     }
   }
 
-  // All ranks draw the same.
+  // All ranks draw the same numbers.
   at::Tensor Random(at::IntArrayRef shape) {
     return at::randn(shape, random_, at::TensorOptions(at::kFloat)).to(flat_.options());
   }
@@ -249,12 +254,12 @@ class PowerSgdSum : public BucketSum {
   const std::string first_name_, second_name_;
   at::Generator random_;
   std::vector<Matrix> matrices_;
-  std::vector<int64_t> matrix_of_;  // by place; -1: it is in the rest
+  std::vector<int64_t> matrix_of_;  // by place: index of the matrix; -1: it is in the rest
   std::vector<Rest> rest_;
   at::Tensor first_, second_;
   int64_t steps_ = 0;
-  bool compressed_ = after_ <= 0;  // this step
-  bool taken_compressed_ = false;  // the one that was finished last
+  bool compressed_ = after_ <= 0;  // whether this step is
+  bool taken_compressed_ = false;  // whether the last finished step was
   PendingPtr pending_;
 };
 

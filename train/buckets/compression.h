@@ -1,4 +1,4 @@
-// Gradients that take fewer bytes on the way.
+// Ways to send gradients in fewer bytes.
 #ifndef HPC_TRAIN_BUCKETS_COMPRESSION_H_
 #define HPC_TRAIN_BUCKETS_COMPRESSION_H_
 
@@ -14,60 +14,61 @@ namespace hpc::train {
 
 enum class Compression {
   kNone,
-  kBf16,      // half the bytes of float; 8 bits of each number's digits
-  kFp16,      // half the bytes of float; 11 bits, but what is beyond 65504 becomes infinite
-  kPowerSgd,  // what a matrix of low rank holds of each gradient; the rest comes with later steps
+  kBf16,      // half the bytes of float; 8 significant bits
+  kFp16,      // half the bytes of float; 11 significant bits, but infinite beyond 65504
+  kPowerSgd,  // sends a low-rank part of each gradient; the rest comes with later steps
 };
 
-// The same on all ranks.
+// All ranks must have the same options.
 struct CompressionOptions {
   Compression kind = Compression::kNone;
   int powersgd_rank = 2;
-  int powersgd_after = 10;  // steps that are not compressed, in which gradients change fast
+  int powersgd_after = 10;  // this many first steps are not compressed, since gradients change fast
 };
 
-// "powersgd rank=2 after=10".
+// Returns a text such as "powersgd rank=2 after=10".
 std::string Describe(const CompressionOptions& options);
 
-// How what is in one buffer becomes its sum over the ranks. In each round the views are put, then
-// Begin, Advance and Finish are called in turn, by all ranks in the same order among all buffers,
-// then the sums are taken. Each rank's result has the same bits; with PowerSGD where the ranks'
-// processors compute alike.
+// Turns what is in one buffer into its sum over the ranks. In each round the views are put first.
+// Then all ranks call Begin, Advance and Finish in turn, in the same order among all buffers. At
+// last the sums are taken. The result has the same bits on each rank; with PowerSGD this needs
+// ranks whose processors compute alike.
 class BucketSum {
  public:
   explicit BucketSum(std::vector<at::Tensor> views) : views_(std::move(views)) {}
   virtual ~BucketSum() = default;
 
-  // This rank's share of view `place` is `gradient`, which is read by the end of Begin at the
-  // latest, times `scale`; or nothing. Again: in its place. Whoever writes into the buffer by other
-  // means puts nothing.
+  // Sets this rank's share of view `place` to `gradient` times `scale`, or to nothing. `gradient`
+  // is read by the end of Begin at the latest. A second call replaces the first. A caller that
+  // writes into the buffer by other means must not call this.
   virtual void Put(size_t place, const at::Tensor& gradient, double scale);
   virtual void PutNothing(size_t place);
 
-  // Sends what can be sent at once. The buffer may not be touched from here to the end of Finish.
+  // Sends what can be sent at once. The buffer must not be touched from here to the end of Finish.
   virtual void Begin(Communicator& group) = 0;
-  // Sends what depends on what has come; waits for that.
+  // Waits for what has been sent, and sends what depends on its result.
   virtual void Advance(Communicator&) {}
   virtual void Finish() = 0;
 
-  // After Finish: writes the sum of view `place`, of whose shape `to` is.
+  // Is called after Finish. Writes the sum of view `place` into `to`, which has the view's shape.
   virtual void Take(size_t place, const at::Tensor& to) const;
 
-  // The messages of this round, once begun, are so short that it costs nothing to wait for them.
+  // Returns whether the messages of this round, once begun, are so short that waiting costs
+  // nothing.
   virtual bool brief() const { return false; }
 
  protected:
   const std::vector<at::Tensor> views_;
 };
 
-// `flat` is the buffer; `views` are the gradients in it, in their shapes. What is in it beside them
-// is never compressed by PowerSGD. `name` is that of its messages. But with PowerSGD, the buffer is
-// the sum after Finish.
+// Makes the sum for the buffer `flat`. `views` are the gradients in it, in their shapes. PowerSGD
+// never compresses what the buffer holds beside them. `name` is the name of the messages. After
+// Finish the buffer itself holds the sum, except with PowerSGD.
 //
-// PowerSGD (Vogels et al., 2019) keeps for each gradient that is a matrix, or can be seen as one,
-// what its compression has left out on this rank, and adds it to the next one: so nothing is lost,
-// but late. It is kept where the gradient's place in the buffer is; a restart forgets it. Two
-// messages a buffer in place of one.
+// PowerSGD (Vogels et al., 2019) works on gradients that are matrices, or can be seen as such. What
+// its compression leaves out on this rank is kept, and added to the next gradient, so that nothing
+// is lost, but comes late. It is kept at the gradient's place in the buffer, and a restart forgets
+// it. Each buffer takes two messages in place of one.
 std::unique_ptr<BucketSum> MakeBucketSum(const CompressionOptions& options, at::Tensor flat,
                                          std::vector<at::Tensor> views, std::string name);
 

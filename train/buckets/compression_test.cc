@@ -1,4 +1,4 @@
-// What compressed gradients become, and how many bytes they take.
+// Tests the results of compressed gradients, and how many bytes they take.
 #include "train/buckets/compression.h"
 
 #include <torch/torch.h>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::Each;
 
-// Counts what this rank gives to be reduced.
+// Counts the bytes that this rank gives to be reduced.
 class Counting : public Communicator {
  public:
   explicit Counting(std::shared_ptr<Communicator> group) : group_(std::move(group)) {}
@@ -52,7 +52,8 @@ class Counting : public Communicator {
   const std::shared_ptr<Communicator> group_;
 };
 
-// A classification that is not linear: of four clouds round a circle, opposite ones are alike.
+// Makes samples for a classification that is not linear: of four clouds round a circle, opposite
+// ones belong together.
 std::pair<at::Tensor, at::Tensor> Samples(int64_t count, int seed) {
   torch::manual_seed(seed);
   const at::Tensor which = torch::randint(8, {count});
@@ -189,7 +190,8 @@ class LowRank {
             {.kind = Compression::kPowerSgd, .powersgd_rank = 2, .powersgd_after = after}, flat_,
             {flat_.view({50, 40})}, "test")) {}
 
-  // Of what comes of what was put, taken into `got`, from `expected`; by the matrix's size.
+  // Returns how far the result, which it takes into `got`, is from `expected`, relative to the
+  // matrix's size.
   double Error(const at::Tensor& got, const at::Tensor& expected) {
     sum->Begin(group_);
     sum->Advance(group_);
@@ -297,7 +299,7 @@ TEST(LocalSteps, FollowTheOuterStepOfNesterovAndTheRanksWeights) {
     EXPECT_NEAR(values[1], expected[0], 1e-12);
     EXPECT_NEAR(values[3], expected[1], 1e-12);
     EXPECT_NEAR(values[5], expected[2], 1e-12);
-    EXPECT_EQ(values[6], 1.75);  // by the same weights
+    EXPECT_EQ(values[6], 1.75);  // averaged by the same weights
     EXPECT_EQ(values[7], 5);
   }
 }

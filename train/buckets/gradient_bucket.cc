@@ -73,7 +73,8 @@ void GradientBucket::LeaveOut(size_t place) {
 }
 
 void GradientBucket::Launch(Communicator& group) {
-  // Mostly the same from step to step, and a GPU would be waited for while they are brought there.
+  // The flags are mostly the same from step to step. Copying them makes the host wait for a GPU, so
+  // it is only done when they change.
   if (used_here_ != used_before_) {
     used_before_ = used_here_;
     used_there_ = at::empty_like(used_);
@@ -86,7 +87,7 @@ void GradientBucket::Launch(Communicator& group) {
 void GradientBucket::Finish() {
   sum_->Finish();
   at::NoGradGuard no_grad;
-  at::Tensor used;  // looked at where it matters only: it may be on a GPU
+  at::Tensor used;  // read only where it matters, since it may be on a GPU
   for (size_t place = 0; place < parameters_.size(); ++place) {
     at::Tensor parameter = parameters_[place].tensor;
     if (parameter.grad().defined()) {

@@ -1,4 +1,4 @@
-// Gradients that travel in one all-reduce.
+// A bucket of gradients that travel in one all-reduce.
 #ifndef HPC_TRAIN_BUCKETS_GRADIENT_BUCKET_H_
 #define HPC_TRAIN_BUCKETS_GRADIENT_BUCKET_H_
 
@@ -13,19 +13,18 @@
 
 namespace hpc::train {
 
-// What decides which parameters travel together: their sizes, and of which type and device they
-// are.
+// Returns what decides which parameters travel together: their sizes, types and devices.
 std::vector<BucketItem> BucketItemsOf(const std::vector<NamedTensor>& parameters);
 
 // Throws std::invalid_argument, as Bucket::Fill says, unless the parameter's gradient is dense and
-// no part of a graph.
+// not part of a graph.
 void CheckReducible(const NamedTensor& parameter);
 
-// One buffer: the gradients one after the other, then for each whether a rank has it, so that what
-// no rank uses is known without another message.
+// Keeps one buffer: the gradients one after the other, then a number for each that tells whether a
+// rank has it. So a parameter that no rank uses is known without another message.
 class GradientBucket : public Bucket {
  public:
-  // Tensors of one type on one device.
+  // `parameters` must be tensors of one type on one device.
   GradientBucket(std::vector<NamedTensor> parameters, const std::string& name,
                  const CompressionOptions& compression = {});
 
@@ -42,11 +41,12 @@ class GradientBucket : public Bucket {
  private:
   const std::vector<NamedTensor> parameters_;
   at::Tensor flat_;
-  at::Tensor used_;               // of flat_: by how many ranks
-  std::vector<bool> has_;         // filled or left out
-  std::vector<float> used_here_;  // 1: filled
+  // The part of flat_ that counts, for each gradient, the ranks that have it.
+  at::Tensor used_;
+  std::vector<bool> has_;         // whether each was filled or left out
+  std::vector<float> used_here_;  // 1: this rank has filled it
   std::vector<float> used_before_;
-  at::Tensor used_there_;  // those, on the device
+  at::Tensor used_there_;  // the same, on the device
   size_t missing_;
   std::unique_ptr<BucketSum> sum_;
 };

@@ -51,7 +51,7 @@ OptionTable TableOf(Options* options) {
   return table;
 }
 
-// As hpcctl calls it, or as it calls itself.
+// Returns this PC's name: the one that hpcctl calls it by, or else its own.
 std::string HostName() {
   if (const char* node = std::getenv("HPC_NODE")) return OneLine(node);
   char name[256] = "?";
@@ -59,20 +59,20 @@ std::string HostName() {
   return OneLine(name);
 }
 
-// On stderr, where it does not come between the tables or into the JSON.
+// Writes to stderr, so that it comes neither between the tables nor into the JSON.
 void Tell(const std::string& stage) { std::fprintf(stderr, "check: %s\n", stage.c_str()); }
 
-// How far it came.
+// How far the check has come.
 struct Checking {
   LaunchEnvironment environment;
   std::shared_ptr<Communicator> group;
-  bool begun = false;  // an error is this rank's own from then on
+  bool begun = false;  // from then on an error is this rank's own fault
   GangResult gang;
   bool told = false;
 };
 
-// One of those that are left says what broke the gang, in JSON where that is asked for: a program
-// that reads it gets an object in any case.
+// One of the ranks that are left says what broke the gang, if JSON was asked for. So a program that
+// reads the JSON gets an object in any case.
 void TellBroken(const Options& options, const Checking& checking, const Broken& broken) {
   int first = 0;
   while (std::count(broken.ranks.begin(), broken.ranks.end(), first) != 0) ++first;
@@ -146,7 +146,7 @@ int CheckMain(const std::string& program, const std::vector<std::string>& argume
     std::fprintf(stderr, "%s check: %s\n", program.c_str(), what.c_str());
     Broken broken = {what, {}};
     if (checking.begun && checking.environment.world_size > 1) {
-      broken.ranks = {checking.environment.rank};  // which is what the others are told
+      broken.ranks = {checking.environment.rank};  // the others are told the same
     }
     TellBroken(options, checking, broken);
   }

@@ -1,4 +1,4 @@
-// hpc-train check.
+// The command hpc-train check.
 #ifndef HPC_TRAIN_CHECK_CHECK_MAIN_H_
 #define HPC_TRAIN_CHECK_CHECK_MAIN_H_
 
@@ -7,9 +7,9 @@
 
 namespace hpc::train {
 
-// `arguments` are those behind "check". Rank 0 prints what was found. The exit code, the same on
-// all ranks: 0 nothing is wrong, 1 something is, or it could not be found out (on stderr why), 2
-// the command line was not understood.
+// `arguments` are those after "check". Rank 0 prints what was found. The exit code is the same on
+// all ranks. 0: nothing is wrong. 1: something is wrong, or it could not be found out; stderr says
+// why. 2: the command line was not understood.
 int CheckMain(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace hpc::train

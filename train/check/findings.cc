@@ -13,16 +13,17 @@
 namespace hpc::train {
 namespace {
 
-// Below this part of what the others have a link, a way or a PC is called slow.
+// A link, a direction or a PC is called slow below this part of what the others have.
 constexpr double kSlow = 0.6;
-// What TCP carries over 100 Mbit/s is 11.7 to 11.9 MB/s.
+// TCP carries 11.7 to 11.9 MB/s over 100 Mbit/s. These limits leave room around that.
 constexpr double kHundredLeast = 9e6, kHundredMost = 12.5e6;
-// A round trip is called long from here on, if it is as many times that of the others.
+// A round trip is called long from this time on, if it also takes kTimesLonger times as long as the
+// others.
 constexpr double kLongRoundTrip = 0.002, kTimesLonger = 5;
-// A PC that is left alone repeats a step within some tenths.
+// On a PC that runs nothing else, the times of a step differ by some tenths.
 constexpr double kTimesVaried = 2.5;
 
-// Of two in the middle the greater. 0 where there is none.
+// Returns the median; with two values in the middle, the greater. 0 where there is no value.
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -30,7 +31,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Of two in the middle the less.
+// Returns the median; with two values in the middle, the less.
 double LowMedian(std::vector<double> values) {
   for (double& value : values) value = -value;
   return -Median(std::move(values));
@@ -40,7 +41,7 @@ bool IsHundred(double speed) { return speed >= kHundredLeast && speed <= kHundre
 
 constexpr char kHundredWords[] = ", the speed of a 100 Mbit/s port, switch or cable";
 
-// The links between PCs, the best pair of ranks of each.
+// The links between PCs, each by its best pair of ranks.
 struct Links {
   std::map<std::pair<std::string, std::string>, LinkSpeed> between;
 
@@ -119,7 +120,8 @@ void AddVersions(const GangResult& gang, const char* what, std::string RankFacts
   }
 }
 
-// PCs all links of which are slow beside those of the others. With two PCs there are no others.
+// Adds the PCs all of whose links are slow beside those of the others. With two PCs there are no
+// others.
 std::set<std::string> AddSlowHosts(const Links& links, std::vector<std::string>* found) {
   std::set<std::string> slow;
   for (const std::string& host : links.hosts()) {
@@ -187,7 +189,7 @@ void AddSlowComputers(const GangResult& gang, std::vector<std::string>* found) {
   }
 }
 
-// A step together contains one alone: it is never the faster one, unless something was in the way.
+// A step together contains a step alone. So if it was the faster one, something was in the way.
 void AddVaryingComputers(const GangResult& gang, std::vector<std::string>* found) {
   for (size_t rank = 0; rank < gang.step.alone.size(); ++rank) {
     const Repeated& own = gang.step.alone[rank];
@@ -199,7 +201,7 @@ void AddVaryingComputers(const GangResult& gang, std::vector<std::string>* found
   }
 }
 
-// Three digits, but no "2.1e+03".
+// Returns three digits, but never a form such as "2.1e+03".
 std::string Digits(double value) {
   return value < 999.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
 }
@@ -208,7 +210,9 @@ std::string Digits(double value) {
 
 Repeated OfRepetitions(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  return {seconds.front(), seconds.size() < 3 ? seconds.front() : seconds[seconds.size() - 2]};
+  const size_t count = seconds.size();
+  const size_t hiccups = std::max<size_t>(1, count / 10);
+  return {seconds.front(), count < 3 ? seconds.front() : seconds[count - 1 - hiccups]};
 }
 
 double SlowerWay(const LinkSpeed& speed) { return std::min(speed.there, speed.back); }

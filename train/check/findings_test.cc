@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "train/check/pair_rounds.h"
 
 namespace hpc::train {
@@ -15,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr double kGigabit = 117e6, kHundred = 11.8e6;
 
-// One rank on each of pc1, pc2 ..., all of them alike.
+// Returns one rank on each of pc1, pc2 ..., all of them alike.
 GangResult Alike(int pcs) {
   GangResult gang;
   for (int i = 1; i <= pcs; ++i) gang.ranks.push_back({"pc" + std::to_string(i), "0.1", "2.13.0"});
@@ -124,6 +127,9 @@ TEST(OfRepetitionsTest, TheFastestCountsAndOneHiccupDoesNot) {
   EXPECT_DOUBLE_EQ(one.fastest, 0.1);
   EXPECT_DOUBLE_EQ(one.slow, 0.3);
   EXPECT_DOUBLE_EQ(OfRepetitions({5, 0.1}).slow, 0.1);
+  std::vector<double> many(200, 0.1);
+  std::fill_n(many.begin(), 20, 9);
+  EXPECT_DOUBLE_EQ(OfRepetitions(many).slow, 0.1) << "a GPU takes many short steps";
 }
 
 TEST(WordsTest, FiguresOfAnySizeFitTheirColumn) {

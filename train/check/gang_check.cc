@@ -32,11 +32,11 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int64_t kSmallest = 4 << 10;
 constexpr int64_t kTimesLarger = 16;
 constexpr int kMostRounds = 200;
-// Of the training step: pictures of CIFAR's size.
+// The pictures of the training step, of CIFAR's size.
 constexpr int64_t kBatch = 4, kChannels = 3, kSide = 32, kClasses = 10;
 constexpr double kStepSeconds = 2;
 constexpr int kLeastSteps = 3, kMostSteps = 9;
-// A GPU's are short, and its clock rises only while it computes.
+// A GPU needs more steps: they are short, and its clock only rises while it computes.
 constexpr int kMostStepsOfGpu = 200;
 constexpr double kWarmSecondsOfGpu = 0.5;
 
@@ -44,14 +44,14 @@ double SecondsSince(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-// The greatest of what all ranks say.
+// Returns the greatest number that a rank has.
 double Greatest(Communicator& group, double mine) {
   at::Tensor value = at::full({1}, mine, at::kDouble);
   group.AllReduce(value, ReduceOp::kMax, {"check: time", {}})->Wait();
   return value.item<double>();
 }
 
-// Fields that contain no tab, a line for each rank or link.
+// Joins fields that contain no tab. Each rank or link has one line.
 std::string Row(const std::vector<std::string>& fields) { return absl::StrJoin(fields, "\t"); }
 
 std::vector<RankFacts> GatherFacts(Communicator& group, const std::string& host) {
@@ -65,7 +65,7 @@ std::vector<RankFacts> GatherFacts(Communicator& group, const std::string& host)
 
 // ------------------------------------------------------------------------------------ all-reduce
 
-// Ranks whose sum of 1, 2 ... N is not exact in every element.
+// Returns the ranks whose sum of 1, 2 ... N is not exact in every element.
 std::vector<int> WrongSums(Communicator& group, at::Device device, int64_t elements) {
   const int n = group.size();
   at::Tensor sum = at::full({elements}, static_cast<double>(group.rank() + 1),
@@ -81,12 +81,13 @@ std::vector<int> WrongSums(Communicator& group, at::Device device, int64_t eleme
   return wrong;
 }
 
-// A GPU may be behind what it was given.
+// Waits, since a GPU may not have done yet what it was given.
 void AwaitDevice(at::Device device) {
   if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
 }
 
-// Seconds of `work` on the slowest rank, once all have begun; often enough to take `least`.
+// Returns the seconds of one `work` on the slowest rank, once all ranks have begun. It repeats
+// `work` often enough to take `least` seconds.
 double TimeTogether(Communicator& group, at::Device device, double least,
                     const std::function<void()>& work) {
   const auto times = [&](int rounds) {
@@ -121,7 +122,7 @@ void CheckReduces(Communicator& group, const GangCheckOptions& options,
 
 // ----------------------------------------------------------------------------------------- pairs
 
-// Its outcome as a row: "" where this rank did not call.
+// Returns the outcome as a row; "" where this rank did not call.
 std::string TakePart(int rank, const std::pair<int, int>& pair, int listener,
                      const std::vector<std::string>& endpoints, const ProbeOptions& options) {
   const auto row = [&](const LinkSpeed& speed, const std::string& error) {
@@ -209,7 +210,7 @@ StepResult CheckStep(const std::shared_ptr<Communicator>& group, at::Device devi
   replica.reducer().set_synchronized(false);
   const auto warm_from = SteadyClock::now();
   do {
-    time();  // the first one allocates
+    time();  // the first step allocates memory
   } while (!device.is_cpu() && SecondsSince(warm_from) < kWarmSecondsOfGpu);
   group->Barrier({"check: steps alone", {}})->Wait();
   std::vector<double> times = {time()};
@@ -222,7 +223,7 @@ StepResult CheckStep(const std::shared_ptr<Communicator>& group, at::Device devi
     result.alone.push_back({all[2 * rank].item<double>(), all[2 * rank + 1].item<double>()});
   }
   replica.reducer().set_synchronized(true);
-  time();  // makes the buckets
+  time();  // the first step makes the buckets
   group->Barrier({"check: steps together", {}})->Wait();
   result.together = Greatest(*group, time());
   for (int left = count(result.together) - 1; left > 0; --left) {

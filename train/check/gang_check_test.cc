@@ -40,8 +40,8 @@ void SetEnvironment(const LaunchEnvironment& environment) {
   if (environment.store_is_served) setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
 }
 
-// What a rank has of it, as numbers: how many of each, how many of those are right, and one figure
-// that must be the same on all ranks.
+// Turns a rank's result into numbers: how many there are of each kind, how many of those are right,
+// and one figure that must be the same on all ranks.
 Values Told(const GangResult& gang) {
   double exact = 0, linked = 0;
   for (const ReduceResult& one : gang.reduces) exact += one.wrong.empty() && one.seconds > 0;
@@ -59,7 +59,7 @@ TEST(GangCheckTest, AllRanksGetTheSameOfEachOther) {
   const auto told = ValuesOf(
       RunRanks(3, [](const LaunchEnvironment& environment) { return Told(CheckAs(environment)); }));
   ASSERT_EQ(told.size(), 3u);
-  // 4 KiB, 64 KiB, 1 MiB; three pairs.
+  // The sizes are 4 KiB, 64 KiB and 1 MiB, and there are three pairs.
   EXPECT_EQ(Values(told[0].begin(), told[0].end() - 1), (Values{3, 3, 3, 3, 3, 3}));
   EXPECT_GT(told[0].back(), 0);
   EXPECT_EQ(told[1], told[0]);
@@ -84,7 +84,7 @@ TEST(GangCheckTest, EachStageIsTold) {
   EXPECT_EQ(told[0], Values{5});  // three sizes, links, steps
 }
 
-// What rank 0 says of how far it is decides when it, or the other one, is killed.
+// When rank 0 reports that it has come far enough, it or the other rank is killed.
 TEST(GangCheckTest, WhereTheGangBreaksOneThatIsLeftPrintsWhatWasMeasuredAndWhatBrokeIt) {
   const std::string file = ::testing::TempDir() + "gang_check." + std::to_string(getpid());
   for (int victim : {0, 1}) {

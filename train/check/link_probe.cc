@@ -26,11 +26,11 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t kChunk = 256 << 10;
 constexpr uint64_t kFirstAmount = 256 << 10;
 constexpr uint64_t kLargestAmount = uint64_t{4} << 30;
-constexpr std::chrono::milliseconds kStrangersTime{500};  // to say the word
+constexpr std::chrono::milliseconds kStrangersTime{500};  // a caller has so long to say the word
 constexpr int kRoundTrips = 20;
 constexpr int kUncounted = 3;
 
-// What a caller asks for: this byte and a number.
+// A request is one of these bytes and a number.
 constexpr char kEcho = 'P', kTake = 'T', kGive = 'G', kEnd = 'E';
 constexpr size_t kRequestBytes = 9;
 
@@ -38,7 +38,7 @@ constexpr size_t kRequestBytes = 9;
   throw std::runtime_error(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// A connected socket that does not block. Each call ends with an error where nothing moves for
+// A connected socket that does not block. Each call ends with an error when nothing moves for
 // `patience`.
 class Stream {
  public:
@@ -59,7 +59,7 @@ class Stream {
       }
     }
   }
-  // At least one byte; at most `size`.
+  // Reads at least one byte and at most `size`.
   size_t ReadSome(char* bytes, size_t size) {
     while (true) {
       const ssize_t got = recv(socket_, bytes, size, 0);
@@ -121,7 +121,7 @@ double MeasureRoundTrip(Stream* stream) {
   return times[kRoundTrips / 2];
 }
 
-// Sends (or fetches) more and more, until that takes long enough to be measured.
+// Sends (or fetches) more and more bytes, until that takes long enough to be measured.
 double MeasureSpeed(Stream* stream, char way, double round_trip, double least_seconds) {
   for (uint64_t amount = kFirstAmount;;) {
     const auto begin = SteadyClock::now();

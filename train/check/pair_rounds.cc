@@ -4,7 +4,8 @@
 
 namespace hpc::train {
 
-// As in a tournament: one sits still, the others go round a table. An odd one out rests.
+// Arranges the ranks as in a tournament: one sits still, the others move round a table. With an odd
+// number one rests in each round.
 std::vector<std::vector<std::pair<int, int>>> PairRounds(int ranks) {
   const int seats = ranks + ranks % 2;
   std::vector<std::vector<std::pair<int, int>>> rounds;

@@ -1,4 +1,4 @@
-// Which ranks measure the link between them, and when.
+// Decides which ranks measure the link between them, and when.
 #ifndef HPC_TRAIN_CHECK_PAIR_ROUNDS_H_
 #define HPC_TRAIN_CHECK_PAIR_ROUNDS_H_
 
@@ -7,8 +7,8 @@
 
 namespace hpc::train {
 
-// Every pair (a, b) of `ranks` ranks once, a < b, in as few rounds as can be. In a round no rank is
-// in two pairs, so that pairs do not share a link unless PCs share one.
+// Returns every pair (a, b) of `ranks` ranks once, a < b, in as few rounds as possible. In a round
+// no rank is in two pairs. So pairs only share a link where PCs share one.
 std::vector<std::vector<std::pair<int, int>>> PairRounds(int ranks);
 
 }  // namespace hpc::train

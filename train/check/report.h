@@ -1,4 +1,4 @@
-// What the gang check has found, for people and for programs.
+// Prints what the gang check has found, for people and for programs.
 #ifndef HPC_TRAIN_CHECK_REPORT_H_
 #define HPC_TRAIN_CHECK_REPORT_H_
 
@@ -10,17 +10,17 @@
 
 namespace hpc::train {
 
-// Tables of the ranks, all-reduces, links and the training step, then what is wrong.
+// Returns tables of the ranks, all-reduces, links and the training step, and then what is wrong.
 std::string ReportTable(const GangResult& gang, const std::vector<std::string>& findings);
 
-// Where the gang broke in the midst of it.
+// Says how the gang broke during the check.
 struct Broken {
   std::string error;
-  std::vector<int> ranks;  // that are missing, as far as that is known
+  std::vector<int> ranks;  // the missing ranks, as far as they are known
 };
 
-// One line: an object whose fields docs/TRAINING.md tells. `gang` is what was measured until it was
-// `broken`.
+// Returns one line: an object whose fields docs/TRAINING.md describes. `gang` is what was measured
+// before the gang was `broken`.
 std::string ReportJson(const GangResult& gang, const std::vector<std::string>& findings,
                        const std::optional<Broken>& broken = std::nullopt);
 

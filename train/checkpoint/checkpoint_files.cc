@@ -28,7 +28,7 @@ void ThrowIfBad(const absl::Status& status) {
   if (!status.ok()) throw CheckpointError(std::string(status.message()));
 }
 
-// Steps of all folders that are named as checkpoints are.
+// Returns the steps of all folders whose names are those of checkpoints.
 std::vector<int64_t> StepsIn(const std::string& folder) {
   std::vector<int64_t> steps;
   DIR* const entries = opendir(folder.c_str());
@@ -122,7 +122,7 @@ void CheckFiles(const std::string& path, const CheckpointManifest& manifest) {
 }
 
 void CommitManifest(const std::string& path, const CheckpointManifest& manifest) {
-  ThrowIfBad(Sync(path));  // the names of all files, before the one that vouches for them
+  ThrowIfBad(Sync(path));  // first the names of all files, then the manifest that vouches for them
   ThrowIfBad(
       WriteFileAtomically(absl::StrCat(path, "/", kManifestName), EncodeManifest(manifest), 0644));
 }

@@ -59,7 +59,7 @@ TEST_F(CheckpointFilesTest, IsOneFromItsManifestOn) {
   { CheckpointFileWriter writer(unfinished, "model.safetensors"); }
   EXPECT_TRUE(ReadFile(unfinished + "/model.safetensors.tmp").status().code() ==
               absl::StatusCode::kNotFound);
-  mkdir((folder_ + "/step-5").c_str(), 0755);  // somebody's own
+  mkdir((folder_ + "/step-5").c_str(), 0755);  // a folder that somebody made
   EXPECT_THAT(CheckpointsIn(folder_), ElementsAre(3, 20));
   RemoveTornCheckpoints(folder_);
   EXPECT_NE(access(unfinished.c_str(), F_OK), 0);

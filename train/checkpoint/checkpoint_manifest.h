@@ -1,4 +1,4 @@
-// What a checkpoint says of itself, in JSON. Needs no LibTorch.
+// The description of a checkpoint, in JSON. Needs no LibTorch.
 //
 //     FOLDER/step-000000001000/           one checkpoint
 //       model.safetensors                 parameters and buffers, whole, by their names
@@ -28,7 +28,8 @@ class CheckpointError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// It was written by a newer program: no reason to go on from an older checkpoint.
+// The checkpoint was written by a newer program. That is no reason to go on from an older
+// checkpoint.
 class NewerCheckpointError : public CheckpointError {
  public:
   using CheckpointError::CheckpointError;
@@ -40,7 +41,7 @@ struct CheckpointTensor {
 };
 
 struct CheckpointFile {
-  std::string name;  // in the checkpoint's folder
+  std::string name;  // its name in the checkpoint's folder
   uint64_t bytes = 0;
   std::string sha256;
 };
@@ -48,9 +49,9 @@ struct CheckpointFile {
 struct CheckpointManifest {
   std::string run;
   int64_t step = 0;
-  int world = 1;                 // ranks that wrote it
+  int world = 1;                 // how many ranks wrote it
   std::string optimizer;         // "adamw"; empty: none was saved
-  std::optional<double> metric;  // finite
+  std::optional<double> metric;  // a finite number
   std::map<std::string, std::string> values;
   std::vector<CheckpointTensor> parameters, buffers;
   std::vector<CheckpointFile> files;
@@ -58,12 +59,12 @@ struct CheckpointManifest {
 
 std::string EncodeManifest(const CheckpointManifest& manifest);
 
-// Throws NewerCheckpointError, and CheckpointError: not JSON, anything missing or of another type,
-// a file name that leads out of the folder.
+// Throws NewerCheckpointError, and CheckpointError: it is not JSON, anything is missing or of
+// another type, or a file name leads out of the folder.
 CheckpointManifest ParseManifest(absl::string_view text);
 
-// None if the checkpoint is of a model with these, else the first difference: "parameter
-// 'fc.weight' is F32[10, 64] in the checkpoint and F32[10, 32] in the model". `what` is
+// Compares a checkpoint with a model. Returns none if they agree, else the first difference:
+// "parameter 'fc.weight' is F32[10, 64] in the checkpoint and F32[10, 32] in the model". `what` is
 // "parameter".
 std::optional<std::string> FirstDifference(const std::string& what,
                                            const std::vector<CheckpointTensor>& checkpoint,

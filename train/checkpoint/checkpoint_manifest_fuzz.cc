@@ -1,4 +1,5 @@
-// Manifests from anywhere are parsed, or refused; what was parsed is encoded to the same again.
+// Feeds arbitrary bytes as manifests. They must be parsed or refused, and what was parsed must be
+// encoded to the same again.
 #include <cstdint>
 #include <cstdlib>
 

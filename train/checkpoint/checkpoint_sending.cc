@@ -15,9 +15,9 @@ namespace hpc::train {
 namespace {
 
 constexpr int64_t kSendAtOnce = 16 << 20;
-constexpr char kFault = '!';  // what a rank says first of why it cannot
+constexpr char kFault = '!';  // begins a rank's message that says why it cannot
 
-// The bytes of `pieces`, one after the other.
+// Reads the bytes of `pieces`, one after the other.
 class PieceReader {
  public:
   explicit PieceReader(std::vector<absl::string_view> pieces) : pieces_(std::move(pieces)) {}

@@ -66,7 +66,7 @@ void LoadModel(const std::string& path, const CheckpointSubject& subject) {
   }
 }
 
-// All ranks find the same of it, whichever of them writes it.
+// All ranks find the same faults, whichever of them writes the checkpoint.
 void CheckSavable(const Progress& progress, const CheckpointSubject& subject) {
   if (progress.step < 0) {
     throw std::invalid_argument(absl::StrCat("a checkpoint of step ", progress.step));
@@ -76,7 +76,7 @@ void CheckSavable(const Progress& progress, const CheckpointSubject& subject) {
     for (const NamedTensor& one : EachOnce(*tensors)) {
       const std::string who = absl::StrCat("a checkpoint: '", OneLine(one.name), "' ");
       if (!names.insert(one.name).second) throw std::invalid_argument(who + "is there twice");
-      SafetensorsTypeOf(one.tensor.scalar_type());  // throws where there is none
+      SafetensorsTypeOf(one.tensor.scalar_type());  // throws where files have no such type
       if (one.tensor.is_meta()) throw std::invalid_argument(who + "has no values: it is on meta");
     }
   }
@@ -84,17 +84,17 @@ void CheckSavable(const Progress& progress, const CheckpointSubject& subject) {
 
 }  // namespace
 
-// What one rank has to write.
+// The part of a checkpoint that one rank has to write.
 struct Checkpointer::Job {
   CheckpointManifest manifest;
   std::string path;
-  std::map<std::string, SafetensorsSnapshot> files;  // this rank's, by name
+  std::map<std::string, SafetensorsSnapshot> files;  // this rank's files, by name
 };
 
 struct Checkpointer::Newest {
   int64_t step = -1;
   std::vector<std::string> passed_over;
-  std::set<int64_t> torn;  // those
+  std::set<int64_t> torn;  // the steps that were passed over
 };
 
 Checkpointer::Checkpointer(const CheckpointOptions& options, std::shared_ptr<Communicator> group,
@@ -110,7 +110,8 @@ Checkpointer::~Checkpointer() {
   if (writer_.joinable()) writer_.join();
 }
 
-// What is torn there may be what another training is writing, unless the folder is ours.
+// Torn checkpoints are only removed once the folder is ours. Before that, another training may be
+// writing them.
 void Checkpointer::TakeFolders() {
   static const std::string process = RandomWord();
   const std::vector<std::string> warnings = AllOrNone(*group_, "", [&] {
@@ -129,7 +130,7 @@ void Checkpointer::TakeFolders() {
   }
 }
 
-// Each rank leaves a file, and looks whose it sees.
+// Each rank leaves a file, and looks which ranks' files it can see.
 std::vector<int> Checkpointer::FindFolders() const {
   const std::string mine =
       absl::StrCat(".rank-", group_->rank(), "-", absl::Hex(RandomNumber()), ".tmp");
@@ -176,14 +177,15 @@ void Checkpointer::Save(const Progress& progress, const CheckpointSubject& subje
   }
   if (subject.optimizer != nullptr) {
     job->manifest.optimizer = AlgorithmName(subject.optimizer->algorithm());
-    // Where each rank has all of them, rank 0's are saved.
+    // Where each rank has all states, only rank 0's are saved.
     const bool mine = !subject.optimizer->whole() || group_->rank() == 0;
     job->files.emplace(
         StatesFile(group_->rank(), group_->size()),
         SafetensorsSnapshot(NamedStates(mine ? subject.optimizer->States()
                                              : std::vector<ShardedOptimizer::StateSlice>())));
   }
-  // A GPU may have computed them from what a collective left that failed: then this throws.
+  // A GPU may have computed the copies from the result of a collective that failed. In that case
+  // this throws.
   const bool on_gpu = !parameters.empty() && !parameters[0].tensor.device().is_cpu();
   if (on_gpu) group_->Barrier({"copies for a checkpoint", {}})->Wait();
   writer_ = std::thread([this, job] {
@@ -207,7 +209,7 @@ std::optional<int64_t> Checkpointer::saved() const {
   return step;
 }
 
-// In the writer's thread, as all that it calls.
+// Runs in the writer's thread, like all that it calls.
 void Checkpointer::Write(Job* job) {
   const std::string what =
       absl::StrCat("the checkpoint of step ", job->manifest.step, " was not written: ");
@@ -235,7 +237,7 @@ void Checkpointer::Write(Job* job) {
   });
 }
 
-// Each file comes from its rank; who has another folder gets it sent.
+// Each file comes from one rank. Ranks with another folder get it sent.
 std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
   const int me = background_->rank(), ranks = background_->size();
   const bool one_folder =
@@ -258,7 +260,7 @@ std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
     const std::optional<CheckpointFile> file = sink.Commit();
     if (file && me == owner) written += EncodeFile(*file);
     if (fault.empty()) fault = sink.fault();
-    job->files.erase(name);  // its memory
+    job->files.erase(name);  // frees its memory
   }
   return DecodeFiles(AllOrNone(
       *background_,
@@ -268,7 +270,8 @@ std::vector<CheckpointFile> Checkpointer::WriteFiles(Job* job) {
       }));
 }
 
-// What is torn is no checkpoint to keep, whatever its step; it goes when training has passed it.
+// A torn checkpoint does not count among those to keep, whatever its step. It is removed when
+// training has passed its step.
 void Checkpointer::Prune() {
   std::vector<KeptCheckpoint> all;
   torn_.erase(saved_);
@@ -280,11 +283,11 @@ void Checkpointer::Prune() {
     all.push_back({.step = step});
     try {
       all.back().metric = ReadManifest(CheckpointPath(options_.folder, step)).metric;
-    } catch (const CheckpointError&) {  // is as good as none
+    } catch (const CheckpointError&) {  // it counts as one without a metric
     }
   }
   for (int64_t step : StepsToRemove(all, options_.keep)) {
-    if (step == saved_) continue;  // newer ones are of a training that nobody went on with
+    if (step == saved_) continue;  // newer ones belong to a training that nobody went on with
     RemoveCheckpoint(CheckpointPath(options_.folder, step));
   }
 }
@@ -309,7 +312,7 @@ Checkpointer::Newest Checkpointer::FindNewest() const {
   return newest;
 }
 
-// Copies a checkpoint of rank `source` to the folders of ranks `lacking`.
+// Copies a checkpoint of rank `source` to the folders of the ranks in `lacking`.
 void Checkpointer::Fetch(int64_t step, int source, const std::vector<int>& lacking) {
   const std::string path = CheckpointPath(options_.folder, step);
   const bool sends = group_->rank() == source;
@@ -375,7 +378,8 @@ std::optional<Checkpointer::Loaded> Checkpointer::Load(const CheckpointSubject& 
   }
   if (best < 0 && torn.empty()) return std::nullopt;
   if (best < 0) throw CheckpointError(torn);
-  AllOrNone(*group_, "", [&] {  // before it is copied, and named as another rank's
+  // Checks it before it is copied, when it would be named as another rank's.
+  AllOrNone(*group_, "", [&] {
     const std::string there = CheckpointPath(options_.folder, best);
     if (group_->rank() == source) CheckModel(ReadManifest(there), there, subject);
     return std::string();

@@ -1,4 +1,4 @@
-// Saves and loads training: parameters, buffers, the optimizer's states and how far it came.
+// Saves and loads a training: parameters, buffers, the optimizer's states, and how far it came.
 //
 //     hpc::train::Checkpointer checkpoints({.folder = hooks.checkpoint_dir}, group,
 //         hpc::train::MakeGlooCommunicator(environment, {.group = "checkpoints"}));
@@ -14,9 +14,9 @@
 //     checkpoints.Wait();
 //
 // A checkpoint is whole or not there (checkpoint_manifest.h), and may be loaded by another number
-// of ranks than wrote it. Ranks may have one folder, each their own, or some of both: that is found
-// out. Each folder has all of every checkpoint, so that any PC that is left can go on; where there
-// are several, ranks send each other what their folders lack.
+// of ranks than wrote it. The ranks may have one folder, or each its own, or some of both; the
+// checkpointer finds out which. Each folder has all of every checkpoint, so that any PC that is
+// left can go on. Where there are several folders, ranks send each other what their folders lack.
 #ifndef HPC_TRAIN_CHECKPOINT_CHECKPOINTER_H_
 #define HPC_TRAIN_CHECKPOINT_CHECKPOINTER_H_
 
@@ -40,71 +40,76 @@
 namespace hpc::train {
 
 struct CheckpointOptions {
-  std::string folder;  // is made if it is not there
-  std::string run;     // a name, for who reads the manifest
+  std::string folder;  // made if it is not there
+  std::string run;     // a name for readers of the manifest
   KeepPolicy keep;
-  // The same on all ranks, and on those that are left of them: environment.start. Empty: this
-  // process alone is known as who has the folder already.
+  // environment.start. It is the same on all ranks, and stays so on those that are left. If empty,
+  // the folder's lock is in the name of this process alone.
   std::string start;
-  int restarts = 0;  // of the run, before this attempt
+  int restarts = 0;  // how many attempts of the run came before this one
 };
 
-// How far training came.
+// How far training has come.
 struct Progress {
-  int64_t step = 0;  // of the next one, say; names the checkpoint
+  int64_t step = 0;  // the next step, for example; names the checkpoint
   std::optional<double> metric;
-  std::map<std::string, std::string> values;  // anything else; rank 0's are kept
+  std::map<std::string, std::string> values;  // anything else; rank 0's values are kept
 };
 
 struct CheckpointSubject {
-  // Names that share a tensor are saved once, by the first. Rank 0's are saved.
+  // A tensor with several names is saved once, by its first name. Rank 0's values are saved.
   std::vector<NamedTensor> parameters, buffers;
-  // None: no states. If each rank has one of its own (whole()), rank 0's are saved.
+  // None: no states are saved. If each rank has an optimizer of its own (whole()), rank 0's states
+  // are saved.
   ShardedOptimizer* optimizer = nullptr;
 };
 
-// Used from one thread. All methods but saved() are called by all ranks alike.
+// Must be used from one thread. All ranks must call all methods alike, except saved().
 class Checkpointer {
  public:
-  // `background` is another group of the same ranks, of CPU tensors, which nobody else uses: what
-  // is written beside training is sent there. Throws CheckpointError, on all ranks, that names the
-  // rank whose folder cannot be made, or is that of another training (folder_lock.h).
+  // `background` is another group of the same ranks, for CPU tensors, which nobody else uses. Files
+  // are sent over it while training goes on. Throws CheckpointError, on all ranks, that names a
+  // rank whose folder cannot be made, or belongs to another training (folder_lock.h).
   Checkpointer(const CheckpointOptions& options, std::shared_ptr<Communicator> group,
                std::shared_ptr<Communicator> background);
-  // Waits for what is being written, and lets go of the folder.
+  // Waits for what is being written, and releases the folder.
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  // Copies what this rank has to write, and returns; a thread of its own does the rest. Waits for
-  // the one before, and throws what became of that, as Wait does: then nothing is begun. One of the
-  // same step that is there already is removed before it is written again.
+  // Copies what this rank has to write, and returns; a thread of its own does the rest. First waits
+  // for the save before, and throws its error, as Wait does; then nothing new is begun. A
+  // checkpoint of the same step that is there already is removed before it is written again.
   void Save(const Progress& progress, const CheckpointSubject& subject);
 
-  // Until what was begun is whole. Throws CheckpointError, on all ranks, that names the rank which
-  // could not write and why; what was whole before still is. CollectiveError: a rank is missing.
+  // Waits until what was begun is whole. Throws CheckpointError, on all ranks, that names the rank
+  // which could not write and why; checkpoints that were whole before stay whole. CollectiveError:
+  // a rank is missing.
   void Wait();
 
-  // Not empty: why another training in a folder would not be noticed, with the rank. One line.
+  // If not empty, one line that says why another training in a folder would not be noticed, with
+  // the rank.
   const std::string& warning() const { return warning_; }
 
-  // The step of the newest that is whole, of those saved here. From any thread.
+  // Returns the step of the newest whole checkpoint that was saved here. May be called from any
+  // thread.
   std::optional<int64_t> saved() const;
 
-  // The step of the newest in any folder that has a manifest: what Load takes, unless it is torn.
+  // Returns the step of the newest checkpoint in any folder that has a manifest. Load takes it,
+  // unless it is torn.
   std::optional<int64_t> NewestStep() const;
 
   struct Loaded {
     Progress progress;
     std::string run;
-    int world = 1;  // ranks that wrote it
-    // Why newer ones were passed over: one line each, of this rank's folder.
+    int world = 1;  // how many ranks wrote it
+    // Says why newer ones in this rank's folder were passed over, one line each.
     std::vector<std::string> passed_over;
   };
-  // The newest checkpoint that is whole in any folder, which all hashes are held against; none if
-  // there are none at all. Throws CheckpointError, on all ranks: all that there are are torn; it is
-  // of another model (names the first parameter that differs) or optimizer, or of a newer format.
-  // Nothing is changed then.
+  // Loads the newest checkpoint that is whole in any folder. All hashes are checked. Returns none
+  // if there are no checkpoints at all. Throws CheckpointError, on all ranks: all checkpoints are
+  // torn; or it is of another model (the first parameter that differs is named) or optimizer, or of
+  // a newer format. Nothing is changed after an error.
   std::optional<Loaded> Load(const CheckpointSubject& subject);
 
  private:
@@ -123,11 +128,11 @@ class Checkpointer {
   const CheckpointOptions options_;
   const std::shared_ptr<Communicator> group_, background_;
   const std::vector<int> homes_;      // by rank: the lowest rank that has the same folder
-  std::unique_ptr<FolderLock> lock_;  // of the first rank that has the folder
+  std::unique_ptr<FolderLock> lock_;  // held by the first rank that has the folder
   std::string warning_;
   std::thread writer_;
-  std::exception_ptr failed_;  // of the writer's thread, until it was joined
-  std::set<int64_t> torn_;     // in this rank's folder, as Load found
+  std::exception_ptr failed_;  // belongs to the writer's thread until it was joined
+  std::set<int64_t> torn_;     // in this rank's folder, as Load has found it
   std::atomic<int64_t> saved_{-1};
 };
 

@@ -1,4 +1,4 @@
-// Training that was saved goes on as if it had never ended, on any number of ranks.
+// A saved training goes on as if it had never ended, on any number of ranks.
 #include "train/checkpoint/checkpointer.h"
 
 #include <signal.h>
@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 
 using Net = torch::nn::Sequential;
 
-constexpr int kBatch = 12;  // of all ranks
+constexpr int kBatch = 12;  // samples of all ranks
 
 // One rank that trains, with everything that a checkpoint has.
 struct Training {
@@ -99,7 +99,7 @@ class CheckpointerTest : public ::testing::Test {
     }));
   }
 
-  // What all ranks throw when they load.
+  // Returns what all ranks throw when they load.
   std::vector<std::string> ErrorsOfLoading(Algorithm algorithm = Algorithm::kAdamW,
                                            int width = 20) const {
     std::vector<std::string> errors;
@@ -338,7 +338,7 @@ TEST_F(CheckpointerTest, WhoCannotWriteIsNamedOnAllRanksAndWhatWasWholeStays) {
     training.Step(0);
     training.checkpoints->Save({.step = 1}, training.subject);
     training.checkpoints->Wait();
-    if (environment.rank == 2) {  // as a full disk
+    if (environment.rank == 2) {  // simulates a full disk
       signal(SIGXFSZ, SIG_IGN);
       const rlimit none = {.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
       setrlimit(RLIMIT_FSIZE, &none);

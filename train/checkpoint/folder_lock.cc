@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kMostText = 4096;
 
-// What the file says of who holds it, a line each: the start, the run, its restarts, and who it is
-// for a person.
+// The content of the file, which says who holds it. Its lines are the start, the run, its restarts,
+// and words for a person.
 struct Holder {
   FolderUser user;
   std::string words = "a process that does not say who it is";
@@ -64,7 +64,7 @@ FolderLock::FolderLock(const std::string& folder, const FolderUser& user) {
     warning_ = CannotLock(path, "open");
   } else if (flock(file_.get(), LOCK_EX | LOCK_NB) == 0) {
     const std::string text = Encode(user);
-    // Others are refused all the same: no reason not to train.
+    // Other trainings are refused even without the text, so a failure here does not end training.
     if (ftruncate(file_.get(), 0) != 0 || pwrite(file_.get(), text.data(), text.size(), 0) < 0) {
       warning_ = absl::StrCat(path, " does not say who holds it: ", strerror(errno));
     }

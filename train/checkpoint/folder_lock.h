@@ -1,4 +1,4 @@
-// That two trainings do not write their checkpoints into one folder. Needs no LibTorch.
+// Keeps two trainings from writing their checkpoints into one folder. Needs no LibTorch.
 #ifndef HPC_TRAIN_CHECKPOINT_FOLDER_LOCK_H_
 #define HPC_TRAIN_CHECKPOINT_FOLDER_LOCK_H_
 
@@ -8,23 +8,24 @@
 
 namespace hpc::train {
 
-// Who writes into a folder. All ranks of a training have the same.
+// Whoever writes into a folder. It is the same for all ranks of a training.
 struct FolderUser {
   std::string start;  // one word that no other start of ranks has; not empty
-  std::string run;    // what the launcher calls the run: its attempts have the same; may be empty
-  int restarts = 0;   // attempts before this one
+  std::string run;    // the launcher's name for the run, the same for all attempts; may be empty
+  int restarts = 0;   // how many attempts came before this one
 };
 
-// Held until it goes, or its process does: the kernel lets go of it then. It is on the file ".lock"
-// of the folder, which stays there, and says who holds it.
+// Holds the lock while it lives. The kernel releases it when the process ends. The lock is on the
+// file ".lock" of the folder, which stays there and says who holds it.
 class FolderLock {
  public:
-  // Throws CheckpointError that names who writes there: neither a rank of `user`'s own start, as
-  // one that hangs and was left out is, nor one of an earlier attempt of its run, which is ended,
-  // or on a PC that is lost: a disk on the network may take a minute to know.
+  // Throws CheckpointError that names the process which writes there, with two exceptions. One is a
+  // rank of `user`'s own start: it may hang and have been left out. The other is a rank of an
+  // earlier attempt of the same run: it has ended or is on a PC that is lost, and a network disk
+  // may take a minute to notice that.
   FolderLock(const std::string& folder, const FolderUser& user);
 
-  // Not empty: it cannot be locked, and why. Another training there is not noticed then.
+  // If not empty, says why the folder cannot be locked. Another training there is not noticed then.
   const std::string& warning() const { return warning_; }
 
  private:

@@ -1,4 +1,4 @@
-// A folder of checkpoints is one training's at a time.
+// Only one training at a time may use a folder of checkpoints.
 #include "train/checkpoint/folder_lock.h"
 
 #include <signal.h>
@@ -27,7 +27,7 @@ class FolderLockTest : public ::testing::Test {
   }
   void TearDown() override { (void)RemoveTree(folder_); }
 
-  // "": it may write there.
+  // Returns the error; "" means that it may write there.
   std::string ErrorOf(const FolderUser& user) {
     try {
       return FolderLock(folder_, user).warning();

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostKept = 2;
 
-// As a safetensors file, in one piece.
+// Encodes tensors as a safetensors file, in one piece.
 at::Tensor Encoded(const std::vector<NamedTensor>& tensors) {
   const SafetensorsSnapshot snapshot(tensors);
   int64_t size = 0;
@@ -50,14 +50,14 @@ void PutBack(const SafetensorsFile& file, const std::vector<NamedTensor>& tensor
   }
 }
 
-// What a rank of `group` says of a snapshot that it has.
+// A report of a rank of `group` about one of its snapshots.
 struct Said {
-  std::vector<int> numbers;  // of the ranks of its group
+  std::vector<int> numbers;  // the numbers of the ranks of its group
   int64_t step = 0;
   bool whole = false;
-  std::vector<int> states;  // by rank of its group: those that this one has
+  std::vector<int> states;  // ranks of that group whose states this rank has
 
-  // Of the last group first, then of the last step.
+  // Sorts the last group first, and within a group the last step first.
   bool operator<(const Said& other) const {
     if (numbers.size() != other.numbers.size()) return numbers.size() < other.numbers.size();
     return step > other.step;
@@ -97,8 +97,8 @@ std::vector<Said> Parse(const std::string& text) {
   return all;
 }
 
-// Which ranks have what of `wanted`: by rank of its group, those that have its states. None where
-// some rank does not have the snapshot.
+// Finds out which ranks hold which states of `wanted`. Returns, for each rank of its group, the
+// ranks that have its states. Returns none if some rank does not have the snapshot.
 std::optional<std::vector<std::vector<int>>> HoldersOf(
     const Said& wanted, const std::vector<std::vector<Said>>& ranks) {
   std::vector<std::vector<int>> holders(wanted.numbers.size());
@@ -127,7 +127,7 @@ std::string WhatIsLost(const Said& said, const std::vector<std::vector<int>>& ho
 
 void PeerSnapshots::Keep(const Progress& progress, const CheckpointSubject& subject,
                          Communicator& group) {
-  // All ranks have the last one whole, then.
+  // After this barrier all ranks have the previous snapshot whole.
   group.Barrier({"a snapshot begins", {}})->Wait();
   if (kept_.size() == kMostKept) kept_.pop_front();
 
@@ -144,12 +144,13 @@ void PeerSnapshots::Keep(const Progress& progress, const CheckpointSubject& subj
     group.Broadcast(snapshot.buffers, 0, {"buffers of a snapshot", {}})->Wait();
   }
   if (!snapshot.whole && group.size() > 1) CopyStatesOfNeighbour(&snapshot, group);
-  // A GPU may have computed it from what a collective left that failed: then this throws.
+  // A GPU may have computed it from the result of a collective that failed. In that case this
+  // throws.
   group.Barrier({"a snapshot is kept", {}})->Wait();
   kept_.push_back(std::move(snapshot));
 }
 
-// Each rank's go to the next one.
+// Each rank sends its states to the next rank.
 void PeerSnapshots::CopyStatesOfNeighbour(Snapshot* snapshot, Communicator& group) {
   const int ranks = group.size(), me = group.rank();
   const int next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
@@ -216,7 +217,7 @@ Progress PeerSnapshots::Restore(const CheckpointSubject& subject, Communicator& 
   return from.progress;
 }
 
-// From the first that has them.
+// Gets the states from the first rank that has them.
 at::Tensor PeerSnapshots::StatesOf(int rank, Communicator& group) const {
   const Snapshot& from = kept_[0];
   const int holder = holders_[rank].front();

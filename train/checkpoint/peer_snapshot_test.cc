@@ -1,4 +1,4 @@
-// What ranks keep in each other's memory is what a checkpoint of that step would be.
+// A snapshot in the ranks' memory holds the same as a checkpoint of that step.
 #include "train/checkpoint/peer_snapshot.h"
 
 #include <signal.h>
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 using Net = torch::nn::Sequential;
 
-constexpr int kBatch = 12;  // of all ranks
+constexpr int kBatch = 12;  // samples of all ranks
 
 struct Setting {
   int stage = 1;  // 0: each rank has all states
@@ -82,7 +82,8 @@ class PeerSnapshotTest : public ::testing::Test {
         MakeGlooCommunicator(environment, {.group = "checkpoints"}));
   }
 
-  // By rank: four train to step `saved`, and three go on from a checkpoint to `end`.
+  // Returns the values of each rank: four train to step `saved`, and three go on from a checkpoint
+  // to `end`.
   std::vector<Values> FromACheckpoint(const Setting& setting, int64_t saved, int64_t end,
                                       int left = 3) const {
     std::filesystem::remove_all(folder_);
@@ -101,8 +102,8 @@ class PeerSnapshotTest : public ::testing::Test {
     }));
   }
 
-  // Four train, with a snapshot after each five steps, until `fatal` kills some of them; the others
-  // regroup, and go on to `end`. What they throw is a rank's error.
+  // Four ranks train, with a snapshot after every five steps, until `fatal` kills some of them. The
+  // others regroup, and go on to `end`. What they throw is a rank's error.
   std::vector<RankOutcome> FromMemory(
       const Setting& setting, int64_t end,
       const std::function<void(int rank, int64_t step, Training&, PeerSnapshots&)>& fatal) const {
@@ -188,7 +189,7 @@ TEST_F(PeerSnapshotTest, WhereARankAndTheOneWithItsCopyAreGoneThatIsSaid) {
   ExpectEqual(whole, {1, 2}, FromACheckpoint({.stage = 0}, 10, 20, 2));
 }
 
-// Of 15 it may be whole on some ranks only: all take the one before it then.
+// The snapshot of step 15 may be whole on some ranks only. All ranks take the one before it then.
 TEST_F(PeerSnapshotTest, WhileOneIsMadeTheOneBeforeItIsWhole) {
   const Setting setting = {.stage = 2};
   const auto of_ten = FromACheckpoint(setting, 10, 20),

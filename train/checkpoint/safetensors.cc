@@ -26,7 +26,7 @@ using nlohmann::json;
 constexpr uint64_t kLengthBytes = 8;
 constexpr char kMetadata[] = "__metadata__";
 
-// For messages: names come from a file.
+// Quotes a name for messages. Names come from a file, so they may hold anything.
 std::string Quoted(const std::string& name) { return "'" + OneLine(name.substr(0, 200)) + "'"; }
 
 [[noreturn]] void Refuse(const std::string& reason) { throw SafetensorsError(reason); }
@@ -39,9 +39,10 @@ uint64_t ReadLength(absl::string_view bytes) {
   return length;
 }
 
-// A JSON library keeps one of two members of the same name; which, a reader cannot know.
+// Refuses two members of the same name. A JSON library keeps only one, and a reader cannot know
+// which.
 json ParseWithoutRepetition(absl::string_view text) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::vector<std::set<std::string>> keys;  // one set for each object that is open
   std::string repeated;
   auto watch = [&](int depth, json::parse_event_t event, json& value) {
     if (event == json::parse_event_t::object_start) {
@@ -80,7 +81,7 @@ const json& Member(const json& object, const char* name, const std::string& tens
   return *found;
 }
 
-// Of at most 2^62, so that sums of two do not overflow.
+// Reads a number of at most 2^62, so that sums of two do not overflow.
 uint64_t Unsigned(const json& value, const std::string& what) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{1} << 62) {
     Refuse(what + " has something else than numbers from 0");
@@ -88,8 +89,9 @@ uint64_t Unsigned(const json& value, const std::string& what) {
   return value.get<uint64_t>();
 }
 
-// Elements x bytes of one; none if that is no number of bytes that a file has. Nor may the other
-// extents be more than that where one is 0: a tensor's strides are products of them.
+// Returns the number of elements times the bytes of one, or none if no file can have so many bytes.
+// Even if one extent is 0, the product of the others must not be larger than that, since a tensor's
+// strides are such products.
 std::optional<uint64_t> DataBytes(const SafetensorsTensor& tensor, uint64_t element_bytes) {
   uint64_t bytes = element_bytes;
   bool empty = false;
@@ -104,7 +106,7 @@ std::optional<uint64_t> DataBytes(const SafetensorsTensor& tensor, uint64_t elem
   return empty ? 0 : bytes;
 }
 
-// begin and end are those in the data.
+// begin and end are positions in the data.
 SafetensorsTensor ParseTensor(const std::string& name, const json& value) {
   const std::string quoted = Quoted(name);
   if (!value.is_object()) Refuse(absl::StrCat("tensor ", quoted, " is not a JSON object"));
@@ -138,7 +140,8 @@ SafetensorsTensor ParseTensor(const std::string& name, const json& value) {
   return tensor;
 }
 
-// Data one after the other, all of the file, from `data` on.
+// Checks that the tensors' data follow one another and fill the file from `data` on, and places
+// them.
 void Place(std::vector<SafetensorsTensor>* tensors, uint64_t data, uint64_t size) {
   std::stable_sort(tensors->begin(), tensors->end(),
                    [](const SafetensorsTensor& a, const SafetensorsTensor& b) {

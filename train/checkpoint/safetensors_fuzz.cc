@@ -1,5 +1,5 @@
-// Files from anywhere are parsed, or refused; what was parsed lies in the file, and is encoded to
-// the same again.
+// Feeds arbitrary bytes as files. They must be parsed or refused. What was parsed must lie in the
+// file, and be encoded to the same again.
 #include <cstdint>
 #include <cstdlib>
 

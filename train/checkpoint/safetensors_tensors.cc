@@ -63,7 +63,7 @@ at::Tensor ReadTensor(const SafetensorsFile& file, const SafetensorsTensor& tens
 
 SafetensorsSnapshot::SafetensorsSnapshot(const std::vector<NamedTensor>& tensors,
                                          std::map<std::string, std::string> metadata) {
-  // As the package does: so each is at a multiple of its element's size.
+  // The package sorts in the same way: so each tensor is at a multiple of its element's size.
   std::vector<NamedTensor> sorted = tensors;
   std::stable_sort(sorted.begin(), sorted.end(), [](const NamedTensor& a, const NamedTensor& b) {
     return a.tensor.element_size() > b.tensor.element_size();

@@ -1,4 +1,4 @@
-// Between tensors and safetensors files (safetensors.h).
+// Converts between tensors and safetensors files (safetensors.h).
 #ifndef HPC_TRAIN_CHECKPOINT_SAFETENSORS_TENSORS_H_
 #define HPC_TRAIN_CHECKPOINT_SAFETENSORS_TENSORS_H_
 
@@ -12,23 +12,23 @@
 
 namespace hpc::train {
 
-// "F32". Throws SafetensorsError if the files have no such type.
+// Returns "F32", for example. Throws SafetensorsError if the files have no such type.
 std::string SafetensorsTypeOf(at::ScalarType type);
-// Throws SafetensorsError if LibTorch has none.
+// Throws SafetensorsError if LibTorch has no such type.
 at::ScalarType ScalarTypeOf(absl::string_view dtype);
 
-// A copy, on the CPU.
+// Returns a copy, on the CPU.
 at::Tensor ReadTensor(const SafetensorsFile& file, const SafetensorsTensor& tensor);
 
-// What a file is to have, as it was when this was made: a copy on the CPU, which another thread may
-// write while training goes on.
+// The future content of a file, as it was when this was made. It is a copy on the CPU, which
+// another thread may write while training goes on.
 class SafetensorsSnapshot {
  public:
-  // Throws SafetensorsError: a type that files do not have, a name twice.
+  // Throws SafetensorsError: files have no such type, or a name occurs twice.
   explicit SafetensorsSnapshot(const std::vector<NamedTensor>& tensors,
                                std::map<std::string, std::string> metadata = {});
 
-  // The file is these, one after the other. They live as long as this.
+  // Returns the parts of the file, one after the other. They live as long as this.
   std::vector<absl::string_view> Pieces() const;
 
  private:

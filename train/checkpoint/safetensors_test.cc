@@ -15,14 +15,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A file with this header and so many bytes of data.
+// Returns a file with this header and `data` bytes of data.
 std::string FileOf(const std::string& header, size_t data) {
   std::string file;
   for (size_t i = 0; i < 8; ++i) file.push_back(static_cast<char>(header.size() >> (8 * i)));
   return file + header + std::string(data, '\1');
 }
 
-// What parsing throws.
+// Returns what parsing throws.
 std::string ErrorOf(const std::string& file) {
   try {
     ParseSafetensorsHeader(file, file.size());

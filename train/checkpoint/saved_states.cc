@@ -23,7 +23,7 @@ SavedStates::SavedStates(const std::vector<std::string>& paths)
 SavedStates::SavedStates(std::vector<SafetensorsFile> files) : files_(std::move(files)) {
   for (size_t file = 0; file < files_.size(); ++file) {
     for (const SafetensorsTensor& one : files_[file].header().tensors) {
-      // A parameter's name may have colons itself.
+      // A parameter's name may itself contain colons.
       const size_t second = one.name.rfind(':');
       const size_t first = second == std::string::npos || second == 0
                                ? std::string::npos
@@ -47,7 +47,8 @@ bool SavedStates::Read(ShardedOptimizer::StateSlice& wanted) const {
   const std::string type = SafetensorsTypeOf(wanted.values.scalar_type());
   const int64_t size = static_cast<int64_t>(wanted.values.element_size());
   char* const out = static_cast<char*>(wanted.values.data_ptr());
-  // Each slice has the step of all of its elements; begin is an element's.
+  // "step" is the same for all elements of a slice; any other state is cut at an element's
+  // position.
   const bool is_step = wanted.state == "step";
   int64_t done = 0;
   while (done < wanted.values.numel()) {

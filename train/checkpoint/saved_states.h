@@ -1,5 +1,5 @@
-// The optimizer's states in a checkpoint, or kept in memory: written as the slices of the ranks
-// that saved, read as the slices of those that load.
+// The optimizer's states in a checkpoint, or kept in memory. They are written in the slices of the
+// ranks that saved, and read in the slices of those that load.
 #ifndef HPC_TRAIN_CHECKPOINT_SAVED_STATES_H_
 #define HPC_TRAIN_CHECKPOINT_SAVED_STATES_H_
 
@@ -14,18 +14,18 @@
 
 namespace hpc::train {
 
-// States under the names that they have in a checkpoint: "NAME:STATE:BEGIN".
+// Gives states the names that they have in a checkpoint: "NAME:STATE:BEGIN".
 std::vector<NamedTensor> NamedStates(const std::vector<ShardedOptimizer::StateSlice>& states);
 
 class SavedStates {
  public:
-  // Of all ranks that saved. Throws SafetensorsError: a file is none, or has a tensor of another
-  // name.
+  // Takes the files of all ranks that saved. Throws SafetensorsError: one is not such a file, or
+  // has a tensor of another name.
   explicit SavedStates(const std::vector<std::string>& paths);
   explicit SavedStates(std::vector<SafetensorsFile> files);
 
-  // For ShardedOptimizer::LoadStates. Throws SafetensorsError if a part of what is wanted is not
-  // there, or is of another type.
+  // Serves ShardedOptimizer::LoadStates. Throws SafetensorsError if a part of what is wanted is
+  // missing or of another type.
   bool Read(ShardedOptimizer::StateSlice& wanted) const;
 
  private:
@@ -35,7 +35,7 @@ class SavedStates {
     int64_t count;
   };
   std::vector<SafetensorsFile> files_;
-  // By parameter and state; then by where it begins.
+  // Sorted by parameter and state, then by where the slice begins.
   std::map<std::pair<std::string, std::string>, std::map<int64_t, Saved>> states_;
 };
 

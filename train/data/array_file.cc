@@ -56,7 +56,7 @@ std::string ShapeName(at::IntArrayRef shape) {
                       "]");
 }
 
-// A copy, with the bytes of each element in the processor's order.
+// Returns a copy, with the bytes of each element in the processor's order.
 at::Tensor Copied(const char* bytes, const ArrayHeader& header) {
   at::Tensor copy = at::empty(header.shape, ScalarTypeOf(header.type));
   auto* to = static_cast<char*>(copy.data_ptr());
@@ -87,7 +87,7 @@ at::ScalarType ScalarTypeOf(const std::string& path, const std::string& dtype) {
   throw DataError(absl::StrCat(path, ": its elements are ", dtype, ", which are not read here"));
 }
 
-// "<file>:<name>", where no file has that name itself.
+// Splits "<file>:<name>", unless a file has that name itself.
 std::optional<std::pair<std::string, std::string>> FileAndName(const std::string& path) {
   const size_t colon = path.rfind(':');
   if (colon == std::string::npos || access(path.c_str(), F_OK) == 0) return std::nullopt;

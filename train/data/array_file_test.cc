@@ -31,7 +31,7 @@ class ArrayFile : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
-  // The elements begin at `begin`.
+  // Makes a file whose elements begin at `begin`.
   std::string Npy(const std::string& descr, const std::string& shape, const std::string& elements,
                   size_t begin = 128) {
     std::string header =
@@ -59,7 +59,7 @@ std::string BytesOfAll(const std::vector<T>& values) {
 
 TEST_F(ArrayFile, IsATensorOfItsTypeAndShape) {
   const std::vector<float> values = {1, 2, 3, 4.5f, -1, 1e9f};
-  for (size_t begin : {128, 127}) {  // the second: not where a processor reads floats
+  for (size_t begin : {128, 127}) {  // the second is a place where a processor does not read floats
     const at::Tensor array =
         OpenArray(Write("a.npy", Npy("<f4", "(3, 2)", BytesOfAll(values), begin)));
     EXPECT_EQ(array.scalar_type(), at::kFloat);

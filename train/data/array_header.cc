@@ -18,7 +18,7 @@ namespace hpc::train {
 namespace {
 
 constexpr absl::string_view kNpyMagic("\x93NUMPY", 6);
-constexpr size_t kMostDimensions = 32;  // as numpy's
+constexpr size_t kMostDimensions = 32;  // the same as numpy's
 
 [[noreturn]] void Fail(const std::string& name, const std::string& why) {
   throw DataError(absl::StrCat(name, ": ", why));
@@ -40,14 +40,14 @@ uint64_t Big(absl::string_view bytes) {
   return value;
 }
 
-// The file holds just what its header promises.
+// Checks that the file holds exactly what its header promises.
 void CheckLength(const std::string& name, absl::string_view file, const ArrayHeader& header) {
   uint64_t elements = 1;
   bool empty = false;
   for (int64_t extent : header.shape) {
     if (extent < 0) Fail(name, absl::StrCat("its header gives a shape with ", extent));
     empty = empty || extent == 0;
-    // Also of an empty one: a tensor's strides are products of its extents.
+    // Extents of an empty array count, too, since a tensor's strides are products of its extents.
     const auto factor = static_cast<uint64_t>(std::max<int64_t>(extent, 1));
     if (__builtin_mul_overflow(elements, factor, &elements) ||
         elements > std::numeric_limits<int64_t>::max() / 8) {
@@ -64,7 +64,7 @@ void CheckLength(const std::string& name, absl::string_view file, const ArrayHea
                     promised, " bytes, and there are ", there));
 }
 
-// "<f4" and the like. Without order for elements of one byte: "|u1".
+// Reads "<f4" and the like. Elements of one byte have no byte order: "|u1".
 std::optional<ElementType> TypeOfNpy(absl::string_view descr, bool* swapped) {
   static const auto* const kTypes = new std::map<absl::string_view, ElementType>{
       {"b1", ElementType::kBool},    {"u1", ElementType::kUint8},   {"i1", ElementType::kInt8},
@@ -78,8 +78,8 @@ std::optional<ElementType> TypeOfNpy(absl::string_view descr, bool* swapped) {
   return found->second;
 }
 
-// What follows `key` in the header, a Python dictionary: {'descr': '<f4', 'fortran_order': False,
-// 'shape': (3, 4), }.
+// Returns what follows `key` in the header, a Python dictionary: {'descr': '<f4', 'fortran_order':
+// False, 'shape': (3, 4), }.
 absl::string_view ValueOf(const std::string& name, absl::string_view header,
                           absl::string_view key) {
   const size_t at = header.find(absl::StrCat("'", key, "':"));

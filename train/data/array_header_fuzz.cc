@@ -1,4 +1,4 @@
-// Any bytes are an array or a DataError.
+// Any bytes must give an array or a DataError.
 #include <cstdint>
 
 #include "train/data/array_header.h"

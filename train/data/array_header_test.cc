@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// As numpy.save writes it.
+// Makes a file as numpy.save writes it.
 std::string Npy(const std::string& dictionary, const std::string& elements) {
   const size_t length = (dictionary.size() + 11 + 63) / 64 * 64 - 10;
   std::string header = dictionary;
@@ -27,7 +27,8 @@ std::string Npy(const std::string& descr, const std::string& shape, size_t bytes
       std::string(bytes, 'x'));
 }
 
-// MNIST's: two zeros, type, dimensions, each extent big-endian.
+// Makes a file like MNIST's: two zeros, the type, the number of dimensions, and each extent
+// big-endian.
 std::string Idx(char type, const std::vector<unsigned char>& shape, size_t bytes) {
   std::string file = {0, 0, type, static_cast<char>(shape.size())};
   for (unsigned char extent : shape) file += std::string{0, 0, 0, static_cast<char>(extent)};

@@ -1,4 +1,4 @@
-// What is wrong with a file of data.
+// The error that a file of data is not usable.
 #ifndef HPC_TRAIN_DATA_DATA_ERROR_H_
 #define HPC_TRAIN_DATA_DATA_ERROR_H_
 

@@ -11,8 +11,8 @@
 namespace hpc::train {
 namespace {
 
-// The standard says what mt19937_64 draws, but not what its distributions make of it, which would
-// differ where PCs have different libraries.
+// Draws a number below `limit`. The standard defines what mt19937_64 draws, but not what its
+// distributions make of it. So distributions would differ between PCs with different libraries.
 uint64_t Below(uint64_t limit, std::mt19937_64& random) {
   const uint64_t fair = limit * (UINT64_MAX / limit);
   for (;;) {
@@ -21,7 +21,8 @@ uint64_t Below(uint64_t limit, std::mt19937_64& random) {
   }
 }
 
-// Seeds that differ by one give streams that have nothing in common (splitmix64).
+// Mixes a seed, so that seeds which differ by one give streams that have nothing in common
+// (splitmix64).
 uint64_t Mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -109,7 +110,7 @@ int64_t DistributedSampler::SamplesOfAll(int64_t step) const {
 DistributedSampler::Part DistributedSampler::PartOf(int64_t step) const {
   const int64_t begin = done_ + step * options_.batch;
   const int64_t all = SamplesOfAll(step);
-  auto until = [&](int rank) -> int64_t {  // of a short batch the same share
+  auto until = [&](int rank) -> int64_t {  // a short batch is divided in the same shares
     const int64_t end = rank < 0 ? 0 : ends_[rank];
     if (all == options_.batch) return end;
     return std::llround(static_cast<double>(end) * static_cast<double>(all) /

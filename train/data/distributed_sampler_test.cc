@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 using Steps = std::vector<std::vector<int64_t>>;
 
-// What all ranks use in each step of an epoch, in the order of ranks.
+// Returns what all ranks use in each step of an epoch, in the order of ranks.
 Steps Epoch(int64_t samples, int ranks, const SamplerOptions& options, int64_t epoch,
             int64_t done = 0) {
   Steps steps;

@@ -15,7 +15,7 @@ namespace hpc::train {
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path) {
   auto fail = [&](const std::string& why) { throw DataError(absl::StrCat(path, ": ", why)); };
-  // Without O_NONBLOCK a named pipe would wait for a writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.ok()) fail(errno == ENOENT ? "there is no such file" : std::strerror(errno));
   struct stat status {};

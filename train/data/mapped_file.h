@@ -1,5 +1,5 @@
-// A file as memory: pages are read when they are first looked at, and given back when memory is
-// short, so that data may be larger than it.
+// A file as memory. Pages are read when they are first looked at, and given back when memory is
+// short, so that data may be larger than memory.
 #ifndef HPC_TRAIN_DATA_MAPPED_FILE_H_
 #define HPC_TRAIN_DATA_MAPPED_FILE_H_
 
@@ -10,11 +10,12 @@
 
 namespace hpc::train {
 
-// Immutable, thread-safe. The file must not become shorter while it is mapped: who reads what is
-// gone is ended by SIGBUS. Replacing it by another (rename) is safe.
+// Immutable, thread-safe. The file must not become shorter while it is mapped, since reading a part
+// that is gone ends the process with SIGBUS. Replacing it by another file (rename) is safe.
 class MappedFile {
  public:
-  // Throws DataError: there is none, it may not be read, it is no regular file, it is empty.
+  // Throws DataError: there is no such file, it may not be read, it is not a regular file, or it is
+  // empty.
   static std::shared_ptr<const MappedFile> Open(const std::string& path);
 
   ~MappedFile();

@@ -1,4 +1,4 @@
-// Makes things ahead of who needs them, in threads of its own, and hands them out in their order.
+// Makes things in threads of its own before they are asked for, and hands them out in their order.
 #ifndef HPC_TRAIN_DATA_PREFETCHER_H_
 #define HPC_TRAIN_DATA_PREFETCHER_H_
 
@@ -21,20 +21,20 @@
 namespace hpc::train {
 
 struct PrefetchOptions {
-  int workers = 1;  // threads; 0: each thing is made when it is asked for
-  int ahead = 4;    // things that are made or being made before they are asked for
-  // Of steady_clock unless a test says another.
+  int workers = 1;  // how many threads; 0: each thing is made when it is asked for
+  int ahead = 4;    // how many things are made, or being made, before they are asked for
+  // The clock: steady_clock, unless a test brings another.
   std::function<std::chrono::nanoseconds()> now = [] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
   };
 };
 
-// Next is called from one thread.
+// Next must be called from one thread.
 template <typename T>
 class Prefetcher {
  public:
-  // Of things 0 to count - 1. `make` is called once for each at most, in threads of its own and
-  // several at the same time; what it throws comes out of Next in place of that thing. Throws
+  // Makes the things 0 to count - 1. `make` is called at most once for each, in threads of its own,
+  // several at the same time. What it throws comes out of Next in place of that thing. Throws
   // std::runtime_error where the system has no more threads.
   Prefetcher(int64_t count, std::function<T(int64_t)> make, PrefetchOptions options)
       : count_(count), make_(std::move(make)), options_(std::move(options)) {
@@ -54,7 +54,7 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // The next one; none after the last.
+  // Returns the next thing; none after the last.
   std::optional<T> Next() {
     if (given_ == count_) return std::nullopt;
     const std::chrono::nanoseconds begin = options_.now();
@@ -72,7 +72,7 @@ class Prefetcher {
     return std::move(made.thing);
   }
 
-  // How long Next has taken by now, all calls together.
+  // Returns how long all calls of Next together have taken by now.
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
@@ -125,7 +125,7 @@ class Prefetcher {
   std::map<int64_t, Made> made_;
   int64_t begun_ = 0, given_ = 0;
   bool ended_ = false;
-  std::vector<std::thread> threads_;  // the last: they use the others
+  std::vector<std::thread> threads_;  // the last member, since the threads use the others
 };
 
 }  // namespace hpc::train

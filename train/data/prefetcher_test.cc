@@ -39,7 +39,7 @@ TEST(Prefetcher, IsAheadByAsManyAsItMayAndNoMore) {
                              {.workers = 2, .ahead = 5});
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return latest == 4; });  // nobody has asked for one yet
+    changed.wait(lock, [&] { return latest == 4; });  // before anybody has asked for one
   }
   for (int64_t given = 1; given <= 10; ++given) {
     prefetcher.Next();
@@ -77,7 +77,7 @@ TEST(Prefetcher, MeasuresHowLongItWasWaitedFor) {
                              },
                              {.workers = 0, .now = [&] { return now; }});
   prefetcher.Next();
-  now += nanoseconds(1000);  // somebody computes
+  now += nanoseconds(1000);  // the caller computes for this time
   prefetcher.Next();
   EXPECT_EQ(prefetcher.waited(), nanoseconds(140));
 }

@@ -15,37 +15,38 @@ namespace hpc::train {
 
 struct LoaderOptions {
   PrefetchOptions prefetch;
-  // Batches lie in memory from which a GPU copies by itself: where they are to go to one.
+  // Puts batches into pinned memory, from which a GPU copies by itself. It is for batches that go
+  // to a GPU.
   bool pinned = false;
 };
 
 struct LoadedBatch {
   Batch batch;  // none where this rank has no samples in this step
   int64_t samples = 0;
-  int64_t samples_of_all = 0;  // of all ranks
+  int64_t samples_of_all = 0;  // how many samples all ranks have
 };
 
-// The batches of the sampler's epoch, from where it was begun. Used from one thread; a new one for
-// each epoch.
+// Makes the batches of the sampler's epoch, from where it was begun. It must be used from one
+// thread, and is made anew for each epoch.
 class PrefetchingLoader {
  public:
-  // The sampler is asked now, and not needed later.
+  // The sampler is only asked in the constructor, and not needed later.
   PrefetchingLoader(std::shared_ptr<const DataSet> data, const DistributedSampler& sampler,
                     const LoaderOptions& options);
 
-  // The next step's; none after the last. Throws what DataSet::Get throws.
+  // Returns the next step's batch; none after the last. Throws what DataSet::Get throws.
   std::optional<LoadedBatch> Next() { return prefetcher_.Next(); }
 
-  // How long Next has taken, all calls together: the time that training waited for data.
+  // Returns how long all calls of Next together have taken: the time that training waited for data.
   std::chrono::nanoseconds waited() const { return prefetcher_.waited(); }
 
  private:
   Prefetcher<LoadedBatch> prefetcher_;
 };
 
-// Where `share` of a training's `seconds`, of 0 to 1, went into waiting for data: if that is what
-// makes it slow (a tenth or more), one line that says so and what may help. Not of a training of a
-// few seconds, which its first batches decide.
+// Says in one line if waiting for data makes a training slow, and what may help. `share`, from 0 to
+// 1, is the part of its `seconds` that it waited; a tenth or more is slow. Returns nothing for a
+// training of a few seconds, where the first batches decide.
 std::optional<std::string> DataBottleneck(double share, double seconds, int workers);
 
 }  // namespace hpc::train

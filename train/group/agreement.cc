@@ -14,7 +14,8 @@
 namespace hpc::train {
 namespace {
 
-// FNV-1a. Two of different seeds: what differs by mistake has the same pair once in 2^128.
+// Computes FNV-1a. With two seeds it gives a pair of hashes, which is the same for different texts
+// once in 2^128.
 uint64_t HashOf(const std::string& bytes, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325 ^ seed;
   for (unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;

@@ -1,4 +1,4 @@
-// What ranks are told when one of them is killed, hangs, leaves or does something else.
+// Tests what ranks are told when one of them is killed, hangs, leaves or does something else.
 #include <ATen/Functions.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr milliseconds kDeadline{1500};
-constexpr int64_t kLarge = 4 << 20;  // 16 MB: more than sockets hold
+constexpr int64_t kLarge = 4 << 20;  // 16 MB, more than the buffers of sockets hold
 
 using Body = std::function<void(Communicator&)>;
 
@@ -29,7 +29,7 @@ std::vector<RankOutcome> RunGroup(int ranks, const Body& body, std::set<int> une
       [&](const LaunchEnvironment& environment) -> Values {
         auto group = MakeGlooCommunicator(environment, {.deadline = kDeadline});
         return TellFailure([&] {
-          group->Barrier({"start", {}})->Wait();  // others may have failed by its end here
+          group->Barrier({"start", {}})->Wait();  // others may fail before this ends
           body(*group);
         });
       },
@@ -49,7 +49,7 @@ TEST(CommunicatorFault, ARankKilledInAllReduceIsNamedAtOnce) {
       auto pending = group.AllReduce(tensor, ReduceOp::kSum, {"second", std::chrono::minutes(5)});
       if (group.rank() == victim) raise(SIGKILL);
       pending->Wait();
-      Reduce(group, "third");  // where the second got through
+      Reduce(group, "third");  // in case the second one got through
     });
     ExpectTold(outcomes, victim, " " + std::to_string(victim), "its process is gone",
                milliseconds(0));
@@ -94,7 +94,7 @@ TEST(CommunicatorFault, ARankThatHangsInItsOwnCodeIsNamedWithWhatItDidLast) {
   EXPECT_THAT(outcomes[0].error, HasSubstr("entered is collective 2, all_reduce 'gradients 0'"));
 }
 
-// The first rank whose deadline passes closes connections on which others still wait.
+// The first rank whose deadline passes closes connections while other ranks still wait on them.
 TEST(CommunicatorFault, ARankThatHangsIsNamedWhereOthersEnteredLaterAndSeveralThingsAreUnderWay) {
   auto outcomes = RunGroup(
       4,
@@ -117,7 +117,7 @@ TEST(CommunicatorFault, ARankThatHangsIsNamedWhereOthersEnteredLaterAndSeveralTh
 TEST(CommunicatorFault, ARankThatWaitsInNoCollectiveIsToldToo) {
   auto outcomes = RunGroup(3, [](Communicator& group) {
     if (group.rank() == 1) raise(SIGKILL);
-    if (group.rank() == 2) usleep(500000);  // computes while the others fail
+    if (group.rank() == 2) usleep(500000);  // it computes while the others fail
     group.Barrier({"step", std::chrono::minutes(5)})->Wait();
   });
   ExpectTold(outcomes, 1, " 1", "its process is gone", milliseconds(500));

@@ -1,4 +1,4 @@
-// What holds for the communicators while all ranks live.
+// Tests the communicators while all ranks live.
 #include "train/group/communicator.h"
 
 #include <ATen/Functions.h>
@@ -228,7 +228,8 @@ TEST(GlooCommunicator, RanksAtAddressesThatDoNotReachEachOtherAreNamedWithThem) 
   const auto outward = OutwardAddress();
   if (!outward) GTEST_SKIP() << "this PC has no address but the loopback's";
   auto outcomes = RunRanks(2, [](LaunchEnvironment environment) -> Values {
-    if (environment.rank == 1) environment.master_addr = "0x7f000001";  // the loopback, as a name
+    // A name that leads to the loopback.
+    if (environment.rank == 1) environment.master_addr = "0x7f000001";
     MakeGlooCommunicator(environment);
     return {};
   });

@@ -36,12 +36,12 @@ c10d::ReduceOp ToC10d(ReduceOp op) {
   throw std::invalid_argument("no such ReduceOp");
 }
 
-// Where nothing is computed, tensors of any type travel.
+// Operations that compute nothing send bytes, so tensors of any type can travel.
 at::Tensor BytesOf(const at::Tensor& tensor) { return tensor.detach().view(-1).view(at::kByte); }
 
-// Gloo writes to connections that the other end has closed, and so does not see the end of its peer
-// but a signal that ends this process. Python ignores it, a C++ program does not. Threads that are
-// made while one of these lives have it blocked; Gloo writes in its own only.
+// Gloo writes to connections that the other end has closed. Then it does not get an error, but a
+// signal that ends this process. Python ignores the signal; a C++ program does not. Threads that
+// are made while one of these objects lives block it, and Gloo only writes in threads of its own.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -56,14 +56,14 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
-// The operation that began last, if it was not waited for.
+// Remembers the operation that began last, unless it was waited for.
 class LastWork {
  public:
   void Began(const WorkPtr& work) {
     std::lock_guard lock(mutex_);
     last_ = c10::weak_intrusive_ptr<c10d::Work>(work);
   }
-  // A work keeps its tensors for as long as anything refers to it, even so weakly.
+  // A work keeps its tensors as long as anything refers to it, even weakly. So the reference goes.
   void Ended(const WorkPtr& work) {
     std::lock_guard lock(mutex_);
     if (last_.lock() == work) last_.reset();
@@ -90,9 +90,8 @@ class GlooPending : public Pending {
     last_->Began(work_);
   }
 
-  // Gloo's own deadline is that of one message, and an operation has several. And where a
-  // connection was closed before Gloo waits on it, nothing wakes it: then the verdict ends the
-  // wait.
+  // Gloo's own deadline holds for one message, and an operation has several. And where a connection
+  // was closed before Gloo waits on it, nothing wakes Gloo. Then the verdict ends the wait.
   void Wait() override {
     constexpr Milliseconds kLook{200};
     for (;;) {
@@ -139,7 +138,7 @@ class GlooCommunicator : public Communicator {
   void AbortForAll(const std::string& reason) override { group_->AbortForAll(reason); }
 
  private:
-  // `start` gets the deadline and hands the operation to Gloo.
+  // Begins an operation. `start` gets the deadline and hands the operation to Gloo.
   PendingPtr Issue(std::string what, const Options& options,
                    const std::function<WorkPtr(Milliseconds)>& start);
 
@@ -149,8 +148,8 @@ class GlooCommunicator : public Communicator {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
 };
 
-// Throws where ranks have tensors on different kinds of devices: they would wait for each other in
-// different libraries.
+// Throws where ranks have tensors on different kinds of devices. Otherwise they would wait for each
+// other in different libraries.
 void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
                      const LaunchEnvironment& environment) {
   for (size_t rank = 1; rank < said.size(); ++rank) {
@@ -162,7 +161,8 @@ void CheckSameDevice(const std::vector<std::vector<std::string>>& said,
   }
 }
 
-// Throws where a rank's address is of no use to another: what comes of it names neither.
+// Throws where a rank's address is of no use to another. The failure that would follow names
+// neither.
 void CheckAddresses(const std::vector<std::vector<std::string>>& said,
                     const LaunchEnvironment& environment) {
   const auto is_v6 = [](const std::string& address) { return absl::StrContains(address, ':'); };
@@ -178,8 +178,8 @@ void CheckAddresses(const std::vector<std::vector<std::string>>& said,
   }
 }
 
-// Gloo waits for a rank that has died until its deadline, and nothing wakes it. So it connects in a
-// thread of its own, which is left to itself when the group is dead.
+// Connects in a thread of its own. If a rank dies, Gloo waits for it until its deadline, and
+// nothing wakes it. When the group is dead, the thread is therefore left to itself.
 c10::intrusive_ptr<c10d::ProcessGroupGloo> Connect(
     const WatchedGroup& group, const c10::intrusive_ptr<c10d::Store>& store,
     const c10::intrusive_ptr<c10d::ProcessGroupGloo::Options>& options) {
@@ -217,7 +217,7 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
 
   const auto said = group_->Join(
       rendezvous, {DeviceTypeName(device, /*lower_case=*/true), gloo_endpoint, address});
-  auto endpoints = std::make_shared<std::set<std::string>>();  // of all ranks
+  auto endpoints = std::make_shared<std::set<std::string>>();  // those of all ranks
   for (const std::vector<std::string>& words : said) {
     if (!words[1].empty()) endpoints->insert(words[1]);
   }
@@ -236,11 +236,12 @@ GlooCommunicator::GlooCommunicator(const LaunchEnvironment& environment, const G
 }
 
 GlooCommunicator::~GlooCommunicator() {
-  // Gloo's destructor waits for what is under way, which nobody may come to any more.
+  // Gloo's destructor waits for operations under way, but the others may never take part in them.
   if (last_->UnderWay()) {
     Abort(absl::StrCat("it left while collective ", group_->number(), " was under way"));
   }
-  // What Gloo still waits for in a dead group may take it until its deadline.
+  // In a dead group Gloo's destructor may wait until its deadline, so it runs in a thread of its
+  // own.
   if (group_->verdict()) std::thread([gloo = std::move(gloo_)] {}).detach();
 }
 

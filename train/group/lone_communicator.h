@@ -1,4 +1,4 @@
-// The group of one rank, so that what trains on many PCs runs alone too, without store or network.
+// The group of one rank. With it, a program for many PCs also runs alone, without store or network.
 #ifndef HPC_TRAIN_GROUP_LONE_COMMUNICATOR_H_
 #define HPC_TRAIN_GROUP_LONE_COMMUNICATOR_H_
 
@@ -8,7 +8,8 @@
 
 namespace hpc::train {
 
-// Tensors of any device. Operations are done when they return; on a GPU, in its current stream.
+// It takes tensors of any device. Operations are done when they return; on a GPU, in its current
+// stream.
 class LoneCommunicator : public Communicator {
  public:
   explicit LoneCommunicator(int number = 0) : number_(number) {}

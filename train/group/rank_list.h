@@ -1,4 +1,4 @@
-// Ranks as one word of a message. Needs no LibTorch.
+// Lists of ranks as one word of a message. Needs no LibTorch.
 #ifndef HPC_TRAIN_GROUP_RANK_LIST_H_
 #define HPC_TRAIN_GROUP_RANK_LIST_H_
 
@@ -10,10 +10,10 @@
 
 namespace hpc::train {
 
-// "0,2,3"; "-" where there are none.
+// Returns "0,2,3", or "-" for an empty list.
 std::string RankList(const std::vector<int>& ranks);
 
-// Nothing where it is no such word.
+// Returns nothing if `text` is not such a word.
 std::optional<std::vector<int>> ParseRankList(absl::string_view text);
 
 }  // namespace hpc::train

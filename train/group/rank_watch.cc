@@ -14,12 +14,13 @@
 namespace hpc::train {
 namespace {
 
-// Who connects to the port speaks at once, and in one piece. Strangers may not: others are answered
-// meanwhile.
+// A rank that connects to the port speaks at once, and in one piece. A stranger may not, so others
+// are answered meanwhile.
 constexpr std::chrono::milliseconds kQuestionTime{500}, kLineTime{50};
 constexpr size_t kMostAsking = 64;
 
-// Where nothing listens any more, that is known at once; the server has others to answer meanwhile.
+// It is known at once where nothing listens any more. A longer look would keep the server from
+// answering others.
 constexpr std::chrono::milliseconds kLookForAbsent{500}, kLookTime{100};
 
 }  // namespace
@@ -58,7 +59,7 @@ Verdict RankWatch::Investigate(const Failure& failure) {
   if (std::optional<Verdict> known = verdict()) return *known;
   Verdict found = Judge(failure, AskAll());
   if (found.missing.empty() && !failure.timed_out) {
-    // A rank whose deadline has passed closes its connections, and says a moment later whom it
+    // A rank whose deadline has passed closes its connections, and says only a moment later whom it
     // waited for.
     std::this_thread::sleep_for(kEndGrace);
     if (std::optional<Verdict> told = verdict()) return *told;
@@ -120,7 +121,7 @@ RankAnswer RankWatch::Ask(int rank) const {
     answer.kind = to.error == ECONNREFUSED ? Kind::kGone : Kind::kUnreachable;
     return answer;
   }
-  // A process that dies just now may still have let us in.
+  // A process that is just dying may still have accepted the connection.
   answer.kind = Kind::kGone;
   if (!SendAll(to.socket.get(), EncodeRequest({.secret = secret_, .verdict = {}, .stay = {}})))
     return answer;
@@ -128,7 +129,7 @@ RankAnswer RankWatch::Ask(int rank) const {
   if (line.error == EAGAIN) answer.kind = Kind::kSilent;
   if (!line.text) return answer;
   std::optional<RankStatus> status = DecodeStatus(*line.text);
-  if (!status) return answer;  // its port is somebody else's by now
+  if (!status) return answer;  // another program has its port by now
   answer.kind = Kind::kAnswered;
   answer.status = std::move(*status);
   return answer;
@@ -215,7 +216,8 @@ void RankWatch::Stays(int rank, UniqueFd connection) {
   staying_.push_back({rank, std::move(connection)});
 }
 
-// Processes may have ended before they were connected. Who cannot be reached may come yet.
+// Finds processes that ended before they were connected. A rank that cannot be reached may still
+// come.
 void RankWatch::LookForAbsent() {
   while (!absent_.empty()) {
     const int rank = absent_.front();
@@ -241,7 +243,7 @@ void RankWatch::HasEnded(int rank) {
   ended_at_ = std::chrono::steady_clock::now();
 }
 
-// All others see it for themselves, and need not be told.
+// All other ranks see the end for themselves, and need not be told.
 void RankWatch::DeclareEnded() {
   std::sort(ended_.begin(), ended_.end());
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// How ranks find out which of them is missing: each has a small server, off the path of training,
-// that others ask when a collective has failed. Nothing is sent while all goes well.
+// Finds out which rank of a group is missing. Each rank has a small server, off the path of
+// training, which others ask when a collective has failed. Nothing is sent while all goes well.
 //
 // Every rank keeps what it entered last. The first that fails asks all others, judges (verdict.h),
 // and tells all that live, so that they end at once instead of at their own deadline, with one and
@@ -7,7 +7,7 @@
 // of its own; one that is stopped or dead is known by not answering.
 //
 // Any two ranks also keep a connection open, which the kernel closes when the process of either
-// ends: Gloo does not always notice. Whose has not come is looked for.
+// ends. Gloo does not always notice such an end. Ranks that have not connected are looked for.
 #ifndef HPC_TRAIN_GROUP_RANK_WATCH_H_
 #define HPC_TRAIN_GROUP_RANK_WATCH_H_
 
@@ -25,45 +25,47 @@
 
 namespace hpc::train {
 
-// How long others have to answer, and so how much longer than its deadline a failure may take.
+// How long others have to answer. A failure may take so much longer than its deadline.
 inline constexpr std::chrono::milliseconds kAnswerTime{2000};
 
-// What others may still need to complete what an ended rank took part in.
+// How long others may still need to complete an operation that an ended rank took part in.
 inline constexpr std::chrono::milliseconds kEndGrace{500};
 
-// All methods from any thread.
+// All methods may be called from any thread.
 class RankWatch {
  public:
-  // Listens at a port of `address` (an IP literal of this PC) that the kernel chooses. Verdicts
-  // name ranks by `numbers`, where there are any. Throws std::system_error.
+  // Listens on a port of `address` (an IP literal of this PC) that the kernel chooses. Verdicts
+  // name ranks by `numbers`, if there are any. Throws std::system_error.
   RankWatch(int rank, const std::string& address, std::vector<int> numbers = {});
   ~RankWatch();
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
 
-  // Where the others reach it: "10.0.0.3:41234".
+  // Returns where the others reach this rank: "10.0.0.3:41234".
   const std::string& endpoint() const { return endpoint_; }
 
-  // Answers from now on. `endpoints` are those of all ranks, in their order; `secret` is one word
-  // that all of them share. `on_verdict` is called once, in a thread of the watch or in that of
-  // Investigate or Declare, as soon as there is a verdict; it must not wait for either.
+  // Answers from now on. `endpoints` are those of all ranks, in their order. `secret` is one word
+  // that all of them share. `on_verdict` is called once, as soon as there is a verdict, in a thread
+  // of the watch or in the caller's of Investigate or Declare. It must not wait for either of these
+  // two.
   void Start(std::vector<std::string> endpoints, std::string secret,
              std::function<void()> on_verdict);
 
-  // This rank enters `collective`. Cheap: nothing leaves the process.
+  // Notes that this rank enters `collective`. It is cheap: nothing leaves the process.
   void Enter(Collective collective);
 
-  // After a collective failed: the verdict that there is, or one that is found by asking, which
-  // takes at most twice kAnswerTime. All others have been told it, or do not answer.
+  // Must be called after a collective failed. Returns the verdict that there is, or finds one by
+  // asking, which takes at most twice kAnswerTime. All other ranks have been told it then, or do
+  // not answer.
   Verdict Investigate(const Failure& failure);
 
-  // Makes `verdict` everybody's, unless there is one already.
+  // Makes `verdict` that of all ranks, unless there is one already.
   void Declare(Verdict verdict);
 
   std::optional<Verdict> verdict() const;
 
-  // Ranks whose connection closed without a bye, in the order in which they went; those too that
-  // went after the verdict.
+  // Returns the ranks whose connection closed without a bye, in the order in which they went. Ranks
+  // that went after the verdict are included.
   std::vector<int> Gone() const;
 
  private:
@@ -87,7 +89,7 @@ class RankWatch {
 
   const int rank_;
   const std::vector<int> numbers_;
-  std::string endpoint_;  // before listener_, which sets it
+  std::string endpoint_;  // declared before listener_, which sets it
   UniqueFd listener_;
   Bell stop_;
   std::vector<std::string> endpoints_;
@@ -95,7 +97,7 @@ class RankWatch {
   std::function<void()> on_verdict_;
   std::thread server_;
 
-  // Of the server's thread.
+  // Belongs to the server's thread, like the members below.
   struct Staying {
     int rank;
     UniqueFd connection;
@@ -105,12 +107,12 @@ class RankWatch {
     UniqueFd connection;
     std::chrono::steady_clock::time_point until;
   };
-  std::vector<Asking> asking_;  // connected, and have not said anything yet
-  std::vector<int> absent_;     // have not been connected yet
-  std::vector<int> ended_;      // without a bye
+  std::vector<Asking> asking_;  // are connected, and have not said anything yet
+  std::vector<int> absent_;     // have not connected yet
+  std::vector<int> ended_;      // went without a bye
   std::chrono::steady_clock::time_point ended_at_;
 
-  std::mutex investigation_;  // one at a time; taken before mutex_
+  std::mutex investigation_;  // allows one at a time; is taken before mutex_
   mutable std::mutex mutex_;
   Collective entered_;
   std::chrono::steady_clock::time_point entered_at_;

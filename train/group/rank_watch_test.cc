@@ -23,7 +23,7 @@ using ::testing::UnorderedElementsAre;
 const Collective kFirst = {1, "barrier 'start'"};
 const Collective kSecond = {2, "all_reduce 'sum' of float[3]"};
 
-// Watches of one group, all in this process.
+// The watches of one group, all in this process.
 class RankWatchTest : public ::testing::Test {
  protected:
   void Make(int ranks) {
@@ -60,7 +60,7 @@ TEST_F(RankWatchTest, ARankThatIsGoneIsNamed) {
   Make(3);
   watches_[2].reset();
   EXPECT_THAT(watches_[1]->Investigate({kFirst, false}).missing, ElementsAre(2));
-  watches_[1].reset();  // it ends with its error; the other must not blame it
+  watches_[1].reset();  // it ends with its error, and the other must not blame it
   EXPECT_THAT(watches_[0]->Investigate({kFirst, false}).missing, ElementsAre(2));
 }
 
@@ -74,7 +74,7 @@ TEST_F(RankWatchTest, ARankWhosePortAnswersNothingIsStopped) {
   EXPECT_THAT(verdict.reason, HasSubstr("does not answer at " + endpoint));
 }
 
-// A rank that other ranks see as one, until it is closed without a bye.
+// Pretends to be a rank to the others, until the descriptor is closed without a bye.
 UniqueFd StayAs(int rank, const std::string& with) {
   Connection connection = ConnectWithin(with, std::chrono::seconds(5));
   SendAll(connection.socket.get(), EncodeRequest({"secret", {}, rank}));

@@ -8,7 +8,7 @@
 namespace hpc::train {
 namespace {
 
-// "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537] "
+// Removes "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537] " and the like.
 absl::string_view WithoutFile(absl::string_view text) {
   const size_t end = text.find("] ");
   if (text.empty() || text[0] != '[' || end == absl::string_view::npos) return text;
@@ -20,7 +20,7 @@ absl::string_view WithoutFile(absl::string_view text) {
 std::string ReasonOf(const std::exception& error) {
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   const std::string all = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
-  // Where it was made into another error on its way.
+  // An error that was made into another one on its way has these parts in its own text.
   absl::string_view text = all;
   for (const char* end : {"\nException raised from", " This is typically caused by"}) {
     text = text.substr(0, text.find(end));

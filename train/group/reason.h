@@ -1,4 +1,4 @@
-// What an error says to whom it reaches.
+// The words of an error for the person that it reaches.
 #ifndef HPC_TRAIN_GROUP_REASON_H_
 #define HPC_TRAIN_GROUP_REASON_H_
 
@@ -7,8 +7,8 @@
 
 namespace hpc::train {
 
-// One line, without what is for who works on LibTorch and Gloo: the page of stack that LibTorch
-// puts behind it, and what Gloo puts around it: a file of its own, and advice to read other logs.
+// Returns one line, without what only people who work on LibTorch and Gloo need. LibTorch adds a
+// page of stack. Gloo adds the name of a source file, and advice to read other logs.
 std::string ReasonOf(const std::exception& error);
 
 }  // namespace hpc::train

@@ -9,7 +9,7 @@
 namespace hpc::train {
 namespace {
 
-// As LibTorch throws it.
+// Throws it as LibTorch does.
 std::string WhatOf(const std::exception& error, std::string* reason) {
   *reason = ReasonOf(error);
   return error.what();

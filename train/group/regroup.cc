@@ -17,7 +17,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookForOthers{20};
 constexpr char kHere[] = "here", kMembers[] = "members";
 
-// Of those that are not known to be gone.
+// Returns the ranks that came, without those that are known to be gone.
 std::vector<int> ThoseThatCame(Rendezvous& rendezvous, const std::set<int>& gone) {
   std::vector<int> came;
   for (const auto& [rank, key] : rendezvous.KeysOfAll(kHere)) {
@@ -26,7 +26,8 @@ std::vector<int> ThoseThatCame(Rendezvous& rendezvous, const std::set<int>& gone
   return came;
 }
 
-// As a RankList: who is left, as the first said that saw all of them.
+// Returns a RankList of the ranks that are left, as the first rank wrote it down that saw all of
+// them.
 std::string Members(Rendezvous& rendezvous, std::set<int> gone, const RegroupOptions& options) {
   const LaunchEnvironment& environment = rendezvous.environment();
   const auto until = SteadyClock::now() + options.deadline;

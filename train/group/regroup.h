@@ -1,8 +1,9 @@
-// How those that are left of a group agree on who they are, so that they can go on in place.
+// Lets the ranks that are left of a group agree on who they are, so that they can go on in place.
 //
-// Survivors find out at different times that ranks are gone, and each may miss others: who dies in
-// the meantime is in the verdict of some of them only. So each announces itself at the rendezvous
-// store, and the first that sees all whom it expects writes down who they are, which holds for all.
+// Survivors find out at different times that ranks are gone, and each may know of other ones: a
+// rank that dies in the meantime is in the verdict of only some of them. So each announces itself
+// at the rendezvous store. The first that sees all whom it expects writes down who they are, and
+// that holds for all.
 //
 //     catch (const hpc::train::CollectiveError& error) {
 //       const auto left = hpc::train::AgreeOnThoseLeft(environment, error.missing(), 1, {});
@@ -30,24 +31,27 @@ class NoRegroupError : public std::runtime_error {
 };
 
 struct RegroupOptions {
-  // For all that are expected to announce themselves; who has not by then is left out. Longer than
-  // the longest time that a rank may be busy alone before it sees that its group is dead.
+  // How long all expected ranks have to announce themselves; a rank that has not by then is left
+  // out. It must be longer than the longest time that a rank may be busy alone before it sees that
+  // its group is dead.
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
-  int min_ranks = 1;  // fewer do not go on
-  // Asked while it waits: who has gone since (Communicator::Gone), whom it does not wait for.
+  int min_ranks = 1;  // fewer ranks do not go on
+  // Is asked while it waits. It returns the ranks that have gone since (Communicator::Gone), which
+  // are not waited for.
   std::function<std::vector<int>()> gone = [] { return std::vector<int>(); };
-  // Asked while it waits; when it is true, this rank is left out.
+  // Is asked while it waits. When it returns true, this rank is left out.
   std::function<bool()> give_up = [] { return false; };
 };
 
-// The group of those that are left of `environment`'s, on each of them, after ranks `missing`
-// (CollectiveError::missing()) went. `time` is the same on all of them and another each time: 1 for
-// the first group, 2 for the one after it, or in its place if making it failed.
+// Returns, on each rank that is left of `environment`'s group, the group of those that are left.
+// Ranks `missing` (CollectiveError::missing()) are gone. `time` must be the same on all of them and
+// a new number each time: 1 for the first group; 2 for the group after that, or for another try if
+// making the first failed.
 //
-// Ends `deadline` after the last of them came, and at once when all came whom somebody expects.
-// Throws NoRegroupError: nobody is known to be missing; this rank is, or came too late; rank 0 is
-// missing and served the store; or fewer than min_ranks are left; std::runtime_error if the store
-// fails.
+// Ends at once when all ranks came whom one of them expects, and otherwise `deadline` after the
+// last of them came. Throws NoRegroupError: nobody is known to be missing; this rank is missing, or
+// came too late; rank 0 is missing and served the store; or fewer than min_ranks are left. Throws
+// std::runtime_error if the store fails.
 LaunchEnvironment AgreeOnThoseLeft(const LaunchEnvironment& environment,
                                    const std::vector<int>& missing, int time,
                                    const RegroupOptions& options);

@@ -1,4 +1,4 @@
-// Those that are left of a group have one and the same idea of who they are.
+// Ranks that are left of a group agree on who they are.
 #include "train/group/regroup.h"
 
 #include <ATen/Functions.h>
@@ -25,14 +25,15 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What a rank gets to know: how many are left, and their numbers.
+// Returns what a rank gets to know: its new rank, and the numbers of the ranks that are left.
 Values Left(const LaunchEnvironment& environment) {
   Values values = {static_cast<double>(environment.rank)};
   for (int number : environment.numbers) values.push_back(number);
   return values;
 }
 
-// Each rank but those in `absent` regroups; rank r takes the r-th for missing.
+// Each rank regroups, except those in `absent`. Rank r believes that the ranks in the r-th list are
+// missing.
 std::vector<RankOutcome> Regroup(const std::vector<std::vector<int>>& missing,
                                  const std::set<int>& absent, const RegroupOptions& options) {
   return RunRanks(
@@ -103,7 +104,7 @@ TEST(Regroup, WhoIsAskedToStopWhileItWaitsLeaves) {
   EXPECT_EQ(outcomes[0].error, "it was asked to stop meanwhile");
 }
 
-// All of it: a rank is killed in each group, and errors call ranks as the launcher did.
+// The whole story: a rank is killed in each group, and errors call ranks by the launcher's numbers.
 TEST(Regroup, GroupAfterGroupIsMadeWhileRanksAreKilled) {
   const auto outcomes = RunRanks(4, [](const LaunchEnvironment& launched) -> Values {
     LaunchEnvironment environment = launched;
@@ -134,8 +135,8 @@ TEST(Regroup, WhoDiesWhileTheNewGroupIsMadeIsNamedAndTheRestRegroupAgain) {
     const auto first = MakeGlooCommunicator(environment);
     first->Barrier({"start", {}})->Wait();
     if (environment.rank == 1) raise(SIGKILL);
-    // The watch of the first group knows who ends: the ranks of the new one by the numbers they
-    // had.
+    // The watch of the first group knows which ranks end. The ranks of the new group are translated
+    // by the numbers that they had.
     const auto gone = [&] {
       std::vector<int> ranks;
       for (int number : first->Gone()) {
@@ -149,9 +150,9 @@ TEST(Regroup, WhoDiesWhileTheNewGroupIsMadeIsNamedAndTheRestRegroupAgain) {
     std::vector<int> missing = {1};
     for (int time = 1;; ++time) {
       environment = AgreeOnThoseLeft(environment, missing, time, {});
-      if (launched.rank == 2) raise(SIGKILL);  // the others have its word that it is there
+      if (launched.rank == 2) raise(SIGKILL);  // after the others have heard that it is there
       try {
-        // Nobody waits for the deadline, which is of minutes.
+        // Nobody waits for the deadline, which is minutes away.
         group =
             MakeGlooCommunicator(environment, {.group = absl::StrCat("main.", time), .gone = gone});
         at::Tensor tensor = at::ones({1});
@@ -166,7 +167,7 @@ TEST(Regroup, WhoDiesWhileTheNewGroupIsMadeIsNamedAndTheRestRegroupAgain) {
     EXPECT_THAT(outcomes[rank].values, ElementsAre(2, 2)) << outcomes[rank].error;
 }
 
-// Gloo would wait for it until its deadline.
+// Gloo would wait for such a rank until its deadline.
 TEST(Regroup, WhoDiesBeforeItIsConnectedIsNotWaitedFor) {
   const auto outcomes = RunRanks(3, [](const LaunchEnvironment& environment) -> Values {
     if (environment.rank == 1) {

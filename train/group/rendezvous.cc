@@ -40,7 +40,7 @@ Rendezvous::Rendezvous(const LaunchEnvironment& environment, const std::string& 
   options.port = static_cast<uint16_t>(environment.master_port);
   options.isServer = !environment.store_is_served && environment.rank == 0;
   options.waitWorkers = false;
-  options.multiTenant = true;  // groups of a process share the server
+  options.multiTenant = true;  // the groups of a process share the server
   CheckName();
   store_ = c10::make_intrusive<c10d::PrefixStore>(
       absl::StrCat("hpc-train/", environment.restart_count, "/", environment.start, "/", group),
@@ -52,7 +52,7 @@ std::runtime_error Rendezvous::NoStore(const std::string& why) const {
                                          " (MASTER_ADDR, MASTER_PORT)", why));
 }
 
-// c10d would try one that does not resolve again and again.
+// A name that does not resolve is refused here, because c10d would try it again and again.
 void Rendezvous::CheckName() const {
   try {
     LocalAddressTowards(environment_.master_addr, environment_.master_port);
@@ -61,8 +61,8 @@ void Rendezvous::CheckName() const {
   }
 }
 
-// c10d takes up to thrice the time that it is given where nobody answers, and nothing wakes it. So
-// it connects in a thread of its own, which is left to itself then.
+// Connects in a thread of its own. Where nobody answers, c10d takes up to three times as long as it
+// is given, and nothing wakes it. Then the thread is left to itself.
 c10::intrusive_ptr<c10d::Store> Rendezvous::Connect(c10d::TCPStoreOptions options) const {
   constexpr milliseconds kAnswer{1000};
   options.timeout = deadline_;
@@ -82,7 +82,7 @@ c10::intrusive_ptr<c10d::Store> Rendezvous::Connect(c10d::TCPStoreOptions option
   }
 }
 
-// c10d's own words may have an address that nobody has.
+// Finds better words than c10d's own, which may name an address that nobody has.
 std::string Rendezvous::WhyNot(const std::string& error) const {
   if (absl::StrContains(error, "EADDRINUSE")) {
     return ": another program, or a second rank 0, has this port: say another MASTER_PORT on all "
@@ -159,7 +159,8 @@ std::optional<Verdict> Rendezvous::Await(const std::map<int, std::string>& keys,
 
 std::optional<Verdict> Rendezvous::LookForMissing(const std::map<int, std::string>& keys,
                                                   bool late) {
-  const std::vector<int> gone = gone_();  // before its key is looked for
+  // Asked first, so that a key that came before the end is still found.
+  const std::vector<int> gone = gone_();
   Verdict verdict;
   std::vector<std::string> names;
   for (const auto& [rank, key] : keys) {
@@ -179,7 +180,7 @@ CollectiveError Rendezvous::Failed(const Verdict& verdict) const {
   return {verdict.missing, absl::StrCat("rank ", environment_.number(), ": ", verdict.reason)};
 }
 
-// None where nobody has found anything by now, or that nobody is missing.
+// Returns none if nobody has found anything yet, or if the first rank found that nobody is missing.
 std::optional<Verdict> Rendezvous::Found(const std::string& what) {
   const std::string key = what + "/found";
   if (!Has(key)) return std::nullopt;
@@ -191,7 +192,8 @@ std::optional<Verdict> Rendezvous::Found(const std::string& what) {
   return Verdict{.missing = *missing, .reason = words.second};
 }
 
-// A key may come between the looks of two ranks, of which one would go on without the other.
+// All use the first rank's finding. A key may arrive between the looks of two ranks, and then one
+// would go on without the other.
 std::optional<Verdict> Rendezvous::FirstFound(const std::string& what,
                                               const std::optional<Verdict>& found,
                                               const std::function<void()>& meanwhile) {

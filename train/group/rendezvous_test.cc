@@ -1,4 +1,4 @@
-// Ranks meet each other at a store, and find the same of who came.
+// Ranks meet at a store, and agree on who came.
 #include "train/group/rendezvous.h"
 
 #include "absl/strings/str_cat.h"

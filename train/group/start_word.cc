@@ -17,7 +17,7 @@ constexpr char kAsk[] = "ask";
 std::string AnswerTo(const std::string& question) { return "start/" + question; }
 std::string HereOf(const std::string& word) { return word + "/here"; }
 
-// For as long as the process lives, in which a store that it serves lives.
+// Is the same as long as the process lives. A store that it serves lives as long.
 const std::string& WordOfProcess() {
   static const std::string word = RandomWord();
   return word;
@@ -40,8 +40,9 @@ StartWord::StartWord(const LaunchEnvironment& environment, std::chrono::millisec
 
 StartWord::~StartWord() = default;
 
-// Of two on two PCs each serves a store, and both use that of MASTER_ADDR. In one that somebody
-// else serves there is an earlier run's word too.
+// Finds a second rank 0 on another PC. Each of the two serves a store, but both use the one at
+// MASTER_ADDR, so its key shows which came first. This is not done in a store that somebody else
+// serves, because there it also holds the word of an earlier run.
 void StartWord::CheckOneRankZero() {
   const LaunchEnvironment& environment = meeting_->environment();
   if (environment.rank != 0 || environment.store_is_served) return;
@@ -58,8 +59,9 @@ Verdict StartWord::Twins() const {
                              environment.world_size, " (RANK): each needs a number of its own")};
 }
 
-// Nobody can tell a word in the store that is of this start from one that an earlier run left. So
-// each rank asks with a word that it has just drawn: an answer to it can be of no earlier run.
+// Nobody can tell whether a word in the store is of this start or was left by an earlier run. So
+// each rank asks with a word that it has just drawn, and an answer to that cannot come from an
+// earlier run.
 std::string StartWord::Ask() {
   const std::string key = meeting_->KeysOfAll(kAsk).at(meeting_->environment().rank);
   meeting_->Set(key, mine_);
@@ -73,7 +75,8 @@ std::string StartWord::Ask() {
   return words.first;
 }
 
-// Rank 0 would wait for ranks that were never started, or not for all.
+// With another number of ranks, rank 0 would wait for ranks that were never started, or would not
+// wait for all.
 void StartWord::CheckWorld(const std::string& word, const std::string& ranks_of_rank_0) {
   const LaunchEnvironment& environment = meeting_->environment();
   const std::string ranks = absl::StrCat(environment.world_size);
@@ -92,13 +95,13 @@ void StartWord::Come() {
 void StartWord::Refuse(const std::string& word, const Verdict& mine) {
   try {
     meeting_->FirstFound(HereOf(word), mine);
-  } catch (const std::exception&) {  // the store may be gone with rank 0, which knows it then
+  } catch (const std::exception&) {  // the store may be gone with rank 0, which knows by then
   }
   throw meeting_->Failed(mine);
 }
 
-// Until all ranks have it. Rank 0 answers whatever is asked; what an earlier run asked is answered
-// too, and nobody listens.
+// Answers until all ranks have the word. Rank 0 answers whatever was asked. Questions from an
+// earlier run are answered, too, but nobody listens.
 void StartWord::Tell() {
   const int rank = meeting_->environment().rank;
   const auto here = meeting_->KeysOfAll(HereOf(word_));

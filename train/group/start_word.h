@@ -1,4 +1,4 @@
-// A word that tells this start of a run's ranks from all others.
+// A word that tells this start of a run's ranks apart from all others.
 #ifndef HPC_TRAIN_GROUP_START_WORD_H_
 #define HPC_TRAIN_GROUP_START_WORD_H_
 
@@ -15,21 +15,21 @@ namespace hpc::train {
 
 class Rendezvous;
 
-// Told by rank 0, once, where others have not come `after` it began: "waiting for rank 1, ...".
+// Rank 0 calls `tell` once if others have not come `after` it began: "waiting for rank 1, ...".
 struct StartWaiting {
   std::chrono::milliseconds after = std::chrono::seconds(10);
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
-// Rank 0 draws it, and all have it, whatever earlier runs left in the store. For
-// LaunchEnvironment::start, before the first group is made: nobody is known to have ended yet.
-// Kept as long as the store is used, which rank 0 may serve.
+// Rank 0 draws the word, and all ranks get it, whatever earlier runs left in the store. It is used
+// for LaunchEnvironment::start, before the first group is made, when no rank is known to have
+// ended. Keep this object as long as the store is used, since rank 0 may serve the store.
 class StartWord {
  public:
-  // On all ranks. Returns when all have the word; waits at most `deadline` for the store, and as
-  // long for the other ranks. Throws as Rendezvous, on all ranks the same; a rank that was told
-  // another number of ranks than rank 0 is as good as missing, and so is one that two processes
-  // are. Which of those hears of it first ends alone.
+  // Must be called on all ranks. Returns when all have the word; waits at most `deadline` for the
+  // store, and as long for the other ranks. Throws as Rendezvous does, the same on all ranks. A
+  // rank that was told another number of ranks than rank 0 counts as missing, and so does a rank
+  // that two processes claim to be. Whichever of those two hears of it first ends alone.
   StartWord(const LaunchEnvironment& environment, std::chrono::milliseconds deadline,
             StartWaiting waiting = {});
   ~StartWord();
@@ -49,8 +49,8 @@ class StartWord {
   const StartWaiting waiting_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
-  std::unique_ptr<Rendezvous> meeting_;  // none where the run is this rank alone
-  const std::string mine_;               // as word_, of this rank's process alone
+  std::unique_ptr<Rendezvous> meeting_;  // none if the run is this rank alone
+  const std::string mine_;               // a word like word_, but of this rank's process alone
   std::string word_;
 };
 

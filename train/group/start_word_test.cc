@@ -1,4 +1,4 @@
-// The ranks of a start know each other by a word that no earlier one had.
+// The ranks of one start know each other by a word that no earlier start had.
 #include "train/group/start_word.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(StartWordTest, WhatEarlierRunsLeftInTheStoreIsNotTakenForWhatRanksSay) {
 }
 
 TEST(StartWordTest, RanksThatAreLeftAreThoseOfThisStart) {
-  // Ranks of the earlier run all came, and rank 1 of the next one does not.
+  // In the earlier run all ranks came. In the next one rank 1 does not.
   const auto left = RunRanks(2, [](const LaunchEnvironment& launched) -> Values {
     std::vector<std::unique_ptr<StartWord>> kept;
     for (int run = 0;; ++run) {
@@ -46,7 +46,7 @@ TEST(StartWordTest, RanksThatAreLeftAreThoseOfThisStart) {
       environment.start =
           kept.emplace_back(std::make_unique<StartWord>(environment, kLong))->word();
       if (run == 1 && launched.rank == 1) return {};
-      // Nobody asks for rank 2, which stands for the one that is gone.
+      // Nobody asks for rank 2, which stands for a rank that is gone.
       environment.world_size = 3;
       const auto members =
           AgreeOnThoseLeft(environment, {2}, 1, {.deadline = run == 0 ? kLong : milliseconds(1500)})
@@ -75,7 +75,7 @@ TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
   const auto outcomes = RunRanks(3, [&](LaunchEnvironment environment) -> Values {
     Rendezvous beside(environment, "beside", kLong);
     if (environment.rank == 1) environment.world_size = 4;
-    if (environment.rank == 2) beside.Await({{1, "found"}});  // it comes when the others know
+    if (environment.rank == 2) beside.Await({{1, "found"}});  // rank 2 comes when the others know
     try {
       StartWord(environment, kLong);
     } catch (const std::exception&) {
@@ -94,7 +94,8 @@ TEST(StartWordTest, WhoWasToldOfAnotherNumberOfRanksIsNamedByAll) {
 }
 
 TEST(StartWordTest, TwoProcessesOfTheSameRankAreSaid) {
-  // Rank 2's is 1 by mistake. Which of the two is told by the store, and which by all, is chance.
+  // Rank 2's number is 1 by mistake. Chance decides which of the two is told by the store, and
+  // which by all.
   const auto outcomes = RunRanks(3, [&](LaunchEnvironment environment) -> Values {
     environment.rank = std::min(environment.rank, 1);
     StartWord(environment, milliseconds(1500));
@@ -127,7 +128,7 @@ TEST(StartWordTest, OfTwoProcessesOfRankZeroTheSecondIsRefused) {
 TEST(StartWordTest, WhoIsLongInComingIsToldOnce) {
   const auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {
     Rendezvous beside(environment, "beside", kLong);
-    if (environment.rank == 1) beside.Await({{0, "told"}});  // it comes when that was said
+    if (environment.rank == 1) beside.Await({{0, "told"}});  // rank 1 comes after that was said
     std::string told;
     StartWord(environment, kLong, {.after = milliseconds(0), .tell = [&](const std::string& line) {
                                      told += line;

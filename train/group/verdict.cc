@@ -10,7 +10,7 @@ namespace {
 
 using Kind = RankAnswer::Kind;
 
-// From the gravest to the lightest; kNone takes part as it should.
+// The faults from the gravest to the lightest. kNone means that the rank takes part as it should.
 enum class Fault { kAway, kSilent, kElsewhere, kBehind, kNone };
 
 Fault FaultOf(const Failure& failure, const RankAnswer& answer) {

@@ -1,5 +1,5 @@
-// Who is missing when a collective fails. Pure: what the ranks answered goes in, the verdict comes
-// out. Neither Gloo nor NCCL names a rank.
+// Decides who is missing when a collective fails. Pure: the ranks' answers go in, the verdict comes
+// out. It is needed because neither Gloo nor NCCL names a rank.
 #ifndef HPC_TRAIN_GROUP_VERDICT_H_
 #define HPC_TRAIN_GROUP_VERDICT_H_
 
@@ -11,29 +11,30 @@
 
 namespace hpc::train {
 
-// One collective operation. The ranks of a group enter the same ones in the same order, so that one
-// number means the same on all of them; `what` says it in words, with name, type and size, and is
-// the same on all of them too.
+// One collective operation. The ranks of a group enter the same ones in the same order, so that a
+// number means the same operation on all of them. `what` describes it with name, type and size, and
+// is also the same on all of them.
 struct Collective {
-  uint64_t number = 0;  // from 1; 0: none yet, or what comes before the first
+  uint64_t number = 0;  // from 1; 0: none yet, or something before the first
   std::string what;     // "all_reduce 'gradients 2' of float[1000]"
 
-  // "collective 57, all_reduce 'gradients 2' of float[1000]"; `what` before the first
+  // Returns "collective 57, all_reduce 'gradients 2' of float[1000]", or `what` alone before the
+  // first.
   std::string ToString() const;
 };
 
-// What is wrong, and with whom. All ranks of a group end with the verdict of the first that reached
-// one.
+// Says what is wrong, and with whom. All ranks of a group end with the same verdict, that of the
+// first rank which reached one.
 struct Verdict {
   std::vector<int> missing;  // in order; empty where no rank is to blame
-  std::string reason;        // one line, a sentence without its full stop
+  std::string reason;        // one line: a sentence without its full stop
 };
 
-// What a rank says of itself.
+// The answer of a rank about itself.
 struct RankStatus {
-  Collective entered;               // the last that it entered
-  std::chrono::milliseconds ago{};  // when
-  std::optional<Verdict> verdict;   // it has failed already
+  Collective entered;               // the last collective that it entered
+  std::chrono::milliseconds ago{};  // how long ago
+  std::optional<Verdict> verdict;   // set if it has failed already
 };
 
 struct RankAnswer {
@@ -44,22 +45,24 @@ struct RankAnswer {
     kUnreachable,  // no connection: the PC is off, or the network is cut
   };
   int rank = 0;
-  std::optional<int> number;  // by which the verdict's words name it; else its rank
+  std::optional<int> number;  // the verdict names the rank by it; unset: by its rank
   Kind kind = Kind::kAnswered;
   std::string endpoint;
-  RankStatus status;  // if answered
+  RankStatus status;  // set if it has answered
 };
 
 struct Failure {
   Collective collective;
-  bool timed_out = false;  // else a connection broke
-  std::string seen;        // "rank 1 saw: ...", for where nobody turns out to be missing
+  bool timed_out = false;  // false: a connection broke
+  // "rank 1 saw: ...", for a failure in which nobody turns out to be missing.
+  std::string seen;
 };
 
-// The verdict of the rank that saw `failure`, from the answers of all others. One that another rank
-// has reached is taken over as it is. Else the ranks to blame are those of the first kind that
-// occurs: gone or unreachable, silent, in another collective of the same number, not there yet
-// (only if the failure was the deadline's). If there is none, the network is to blame.
+// Returns the verdict of the rank that saw `failure`, from the answers of all others. If another
+// rank has reached a verdict, that one is taken as it is. Otherwise the ranks to blame are those of
+// the first kind that occurs: gone or unreachable; silent; in another collective of the same
+// number; not there yet (only if the deadline had passed). If there are none, the network is to
+// blame.
 Verdict Judge(const Failure& failure, const std::vector<RankAnswer>& answers);
 
 }  // namespace hpc::train

@@ -1,4 +1,5 @@
-// Lines from the network are decoded, or are none; what was decoded is encoded to the same again.
+// Feeds lines from the network. They must be decoded or refused, and what was decoded must be
+// encoded to the same again.
 #include <cstdint>
 #include <cstdlib>
 

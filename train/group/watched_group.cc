@@ -15,7 +15,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-// Errors of libraries go on for a page.
+// Shortens errors of libraries, which may fill a page.
 std::string Short(const std::string& error) { return OneLine(error.substr(0, 200)); }
 
 }  // namespace
@@ -83,7 +83,8 @@ void WatchedGroup::Begin(std::string what, Milliseconds deadline,
 
 CollectiveError WatchedGroup::Failed(const Begun& begun, const std::string& error) {
   const auto took = std::chrono::duration_cast<Milliseconds>(SteadyClock::now() - begun.since);
-  // The last is said of what was under way beside the operation that has timed out.
+  // "Application timeout" is the error of operations that were under way beside the one that has
+  // timed out.
   const bool timed_out = took >= begun.deadline || absl::StrContains(error, "imed out") ||
                          absl::StrContains(error, "Application timeout");
   watch_.Investigate({.collective = begun.collective,

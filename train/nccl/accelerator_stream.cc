@@ -47,7 +47,7 @@ class AcceleratorStream : public DeviceStream {
     return std::make_shared<c10::DeviceGuard>(stream_.device());
   }
 
-  // Events keep their place when they are recorded, and may go at once.
+  // The event may go at once, because its effect on the streams stays.
   void FollowCurrent() override {
     c10::Event event(stream_.device_type());
     event.record(at::accelerator::getCurrentStream(stream_.device_index()));

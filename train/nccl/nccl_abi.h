@@ -1,9 +1,10 @@
-// NCCL's binary interface, as far as it is used here: what nccl.h of 2.29.7 declares, the version
-// that PyTorch 2.13 comes with (github.com/NVIDIA/nccl, src/nccl.h.in). Declared again so that
-// nothing of NCCL is needed to build: the library is loaded at run time (nccl_library.h).
+// The part of NCCL's binary interface that is used here, as nccl.h of 2.29.7 declares it, the
+// version that PyTorch 2.13 comes with (github.com/NVIDIA/nccl, src/nccl.h.in). It is declared
+// again so that nothing of NCCL is needed to build: the library is loaded at run time
+// (nccl_library.h).
 //
-// It holds for other versions of libnccl.so.2 too. Numbers of results, types and operations have
-// never changed; the configuration begins with its own size and the version that it was written
+// It holds for other versions of libnccl.so.2, too. Numbers of results, types and operations have
+// never changed. The configuration begins with its own size and the version that it was written
 // for, by which older and newer libraries know which fields there are.
 #ifndef HPC_TRAIN_NCCL_NCCL_ABI_H_
 #define HPC_TRAIN_NCCL_NCCL_ABI_H_
@@ -14,7 +15,7 @@
 namespace hpc::train {
 
 inline constexpr int kNcclVersionOfAbi = 22907;   // 2.29.7: major x 10000 + minor x 100 + patch
-inline constexpr int kNcclOldestVersion = 21400;  // the first with communicators that do not block
+inline constexpr int kNcclOldestVersion = 21400;  // the first one with non-blocking communicators
 
 struct NcclComm;           // ncclComm_t is a pointer to one
 using NcclStream = void*;  // a cudaStream_t
@@ -49,7 +50,7 @@ enum class NcclType : int {
 
 enum class NcclOp : int { kSum = 0, kProduct = 1, kMax = 2, kMin = 3 };
 
-// ncclConfig_t. INT_MIN and nullptr: NCCL's default.
+// NCCL's ncclConfig_t. INT_MIN and nullptr stand for NCCL's default.
 struct NcclConfig {
   size_t size = sizeof(NcclConfig);
   unsigned int magic = 0xcafebeef;

@@ -14,19 +14,19 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How often the watch looks, while something is under way and while nothing is.
 constexpr Milliseconds kLook{10}, kIdleLook{200};
-// How long a call of NCCL's may take that should return at once, before it is taken to hang.
+// A call of NCCL that should return at once is taken to hang after this time.
 constexpr Milliseconds kPatience{1000};
 
-// For the others' GPUs to take what this one has sent.
+// How long the others' GPUs have to take what this one has sent.
 constexpr Milliseconds kLeaveTime{10'000};
 
-// Results that no other rank can have brought about.
+// Returns whether the result is this rank's own fault, since no other rank can have caused it.
 bool IsOwn(NcclResult result) {
   return result == NcclResult::kUnhandledCudaError || result == NcclResult::kInvalidArgument ||
          result == NcclResult::kInvalidUsage;
 }
 
-// Also of a device that has failed: NCCL is to free what it still can.
+// Works for a device that has failed, too: NCCL shall free what it still can.
 std::shared_ptr<void> UseDeviceAnyhow(const DeviceStream& stream) {
   try {
     return stream.UseDevice();
@@ -62,11 +62,11 @@ bool NcclOperation::Settled() {
 bool NcclOperation::LetCurrentFollow(Milliseconds limit) {
   const std::shared_ptr<StreamMark> end = mark();
   if (!end->LetCurrentFollow(limit)) return false;
-  std::vector<at::Tensor> free;  // not with the lock
+  std::vector<at::Tensor> free;  // freed after the lock is released
   std::lock_guard lock(mutex_);
   followed_ = true;
-  // The host may be many steps ahead of the device. What is allocated in this stream from here on
-  // comes behind the operation, and so may take the tensors' memory.
+  // The tensors may be released early, since the host may be many steps ahead of the device. What
+  // is allocated in this stream from here on runs after the operation, so it may use their memory.
   if (end->IsOfCurrent()) free.swap(tensors_);
   return true;
 }
@@ -81,7 +81,8 @@ void NcclChannel::Connect(const Begun& begun, const NcclUniqueId& id) {
     wish->abort = true;
     wish->changed.notify_all();
   });
-  const std::shared_ptr<NcclOperation> connecting = Add(begun, {});  // its deadline is watched too
+  // So that its deadline is watched, too.
+  const std::shared_ptr<NcclOperation> connecting = Add(begun, {});
   std::lock_guard calls(calls_);
   watch_ = std::thread([self = shared_from_this()] { self->Watch(); });
   const std::shared_ptr<void> device = stream_->UseDevice();
@@ -112,8 +113,8 @@ std::shared_ptr<NcclOperation> NcclChannel::Add(const Begun& begun,
 std::shared_ptr<NcclOperation> NcclChannel::Start(const Begun& begun, const Call& call,
                                                   std::vector<at::Tensor> tensors) {
   const std::shared_ptr<NcclOperation> operation = Add(begun, std::move(tensors));
-  // What throws from here on is the end of the group, and NCCL may use the tensors until it is
-  // aborted: the operation stays among those that are under way.
+  // An error from here on is the end of the group. NCCL may use the tensors until it is aborted, so
+  // the operation stays among those that are under way.
   std::lock_guard calls(calls_);
   if (comm_ == nullptr) throw PeerFault("NCCL's communicator is gone");
   const std::shared_ptr<void> device = stream_->UseDevice();
@@ -132,9 +133,9 @@ void NcclChannel::Remove(const NcclOperation* operation) {
   wish_->changed.notify_all();
 }
 
-// What a call that is in progress comes to. With calls_ held.
+// Waits for the result of a call that is in progress. Must be called with calls_ held.
 NcclResult NcclChannel::Settled(SteadyClock::time_point until) {
-  // A call is mostly through before a nap would end.
+  // Most calls are done before a nap would end, so it first spins for this time.
   constexpr std::chrono::microseconds kSpin{200};
   const SteadyClock::time_point nap_from = SteadyClock::now() + kSpin;
   std::chrono::microseconds nap{20};
@@ -172,7 +173,7 @@ std::string NcclChannel::Describe(const char* name, NcclResult result) const {
 }
 
 void NcclChannel::Watch() {
-  // Events that are freed in a thread of another device would make themselves at home on that one.
+  // An event that is freed in a thread of another device would set CUDA up on that one, too.
   const std::shared_ptr<void> device = UseDeviceAnyhow(*stream_);
   bool abort = false;
   while (!abort) {
@@ -210,7 +211,7 @@ std::optional<NcclChannel::Fault> NcclChannel::Look() {
   return fault ? fault : LookAtOperations();
 }
 
-// While a call is made its caller asks.
+// While a call is being made, its caller asks instead.
 std::optional<NcclChannel::Fault> NcclChannel::LookAtCommunicator() {
   std::unique_lock calls(calls_, std::try_to_lock);
   if (!calls.owns_lock() || comm_ == nullptr) return std::nullopt;
@@ -266,7 +267,7 @@ void NcclChannel::Close() {
                             [&] { return ended_ || wish_->abort || under_way_.empty(); });
   wish_->leave = true;
   wish_->changed.notify_all();
-  // One that cannot even be aborted is left to the end of the process.
+  // A communicator that cannot even be aborted is left to the end of the process.
   const Milliseconds leave = wish_->abort ? Milliseconds(0) : kLeaveTime;
   const bool ended = wish_->changed.wait_for(lock, leave + 3 * kAnswerTime, [&] { return ended_; });
   lock.unlock();
@@ -282,10 +283,10 @@ void NcclChannel::LeaveInPeace() {
   NcclComm* const comm = comm_;
   if (comm == nullptr) return;
   try {
-    // Sends what the others still need of what is done here. Destroying alone does not wait for it.
+    // Sends what the others still need from here. Destroying alone does not wait for that.
     Check("ncclCommFinalize", library_->comm_finalize(comm), SteadyClock::now() + kLeaveTime);
     Check("ncclCommDestroy", library_->comm_destroy(comm), SteadyClock::now());
-  } catch (const std::exception&) {  // whatever it is, nobody waits for this communicator any more
+  } catch (const std::exception&) {  // whatever failed, nobody waits for this communicator any more
     library_->comm_abort(comm);
   }
   comm_ = nullptr;
@@ -300,7 +301,8 @@ void NcclChannel::AbortNow() {
   }
   NcclComm* const comm = comm_.exchange(nullptr);
   if (free)
-    calls.unlock();  // aborting may take as long as a rank that hangs, and no call finds it now
+    // Aborting may take as long as a rank hangs, but calls do not find the communicator now.
+    calls.unlock();
   if (comm != nullptr) library_->comm_abort(comm);
 }
 

@@ -1,14 +1,14 @@
 // One communicator of NCCL: made, used, watched and ended without ever blocking on a peer that does
 // not come.
 //
-// NCCL itself names no rank, knows no deadline, and says what went wrong only to who asks. So a
+// NCCL itself names no rank, knows no deadline, and only reports errors when it is asked. So a
 // thread asks: for errors that NCCL found by itself, and for operations whose deadline has passed.
-// What it finds it hands to the group's watch (watched_group.h), and when the group is dead it
-// aborts the communicator, which ends the kernels that wait for others on the GPU.
+// It hands what it finds to the group's watch (watched_group.h). When the group is dead it aborts
+// the communicator, which ends the kernels that wait for others on the GPU.
 //
-// NCCL's communicators are not thread-safe, and its calls return at once here (they do not block):
-// all of them are made one at a time. If one does not come back all the same, the communicator is
-// revoked where this NCCL can do that, and else aborted while the call is in it.
+// NCCL's communicators are not thread-safe. Its calls return at once here (they do not block), so
+// all of them are made one at a time. If a call does not come back all the same, the communicator
+// is revoked where this NCCL can do that, and else aborted while the call is in it.
 #ifndef HPC_TRAIN_NCCL_NCCL_CHANNEL_H_
 #define HPC_TRAIN_NCCL_NCCL_CHANNEL_H_
 
@@ -31,8 +31,8 @@
 
 namespace hpc::train {
 
-// An operation under way. Keeps its tensors until it is done, or until what may use their memory
-// next comes behind it.
+// An operation under way. It keeps its tensors until it is done, or until the next user of their
+// memory can only come after it.
 class NcclOperation {
  public:
   NcclOperation(Begun begun, std::vector<at::Tensor> tensors)
@@ -40,23 +40,23 @@ class NcclOperation {
 
   const Begun& begun() const { return begun_; }
 
-  // As StreamMark's, once NcclChannel::Start has returned it.
+  // Does what StreamMark's does. May be called once NcclChannel::Start has returned the operation.
   bool LetCurrentFollow(std::chrono::milliseconds limit);
 
  private:
   friend class NcclChannel;
   std::shared_ptr<StreamMark> mark();
   bool Done();
-  bool Settled();  // done, or somebody has waited for it
+  bool Settled();  // it is done, or somebody has waited for it
 
   const Begun begun_;
   std::mutex mutex_;
   std::vector<at::Tensor> tensors_;
-  std::shared_ptr<StreamMark> mark_;  // none until NCCL has taken it
+  std::shared_ptr<StreamMark> mark_;  // none until NCCL has taken the operation
   bool followed_ = false;
 };
 
-// Start from any thread; Connect comes before, Close after.
+// Start may be called from any thread. Connect must come before it, and Close after it.
 class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
  public:
   // A call of NCCL's that begins an operation, and its name in errors.
@@ -65,31 +65,31 @@ class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
     std::function<NcclResult(NcclComm* comm, NcclStream stream)> make;
   };
 
-  // Ends with `group`, which is told of what goes wrong.
+  // Lives no longer than `group`, which is told of what goes wrong.
   NcclChannel(std::shared_ptr<const NcclLibrary> library, std::unique_ptr<DeviceStream> stream,
               std::shared_ptr<WatchedGroup> group);
 
-  // Within WatchedGroup::Begin, as Start: on all ranks, with the id that one of them got. Throws as
-  // Start. Close must follow, whatever came of it.
+  // Connects the ranks. All ranks must call it, within WatchedGroup::Begin as for Start, with the
+  // id that one of them got. Throws as Start does. Close must follow in any case.
   void Connect(const Begun& begun, const NcclUniqueId& id);
 
-  // Behind what the calling thread's current stream was given by now. Throws PeerFault, or
-  // std::runtime_error where it is this rank's own fault.
+  // Starts an operation after what the calling thread's current stream was given by now. Throws
+  // PeerFault, or std::runtime_error where it is this rank's own fault.
   std::shared_ptr<NcclOperation> Start(const Begun& begun, const Call& call,
                                        std::vector<at::Tensor> tensors);
 
-  // Waits for what is under way, which its deadline bounds, and frees the communicator, or aborts
-  // it if it does not go in peace within 10 s. Ends the group first where nobody has waited
-  // for what is under way.
+  // Waits for what is under way, which is bounded by its deadline, and frees the communicator.
+  // Aborts it if that takes longer than 10 s. If nobody has waited for what is under way, ends the
+  // group first.
   void Close();
 
  private:
   struct Fault {
     Begun begun;
     std::string error;
-    bool own;  // this rank's
+    bool own;  // it is this rank's own
   };
-  // What the watch is to do; shared with the group, which may outlive this.
+  // Orders to the watch. They are shared with the group, which may outlive this object.
   struct Wish {
     std::mutex mutex;
     std::condition_variable changed;
@@ -113,15 +113,15 @@ class NcclChannel : public std::enable_shared_from_this<NcclChannel> {
   const std::unique_ptr<DeviceStream> stream_;
   const std::shared_ptr<WatchedGroup> group_;
 
-  std::timed_mutex calls_;                // of NCCL
+  std::timed_mutex calls_;                // allows one call of NCCL at a time
   NcclComm* made_ = nullptr;              // NCCL may set it in a thread of its own
-  std::atomic<NcclComm*> comm_{nullptr};  // none before Connect, and when it is gone
+  std::atomic<NcclComm*> comm_{nullptr};  // null before Connect, and when it is gone
 
   const std::shared_ptr<Wish> wish_ = std::make_shared<Wish>();
   // With the mutex of wish_:
-  std::deque<std::shared_ptr<NcclOperation>> under_way_;  // done in this order
+  std::deque<std::shared_ptr<NcclOperation>> under_way_;  // they are done in this order
   Begun last_;
-  bool ended_ = false;  // the watch
+  bool ended_ = false;  // the watch has
 
   std::thread watch_;
 };

@@ -117,8 +117,9 @@ class NcclCommunicator : public Communicator {
   std::shared_ptr<NcclChannel> channel_;
 };
 
-// What each rank has to say before they connect: its version of NCCL, which takes no other, and of
-// rank 0 the id that they connect by; "!" and why where a rank cannot. Throws what is wrong on all.
+// Lets the ranks exchange what they need to connect. Each gives its version of NCCL, which must be
+// the same on all, and rank 0 the id that they connect by. A rank that cannot gives "!" and the
+// reason. Throws what is wrong, on all ranks.
 NcclUniqueId AgreeOnId(Communicator& cpu, const std::function<int(NcclUniqueId*)>& prepare) {
   NcclUniqueId id = {};
   std::string mine;
@@ -213,7 +214,7 @@ PendingPtr NcclCommunicator::ReduceScatter(at::Tensor output, at::Tensor input, 
                 }});
 }
 
-// Bytes travel: nothing is computed.
+// Bytes are sent, since nothing is computed.
 PendingPtr NcclCommunicator::AllGather(at::Tensor output, at::Tensor input, Options options) {
   const std::string what = "all_gather '" + options.name + "'";
   CheckParts(output, input, size(), what);

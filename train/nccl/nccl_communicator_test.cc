@@ -1,4 +1,4 @@
-// What holds for the communicator over NCCL while all ranks live, against the stand-in.
+// Tests the communicator over NCCL while all ranks live, against the stand-in.
 #include "train/nccl/nccl_communicator.h"
 
 #include <ATen/Functions.h>
@@ -27,7 +27,7 @@ constexpr int64_t kLarge = 300'000;  // more than the stand-in shows at a time
 
 class NcclCommunicatorTest : public ::testing::TestWithParam<int> {
  protected:
-  // What `body` returns on each rank.
+  // Returns what `body` returns on each rank.
   std::vector<Values> Run(const std::function<Values(Communicator&)>& body) {
     return ValuesOf(RunRanks(GetParam(), [&](const LaunchEnvironment& environment) {
       const auto group = MakeFakeNcclCommunicator(environment, HPC_FAKE_NCCL);
@@ -48,7 +48,7 @@ TEST_P(NcclCommunicatorTest, AllReduceSumsAndFindsLeastAndGreatest) {
                   group.AllReduce(most, ReduceOp::kMax, {"most", {}})->Wait();
                   two->Wait();
                   one->Wait();
-                  one->Wait();  // again: the same
+                  one->Wait();  // a second Wait has the same result
                   EXPECT_TRUE(sums.eq(sums[0]).all().item<bool>());
                   return Flat({sums[kLarge - 1], least[2], most[0]});
                 }),
@@ -126,7 +126,7 @@ TEST(NcclCommunicator, TensorsLiveUntilTheOperationIsDone) {
     at::Tensor result = at::ones({1});
     PendingPtr last;
     for (int i = 0; i < 20; ++i) {
-      // Nobody else keeps it, and the next one would take its memory.
+      // Nobody else keeps the tensor, and the next one would get its memory.
       group->AllReduce(at::full({100'000}, 7.0), ReduceOp::kSum, {"dropped", {}});
       last = group->AllReduce(result, ReduceOp::kSum, {"kept", {}});
     }
@@ -171,7 +171,8 @@ TEST(NcclCommunicator, RanksWithDifferentVersionsAreToldSo) {
   }
 }
 
-// The parameters of two layers after some steps, whose gradients are reduced while backward runs.
+// Returns the parameters of two layers after some steps, whose gradients are reduced while backward
+// runs.
 Values Trained(const std::shared_ptr<Communicator>& group, int stage) {
   std::vector<NamedTensor> parameters;
   for (const char* name : {"one", "two"}) {

@@ -1,5 +1,5 @@
-// What ranks over NCCL are told when a call fails or hangs, or a rank is killed or does not come,
-// against a stand-in of NCCL that is told to fail.
+// Tests what ranks over NCCL are told when a call fails or hangs, or a rank is killed or does not
+// come. A stand-in for NCCL fails when it is told to.
 #include <ATen/Functions.h>
 #include <signal.h>
 #include <unistd.h>
@@ -43,7 +43,8 @@ void Reduce(Communicator& group, const std::string& name) {
   group.AllReduce(tensor, ReduceOp::kSum, {name, {}})->Wait();
 }
 
-// Collectives 4 to 8; before them ranks exchange NCCL's id, in two, and connect.
+// These are collectives 4 to 8. Before them the ranks exchange NCCL's id, which takes two, and
+// connect.
 void Everything(Communicator& group) {
   at::Tensor one = at::ones({1000}), all = at::ones({1000 * group.size()});
   group.AllReduce(one, ReduceOp::kSum, {"a", {}})->Wait();
@@ -54,9 +55,9 @@ void Everything(Communicator& group) {
 }
 
 struct Case {
-  std::string plan;     // of rank 1
-  std::string missing;  // ranks that are blamed
-  std::string why;      // in the words of every rank
+  std::string plan;     // rank 1's
+  std::string missing;  // the ranks that are blamed
+  std::string why;      // in what every rank says
   milliseconds within = milliseconds(0);
   std::string library = HPC_FAKE_NCCL;
 };
@@ -64,7 +65,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.plan; }
 
 class NcclFault : public ::testing::TestWithParam<Case> {};
 
-// Removes what ranks that were ended have left of the stand-in.
+// Removes the stand-in's files of ranks that were killed.
 class NoFilesLeft : public ::testing::Environment {
  public:
   void TearDown() override {
@@ -85,7 +86,8 @@ TEST_P(NcclFault, EndsAllRanksWithOneErrorThatNamesRankAndCollective) {
   ExpectTold(outcomes, -1, one.missing, one.why, one.within);
 }
 
-// Results: 1 is this rank's GPU's, 2 its system's, which a peer may have brought about, 6 a peer's.
+// The results are: 1, a fault of this rank's GPU; 2, a fault of its system, which a peer may have
+// caused; 6, a fault of a peer.
 INSTANTIATE_TEST_SUITE_P(
     Calls, NcclFault,
     ::testing::Values(
@@ -245,7 +247,7 @@ TEST(NcclRankFault, AnAbortFromAnotherThreadEndsAllAtOnceWithItsReason) {
       });
     }
     at::Tensor tensor = at::ones({1000});
-    if (group.rank() == 2) usleep(1000000);  // the others are in the collective by then
+    if (group.rank() == 2) usleep(1000000);  // by then the others are in the collective
     try {
       group.AllReduce(tensor, ReduceOp::kSum, {"step", std::chrono::minutes(5)})->Wait();
     } catch (const CollectiveError&) {
@@ -274,7 +276,7 @@ TEST(NcclRankFault, AnAbortInTheMidstOfManyIsAnError) {
 TEST(NcclRankFault, AFailureOverGlooEndsNcclToo) {
   auto outcomes = RunGroup(3, [](Communicator& group) {
     if (group.rank() == 0) {
-      Reduce(group, "on the GPU");  // to which nobody comes
+      Reduce(group, "on the GPU");  // nobody else comes to it
     } else if (group.rank() == 1) {
       raise(SIGKILL);
     } else {

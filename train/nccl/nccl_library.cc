@@ -68,7 +68,7 @@ std::shared_ptr<const NcclLibrary> LoadNccl(const std::vector<std::string>& cand
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return std::make_shared<NcclLibrary>(CallsOf(library, path));
     }
-    failed.emplace_back(dlerror());  // it names the path
+    failed.emplace_back(dlerror());  // the error names the path
   }
   throw std::runtime_error(absl::StrCat(
       "NCCL, which ranks with GPUs need, was not found: ", absl::StrJoin(failed, "; "),

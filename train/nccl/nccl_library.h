@@ -10,10 +10,10 @@
 
 namespace hpc::train {
 
-// Its calls, named as NCCL names them without "nccl".
+// NCCL's calls, named as NCCL names them without "nccl".
 struct NcclLibrary {
-  std::string path;  // that it was loaded by
-  int version = 0;   // as kNcclVersionOfAbi
+  std::string path;  // the path by which it was loaded
+  int version = 0;   // in the form of kNcclVersionOfAbi
 
   NcclResult (*get_version)(int* version);
   NcclResult (*get_unique_id)(NcclUniqueId* id);
@@ -34,21 +34,22 @@ struct NcclLibrary {
   NcclResult (*broadcast)(const void* send, void* receive, size_t count, NcclType type, int root,
                           NcclComm* comm, NcclStream stream);
 
-  // nullptr where this version has none. Ends what is under way without freeing the communicator,
-  // so also while another thread is in a call with it.
+  // nullptr if this version has no such call. It ends what is under way without freeing the
+  // communicator, so it may be called while another thread is in a call with the communicator.
   NcclResult (*comm_revoke)(NcclComm* comm, int flags) = nullptr;
 };
 
-// "2.29.7"
+// Returns "2.29.7", for example.
 std::string NcclVersionText(int version);
 
-// What LoadNccl tries, in order: HPC_NCCL_LIBRARY alone if it is set; else what LibTorch may have
-// brought into the process or the loader finds, and the nvidia/nccl/lib folder beside LibTorch's.
-// `torch_folder` has libtorch_cpu.so.
+// Returns the libraries that LoadNccl tries, in order. If HPC_NCCL_LIBRARY is set, it is the only
+// one. Otherwise these are what LibTorch may have loaded into the process or the loader finds, and
+// the nvidia/nccl/lib folder beside LibTorch's. `torch_folder` is the folder of libtorch_cpu.so.
 std::vector<std::string> NcclCandidates(const std::string& torch_folder);
 
-// The first of `candidates` that loads; it stays in the process. Throws std::runtime_error that
-// names all of them and why each was not, or one that is too old and what it lacks.
+// Loads the first of `candidates` that can be loaded. It stays in the process. Throws
+// std::runtime_error that names all of them and why each failed, or one that is too old and what it
+// lacks.
 std::shared_ptr<const NcclLibrary> LoadNccl(const std::vector<std::string>& candidates);
 
 }  // namespace hpc::train

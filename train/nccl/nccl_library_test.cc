@@ -1,4 +1,4 @@
-// How NCCL is found, against the stand-in.
+// Tests how NCCL is found, against the stand-in.
 #include "train/nccl/nccl_library.h"
 
 #include <cstdlib>

@@ -14,7 +14,8 @@
 namespace hpc::train {
 namespace {
 
-// Empty, or why there is no CUDA in this process. Its libraries stay.
+// Loads CUDA. Returns "", or the reason why there is no CUDA in this process. Its libraries stay
+// loaded.
 std::string LoadCuda() {
   const std::string folder = TorchFolder();
   const std::string library = folder + "/libtorch_cuda.so";
@@ -41,7 +42,7 @@ const std::string& WhyNoCuda() {
 
 std::string TorchFolder() {
   Dl_info info = {};
-  // Any function of libtorch_cpu.so.
+  // Any function of libtorch_cpu.so serves to find it.
   if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &info) == 0) return "";
   const std::string path = info.dli_fname;
   const size_t slash = path.rfind('/');

@@ -26,7 +26,8 @@ std::string OwnAddress(const LaunchEnvironment& environment) {
   }
   const std::string address = LocalAddressTowards(environment.master_addr, environment.master_port);
   if (!IsLoopback(address) || IsOfThisPcAlone(environment.master_addr)) return address;
-  // Debian's /etc/hosts gives a PC's own name the address 127.0.1.1, by which no other reaches it.
+  // Debian's /etc/hosts gives a PC's own name the address 127.0.1.1, at which no other PC reaches
+  // it.
   return OutwardAddress().value_or(address);
 }
 

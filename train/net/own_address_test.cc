@@ -19,7 +19,8 @@ TEST(OwnAddressTest, WhereAllRanksAreOnThisPcItIsTheLoopback) {
   }
 }
 
-// As a PC's own name does on Debian, and this number, which is no address that is told by its text.
+// A PC's own name leads to the loopback on Debian. So does this number, whose text does not look
+// like such an address.
 TEST(OwnAddressTest, ANameThatLeadsToTheLoopbackIsNotWhatOthersAreTold) {
   const std::string own = OwnAddressWhereMasterIs("0x7f000001");
   EXPECT_EQ(own, OutwardAddress().value_or("127.0.0.1"));

@@ -69,7 +69,7 @@ int MillisLeft(SteadyClock::time_point until) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-// Whether it became so in time.
+// Returns whether the socket became ready in time.
 bool WaitFor(int socket, short events, SteadyClock::time_point until) {
   pollfd wanted = {.fd = socket, .events = events};
   int ready = 0;
@@ -111,7 +111,7 @@ Connection ConnectWithin(const std::string& endpoint, std::chrono::milliseconds 
 }
 
 bool SendAll(int socket, absl::string_view bytes) {
-  // A few kilobytes at most, which fit the buffer of a fresh connection.
+  // Only a few kilobytes are sent, which fit into the buffer of a fresh connection.
   return send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(bytes.size());
 }
@@ -150,11 +150,12 @@ bool IsLoopback(absl::string_view address) {
 }
 
 std::optional<std::string> OutwardAddress() {
-  constexpr char kElsewhere[] = "192.0.2.1";  // of nobody (RFC 5737): only the route matters
+  // Belongs to nobody (RFC 5737), since only the route matters.
+  constexpr char kElsewhere[] = "192.0.2.1";
   try {
     const std::string address = LocalAddressTowards(kElsewhere, 9);
     if (!IsLoopback(address)) return address;
-  } catch (const std::exception&) {  // there is no default route
+  } catch (const std::exception&) {  // in this case there is no default route
   }
   ifaddrs* found = nullptr;
   if (getifaddrs(&found) != 0) return std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Calls are many and short: the thread looks now and then, and not at each.
+// Calls are many and short, so the thread looks now and then instead of at each call.
 constexpr std::chrono::milliseconds kLookAtLimit{200};
 
 }  // namespace
@@ -46,7 +46,7 @@ void StoreLimit::Watch() {
       asleep_ = false;
       continue;
     }
-    // Again and again: c10d connects anew where it was cut off.
+    // It cuts again and again, because c10d connects anew after a cut.
     if (SteadyClock::now() >= *until_) CutConnectionsTo(port_);
     changed_.wait_for(lock, std::min(kLookAtLimit, std::max(limit_, std::chrono::milliseconds(1))),
                       [&] { return stop_; });

@@ -1,8 +1,8 @@
-// A limit of time for what asks the store.
+// A time limit for calls to the store.
 //
-// c10d's client waits for an answer for ever: where what serves the store is stopped, or is no
+// c10d's client waits for an answer for ever. If the server of the store is stopped, or is not a
 // store at all, nobody would learn of it. So a thread cuts the connections of a call that takes too
-// long, which ends it with an error.
+// long, which ends the call with an error.
 #ifndef HPC_TRAIN_NET_STORE_LIMIT_H_
 #define HPC_TRAIN_NET_STORE_LIMIT_H_
 
@@ -16,13 +16,13 @@ namespace hpc::train {
 
 class StoreLimit {
  public:
-  // Of calls to the store at `port`, whatever its address is.
+  // Limits calls to the store at `port`, whatever its address is.
   StoreLimit(int port, std::chrono::milliseconds limit);
   ~StoreLimit();
   StoreLimit(const StoreLimit&) = delete;
   StoreLimit& operator=(const StoreLimit&) = delete;
 
-  // One call, as long as it lives; one at a time.
+  // Stands for one call, as long as it lives. Only one may live at a time.
   class Call {
    public:
     explicit Call(StoreLimit& limit) : limit_(limit) { limit_.Begin(); }
@@ -43,8 +43,9 @@ class StoreLimit {
   const std::chrono::milliseconds limit_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<std::chrono::steady_clock::time_point> until_;  // of the call under way
-  bool asleep_ = false;                                         // the thread, until it is told
+  std::optional<std::chrono::steady_clock::time_point> until_;  // the end of the call under way
+  // The thread, until it is told of a call.
+  bool asleep_ = false;
   bool stop_ = false;
   std::thread watch_;
 };

@@ -31,7 +31,7 @@ bool IsTcp(int socket) {
 
 using NameCall = int (*)(int, sockaddr*, socklen_t*);
 
-// None where there is none.
+// Returns none if the socket has no such end.
 std::optional<Endpoint> EndOf(int socket, NameCall call) {
   sockaddr_storage storage = {};
   socklen_t size = sizeof storage;
@@ -53,8 +53,8 @@ std::optional<Endpoint> EndOf(int socket, NameCall call) {
 
 std::string NameOf(const std::optional<Endpoint>& end) { return end ? end->ToString() : ""; }
 
-// Each is looked at through a descriptor of its own, since Gloo may close its at any time and the
-// number would be another file's then.
+// Each socket is looked at through a descriptor of its own. Gloo may close its descriptor at any
+// time, and then the number could belong to another file.
 void ForEachTcpSocket(const std::function<void(int socket)>& visit) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
   if (folder == nullptr) return;

@@ -1,5 +1,6 @@
-// Cuts connections that libraries made and have no call for: Gloo's Backend::abort() does nothing,
-// and c10d's store waits for ever. An operation that waits on one ends with an error at once.
+// Cuts connections that libraries made and that cannot be ended by a call: Gloo's Backend::abort()
+// does nothing, and c10d's store waits for ever. An operation that waits on such a connection then
+// ends with an error at once.
 #ifndef HPC_TRAIN_NET_TCP_CONNECTIONS_H_
 #define HPC_TRAIN_NET_TCP_CONNECTIONS_H_
 
@@ -9,14 +10,14 @@
 
 namespace hpc::train {
 
-// "ADDR:PORT" of all TCP sockets of this process that listen.
+// Returns "ADDR:PORT" of all TCP sockets of this process that listen.
 std::set<std::string> ListeningEndpoints();
 
-// Shuts down every TCP connection of this process one end of which is among `endpoints`
-// ("ADDR:PORT"). Their descriptors stay open; their owner closes them. From any thread.
+// Shuts down every TCP connection of this process that has one end among `endpoints` ("ADDR:PORT").
+// The descriptors stay open until their owner closes them. May be called from any thread.
 void CutConnections(const std::set<std::string>& endpoints);
 
-// The same of those to `port`, of whatever PC.
+// Does the same to connections with `port`, on whatever PC.
 void CutConnectionsTo(int port);
 
 }  // namespace hpc::train

@@ -10,8 +10,8 @@
 //       optimizer.step();                  // so all of them take the same step
 //     }
 //
-// What gradients are after backward(), with weights, accumulation, unused and shared parameters:
-// gradient_reducer.h.
+// gradient_reducer.h says what gradients are after backward(), with weights, accumulation, and
+// unused and shared parameters.
 #ifndef HPC_TRAIN_PARALLEL_DISTRIBUTED_DATA_PARALLEL_H_
 #define HPC_TRAIN_PARALLEL_DISTRIBUTED_DATA_PARALLEL_H_
 
@@ -25,12 +25,12 @@
 
 namespace hpc::train {
 
-// Tensors in what a model returns. A model that returns a type of its own has an overload of its
-// own beside that type.
+// Finds the tensors in what a model returns. If a model returns a type of its own, declare another
+// overload beside that type.
 inline void AppendTensors(const at::Tensor& output, std::vector<at::Tensor>* tensors) {
   tensors->push_back(output);
 }
-// Of each other, in any depth.
+// Finds the tensors in containers of each other, at any depth.
 template <typename T>
 void AppendTensors(const std::vector<T>& outputs, std::vector<at::Tensor>* tensors);
 template <typename T>
@@ -58,10 +58,11 @@ void AppendTensors(const std::pair<A, B>& outputs, std::vector<at::Tensor>* tens
   AppendTensors(outputs.second, tensors);
 }
 
-// `Module` is what holds a torch::nn module: a TORCH_MODULE such as torch::nn::Linear, or a
-// std::shared_ptr of its class. Used from one thread. Constructing, forward in training mode while
-// gradients are recorded, and backward are collectives: all ranks do them alike, except within
-// no_sync(). Evaluation is not: one rank may do it alone, in the module's eval() mode.
+// `Module` holds a torch::nn module: it is a TORCH_MODULE such as torch::nn::Linear, or a
+// std::shared_ptr of its class. Must be used from one thread. These are collectives, which all
+// ranks must do alike, except within no_sync(): constructing, forward in training mode while
+// gradients are recorded, and backward. Evaluation is not one: one rank may do it alone, in the
+// module's eval() mode.
 //
 // Throws std::invalid_argument where ranks differ (replica.h) and CollectiveError (communicator.h),
 // which backward() passes on.
@@ -88,7 +89,7 @@ class DistributedDataParallel {
     return forward(std::forward<Args>(args)...);
   }
 
-  // While one lives, forward and backward passes accumulate gradients on this rank and send
+  // While this lives, forward and backward passes accumulate gradients on this rank and send
   // nothing.
   class NoSync {
    public:
@@ -105,15 +106,16 @@ class DistributedDataParallel {
   };
   [[nodiscard]] NoSync no_sync() { return NoSync(replica_.reducer()); }
 
-  // Before each forward pass, if ranks have weights: the number of samples in this rank's batch.
+  // Must be called before each forward pass, if ranks have weights. It tells the number of samples
+  // in this rank's batch.
   void set_weight(double weight) { replica_.reducer().set_weight(weight); }
 
-  // For a rank that has no batch where others have one, in place of forward and backward, with
-  // set_weight(0). On all ranks: reduces what they have accumulated.
+  // Replaces forward and backward on a rank that has no batch while others have one; call
+  // set_weight(0) before it. Called on all ranks, it reduces what they have accumulated.
   void SynchronizeGradients() { replica_.SynchronizeGradients(); }
 
-  // On all ranks, before the model is saved or evaluated: buffers become the same (replica.h). Each
-  // rank's own forward pass was the last to change them.
+  // Must be called on all ranks before the model is saved or evaluated. It makes buffers the same
+  // (replica.h), since each rank's own forward pass was the last to change them.
   void SynchronizeBuffers() { replica_.SynchronizeBuffers(); }
 
   Module& module() { return module_; }

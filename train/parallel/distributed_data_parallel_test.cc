@@ -1,4 +1,4 @@
-// N ranks are one rank with the whole batch, and c10d's own reducer, over 100 steps.
+// N ranks do the same as one rank with the whole batch, and as c10d's own reducer, over 100 steps.
 #include "train/parallel/distributed_data_parallel.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 constexpr int kSteps = 100;
 constexpr double kTolerance = 2e-6;
 
-// A convolution, a layer that is used twice under two names, and two heads one of which may be
+// Has a convolution, a layer that is used twice under two names, and two heads, one of which may be
 // idle.
 struct NetImpl : torch::nn::Module {
   NetImpl() {
@@ -52,7 +52,7 @@ struct Plan {
   bool unused = false;  // a head is idle in every third step, on every rank
 };
 
-// Samples of `rank` in a pass. In a short one the last rank has none.
+// Returns the samples of `rank` in a pass. In a short pass the last rank has none.
 int64_t SamplesOf(const Plan& plan, int rank, int ranks, int step) {
   if (!plan.uneven) return plan.per_rank;
   if (step % 10 == 9) return ranks - 1 - rank;
@@ -61,7 +61,8 @@ int64_t SamplesOf(const Plan& plan, int rank, int ranks, int step) {
 
 enum class How { kWhole, kOurs, kOracle };
 
-// The parameters after kSteps of this rank of `ranks`, or of one rank that has the batches of all.
+// Returns the parameters after kSteps, of this rank of `ranks` or of one rank that has the batches
+// of all.
 Values Train(const LaunchEnvironment& environment, const Plan& plan, int ranks, How how) {
   torch::manual_seed(7);
   Net net;
@@ -119,7 +120,7 @@ Values Train(const LaunchEnvironment& environment, const Plan& plan, int ranks, 
         if (last) oracle->BeforeForward();
         const at::Tensor output = net(x, true, right);
         if (last) oracle->AfterForward(output);
-        (loss_of(output) * ranks / whole).backward();  // its mean is that of ranks
+        (loss_of(output) * ranks / whole).backward();  // its mean is that of the ranks
       }
     }
     optimizer.step();
@@ -155,7 +156,7 @@ TEST_P(Exactness, WeightsAndUnevenEnds) { Compare({.uneven = true}); }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Exactness, ::testing::Values(2, 3, 4));
 
-// Runs a part of a model again in its backward pass, instead of keeping what it made.
+// Runs a part of a model again in its backward pass, instead of keeping its results.
 struct Recompute : torch::autograd::Function<Recompute> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& /*requires a gradient, that x may not*/,
@@ -177,8 +178,8 @@ struct Recompute : torch::autograd::Function<Recompute> {
   }
 };
 
-// All of its parameters get their gradients in backward passes inside of the outer one, `twice` two
-// times.
+// All of its parameters get their gradients in backward passes inside of the outer one; `twice`
+// gets them two times.
 struct RecomputedNetImpl : torch::nn::Module {
   RecomputedNetImpl() {
     first = register_module("first", torch::nn::Linear(8, 8));
@@ -259,7 +260,8 @@ TEST(DistributedDataParallel, CommunicationBeginsWhileBackwardRuns) {
         net, group,
         {.reducer = {.first_bucket_bytes = 1,
                      .bucket_bytes = 100,
-                     .compression = {.kind = Compression::kBf16}}});  // else one rank sends nothing
+                     // Otherwise one rank alone sends nothing.
+                     .compression = {.kind = Compression::kBf16}}});
     for (int step = 0; step < 2; ++step) {
       group->notes.clear();
       const at::Tensor h = net[0]->as<torch::nn::Linear>()->forward(torch::ones({1, 4}));
@@ -297,7 +299,7 @@ TEST(DistributedDataParallel, InitialParametersAndBuffersAreThoseOfRankZero) {
     norm->options.momentum(0.0);
     model(torch::zeros({4, 2}));
     norm->eval();
-    if (environment.rank == 1) model(torch::zeros({4, 2}));  // evaluates alone
+    if (environment.rank == 1) model(torch::zeros({4, 2}));  // it evaluates alone
     group->Barrier({"end", {}})->Wait();
     return {norm->weight[0].item<double>(), mean_at_start, mean_alone,
             norm->running_mean[0].item<double>()};
@@ -355,7 +357,7 @@ TEST(DistributedDataParallel, ABackwardPassThatBrokeOffEndsAllRanks) {
         output.sum().backward();
       } catch (const CollectiveError&) {
         throw;
-      } catch (const std::exception&) {  // and goes on as if nothing had been
+      } catch (const std::exception&) {  // goes on as if nothing had happened
       }
     }
   });
@@ -401,7 +403,7 @@ TEST(DistributedDataParallel, TheNextOneOfAModelMayBeMadeBeforeTheOneBeforeGoes)
   const auto group = std::make_shared<LoneCommunicator>();
   auto model = std::make_unique<Model>(net, group);
   model = std::make_unique<Model>(net, group);
-  // Only who has the hooks sees gradients that it does not take.
+  // Only a rank with the hooks sees gradients that it cannot take.
   const at::Tensor loss = (*model)(torch::ones({2, 4})).square().sum();
   EXPECT_THAT([&] { loss.backward({}, /*retain_graph=*/true, /*create_graph=*/true); },
               ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("is part of a graph")));

@@ -19,7 +19,8 @@
 
 namespace hpc::train {
 
-// What the hooks share with the reducer. Backward passes call it from threads of autograd.
+// The state that the hooks share with the reducer. Backward passes call it from threads of
+// autograd.
 class GradientReducer::State : public std::enable_shared_from_this<State> {
  public:
   State(std::vector<NamedTensor> parameters, std::shared_ptr<Communicator> group,
@@ -42,13 +43,13 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   enum class Phase {
     kIdle,
     kLocal,     // a backward pass that only accumulates
-    kReducing,  // one that reduces
+    kReducing,  // a backward pass that reduces
   };
   struct Place {
     size_t bucket, place;
   };
 
-  // All with mutex_ held.
+  // These must be called with mutex_ held.
   void MakeBuckets(const std::vector<size_t>& order);
   void MakeShardedBuckets(const std::shared_ptr<GradientShard>& shard);
   void CheckIdle();
@@ -64,29 +65,30 @@ class GradientReducer::State : public std::enable_shared_from_this<State> {
   const std::vector<NamedTensor> parameters_;
   const std::shared_ptr<Communicator> group_;
   const ReducerOptions options_;
-  const bool alone_;  // one rank, whose gradients are the mean as they are: there are no buckets
+  const bool alone_;  // one rank, without buckets: its gradients are the mean already
 
   mutable std::mutex mutex_;
   Phase phase_ = Phase::kIdle;
-  int graph_task_ = -1;  // the backward pass that phase_ is of
+  int graph_task_ = -1;  // the backward pass that phase_ belongs to
   bool synchronized_ = true;
 
   std::vector<std::vector<size_t>> plan_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<Place> places_;  // by parameter
-  size_t next_ = 0;            // bucket to launch
-  size_t advanced_ = 0;        // buckets that have been
-  size_t finished_ = 0;        // the same
+  size_t next_ = 0;            // next bucket to launch
+  size_t advanced_ = 0;        // so many buckets have been advanced
+  size_t finished_ = 0;        // so many have been finished
 
-  // How often each parameter got a gradient in this pass, and does at most; more than once where
-  // its uses are recomputed one by one. It is ready with the last, which only earlier passes tell.
+  // How often each parameter got a gradient in this pass, and how often it gets one at most. That
+  // is more than once where its uses are recomputed one by one. A gradient is ready with the last
+  // of them, and only earlier passes tell how many there are.
   std::vector<int> seen_, expected_;
   bool passed_ = false;       // expected_ is known
   bool ordered_ = false;      // the ranks have agreed on an order
   std::vector<size_t> came_;  // parameters, in the order of their gradients
 
   double weight_ = 1;
-  std::optional<double> scale_;  // of this pass
+  std::optional<double> scale_;  // for this pass
   RankWeights weights_;
 };
 
@@ -134,7 +136,7 @@ GradientReducer::State::State(std::vector<NamedTensor> parameters,
     ordered_ = true;
     return;
   }
-  std::vector<size_t> order;  // the last layer's gradients come first, mostly
+  std::vector<size_t> order;  // mostly, gradients of the last layer come first
   for (size_t i = parameters_.size(); i-- > 0;) order.push_back(i);
   MakeBuckets(order);
 }
@@ -146,7 +148,7 @@ void GradientReducer::State::SetHooks() {
   }
 }
 
-// Not those of a reducer that was made since, as where one is replaced by the next.
+// Leaves the hooks of another reducer, which may have replaced this one.
 void GradientReducer::State::TakeHooksAway() {
   for (const NamedTensor& one : parameters_) {
     const auto* hook = dynamic_cast<const GradientHook*>(
@@ -203,8 +205,8 @@ int GradientReducer::State::first_with_batch() const {
 }
 
 void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
-  // Messages of PowerSGD are short whatever the bucket is. Of small buckets less is left to be
-  // computed when the backward pass has ended.
+  // Messages of PowerSGD are short whatever the size of a bucket. With smaller buckets, less is
+  // left to be computed when the backward pass has ended.
   constexpr size_t kPowerSgdBytes = 10 << 20;
   size_t bytes = options_.bucket_bytes;
   if (options_.compression.kind == Compression::kPowerSgd) bytes = std::min(bytes, kPowerSgdBytes);
@@ -222,7 +224,8 @@ void GradientReducer::State::MakeBuckets(const std::vector<size_t>& order) {
   }
 }
 
-// The shard's own buckets: to whom an element belongs must not change while optimizers have states.
+// Uses the shard's own buckets: the owner of an element must not change while optimizers have
+// states.
 void GradientReducer::State::MakeShardedBuckets(const std::shared_ptr<GradientShard>& shard) {
   std::map<const void*, size_t> indices;
   for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -253,8 +256,8 @@ void GradientReducer::State::MakeShardedBuckets(const std::shared_ptr<GradientSh
   ordered_ = true;
 }
 
-// Where a pass that reduces broke off, on an exception in the model, some buckets are under way and
-// the others never will be.
+// If an exception in the model broke off a pass that reduces, some buckets are under way and the
+// others never will be.
 void GradientReducer::State::CheckIdle() {
   if (phase_ == Phase::kReducing) {
     Refuse("a backward pass that reduces gradients ended early, with an error of its own");
@@ -264,14 +267,15 @@ void GradientReducer::State::CheckIdle() {
 
 void GradientReducer::State::Refuse(const std::string& reason) {
   group_->Abort(reason);
-  group_->Barrier({"gradients", {}})->Wait();  // throws, of a dead group, with why it is dead
+  group_->Barrier({"gradients", {}})->Wait();  // the group is dead, so this throws the reason
   throw std::logic_error(reason);
 }
 
 void GradientReducer::State::OnOutput() {
   std::lock_guard lock(mutex_);
   const int graph_task = torch::autograd::get_current_graph_task_id();
-  if (phase_ != Phase::kIdle && graph_task == graph_task_) return;  // of another output
+  // The pass has begun already, with another output.
+  if (phase_ != Phase::kIdle && graph_task == graph_task_) return;
   CheckIdle();
   phase_ = synchronized_ ? Phase::kReducing : Phase::kLocal;
   graph_task_ = graph_task;
@@ -287,10 +291,12 @@ void GradientReducer::State::OnOutput() {
 
 void GradientReducer::State::OnGradient(size_t index) {
   std::lock_guard lock(mutex_);
-  if (phase_ == Phase::kIdle) return;  // of a loss that no output is part of: it accumulates
+  // A loss that contains no output only accumulates its gradient.
+  if (phase_ == Phase::kIdle) return;
   if (++seen_[index] == 1) came_.push_back(index);
   if (phase_ == Phase::kLocal) return;
-  if (alone_) return CheckReducible(parameters_[index]);  // what would not do with others either
+  // Refuses what would not work with more ranks either.
+  if (alone_) return CheckReducible(parameters_[index]);
   if (places_[index].bucket < next_) {
     Refuse(absl::StrCat("parameter '", parameters_[index].name, "' got its gradient number ",
                         seen_[index], " of one backward pass, where the most before was ",
@@ -313,8 +319,9 @@ void GradientReducer::State::Take(size_t index) {
 }
 
 void GradientReducer::State::LaunchFull() {
-  // A bucket's second message, if it has one, follows when two more have begun: the first has
-  // mostly come by then, and all ranks keep to the same order. So with what comes of the second.
+  // The second message of a bucket, if it has one, follows when two more buckets have begun. By
+  // then the first message has mostly come, and all ranks keep to the same order. The same holds
+  // for finishing after the second.
   constexpr size_t kBetween = 2;
   while (next_ < buckets_.size() && buckets_[next_]->Full()) {
     buckets_[next_++]->Launch(*group_);
@@ -349,7 +356,7 @@ void GradientReducer::State::OnEndOfBackward() {
 }
 
 void GradientReducer::State::ReduceRest() {
-  if (alone_) Scale();  // throws where nobody has a batch
+  if (alone_) Scale();  // throws if no rank has a batch
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     for (size_t index : plan_[bucket]) {
       if (bucket >= next_ && !buckets_[bucket]->Has(places_[index].place)) Take(index);
@@ -365,7 +372,7 @@ void GradientReducer::State::ReduceRest() {
   phase_ = Phase::kIdle;
 }
 
-// The order of rank 0, if it had a backward pass by now: unused parameters come last.
+// Takes the order of rank 0, if it has had a backward pass. Unused parameters come last.
 void GradientReducer::State::AgreeOnOrder() {
   const size_t count = parameters_.size();
   at::Tensor message = at::zeros({static_cast<int64_t>(count) + 1}, at::kLong);

@@ -1,4 +1,4 @@
-// The mean of gradients over random shapes, types, buckets, weights, uses and accumulation.
+// Tests the mean of gradients over random shapes, types, buckets, weights, uses and accumulation.
 #include "train/parallel/gradient_reducer.h"
 
 #include <ATen/Functions.h>
@@ -19,8 +19,8 @@ namespace {
 struct Case {
   std::vector<NamedTensor> parameters;
   ReducerOptions options;
-  std::vector<double> weights;                                    // of ranks
-  int passes;                                                     // before each reduction
+  std::vector<double> weights;                                    // one for each rank
+  int passes;                                                     // how many before each reduction
   std::vector<std::vector<std::vector<std::vector<bool>>>> uses;  // [step][pass][rank][parameter]
 };
 
@@ -45,7 +45,7 @@ Case Draw(unsigned seed, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     made.weights.push_back(made.options.weighted ? upto(3) : 1);
   }
-  made.weights[0] += made.options.weighted ? 1 : 0;  // somebody has a batch
+  made.weights[0] += made.options.weighted ? 1 : 0;  // so that somebody has a batch
   made.passes = 1 + upto(2);
   for (int step = 0; step < kSteps; ++step) {
     made.uses.emplace_back();
@@ -54,7 +54,7 @@ Case Draw(unsigned seed, int ranks) {
       for (int rank = 0; rank < ranks; ++rank) {
         std::vector<bool> used(count);
         for (int i = 0; i < count; ++i) used[i] = upto(4) != 0;
-        used[upto(count - 1)] = true;  // a loss has a gradient
+        used[upto(count - 1)] = true;  // so that the loss has a gradient
         made.uses.back().back().push_back(used);
       }
     }
@@ -62,12 +62,12 @@ Case Draw(unsigned seed, int ranks) {
   return made;
 }
 
-// The gradient of parameter `i` in one pass, on one rank.
+// Returns the gradient of parameter `i` in one pass, on one rank.
 double Slope(int step, int pass, int rank, size_t i) {
   return 1 + 0.25 * step + 0.5 * pass - 0.75 * rank + 0.125 * static_cast<double>(i % 7);
 }
 
-// What .grad is to be, or none.
+// Returns what .grad should be, or none.
 std::optional<double> Expected(const Case& made, int step, int ranks, size_t i) {
   double sum = 0, weights = 0;
   bool used = false;
@@ -83,7 +83,7 @@ std::optional<double> Expected(const Case& made, int step, int ranks, size_t i) 
   return sum / weights;
 }
 
-// Whether this rank itself has a gradient, which it then keeps in any case.
+// Returns whether this rank itself has a gradient, which it then keeps in any case.
 bool HasOwn(const Case& made, int step, int rank, size_t i) {
   for (int pass = 0; pass < made.passes; ++pass) {
     if (made.uses[step][pass][rank][i]) return true;
@@ -91,7 +91,7 @@ bool HasOwn(const Case& made, int step, int rank, size_t i) {
   return false;
 }
 
-// Throws what is wrong.
+// Throws a text that says what is wrong.
 void RunCase(const std::shared_ptr<Communicator>& group, unsigned seed) {
   Case made = Draw(seed, group->size());
   const int me = group->rank();
@@ -149,7 +149,8 @@ TEST(GradientReducer, BucketsFollowTheOrderInWhichGradientsCame) {
       parameters.push_back({name, at::ones({2}).requires_grad_(true)});
     }
     GradientReducer reducer(parameters, group, {.first_bucket_bytes = 1, .bucket_bytes = 1});
-    // The last that is used gets its gradient first: that is b, then a; c is unused.
+    // The parameter that is used last gets its gradient first. So the order is b, then a; c is
+    // unused.
     const at::Tensor output = (at::sin(parameters[0].tensor) * parameters[1].tensor).sum();
     reducer.WatchOutputs({output});
     output.backward();
@@ -166,7 +167,7 @@ TEST(GradientReducer, OneRankAloneKeepsItsGradientsAndIsToldWhatWouldNotDoWithOt
   const auto outcomes = RunRanks(1, [](const LaunchEnvironment&) -> Values {
     const at::Tensor table = at::ones({4, 2}).requires_grad_(true);
     const at::Tensor scale = at::ones({2}).requires_grad_(true);
-    // What is wrong, if anything.
+    // Returns what is wrong, if anything.
     const auto train = [&](double weight, bool sparse) -> std::string {
       GradientReducer reducer({{"table", table}, {"scale", scale}},
                               std::make_shared<LoneCommunicator>(), {.weighted = true});

@@ -15,8 +15,8 @@
 namespace hpc::train {
 namespace {
 
-// Those of one type and device go together, up to this many bytes: what is computed of the first
-// message and of the last is all that nothing is sent beside.
+// Tensors of one type and device travel together, in messages of about this size. With many small
+// messages, computing and sending overlap except for the first and the last message.
 constexpr int64_t kMessageBytes = 8 << 20;
 
 struct Message {
@@ -62,7 +62,7 @@ std::vector<Message> MakeMessages(const std::vector<NamedTensor>& tensors,
   return messages;
 }
 
-// `send` fills a view, and `take` reads what it has become.
+// `send` fills a view with this rank's values, and `take` reads the sum from it.
 void SumAll(Communicator& group, std::vector<Message> messages,
             const std::function<void(size_t, at::Tensor)>& send,
             const std::function<void(size_t, const at::Tensor&)>& take) {
@@ -125,7 +125,8 @@ void LocalSteps::OuterStep() {
   SumAll(
       *group_, MakeMessages(parameters_, compression),
       [&](size_t i, at::Tensor view) {
-        // A rank without samples has not moved, but it may have had a model that is not finite.
+        // A rank without samples has not moved. It is skipped, because its model may have values
+        // that are not finite.
         if (share == 0) return;
         at::sub_out(view, anchors_[i], parameters_[i].tensor).mul_(share);
       },

@@ -1,5 +1,5 @@
-// Ranks that train alone for a while, and then agree (DiLoCo, Douillard et al., 2023): the network
-// is used once in many steps.
+// Lets ranks train alone for a while and then agree (DiLoCo, Douillard et al., 2023), so that the
+// network is only used once in many steps.
 //
 //     model.reducer().set_synchronized(false);   // gradients stay on their rank
 //     LocalSteps local(parameters, buffers, group, {.steps = 16});
@@ -9,13 +9,13 @@
 //     }
 //     local.Synchronize();
 //
-// After each `steps` steps, with a = the parameters that all ranks had after the time before, and
-// d = a - the mean of the ranks' parameters:
+// After each `steps` steps, let a be the parameters that all ranks had after the time before. Let d
+// be a minus the mean of the ranks' parameters. Then:
 //
 //     v = momentum x v + d,    a = a - lr x (d + momentum x v) (Nesterov),    all parameters = a.
 //
-// With lr 1 and momentum 0 it is the mean of the parameters. The optimizer of each rank keeps its
-// own state.
+// With lr 1 and momentum 0 the result is the mean of the parameters. The optimizer of each rank
+// keeps its own state.
 #ifndef HPC_TRAIN_PARALLEL_LOCAL_STEPS_H_
 #define HPC_TRAIN_PARALLEL_LOCAL_STEPS_H_
 
@@ -28,38 +28,41 @@
 
 namespace hpc::train {
 
-// The same on all ranks.
+// All ranks must have the same options.
 struct LocalStepsOptions {
   int steps = 16;
   double lr = 0.7;
   double momentum =
-      0.5;  // 0.9 in the paper, over hundreds of these steps; over a few it overshoots
-  Compression compression = Compression::kNone;  // of the differences; PowerSGD is not for them
+      0.5;  // 0.9 in the paper, over hundreds of these steps; over a few steps it overshoots
+  // Compresses the differences. PowerSGD cannot be used for them.
+  Compression compression = Compression::kNone;
 };
 
-// Used from one thread. Takes twice the memory of the parameters, and once more while it sends.
+// Must be used from one thread. It takes twice the memory of the parameters, and once more while it
+// sends.
 class LocalSteps {
  public:
-  // `parameters` and `buffers` are the same on all ranks now; both each once. Throws
+  // `parameters` and `buffers` must be the same on all ranks now, and have each tensor once. Throws
   // std::invalid_argument.
   LocalSteps(std::vector<NamedTensor> parameters, std::vector<NamedTensor> buffers,
              std::shared_ptr<Communicator> group, const LocalStepsOptions& options);
 
-  // After each step, on all ranks, also on one that had no samples. `weight` is this rank's share
-  // of the mean: its samples, say. Whether it was the one after which parameters were made the
-  // same; buffers of floating point are then the mean by the same weights, others those of the
-  // first rank that has any. Throws CollectiveError, and std::invalid_argument if all weights since
-  // the last time are 0.
+  // Must be called after each step, on all ranks, even on one that had no samples. `weight` is this
+  // rank's share of the mean, such as its number of samples. Returns whether this was the step
+  // after which parameters were made the same. Floating-point buffers are then the mean by the same
+  // weights, and other buffers are those of the first rank that has any weight. Throws
+  // CollectiveError, and std::invalid_argument if all weights since the last time are 0.
   bool Step(double weight);
 
-  // Makes them the same now, if there was a step since the last time: before a checkpoint, an
-  // evaluation, or the end.
+  // Makes parameters the same now, if there was a step since the last time. It is for the time
+  // before a checkpoint, an evaluation, or the end.
   void Synchronize();
 
-  // What a checkpoint needs beside parameters and optimizer, right after they were made the same:
-  // v of each parameter, named as it is. The same on all ranks.
+  // Returns what a checkpoint needs beside parameters and optimizer: v of each parameter, under its
+  // name. It is the same on all ranks right after parameters were made the same.
   const std::vector<NamedTensor>& momenta() const { return momenta_; }
-  // Begins anew from what parameters are now, with momenta() as they are: after both were loaded.
+  // Begins anew from the parameters as they are now, with momenta() as they are. Must be called
+  // after both were loaded.
   void Reset();
 
  private:

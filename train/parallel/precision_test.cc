@@ -1,4 +1,4 @@
-// Autocast, scaled losses, and activations made again.
+// Tests autocast, scaled losses, and recomputed activations.
 #include "train/parallel/precision.h"
 
 #include <torch/torch.h>
@@ -71,7 +71,8 @@ TEST(StepAgreement, WhatOneRankSaysAllKnow) {
   EXPECT_THAT(ValuesOf(outcomes), Each(ElementsAre(0, -1, 1, -1, 0, 1)));
 }
 
-// Gradients of a net with dropout, whose middle is made again or not; then the next random number.
+// Returns the gradients of a net with dropout, whose middle is recomputed or not, and then the next
+// random number.
 Values GradientsOf(std::shared_ptr<Communicator> group, bool recompute, Precision precision) {
   torch::manual_seed(4);
   torch::nn::Sequential middle(torch::nn::Linear(16, 32), torch::nn::Dropout(0.5),
@@ -96,7 +97,8 @@ Values GradientsOf(std::shared_ptr<Communicator> group, bool recompute, Precisio
       Autocast autocast(precision, at::kCPU);
       auto part = [middle](const at::Tensor& h) mutable { return middle->forward(h); };
       at::Tensor h = first(torch::randn({4, 8}));
-      // In bf16 gradients of two uses are added in bf16 where one cast serves both: other bits.
+      // bf16 has one use only. Where one cast serves two uses, their gradients are added in bf16,
+      // which gives other bits.
       const int uses = precision == Precision::kFp32 ? 2 : 1;
       for (int use = 0; use < uses; ++use) h = recompute ? Recompute(part, h) : part(h);
       h = last(torch::dropout(h, 0.2, true));

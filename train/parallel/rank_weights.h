@@ -1,4 +1,4 @@
-// What part each rank has in a mean, known to all of them.
+// The weight of each rank in a mean, known to all ranks.
 #ifndef HPC_TRAIN_PARALLEL_RANK_WEIGHTS_H_
 #define HPC_TRAIN_PARALLEL_RANK_WEIGHTS_H_
 
@@ -10,19 +10,20 @@
 
 namespace hpc::train {
 
-// Used from one thread. Begin and Wait are called in turn, on all ranks alike; they throw
-// CollectiveError.
+// Must be used from one thread. Begin and Wait must be called in turn, alike on all ranks. They
+// throw CollectiveError.
 class RankWeights {
  public:
-  // Sends this rank's, which is finite and not negative; 8 bytes a rank.
+  // Sends this rank's weight, which must be finite and not negative. It takes 8 bytes for each
+  // rank.
   void Begin(Communicator& group, double mine, const std::string& name);
-  bool begun() const { return pending_ != nullptr; }  // and not waited for
-  // Throws std::invalid_argument where the sum is 0 or infinite.
+  bool begun() const { return pending_ != nullptr; }  // and not waited for yet
+  // Throws std::invalid_argument if the sum of all weights is 0 or infinite.
   void Wait();
 
-  // Of the last that were waited for; before, those of ranks that all have the same.
-  double share() const { return share_; }  // this rank's, of 0 to 1
-  int first() const { return first_; }     // the first rank that has more than 0
+  // The results of the last Wait. Before the first one they are 1 and rank 0.
+  double share() const { return share_; }  // this rank's, from 0 to 1
+  int first() const { return first_; }     // the first rank whose weight is more than 0
 
  private:
   double mine_ = 1;

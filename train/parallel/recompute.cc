@@ -14,7 +14,7 @@
 namespace hpc::train {
 namespace {
 
-// Of one device's default generator.
+// Returns the state of one device's default generator.
 at::Tensor StateOf(at::Generator generator) {
   std::lock_guard lock(generator.mutex());
   return generator.get_state();
@@ -24,7 +24,7 @@ void SetState(at::Generator generator, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-// What random numbers come next.
+// Keeps the state of the generators, which decides the random numbers that come next.
 struct RandomState {
   explicit RandomState(const at::Device& device)
       : cpu(StateOf(at::globalContext().defaultGenerator(at::kCPU))) {
@@ -38,7 +38,7 @@ struct RandomState {
   }
 
   at::Tensor cpu, other;
-  std::optional<at::Device> here;  // no CPU
+  std::optional<at::Device> here;  // unset for a CPU
 };
 
 struct AutocastState {
@@ -71,7 +71,7 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     context->save_for_backward({input});
     context->saved_data["kept"] = c10::IValue::make_capsule(kept);
     at::NoGradGuard no_grad;
-    // Else casts of parameters, which have no part in a graph here, would be used after it.
+    // Casts of parameters are not part of a graph here, so they must not be cached and used later.
     const bool cached = at::autocast::is_autocast_cache_enabled();
     at::autocast::set_autocast_cache_enabled(false);
     const at::Tensor output = kept->part(input);

@@ -1,5 +1,5 @@
-// Memory for time: what a part of a model made on the way is not kept for the backward pass, but
-// made again there.
+// Saves memory for time: intermediate results of a part of a model are not kept for the backward
+// pass, but computed again there.
 #ifndef HPC_TRAIN_PARALLEL_RECOMPUTE_H_
 #define HPC_TRAIN_PARALLEL_RECOMPUTE_H_
 
@@ -9,14 +9,15 @@
 
 namespace hpc::train {
 
-// part(input), of which only `input` is kept. In the backward pass `part` runs a second time, with
-// the random numbers (dropout) and the autocast of the first: gradients have the same bits as
-// without. Costs one more forward pass of the part.
+// Returns part(input), and only keeps `input`. In the backward pass `part` runs a second time, with
+// the random numbers (dropout) and the autocast of the first time. So gradients have the same bits
+// as without it. It costs one more forward pass of the part.
 //
-// `part` is deterministic but for torch's default random numbers, changes nothing (BatchNorm's
-// running means would count twice), and lives as long as the graph: it is copied, so what it
-// captures must. It may use parameters; their gradients are complete when the outermost backward
-// pass has ended, and are then reduced. Without gradients being recorded it is just part(input).
+// `part` must be deterministic but for torch's default random numbers, and must change nothing
+// (BatchNorm's running means would count twice). It is copied and lives as long as the graph, so
+// what it captures must live as long. It may use parameters. Their gradients are complete, and then
+// reduced, when the outermost backward pass has ended. While no gradients are recorded it is just
+// part(input).
 at::Tensor Recompute(std::function<at::Tensor(const at::Tensor&)> part, const at::Tensor& input);
 
 }  // namespace hpc::train

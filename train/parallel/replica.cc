@@ -57,12 +57,13 @@ void Replica::BeforeForward(bool training) {
   if (options_.broadcast_buffers) SynchronizeBuffers();
 }
 
-// Those of a rank whose forward pass had no batch were not brought up to date.
+// Takes the buffers of the first rank that had a batch. A rank without one has not updated its own.
 void Replica::SynchronizeBuffers() {
   BroadcastCoalesced(*group_, buffers_, reducer_->first_with_batch(), "buffers");
 }
 
-// Its gradient would be each rank's own, and the ranks' models would part.
+// A parameter that requires a gradient only now would have each rank's own gradient, and the ranks'
+// models would drift apart.
 void Replica::CheckStillFrozen() const {
   for (const NamedTensor& one : frozen_) {
     if (!one.tensor.requires_grad()) continue;

@@ -1,5 +1,5 @@
-// One rank's copy of a model that all ranks keep the same: what DistributedDataParallel does that
-// does not depend on the model's class.
+// One rank's copy of a model that all ranks keep the same. It is the part of
+// DistributedDataParallel that does not depend on the model's class.
 #ifndef HPC_TRAIN_PARALLEL_REPLICA_H_
 #define HPC_TRAIN_PARALLEL_REPLICA_H_
 
@@ -12,37 +12,40 @@
 
 namespace hpc::train {
 
-// The same on all ranks.
+// All ranks must have the same options.
 struct DataParallelOptions {
   ReducerOptions reducer;
-  // Before each forward pass whose backward pass reduces, buffers (running means) become those of
-  // the first rank that had a batch in the last step, which is rank 0 where ranks have no weights.
+  // Before each forward pass whose backward pass reduces, gives all ranks the buffers (running
+  // means) of the first rank that had a batch in the last step. That is rank 0 where ranks have no
+  // weights.
   bool broadcast_buffers = true;
-  // Of a ShardedOptimizer (sharded_optimizer.h), which reduces gradients into shards, or nothing.
+  // The shard of a ShardedOptimizer (sharded_optimizer.h), which reduces gradients into shards, or
+  // null.
   std::shared_ptr<GradientShard> shard;
 };
 
-// Used from one thread.
+// Must be used from one thread.
 class Replica {
  public:
-  // Checks that all ranks have the same parameters and buffers by name, type and shape, and the
-  // same options, and gives all of them rank 0's values. Names that share a tensor count once.
-  // Throws std::invalid_argument, on all ranks, that names the first rank and the first thing that
-  // differ.
+  // Checks that all ranks have the same options, and the same parameters and buffers by name, type
+  // and shape. Then gives all of them rank 0's values. A tensor with several names counts once.
+  // Throws std::invalid_argument, on all ranks, that names the first rank that differs and the
+  // first difference.
   Replica(std::vector<NamedTensor> parameters, std::vector<NamedTensor> buffers,
           std::shared_ptr<Communicator> group, const DataParallelOptions& options);
 
-  // Around each forward pass. The first is a collective in training mode while gradients are
-  // recorded and synchronized. It throws std::invalid_argument, before anything is sent, where a
-  // parameter requires a gradient that required none when this was made: it would not be reduced.
+  // These must be called around each forward pass. BeforeForward is a collective in training mode
+  // while gradients are recorded and synchronized. It throws std::invalid_argument, before anything
+  // is sent, if a parameter requires a gradient that required none when this object was made, since
+  // that gradient would not be reduced.
   void BeforeForward(bool training);
   void AfterForward(const std::vector<at::Tensor>& outputs);
 
-  // What BeforeForward and the backward pass do, for a rank without a batch.
+  // Does what BeforeForward and the backward pass do, for a rank without a batch.
   void SynchronizeGradients();
 
-  // A collective: makes buffers the same on all ranks now, as above: before they are saved, or all
-  // ranks evaluate.
+  // A collective. Makes buffers the same on all ranks now, as above. It is for the time before they
+  // are saved, or all ranks evaluate.
   void SynchronizeBuffers();
 
   GradientReducer& reducer() { return *reducer_; }

@@ -1,5 +1,5 @@
-// What all ranks must know alike at the end of a step, in one small message beside the backward
-// pass.
+// Exchanges what all ranks must know alike at the end of a step, in one small message beside the
+// backward pass.
 #ifndef HPC_TRAIN_PARALLEL_STEP_AGREEMENT_H_
 #define HPC_TRAIN_PARALLEL_STEP_AGREEMENT_H_
 
@@ -12,19 +12,20 @@
 
 namespace hpc::train {
 
-// Used from one thread. Begin and End are called in turn, on all ranks at the same place of a step.
+// Must be used from one thread. Begin and End must be called in turn, on all ranks at the same
+// place of a step.
 class StepAgreement {
  public:
   struct Outcome {
     bool stop = false;               // a rank was asked to stop
-    std::optional<int> bad_loss_of;  // a rank whose loss is NaN or infinite; the last of them
+    std::optional<int> bad_loss_of;  // the last rank whose loss is NaN or infinite
   };
 
   explicit StepAgreement(std::shared_ptr<Communicator> group);
 
-  // What this rank has to say. 8 bytes.
+  // Sends what this rank has to say, in 8 bytes.
   void Begin(bool stop, bool bad_loss);
-  // What all of them said, the same on all. Throws CollectiveError.
+  // Returns the result for all ranks, the same on each. Throws CollectiveError.
   Outcome End();
 
  private:

@@ -82,14 +82,14 @@ class AgainstPythonTest(unittest.TestCase):
                  "HPC_METRICS_FILE": str(metrics) if rank == 0 else ""},
             stdout=subprocess.DEVNULL) for rank in range(ranks)]
         for process in processes:
-            self.addCleanup(process.kill)  # else it waits for those that are gone
+            self.addCleanup(process.kill)  # otherwise it waits for ranks that are gone
         for process in processes:
             self.assertEqual(process.wait(120), 0)
         return [json.loads(line)["loss"] for line in metrics.read_text().splitlines()]
 
     def compare(self, ours, pythons):
         self.assertEqual(len(ours), len(pythons))
-        self.assertLess(pythons[-1], 0.9 * pythons[0])  # it learns
+        self.assertLess(pythons[-1], 0.9 * pythons[0])  # the loss shows that it learns
         for step, (a, b) in enumerate(zip(ours, pythons), 1):
             self.assertAlmostEqual(a, b, delta=1e-4 * b, msg=f"step {step}: {ours} {pythons}")
 

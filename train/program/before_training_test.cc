@@ -1,4 +1,4 @@
-// What a user got wrong is said before the first step, in one line.
+// A user's mistake is reported before the first step, in one line.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <torch/nn/modules/linear.h>
@@ -28,7 +28,7 @@ class BeforeTraining : public HpcTrain {
     std::filesystem::create_directories(other_);
   }
 
-  // Pictures of 8 x 8, with labels of 0 to `highest`.
+  // Writes pictures of 8 x 8, with labels from 0 to `highest`.
   void WriteOther(const std::string& prefix, int64_t highest, const std::string& shape = "8, 8") {
     WriteFloats(other_ + "/" + prefix + "images.npy", absl::StrCat("(20, ", shape, ")"),
                 std::vector<float>(20 * 64));
@@ -80,7 +80,7 @@ TEST_F(BeforeTraining, AModelThatTakesWholeBatchesAloneIsTrained) {
 }
 
 TEST_F(BeforeTraining, ALastBatchThatCannotBeTrainedOnIsSaidBeforeAnEpochIsLost) {
-  // Pictures of 8 x 8 become one point, of which BatchNorm takes no single one.
+  // Pictures of 8 x 8 become one point, and BatchNorm does not take a single sample of one point.
   const auto outcome = Run(1, [&](int) {
     return Arguments{"resnet18", "--data", digits_, "--batch=799"};
   })[0];
@@ -92,7 +92,7 @@ TEST_F(BeforeTraining, ALastBatchThatCannotBeTrainedOnIsSaidBeforeAnEpochIsLost)
                 "8, 8] (the data's): Expected more than 1 value"));
 }
 
-// A task whose data or loss are not what they have to be.
+// A task whose data or loss are not what they should be.
 class WrongTask : public Task {
  public:
   explicit WrongTask(const std::string& what) : what_(what) {}

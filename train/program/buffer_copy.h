@@ -1,4 +1,4 @@
-// What a model's buffers were, for a step that is not to count.
+// A copy of a model's buffers, for a step that may not count.
 #ifndef HPC_TRAIN_PROGRAM_BUFFER_COPY_H_
 #define HPC_TRAIN_PROGRAM_BUFFER_COPY_H_
 
@@ -10,15 +10,16 @@
 
 namespace hpc::train {
 
-// A forward pass has changed running means before anybody knows that its loss is NaN.
+// It is needed because a forward pass changes running means before anybody knows that its loss is
+// NaN.
 class BufferCopy {
  public:
-  // Copies them.
+  // Copies the buffers.
   explicit BufferCopy(const std::vector<NamedTensor>& buffers);
 
-  // Once more, as they are now.
+  // Copies them again, as they are now.
   void Renew();
-  // They become what they were.
+  // Sets the buffers to what they were.
   void Restore() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a model remembers beside its parameters is that of one rank with all samples.
+// A model's buffers end up like those of one rank with all samples.
 #include <ATen/Functions.h>
 #include <torch/csrc/jit/api/module.h>
 
@@ -30,7 +30,7 @@ class Buffers : public HpcTrain {
       torch::jit::Module net("net");
       net.register_attribute("training", c10::BoolType::get(), true);
       net.register_parameter("weight", at::zeros({64, 10}).requires_grad_(true), false);
-      net.register_buffer("mean", at::zeros({1}).expand({64}));  // which has one element in memory
+      net.register_buffer("mean", at::zeros({1}).expand({64}));  // it has one element in memory
       net.register_buffer("passes", at::zeros({1}));
       net.define(absl::StrCat(
           "def forward(self, x):\n    flat = torch.flatten(x, 1)\n    if self.training:\n",
@@ -43,7 +43,7 @@ class Buffers : public HpcTrain {
     return File(name);
   }
 
-  // Of the checkpoint at the end of a training of two epochs.
+  // Returns a buffer from the checkpoint at the end of a training of two epochs.
   std::vector<float> Saved(int ranks, const std::string& net, const std::string& buffer,
                            const Arguments& more = {}) {
     std::filesystem::remove_all(File("saved"));
@@ -86,7 +86,7 @@ TEST_F(Buffers, ThatForwardReplacesAreKeptAsThoseThatItChanges) {
   for (int ranks : {1, 2}) {
     EXPECT_EQ(Saved(ranks, replaced, "mean"), Saved(ranks, in_place, "mean"));
   }
-  // 13 steps an epoch, and none for the trials before them.
+  // There are 13 steps in an epoch, and the trials before them do not count.
   EXPECT_EQ(Saved(2, replaced, "passes"), std::vector<float>{26});
 }
 

@@ -1,4 +1,4 @@
-// A GPT of bytes, on any text.
+// The task "charlm": a GPT of bytes, on any text.
 #include <ATen/ATen.h>
 #include <sys/stat.h>
 #include <torch/nn/modules/dropout.h>
@@ -22,12 +22,12 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr int64_t kBytes = 256;         // what a character can be
-constexpr double kTestTextShare = 0.1;  // of the text, its end
-constexpr int64_t kTestWindows = 2000;  // at most
+constexpr int64_t kBytes = 256;         // the number of values of a character
+constexpr double kTestTextShare = 0.1;  // the end of the text, for tests
+constexpr int64_t kTestWindows = 2000;  // at most so many
 
-// Pieces of a text: `context` + 1 bytes, of which each but the first is to be foretold. They meet,
-// but do not overlap.
+// Cuts a text into pieces of `context` + 1 bytes, in which each byte but the first must be
+// predicted. Pieces share their end bytes, but do not overlap otherwise.
 class Windows : public DataSet {
  public:
   Windows(std::shared_ptr<const MappedFile> file, int64_t begin, int64_t end, int64_t context,
@@ -62,7 +62,8 @@ class Windows : public DataSet {
   const int64_t begin_, context_, count_;
 };
 
-// LibTorch's own multiplies and adds in two operations, where PyTorch in Python has one.
+// LibTorch's own linear layer in C++ multiplies and adds in two operations, where PyTorch in Python
+// has one.
 at::Tensor Apply(const nn::Linear& layer, const at::Tensor& x) {
   return at::linear(x, layer->weight, layer->bias);
 }

@@ -1,4 +1,4 @@
-// Small pictures and what they show: handwritten digits, or any others of one size.
+// Tasks of small pictures and what they show: handwritten digits, or any others of one size.
 #include <ATen/ATen.h>
 #include <sys/stat.h>
 #include <torch/nn/modules/activation.h>
@@ -24,11 +24,12 @@
 namespace hpc::train {
 namespace {
 
-constexpr int64_t kMostClasses = 100000;  // more are a mistake, and no memory would do
+constexpr int64_t kMostClasses = 100000;  // more are a mistake, and would not fit into memory
 constexpr char kWhatDataAre[] =
     "a folder with images.npy and labels.npy (examples/digits_data.py makes one), or with the "
     "files of MNIST, or a safetensors file with images and labels";
-constexpr double kTestPictureShare = 0.2;  // of the images, where there are no others to test with
+// Part of the images that is for tests if there are no others.
+constexpr double kTestPictureShare = 0.2;
 
 bool IsFolder(const std::string& path) {
   struct stat status {};
@@ -41,12 +42,12 @@ bool Exists(const std::string& path) {
 
 struct Pictures {
   at::Tensor images, labels;
-  std::string images_name, labels_name;  // what errors call them
+  std::string images_name, labels_name;  // errors call them by these names
 };
 
 bool IsNumberOfChannels(int64_t count) { return count == 1 || count == 3 || count == 4; }
 
-// Colors that come last, as in most files of pictures, would be taken for the pictures' width.
+// Most picture files have colours last. Their number would be taken for the pictures' width.
 void CheckOrder(const Pictures& pictures) {
   const at::Tensor& images = pictures.images;
   if (images.dim() != 4 || !IsNumberOfChannels(images.size(3)) ||
@@ -77,7 +78,7 @@ Pictures OpenPictures(const std::string& images, const std::string& labels) {
   return pictures;
 }
 
-// `layers` are those of a ResNet; 0: a small net.
+// `layers` is the number of layers of a ResNet; 0: a small net.
 class PictureTask : public Task {
  public:
   PictureTask(const TrainOptions& options, int layers) : options_(options), layers_(layers) {
@@ -141,7 +142,7 @@ class PictureTask : public Task {
         absl::StrCat(data, ": there is neither images.npy nor train-images-idx3-ubyte"));
   }
 
-  // Of a safetensors file, its own errors say more.
+  // A safetensors file passes, since its own errors say more.
   static void CheckIsData(const std::string& data) {
     const auto file = MappedFile::Open(data);
     const absl::string_view bytes = file->bytes();
@@ -161,7 +162,7 @@ class PictureTask : public Task {
     Use(training, OpenPictures(in("test_images"), in("test_labels")));
   }
 
-  // The same of them for every number of ranks, and every seed.
+  // The split is the same for every number of ranks, and for every seed.
   void Split(const Pictures& all) {
     images_ = all.images;
     const int64_t count = all.images.size(0);
@@ -214,7 +215,7 @@ class PictureTask : public Task {
   const TrainOptions options_;
   const int layers_;
   at::Tensor images_;
-  int64_t highest_ = 0;  // of the labels
+  int64_t highest_ = 0;  // the greatest of the labels
   std::shared_ptr<const DataSet> training_, test_;
 };
 

@@ -13,11 +13,12 @@ namespace {
 
 using Sums = std::map<std::string, double>;
 
-// Over the samples of this rank. Empty where it has none.
+// Returns the sums over the samples of this rank; empty where it has none.
 Sums SumsOfThisRank(const std::shared_ptr<const DataSet>& data, Task* task, Model* model,
                     const Communicator& group, const EvaluationOptions& options) {
-  // Equal parts, whatever the shares: rank 0 must have one, since it tells what comes of it. So no
-  // more ranks than there are samples, and no step of fewer than a sample each but the last.
+  // The parts are equal, whatever the shares are. Rank 0 must have one, since it reports the
+  // result. So no more ranks take part than there are samples, and in each step but the last every
+  // rank has a sample.
   const int ranks = static_cast<int>(std::min<int64_t>(group.size(), data->size()));
   if (group.rank() >= ranks) return {};
   DistributedSampler sampler(data->size(), group.rank(), ranks,
@@ -37,7 +38,8 @@ Sums SumsOfThisRank(const std::shared_ptr<const DataSet>& data, Task* task, Mode
   return sums;
 }
 
-// A rank that had no samples does not know how many sums there are.
+// A rank that had no samples does not know how many sums there are, so the ranks agree on that
+// first.
 void SumOverRanks(Communicator& group, Sums* sums) {
   std::vector<double> values;
   for (const auto& [name, sum] : *sums) values.push_back(sum);

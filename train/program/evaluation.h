@@ -1,4 +1,4 @@
-// What a model is judged by after each epoch.
+// Evaluates a model after each epoch.
 #ifndef HPC_TRAIN_PROGRAM_EVALUATION_H_
 #define HPC_TRAIN_PROGRAM_EVALUATION_H_
 
@@ -13,15 +13,15 @@
 namespace hpc::train {
 
 struct EvaluationOptions {
-  int64_t batch = 128;  // of all ranks together
-  int workers = 1;      // that load
+  int64_t batch = 128;  // samples of all ranks together
+  int workers = 1;      // threads that load data
   Precision precision = Precision::kFp32;
   at::Device device = at::kCPU;  // the model's
 };
 
-// "loss" and what the task judges by, as means over `data`. A collective: each rank has an equal
-// part of the data, and only those that had any know the result; rank 0 always does. The model is
-// in training mode afterwards.
+// Returns "loss" and the task's measures, as means over `data`. A collective: each rank has an
+// equal part of the data. Only ranks that had any know the result, and rank 0 always does. The
+// model is in training mode afterwards.
 std::map<std::string, double> Evaluate(const std::shared_ptr<const DataSet>& data, Task* task,
                                        Model* model, Communicator& group,
                                        const EvaluationOptions& options);

@@ -1,4 +1,4 @@
-// hpc-train going on from what an earlier start left.
+// Tests hpc-train going on from what an earlier start left.
 #include <filesystem>
 
 #include "gmock/gmock.h"
@@ -22,7 +22,7 @@ class GoingOn : public HpcTrain {
   }
 };
 
-// Of 13 steps an epoch.
+// An epoch has 13 steps.
 TEST_F(GoingOn, ACheckpointOfTheLastStepOfAnEpochIsGoneOnFromWithTheNext) {
   EXPECT_EQ(Digits({"--epochs=1", "--checkpoint-every=13"}).code, 0);
   const Outcome next = Digits({"--epochs=2", "--checkpoint-every=13"});

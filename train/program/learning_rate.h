@@ -1,4 +1,4 @@
-// How large steps are. Pure.
+// Decides how large steps are. Pure.
 #ifndef HPC_TRAIN_PROGRAM_LEARNING_RATE_H_
 #define HPC_TRAIN_PROGRAM_LEARNING_RATE_H_
 
@@ -8,8 +8,9 @@
 
 namespace hpc::train {
 
-// Of step `step`, from 0, of `steps` in all: grows evenly to --lr over --warmup steps, then stays
-// there, or with --schedule cosine falls to a tenth of it by the last step.
+// Returns the learning rate of step `step`, counted from 0, of `steps` in all. It grows evenly to
+// --lr over --warmup steps. Then it stays there, or with --schedule cosine falls to a tenth of it
+// by the last step.
 double LearningRate(const TrainOptions& options, int64_t step, int64_t steps);
 
 }  // namespace hpc::train

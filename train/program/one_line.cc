@@ -12,7 +12,7 @@
 namespace hpc::train {
 namespace {
 
-constexpr char kOutOfMemory[] = "out of memory";  // what an error with advice begins with
+constexpr char kOutOfMemory[] = "out of memory";  // an error with advice begins with this
 
 std::string LineOf(const std::string& text) {
   const std::string first = text.substr(0, text.find('\n'));
@@ -22,7 +22,7 @@ std::string LineOf(const std::string& text) {
     line = absl::StripAsciiWhitespace(line);
     if (!line.empty() && !absl::StartsWith(line, "Exception raised from"))
       reason = std::string(line);
-    // What LibTorch says of its own C++ goes on for another page.
+    // After this line LibTorch's words about its own C++ fill another page.
     if (absl::StrContains(line, "Error: ")) break;
   }
   return OneLine(reason);

@@ -1,4 +1,4 @@
-// What is said of an error.
+// Says an error in one line.
 #ifndef HPC_TRAIN_PROGRAM_ONE_LINE_H_
 #define HPC_TRAIN_PROGRAM_ONE_LINE_H_
 
@@ -7,14 +7,15 @@
 
 namespace hpc::train {
 
-// Its first line: LibTorch's errors have a page of stack behind it. Of TorchScript's, the last,
-// which has the reason behind a page of the model's code: "RuntimeError: ...". Of one that says
-// that memory is short, what helps before it.
+// Returns the error's first line, since LibTorch's errors have a page of stack after it. For an
+// error of TorchScript it is the last line, which has the reason after a page of the model's code:
+// "RuntimeError: ...". For an error that memory is short, advice stands before it.
 std::string OneLineOf(const std::exception& error);
 
 bool IsShortOfMemory(const std::exception& error);
 
-// The same, of one that was thrown while a model was made: a smaller batch is no help there.
+// Does the same for an error that was thrown while a model was made, where a smaller batch is no
+// help.
 std::string OneLineOfMakingAModel(const std::exception& error);
 
 }  // namespace hpc::train

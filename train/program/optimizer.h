@@ -12,8 +12,8 @@
 
 namespace hpc::train {
 
-// As --optimizer, --momentum, --weight-decay and --zero say; without --zero, and where ranks take
-// steps alone, each rank has all of its states.
+// Makes it as --optimizer, --momentum, --weight-decay and --zero say. Without --zero, and where
+// ranks take steps alone, each rank has all of its states.
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const TrainOptions& options,
                                                 std::vector<NamedTensor> parameters,
                                                 std::shared_ptr<Communicator> group);

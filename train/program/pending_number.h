@@ -9,9 +9,9 @@
 
 namespace hpc::train {
 
-// Of a tensor of one element, on any device, as of when it is made: it is copied behind what is
-// queued by then. Where that is on a GPU, Value waits for nothing that is queued later, so that
-// more can be queued before it is looked at.
+// Reads a tensor of one element, on any device, as it is when this is made: the copy is queued
+// after what is queued by then. On a GPU, Value does not wait for what is queued later, so that
+// more can be queued before the number is looked at.
 class PendingNumber {
  public:
   explicit PendingNumber(const at::Tensor& tensor);
@@ -19,7 +19,7 @@ class PendingNumber {
   double Value() const;
 
  private:
-  at::Tensor here_;  // on the host, once it has come
+  at::Tensor here_;  // on the host, once it has arrived
   std::optional<c10::Event> come_;
 };
 

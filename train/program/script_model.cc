@@ -25,7 +25,7 @@ class ScriptModel : public Model {
       for (const auto& buffer : part.named_buffers(/*recurse=*/false)) {
         const size_t slot = part.type()->getAttributeSlot(buffer.name);
         at::Tensor tensor = buffer.value;
-        if (!tensor.is_non_overlapping_and_dense()) {  // one that was expanded cannot be written
+        if (!tensor.is_non_overlapping_and_dense()) {  // an expanded tensor cannot be written
           tensor = tensor.clone(at::MemoryFormat::Contiguous);
           part._ivalue()->setSlot(slot, tensor);
         }
@@ -35,8 +35,8 @@ class ScriptModel : public Model {
   }
 
   at::Tensor Forward(const at::Tensor& input) override {
-    // The interpreter differentiates what it has optimized by itself, outside of autocast, and then
-    // multiplies one type by another.
+    // The optimized interpreter differentiates by itself, outside of autocast, and would then
+    // multiply one type by another. So it is off for narrow types.
     const bool narrow = at::autocast::is_autocast_enabled(input.device().type());
     const torch::jit::GraphOptimizerEnabledGuard as_written(!narrow);
     c10::IValue output = module_.forward({input});
@@ -46,7 +46,7 @@ class ScriptModel : public Model {
   }
   void SetTraining(bool training) override { module_.train(training); }
   void MoveTo(at::Device device) override { module_.to(device); }
-  // "self.mean = 0.9 * self.mean + 0.1 * x" is a new tensor.
+  // A forward pass may assign a new tensor, as "self.mean = 0.9 * self.mean + 0.1 * x" does.
   void EndStep() override {
     const at::NoGradGuard no_grad;
     for (Buffer& one : buffers_) {
@@ -70,7 +70,7 @@ class ScriptModel : public Model {
   struct Buffer {
     torch::jit::ObjectPtr owner;
     size_t slot;
-    at::Tensor tensor;  // that it had at first
+    at::Tensor tensor;  // the one that it had at first
   };
 
   template <typename List>
@@ -99,7 +99,7 @@ std::unique_ptr<Model> LoadScriptModel(const std::string& path, at::Device devic
   torch::jit::Module module;
   try {
     module = torch::jit::load(path, device);
-  } catch (const std::exception&) {  // says of zip files what helps nobody
+  } catch (const std::exception&) {  // its words about zip files help nobody
     throw std::runtime_error(
         absl::StrCat(path,
                      ": it is no TorchScript module: write one with "

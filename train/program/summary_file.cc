@@ -45,13 +45,13 @@ std::string JsonOf(const std::string& task, int ranks, const TrainSummary& summa
   throw std::runtime_error(absl::StrCat("--summary ", path, ": ", why));
 }
 
-// Behind links. Not set: there is nothing at `path` yet.
+// Follows links. Unset: there is nothing at `path` yet.
 std::optional<struct stat> Look(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 ? std::optional(info) : std::nullopt;
 }
 
-// Where a link leads, so that it is not replaced by a file.
+// Returns where a link leads, so that the link is not replaced by a file.
 std::string Target(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), &free);
   return real == nullptr ? path : real.get();
@@ -62,7 +62,7 @@ void Replace(const std::string& path, const std::string& text, const std::string
   if (!written.ok()) Fail(of, std::string(written.message()));
 }
 
-// Into a pipe, or a device.
+// Writes into a pipe, or a device.
 void WriteInto(const std::string& path, const std::string& text) {
   const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd.ok()) Fail(path, strerror(errno));

@@ -1,4 +1,4 @@
-// What a training came to, in JSON: on standard output, and in a file.
+// Writes the result of a training in JSON, to standard output and into a file.
 #ifndef HPC_TRAIN_PROGRAM_SUMMARY_FILE_H_
 #define HPC_TRAIN_PROGRAM_SUMMARY_FILE_H_
 
@@ -8,8 +8,8 @@
 
 namespace hpc::train {
 
-// Before training. Throws std::runtime_error where the file cannot be written, and leaves what is
-// in it as it is. Empty: there is none.
+// Is called before training. Throws std::runtime_error if the file cannot be written, and leaves
+// its content as it is. An empty path means that there is no file.
 void TrySummaryFile(const std::string& path);
 
 // Throws as TrySummaryFile. A file is replaced whole; a pipe or a device is written into.

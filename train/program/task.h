@@ -1,4 +1,4 @@
-// What hpc-train can train: a model, data, and what is to become small. One of your own:
+// A task that hpc-train can train: a model, data, and a loss. Write one of your own like this:
 //
 //     #include <torch/torch.h>
 //     #include "train/program/train_main.h"
@@ -26,31 +26,32 @@
 
 namespace hpc::train {
 
-// Made, and called, on one thread, after the ranks have found each other and torch's random numbers
-// were seeded alike. What it throws ends the training on all ranks, with its words.
+// A task is made and called on one thread, after the ranks have found each other and torch's random
+// numbers were seeded alike. What it throws ends the training on all ranks, with its words.
 class Task {
  public:
   virtual ~Task() = default;
 
   virtual std::shared_ptr<const DataSet> TrainingData() = 0;
-  // What the model is judged by after each epoch. None: it is not.
+  // Returns what the model is evaluated on after each epoch. None: it is not evaluated.
   virtual std::shared_ptr<const DataSet> TestData() { return nullptr; }
 
-  // Its parameters may differ from rank to rank: all get rank 0's.
+  // Makes the model. Its parameters may differ from rank to rank: all get rank 0's.
   virtual std::unique_ptr<Model> MakeModel() = 0;
 
-  // What makes another model of the same parameters, as {"heads", "4"}: a checkpoint with another
-  // is not gone on from.
+  // Returns what makes models with the same parameters different, such as {"heads", "4"}. Training
+  // does not go on from a checkpoint with other traits.
   virtual std::map<std::string, std::string> ModelTraits() { return {}; }
 
-  // What the model gets of a batch, on the device.
+  // Returns the model's input from a batch, on the device.
   virtual at::Tensor Input(const Batch& batch) { return batch[0]; }
-  // Before training, of one sample or a few: throws std::runtime_error, one line, where `output`
-  // has not what the data need. Matters for models that a file says (--model).
+  // Is called before training, with one sample or a few. Throws std::runtime_error, one line, if
+  // `output` does not fit the data. It matters for models from a file (--model).
   virtual void CheckOutput(const at::Tensor&, const Batch&) {}
-  // Mean over the samples of the batch; as float, also where the model computes in less.
+  // Returns the mean over the samples of the batch, as float even if the model computes in less.
   virtual at::Tensor Loss(const at::Tensor& output, const Batch& batch) = 0;
-  // Sums over the samples of the batch, by name, beside the loss: {"accuracy": how many are right}.
+  // Returns sums over the samples of the batch, by name, beside the loss: {"accuracy": how many are
+  // right}.
   virtual std::map<std::string, double> Judge(const at::Tensor&, const Batch&) { return {}; }
 };
 
@@ -58,14 +59,15 @@ struct TaskEntry {
   std::string name, help;
   std::function<std::unique_ptr<Task>(const TrainOptions&)> make;
   std::function<void(TrainOptions*)> set_defaults = [](TrainOptions*) {};
-  // Before any work, and before ranks have found each other. Throws UsageError: what is wrong on
-  // every rank, whatever its data, as an option that is missing.
+  // Is called before any work, and before ranks have found each other. Throws UsageError for
+  // mistakes that are the same on every rank, whatever its data, such as a missing option.
   std::function<void(const TrainOptions&)> check = [](const TrainOptions&) {};
-  // Options that do nothing for it: its --help leaves them out, and who says them is told so.
+  // Options that do nothing for the task. Its --help leaves them out, and a user who sets them is
+  // told.
   std::set<std::string> unused = {};
 };
 
-// Those that hpc-train comes with.
+// These are the tasks that hpc-train comes with.
 TaskEntry DigitsTask();
 TaskEntry ResnetTask(int layers);  // 18 or 50
 TaskEntry CharlmTask();

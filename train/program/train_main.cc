@@ -1,5 +1,6 @@
 #include "train/program/train_main.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <cstdio>
@@ -36,7 +37,7 @@ TrainOptions DefaultsOf(const TaskEntry& entry) {
   return options;
 }
 
-// Of one task, with what it takes where nothing is said.
+// Returns the usage of one task, with its defaults.
 std::string UsageOf(const std::string& invocation, const TaskEntry& entry,
                     const std::string& more = "") {
   TrainOptions options = DefaultsOf(entry);
@@ -61,7 +62,7 @@ std::string Usage(const std::string& program, const std::vector<TaskEntry>& task
   return usage;
 }
 
-// --help or --version anywhere; none where neither is asked for.
+// Answers --help or --version, wherever they stand. Returns none if neither is asked for.
 std::optional<std::string> Answer(const std::string& program,
                                   const std::vector<std::string>& arguments,
                                   const std::vector<TaskEntry>& tasks, const std::string& more) {
@@ -87,7 +88,7 @@ const TaskEntry& FindTask(const std::vector<TaskEntry>& tasks, const std::string
       absl::StrCat("there is no task '", OneLine(name), "'; there are ", JoinWords(names)));
 }
 
-// Of hpcctl run --param; none where there is no such run.
+// Returns the arguments from hpcctl run --param; none where there is no such run.
 std::vector<std::string> ArgumentsOfRun(const std::string& program, const OptionTable& table) {
   const std::string path = ReadRunHooks().params_file;
   if (path.empty()) return {};
@@ -102,7 +103,7 @@ std::vector<std::string> ArgumentsOfRun(const std::string& program, const Option
   return params.arguments;
 }
 
-// Not in what trains, which may not know what was said and what is a default.
+// This is not done by what trains, which may not know whether a value was set or is a default.
 void TellWithoutEffect(const std::string& program, const TaskEntry& entry,
                        const TrainOptions& options, const OptionTable& table, int ranks) {
   const bool has_folder = !options.checkpoint_dir.empty() || !ReadRunHooks().checkpoint_dir.empty();
@@ -125,6 +126,7 @@ int Train(const std::string& program, const TaskEntry& entry, const TrainOptions
     if (environment.world_size > 1) who = absl::StrCat("rank ", environment.rank, ": ");
     KeepFreedMemory();
     if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+    at::globalContext().setFloat32MatmulPrecision(options.fp32_matmul);
     const at::Device device = ChooseDevice(options.device, environment);
     std::vector<std::string> lines = {absl::StrCat("task ", entry.name)};
     for (const std::string& line : table.Lines()) lines.push_back(line);
@@ -168,7 +170,7 @@ int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks, const 
     TrainOptions options = defaults;
     OptionTable table = TableOf(&options);
     table.Parse(ArgumentsOfRun(program, table));
-    table.Parse(arguments);  // which count for more
+    table.Parse(arguments);  // these win over the run's
     SetRatesOfOptimizer(defaults.optimizer, table, &options);
     return Train(program, entry, options, table);
   } catch (const UsageError& error) {

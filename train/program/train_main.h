@@ -9,11 +9,11 @@
 
 namespace hpc::train {
 
-// "PROGRAM TASK OPTIONS...", or without TASK where there is one only. Runs as one of the ranks that
-// the environment tells of, or alone. The exit code: 0, all epochs done; 1, an error, which is one
-// line on standard error, or all done and standard output could not be written; 2, wrong use; 143,
-// asked to stop (SIGTERM) and left at the end of a step. `more`: lines for --help, of what the
-// program does besides.
+// Understands "PROGRAM TASK OPTIONS...", or without TASK if there is only one. Runs as one of the
+// ranks that the environment describes, or alone. The exit code is 0 if all epochs are done. It is
+// 1 after an error, which is one line on standard error, or if all is done and standard output
+// could not be written. It is 2 for wrong use. It is 143 if it was asked to stop (SIGTERM) and left
+// at the end of a step. `more` has lines for --help about what the program does besides.
 int TrainMain(int argc, char** argv, const std::vector<TaskEntry>& tasks,
               const std::string& more = "");
 

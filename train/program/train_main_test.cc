@@ -1,4 +1,4 @@
-// hpc-train as its user sees it: exit codes, errors, summaries; ranks are processes.
+// Tests hpc-train as its user sees it: exit codes, errors, summaries. Ranks are processes.
 #include "train/program/train_main.h"
 
 #include <ATen/ATen.h>
@@ -190,7 +190,7 @@ TEST_F(HpcTrain, ASignalToOneRankStopsAllAtTheSameStep) {
   EXPECT_THAT(outcomes[0].output,
               AllOf(HasSubstr("\"stopped\": true"), HasSubstr("\nstopped after step "),
                     HasSubstr(", of which there is a checkpoint\n")));
-  // What was trained is not lost, whatever step it was.
+  // Nothing that was trained is lost, whatever step it stopped at.
   const auto again = Run(2, [&](int) {
     return Arguments{"digits",           "--data",        digits_,
                      "--checkpoint-dir", File("stopped"), "--epochs=1"};
@@ -210,7 +210,8 @@ TEST_F(HpcTrain, GoesOnFromACheckpointWithAnotherNumberOfRanks) {
     };
     part(2, "1");
     EXPECT_THAT(ReadAll(File("metrics0")), HasSubstr("\"checkpoint_saved\": 1, \"step\": 13}"));
-    std::filesystem::remove_all(CheckpointPath(File("checkpoints"), 13));  // 10 is amid the epoch
+    // Step 10 is in the middle of the epoch.
+    std::filesystem::remove_all(CheckpointPath(File("checkpoints"), 13));
     part(3, "3");
     EXPECT_THAT(ReadAll(File("out0")), HasSubstr("going on at step 10, epoch 1, from 2 ranks"));
     const std::string end = part(2, "4");
@@ -346,7 +347,7 @@ TEST_F(HpcTrain, AResnetHasTheKnownSizeAndLearns) {
 }
 
 TEST_F(HpcTrain, AModelThatPythonSavedIsTrained) {
-  // In a process of its own: this one forks ranks, and must have no threads of LibTorch.
+  // Runs in a process of its own: this one forks ranks, and must have no threads of LibTorch.
   ValuesOf(RunRanks(1, [&](const LaunchEnvironment&) -> Values {
     at::manual_seed(3);
     torch::jit::Module net("net");

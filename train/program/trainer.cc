@@ -27,7 +27,7 @@
 namespace hpc::train {
 namespace {
 
-// With --on-nan skip: a model that is not finite any more never comes back.
+// The limit for --on-nan skip. A model that is not finite any more never recovers.
 constexpr int64_t kMostSkippedInARow = 20;
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
@@ -45,7 +45,7 @@ Compression CompressionOf(const std::string& name) {
   return name == "powersgd" ? Compression::kPowerSgd : Compression::kNone;
 }
 
-// Each once, without those that are not trained.
+// Returns each tensor once, without those that are not trained.
 std::vector<NamedTensor> Trained(std::vector<NamedTensor> all) {
   std::vector<NamedTensor> some;
   for (NamedTensor& one : EachOnce(std::move(all))) {
@@ -112,7 +112,7 @@ Trial Trainer::TrialOfStep() const {
           .device = device_};
 }
 
-// Of the epoch that it is in, the rest of which may be cut otherwise, and of a whole one.
+// Tries the last step of the current epoch, whose rest may be cut differently, and of a whole one.
 void Trainer::TryLastSteps() {
   if (at_.epoch > options_.epochs) return;
   DistributedSampler in_order = MakeSampler(/*shuffle=*/false);
@@ -165,7 +165,7 @@ CheckpointSubject Trainer::Subject() {
   return subject;
 }
 
-// Whether there was anything to go on from.
+// Returns whether there was anything to go on from.
 bool Trainer::GoOn(TrainSummary* summary) {
   std::optional<int64_t> in_memory;
   if (kept_ != nullptr && summary->regroupings > 0) in_memory = kept_->FindNewest(*group_);
@@ -174,12 +174,12 @@ bool Trainer::GoOn(TrainSummary* summary) {
   if (saved && *saved > in_memory.value_or(-1)) {
     try {
       progress = GoOnFromCheckpoint();
-    } catch (const CheckpointError& error) {  // on all ranks
+    } catch (const CheckpointError& error) {  // thrown on all ranks
       if (!in_memory) throw;
       Say(absl::StrCat("not gone on from: ", error.what()));
     }
   }
-  // An older one may have been taken, where the newest is torn.
+  // If the newest checkpoint is torn, an older one may have been taken.
   if (in_memory && (!progress || progress->step < *in_memory)) {
     progress = GoOnFromMemory();
   } else if (kept_ != nullptr) {
@@ -262,7 +262,7 @@ void Trainer::Keep() {
   kept_->Keep(ProgressNow(), Subject(), *group_);
 }
 
-// What is saved, or judged, is the same on all.
+// Makes the ranks the same, before anything is saved or evaluated.
 void Trainer::SynchronizeRanks() {
   if (local_) {
     local_->Synchronize();
@@ -271,7 +271,7 @@ void Trainer::SynchronizeRanks() {
   }
 }
 
-// It is whole some time after it was begun.
+// A checkpoint only becomes whole some time after it was begun.
 void Trainer::TellSaved() {
   if (checkpoints_ == nullptr || group_->rank() != 0 || checkpoints_->saved() == told_) return;
   told_ = checkpoints_->saved();
@@ -287,7 +287,7 @@ void Trainer::Run(TrainSummary* summary) {
   TryLastSteps();
   Keep();
   WarnOfMetrics();
-  // Dropout differs from rank to rank, and is not again what it was before a restart.
+  // The seed differs from rank to rank, for dropout, and is not the one from before a restart.
   at::manual_seed(
       static_cast<uint64_t>(options_.seed + 1000003 * (group_->rank() + 1) + at_.steps));
   begin_ = std::chrono::steady_clock::now();
@@ -317,7 +317,7 @@ void Trainer::Run(TrainSummary* summary) {
   if (bottleneck) Say(*bottleneck);
 }
 
-// Where there is nothing left to train.
+// Evaluates when there is nothing left to train.
 void Trainer::TestWhatIsThere(TrainSummary* summary) {
   const int64_t done = at_.epoch - 1;
   Say(done <= options_.epochs
@@ -375,7 +375,8 @@ bool Trainer::RunEpoch(int64_t epoch, TrainSummary* summary) {
   return true;
 }
 
-// The loss of all samples; the rank that waited longest made the others wait.
+// Sums the losses over all samples. Of the times it takes the longest, since the rank that waited
+// longest made the others wait.
 void Trainer::SumOverRanks(Epoch* sums) {
   at::Tensor of_all = at::tensor({sums->loss_sum, static_cast<double>(sums->good)}, at::kDouble);
   group_->AllReduce(of_all, ReduceOp::kSum, {"loss of an epoch", {}})->Wait();
@@ -392,7 +393,7 @@ void Trainer::BeforeForward() {
   if (buffers_before_) buffers_before_->Renew();
 }
 
-// The loss of this rank's samples.
+// Returns the loss of this rank's samples.
 at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
   const Batch batch = OnDevice(loaded.batch, device_);
   Autocast autocast(precision_, device_.type());
@@ -407,7 +408,7 @@ at::Tensor Trainer::Forward(const LoadedBatch& loaded) {
                                    ", or the task's Loss, detach or round?"));
 }
 
-// Gradients are there then, and reduced where they are to be. `value` becomes this rank's loss.
+// Afterwards gradients are there, and reduced if they must be. Sets `value` to this rank's loss.
 StepAgreement::Outcome Trainer::ForwardAndBackward(const LoadedBatch& loaded, double* value) {
   const bool has_samples = loaded.samples > 0;
   if (!local_) replica_->reducer().set_weight(static_cast<double>(loaded.samples));
@@ -423,7 +424,8 @@ StepAgreement::Outcome Trainer::ForwardAndBackward(const LoadedBatch& loaded, do
     if (number) *value = number->Value();
     agreement_.Begin(signals_.requested(), !std::isfinite(*value));
   };
-  // On a CPU beside the backward pass. A GPU would have nothing to do until that is queued.
+  // On a CPU the ranks agree beside the backward pass. A GPU would have nothing to do until that
+  // pass is queued, so there they agree afterwards.
   if (device_.is_cpu()) begin_to_agree();
   if (has_samples) {
     torch::autograd::backward({scaler_ ? scaler_->Scale(loss) : loss}, {});
@@ -478,7 +480,7 @@ void Trainer::LeaveOut() {
 bool Trainer::GradientsAreFinite() {
   if (scaler_) return scaler_->Unscale(optimizer_->OwnGradients());
   if (options_.on_nan != "skip") return true;
-  // Each rank has its own part of them, or its own.
+  // The ranks have different gradients to look at: parts of the same ones, or each its own.
   at::Tensor bad =
       at::full({1}, MultiplyGradients(optimizer_->OwnGradients(), 1) ? 0 : 1, at::kInt);
   group_->AllReduce(bad, ReduceOp::kMax, {"gradients that are not finite", {}})->Wait();
@@ -523,7 +525,7 @@ void Trainer::Report(int64_t epoch, const Epoch& sums, const TrainSummary& summa
   WarnOfMetrics();
 }
 
-// Once.
+// Warns only once.
 void Trainer::WarnOfMetrics() {
   if (group_->rank() != 0 || warned_ || metrics_.warning().empty()) return;
   warned_ = true;

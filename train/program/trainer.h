@@ -28,51 +28,52 @@
 
 namespace hpc::train {
 
-// All ranks throw it at the same place: a loss that is not finite, or no checkpoint to go on from.
+// All ranks throw this at the same place, for a loss that is not finite, or for no checkpoint to go
+// on from.
 class TrainingError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Of a run, over all groups of ranks that this process was in.
+// The result of a run, over all groups of ranks that this process was in.
 struct TrainSummary {
-  int64_t epochs = 0, steps = 0, samples = 0;  // of all ranks, and of what was gone on from
-  int64_t skipped = 0;                         // steps left out for what is not finite
-  double loss = NAN;                           // mean over the last epoch that had a step
-  std::map<std::string, double> test;          // "loss" and what the task judges by
+  int64_t epochs = 0, steps = 0, samples = 0;  // totals of all ranks, with what it went on from
+  int64_t skipped = 0;                         // steps left out, as something was not finite
+  double loss = NAN;                           // the mean over the last epoch that had a step
+  std::map<std::string, double> test;          // "loss" and the task's measures
   double seconds = 0, samples_per_second = 0, data_wait_share = 0;
-  bool stopped = false;  // asked to, before the end
+  bool stopped = false;  // it was asked to, before the end
   int regroupings = 0;
 
-  // What these are worked out from.
+  // The values above are computed from these.
   std::optional<std::chrono::steady_clock::time_point> begin;
   int64_t samples_before = 0;  // those that the first group went on from
-  double waited = 0;           // seconds, for data, by the rank that waited longest of each epoch
+  double waited = 0;           // seconds that it waited for data: each epoch, the longest of a rank
 };
 
-// Used from one thread. All methods are collectives. Throws CollectiveError, and on all ranks
-// TrainingError where a loss is not finite and the options say to stop.
+// Must be used from one thread. All methods are collectives. They throw CollectiveError. They throw
+// TrainingError, on all ranks, if a loss is not finite and the options say to stop.
 class Trainer {
  public:
-  // `metrics`, `signals` and `checkpoints` outlive it; `kept` outlives all groups. `checkpoints`
-  // and `kept` may be nullptr: none are saved, nothing is kept in memory. `device` is that of the
-  // model.
+  // `metrics`, `signals` and `checkpoints` must outlive it, and `kept` must outlive all groups.
+  // `checkpoints` and `kept` may be nullptr: no checkpoints are saved, or nothing is kept in
+  // memory. `device` is that of the model.
   Trainer(Task* task, const TrainOptions& options, std::shared_ptr<Communicator> group,
           const Metrics& metrics, const StopSignals& signals, Checkpointer* checkpoints,
           PeerSnapshots* kept, at::Device device);
   ~Trainer();
 
-  // Goes on from the newest checkpoint, if there is one, and says on rank 0's standard output how
-  // it goes, a line an epoch. `summary` has what trainers of groups before this one's came to.
-  // After a regrouping it goes on from what is kept in memory where no checkpoint is newer; there
-  // must be something to go on from, else TrainingError.
+  // Goes on from the newest checkpoint, if there is one, and reports on rank 0's standard output,
+  // one line for each epoch. `summary` has the results of the trainers of groups before this one.
+  // After a regrouping it goes on from what is kept in memory, unless a checkpoint is newer. If
+  // there is nothing to go on from then, it throws TrainingError.
   void Run(TrainSummary* summary);
 
  private:
   struct Epoch {
-    double loss_sum = 0;  // of this rank, later of all
-    int64_t samples = 0;  // of all
-    int64_t good = 0;     // samples of this rank whose loss is in loss_sum
+    double loss_sum = 0;  // this rank's, later that of all
+    int64_t samples = 0;  // those of all ranks
+    int64_t good = 0;     // how many of this rank's samples are in loss_sum
     double seconds = 0, waited = 0;
   };
 
@@ -95,7 +96,7 @@ class Trainer {
   void TellSaved();
   void TestWhatIsThere(TrainSummary* summary);
   bool RunEpoch(int64_t epoch, TrainSummary* summary);
-  // False where the ranks were asked to stop.
+  // Returns false if the ranks were asked to stop.
   bool Step(LoadedBatch loaded, Epoch* sums);
   StepAgreement::Outcome ForwardAndBackward(const LoadedBatch& loaded, double* value);
   void LeaveOut();
@@ -119,21 +120,21 @@ class Trainer {
   const Precision precision_;
 
   std::shared_ptr<const DataSet> training_, test_;
-  std::string data_;  // training_'s fingerprint
+  std::string data_;  // the fingerprint of training_
   std::unique_ptr<Model> model_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<ShardedOptimizer> optimizer_;
   std::unique_ptr<LocalSteps> local_;
   std::unique_ptr<LossScaler> scaler_;
-  std::optional<BufferCopy> buffers_before_;  // the step, where one may be left out
+  std::optional<BufferCopy> buffers_before_;  // as before the step, if steps may be left out
   std::unique_ptr<DistributedSampler> sampler_;
   StepAgreement agreement_;
   int64_t all_steps_ = 0;
   TrainingPosition at_;
   int64_t last_saved_ = -1;
-  std::optional<int64_t> told_;  // the last checkpoint that the metrics tell of
+  std::optional<int64_t> told_;  // the last checkpoint that the metrics have told
   int64_t skipped_in_a_row_ = 0;
-  bool warned_ = false;  // that metrics are not written
+  bool warned_ = false;  // about metrics that cannot be written
   std::chrono::steady_clock::time_point begin_;
   int64_t first_epoch_ = 1;
 };

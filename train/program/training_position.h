@@ -1,4 +1,4 @@
-// How far a training came, and what its checkpoints say of it. Pure.
+// Tells how far a training has come, and what its checkpoints say about that. Pure.
 #ifndef HPC_TRAIN_PROGRAM_TRAINING_POSITION_H_
 #define HPC_TRAIN_PROGRAM_TRAINING_POSITION_H_
 
@@ -10,23 +10,24 @@ namespace hpc::train {
 
 struct TrainingPosition {
   int64_t steps = 0;
-  int64_t epoch = 1;    // that it is in
-  int64_t done = 0;     // samples of that epoch that were used
-  int64_t samples = 0;  // used since the beginning, of all ranks
-  int64_t skipped = 0;  // steps left out
+  int64_t epoch = 1;    // the current epoch
+  int64_t done = 0;     // how many samples of that epoch were used
+  int64_t samples = 0;  // how many all ranks used since the beginning
+  int64_t skipped = 0;  // how many steps were left out
 };
 
 using CheckpointValues = std::map<std::string, std::string>;
 
-// All but the step, which names the checkpoint. Behind an epoch's last of `epoch_samples` it is at
-// the beginning of the next.
+// Returns all but the step, which names the checkpoint. After the last of `epoch_samples` the
+// position is at the beginning of the next epoch.
 CheckpointValues ValuesOf(const TrainingPosition& position, int64_t epoch_samples);
 
-// What `values` of the checkpoint of `step` say, where an epoch has `epoch_samples` now. Throws
-// CheckpointError: something is not said, is no number that can be, or is of more samples.
+// Reads `values` of the checkpoint of `step`. An epoch has `epoch_samples` now. Throws
+// CheckpointError: a value is missing, is not a possible number, or counts more samples than there
+// are.
 TrainingPosition PositionOf(int64_t step, const CheckpointValues& values, int64_t epoch_samples);
 
-// The number that `values` have of `key`. Throws CheckpointError, as above.
+// Returns the number that `values` have for `key`. Throws CheckpointError, as above.
 double NumberOf(int64_t step, const CheckpointValues& values, const std::string& key);
 
 }  // namespace hpc::train

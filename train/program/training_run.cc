@@ -30,7 +30,7 @@ std::string JoinNumbers(const std::vector<int>& numbers) {
   return JoinWords(words);
 }
 
-// "rank 1 is gone": those of `before` that `after` has not.
+// Returns "rank 1 is gone" for the ranks of `before` that are not in `after`.
 std::string WhoIsGone(const LaunchEnvironment& before, const LaunchEnvironment& after) {
   std::vector<int> gone;
   for (int rank = 0; rank < before.world_size; ++rank) {
@@ -42,7 +42,7 @@ std::string WhoIsGone(const LaunchEnvironment& before, const LaunchEnvironment& 
                           : absl::StrCat("ranks ", JoinNumbers(gone), " are gone");
 }
 
-// Ranks of a group of `left` that are known to have ended, from `group`, of which those are left.
+// Returns the ranks in a group of `left` that `group`, an earlier one, knows to have ended.
 std::vector<int> GoneOf(const Communicator& group, const LaunchEnvironment& left) {
   std::vector<int> gone;
   for (int rank : group.Gone()) {
@@ -53,7 +53,7 @@ std::vector<int> GoneOf(const Communicator& group, const LaunchEnvironment& left
   return gone;
 }
 
-// Whether all ranks throw it at the same place.
+// Returns whether all ranks throw this error at the same place.
 bool AllHave(const std::exception& error) {
   return dynamic_cast<const TrainingError*>(&error) != nullptr ||
          dynamic_cast<const CheckpointError*>(&error) != nullptr;
@@ -66,9 +66,9 @@ std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline) {
   return std::clamp(deadline, kShortest, LongestJoin());
 }
 
-// In the order in which they are made.
+// The members stand in the order in which they are made.
 struct TrainingRun::Parts {
-  std::shared_ptr<Communicator> background;  // the checkpointer's
+  std::shared_ptr<Communicator> background;  // the checkpointer's group
   std::unique_ptr<Task> task;
   std::unique_ptr<Checkpointer> checkpoints;
   std::unique_ptr<Trainer> trainer;
@@ -93,7 +93,7 @@ TrainSummary TrainingRun::Run() {
   try {
     return RunInGroups();
   } catch (const CollectiveError&) {
-    // The checkpointer's group would keep its writer until its deadline.
+    // Otherwise the checkpointer's group would hold its writer until its deadline.
     if (parts_ != nullptr && parts_->background != nullptr) parts_->background->Abort("it leaves");
     throw;
   } catch (const std::exception& error) {
@@ -133,7 +133,7 @@ TrainSummary TrainingRun::RunInGroups() {
   }
 }
 
-// The task too, so that random numbers are drawn in the order in which they were.
+// Makes the task anew, too, so that random numbers are drawn in the same order as before.
 void TrainingRun::MakeParts() {
   parts_ = std::make_unique<Parts>();
   if (environment_.rank == 0 && groups_ == 0) TrySummaryFile(options_.summary);
@@ -152,8 +152,9 @@ void TrainingRun::MakeParts() {
       restarts == 0 ? "" : absl::StrCat(", after ", Count(restarts, "restart")), "\n"));
 }
 
-// What uses the dead group goes when all that are left have the new one: the others may still wait
-// for what this rank has in it, and who sees it go would take this rank for missing.
+// Whatever uses the dead group is only removed when all ranks that are left have the new one. Until
+// then others may wait for this rank's part of it, and a rank that sees it go would take this one
+// for missing.
 void TrainingRun::Regroup(const CollectiveError& failure) {
   const LaunchEnvironment before = environment_;
   std::shared_ptr<Communicator> next;
@@ -174,8 +175,8 @@ void TrainingRun::Regroup(const CollectiveError& failure) {
       " on: ", OneLine(failure.what()), "\n"));
 }
 
-// Again and again, where ranks go while it is made. Who is asked to stop has a moment for it: to
-// stop after a step, with a checkpoint, is better than to leave now.
+// Tries again and again if more ranks go while the group is made. A rank that is asked to stop
+// still waits for a moment: to stop after a step, with a checkpoint, is better than to leave now.
 std::shared_ptr<Communicator> TrainingRun::MakeGroupOfThoseLeft(std::vector<int> missing) {
   const auto patient_until = std::chrono::steady_clock::now() + kPatience;
   auto give_up = [&] {
@@ -206,7 +207,7 @@ std::chrono::milliseconds TrainingRun::JoinDeadline() const {
   return groups_ == 0 ? StartDeadline(deadline()) : std::min(deadline(), LongestJoin());
 }
 
-// None where there is no folder for them. All ranks have one, or none has.
+// Returns none if there is no folder for checkpoints. Either all ranks have one, or none has.
 std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
   const std::string folder =
       options_.checkpoint_dir.empty() ? hooks_.checkpoint_dir : options_.checkpoint_dir;
@@ -230,7 +231,7 @@ std::unique_ptr<Checkpointer> TrainingRun::MakeCheckpointer() {
   return checkpoints;
 }
 
-// Shares are those of the ranks that are left.
+// Keeps the shares of the ranks that are left.
 TrainOptions TrainingRun::OptionsOfGroup() const {
   TrainOptions options = options_;
   if (groups_ == 0 || options_.shares.empty()) return options;

@@ -1,4 +1,4 @@
-// One rank's training from its first group of ranks to its last.
+// Runs one rank's training from its first group of ranks to its last.
 #ifndef HPC_TRAIN_PROGRAM_TRAINING_RUN_H_
 #define HPC_TRAIN_PROGRAM_TRAINING_RUN_H_
 
@@ -17,31 +17,31 @@
 
 namespace hpc::train {
 
-// How long the ranks of a run have to come to its first group, where an operation has `deadline`:
-// programs do not start at the same moment, and one that dies at its start is noticed by nothing
-// else.
+// Returns how long the ranks of a run have to come to its first group, if an operation has
+// `deadline`. Programs do not start at the same moment, and nothing else notices one that dies at
+// its start.
 std::chrono::milliseconds StartDeadline(std::chrono::milliseconds deadline);
 
-// Used from one thread.
+// Must be used from one thread.
 class TrainingRun {
  public:
-  // `lines`: what all ranks must have alike. `entry` and `options` outlive this.
+  // `lines` is what all ranks must have alike. `entry` and `options` must outlive this object.
   TrainingRun(const TaskEntry& entry, const TrainOptions& options, std::vector<std::string> lines,
               const LaunchEnvironment& environment, at::Device device);
   ~TrainingRun();
 
-  // To the end, or to where it is stopped. Where ranks go and options.min_ranks are left, those
-  // make a new group and everything that uses it, and go on from the newest checkpoint, or from
-  // what they keep in memory unless that is older, as often as it happens. Throws CollectiveError:
-  // no group can be made, or none is to be; what() says why. What else is thrown the others are
-  // told.
+  // Trains to the end, or until it is stopped. If ranks go and options.min_ranks are left, those
+  // make a new group and everything that uses it. They go on from the newest checkpoint, or from
+  // what they keep in memory unless that is older. This may happen any number of times. Throws
+  // CollectiveError if no group can be made, or none is wanted; what() says why. The others are
+  // told of any other error.
   TrainSummary Run();
 
-  // Of the last group.
+  // Returns the environment of the last group.
   const LaunchEnvironment& environment() const { return environment_; }
 
  private:
-  struct Parts;  // all that uses a group
+  struct Parts;  // everything that uses a group
 
   TrainSummary RunInGroups();
   void MakeParts();
@@ -66,8 +66,8 @@ class TrainingRun {
   std::unique_ptr<PeerSnapshots> kept_;
   std::unique_ptr<Parts> parts_;
   TrainSummary summary_;
-  bool training_ = false;  // it was begun, and what throws is no fault in what all were told
-  int groups_ = 0;         // that were tried to make after the first
+  bool training_ = false;  // it has begun: an error is no longer one in what all were told
+  int groups_ = 0;         // how many it tried to make after the first
 };
 
 }  // namespace hpc::train

@@ -1,4 +1,4 @@
-// hpc-train where ranks go: those that are left go on in place, or say why they do not.
+// Tests hpc-train when ranks go: those that are left go on in place, or say why they do not.
 #include "train/program/training_run.h"
 
 #include <ATen/core/grad_mode.h>
@@ -24,16 +24,16 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Where a rank is in its training, counted over all its groups.
+// A rank's position in its training, counted over all its groups.
 struct Moment {
   int rank = 0;
-  int steps = 0;   // that it begins, from 1
-  int models = 0;  // that it made
+  int steps = 0;   // the step that it begins, from 1
+  int models = 0;  // how many it made
   bool operator==(const Moment& other) const = default;
 };
 using AtMoment = std::function<void(const Moment&)>;
 
-// A task that tells where it is.
+// A task that reports its position.
 class Telling : public Task {
  public:
   Telling(std::unique_ptr<Task> task, Moment* now, const AtMoment* tell)
@@ -66,7 +66,8 @@ class Telling : public Task {
 
 class TrainingRunTest : public HpcTrain {
  protected:
-  // Digits, with checkpoints after each five steps; `tell` is called all the time, on each rank.
+  // Trains on digits, with checkpoints after every five steps. `tell` is called at every moment, on
+  // each rank.
   std::vector<Outcome> Digits(
       int ranks, Arguments more, const AtMoment& tell, const std::set<int>& unending,
       const std::function<void(int rank)>& before = [](int) {}) {
@@ -90,13 +91,13 @@ class TrainingRunTest : public HpcTrain {
 
   std::string Checkpoints() const { return absl::StrCat("--checkpoint-dir=", File("checkpoints")); }
 
-  // A checkpoint is written beside training.
+  // Waits, since a checkpoint is written beside training.
   void AwaitCheckpoint(int64_t step) const {
     const std::string path = CheckpointPath(File("checkpoints"), step) + "/manifest.json";
     while (access(path.c_str(), F_OK) != 0) usleep(1000);
   }
 
-  // Kills a rank in the midst of its eighth step, when there is a checkpoint of the fifth.
+  // Kills a rank in the middle of its eighth step, once there is a checkpoint of the fifth.
   AtMoment KilledInStepEight(int rank) const {
     return [=, this](const Moment& now) {
       if (now.rank != rank || now.steps != 8) return;
@@ -109,7 +110,7 @@ class TrainingRunTest : public HpcTrain {
   AtMoment tell_;
 };
 
-// The loss and what the test found, to the last digit.
+// Returns the loss and the test's results, to the last digit.
 std::string Findings(const std::string& summary) {
   const size_t begin = summary.find("\"loss\"");
   return summary.substr(begin, summary.find("\"seconds\"") - begin);
@@ -200,14 +201,14 @@ TEST_F(TrainingRunTest, WhoDiesWhileTheOthersRegroupIsLeftOutToo) {
                     HasSubstr("\"ranks\": 2, \"regroupings\": 2, ")));
 }
 
-// The deadline is of ten minutes: they would wait for it.
+// The deadline is ten minutes, and the others would wait for it.
 TEST_F(TrainingRunTest, WhoDiesBeforeItSaysThatItIsLeftIsNotWaitedFor) {
   const auto outcomes =
       Digits(4, {Checkpoints(), "--min-ranks=2"},
              [this](const Moment& now) {
                if (now.rank == 2 && now.steps == 8) {
                  AwaitCheckpoint(5);
-                 sleep(2);  // busy, while the others know already that rank 1 is gone
+                 sleep(2);  // it is busy, while the others know already that rank 1 is gone
                  raise(SIGKILL);
                }
                KilledInStepEight(1)(now);
@@ -245,7 +246,8 @@ TEST_F(TrainingRunTest, WhereRankZeroServesTheStoreTheOthersDependOnIt) {
   }
 }
 
-// After eight steps, which no checkpoint is of; what a checkpoint of step eight would have led to.
+// The ranks go on after eight steps, of which there is no checkpoint. The result must be what a
+// checkpoint of step eight would have led to.
 TEST_F(TrainingRunTest, WhatIsKeptInMemoryIsGoneOnFromAsIfItWereACheckpoint) {
   const auto dies = [](int victim) {
     return [=](const Moment& now) {
@@ -313,7 +315,7 @@ TEST_F(TrainingRunTest, WhereTheOnlyCheckpointIsTornWhatIsInMemoryIsGoneOnFrom) 
   EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].error;
 }
 
-// The second dies before the first step of the new group, in which copies were made anew at once.
+// The second rank dies before the first step of the new group, whose copies were made anew at once.
 TEST_F(TrainingRunTest, EachGroupKeepsItsOwnSnapshotsFromItsBegin) {
   for (const std::string zero : {"--zero=0", "--zero=2"}) {
     const auto outcomes = Digits(4, {"--min-ranks=1", "--keep-in-memory=4", zero},
@@ -397,7 +399,8 @@ TEST_F(TrainingRunTest, WhatAllRanksFindEndsAllOfThem) {
 }
 
 TEST_F(TrainingRunTest, WhoHangsIsNamedAfterTheDeadlineAndLeftBehind) {
-  // Rank 0 holds the lock of the folder, and those that are left write there all the same.
+  // If rank 0 hangs, it still holds the lock of the folder, and those that are left write there all
+  // the same.
   for (const auto& [hung, min_ranks] : {std::pair(1, 0), {0, 2}}) {
     const auto hangs = [this, hung = hung](const Moment& now) {
       if (now.rank != hung || now.steps != 8) return;

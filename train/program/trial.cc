@@ -29,7 +29,7 @@ void Pass(const Trial& trial, const DataSet& data, int64_t samples, Task* task, 
   try {
     output = model->Forward(input);
   } catch (const std::exception& error) {
-    // Its own words begin with its name.
+    // An error of the model itself begins with the model's name.
     if (IsShortOfMemory(error) || absl::StartsWith(error.what(), trial.model)) throw;
     throw std::runtime_error(absl::StrCat(trial.model, " does not take ", TensorText(input),
                                           " (the data's): ", OneLineOf(error)));
@@ -58,7 +58,8 @@ void CheckLoss(const at::Tensor& loss) {
 void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model) {
   if (data.size() == 0) return;
   at::NoGradGuard no_grad;
-  // Else TorchScript would make its code for what it sees here, and not for what is trained on.
+  // Otherwise TorchScript would make its code for what it sees here, instead of for what is trained
+  // on.
   torch::jit::GraphOptimizerEnabledGuard as_it_is(false);
   const BufferCopy before(model->Buffers());
   model->SetTraining(false);
@@ -69,7 +70,7 @@ void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model)
     if (samples <= 1) throw;
     const std::exception_ptr alone = std::current_exception();
     try {
-      Pass(trial, data, samples, task, model);  // one that was traced may take whole batches alone
+      Pass(trial, data, samples, task, model);  // a traced model may take nothing but whole batches
     } catch (const std::exception&) {
       std::rethrow_exception(alone);
     }
@@ -79,7 +80,7 @@ void TryModel(const Trial& trial, const DataSet& data, Task* task, Model* model)
   before.Restore();
 }
 
-// As BatchNorm does not take a single sample of one point.
+// A last step may be too small: BatchNorm, for example, does not take a single sample of one point.
 void TryLastStep(const Trial& trial, int64_t samples, const DataSet& data, Task* task,
                  Model* model) {
   const at::NoGradGuard no_grad;

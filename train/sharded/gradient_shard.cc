@@ -10,7 +10,7 @@
 namespace hpc::train {
 namespace {
 
-// Enough to keep the network busy while the oldest is waited for.
+// This is enough to keep the network busy while the oldest is waited for.
 constexpr size_t kUnderWay = 4;
 
 }  // namespace
@@ -48,7 +48,7 @@ void GradientShard::Launch(size_t bucket, at::Tensor flat, Communicator& group) 
   under_way_.push_back(std::move(one));
 }
 
-// Only here are numbers looked at: a GPU is waited for meanwhile.
+// Numbers are only looked at here, because that waits for a GPU.
 void GradientShard::Finish() {
   while (!under_way_.empty()) FinishOldest();
   for (auto& [bucket, there] : counts_) {

@@ -15,7 +15,7 @@ ShardedBucket::ShardedBucket(std::shared_ptr<GradientShard> shard, size_t index)
   pieces_.resize(bucket.parameters.size());
   has_.resize(bucket.parameters.size());
   missing_ = bucket.parameters.size();
-  int64_t begin = 0;  // of a rank's part
+  int64_t begin = 0;  // where a rank's part begins
   for (const auto& slices : bucket.ranks) {
     int64_t used_at = begin + bucket.part;
     for (const ShardSlice& slice : slices) {

@@ -1,4 +1,5 @@
-// Gradients that travel in one reduce-scatter: each rank gets the sum of its own slices alone.
+// A bucket of gradients that travel in one reduce-scatter: each rank gets the sums for its own
+// slices alone.
 #ifndef HPC_TRAIN_SHARDED_SHARDED_BUCKET_H_
 #define HPC_TRAIN_SHARDED_SHARDED_BUCKET_H_
 
@@ -10,9 +11,9 @@
 
 namespace hpc::train {
 
-// One of the buckets of a GradientShard; a parameter's place is its place in that. A gradient that
-// was taken is gone from .grad, so that its memory is free before the next one comes; the bucket's
-// own is there from the first gradient until its sum has come.
+// One of the buckets of a GradientShard. A parameter's place here is its place there. A gradient
+// that was taken is removed from .grad, so that its memory is free before the next one comes. The
+// bucket's own buffer exists from the first gradient until the sum has come.
 class ShardedBucket : public Bucket {
  public:
   ShardedBucket(std::shared_ptr<GradientShard> shard, size_t index);
@@ -25,11 +26,11 @@ class ShardedBucket : public Bucket {
   void Finish() override;
 
  private:
-  // A slice of some rank, of the parameter at a place.
+  // A slice, of any rank, of the parameter at a place.
   struct Piece {
-    int64_t begin, count;  // of the parameter
-    int64_t at;            // of the buffer
-    int64_t used_at;       // of the buffer: whether it is used
+    int64_t begin, count;  // in the parameter
+    int64_t at;            // in the buffer
+    int64_t used_at;       // where the buffer says whether it is used
   };
   void Take(size_t place);
 

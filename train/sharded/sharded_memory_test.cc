@@ -1,4 +1,4 @@
-// What a sharded optimizer spares is measured: the bytes of all tensors of a rank.
+// Measures what a sharded optimizer saves: the bytes of all tensors of a rank.
 #include <torch/torch.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace hpc::train {
 namespace {
 
-// Counts the bytes of tensors of this process.
+// Counts the bytes of this process's tensors.
 class CountingAllocator : public c10::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) override {
@@ -41,8 +41,8 @@ class CountingAllocator : public c10::Allocator {
   }
 };
 
-// When Gloo's thread, of which there is one, has let go of what it was done with. No barrier: those
-// refer to what was under way.
+// Returns the bytes when Gloo's thread, of which there is one, has released what was done. This is
+// no barrier, because a barrier refers to what was under way.
 double SettledAllocated(Communicator& group) {
   group.AllReduce(at::zeros({1}), ReduceOp::kSum, {"settle", {}})->Wait();
   return CountingAllocator::allocated;
@@ -81,7 +81,7 @@ TEST(ShardedMemory, IsWhatTheFormulaSays) {
         const double states = SettledAllocated(*group) - before;
         optimizer.ZeroGrad();
         before = SettledAllocated(*group);
-        backward();  // knows by now when to send
+        backward();  // by now it knows when to send
         const double gradients = SettledAllocated(*group) - before;
         group->Barrier({"end", {}})->Wait();
         return {gradients, states, at_last_layer};
@@ -92,8 +92,8 @@ TEST(ShardedMemory, IsWhatTheFormulaSays) {
         const double gradients = stage == 1 ? kBytes : kBytes / ranks;
         EXPECT_NEAR(values[0], gradients, 0.05 * gradients) << where;
         if (stage == 1) continue;
-        // Four buckets under way, with what comes of them, one being filled, gradients in the
-        // making.
+        // The limit allows for four buckets under way with their results, one that is being filled,
+        // and gradients that are being computed.
         EXPECT_LT(values[2], kBytes / ranks + 10.5 * kBytes / kLayers) << where;
       }
     }

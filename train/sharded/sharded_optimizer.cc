@@ -18,7 +18,7 @@
 namespace hpc::train {
 namespace {
 
-// Parameters that are gathered while the next ones are stepped.
+// How many buckets of parameters are gathered while the next ones are stepped.
 constexpr size_t kGathersUnderWay = 3;
 
 std::vector<std::string> StateNames(Algorithm algorithm) {
@@ -57,8 +57,9 @@ std::vector<at::Tensor> NormsOf(const std::vector<at::Tensor>& tensors) {
   return at::_foreach_norm(tensors, 2, wide ? at::kDouble : at::kFloat);
 }
 
-// Parameters and gradients where their step is taken; those of a GPU are brought to the states, and
-// parameters back. All at once, through memory that is pinned: they are there after Await.
+// Holds parameters and gradients in the place where their step is taken. Those of a GPU are copied
+// to the states, and parameters are copied back. All copies go at once, through pinned memory, and
+// are complete after Await.
 class Placed {
  public:
   Placed(bool offload, size_t count) : offload_(offload) {
@@ -113,8 +114,8 @@ std::string AlgorithmName(Algorithm algorithm) {
 struct ShardedOptimizer::Slice {
   size_t group;
   int64_t at, count;     // in the shard
-  at::Tensor parameter;  // its memory
-  // From the first step on:
+  at::Tensor parameter;  // shares the parameter's memory
+  // Set from the first step on:
   std::vector<at::Tensor> states;
   at::Tensor step;
   bool has_momentum = false;
@@ -122,8 +123,8 @@ struct ShardedOptimizer::Slice {
 
 struct ShardedOptimizer::Shard {
   std::vector<Slice> slices;
-  std::vector<at::Tensor> states;  // of all slices, one after the other
-  at::Tensor steps;                // of each slice
+  std::vector<at::Tensor> states;  // those of all slices, one after the other
+  at::Tensor steps;                // one for each slice
 };
 
 struct ShardedOptimizer::Gather {
@@ -222,7 +223,7 @@ size_t ShardedOptimizer::StatesOfEach() const {
   return 0;
 }
 
-// What there is stays.
+// Makes the states that do not exist yet, and leaves the others.
 void ShardedOptimizer::MakeStates(Shard* shard) {
   if (shard->slices.empty()) return;
   const Slice& last = shard->slices.back();
@@ -235,7 +236,7 @@ void ShardedOptimizer::MakeStates(Shard* shard) {
     }
   }
   if (shard->steps.defined()) return;
-  // SGD's kernel does not want them.
+  // SGD's kernel does not use them, so they are on the CPU.
   if (algorithm_ == Algorithm::kSgd) options = options.device(at::kCPU);
   shard->steps = at::zeros({static_cast<int64_t>(shard->slices.size())}, options.dtype(at::kFloat));
   for (size_t i = 0; i < shard->slices.size(); ++i) {
@@ -279,15 +280,15 @@ double ShardedOptimizer::ClipGradNorm(double max_norm) {
   at::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = OwnGradients();
   const at::Device device = parameters_.empty() ? at::kCPU : parameters_[0].tensor.device();
-  // Summed where they are: on a GPU each number that is looked at is a wait for all that it has to
-  // do.
+  // The sum is computed on the gradients' device. Each number that is read from a GPU makes the
+  // host wait for all of its work.
   at::Tensor total = at::zeros({1}, at::TensorOptions(at::kDouble).device(device));
   if (!gradients.empty()) {
     total += at::stack(NormsOf(gradients)).to(device, at::kDouble).square().sum();
   }
   group_->AllReduce(total, ReduceOp::kSum, {"norm of gradients", {}})->Wait();
   const double norm = std::sqrt(total.item<double>());
-  const double scale = max_norm / (norm + 1e-6);  // as torch's clip_grad_norm_
+  const double scale = max_norm / (norm + 1e-6);  // the same as torch's clip_grad_norm_
   if (!std::isfinite(norm) || scale >= 1) return norm;
   if (!gradients.empty()) at::_foreach_mul_(gradients, scale);
   return norm;
@@ -342,7 +343,7 @@ void ShardedOptimizer::StepShard(size_t bucket) {
   }
 }
 
-// The kernel takes tensors that are all in their first step, or none of which is.
+// The kernel takes either only tensors in their first step, or none of those.
 void ShardedOptimizer::StepSgd(const Hyperparameters& now, const std::vector<Slice*>& slices,
                                const std::vector<at::Tensor>& gradients) {
   const bool momentum = now.momentum != 0;

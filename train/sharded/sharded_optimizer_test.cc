@@ -1,4 +1,4 @@
-// A sharded optimizer is the same optimizer on every rank, whatever is trained.
+// A sharded optimizer does the same as an optimizer on every rank, whatever is trained.
 #include "train/sharded/sharded_optimizer.h"
 
 #include <torch/torch.h>
@@ -43,7 +43,7 @@ std::unique_ptr<torch::optim::Optimizer> MakeTorchs(Algorithm algorithm, const H
   throw std::logic_error("no such algorithm");
 }
 
-// One of torch's for each group, so that groups may differ in everything.
+// One of torch's optimizers for each group, so that groups may differ in everything.
 class Torchs {
  public:
   Torchs(Algorithm algorithm, const std::vector<ParameterGroup>& groups) {
@@ -77,8 +77,8 @@ struct Case {
   std::vector<ParameterGroup> groups;
   ShardedOptions options;
   ReducerOptions reducer;
-  std::vector<int> weights;  // of ranks
-  int passes;                // of each step
+  std::vector<int> weights;  // one for each rank
+  int passes;                // how many in each step
 };
 
 Case Draw(unsigned seed, int ranks) {
@@ -110,7 +110,7 @@ Case Draw(unsigned seed, int ranks) {
   made.reducer = {.weighted = upto(1) == 1, .overlap = upto(3) != 0};
   for (int rank = 0; rank < ranks; ++rank)
     made.weights.push_back(made.reducer.weighted ? upto(3) : 1);
-  made.weights[upto(ranks - 1)] += made.reducer.weighted ? 1 : 0;  // somebody has a batch
+  made.weights[upto(ranks - 1)] += made.reducer.weighted ? 1 : 0;  // so that somebody has a batch
   made.passes = 1 + upto(2);
   return made;
 }
@@ -131,10 +131,10 @@ std::vector<ParameterGroup> CopyOf(std::vector<ParameterGroup> groups) {
   return groups;
 }
 
-// A loss that has a gradient of every parameter that this rank uses in this pass.
+// Returns a loss that gives a gradient to every parameter that this rank uses in this pass.
 at::Tensor LossOf(const std::vector<NamedTensor>& parameters, unsigned seed, int rank) {
   std::mt19937 random(seed);
-  const bool idle = random() % 4 == 0;  // parameters, on all ranks
+  const bool idle = random() % 4 == 0;  // whether some parameters are idle, on all ranks
   std::vector<bool> unused(parameters.size());
   for (size_t i = 1; i < unused.size(); ++i) unused[i] = idle && random() % 2 == 0;
   random.seed(seed * 31 + rank);
@@ -173,7 +173,7 @@ double Difference(const std::vector<NamedTensor>& a, const std::vector<NamedTens
   return most;
 }
 
-// All values of the parameters after some steps. Throws what is wrong.
+// Gives all values of the parameters after some steps. Throws a text that says what is wrong.
 void RunCase(const std::shared_ptr<Communicator>& group, unsigned seed, Values* values) {
   Case made = Draw(seed, group->size());
   const std::vector<NamedTensor> ours = ParametersOf(made.groups);
@@ -235,7 +235,7 @@ at::Tensor BatchLoss(const at::Tensor& output, const at::Tensor& labels) {
   return torch::nn::functional::cross_entropy(output, labels);
 }
 
-// Data parallel training, clipped; stage 0 is torch's optimizer on every rank.
+// Trains data parallel, with clipping; stage 0 is torch's optimizer on every rank.
 Values Train(const LaunchEnvironment& environment, Algorithm algorithm, int stage, int steps) {
   Net net = MakeNet();
   auto group = MakeGlooCommunicator(environment);
@@ -292,7 +292,8 @@ TEST(ShardedOptimizer, BothStagesEqualDataParallelAfterAHundredSteps) {
         for (size_t i = 0; i < plain[0].size(); ++i) {
           most = std::max(most, std::abs(sharded[0][i] - plain[0][i]));
         }
-        // Adam divides by the root of what may be a tiny gradient's square.
+        // Adam needs a larger tolerance, since it divides by the root of what may be a tiny
+        // gradient's square.
         EXPECT_LT(most, algorithm == Algorithm::kSgd ? 2e-6 : 5e-5)
             << "stage " << stage << " on " << ranks << " ranks";
       }
@@ -480,7 +481,7 @@ TEST(ShardedOptimizer, StatesThatWereLoadedGoOnAsIfNothingHadBeen) {
   EXPECT_THAT(ValuesOf(outcomes), Each(Each(0)));
 }
 
-// What all of two ranks throw while they make an optimizer.
+// Returns what both of two ranks throw while they make an optimizer.
 std::vector<std::string> ErrorsOf(
     const std::function<std::vector<ParameterGroup>(int rank)>& groups, ShardedOptions options) {
   auto outcomes = RunRanks(2, [&](const LaunchEnvironment& environment) -> Values {

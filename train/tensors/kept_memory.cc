@@ -10,7 +10,8 @@ namespace hpc::train {
 
 void KeepFreedMemory() {
 #ifdef __GLIBC__
-  constexpr int kLargest = 32 << 20;  // that mallopt takes: what is larger is always mapped
+  // The most that mallopt takes; larger blocks are always mapped.
+  constexpr int kLargest = 32 << 20;
   constexpr int kKept = 2000000000;
   mallopt(M_MMAP_THRESHOLD, kLargest);
   mallopt(M_TRIM_THRESHOLD, kKept);

@@ -14,10 +14,11 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// Without those that are undefined, and with the first name alone of tensors that have several.
+// Returns the tensors without those that are undefined. A tensor that has several names keeps only
+// its first.
 std::vector<NamedTensor> EachOnce(std::vector<NamedTensor> tensors);
 
-// Of what a torch::nn module's named_parameters() and named_buffers() return.
+// Takes what a torch::nn module's named_parameters() and named_buffers() return.
 template <typename Dict>
 std::vector<NamedTensor> Named(const Dict& dict) {
   std::vector<NamedTensor> tensors;

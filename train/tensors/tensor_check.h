@@ -1,4 +1,4 @@
-// What every communicator demands of tensors.
+// Checks the tensors that are given to a communicator.
 #ifndef HPC_TRAIN_TENSORS_TENSOR_CHECK_H_
 #define HPC_TRAIN_TENSORS_TENSOR_CHECK_H_
 
@@ -8,7 +8,7 @@
 
 namespace hpc::train {
 
-// "float[1000]": type and number of elements.
+// Returns "float[1000]": type and number of elements.
 std::string TypeAndSize(const at::Tensor& tensor);
 
 // Throws std::invalid_argument, which names `operation`, unless the tensor is defined, dense and
@@ -18,20 +18,20 @@ void CheckTensor(const at::Tensor& tensor, const std::string& operation);
 // Throws unless it is on the CPU.
 void CheckOnCpu(const at::Tensor& tensor, const std::string& operation);
 
-// Throws unless it is of a type that Gloo and NCCL compute with.
+// Throws unless Gloo and NCCL can compute with its type.
 void CheckSummable(const at::Tensor& tensor, const std::string& operation);
 
-// CheckTensor of both; also throws unless `whole` has the type and device of `part`, and `times` x
-// as many elements.
+// Does CheckTensor for both. Also throws unless `whole` has the type and device of `part`, and
+// `times` x as many elements.
 void CheckParts(const at::Tensor& whole, const at::Tensor& part, int times,
                 const std::string& operation);
 
-// CheckTensor; also throws unless it is of bytes on the CPU, and `counts` are the sizes of its
-// parts for so many ranks.
+// Does CheckTensor. Also throws unless it is of bytes on the CPU, and `counts` are the sizes of its
+// parts for `ranks` ranks.
 void CheckBytes(const at::Tensor& tensor, const std::vector<int64_t>& counts, int ranks,
                 const std::string& operation);
 
-// Throws unless root is a rank.
+// Throws unless `root` is a rank.
 void CheckRoot(int root, int size, const std::string& operation);
 
 }  // namespace hpc::train

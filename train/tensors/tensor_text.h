@@ -1,4 +1,4 @@
-// What a tensor is, for messages.
+// Describes a tensor in messages.
 #ifndef HPC_TRAIN_TENSORS_TENSOR_TEXT_H_
 #define HPC_TRAIN_TENSORS_TENSOR_TEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace hpc::train {
 
-// "float[1, 1, 8, 8]".
+// Returns "float[1, 1, 8, 8]", for example.
 inline std::string TensorText(const at::Tensor& tensor) {
   return absl::StrCat(absl::AsciiStrToLower(c10::toString(tensor.scalar_type())), "[",
                       absl::StrJoin(tensor.sizes(), ", "), "]");

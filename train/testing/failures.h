@@ -1,4 +1,4 @@
-// What ranks were told of a failure.
+// Checks what ranks were told about a failure.
 #ifndef HPC_TRAIN_TESTING_FAILURES_H_
 #define HPC_TRAIN_TESTING_FAILURES_H_
 
@@ -11,12 +11,12 @@
 
 namespace hpc::train {
 
-// The body of a rank: does `work`, and throws what a CollectiveError of it says so that the outcome
-// has it, with who is missing before it: "missing 1 2|...".
+// Is the body of a rank: does `work`, and turns a CollectiveError into an error that the outcome
+// shows, with the missing ranks before it: "missing 1 2|...".
 Values TellFailure(const std::function<void()>& work);
 
-// All ranks but `except` (-1: all) were told that `missing` (" 1 2") are, and `why`, and have ended
-// `within` so long and 5 s that a busy machine is granted.
+// Expects that all ranks but `except` (-1: all) were told that `missing` (" 1 2") are missing, and
+// `why`. They must have ended `within` this time and another 5 s, which a busy machine is granted.
 void ExpectTold(const std::vector<RankOutcome>& outcomes, int except, const std::string& missing,
                 const std::string& why, std::chrono::milliseconds within);
 

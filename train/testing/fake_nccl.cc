@@ -24,12 +24,12 @@ namespace hpc::train {
 namespace {
 
 constexpr int kMostRanks = 8;
-constexpr size_t kSlot = 256 << 10;  // bytes that a rank shows the others at a time
+constexpr size_t kSlot = 256 << 10;  // how many bytes a rank shows the others at a time
 
-// In memory that all ranks map.
+// Lies in memory that all ranks map.
 struct Meeting {
   struct Rank {
-    std::atomic<uint64_t> shown, seen;  // how many times it showed its slot, and read the others'
+    std::atomic<uint64_t> shown, seen;  // how often it showed its slot, and read the others'
     char slot[kSlot];
   };
   std::atomic<int> came;
@@ -47,20 +47,20 @@ struct NcclComm {
   int rank = 0, size = 0;
   Meeting* meeting = nullptr;
   std::string path;
-  std::atomic<bool> ended{false};       // aborted or revoked: nothing waits any more
-  std::atomic<bool> freed{false};       // never really, so that its use is found out
+  std::atomic<bool> ended{false};       // was aborted or revoked; nothing waits any more
+  std::atomic<bool> freed{false};       // its memory never is, so that its use is found out
   std::atomic<bool> called{false};      // a thread is in a call
-  std::atomic<int> queued{0};           // operations
-  std::atomic<int> asked{0};            // by ncclCommGetAsyncError since the last call
-  std::atomic<int> error{0};            // that it reports
-  std::atomic<bool> never_done{false};  // what is in progress stays so
+  std::atomic<int> queued{0};           // how many operations
+  std::atomic<int> asked{0};            // how often ncclCommGetAsyncError was, since the last call
+  std::atomic<int> error{0};            // what that reports
+  std::atomic<bool> never_done{false};  // operations in progress stay so
 };
 
 namespace {
 
 void Nap() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
 
-// What FAKE_NCCL says of this call of `name`.
+// The order of FAKE_NCCL for this call of `name`.
 struct Plan {
   std::string action;
   NcclResult result = NcclResult::kSuccess;
@@ -79,7 +79,7 @@ Plan PlanOf(const char* name) {
   return {action, static_cast<NcclResult>(result)};
 }
 
-// One thread at a time, and none after the end.
+// Allows one thread at a time, and none after the end.
 class InCall {
  public:
   explicit InCall(NcclComm* comm) : comm_(comm) {
@@ -100,7 +100,8 @@ bool Await(const NcclComm& comm, const std::function<bool()>& condition) {
   return true;
 }
 
-// All ranks show `bytes` of `mine`, and `take` gets what rank r showed, for each. False: ended.
+// All ranks show `bytes` of `mine`, and `take` gets what rank r showed, for each rank. Returns
+// false if the communicator was ended meanwhile.
 bool Exchange(NcclComm& comm, const char* mine, size_t bytes,
               const std::function<void(int rank, const char* shown)>& take) {
   Meeting::Rank& own = comm.meeting->ranks[comm.rank];
@@ -120,7 +121,7 @@ bool Exchange(NcclComm& comm, const char* mine, size_t bytes,
   return true;
 }
 
-// `part(offset, bytes)` of `all` bytes, a slot at a time.
+// Calls `part(offset, bytes)` for all of `all` bytes, a slot at a time.
 void InSlots(size_t all, const std::function<bool(size_t, size_t)>& part) {
   for (size_t at = 0; at < all; at += kSlot) {
     if (!part(at, std::min(kSlot, all - at))) return;
@@ -163,7 +164,7 @@ struct Job {
   std::function<void()> run;
 };
 
-// `run` in the stream, when what it was given before is done.
+// Runs `run` in the stream, after what the stream was given before.
 NcclResult Enqueue(const char* name, NcclComm* comm, NcclStream stream, std::function<void()> run) {
   const Plan plan = PlanOf(name);
   const InCall in_call(comm);
@@ -255,7 +256,8 @@ NcclResult ncclCommInitRankConfig(NcclComm** made, int ranks, NcclUniqueId id, i
   comm->path = id.bytes;
   comm->never_done = plan.action == "never";
   if (plan.action == "async") comm->error = static_cast<int>(plan.result);
-  // Where others have given up already there is none: then nobody ever comes.
+  // The file is gone if the others have given up. The rank is then alone in its memory, and nobody
+  // ever comes.
   const int file = open(id.bytes, O_RDWR | O_CLOEXEC);
   void* at = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE,
                   MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
@@ -370,7 +372,7 @@ NcclResult ncclCommDestroy(NcclComm* comm) {
   return NcclResult::kSuccess;
 }
 
-// While a call hangs it may come from another thread: that is what it is there for.
+// It may come from another thread while a call hangs, because that is its purpose.
 NcclResult ncclCommAbort(NcclComm* comm) {
   const Plan plan = PlanOf("ncclCommAbort");
   if (comm->freed) Misused("a communicator is ended twice");

@@ -1,9 +1,9 @@
-// A library that stands in for NCCL where there is no GPU: its calls work between processes of one
-// PC, on memory of the CPU, in streams that are threads (host_stream.h). It keeps to what NCCL
-// promises of communicators that do not block, and ends the process that uses one in two threads at
-// a time, or after its end.
+// A library that stands in for NCCL where there is no GPU. Its calls work between processes of one
+// PC, on memory of the CPU, in streams that are threads (host_stream.h). It keeps NCCL's promises
+// about non-blocking communicators. It ends a process that uses a communicator in two threads at a
+// time, or after its end.
 //
-// It fails where the environment says so, in this process:
+// It fails where the environment of this process says so:
 //
 //     FAKE_NCCL="ncclAllReduce 2 fail 2"    the second call of that name returns result 2
 //
@@ -18,12 +18,12 @@
 
 namespace hpc::train {
 
-// Where ranks that were made by process `parent` meet: what the names of their files begin with.
+// Returns the beginning of the names of the files in which ranks meet that process `parent` made.
 inline std::string FakeNcclFiles(int parent) {
   return "/dev/shm/fake_nccl_" + std::to_string(parent) + "_";
 }
 
-// What it takes for a cudaStream_t.
+// The stand-in takes this for a cudaStream_t.
 struct FakeStream {
   void (*enqueue)(FakeStream* self, void (*run)(void* argument), void* argument);
 };

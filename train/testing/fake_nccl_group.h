@@ -1,4 +1,4 @@
-// A group over the stand-in of NCCL, whose operations take tensors of the CPU.
+// Makes a group over the stand-in for NCCL, whose operations take tensors of the CPU.
 #ifndef HPC_TRAIN_TESTING_FAKE_NCCL_GROUP_H_
 #define HPC_TRAIN_TESTING_FAKE_NCCL_GROUP_H_
 

@@ -25,7 +25,7 @@ class HostMark : public StreamMark {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, limit, [&] { return reached_; });
   }
-  bool IsOfCurrent() const override { return true; }  // it has waited
+  bool IsOfCurrent() const override { return true; }  // the calling thread itself has waited
 
  private:
   const std::shared_ptr<std::atomic<bool>> failed_;

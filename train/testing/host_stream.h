@@ -1,5 +1,6 @@
-// A thread in place of a GPU's stream, for the stand-in of NCCL (fake_nccl.h). What is computed on
-// a CPU is done at once: there is nothing that it had to follow, and who follows it waits.
+// A thread in place of a GPU's stream, for the stand-in for NCCL (fake_nccl.h). On a CPU,
+// computations are done at once. So the stream has nothing to follow, and whoever follows the
+// stream waits.
 #ifndef HPC_TRAIN_TESTING_HOST_STREAM_H_
 #define HPC_TRAIN_TESTING_HOST_STREAM_H_
 
@@ -18,14 +19,14 @@ namespace hpc::train {
 class HostStream : public DeviceStream {
  public:
   HostStream();
-  ~HostStream() override;  // when all is done that it was given
+  ~HostStream() override;  // waits until all that it was given is done
 
   NcclStream native() const override { return const_cast<Native*>(&native_); }
   std::shared_ptr<void> UseDevice() const override { return nullptr; }
   void FollowCurrent() override {}
   std::shared_ptr<StreamMark> Mark() override;
 
-  // From now on, marks throw that the device has failed.
+  // From now on marks throw that the device has failed.
   void Fail() { *failed_ = true; }
 
  private:

@@ -9,7 +9,7 @@
 namespace hpc::train {
 namespace {
 
-constexpr int64_t kBucketBytes = 2048;  // several buckets in small models
+constexpr int64_t kBucketBytes = 2048;  // gives several buckets even in small models
 
 c10::intrusive_ptr<c10d::ProcessGroup> MakeGroup(const LaunchEnvironment& environment) {
   c10d::TCPStoreOptions store_options;
@@ -50,7 +50,7 @@ struct Oracle::Parts {
   }
 
   std::shared_ptr<c10d::Reducer> reducer;
-  std::shared_ptr<c10d::Logger> logger;  // without one it crashes where it finds unused parameters
+  std::shared_ptr<c10d::Logger> logger;  // without one it crashes when it finds unused parameters
 };
 
 Oracle::Oracle(const LaunchEnvironment& environment, std::vector<at::Tensor> parameters)

@@ -1,4 +1,4 @@
-// What PyTorch's own DistributedDataParallel does, to compare with: c10d::Reducer over Gloo.
+// PyTorch's own DistributedDataParallel, to compare with: c10d::Reducer over Gloo.
 #ifndef HPC_TRAIN_TESTING_ORACLE_H_
 #define HPC_TRAIN_TESTING_ORACLE_H_
 
@@ -11,13 +11,14 @@
 
 namespace hpc::train {
 
-// The mean of the ranks' gradients, without weights.
+// Computes the mean of the ranks' gradients, without weights.
 class Oracle {
  public:
   Oracle(const LaunchEnvironment& environment, std::vector<at::Tensor> parameters);
   ~Oracle();
 
-  // Around a forward pass whose backward pass reduces; passes without them accumulate.
+  // Must be called around a forward pass whose backward pass reduces. Passes without these calls
+  // accumulate.
   void BeforeForward();
   void AfterForward(const at::Tensor& output);
 

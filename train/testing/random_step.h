@@ -10,8 +10,8 @@
 
 namespace hpc::train {
 
-// `batch` samples of all ranks together, of 6 numbers and the 7 that they should give, both by
-// chance and the same for each `step`.
+// Trains on `batch` samples of all ranks together. A sample has 6 numbers, and the 7 that the model
+// should give. All are random, but the same for each `step`.
 template <typename Model>
 void StepOnRandomBatch(int64_t step, int64_t batch, const Communicator& group, Model& model,
                        ShardedOptimizer& optimizer) {

@@ -19,19 +19,20 @@ using SteadyClock = std::chrono::steady_clock;
 
 struct Child {
   pid_t pid = -1;
-  UniqueFd output;  // what it writes; at its end when it ended
+  UniqueFd output;  // what it writes; at its end when the process ended
   std::string written;
   bool open = true;
 };
 
-// `body` writes into the descriptor that it gets.
+// Runs `body` in a new process. `body` writes into the descriptor that it gets.
 Child Fork(const std::function<void(int)>& body) {
   int ends[2];
   if (pipe(ends) != 0) abort();
   Child child = {.pid = fork(), .output = UniqueFd(ends[0])};
   if (child.pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // PyTorch's store asks DNS for the name of each client, for its log, and waits for the answer.
+    // Keeps DNS lookups short: PyTorch's store looks up the name of each client for its log, and
+    // waits for the answer.
     setenv("RES_OPTIONS", "attempts:1 timeout:1", 1);
     body(ends[1]);
     _exit(0);
@@ -54,7 +55,7 @@ void End(const Child& child) {
   waitpid(child.pid, nullptr, 0);
 }
 
-// Serves until it is killed.
+// Makes a process that serves a store until it is killed.
 Child StartStore(int* port) {
   Child child = Fork([](int output) {
     c10d::TCPStoreOptions options;
@@ -62,7 +63,7 @@ Child StartStore(int* port) {
     options.isServer = true;
     options.waitWorkers = false;
     options.useLibUV =
-        false;  // that one asks DNS for the name of who connects, which may take long
+        false;  // libuv's server asks DNS for the name of each client, which may be slow
     c10d::TCPStore store("127.0.0.1", options);
     const int chosen = store.getPort();
     WriteAll(output, std::string(reinterpret_cast<const char*>(&chosen), sizeof chosen));
@@ -103,7 +104,7 @@ RankOutcome OutcomeOf(const Child& child, int status) {
   return outcome;
 }
 
-// What has come; closed at its end.
+// Reads what has come, and closes the output at its end.
 void ReadFrom(Child* child) {
   char buffer[65536];
   const ssize_t got = read(child->output.get(), buffer, sizeof buffer);

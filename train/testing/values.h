@@ -1,4 +1,4 @@
-// The numbers of tensors, to hand from a rank to the test and to compare.
+// The numbers of tensors, to be handed from a rank to the test and compared.
 #ifndef HPC_TRAIN_TESTING_VALUES_H_
 #define HPC_TRAIN_TESTING_VALUES_H_
 
@@ -10,10 +10,11 @@
 
 namespace hpc::train {
 
-// Those of all tensors, in order.
+// Returns the numbers of all tensors, in order.
 Values Flat(const std::vector<at::Tensor>& tensors);
 
-// The greatest between two of one place; infinite if there are none, or not as many.
+// Returns the greatest difference between two numbers at the same place. It is infinite if there
+// are none, or the lists differ in length.
 double Difference(const Values& a, const Values& b);
 
 }  // namespace hpc::train

@@ -1,4 +1,4 @@
-// What is trained, as the trainer sees it.
+// A model as the trainer sees it.
 #ifndef HPC_TRAIN_TOOL_MODEL_H_
 #define HPC_TRAIN_TOOL_MODEL_H_
 
@@ -20,16 +20,16 @@ class Model {
   virtual at::Tensor Forward(const at::Tensor& input) = 0;
   virtual void SetTraining(bool training) = 0;
   virtual void MoveTo(at::Device device) = 0;
-  // Behind a step, when nothing of its graph is needed any more: what Forward has put in place of a
-  // tensor of Buffers() becomes that tensor's value again. torch::nn modules change theirs in
-  // place.
+  // Is called after a step, when nothing of its graph is needed any more. If Forward has replaced a
+  // tensor of Buffers(), the new value is copied into that tensor. torch::nn modules change theirs
+  // in place.
   virtual void EndStep() {}
-  // Each tensor once or under several names.
+  // A tensor may occur under several names.
   virtual std::vector<NamedTensor> Parameters() const = 0;
   virtual std::vector<NamedTensor> Buffers() const = 0;
 };
 
-// Any torch::nn module whose forward takes a tensor and returns one: a TORCH_MODULE such as
+// Wraps any torch::nn module whose forward takes a tensor and returns one: a TORCH_MODULE such as
 // torch::nn::Sequential, or a std::shared_ptr of its class.
 template <typename Module>
 class ModuleModel : public Model {
@@ -53,10 +53,10 @@ std::unique_ptr<Model> MakeModuleModel(Module module) {
   return std::make_unique<ModuleModel<Module>>(std::move(module));
 }
 
-// A module that Python saved: torch.jit.script(net).save("net.pt"), or torch.jit.trace, of whatever
-// device, on this one. Its parameters start with the values in the file. Throws std::runtime_error
-// that names the file: there is none, it is no TorchScript, its forward takes more than a tensor or
-// returns none, or it has nothing to train.
+// Loads a module that Python saved with torch.jit.script(net).save("net.pt"), or torch.jit.trace,
+// on whatever device, and puts it on `device`. Its parameters start with the values in the file.
+// Throws std::runtime_error that names the file: there is none, it is not TorchScript, its forward
+// takes more than a tensor or returns none, or it has nothing to train.
 std::unique_ptr<Model> LoadScriptModel(const std::string& path, at::Device device);
 
 }  // namespace hpc::train

@@ -18,8 +18,8 @@ nn::Conv2d Convolution(int64_t in, int64_t out, int64_t size, int64_t stride) {
   return layer;
 }
 
-// Two convolutions of 3 x 3, or with `wide` > 1 one between two of 1 x 1, beside which the input
-// goes by.
+// Two convolutions of 3 x 3. With `wide` > 1 it is one of 3 x 3 between two of 1 x 1. The input is
+// added to the result.
 struct ResidualImpl : nn::Module {
   ResidualImpl(int64_t in, int64_t inner, int64_t stride, int64_t wide) {
     const int64_t out = inner * wide;

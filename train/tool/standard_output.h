@@ -1,4 +1,4 @@
-// Standard output that may be full.
+// Writes to a standard output that may be full.
 #ifndef HPC_TRAIN_TOOL_STANDARD_OUTPUT_H_
 #define HPC_TRAIN_TOOL_STANDARD_OUTPUT_H_
 
@@ -6,15 +6,15 @@
 
 namespace hpc::train {
 
-// Writes it now. What cannot be written is no reason to end a training: standard error is told the
-// first time.
+// Writes `text` now. If it cannot be written, standard error is told the first time, since that is
+// no reason to end a training.
 void Print(const std::string& text);
 
-// What others in this process write on standard output goes to standard error from now on: NCCL
-// logs there, where `Print` may be in the midst of a JSON object.
+// From now on, what others in this process write to standard output goes to standard error. NCCL
+// logs there, while `Print` may be in the middle of a JSON object.
 void KeepStandardOutput();
 
-// Something was lost, so that the process does not end with 0.
+// Returns whether something was lost, so that the process must not end with 0.
 bool OutputWasLost();
 
 }  // namespace hpc::train

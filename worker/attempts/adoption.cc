@@ -20,7 +20,7 @@
 namespace hpc::worker {
 namespace {
 
-// Begins as if no rank had ever run; each event adds to it.
+// Begins as if no rank had ever run. Each event adds to that.
 class JournalReader {
  public:
   JournalReader(const AttemptFile& file, int64_t now_ns) : now_ns_(now_ns) {
@@ -34,7 +34,8 @@ class JournalReader {
     std::visit(
         [this](const auto& one) {
           if constexpr (requires { one.rank; }) {
-            // What a journal says is no better than the account that it was written by.
+            // The account that wrote the journal may have written anything, so unknown ranks are
+            // ignored.
             if (ranks_.count(one.rank) == 0) return;
           }
           On(one);
@@ -81,8 +82,9 @@ void AddLastWords(const std::string& dir, AdoptedAttempt* attempt) {
   }
 }
 
-// Ranks die with their supervisor, and what they have left is killed here: the hello then says that
-// nothing runs, and not that ranks are back of whose end nobody has written.
+// Finishes an attempt whose supervisor is gone. Ranks die with their supervisor, and what they have
+// left is killed here. The hello then says that nothing runs. Otherwise it would say that ranks are
+// back, and nobody would ever report their end.
 void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundAttempt* found) {
   AdoptedAttempt& attempt = found->attempt;
   const bool killed = !attempt.returned && !HasSupervisor(found->dir);
@@ -92,7 +94,7 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   if (attempt.halt.kind == HaltKind::kNone) {
     attempt.halt.kind = HaltKind::kSupervisorLost;
     attempt.halt.reason = LossInWords(ShortageInWords(journal));
-    // At any moment since its ranks were started.
+    // The supervisor may have been lost at any moment since its ranks were started.
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
       attempt.halt.within = std::max(attempt.halt.within, rank.ago.started);
     }
@@ -102,7 +104,7 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
                                                       {"last_words", LastWords(found->dir)}});
 }
 
-// Attempts whose folder was lost, so that their devices would be given to others.
+// Kills what runs of attempts whose folder was lost, since their devices would be given to others.
 void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
   for (const Stray& stray : FindStrays(state_dir + "/attempts/", "/ranks")) {
     const auto ref = ParseAttemptName(stray.attempt);
@@ -115,7 +117,7 @@ void KillStrays(const std::string& state_dir, const std::vector<FoundAttempt>& f
   }
 }
 
-// Cgroups that an earlier worker has held for supervisors which have no attempt any more.
+// Removes cgroups that an earlier worker has held for supervisors which have no attempt any more.
 void RemoveHeldCgroups(const std::string& state_dir, const std::vector<FoundAttempt>& found) {
   std::set<std::string> used, dirs;
   for (const FoundAttempt& one : found) {
@@ -123,7 +125,7 @@ void RemoveHeldCgroups(const std::string& state_dir, const std::vector<FoundAtte
     used.insert(RecordedHeldCgroup(one.dir));
     dirs.insert(one.dir);
   }
-  // One that was made too late for its supervisor to use it, say, is on no record.
+  // A cgroup may be on no record, for example if it was made too late for its supervisor to use it.
   const auto has_attempt = [&dirs](const std::string& cgroup) {
     const std::vector<std::string> titles = TitlesIn(cgroup);
     return std::any_of(titles.begin(), titles.end(),
@@ -132,7 +134,7 @@ void RemoveHeldCgroups(const std::string& state_dir, const std::vector<FoundAtte
   for (const Stray& stray : FindStrays(state_dir + "/supervisors/", "")) {
     for (const std::string& cgroup : CgroupsOf(stray.attempt, stray.dir)) {
       if (used.count(cgroup) > 0 || has_attempt(cgroup)) continue;
-      // A supervisor there waits for the worker that is gone: it is on its way out.
+      // A supervisor in it waits for a worker that is gone, so it is about to end.
       const absl::Status killed = KillLeftovers("", stray.dir, {}, cgroup);
       if (!killed.ok()) {
         LogWarning("a cgroup of no attempt stays",
@@ -158,7 +160,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     const auto ref = ParseAttemptName(name);
     auto file = ReadAttemptFile(dir);
     if (!ref || !file.ok() || file->ref != *ref) {
-      // A worker was killed while it deleted one, or made it.
+      // A worker was killed while it deleted or made an attempt.
       const bool remains = ref && absl::IsNotFound(file.status());
       Log(remains ? LogLevel::kInfo : LogLevel::kWarning,
           remains ? "what is left of an attempt is deleted"
@@ -172,7 +174,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     FoundAttempt& one = found.emplace_back();
     one.file = *std::move(file);
     one.dir = RanksDir(state_dir, *ref);
-    // No journal: its supervisor did not live to begin one.
+    // Without a journal, the supervisor ended before it could begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
     FinishWithoutSupervisor(journal, &one);

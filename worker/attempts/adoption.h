@@ -1,4 +1,4 @@
-// Finding the attempts of an earlier worker process.
+// Finds the attempts of an earlier worker process.
 #ifndef HPC_WORKER_ATTEMPTS_ADOPTION_H_
 #define HPC_WORKER_ATTEMPTS_ADOPTION_H_
 
@@ -16,15 +16,15 @@ struct FoundAttempt {
   AttemptFile file;
   std::string dir;
   AdoptedAttempt attempt;            // as its journal tells it
-  std::vector<OutputGrown> outputs;  // as far as its files go
+  std::vector<OutputGrown> outputs;  // how far its files go
 };
 
-// Reads every attempt dir below the state directory. One that cannot be understood (the machine
-// lost power while it was made) is deleted, with a warning; what still runs of those whose dir is
-// not there is killed.
+// Reads every attempt's folder below the state directory. A folder that cannot be understood (the
+// machine lost power while it was made) is deleted, with a warning. Attempts that still run without
+// a folder are killed.
 std::vector<FoundAttempt> FindAttempts(const std::string& state_dir);
 
-// What a journal says of the file's ranks, at CLOCK_BOOTTIME `now_ns`.
+// What a journal says of the file's ranks, at the time `now_ns` of CLOCK_BOOTTIME.
 AdoptedAttempt FromJournal(const AttemptFile& file, const std::vector<SupervisorEvent>& journal,
                            int64_t now_ns);
 

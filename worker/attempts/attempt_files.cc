@@ -38,7 +38,7 @@ absl::Status GiveTo(const std::string& path, const AccountIds* account) {
   return ErrnoStatus(errno, "chown " + path);
 }
 
-// A folder that another account has to get through, whatever our umask.
+// Makes a folder that another account can pass through, whatever our umask is.
 absl::Status MakePassage(const std::string& path, const AccountIds* account) {
   HPC_RETURN_IF_ERROR(MakeDirs(path, 0700));
   if (account == nullptr || chmod(path.c_str(), 0711) == 0) return absl::OkStatus();
@@ -61,12 +61,13 @@ absl::Status MakeRunDir(const std::string& state_dir, const Prepare& prepare,
   HPC_RETURN_IF_ERROR(MakeDirs(run_dir, 0700));
   HPC_RETURN_IF_ERROR(GiveTo(run_dir, account));
   if (!checkpoints) return absl::OkStatus();
-  // An earlier attempt may have put anything there: with its account's rights it leads nowhere.
+  // An earlier attempt may have put anything there, such as a link. With its account's rights, such
+  // a link leads to nothing that the account could not reach itself.
   const FileRights rights(account);
   return MakeDirs(CheckpointDir(run_dir), 0700);
 }
 
-// Empty, and the account's.
+// Makes an empty folder that belongs to the account.
 absl::Status MakeRanksDir(const std::string& state_dir, const Prepare& prepare,
                           const AccountIds* account, SpareFolders* spares) {
   const std::string attempt_dir = AttemptDir(state_dir, prepare.ref);
@@ -83,12 +84,13 @@ absl::Status WriteParams(const std::string& path, const Prepare& prepare,
   if (prepare.params.empty()) return absl::OkStatus();
   json params = json::object();
   for (const auto& [key, value] : prepare.params) params[key] = value;
-  // With the account's rights it leads nowhere else.
+  // With the account's rights, a link leads to nothing that the account could not reach itself.
   const FileRights rights(account);
   return WriteQuickly(path, params.dump());
 }
 
-// With its account's rights. Whatever cannot be removed is found when the folder is.
+// Empties the folder with the rights of its account. What cannot be removed is found when the
+// folder itself is removed.
 void EmptyForeignDir(const std::string& path, const struct stat& info) {
   const AccountIds owner{info.st_uid, info.st_gid, {info.st_gid}};
   const FileRights rights(info.st_uid == geteuid() ? nullptr : &owner);
@@ -107,8 +109,9 @@ bool KeepAttemptDir(const std::string& attempt_dir, SpareFolders* spares) {
   return spares->Keep(attempt_dir, kRanks, {kRecordName, kJournalName});
 }
 
-// Only of an attempt whose supervisor came to its end: one that a disk holds up may still make
-// files. Until it is taken away it is known as one that has ended. False: something is still there.
+// Makes a spare folder of the attempt's. This is done only if the attempt's supervisor came to its
+// end, since a supervisor that a disk holds up may still make files. Until the folder is taken
+// away, its journal says that the attempt has ended. Returns false if something is still there.
 bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool proved_gone) {
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   if (!proved_gone) {
@@ -116,7 +119,7 @@ bool SpareAttemptDir(const std::string& attempt_dir, SpareFolders* spares, bool 
     if (!journal.ok() || !journal->AllGone() || !EndForeignRanks(attempt_dir).ok()) return false;
   }
   RemoveSupervisorSocket(ranks);
-  // Most leave nothing.
+  // Most attempts leave nothing.
   if (KeepAttemptDir(attempt_dir, spares)) return true;
   struct stat info;
   if (lstat(ranks.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
@@ -177,7 +180,8 @@ absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepa
 
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
                               const SpareFolders* spares) {
-  // First: a file system without a journal may bring a folder back under both of its names.
+  // This comes first: a file system without a journal may bring a folder back under both of its
+  // names.
   if (spares != nullptr) HPC_RETURN_IF_ERROR(spares->Sync());
   const std::string attempt_dir = AttemptDir(state_dir, ref);
   for (const std::string& path :
@@ -226,8 +230,8 @@ absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spar
     return absl::OkStatus();
   }
   HPC_RETURN_IF_ERROR(EndForeignRanks(attempt_dir));
-  // What an attempt is known by goes before all else: without its journal, say, it would be found
-  // again as one that never started.
+  // The record that identifies the attempt goes first. If, say, its journal went first, the attempt
+  // would be found again as one that never started.
   unlink(AttemptRecordPath(attempt_dir).c_str());
   const std::string ranks = absl::StrCat(attempt_dir, "/", kRanks);
   struct stat info;
@@ -237,7 +241,7 @@ absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spar
 }
 
 absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run, SpareFolders* spares) {
-  // The next attempt of the run may be here already, and still have nothing to put there.
+  // The next attempt of the run may be here already, and may not have put anything there yet.
   for (const std::string& name : ListAttempts(state_dir)) {
     const std::optional<AttemptRef> other = ParseAttemptName(name);
     if (other && other->run == run) return absl::OkStatus();
@@ -246,7 +250,8 @@ absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run, SpareFol
   if (spares != nullptr && spares->Keep(run_dir, kCheckpoints)) return absl::OkStatus();
   rmdir(CheckpointDir(run_dir).c_str());
   if (rmdir(run_dir.c_str()) == 0 || errno != ENOTEMPTY) return absl::OkStatus();
-  // What stays may be all that came of a run that was too short for its files to be synced.
+  // What stays may be all that a run has left, and the run may have been too short for its files to
+  // be synced.
   HPC_RETURN_IF_ERROR(Sync(run_dir));
   return Sync(state_dir + "/runs");
 }

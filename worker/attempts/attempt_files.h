@@ -1,5 +1,4 @@
 // Where a worker keeps its attempts, and what it must remember of each to find it again.
-//
 //   <state-dir>/attempts/12.2/    one attempt
 //     record                      worker/supervision/attempt_record.h: AttemptFile, StoreRecord of
 //                                 the node of rank 0, WitnessRecord of an attempt that is
@@ -10,12 +9,13 @@
 //     ranks/                      of the account that the ranks run as;
 //                                 worker/supervisor/protocol/spec.h says what is in it
 //       params.json               the run's parameters         (HPC_PARAMS_FILE)
+//       home/                     where their account has none (HOME)
 //   <state-dir>/runs/12/          likewise; stays over the run's attempts (HPC_RUN_DIR), until it
 //                                 is empty or run_dirs.h says that it is too old
 //     checkpoints/                unless the user keeps them elsewhere (HPC_CHECKPOINT_DIR)
 //   <state-dir>/spare/            empty folders of both; spare_folders.h
 //
-// What is above ranks/ is the worker's alone: what it believes of an attempt no rank can change.
+// Only the worker can write above ranks/, so no rank can change what it believes of an attempt.
 // Other accounts may pass through these folders, but not list them.
 #ifndef HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_
 #define HPC_WORKER_ATTEMPTS_ATTEMPT_FILES_H_
@@ -50,39 +50,41 @@ std::string AttemptDir(const std::string& state_dir, AttemptRef ref);
 std::string RanksDir(const std::string& state_dir, AttemptRef ref);
 std::string RunDir(const std::string& state_dir, RunId run);
 
-// "12.2". nullopt: not the name of an attempt.
+// Parses a name such as "12.2". nullopt: it is not the name of an attempt.
 std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 
-// Makes the attempt's and the run's folders, for `account` to use (nullptr: the worker's own), and
-// writes what belongs into the former, with `others` in its record. `spares`: whose folders to
-// take; nullptr: none.
+// Makes the folders of the attempt and the run, for use by `account` (nullptr: the worker's own).
+// Writes the attempt's files, with `others` in its record. `spares`: where folders may be taken
+// from; nullptr: none are.
 absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {});
-// They are there after a power cut: an end that its supervisor has synced is found, and so is a
-// checkpoint that its program has. Takes a while on some disks.
+// Makes the files durable. An end that the supervisor has synced is then found after a power cut,
+// and so is a checkpoint that the program has synced. This takes a while on some disks.
 absl::Status SyncAttemptFiles(const std::string& state_dir, AttemptRef ref,
                               const SpareFolders* spares = nullptr);
 absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir);
-// Deletes the attempt's folder, what it is known by first. What another account has put there goes
-// with that account's rights, so that no link of its leads elsewhere. `spares`: who may have the
-// folder instead. `proved_gone`: nobody needs to look once more for what is left of its ranks.
+// Deletes the attempt's folder, beginning with the record that identifies it. Files of another
+// account are deleted with that account's rights, so that none of its links leads elsewhere.
+// `spares` may keep the folder instead. `proved_gone`: nobody needs to look again for what is left
+// of its ranks.
 absl::Status RemoveAttemptDir(const std::string& attempt_dir, SpareFolders* spares = nullptr,
                               bool proved_gone = false);
 
-// Then: deletes the run's if it is empty and no attempt of the run is here any more. For the thread
-// that makes attempts' files.
+// To be called after that. Deletes the run's folder if it is empty and no attempt of the run is
+// here any more. For the thread that makes attempts' files.
 absl::Status RemoveEmptyRunDir(const std::string& state_dir, RunId run,
                                SpareFolders* spares = nullptr);
 
-// Both, one after the other.
+// Calls the two functions above, one after the other.
 absl::Status RemoveAttemptFiles(const std::string& state_dir, AttemptRef ref,
                                 SpareFolders* spares = nullptr);
 
-// A folder in one of ours that may be another account's, with that account's rights.
+// Removes a folder inside one of ours. It may belong to another account, and is then removed with
+// that account's rights.
 absl::Status RemoveForeignDir(const std::string& path);
 
-// Names in <state-dir>/attempts, sorted.
+// The names in <state-dir>/attempts, sorted.
 std::vector<std::string> ListAttempts(const std::string& state_dir);
 
 }  // namespace hpc::worker

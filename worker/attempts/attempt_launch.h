@@ -1,5 +1,5 @@
-// All of an attempt's preparation that may wait for a disk: what is found out before anything is
-// started, the attempt's files, and its supervisor.
+// The part of an attempt's preparation that may wait for a disk: what is found out before anything
+// is started, the attempt's files, and its supervisor.
 #ifndef HPC_WORKER_ATTEMPTS_ATTEMPT_LAUNCH_H_
 #define HPC_WORKER_ATTEMPTS_ATTEMPT_LAUNCH_H_
 
@@ -21,22 +21,22 @@ struct LaunchOrder {
   Prepare prepare;
   PrepareContext context;
   absl::Duration lease;              // how long the supervisor may go without ExtendLease
-  std::optional<StoreRecord> store;  // that this node serves
+  std::optional<StoreRecord> store;  // the store that this node serves
   HostProbe* host = nullptr;
   std::shared_ptr<SupervisorSpawner> spawner;
-  // Set by whoever ordered it once it is not wanted any more.
+  // Set by whoever ordered the launch once it is not wanted any more.
   std::shared_ptr<std::atomic<bool>> unwanted;
 };
 
 struct Launch {
-  PreparePlan plan;  // its ranks' programs have gone to the supervisor
+  PreparePlan plan;  // without its ranks' programs, which the supervisor has
   RecallAccess recall;
-  // Not OK: no supervisor was made, and plan.status says why if that is not OK. Cancelled:
-  // unwanted.
+  // Not OK: no supervisor was made; if plan.status is not OK, it says why. Cancelled: the launch is
+  // not wanted any more.
   absl::StatusOr<LaunchedSupervisor> supervisor;
 };
 
-// Where it fails, files of the attempt may stay behind.
+// After a failure, files of the attempt may stay behind.
 Launch LaunchAttempt(LaunchOrder order);
 
 }  // namespace hpc::worker

@@ -23,19 +23,12 @@
 namespace hpc::worker {
 namespace {
 
-// How long a failure waits for the last words of the rank: they come through a pipe that may still
-// be read when the process is gone.
-constexpr absl::Duration kLastWords = absl::Milliseconds(50);
-// How long an attempt has to last for its files to be worth a wait for the disk.
+// An attempt must last this long for its files to be worth a wait for the disk.
 constexpr absl::Duration kSyncAfter = absl::Seconds(1);
 constexpr absl::Duration kKillRetry = absl::Seconds(1);
-// Of the second that a fence leaves for killing: the supervisor's part, and what is left after it
-// is for ending what it has not.
-constexpr absl::Duration kFenceSlack = absl::Milliseconds(400);
-constexpr absl::Duration kFenceHearing = absl::Milliseconds(100);
-// How long a stop waits for what is being prepared.
+// How long a stop waits for a preparation in progress.
 constexpr absl::Duration kDiskPatience = absl::Seconds(2);
-// How long a supervisor that told of its attempt's end may take to say that it is idle.
+// How long a supervisor that reported the end of its attempt may take to say that it is idle.
 constexpr int kIdlePatienceMs = 100;
 
 absl::Duration AgeOf(int64_t at_ns) { return EventAge(at_ns, BootTimeNs()); }
@@ -46,7 +39,13 @@ AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
     : context_(context),
       ref_(ref),
       dir_(RanksDir(context->state_dir, ref)),
-      record_dir_(AttemptDir(context->state_dir, ref)) {}
+      record_dir_(AttemptDir(context->state_dir, ref)),
+      gang_(context->loop, context->state, ref, record_dir_, MakeGangCallbacks()),
+      watch_(context->loop, dir_,
+             [this](int32_t rank, const RankExit& exit, RankAges ago) {
+               context_->observer->OnRankExited(ref_, rank, exit, ago);
+             }),
+      fence_(context->loop, [this] { Disobeys("fence"); }) {}
 
 AttemptRunner::~AttemptRunner() {
   *alive_ = false;
@@ -55,8 +54,12 @@ AttemptRunner::~AttemptRunner() {
   context_->loop->Cancel(sync_timer_);
   context_->loop->Cancel(obedience_);
   context_->loop->Cancel(patience_);
-  context_->loop->Cancel(fence_timer_);
-  for (auto& [rank, pending] : pending_) context_->loop->Cancel(pending.timer);
+}
+
+GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
+  return {{[this] { return context_->observer->VouchFor(ref_); },
+           [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }},
+          [this](const RendezvousReport& report) { context_->observer->OnRendezvous(report); }};
 }
 
 PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
@@ -96,14 +99,14 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
     return RollBack(OfThisNode(context_->node, opened));
   }
   LaunchOrder order{prepare,        MakeContext(prepare, inventory),
-                    lease,          store_record_,
+                    lease,          gang_.store_record(),
                     context_->host, context_->spawner,
                     unwanted_};
   context_->disk->Ask<worker::Launch>(
       [order = std::move(order)]() mutable { return LaunchAttempt(std::move(order)); },
       [this, alive = alive_, upkeep = context_->upkeep, prepared](worker::Launch launch) {
         if (*alive && !abandoned_) return OnLaunch(prepared, std::move(launch));
-        // It has no ranks, and nobody wants it any more.
+        // The supervisor has no ranks, and nobody wants it any more.
         if (!launch.supervisor.ok()) return;
         auto unwanted = std::make_shared<SpawnedSupervisor>(std::move(launch.supervisor->process));
         upkeep->Run(
@@ -132,9 +135,10 @@ void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
   context_->observer->OnPrepared(prepared);
 }
 
-// Nobody waits for it: what a rank ends with or saves in its first moments may be lost with the
-// power, as if that had gone a moment earlier. Of most attempts that are over by then the
-// coordinator has heard.
+// Syncs the attempt's files a while after its start; nobody waits for that. If the power fails in
+// the first moments, the end of a rank, or what it has saved, may be lost, as if the power had
+// failed a moment earlier. Most attempts that are over by then have been reported to the
+// coordinator.
 void AttemptRunner::SyncFilesSoon() {
   sync_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kSyncAfter, [this] {
     context_->upkeep->Run(
@@ -150,73 +154,18 @@ void AttemptRunner::SyncFilesSoon() {
 
 absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
   if (prepare_.node_rank != 0) return absl::OkStatus();
-  // A user who has none here is refused with the plan.
+  // A user who has no account here is refused by the plan.
   const auto account = context_->accounts->Of(prepare_.user);
   const bool ours = !account.ok() || *account == nullptr;
-  HPC_ASSIGN_OR_RETURN(
-      store_, OpenStorePort(context_->loop, prepare_, ours ? geteuid() : (*account)->ids.uid));
-  prepared->store_addr = store_.address;
-  prepared->store_port = store_.port;
-  if (store_.server == nullptr) return absl::OkStatus();
-  store_.server->OnChange([this] { ReportRendezvous(); });
-  store_record_ = {store_.address, store_.port,         store_.allowed,
-                   store_.account, prepare_.world_size, 0};
-  return absl::OkStatus();
+  return gang_.Open(prepare_, ours ? geteuid() : (*account)->ids.uid, prepared);
 }
 
-void AttemptRunner::ReopenStore() {
-  store_record_ = ReadStoreRecord(record_dir_);
-  if (!store_record_) return;
-  auto server = worker::ReopenStore(context_->loop, *store_record_);
-  if (!server.ok()) {
-    context_->loop->Post([this, alive = alive_, why = std::string(server.status().message())] {
-      if (*alive) context_->observer->OnDoomed(ref_, why);
-    });
-    return;
-  }
-  store_.server = *std::move(server);
-  if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
-}
-
-void AttemptRunner::BeginWitnessing(const WitnessRecord& record) {
-  if (record.node_rank == 0 && store_.server == nullptr && store_record_) {
-    auto server = ReopenForKeepalives(context_->loop, *store_record_);
-    if (server.ok()) {
-      keepalives_ = *std::move(server);
-    } else {
-      LogWarning("nobody can vouch for an attempt any more: its port is taken",
-                 {{"attempt", ref_.ToString()}, {"error", server.status().ToString()}});
-    }
-  }
-  StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
-  witness_ = std::make_unique<GangWitness>(
-      context_->loop, ref_, record, server,
-      GangWitness::Callbacks{[this] { return context_->observer->VouchFor(ref_); },
-                             [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }});
-}
-
-void AttemptRunner::RecordArrivals(int32_t arrived) {
-  if (arrived == store_record_->arrived) return;
-  store_record_->arrived = arrived;
-  arrivals_unwritten_ = true;
-  WriteArrivals();
-}
-
-// One writing at a time, of how things stand then.
-void AttemptRunner::WriteArrivals() {
-  if (arrivals_on_way_ || !std::exchange(arrivals_unwritten_, false)) return;
-  arrivals_on_way_ = true;
-  context_->state->Ask<absl::Status>(
-      [dir = record_dir_, arrived = store_record_->arrived] { return AddArrivals(dir, arrived); },
-      [this, alive = alive_](const absl::Status& status) {
-        if (!*alive) return;
-        if (!status.ok()) {
-          LogWarning("arrivals at the rendezvous cannot be recorded",
-                     {{"error", status.ToString()}});
-        }
-        arrivals_on_way_ = false;
-        WriteArrivals();
-      });
+void AttemptRunner::ReopenServices() {
+  const absl::Status reopened = gang_.Reopen();
+  if (reopened.ok()) return;
+  context_->loop->Post([this, alive = alive_, why = std::string(reopened.message())] {
+    if (*alive) context_->observer->OnDoomed(ref_, why);
+  });
 }
 
 SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
@@ -225,7 +174,7 @@ SupervisorClient::Callbacks AttemptRunner::MakeCallbacks() {
 }
 
 void AttemptRunner::RollBack(const absl::Status& status) {
-  store_ = {};
+  gang_.Close();
   context_->disk->Run(
       [state_dir = context_->state_dir, ref = ref_] {
         if (const absl::Status removed = RemoveAttemptFiles(state_dir, ref); !removed.ok()) {
@@ -250,38 +199,18 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   SyncFilesSoon();
   if (attached.ok()) {
     supervisor_ = *std::move(attached);
-    ReopenStore();
-    if (const auto record = ReadWitnessRecord(record_dir_)) BeginWitnessing(*record);
-    return;
+    return ReopenServices();
   }
   LogWarning("the supervisor of an attempt is gone",
              {{"attempt", ref_.ToString()}, {"error", attached.status().ToString()}});
-  // It ended since the attempts were looked for, when it was still there.
+  // The supervisor ended after the attempts were looked for; it was still there then.
   TakeLoss(LossInWords(""));
   KillLeftoversUntilGone();
 }
 
 void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
   if (supervisor_ == nullptr) return;
-  if (start.store_host == StoreHost::kRank0) store_.server.reset();
-  if (start.witnessed) {
-    constexpr int kQuestions = 8;  // in the time that an answer holds
-    const WitnessRecord record{prepare_.node_rank,
-                               static_cast<int32_t>(prepare_.peers.size()),
-                               prepare_.peers.at(static_cast<size_t>(prepare_.node_rank)).address,
-                               start.master_addr,
-                               start.master_port,
-                               vouch_limit / kQuestions};
-    context_->state->Run(
-        [dir = record_dir_, record, ref = ref_] {
-          const absl::Status status = WriteWitnessRecord(dir, record);
-          if (status.ok()) return;
-          LogWarning("a restarted worker will not vouch for an attempt",
-                     {{"attempt", ref.ToString()}, {"error", status.ToString()}});
-        },
-        [] {});
-    BeginWitnessing(record);
-  }
+  gang_.Start(prepare_, start, vouch_limit);
   const KeyValues added = MakeStartEnvironment(prepare_, start);
   StartRanks command;
   for (const auto& [key, value] : added) command.env.push_back(key + "=" + value);
@@ -302,13 +231,14 @@ void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit
 
 void AttemptRunner::ReportAgain() {
   if (environment_) context_->observer->OnEnvironment(*environment_);
-  ReportRendezvous();
+  gang_.ReportRendezvous();
 }
 
 void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, HaltKind halt) {
   const bool first = !std::exchange(stopped_, true);
   *unwanted_ = true;
-  // Without a supervisor the preparation, or what kills the left-overs, comes to its end by itself.
+  // Without a supervisor, the preparation, or the killing of left-overs, comes to its end by
+  // itself.
   if (supervisor_ == nullptr) {
     if (preparing_ && first) {
       patience_ = context_->loop->At(context_->loop->clock().Get().mono + kDiskPatience,
@@ -333,11 +263,11 @@ void AttemptRunner::AbandonPreparation() {
   LogWarning("an attempt is given up while a disk keeps it from being prepared",
              {{"attempt", ref_.ToString()}});
   abandoned_ = true;
-  store_ = {};
+  gang_.Close();
   context_->observer->OnReturned(ref_, {});
 }
 
-// The ranks can stop their supervisor if all of us are of one account.
+// If ranks and supervisor have the same account, the ranks can stop their supervisor.
 void AttemptRunner::ExpectEnd(absl::Duration grace) {
   const MonoTime limit = context_->loop->clock().Get().mono + grace + context_->obedience;
   if (obedience_ != 0 && limit >= obedience_limit_) return;
@@ -345,53 +275,36 @@ void AttemptRunner::ExpectEnd(absl::Duration grace) {
   obedience_limit_ = limit;
   obedience_ = context_->loop->At(limit, [this] {
     obedience_ = 0;
-    if (supervisor_ == nullptr) return;
-    LogWarning("a supervisor does not do as it was told and is killed",
-               {{"attempt", ref_.ToString()}});
-    supervisor_->Kill();
+    Disobeys("stop");
   });
+}
+
+// Kills the supervisor, and its ranks with it.
+void AttemptRunner::Disobeys(const char* order) {
+  if (supervisor_ == nullptr) return;
+  LogWarning("a supervisor does not do as it was told and is killed",
+             {{"attempt", ref_.ToString()}, {"order", order}});
+  supervisor_->Kill();
 }
 
 void AttemptRunner::ExtendLease() {
   if (supervisor_ == nullptr) return;
-  // One that is lost is made up for by the next.
+  // If this message is lost, the next one makes up for it.
   (void)supervisor_->Send(worker::ExtendLease{});
 }
 
 void AttemptRunner::SetFence(int64_t at_ns) {
   if (supervisor_ == nullptr) return;
-  // One that is lost is made up for by the next.
+  // If this message is lost, the next one makes up for it.
   (void)supervisor_->Send(worker::Fence{at_ns});
-  fence_ns_ = at_ns;
-  if (fence_timer_ == 0) WatchFence();
-}
-
-// Looks at it when it would have been kept, and not each time that it is moved.
-void AttemptRunner::WatchFence() {
-  const absl::Duration left = absl::Nanoseconds(fence_ns_ - BootTimeNs()) + kFenceSlack;
-  fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + left, [this] {
-    fence_timer_ = 0;
-    if (absl::Nanoseconds(BootTimeNs() - fence_ns_) < kFenceSlack) return WatchFence();
-    // Should we have stood still: what it has said meanwhile is heard first.
-    fence_timer_ = context_->loop->At(context_->loop->clock().Get().mono + kFenceHearing,
-                                      [this] { OnFencePassed(); });
-  });
-}
-
-// The ranks, or root, can stop it with a signal.
-void AttemptRunner::OnFencePassed() {
-  fence_timer_ = 0;
-  if (supervisor_ == nullptr) return;
-  LogWarning("a supervisor does not do as it was told and is killed",
-             {{"attempt", ref_.ToString()}, {"reason", "fence"}});
-  supervisor_->Kill();
+  fence_.Set(at_ns);
 }
 
 void AttemptRunner::OnEvent(const SupervisorEvent& event) {
   std::visit(
       [this](const auto& one) {
         if constexpr (requires { one.rank; }) {
-          // What the supervisor says is no better than the account that it runs as.
+          // The supervisor's account may make it say anything, so unknown ranks are ignored.
           if (one.rank < first_rank_ || one.rank - first_rank_ >= ranks_) return;
         }
         On(one);
@@ -405,7 +318,7 @@ void AttemptRunner::On(const SupervisorReady& event) {
 }
 
 void AttemptRunner::On(const RankStarted& event) {
-  started_[event.rank] = event;
+  watch_.Started(event);
   context_->observer->OnRankStarted(ref_, event.rank, event.pid, AgeOf(event.at_ns));
 }
 
@@ -413,58 +326,25 @@ void AttemptRunner::On(const RankStartFailed& event) {
   context_->observer->OnRankExited(ref_, event.rank, ToRankExit(event), {});
 }
 
-void AttemptRunner::On(const RankExited& event) {
-  ended_.insert(event.rank);
-  const auto [it, inserted] = pending_.try_emplace(event.rank);
-  if (!inserted) return;
-  PendingExit& pending = it->second;
-  pending.exit = ToRankExit(event);
-  pending.at_ns = event.at_ns;
-  pending.within_ns = looked_ns_ == 0 ? 0 : std::max<int64_t>(event.at_ns - looked_ns_, 0);
-  if (pending.exit.exit_code == 0 || ExplainByErrorFile(dir_, event.rank, &pending.exit)) {
-    return ReportExit(event.rank);
-  }
-  pending.timer = context_->loop->At(context_->loop->clock().Get().mono + kLastWords,
-                                     [this, rank = event.rank] { ReportExit(rank); });
-}
-
-void AttemptRunner::ReportExit(int32_t rank) {
-  const auto it = pending_.find(rank);
-  if (it == pending_.end()) return;
-  PendingExit pending = std::move(it->second);
-  pending_.erase(it);
-  context_->loop->Cancel(pending.timer);
-  ExplainExit(dir_, rank, &pending.exit);
-  const absl::Duration ended = AgeOf(pending.at_ns);
-  const absl::Duration ran =
-      absl::Nanoseconds(pending.at_ns) - absl::Nanoseconds(started_[rank].at_ns);
-  context_->observer->OnRankExited(ref_, rank, pending.exit,
-                                   {ended + ran, ended, absl::Nanoseconds(pending.within_ns)});
-}
-
-void AttemptRunner::ReportAllExits() {
-  while (!pending_.empty()) ReportExit(pending_.begin()->first);
-}
-
 void AttemptRunner::On(const OutputGrown& event) {
   context_->observer->OnOutput(ref_, event);
-  if (event.is_stderr && event.ended) ReportExit(event.rank);
+  if (event.is_stderr && event.ended) watch_.WordsEnded(event.rank);
 }
 
 void AttemptRunner::On(const StopBegan& event) {
-  if (event.reason == "fence") context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  if (event.reason == "fence") fence_.Stop();
   if (!IsItsOwnReason(event.reason)) return;
   context_->observer->OnStoppedItself(ref_, HaltOfStop(event, BootTimeNs()));
 }
 
 void AttemptRunner::On(const AllGone& event) {
-  context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  fence_.Stop();
   LogInfo("attempt is over", {{"attempt", ref_.ToString()},
                               {"killed", event.killed},
                               {"stop_ms", event.kill_ns / 1'000'000}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
-  // Its word is not enough where we can see for ourselves.
+  // The supervisor's word is not enough, since we can look for ourselves.
   KillLeftoversUntilGone();
 }
 
@@ -474,14 +354,12 @@ void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
     if (!words.empty()) doing->push_back({ref_, rank, std::move(words)});
   };
   for (const int64_t pid : survivors_) add(-1, pid);
-  for (const auto& [rank, started] : started_) {
-    if (ended_.count(rank) == 0) add(rank, started.pid);
-  }
+  for (const RankStarted& one : watch_.running()) add(one.rank, one.pid);
 }
 
 void AttemptRunner::On(const NotGone& event) {
   survivors_ = event.pids;
-  // It is at work, and says so again before long.
+  // The supervisor is at work, and will say so again before long.
   context_->loop->Cancel(std::exchange(obedience_, 0));
   ExpectEnd(absl::ZeroDuration());
   if (std::exchange(not_gone_logged_, true)) return;
@@ -499,14 +377,14 @@ void AttemptRunner::On(const Shortage& event) {
 }
 
 void AttemptRunner::OnLost(const std::string& reason) {
-  context_->loop->Cancel(std::exchange(fence_timer_, 0));
+  fence_.Stop();
   LogWarning("an attempt's supervisor ended", {{"attempt", ref_.ToString()},
                                                {"reason", reason},
                                                {"dir", dir_},
                                                {"last_words", LastWords(dir_)}});
   held_cgroup_ = supervisor_->held_cgroup();
   left_ = supervisor_->Release();
-  ReportAllExits();
+  watch_.TellAll();
   TakeLoss(reason);
   KillLeftoversUntilGone();
 }
@@ -514,20 +392,18 @@ void AttemptRunner::OnLost(const std::string& reason) {
 void AttemptRunner::TakeLoss(const std::string& reason) {
   lost_ = {HaltKind::kSupervisorLost, reason};
   lost_at_ = context_->loop->clock().Get().mono;
-  lost_.within = lost_at_ - context_->loop->waited_since();
+  lost_.within = lost_at_ - context_->loop->looked_at();
 }
 
 void AttemptRunner::KillLeftoversUntilGone() {
   retry_ = 0;
-  std::vector<RankStarted> seen;
-  for (const auto& [rank, started] : started_) seen.push_back(started);
   struct Look {
-    bool alone = false;  // nothing is there but the supervisor
+    bool alone = false;  // only the supervisor is there
     absl::Status killed;
   };
   const int64_t waits = left_ && left_->socket.ok() ? left_->pid : 0;
   context_->system->Ask<Look>(
-      [ref = ref_, dir = dir_, held = held_cgroup_, seen, waits]() -> Look {
+      [ref = ref_, dir = dir_, held = held_cgroup_, seen = watch_.started(), waits]() -> Look {
         if (waits != 0 && HoldsNothingBut(held, waits)) return {true, absl::OkStatus()};
         return {false, KillLeftovers(ref.ToString(), dir, seen, held)};
       },
@@ -547,21 +423,21 @@ void AttemptRunner::KillLeftoversUntilGone() {
       });
 }
 
-// `alone`: nothing but the supervisor was seen in its cgroup. Whether it has something to put away,
-// and then ends, only it can say.
+// `alone`: only the supervisor was seen in its cgroup. It alone can say whether it still has
+// something to store, after which it ends.
 void AttemptRunner::GiveBackSupervisor(bool alone) {
   if (!left_) return;
   const MonoTime now = context_->loop->clock().Get().mono;
-  if (alone && HearIdle(left_->socket.get(), 0)) {
-    proved_gone_ = true;
+  proved_gone_ = alone && HearIdle(left_->socket.get(), 0);
+  if (proved_gone_ && context_->keep_supervisors) {
     context_->spawner->Keep(*std::exchange(left_, std::nullopt), now);
     return;
   }
-  // It may take a moment, and its socket's file is on a disk.
+  // This may take a moment, and the file of its socket is on a disk.
   auto left = std::make_shared<SpawnedSupervisor>(*std::exchange(left_, std::nullopt));
   context_->upkeep->Run(
-      [left, alone, now, spawner = context_->spawner] {
-        if (alone && HearIdle(left->socket.get(), kIdlePatienceMs)) {
+      [left, alone, keep = context_->keep_supervisors, now, spawner = context_->spawner] {
+        if (alone && HearIdle(left->socket.get(), kIdlePatienceMs) && keep) {
           spawner->Keep(std::move(*left), now);
         } else {
           SupervisorSpawner::End(std::move(*left));
@@ -572,25 +448,9 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 
 void AttemptRunner::Returned(const Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
-  ReportAllExits();
-  // The nodes of a witnessed attempt vouch for one another until it is over on all of them.
-  if (witness_ == nullptr) {
-    store_ = {};
-  } else if (store_.server != nullptr) {
-    store_.server->SendClientsAway();
-  }
+  watch_.TellAll();
+  gang_.PartReturned();
   context_->observer->OnReturned(ref_, halt);
-}
-
-void AttemptRunner::ReportRendezvous() {
-  if (store_.server == nullptr) return;
-  const StoreStatus status = store_.server->Status();
-  RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
-  for (const StoreStatus::Arrival& arrival : status.arrivals) {
-    report.arrivals.emplace_back(arrival.address, arrival.pid);
-  }
-  RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
-  context_->observer->OnRendezvous(report);
 }
 
 }  // namespace hpc::worker

@@ -1,4 +1,4 @@
-// How long ago something was that a supervisor tells of, or its journal.
+// How long ago something happened that a supervisor, or its journal, tells of.
 #ifndef HPC_WORKER_ATTEMPTS_EVENT_AGE_H_
 #define HPC_WORKER_ATTEMPTS_EVENT_AGE_H_
 
@@ -9,8 +9,9 @@
 
 namespace hpc::worker {
 
-// Both of CLOCK_BOOTTIME, `now_ns` being right. Whoever has the supervisor's account may have
-// written `at_ns`: what is yet to come is now, and what was before the boot was then.
+// Both times are of CLOCK_BOOTTIME, and `now_ns` is right. Whoever has the supervisor's account may
+// have written `at_ns`, so a time in the future counts as now, and a time before the boot as the
+// boot.
 inline absl::Duration EventAge(int64_t at_ns, int64_t now_ns) {
   return absl::Nanoseconds(now_ns - std::clamp<int64_t>(at_ns, 0, now_ns));
 }

@@ -12,7 +12,7 @@
 namespace hpc::worker {
 namespace {
 
-// A name that nothing has yet: a PC may come and go more than once.
+// A name that is not taken yet: a PC may leave and join more than once.
 std::string FreeName(const std::string& wanted) {
   std::string name = wanted;
   for (int i = 2; access(name.c_str(), F_OK) == 0; ++i) name = absl::StrCat(wanted, "-", i);

@@ -1,5 +1,5 @@
-// What a worker's state directory holds of a cluster that its PC leaves for another one, whose runs
-// have the same numbers.
+// A worker's state directory holds files of a cluster that its PC has left for another one. The
+// runs of both clusters have the same numbers.
 #ifndef HPC_WORKER_ATTEMPTS_FORMER_CLUSTER_H_
 #define HPC_WORKER_ATTEMPTS_FORMER_CLUSTER_H_
 
@@ -9,9 +9,10 @@
 
 namespace hpc::worker {
 
-// Gives up the attempts of `cluster`: the next worker ends what still runs of them, whose folders
-// it does not find. Sets the folders of its runs aside, with their checkpoints, and returns where
-// they are now; "": there are none. For who holds the state directory's lock. ErrnoStatus.
+// Gives up the attempts of `cluster`: the next worker does not find their folders, and ends what
+// still runs of them. Sets the folders of its runs aside, with their checkpoints, and returns where
+// they are now; "": there are none. The caller holds the lock of the state directory. Errors are
+// those of ErrnoStatus.
 absl::StatusOr<std::string> SetAsideFormerCluster(const std::string& state_dir,
                                                   const std::string& cluster);
 

@@ -23,12 +23,18 @@
 namespace hpc::worker {
 namespace {
 
-// Output, metrics and journals need some room.
+// Output, metrics and journals need this much room.
 constexpr uint64_t kMinFreeBytes = 64 << 20;
 
-// With the calling thread's rights, which may not be the process's.
+// Asks with the calling thread's rights, which may differ from the process's.
 bool MayExecute(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+bool IsHome(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 FileFacts LookAtFile(const std::string& path) {
@@ -46,7 +52,8 @@ FileFacts LookAtFile(const std::string& path) {
   return {FileKind::kExecutable, std::move(head)};
 }
 
-// A refusal like any other: only of the command itself is said whether it is missing or closed.
+// Any error is an ordinary refusal. Only for the command itself does the refusal say whether it is
+// missing or cannot be executed.
 absl::Status CheckWorkdir(const std::string& node, const std::string& account,
                           const std::string& workdir) {
   const auto refuse = [&](absl::string_view problem) {
@@ -78,14 +85,14 @@ absl::Status CheckDisk(const std::string& node, const std::string& state_dir) {
                                              HumanBytes(kMinFreeBytes), " are needed"));
 }
 
-// The kernel takes a quarter of the stack limit, and at least 128 KiB.
+// For arguments the kernel allows a quarter of the stack limit, and at least 128 KiB.
 size_t ExecLimit() {
   const int64_t limit = sysconf(_SC_ARG_MAX);
   return limit > 0 ? static_cast<size_t>(limit) : 128 << 10;
 }
 
-// What an interpreter of the run's is started through, so that it does not run as we do, and leaves
-// nothing behind.
+// An interpreter that the run chose is started through this launcher, so that it does not run with
+// our rights, and leaves nothing behind.
 std::vector<std::string> Launcher(const PrepareContext& context, const Account* account) {
   if (account == nullptr) return {context.supervisor_program, "--run"};
   return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
@@ -103,15 +110,44 @@ absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const 
   return absl::OkStatus();
 }
 
+// What the ranks would have as HOME; "" where they have none, or the user says.
+std::string HomeOf(const Prepare& prepare, const LocalFacts& facts) {
+  for (const auto& [key, value] : prepare.env) {
+    if (key == "HOME") return "";
+  }
+  return facts.account ? facts.account->home : GetVariable(facts.own_env, "HOME");
+}
+
+// Many programs end where they cannot write to HOME. A home of the attempt goes with it.
+void ReplaceBadHome(const Prepare& prepare, const AccountIds* account, LocalFacts* facts) {
+  const std::string home = HomeOf(prepare, *facts);
+  const FileRights rights(account);
+  if (!home.empty() && !IsHome(home)) facts->home = HomeDir(facts->attempt_dir);
+}
+
+absl::Status MakeHome(const LocalFacts& facts, const AccountIds* account) {
+  if (facts.home.empty()) return absl::OkStatus();
+  const FileRights rights(account);
+  return MakeDirs(facts.home, 0700);
+}
+
+// The interpreter finds as little in a home that is new as in one that is none, and that is the
+// same for each attempt: what it once answered is remembered.
+std::vector<std::string> EnvironmentToAsk(const Prepare& prepare, const LocalFacts& facts,
+                                          std::vector<std::string> env) {
+  if (facts.home.empty()) return env;
+  std::replace(env.begin(), env.end(), "HOME=" + facts.home, "HOME=" + HomeOf(prepare, facts));
+  return env;
+}
+
 void AskPython(const Prepare& prepare, const PrepareContext& context, const Account* account,
-               PreparePlan* plan) {
-  auto python = context.python->Probe(plan->program, plan->ranks.ranks.front().env,
-                                      Launcher(context, account));
+               const std::vector<std::string>& env, PreparePlan* plan) {
+  auto python = context.python->Probe(plan->program, env, Launcher(context, account));
   if (python.ok()) {
     plan->python = *std::move(python);
     return;
   }
-  // It only describes; whether the program runs is for the program to show.
+  // The answer only describes the interpreter. Whether the program runs is shown by running it.
   LogWarning("the run's Python could not be asked what it has installed",
              {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
 }
@@ -131,6 +167,8 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
     plan->account = account->ids;
     facts.account = RankAccount{account->name, account->home, account->shell};
   }
+  const AccountIds* ids = plan->account ? &*plan->account : nullptr;
+  ReplaceBadHome(prepare, ids, &facts);
   HPC_RETURN_IF_ERROR(CheckDisk(facts.node, context.state_dir));
   plan->ranks = MakeRankPrograms(prepare, facts);
   if (plan->ranks.ranks.empty() || prepare.command.empty()) {
@@ -139,10 +177,11 @@ absl::Status Fill(const Prepare& prepare, const PrepareContext& context, Prepare
   HPC_RETURN_IF_ERROR(FindProgram(prepare, facts, account, plan));
   const RankProgram& first = plan->ranks.ranks.front();
   HPC_RETURN_IF_ERROR(CheckExecSize(facts.node, first.argv, first.env, ExecLimit()));
-  AskPython(prepare, context, account, plan);
-  return OfThisNode(facts.node, MakeAttemptFiles(context.state_dir, prepare,
-                                                 plan->account ? &*plan->account : nullptr,
-                                                 context.spares.get(), context.record));
+  AskPython(prepare, context, account, EnvironmentToAsk(prepare, facts, first.env), plan);
+  absl::Status made =
+      MakeAttemptFiles(context.state_dir, prepare, ids, context.spares.get(), context.record);
+  if (made.ok()) made = MakeHome(facts, ids);
+  return OfThisNode(facts.node, made);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Everything about an attempt that can be found out before anything is started.
+// Finds out everything about an attempt that can be known before anything is started.
 #ifndef HPC_WORKER_ATTEMPTS_PREPARE_PLAN_H_
 #define HPC_WORKER_ATTEMPTS_PREPARE_PLAN_H_
 
@@ -17,17 +17,18 @@
 
 namespace hpc::worker {
 
-// What is wrong with the node itself is nothing that the run has asked for: Unavailable, with the
-// node's name before the words, so that another node is taken. OK stays OK.
+// Turns an error of the node itself into Unavailable, with the node's name before the words, so
+// that another node is taken. Such an error has nothing to do with what the run has asked for. OK
+// stays OK.
 absl::Status OfThisNode(const std::string& node, const absl::Status& status);
 
 struct PreparePlan {
-  // Not OK: the attempt cannot run here; see coordinator's PreparedReport for the codes.
+  // Not OK: the attempt cannot run here. The coordinator's PreparedReport explains the codes.
   absl::Status status;
-  std::string program;  // resolved
+  std::string program;  // resolved path
   RankPrograms ranks;
   PythonFacts python;
-  std::optional<AccountIds> account;  // that the ranks run as; not set: the worker's own
+  std::optional<AccountIds> account;  // the account that ranks run as; not set: the worker's own
 };
 
 struct PrepareContext {
@@ -37,12 +38,12 @@ struct PrepareContext {
   const Accounts* accounts = nullptr;
   std::string supervisor_program;
   std::shared_ptr<SpareFolders> spares;
-  std::vector<RecordLine> record;  // what else a worker must not forget of the attempt
+  std::vector<RecordLine> record;  // what else a worker must record of the attempt
 };
 
-// Checks the directory, the command and the disk, looks at the interpreter, makes the attempt's
-// files, all with the rights of the account that the ranks will run as. May block; nothing is left
-// behind when it fails.
+// Checks the directory, the command and the disk, looks at the interpreter, and makes the attempt's
+// files. It does all this with the rights of the account that the ranks will run as. It may block.
+// After a failure nothing is left behind.
 PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context);
 
 }  // namespace hpc::worker

@@ -18,30 +18,32 @@ constexpr absl::string_view kHandling =
     "During handling of the above exception, another exception occurred:";
 constexpr absl::string_view kCause =
     "The above exception was the direct cause of the following exception:";
-// Python prints these of exceptions that end nothing.
+// Python prints these for exceptions that end nothing.
 constexpr absl::string_view kIgnored = "Exception ignored ";
 
-// How torch's launcher ends when one of its processes has failed: it does not say of what.
+// torch's launcher ends with this when one of its processes has failed. It does not say why.
 constexpr absl::string_view kChildFailed = "ChildFailedError:";
 
 // The length of "[rank1]: " at the beginning of `line`; 0: it has none.
 size_t PrefixLength(absl::string_view line) {
   const size_t end = line.find("]:");
   if (!absl::StartsWith(line, "[rank") || end == absl::string_view::npos) return 0;
-  if (end + 2 == line.size()) return line.size();  // an empty line, whose last space is gone
+  if (end + 2 == line.size()) return line.size();  // an empty line whose last space was removed
   return line[end + 2] == ' ' ? end + 3 : 0;
 }
 
 bool IsFrame(absl::string_view line) { return absl::StartsWith(line, " "); }
 
-// The line of the exception of the traceback whose header is at `at`; lines.size(): there is none.
+// Finds the exception's line for the traceback whose header is at `at`; lines.size() if there is
+// none.
 size_t ExceptionOf(const Lines& lines, size_t at) {
   size_t end = at + 1;
   while (end < lines.size() && IsFrame(lines[end])) ++end;
   return end > at + 1 && end < lines.size() && !lines[end].empty() ? end : lines.size();
 }
 
-// The header of the traceback that the one at `header` followed from; `header` itself if none.
+// Finds the header of the first traceback in the chain that led to the one at `header`; `header` if
+// there is no chain.
 size_t FirstOfChain(const Lines& lines, size_t header) {
   if (header < 2 || (lines[header - 2] != kHandling && lines[header - 2] != kCause)) return header;
   for (size_t at = header - 2; at-- > 0;) {
@@ -64,7 +66,8 @@ std::optional<RankReport> FindTraceback(absl::string_view text) {
     if (at > 0 && absl::StartsWith(lines[at - 1], kIgnored)) continue;
     const size_t exception = ExceptionOf(lines, at);
     if (exception == lines.size()) continue;
-    // The words of an exception may go on; what others print after it has another prefix.
+    // The words of an exception may take several lines. What others print after it has another
+    // prefix.
     const size_t prefix = PrefixLength(raw[exception]);
     size_t end = exception + 1;
     while (end < lines.size() && !lines[end].empty() && PrefixLength(raw[end]) == prefix) ++end;

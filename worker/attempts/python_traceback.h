@@ -9,10 +9,11 @@
 
 namespace hpc::worker {
 
-// The last traceback in `text`, or one before that of torch's launcher, which tells less: its
-// exception, and the traceback from its first line (of the first exception, where one led to
-// another) to the end of the exception's words. Without torch's "[rank1]: " before each line.
-// nullopt: there is none, or its beginning is missing.
+// Finds the last traceback in `text`. If that is one of torch's launcher, which tells less, an
+// earlier one is preferred. Returns its exception, and the traceback from the first line to the end
+// of the exception's words. If one exception led to another, it begins with the first of them. The
+// prefix "[rank1]: ", which torch puts before each line, is removed. nullopt: there is no
+// traceback, or its beginning is missing.
 std::optional<RankReport> FindTraceback(absl::string_view text);
 
 }  // namespace hpc::worker

@@ -14,8 +14,9 @@
 namespace hpc::worker {
 namespace {
 
-// An uncaught exception ends Python with 1, or with SIGABRT where threads of a library cannot bear
-// its end. Otherwise a traceback in stderr is of an exception that was caught and told of.
+// An uncaught exception ends Python with 1, or with SIGABRT if threads of a library cannot cope
+// with that end. With any other end, a traceback in stderr belongs to an exception that was caught
+// and printed.
 bool EndsAsOfAnException(const RankExit& exit) {
   return exit.exit_code == 1 || exit.signal == SIGABRT;
 }

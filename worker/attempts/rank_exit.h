@@ -1,4 +1,4 @@
-// How a rank ended: from what its supervisor saw and what the rank said of itself.
+// How a rank ended, from what its supervisor saw and from what the rank itself said.
 #ifndef HPC_WORKER_ATTEMPTS_RANK_EXIT_H_
 #define HPC_WORKER_ATTEMPTS_RANK_EXIT_H_
 
@@ -10,13 +10,14 @@
 namespace hpc::worker {
 
 RankExit ToRankExit(const RankExited& event);
-// 127 where there is no such program, else 126: as a shell says it.
+// As with a shell, the exit code is 127 if there is no such program, and otherwise 126.
 RankExit ToRankExit(const RankStartFailed& event);
 
-// Adds the words of its error file to a failure. False if it wrote none.
+// Adds the words of the rank's error file to a failure. False if the rank wrote no such file.
 bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit);
-// The same, else the exception that ended it as Python wrote it to stderr, else the last lines of
-// its stderr, as far as it is on disk. Leaves an exit alone that has words already or is a success.
+// Explains a failure in words: by the error file, or else by the exception that ended the rank, as
+// Python wrote it to stderr, or else by the last lines of its stderr, as far as they are on disk.
+// An exit that has words already, or is a success, stays as it is.
 void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit);
 
 }  // namespace hpc::worker

@@ -25,7 +25,7 @@ std::string Text(const json& object, const char* key) {
 }
 
 std::string Cut(std::string text, size_t bytes) {
-  // The end of a traceback is what matters.
+  // What matters is the end of a traceback.
   if (text.size() > bytes) text.erase(0, text.size() - bytes);
   return text;
 }

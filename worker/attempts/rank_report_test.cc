@@ -109,7 +109,7 @@ TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
   EXPECT_EQ(exit.traceback,
             "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
             "ValueError: bad batch");
-  // It was caught: the program chose how to end.
+  // The exception was caught: the program itself chose how to end.
   RankExit chosen;
   chosen.exit_code = 3;
   ExplainExit(dir_.path(), 0, &chosen);

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 std::string AgesFile(const std::string& state_dir) { return state_dir + "/runs.json"; }
 
-// Of a file that is not there or is damaged nothing is known: every folder is young then.
+// If the file is missing or damaged nothing is known, so every folder counts as young.
 RunDirAges ReadAges(const std::string& state_dir) {
   const auto text = ReadFile(AgesFile(state_dir), 16 << 20);
   RunDirAges ages;
@@ -82,7 +82,7 @@ bool Remove(const std::string& folder, int32_t days) {
   return removed.ok();
 }
 
-// They may be all that came of a run, and they take room.
+// These folders may be all that runs have left, and they take room.
 void TellWhatStays(const std::string& state_dir, const RunDirAges& ages, int32_t keep_days) {
   if (ages.days.empty()) return;
   int32_t oldest = 0;
@@ -120,8 +120,8 @@ void RemoveOldRunDirs(const std::string& state_dir, absl::CivilDay today, int32_
   }
   if (ages.today != before.today) TellWhatStays(state_dir, ages, keep_days);
   if (ages.today == before.today && ages.days == before.days) return;
-  // A folder that a power cut brings back in part must not count as young: a run would go on from
-  // half of its checkpoint.
+  // A folder that a power cut brings back in part must not count as young, or a run would go on
+  // from half of its checkpoint.
   absl::Status saved = removed ? Sync(state_dir + "/runs") : absl::OkStatus();
   if (saved.ok()) saved = WriteAges(state_dir, ages);
   if (!saved.ok()) {

@@ -21,7 +21,7 @@ constexpr absl::CivilDay kFirst(2026, 11, 1);
 
 class RunDirsTest : public ::testing::Test {
  protected:
-  // An attempt of run 12 has been here and has left a checkpoint.
+  // Makes what an attempt of run 12 has left here, with a checkpoint.
   void SetUp() override {
     Prepare prepare;
     prepare.ref = {12, 1};

@@ -21,14 +21,15 @@
 namespace hpc::worker {
 namespace {
 
-// As many as a PC may have under way at a time.
+// As many attempts as a PC may have in progress at a time.
 constexpr size_t kMost = 32;
-// Of a file, with what those have written into it that had the folder before: some forty attempts.
+// The greatest length of a file that is kept. It still has what earlier users of the folder wrote
+// into it; this is enough for some forty attempts.
 constexpr off_t kLongest = 16 << 10;
 
 using Names = std::vector<std::string>;
 
-// A folder that is open, so that nothing else can come in its place.
+// An open folder. Since it is open, nothing else can take its place.
 class OpenFolder {
  public:
   OpenFolder(int parent, const std::string& name)
@@ -46,11 +47,12 @@ class OpenFolder {
     const auto names = NamesIn(fd_.get());
     return names.ok() && names->empty();
   }
-  // Nor by a list. Others may pass through one of ours.
+  // Nobody else is let in, not even by an access control list. Others may pass through a folder of
+  // ours.
   bool LetsNobodyIn() const {
     return mode() == 0700 ? flistxattr(fd_.get(), nullptr, 0) == 0 : mode() == 0711 && IsOurs();
   }
-  // Nothing else has come under that name, nor another file system there.
+  // The name still belongs to this folder, and no other file system is mounted there.
   bool IsStill(int parent, const std::string& name) const {
     struct stat named {
     }, above{};
@@ -64,7 +66,8 @@ class OpenFolder {
   struct stat info_ {};
 };
 
-// A plain file of ours alone. A long one is deleted.
+// Whether the file can be used again: it must be a plain file that only we own. A long one is
+// deleted.
 bool ServesOn(int folder, const std::string& name) {
   struct stat info {};
   const bool ours = fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -94,8 +97,8 @@ std::string SpareFolders::PathOf(int64_t number) const {
   return absl::StrCat(folder_, "/", number);
 }
 
-// Those of an earlier worker go. What holds anything else stays: a power cut may have brought the
-// old name of a folder back that a run has its checkpoints in.
+// Removes the folders of an earlier worker. A folder that holds anything else stays: a power cut
+// may have brought back the old name of a folder in which a run now has its checkpoints.
 void SpareFolders::Begin() {
   if (std::exchange(begun_, true)) return;
   const auto left = NamesIn(folder_);
@@ -131,7 +134,8 @@ bool SpareFolders::Keep(const std::string& folder, const std::string& inner, con
   if (!is_free()) return false;
   const int64_t number = next_++;
   if (!MoveTo(folder, PathOf(number))) return false;
-  // Where nobody finds it any more. Until then somebody may have put something there.
+  // Nobody can find the folder under its new name. Until it was moved, somebody may have put
+  // something there.
   if (outer.IsOurs() ? !within.IsEmpty() : !is_free()) {
     (void)MoveTo(PathOf(number), folder);
     return false;

@@ -1,6 +1,6 @@
-// Folders of attempts and runs that are over, which the next ones take by a new name. Where many
-// short runs follow each other, making and deleting them can be half of what a worker does
-// (docs/PERFORMANCE.md).
+// Folders of attempts and runs that are over. The next attempts and runs take them, under a new
+// name. Where many short runs follow each other, making and deleting folders can be half of what a
+// worker does (docs/PERFORMANCE.md).
 //
 //   <state-dir>/spare/7/     one that was an attempt's, with its empty folder ranks/ and files of
 //                            its own that the next one begins anew
@@ -20,23 +20,24 @@
 
 namespace hpc::worker {
 
-// For any threads.
+// May be used from any thread.
 class SpareFolders {
  public:
   explicit SpareFolders(std::string state_dir);
 
-  // Takes `folder` away if it holds the folder `inner`, and that nothing at all, and besides at
-  // most plain files of the worker's own with names of `files`, of which long ones are deleted, and
-  // if others were not let into it. False: it is where it was.
+  // Takes `folder` away as a spare one. It must hold the folder `inner`, which must be empty.
+  // Besides that it may hold only plain files of the worker's own, with names in `files`; long ones
+  // are deleted. Nobody else may have been let into it. Returns false if it was left where it was.
   bool Keep(const std::string& folder, const std::string& inner,
             const std::vector<std::string>& files = {});
 
-  // Puts one there that was kept with such an `inner` of the same account (nullptr: ours), its
-  // owners and modes as they were. What is in its files was another's. False: there is none, or
-  // something is there already.
+  // Puts a spare folder at `folder`. It was kept with such an `inner` of the same account (nullptr:
+  // ours), and its owners and modes are as they were. Its files still hold what an earlier user
+  // wrote. Returns false if there is no such spare, or if something is at `folder` already.
   bool Take(const std::string& folder, const std::string& inner, const AccountIds* account);
 
-  // Names that were taken from here stay taken after a power cut.
+  // Makes it durable that folders were taken from here, so that a power cut does not bring back
+  // their old names.
   absl::Status Sync() const;
 
  private:

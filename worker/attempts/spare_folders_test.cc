@@ -140,7 +140,7 @@ TEST_F(SpareFoldersTest, OneThatItsOwnerHasOpenedToOthersIsNotKept) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
   const std::string within = Make("a"), around = Make("b");
   ASSERT_EQ(chmod(dir_.File("a/ranks").c_str(), 0777), 0);
-  ASSERT_EQ(chown(around.c_str(), kNobody, kNobody), 0);  // that one lets others through
+  ASSERT_EQ(chown(around.c_str(), kNobody, kNobody), 0);  // this one lets others through
   EXPECT_FALSE(spares_.Keep(within, "ranks"));
   EXPECT_FALSE(spares_.Keep(around, "ranks"));
   EXPECT_EQ(Look(around).st_uid, kNobody);

@@ -52,7 +52,7 @@ std::string StopWords(HaltKind halt, const std::string& reason) {
   for (const auto& [kind, prefix] : kPrefixes) {
     if (kind == halt) return absl::StrCat(prefix, reason);
   }
-  // Words that a coordinator has chosen are not taken for one of ours.
+  // The prefix keeps words that a coordinator has chosen from being taken for ours.
   return absl::StrCat("told: ", reason);
 }
 

@@ -1,5 +1,5 @@
-// The reason of a stop as a supervisor is told it and writes it in its journal, so that the next
-// worker finds who wanted it.
+// The reason of a stop, as a supervisor is told it and writes it in its journal. From it, the next
+// worker learns who wanted the stop.
 #ifndef HPC_WORKER_ATTEMPTS_STOP_WORDS_H_
 #define HPC_WORKER_ATTEMPTS_STOP_WORDS_H_
 
@@ -11,7 +11,7 @@
 
 namespace hpc::worker {
 
-// kNone: the coordinator wants it, and the words are `reason`.
+// kNone: the coordinator wants the stop, and gives the words in `reason`.
 std::string StopWords(HaltKind halt, const std::string& reason);
 
 // Whether the supervisor stopped for a reason of its own.

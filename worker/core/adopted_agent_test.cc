@@ -1,4 +1,4 @@
-// A worker process that finds attempts of the one before it.
+// A worker process finds attempts of the process before it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -10,7 +10,8 @@
 namespace hpc::worker {
 namespace {
 
-// Grace of stops that the worker decides on by itself, unless the attempt has a shorter one.
+// The grace when the worker itself decides to stop an attempt, unless the attempt has a shorter
+// one.
 constexpr absl::Duration kOwnGrace = absl::Seconds(10);
 constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
 
@@ -18,7 +19,7 @@ bool HasPossibleRanks(const Prepare& prepare) {
   return ArePossibleRanks(prepare.first_rank, prepare.ranks);
 }
 
-// The device that both claim.
+// A device that both attempts claim.
 std::optional<int32_t> SharedDevice(const Attempt& a, const Attempt& b) {
   const auto shared = std::find_first_of(a.devices().begin(), a.devices().end(),
                                          b.devices().begin(), b.devices().end());
@@ -60,7 +61,7 @@ void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effec
                  [&](const Welcome& m) { OnWelcome(now, m, effects); },
                  [&](const Prepare& m) { OnPrepare(now, m, effects); },
                  [&](const Heard& m) {
-                   connection_.OnHeard(std::min(m.sent, now.mono));
+                   connection_.OnHeard(now.mono, std::min(m.sent, now.mono));
                    FenceAll(effects);
                  },
                  [&](const Start& m) { OnStart(now, m, effects); },
@@ -84,7 +85,7 @@ void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
   noted_problem_.clear();
   next_lease_ = now.mono;
   FenceAll(effects);
-  // It may have changed again since the hello was made; that change was said behind it.
+  // The wish may have changed again since the hello was made. That change was said after the hello.
   if (yield_.state().unsent && yield_.state() == owner_in_hello_) {
     yield_.MarkSent();
     effects->push_back(SaveOwner{yield_.state()});
@@ -97,7 +98,7 @@ void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effect
   connection_.OnClosed(now.mono, why, jitter);
   next_lease_ = MonoTime::Infinite();
   if (was_connected) ExtendLeasesOnceMore(now, effects);
-  // A coordinator may be away for days: the same words again would help nobody.
+  // A coordinator may be away for days: repeating the same words would help nobody.
   if (leaving_ || connection_.problem() == noted_problem_) return;
   noted_problem_ = connection_.problem();
   effects->push_back(Note{true, absl::StrCat("not connected to the coordinator: ", noted_problem_,
@@ -133,7 +134,7 @@ void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
     known->OnPrepareAgain(effects);
     return;
   }
-  // A newer attempt means that the coordinator holds the older one for over.
+  // A newer attempt means that the coordinator considers the older one over.
   for (auto& [ref, attempt] : attempts_) {
     if (ref.run == prepare.ref.run && ref.number < prepare.ref.number)
       attempt.OnForget(now.mono, effects);
@@ -153,7 +154,7 @@ void Agent::OnStart(Now now, const Start& start, Effects* effects) {
   if (attempt == nullptr) return;
   Effects wanted;
   attempt->OnStart(now.mono, start, &wanted);
-  // First: the word to start may have waited for long while this process stood still.
+  // The fence comes first: the order to start may have waited long while this process stood still.
   Fence(attempt, effects);
   effects->insert(effects->end(), wanted.begin(), wanted.end());
 }
@@ -198,7 +199,8 @@ void Agent::OnForget(Now now, const Forget& forget, Effects* effects) {
 
 void Agent::OnSetOwner(Now now, const SetOwner& owner, Effects* effects) {
   if (yield_.state().unsent) {
-    // Else it was said before the coordinator heard of what has changed here: its answer follows.
+    // If the wishes differ, this was said before the coordinator heard of the change here. Its
+    // answer to that is still to come.
     if (owner.reclaimed != yield_.reclaimed()) return;
     yield_.MarkSent();
     effects->push_back(SaveOwner{yield_.state()});
@@ -236,13 +238,13 @@ void Agent::Lend(Now now, Effects* effects) {
   DropUnsayable(effects);
 }
 
-// Answered by a SetOwner, or asked again by the next hello.
+// A SetOwner answers this. If none comes, the next hello asks again.
 void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
   const OwnerState& state = yield_.state();
   effects->push_back(Say{OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
 }
 
-// One that is being stopped already gets no more time than the owner gives.
+// An attempt that is being stopped already gets no more time than the owner gives.
 void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
   const std::string reason = TakenBack();
   for (auto& [ref, attempt] : attempts_) {
@@ -262,6 +264,12 @@ void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
   if (live_attempts() > 0) {
     effects->push_back(Note{true, "told to sleep while attempts are live: not done"});
     return OnSleepFailed("ranks still run there", effects);
+  }
+  // A second command would wait for the first, and might put the PC to sleep while its owner uses
+  // it.
+  if (std::exchange(power_command_runs_, true)) {
+    effects->push_back(Note{true, "told to sleep while the power command still runs: not done"});
+    return OnSleepFailed("its power command has not ended yet", effects);
   }
   effects->push_back(Sleep{command.reason});
 }
@@ -283,8 +291,9 @@ void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& 
   DropUnsayable(effects);
 }
 
-void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt) {
-  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt);
+void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
+  if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt, effects);
+  DropUnsayable(effects);
 }
 
 void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects) {
@@ -305,7 +314,11 @@ void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
 }
 
 void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
-  if (Attempt* attempt = Find(ref)) attempt->OnReturned(now.mono, halt, effects);
+  if (Attempt* attempt = Find(ref)) {
+    attempt->OnReturned(now.mono, halt, effects);
+    // The gang waits for this node until the node knows that its return was heard.
+    if (attempt->ended_well()) connection_.Confirm(now.mono);
+  }
   CheckPcFree(now, effects);
   DropUnsayable(effects);
 }
@@ -371,8 +384,8 @@ void Agent::ExtendLeasesIfDue(Now now, Effects* effects) {
   if (live_attempts() > 0) effects->push_back(ExtendLeases{});
 }
 
-// So that ranks have all of the time that they may have without the coordinator, which is counted
-// from the last contact and not from the last extension.
+// Gives ranks all of the time that they may have without the coordinator. That time is counted from
+// the last contact, and not from the last extension.
 void Agent::ExtendLeasesOnceMore(Now now, Effects* effects) {
   const MonoTime extended = now.mono + connection_.SupervisorLease();
   if (live_attempts() > 0 && extended <= connection_.SilenceLimit()) {
@@ -389,7 +402,8 @@ void Agent::TickConnection(Now now, Effects* effects) {
       effects->push_back(OpenLink{MakeHello(now)});
       break;
     case Connection::Action::kHeartbeat:
-      effects->push_back(SayHeartbeat{.answer_may_wait = attempts_.empty()});
+      effects->push_back(
+          SayHeartbeat{.answer_may_wait = attempts_.empty() && !connection_.first_heartbeat()});
       break;
     case Connection::Action::kGiveUp:
       effects->push_back(CloseLink{"no welcome"});
@@ -417,7 +431,7 @@ void Agent::TickYield(Now now, Effects* effects) {
     case Yield::Due::kTimeUp:
       effects->push_back(SaveOwner{yield_.state()});
       effects->push_back(Note{false, "the owner's time is up: the PC is lent again"});
-      // Of a wish that was not answered the coordinator may not know the limit.
+      // If the wish was not answered, the coordinator may not know its time limit.
       if (yield_.state().unsent) SayOwner(now, absl::ZeroDuration(), effects);
       break;
     case Yield::Due::kOverdue:
@@ -433,7 +447,7 @@ void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
   }
 }
 
-// Before the hello, which then tells why.
+// This happens before the hello, which then says why.
 void Agent::StopContested(Now now, Effects* effects) {
   for (const auto& [ref, why] : std::exchange(contested_, {})) {
     if (Attempt* attempt = Find(ref)) {
@@ -484,7 +498,7 @@ Attempt* Agent::Find(AttemptRef ref) {
 }
 
 void Agent::DropUnsayable(Effects* effects) const {
-  // What is said behind a hello that has no answer yet arrives behind it.
+  // Before a hello is answered, messages may be sent after it: they arrive after it.
   if (connection_.state() != Connection::State::kWaiting) return;
   effects->erase(std::remove_if(effects->begin(), effects->end(),
                                 [](const Effect& e) { return std::holds_alternative<Say>(e); }),

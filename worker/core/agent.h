@@ -1,6 +1,6 @@
-// The worker's core: what to do about the coordinator, the attempts on this PC and its owner.
-// Events in, effects out, no I/O. Each method takes the time and appends what must be done; the
-// shell calls Tick when NextDeadline is reached.
+// The worker's core: decides what to do about the coordinator, the attempts on this PC and its
+// owner. Events come in, effects go out, and there is no I/O. Each method takes the time and
+// appends what must be done. The shell calls Tick when NextDeadline is reached.
 #ifndef HPC_WORKER_CORE_AGENT_H_
 #define HPC_WORKER_CORE_AGENT_H_
 
@@ -24,14 +24,15 @@ namespace hpc::worker {
 
 class Agent {
  public:
-  // `node`: this PC's name, for words. Where several of `adopted` that live claim one device, the
-  // records of all but one are damaged, and nobody can tell of which: the first Tick stops them
-  // all, so that no device is shared and none is kept from others by a record that is wrong.
+  // `node` is this PC's name, for messages. If several live attempts of `adopted` claim one device,
+  // the records of all but one are damaged, and nobody can tell which of them are. So the first
+  // Tick stops them all. That way no device is shared, and no wrong record keeps a device from
+  // others.
   Agent(const std::string& node, Now now, const OwnerState& owner,
         const std::vector<AdoptedAttempt>& adopted);
 
-  // ---- the coordinator. Acknowledgements of output are the shell's own business. What it says
-  // before it has welcomed this node is ignored.
+  // ---- the coordinator. Its acknowledgements of output are the shell's own business. Whatever it
+  // says before it has welcomed this node is ignored.
   void OnMessage(Now now, const CoordinatorMessage& message, Effects* effects);
   void OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects);
 
@@ -41,20 +42,20 @@ class Agent {
                      Effects* effects);
   void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
-  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt);
-  // It has lost something of this node that it cannot go on without.
+  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
+  // The attempt has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
-  // All nodes of the attempt vouched for it then.
+  // All nodes of the attempt vouched for it at the time `at`.
   void OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects);
-  // Whether this node vouches for it. A new process does not before it was welcomed: it does not
-  // know what the one before it has promised.
+  // Whether this node vouches for the attempt. A new process does not until it has been welcomed,
+  // since it does not know what the process before it has promised.
   bool Vouches(Now now, AttemptRef ref) const { return VouchFor(now, ref) != Vouch::kNo; }
   Vouch VouchFor(Now now, AttemptRef ref) const;
-  // What came of a RecallRanks.
+  // The result of a RecallRanks.
   void OnRecalled(const Recalled& recalled, Effects* effects);
-  // No process of it is left. `halt`: its supervisor was lost.
+  // No process of the attempt is left. `halt` is set if its supervisor was lost.
   void OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
-  // Its files are gone.
+  // The attempt's files are gone.
   void OnDropped(AttemptRef ref) { attempts_.erase(ref); }
 
   // ---- the owner, on this PC
@@ -64,16 +65,19 @@ class Agent {
   // ---- power
   // The machine was suspended for `slept` and is awake again.
   void OnResumed(Now now, absl::Duration slept, Effects* effects);
-  // It was told to sleep, and stays on.
+  // The command that a Sleep asked for has ended, with any result. One of the three other calls
+  // follows.
+  void OnPowerCommandEnded() { power_command_runs_ = false; }
+  // The PC was told to sleep, and stays on.
   void OnSleepFailed(const std::string& error, Effects* effects);
   // The power command was accepted; the machine will be gone in a moment.
   void OnFallingAsleep(const std::string& reason, Effects* effects);
 
-  // ---- the end of this process. Without `stop_ranks` attempts live on under their supervisors,
-  // and the coordinator is told that the node leaves only if there are none, else that it hands
-  // them over.
+  // ---- the end of this process. Without `stop_ranks`, attempts live on under their supervisors.
+  // Then the coordinator is told that the node hands them over. If there are none, it is told that
+  // the node leaves.
   void Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects);
-  // Everything that Leave waits for is done.
+  // Whether all that Leave waits for is done.
   bool ReadyToExit() const;
 
   void Tick(Now now, Effects* effects);
@@ -97,7 +101,7 @@ class Agent {
   // Why this node cannot take the attempt now; OK if it can.
   absl::Status Refusal(const Prepare& prepare) const;
   std::string TakenBack() const { return node_ + " was taken back by its owner"; }
-  // For the owner.
+  // Stops all attempts for the owner.
   void StopAll(Now now, absl::Duration grace, Effects* effects);
   static void StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
                                Effects* effects);
@@ -105,7 +109,7 @@ class Agent {
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);
   void TickYield(Now now, Effects* effects);
-  // What an earlier worker process was still to stop when it died.
+  // Stops what an earlier worker process still had to stop when it died.
   void StopAllIfReclaimed(Now now, Effects* effects);
   void StopContested(Now now, Effects* effects);
   void CheckPcFree(Now now, Effects* effects);
@@ -115,15 +119,16 @@ class Agent {
   void FenceAll(Effects* effects);
   Hello MakeHello(Now now);
   Attempt* Find(AttemptRef ref);
-  // What cannot be said is dropped: the next hello tells everything.
+  // Drops what cannot be said now: the next hello tells everything.
   void DropUnsayable(Effects* effects) const;
 
   std::string node_;
   Connection connection_;
   Yield yield_;
   std::map<AttemptRef, Attempt> attempts_;
-  std::map<AttemptRef, std::string> contested_;  // and why; not stopped yet
+  std::map<AttemptRef, std::string> contested_;  // attempts that must be stopped, and why
   bool resumed_ = false;
+  bool power_command_runs_ = false;
   bool leaving_ = false;
   bool leaving_said_ = false;
   Leaving leave_words_;

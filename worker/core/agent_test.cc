@@ -26,8 +26,39 @@ TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
 }
 
-TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
+TEST_F(AgentTest, TwoQuickHeartbeatsTellTheCoordinatorHowTheClocksLie) {
   Connect();
+  const Effects first = Tick();
+  ASSERT_THAT(All<SayHeartbeat>(first), SizeIs(1));
+  EXPECT_FALSE(All<SayHeartbeat>(first)[0].answer_may_wait);
+  Hear(Heard{now().mono});
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), SizeIs(1)) << "which says when the answer came";
+  Hear(Heard{now().mono});
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), IsEmpty());
+}
+
+TEST_F(AgentTest, APartThatEndedWellIsConfirmedAtOnce) {
+  Settle();
+  Run();
+  Effects effects;
+  agent_.OnRankExited(now(), kRef, 0, {0, {}, false, "", ""}, {}, &effects);
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), IsEmpty());
+  Return();
+  EXPECT_THAT(All<SayHeartbeat>(Tick()), SizeIs(1));
+}
+
+TEST_F(AgentTest, WhatEndsRanksHereIsSaidAtOnceAndWithTheReturn) {
+  Settle();
+  Run();
+  Effects effects;
+  agent_.OnStoppedItself(now(), kRef, {HaltKind::kCutOff, "fence"}, &effects);
+  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<AttemptHalted>(effects)[0].halt.reason, "fence");
+  EXPECT_EQ(Said<AttemptReturned>(Return())[0].halt.reason, "fence");
+}
+
+TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
+  Settle();
   EXPECT_TRUE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
   Hear(OneRank());
   EXPECT_FALSE(All<SayHeartbeat>(Wait(absl::Seconds(2)))[0].answer_may_wait);
@@ -177,7 +208,7 @@ TEST_F(AgentTest, ALinkThatBrokeBehindAStandstillExtendsNothing) {
 }
 
 TEST_F(AgentTest, AnIdleNodeHasNoDeadlineButItsHeartbeat) {
-  Connect();
+  Settle();
   EXPECT_EQ(agent_.NextDeadline(), now().mono + absl::Seconds(2));
 }
 
@@ -186,7 +217,8 @@ TEST_F(AgentTest, CutOffTooLongItStopsItsRanksOnce) {
   Run();
   Stay(absl::Seconds(60));
   LoseLink();
-  // The last 12 seconds of the connection may not have reached the coordinator.
+  // Whatever was said in the last 12 seconds of the connection may not have reached the
+  // coordinator.
   EXPECT_THAT(All<StopAttempt>(Wait(absl::Seconds(287))), IsEmpty());
   const Effects effects = Wait(absl::Seconds(1));
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
@@ -294,7 +326,7 @@ TEST_F(AgentTest, TheEndOfAWishThatWasNotAnsweredIsSaid) {
   const Effects over = Wait(absl::Seconds(5));
   ASSERT_THAT(Said<OwnerChanged>(over), SizeIs(1));
   EXPECT_FALSE(Said<OwnerChanged>(over)[0].reclaimed);
-  Hear(SetOwner{true, std::nullopt, ""});  // the answer to what was said first
+  Hear(SetOwner{true, std::nullopt, ""});  // it answers what was said first
   EXPECT_FALSE(agent_.yield().reclaimed());
 }
 
@@ -308,6 +340,7 @@ TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Return();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
   Effects effects;
+  agent_.OnPowerCommandEnded();
   agent_.OnFallingAsleep("asked", &effects);
   EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
 }
@@ -321,6 +354,17 @@ TEST_F(AgentTest, DoesNotSleepWhileThePcIsItsOwners) {
   ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
   EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "its owner has taken it back");
   agent_.Lend(now(), &effects);
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+}
+
+TEST_F(AgentTest, RunsOnePowerCommandAtATime) {
+  Connect();
+  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  const Effects again = Hear(GoToSleep{"asked once more"});
+  EXPECT_THAT(All<Sleep>(again), IsEmpty());
+  ASSERT_THAT(Said<SleepFailed>(again), SizeIs(1));
+  EXPECT_EQ(Said<SleepFailed>(again)[0].error, "its power command has not ended yet");
+  agent_.OnPowerCommandEnded();
   EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
 }
 
@@ -348,7 +392,7 @@ TEST_F(AgentTest, TimeAsleepCountsAsTimeWithoutContact) {
 TEST_F(AgentTest, KeepsNoSupervisorAliveWhileItsConnectionIsUnproven) {
   Connect();
   Run();
-  clock_.Advance(absl::Minutes(4));  // stopped, and continued
+  clock_.Advance(absl::Minutes(4));  // the process was stopped, and continues
   EXPECT_THAT(All<ExtendLeases>(Tick()), IsEmpty());
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(11))), IsEmpty());
   EXPECT_THAT(All<ExtendLeases>(Stay(absl::Seconds(1))), SizeIs(1));

@@ -74,7 +74,7 @@ void Attempt::OnForget(MonoTime now, Effects* effects) {
 }
 
 void Attempt::OnPrepared(MonoTime now, const Prepared& prepared, Effects* effects) {
-  if (phase_ != Phase::kPreparing) return;  // stopped meanwhile: OnReturned comes
+  if (phase_ != Phase::kPreparing) return;  // it was stopped meanwhile: OnReturned follows
   prepared_ = prepared;
   effects->push_back(Say{prepared});
   if (prepared.status.ok()) {
@@ -100,11 +100,11 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, Ran
   if (it == ranks_.end() || it->second.exit) return;
   if (it->second.unstarted()) --unstarted_;
   it->second.exit = exit;
-  // Both anew: time that the machine slept meanwhile is part of these ages.
+  // Both times are set anew: the ages include time that the machine slept meanwhile.
   it->second.started_at = now - ago.started;
   it->second.ended_at = now - ago.ended;
   it->second.ended_within = ago.ended_within;
-  // The coordinator hears that it started before it hears that it ended.
+  // The coordinator hears that the attempt started before it hears that a rank ended.
   SayStartedOnce(now, effects);
   effects->push_back(Say{RankEnded{ref_, rank, exit, ago}});
 }
@@ -135,7 +135,8 @@ RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
   return ago;
 }
 
-// The earlier one counts: that a supervisor was lost may be found when the owner has come, too.
+// The earlier halt counts. For example, that a supervisor was lost may be found only after the
+// owner has come.
 void Attempt::TakeHalt(MonoTime now, const Halt& halt) {
   if (halt.kind == HaltKind::kNone) return;
   if (halt_.kind != HaltKind::kNone && halted_at_ <= now - halt.ago) return;
@@ -149,19 +150,25 @@ Halt Attempt::HaltAt(MonoTime now) const {
   return halt;
 }
 
-void Attempt::OnStoppedItself(MonoTime now, const Halt& halt) {
-  if (!live()) return;
-  // Ended by the coordinator's word, it has nobody else to name.
-  if (stopping() && halt_.kind == HaltKind::kNone) return;
-  phase_ = Phase::kStopping;
+void Attempt::SayHalt(MonoTime now, const Halt& halt, Effects* effects) {
+  const Halt before = halt_;
   TakeHalt(now, halt);
+  if (halt_ != before) effects->push_back(Say{AttemptHalted{ref_, HaltAt(now)}});
+}
+
+// The coordinator's order to stop may have been read first. Which of the two happened first is for
+// the coordinator to judge.
+void Attempt::OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects) {
+  if (!live()) return;
+  phase_ = Phase::kStopping;
+  SayHalt(now, halt, effects);
 }
 
 void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
                                const std::string& reason, Effects* effects) {
   if (!live() || stopping()) return;
   phase_ = Phase::kStopping;
-  TakeHalt(now, {kind, reason});
+  SayHalt(now, {kind, reason}, effects);
   effects->push_back(StopAttempt{ref_, grace, reason, kind});
 }
 
@@ -181,7 +188,7 @@ void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {
 void Attempt::Fence(MonoTime contact, const Welcome& welcome, Effects* effects) {
   if (!witnessed_ || !live()) return;
   const MonoTime until = std::max(contact + welcome.contact_limit, whole_at_ + welcome.vouch_limit);
-  // Answers come often; a supervisor need not hear of each.
+  // Answers come often, and a supervisor need not hear of each.
   if (until < fence_ + welcome.vouch_limit / 8) return;
   fence_ = until;
   effects->push_back(SetFence{ref_, until});

@@ -5,7 +5,8 @@
 //       |____________|___________|_____________________|___________|
 //
 // A stop may come at any moment: before the start it undoes the preparation. A refused preparation
-// goes straight to returned. Every report is repeatable: asked again, it says again what it said.
+// goes straight to returned. Every report can be repeated: asked again, the attempt says the same
+// again.
 #ifndef HPC_WORKER_CORE_ATTEMPT_H_
 #define HPC_WORKER_CORE_ATTEMPT_H_
 
@@ -24,7 +25,7 @@
 
 namespace hpc::worker {
 
-// An attempt of an earlier worker process, found again.
+// An attempt of an earlier worker process that was found again.
 struct AdoptedAttempt {
   struct Rank {
     int32_t rank = 0;
@@ -36,11 +37,11 @@ struct AdoptedAttempt {
   std::vector<int32_t> devices;
   absl::Duration stop_grace = absl::Seconds(30);
   bool started = false;
-  std::vector<Rank> ranks;  // all of this node
+  std::vector<Rank> ranks;  // all ranks of this node
   bool returned = false;
   Halt halt;
-  bool store_lost = false;  // its ranks have met, but cannot once more
-  bool witnessed = false;   // as it was started
+  bool store_lost = false;  // its ranks have met, but cannot meet again
+  bool witnessed = false;   // whether it was started as a witnessed one
 };
 
 class Attempt {
@@ -56,16 +57,18 @@ class Attempt {
   };
 
   explicit Attempt(const Prepare& prepare);
-  // Of which nothing is there, since what it is to be makes no sense.
+  // An attempt that cannot exist, since its order contradicts itself. Nothing of it is on this
+  // node.
   explicit Attempt(AttemptRef ref) : ref_(ref) {}
   Attempt(MonoTime now, const AdoptedAttempt& adopted);
 
   // ---- the coordinator
   void OnPrepareAgain(Effects* effects) const;
-  // Not one that was adopted: what its Prepare said is gone with the process that heard it.
+  // Does nothing for an adopted attempt that is only prepared: what its Prepare said is gone with
+  // the process that heard it.
   void OnStart(MonoTime now, const Start& start, Effects* effects);
   void OnStop(MonoTime now, absl::Duration grace, const std::string& reason, Effects* effects);
-  // Ends what still runs; the files go when nothing does.
+  // Ends what still runs. The files are deleted when nothing runs any more.
   void OnForget(MonoTime now, Effects* effects);
 
   // ---- this node
@@ -73,33 +76,35 @@ class Attempt {
   void OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago, Effects* effects);
   void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
                     Effects* effects);
-  // The supervisor ends the ranks for a reason of its own.
-  void OnStoppedItself(MonoTime now, const Halt& halt);
-  // No process of it is left. `halt`: its supervisor was lost.
+  // The supervisor ends the ranks for its own reason.
+  void OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects);
+  // No process of the attempt is left. `halt` is set if its supervisor was lost.
   void OnReturned(MonoTime now, const Halt& halt, Effects* effects);
-  // The worker itself ends it, for a reason that is no fault of the run: reported with the return,
-  // unless the attempt was being stopped already.
+  // The worker itself ends the attempt, for a reason that is not the run's fault. The reason is
+  // reported, unless the attempt was being stopped already.
   void StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
                         const std::string& reason, Effects* effects);
 
-  // ---- a witnessed one
-  // It does not vouch before then.
+  // ---- witnessed attempts
+  // This node does not vouch for the attempt before `until`.
   void Doubt(MonoTime until) { silent_until_ = std::max(silent_until_, until); }
-  // All nodes vouched for it then.
+  // All nodes vouched for the attempt at the time `at`.
   void OnWhole(MonoTime at) { whole_at_ = std::max(whole_at_, at); }
-  // Its nodes may be told that its part here is as it should be.
+  // Whether this node vouches for the attempt: its part here is as it should be.
   bool Vouches(MonoTime now) const {
     return witnessed_ && now >= silent_until_ && (ended_well_ || (live() && !stopping()));
   }
-  // What they are told then. `heard`: what was said until then the coordinator has heard. Once that
-  // knows that the part has ended well, it does not count on a promise of this node alone.
+  // What this node tells the others when they ask. `heard`: the coordinator has heard all that was
+  // said until then. Once it knows that the part has ended well, it does not rely on a promise of
+  // this node alone.
   Vouch VouchFor(MonoTime now, MonoTime heard) const {
     if (!Vouches(now)) return Vouch::kNo;
     return ended_well_ && heard > returned_at_ ? Vouch::kForGood : Vouch::kYes;
   }
-  // Lets its ranks live until then, if that is later than they are let now.
+  // Lets the attempt's ranks live as long as this contact and what was vouched for allow, if that
+  // is longer than before.
   void Fence(MonoTime contact, const Welcome& welcome, Effects* effects);
-  // The machine was suspended for so long, which the monotonic clock did not count.
+  // The machine was suspended for this long, which the monotonic clock did not count.
   void OnSlept(absl::Duration slept);
 
   HeldAttempt Held(MonoTime now) const;
@@ -108,9 +113,10 @@ class Attempt {
   Phase phase() const { return phase_; }
   const std::vector<int32_t>& devices() const { return devices_; }
   absl::Duration stop_grace() const { return stop_grace_; }
-  // May still have processes.
+  // Whether it may still have processes.
   bool live() const { return phase_ < Phase::kReturned; }
   bool stopping() const { return phase_ == Phase::kStopping; }
+  bool ended_well() const { return ended_well_; }
   int32_t running_ranks() const;
 
  private:
@@ -123,6 +129,9 @@ class Attempt {
     bool unstarted() const { return pid == 0 && !exit; }
   };
   void TakeHalt(MonoTime now, const Halt& halt);
+  // The same, and tells the coordinator at once: the return may be far off, and this worker may not
+  // live to see it.
+  void SayHalt(MonoTime now, const Halt& halt, Effects* effects);
   Halt HaltAt(MonoTime now) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
   bool AllSucceeded() const;
@@ -138,18 +147,18 @@ class Attempt {
   bool start_said_ = false;
   std::optional<Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
-  size_t unstarted_ = 0;  // of them: neither a process nor an end
+  size_t unstarted_ = 0;  // ranks that have neither a process nor an end
   Halt halt_;             // its age is counted from halted_at_
   MonoTime halted_at_{};
   bool store_lost_ = false;
   bool witnessed_ = false;
-  // Returned, and every rank had exited 0 by itself. Not of one that another process saw return,
-  // which may have promised not to vouch for it.
+  // The attempt has returned, and every rank had exited 0 by itself. Never set if another process
+  // saw it return, since that process may have promised not to vouch for it.
   bool ended_well_ = false;
   MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};
   MonoTime whole_at_{-absl::InfiniteDuration()};
-  MonoTime fence_{-absl::InfiniteDuration()};  // as told
+  MonoTime fence_{-absl::InfiniteDuration()};  // as the supervisor was told
 };
 
 // "preparing", "running" ...

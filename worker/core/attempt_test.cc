@@ -99,7 +99,8 @@ TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
 }
 
-// Within the time that a test has: not by looking at all ranks as each one starts.
+// This must fit into the time that a test has. It would not if all ranks were looked at each time
+// that one starts.
 TEST(AttemptTest, SaysSoOfAsManyRanksAsThereMayBe) {
   Prepare prepare = TwoRanks();
   prepare.first_rank = 0;
@@ -234,11 +235,21 @@ TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
   EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "pc1 had no contact");
 }
 
+TEST(AttemptTest, WhatTheSupervisorDidBeforeAnOrderIsToldAlsoIfTheOrderWasReadFirst) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnStop(At(5), absl::Seconds(30), "rank 0 failed", &effects);
+  attempt.OnStoppedItself(At(6), {HaltKind::kCutOff, "fence", absl::Seconds(2)}, &effects);
+  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
+  attempt.OnReturned(At(7), {}, &effects);
+  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt,
+            (Halt{HaltKind::kCutOff, "fence", absl::Seconds(3)}));
+}
+
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;
   attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
-  attempt.OnStoppedItself(At(0), {HaltKind::kCutOff, "lease"});
   attempt.StopForOurselves(At(0), absl::Seconds(10), HaltKind::kCutOff, "pc1 had no contact",
                            &effects);
   attempt.OnReturned(At(0), {}, &effects);

@@ -13,13 +13,14 @@
 namespace hpc::worker {
 namespace {
 
-// MAX_ARG_STRLEN of the kernel.
+// This is the kernel's MAX_ARG_STRLEN.
 constexpr size_t kLongestString = 128 * 1024;
 
 constexpr absl::string_view kOtherPath =
     "set another PATH (--env PATH=..., or for all runs in that node's /etc/default/hpc-worker)";
 
-// `file` in `folder`, without "." and empty parts; ".." stays, since links may be on the way.
+// The path of `file` in `folder`, without "." and empty parts. ".." stays, since links may be on
+// the way.
 std::string Below(absl::string_view folder, absl::string_view file) {
   std::string path;
   for (const absl::string_view whole : {folder, file}) {
@@ -51,11 +52,12 @@ absl::Status NotExecutable(const std::string& node, const std::string& account,
   }
 }
 
-// What would make the kernel refuse a text, whose own words for it name neither file.
+// Finds what would make the kernel refuse a script. The kernel's own error names neither the script
+// nor the interpreter.
 absl::Status CheckInterpreter(const std::string& node, const std::string& workdir,
                               const std::string& file, absl::string_view head,
                               const FileLook& look) {
-  // Other formats are the kernel's business.
+  // Formats that are not text are the kernel's business.
   if (absl::StrContains(head, absl::string_view("\0", 1))) return absl::OkStatus();
   const auto refuse = [&](absl::string_view problem) {
     return absl::PermissionDeniedError(absl::StrCat(node, ": '", file, "' ", problem));
@@ -87,14 +89,14 @@ absl::Status NotFound(const std::string& node, const std::string& command,
                                           remedy.empty() ? "" : ": ", remedy));
 }
 
-// Where one argument holds a whole command line.
+// The remedy if one argument holds a whole command line.
 std::string QuotesRemedy(absl::string_view command) {
   return absl::StrContains(command, " ")
              ? absl::StrCat("leave out the quotes around it (hpcctl run -- ", command, ")")
              : "";
 }
 
-// The whole would hide what stands behind it.
+// The whole path would hide what follows it.
 std::string Shortened(const std::string& path) {
   constexpr size_t kShown = 120;
   if (path.size() <= kShown) return path;
@@ -103,14 +105,14 @@ std::string Shortened(const std::string& path) {
   return absl::StrCat(ToValidUtf8(shown), " and ", path.size() - shown.size(), " bytes more");
 }
 
-// What a command that was not found in PATH is compared with.
+// What is known about a command that was not found in PATH.
 struct Missed {
   std::string hidden;   // a folder of PATH that is closed to the account, or ""
   std::string python3;  // where it is, or ""
-  bool here = false;    // the working directory has a file of that name
+  bool here = false;    // the working directory has a file of this name
 };
 
-// The likeliest cause alone.
+// Names only the most likely cause.
 std::string NotInPathRemedy(const std::string& account, const std::string& command,
                             const Missed& missed) {
   if (missed.here && absl::EndsWith(command, ".py")) {
@@ -184,7 +186,7 @@ absl::Status CheckExecSize(const std::string& node, const std::vector<std::strin
   size_t all = 0;
   for (const auto* list : {&argv, &env}) {
     for (const std::string& text : *list) {
-      // The kernel counts the NUL and the pointer as well.
+      // The kernel also counts the NUL and the pointer.
       all += text.size() + 1 + sizeof(char*);
       if (text.size() < kLongestString) continue;
       return absl::FailedPreconditionError(

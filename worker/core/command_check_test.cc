@@ -22,7 +22,7 @@ const std::string kProgram(
 FileFacts Look(const std::string& path) {
   static const std::map<std::string, FileFacts> kFiles = {
       {"/usr/bin/python3", {FileKind::kExecutable, kProgram}},
-      {"/bin/sh", {FileKind::kExecutable, std::nullopt}},  // may not be read
+      {"/bin/sh", {FileKind::kExecutable, std::nullopt}},  // it may not be read
       {"/work/train.sh", {FileKind::kExecutable, "#!/bin/sh\necho\n"}},
       {"/work/../work/train.sh", {FileKind::kExecutable, "#!/bin/sh\necho\n"}},
       {"/work/spaced.py", {FileKind::kExecutable, "#! \t/usr/bin/python3 -u\n"}},
@@ -41,7 +41,7 @@ FileFacts Look(const std::string& path) {
       {"/work/data", {FileKind::kDirectory, {}}},
       {"/usr/bin/data", {FileKind::kDirectory, {}}},
       {"/root/bin/python3", {FileKind::kHidden, {}}},
-      // Whatever is asked for in a closed folder, nobody knows whether it is there.
+      // Nobody knows what is in a closed folder, so this is the answer to every path in it.
       {"/root/bin/python", {FileKind::kHidden, {}}},
       {"/root/bin/python3 x.py", {FileKind::kHidden, {}}},
       {"/root/bin/hidden.py", {FileKind::kHidden, {}}},

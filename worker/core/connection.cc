@@ -5,7 +5,7 @@
 namespace hpc::worker {
 namespace {
 
-// A heartbeat that is later than this was not said because the process stood still.
+// If a heartbeat is later than this, the process stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 bool RepeatingHelpsLittle(const absl::Status& why) {
@@ -38,6 +38,7 @@ Connection::Action Connection::Tick(MonoTime now) {
       if (now < next_heartbeat_) return Action::kNone;
       NoticeStandstill(now);
       next_heartbeat_ = now + welcome_.heartbeat_interval;
+      ++heartbeats_;
       return Action::kHeartbeat;
   }
   return Action::kNone;
@@ -62,8 +63,10 @@ void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
   last_contact_ = now;
   heard_ = welcomed_ ? std::max(heard_, opened_at_) : opened_at_;
   welcomed_ = true;
-  steady_since_ = now - kDetection;  // it has just been answered
-  next_heartbeat_ = now + welcome.heartbeat_interval;
+  steady_since_ = now - kDetection;  // the coordinator has just answered
+  first_answer_ = true;
+  heartbeats_ = 0;
+  next_heartbeat_ = now;
   quick_.Reset();
   slow_.Reset();
 }

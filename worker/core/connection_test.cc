@@ -18,7 +18,7 @@ Connection Connected(double at) {
   return connection;
 }
 
-// As a process does that nothing holds up.
+// Sends heartbeats on time, as a process does that nothing delays.
 void Beat(Connection* connection, int from, int until) {
   for (int at = from + 2; at <= until; at += 2) connection->Tick(At(at));
 }
@@ -41,10 +41,20 @@ TEST(ConnectionTest, GivesUpWithoutWelcome) {
 
 TEST(ConnectionTest, HeartbeatsAtTheIntervalItWasTold) {
   Connection connection = Connected(0);
+  EXPECT_EQ(connection.Tick(At(0)), Action::kHeartbeat);
   EXPECT_EQ(connection.Tick(At(1.9)), Action::kNone);
   EXPECT_EQ(connection.Tick(At(2)), Action::kHeartbeat);
   EXPECT_EQ(connection.Tick(At(2)), Action::kNone);
   EXPECT_EQ(connection.NextDeadline(), At(4));
+}
+
+TEST(ConnectionTest, TheFirstAnswerIsConfirmedAndLaterOnesAreNot) {
+  Connection connection = Connected(0);
+  EXPECT_EQ(connection.Tick(At(0)), Action::kHeartbeat);
+  connection.OnHeard(At(0.1), At(0));
+  EXPECT_EQ(connection.Tick(At(0.1)), Action::kHeartbeat);
+  connection.OnHeard(At(0.2), At(0.1));
+  EXPECT_EQ(connection.Tick(At(0.2)), Action::kNone);
 }
 
 TEST(ConnectionTest, LateHeartbeatsAreNotMadeUpFor) {
@@ -56,7 +66,7 @@ TEST(ConnectionTest, LateHeartbeatsAreNotMadeUpFor) {
 TEST(ConnectionTest, WhileItStoodStillItHadNoContactThatItKnowsOf) {
   Connection connection = Connected(0);
   Beat(&connection, 0, 100);
-  connection.Tick(At(200));  // stopped, and continued
+  connection.Tick(At(200));  // the process was stopped, and continues
   EXPECT_FALSE(connection.Proven(At(200)));
   connection.OnClosed(At(211), absl::UnavailableError("timed out"), 1.0);
   EXPECT_EQ(connection.SilentFor(At(211)), absl::Seconds(211 - (102 - 12)));

@@ -14,66 +14,68 @@
 
 namespace hpc::worker {
 
-// Open a stream to the coordinator and say hello on it. Answered by OnMessage(Welcome) or
-// OnLinkClosed.
+// Open a stream to the coordinator and say hello on it. The shell answers with OnMessage(Welcome)
+// or OnLinkClosed.
 struct OpenLink {
   Hello hello;
 };
 
-// End the stream, if there is one; OnLinkClosed is not expected for it.
+// End the stream if there is one. OnLinkClosed is not expected to follow.
 struct CloseLink {
   std::string reason;
 };
 
-// Said on the open stream. The agent says nothing while there is none: the next hello tells all.
+// Send a message on the open stream. The agent says nothing while there is none: the next hello
+// tells all.
 struct Say {
   WorkerMessage message;
 };
 
-// The shell adds what the devices are doing.
+// Send a heartbeat. The shell adds what the devices are doing.
 struct SayHeartbeat {
-  // Nothing depends yet on when the coordinator hears it.
+  // Nothing depends yet on when the coordinator hears this heartbeat.
   bool answer_may_wait = false;
 };
 
-// Check everything, take what is needed, start the supervisor. Answered by OnPrepared, or by
-// OnReturned if StopAttempt comes first.
+// Check everything, take what is needed, start the supervisor. The shell answers with OnPrepared,
+// or with OnReturned if StopAttempt comes first.
 struct PrepareAttempt {
   Prepare prepare;
 };
 
-// Start the ranks. Answered by OnRankStarted or OnRankExited for each.
+// Start the ranks. The shell answers with OnRankStarted or OnRankExited for each.
 struct StartAttempt {
   Start start;
 };
 
-// End the ranks (or undo the preparation). Answered by OnReturned. A second one may only shorten
-// the time left.
+// End the ranks, or undo the preparation. The shell answers with OnReturned. A second StopAttempt
+// can only shorten the time that is left.
 struct StopAttempt {
   AttemptRef ref;
   absl::Duration grace;
   std::string reason;
-  // Why this node itself wants it; kNone: the coordinator does. To be found again by the next
-  // worker.
+  // Why this node itself wants to stop it; kNone: the coordinator wants it. It is stored, so that
+  // the next worker finds it.
   HaltKind halt = HaltKind::kNone;
 };
 
-// Delete the attempt's files once its output is acknowledged. Answered by OnDropped.
+// Delete the attempt's files once its output is acknowledged. The shell answers with OnDropped.
 struct DropAttempt {
   AttemptRef ref;
 };
 
-// Tell every supervisor that the coordinator was heard from.
+// Tell every supervisor that the coordinator has been heard.
 struct ExtendLeases {};
 
-// The ranks of a witnessed attempt may live until then, whatever becomes of this worker: its
-// supervisor kills them if it is not told of a later time by then.
+// The ranks of a witnessed attempt may live until this time, whatever happens to this worker. Their
+// supervisor kills them then if it has not been told a later time.
 struct SetFence {
   AttemptRef ref;
   MonoTime until;
 };
 
-// Ask the supervisor of an attempt on another node to end its ranks there. Answered by OnRecalled.
+// Ask the supervisor of an attempt on another node to end its ranks there. The shell answers with
+// OnRecalled.
 struct RecallRanks {
   Recall recall;
 };
@@ -83,12 +85,13 @@ struct SaveOwner {
   OwnerState state;
 };
 
-// Run the power command. Answered by OnResumed or OnSleepFailed.
+// Run the power command. The shell answers with OnPowerCommandEnded, and then with OnResumed,
+// OnSleepFailed or OnFallingAsleep.
 struct Sleep {
   std::string reason;
 };
 
-// For the log: what was decided and why.
+// An entry for the log: what was decided and why.
 struct Note {
   bool warning = false;
   std::string text;

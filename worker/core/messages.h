@@ -1,5 +1,5 @@
 // What a worker and the coordinator say to each other, as plain values: proto/hpc/v1/worker.proto
-// without protobuf. What only the shell knows (inventory, device usage, address) is added by it.
+// without protobuf. The shell adds what only it knows (inventory, device usage, address).
 #ifndef HPC_WORKER_CORE_MESSAGES_H_
 #define HPC_WORKER_CORE_MESSAGES_H_
 
@@ -34,31 +34,31 @@ struct RankExit {
   bool operator==(const RankExit&) const = default;
 };
 
-// How long ago a rank started and ended; zero for what has not happened. Their difference is how
-// long it ran, as its supervisor measured it.
+// How long ago a rank started and ended; zero for what has not happened. The difference is how long
+// the rank ran, as its supervisor measured it.
 struct RankAges {
   absl::Duration started;
   absl::Duration ended;
-  absl::Duration ended_within = {};  // it may have ended so much earlier: nobody looked meanwhile
+  absl::Duration ended_within = {};  // it may have ended up to this much earlier: nobody looked
 
   bool operator==(const RankAges&) const = default;
 };
 
-// What ended an attempt's ranks on this node, other than the coordinator's word.
+// Why ranks of an attempt ended on this node without the coordinator's order.
 enum class HaltKind {
   kNone = 0,
   kOwner = 1,           // the owner took the PC back
-  kCutOff = 2,          // there was no contact for too long, or the worker stood still
+  kCutOff = 2,          // no contact for too long, or the worker was frozen
   kSupervisorLost = 3,  // the supervisor was killed, and its ranks with it
-  kLeaving = 4,         // the PC or this worker goes down
-  kDamaged = 5,         // what the worker has of the attempt contradicts itself
+  kLeaving = 4,         // the PC or this worker is going down
+  kDamaged = 5,         // the worker's records of the attempt contradict each other
 };
 
 struct Halt {
   HaltKind kind = HaltKind::kNone;
   std::string reason;  // in words
   absl::Duration ago = {};
-  absl::Duration within = {};  // it may have been so much earlier
+  absl::Duration within = {};  // it may have happened up to this much earlier
 
   bool operator==(const Halt&) const = default;
 };
@@ -78,13 +78,14 @@ struct Welcome {
   absl::Duration lease = absl::Seconds(6);
   absl::Duration heartbeat_interval = absl::Seconds(2);
   absl::Duration stop_after_disconnect = absl::Minutes(5);
-  // How long ranks of a witnessed attempt may live after the coordinator is known to have heard us,
-  // and after the attempt's nodes vouched for one another.
+  // Ranks of a witnessed attempt may live for these times: `contact_limit` after the coordinator is
+  // known to have heard us, and `vouch_limit` after the attempt's nodes vouched for one another.
   absl::Duration contact_limit = absl::Seconds(5);
   absl::Duration vouch_limit = absl::Seconds(2);
 };
 
-// The coordinator has heard what was said at `sent`, which the shell has put on the clock of Now.
+// The coordinator has heard what was said at `sent`. The shell has converted that time to the clock
+// of Now.
 struct Heard {
   MonoTime sent;
 };
@@ -96,14 +97,14 @@ struct Peer {
   int32_t ranks = 0;
 };
 
-// Of a run. What says more is damaged, and shall not make us allocate.
+// The most ranks of a run. A message with more is damaged, and must not make us allocate memory.
 inline constexpr int32_t kMaxRanks = 65'536;
 constexpr bool ArePossibleRanks(int32_t first, int32_t count) {
   return first >= 0 && count >= 0 && count <= kMaxRanks && first <= kMaxRanks - count;
 }
 
-// Longer than any that can be asked for. A supervisor counts times in nanoseconds, which end with
-// 292 years.
+// Longer than any time that can be asked for. A supervisor counts time in nanoseconds, which
+// overflow after 292 years.
 inline constexpr absl::Duration kMaxSpan = absl::Hours(365 * 24);
 
 struct Prepare {
@@ -127,7 +128,7 @@ struct Prepare {
   KeyValues env;
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   KeyValues params;
-  std::string user;  // who submitted the run; "" where there are no identities
+  std::string user;  // who submitted the run; "" if there are no identities
 };
 
 struct Start {
@@ -138,20 +139,20 @@ struct Start {
   bool witnessed = false;  // its nodes vouch for one another
 };
 
-// Do not vouch for it for so long.
+// Do not vouch for the attempt for this long.
 struct Doubt {
   AttemptRef ref;
   absl::Duration span;
-  int64_t asked_us = 0;  // the coordinator's own
+  int64_t asked_us = 0;  // when it was asked, by the coordinator's clock
 };
 
-// How the ranks of a node are ended by another of the gang when its worker is gone.
+// How another node of the gang can end the ranks of a node whose worker is gone.
 struct RecallAccess {
-  int32_t port = 0;  // 0: not at all
+  int32_t port = 0;  // 0: it cannot
   std::string key, proof;
 };
 
-// The worker of `node` is gone: its supervisor is to be asked to end the attempt's ranks there.
+// The worker of `node` is gone: ask its supervisor to end the attempt's ranks there.
 struct Recall {
   AttemptRef ref;
   std::string node;
@@ -180,7 +181,8 @@ struct GoToSleep {
   std::string reason;
 };
 
-// Of anything that ranks write. What says more is damaged, and sums of offsets shall not overflow.
+// The most bytes of anything that ranks write. A message with more is damaged, and sums of offsets
+// must not overflow.
 inline constexpr int64_t kMaxOffset = int64_t{1} << 45;
 
 struct LogAck {
@@ -218,7 +220,7 @@ struct HeldAttempt {
 
 struct Hello {
   bool resumed = false;
-  bool owner_changed = false;  // on the PC, and the coordinator has not heard of it
+  bool owner_changed = false;  // it changed on the PC, and the coordinator has not heard of that
   bool reclaimed = false;
   std::optional<absl::Duration> reclaim_left;
   std::string reclaim_reason;
@@ -247,7 +249,7 @@ struct SleepFailed {
 struct Prepared {
   AttemptRef ref;
   absl::Status status;
-  std::string store_addr;  // of the store's host only
+  std::string store_addr;  // only from the node that hosts the store
   int32_t store_port = 0;
   bool store_client_ok = true;
   RecallAccess recall = {};
@@ -276,19 +278,25 @@ struct Recalled {
   absl::Status status;  // OK: nothing of the attempt is left there
 };
 
+// The node ends the attempt's ranks by itself. AttemptReturned follows when they are gone.
+struct AttemptHalted {
+  AttemptRef ref;
+  Halt halt;
+};
+
 struct AttemptReturned {
   AttemptRef ref;
   Halt halt;
 };
 
-// The five below are made by the shell; the agent knows nothing of output.
+// The shell makes the messages below; the agent knows nothing about output.
 struct EnvironmentReport {
   AttemptRef ref;
   KeyValues facts;
   KeyValues added;
 };
 
-// With a heartbeat. Rank -1: a process that survives SIGKILL.
+// What a rank is doing; sent with a heartbeat. Rank -1 stands for a process that survives SIGKILL.
 struct RankDoing {
   AttemptRef ref;
   int32_t rank = 0;
@@ -325,14 +333,14 @@ struct MetricData {
   int32_t rank = 0;
   int64_t end_offset = 0;
   std::vector<MetricPoint> points;
-  std::vector<std::string> remarks;  // what is wrong with the file, for the user
-  bool ended = false;                // nothing will follow
+  std::vector<std::string> remarks;  // problems with the file, for the user to read
+  bool ended = false;                // nothing more will follow
 };
 
 using WorkerMessage =
     std::variant<OwnerChanged, Leaving, HandingOver, SleepFailed, Prepared, Started, RankEnded,
-                 Doubted, Recalled, AttemptReturned, EnvironmentReport, RendezvousReport, LogData,
-                 LogEnd, MetricData>;
+                 Doubted, Recalled, AttemptHalted, AttemptReturned, EnvironmentReport,
+                 RendezvousReport, LogData, LogEnd, MetricData>;
 
 }  // namespace hpc::worker
 

@@ -94,7 +94,7 @@ class Parser {
   absl::Status Store(const std::string& key, size_t key_at, double value, size_t value_at,
                      MetricLine* line) const {
     if (key == "step") {
-      // 2^53: beyond it a double is no exact whole number any more.
+      // The limit is 2^53: beyond it a double cannot hold every whole number exactly.
       if (std::floor(value) != value || std::abs(value) > 9007199254740992.0) {
         return ErrorAt(value_at, "\"step\" is not a whole number");
       }
@@ -103,7 +103,8 @@ class Parser {
       return absl::OkStatus();
     }
     if (key == "time") {
-      // Year 9999: what SQLite's and everybody's date functions understand.
+      // The limit is the year 9999: SQLite's date functions, and everybody's, understand no later
+      // one.
       if (!(value >= 0 && value < 253402300800.0)) {
         return ErrorAt(value_at, "\"time\" is not in seconds since 1970");
       }
@@ -132,7 +133,8 @@ class Parser {
     while (!AtEnd() && IsDigit(text_[at_])) ++at_;
   }
 
-  // JSON's grammar first: what follows it is then read by a function that takes more than JSON.
+  // Checks JSON's grammar first, because the function that then reads the number accepts more than
+  // JSON.
   absl::StatusOr<double> Number() {
     const size_t begin = at_;
     Take('-');

@@ -1,4 +1,4 @@
-// Whose PC this is at the moment.
+// Who has this PC at the moment.
 #ifndef HPC_WORKER_CORE_OWNER_STATE_H_
 #define HPC_WORKER_CORE_OWNER_STATE_H_
 
@@ -8,19 +8,19 @@
 
 namespace hpc::worker {
 
-// What makes a PC yield. Senses, calendars and energy rules become triggers of their own.
+// What makes a PC yield. Sensors, calendars or energy rules would be triggers of their own.
 enum class YieldTrigger {
   kCommand = 1,      // `hpc-worker reclaim` on the PC
   kCoordinator = 2,  // `hpcctl reclaim`
 };
 
-// Survives restarts of the worker, hence wall time.
+// This survives restarts of the worker, so it uses wall time.
 struct OwnerState {
   bool reclaimed = false;
   absl::Time until = absl::InfiniteFuture();  // infinite: until lent
   std::string reason;
   YieldTrigger trigger = YieldTrigger::kCommand;
-  bool unsent = false;  // changed on the PC, and the coordinator has not heard of it
+  bool unsent = false;  // it changed on the PC, and the coordinator has not heard of that
 
   bool operator==(const OwnerState&) const = default;
 };

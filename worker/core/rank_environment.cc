@@ -13,8 +13,8 @@
 namespace hpc::worker {
 namespace {
 
-// Other launchers' variables and the service manager's: they say something about the worker that is
-// not true of a rank.
+// Variables of other launchers and of the service manager. They describe the worker, and would be
+// wrong for a rank.
 constexpr std::array kNeverInherited = {
     "RANK",           "LOCAL_RANK",       "GROUP_RANK",      "ROLE_RANK",
     "ROLE_NAME",      "ROLE_WORLD_SIZE",  "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
@@ -25,11 +25,11 @@ constexpr std::array kNeverInherited = {
 constexpr std::array kNeverInheritedPrefixes = {"TORCHELASTIC_", "PET_", "SLURM_",
                                                 "OMPI_COMM_WORLD_", "HPC_"};
 
-// What a login gives as well.
+// What a login also provides.
 constexpr std::array kOfLogin = {"PATH", "LANG", "LANGUAGE", "LC_*", "TZ"};
 constexpr char kLoginPath[] = "/usr/local/bin:/usr/bin:/bin";
 
-// `pattern`: a name, or the beginning of names with a "*" behind it.
+// `pattern` is a name, or the beginning of names followed by a "*".
 bool Matches(absl::string_view key, absl::string_view pattern) {
   return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(key, pattern) : key == pattern;
 }
@@ -51,7 +51,7 @@ bool NeverInherited(absl::string_view key) {
                      [&](const char* prefix) { return absl::StartsWith(key, prefix); });
 }
 
-// One rank's variables while they are put together.
+// One rank's variables while they are being put together.
 class Variables {
  public:
   Variables(const LocalFacts& facts, const KeyValues& user) {
@@ -100,7 +100,7 @@ class Variables {
   KeyValues added_;
 };
 
-// What torchrun gives its workers; MASTER_ADDR and the like follow with the start.
+// The variables that torchrun gives its workers. MASTER_ADDR and the like follow with the start.
 void AddTorchrun(const Prepare& prepare, int32_t local_rank, Variables* out) {
   const int32_t rank = prepare.first_rank + local_rank;
   out->Launcher("RANK", rank);
@@ -119,8 +119,8 @@ void AddTorchrun(const Prepare& prepare, int32_t local_rank, Variables* out) {
   if (prepare.ranks > 1) out->Default("OMP_NUM_THREADS", 1);
 }
 
-// What a launcher that runs as the command finds its peers by: torchrun reads PET_*, Lightning and
-// others the plain names.
+// The variables by which a launcher that is run as the command finds its peers: torchrun reads
+// PET_*, Lightning and others read the plain names.
 void AddPerNode(const Prepare& prepare, size_t gpus, Variables* out) {
   out->Launcher("NODE_RANK", prepare.node_rank);
   out->Launcher("NNODES", prepare.peers.size());
@@ -145,21 +145,24 @@ void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Vari
   out->Launcher("TORCHELASTIC_ERROR_FILE", ErrorFile(facts.attempt_dir, rank));
 }
 
-void AddAccount(const RankAccount& account, Variables* out) {
-  out->Launcher("HOME", account.home);
-  out->Launcher("USER", account.name);
-  out->Launcher("LOGNAME", account.name);
-  out->Launcher("SHELL", account.shell);
+void AddAccount(const LocalFacts& facts, Variables* out) {
+  if (!facts.home.empty()) out->Launcher("HOME", facts.home);
+  if (!facts.account) return;
+  if (facts.home.empty()) out->Launcher("HOME", facts.account->home);
+  out->Launcher("USER", facts.account->name);
+  out->Launcher("LOGNAME", facts.account->name);
+  out->Launcher("SHELL", facts.account->shell);
 }
 
 void AddDevices(const LocalFacts& facts, Variables* out) {
   if (!facts.has_gpus) return;
   out->Launcher("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-  // All GPUs of the node's share for each of its ranks: programs pick theirs by LOCAL_RANK.
+  // Each rank gets all GPUs of the node's share: programs choose theirs by LOCAL_RANK.
   out->Launcher("CUDA_VISIBLE_DEVICES", absl::StrJoin(facts.gpus, ","));
 }
 
-// Without these a library may choose an interface that the peers cannot reach (VPN, docker).
+// Without these variables a library may choose an interface that the peers cannot reach (VPN,
+// docker).
 void AddNetwork(const LocalFacts& facts, Variables* out) {
   if (!facts.interface.empty()) {
     out->Default("GLOO_SOCKET_IFNAME", facts.interface);
@@ -170,7 +173,7 @@ void AddNetwork(const LocalFacts& facts, Variables* out) {
   out->Default("NCCL_SOCKET_FAMILY", ipv6 ? "AF_INET6" : "AF_INET");
   if (!facts.has_rdma) out->Default("NCCL_IB_DISABLE", 1);
   out->Default("NCCL_DEBUG", "WARN");
-  // Its port would clash between two runs on one PC.
+  // The port of NCCL's RAS would clash if two runs are on one PC.
   out->Default("NCCL_RAS_ENABLE", 0);
 }
 
@@ -209,7 +212,7 @@ RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
   for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
     const int32_t rank = prepare.first_rank + local_rank;
     Variables variables(facts, prepare.env);
-    if (facts.account) AddAccount(*facts.account, &variables);
+    AddAccount(facts, &variables);
     if (prepare.mode == LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);
     } else {
@@ -230,8 +233,8 @@ KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start) {
   if (prepare.mode == LaunchMode::kTorchrun) {
     const bool worker_hosts = start.store_host == StoreHost::kWorker;
     all.emplace_back("TORCHELASTIC_USE_AGENT_STORE", worker_hosts ? "True" : "False");
-    // Left to choose, the worker hosts, except where some node's torch was built without libuv;
-    // that torch then needs to be told not to ask for it.
+    // If the choice is ours, the worker hosts the store, unless the torch of some node was built
+    // without libuv. Such a torch must be told not to ask for libuv.
     if (!worker_hosts && prepare.store_host == StoreHost::kAuto) all.emplace_back("USE_LIBUV", "0");
   } else {
     all.emplace_back("PET_MASTER_ADDR", start.master_addr);
@@ -260,6 +263,8 @@ std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_std
 }
 
 std::string ParamsFile(const std::string& attempt_dir) { return attempt_dir + "/params.json"; }
+
+std::string HomeDir(const std::string& attempt_dir) { return attempt_dir + "/home"; }
 
 std::string CheckpointDir(const std::string& run_dir) { return run_dir + "/checkpoints"; }
 

@@ -1,11 +1,11 @@
 // The environment and arguments of each rank. Pure.
 //
-// Ranks of the worker's own account inherit its environment. Ranks of another one begin as a login
-// does, since whatever else the worker was started with may be somebody else's: with its search
-// path, language and time zone, their account's HOME, USER, LOGNAME and SHELL, and what the
-// worker's configuration names.
+// Ranks that run as the worker's own account inherit its environment. Ranks of another account
+// begin as a login does, since the rest of the worker's environment may be somebody else's. They
+// get the worker's search path, language and time zone, their account's HOME, USER, LOGNAME and
+// SHELL, and what the worker's configuration names.
 //
-// Three kinds of variables, so that what a user sets always wins:
+// There are three kinds of variables, so that what a user sets always wins:
 //   the user's       (--env) are taken as they are
 //   the launcher's   (RANK, MASTER_ADDR, HPC_RUN_ID ...) replace what the worker itself was started
 //                    with, whatever family of launcher that came from
@@ -23,7 +23,7 @@
 
 namespace hpc::worker {
 
-// The account that ranks run as, where it is another than the worker's.
+// The account that ranks run as if it is not the worker's.
 struct RankAccount {
   std::string name;
   std::string home;
@@ -33,18 +33,21 @@ struct RankAccount {
 // What a rank's environment needs to know of this PC.
 struct LocalFacts {
   std::string node;
-  std::string interface;      // on which the attempt's peers are reached, "eth0"; "": unknown
-  std::string address;        // of this node, as its peers know it
+  std::string interface;      // the interface through which peers are reached, "eth0"; "": unknown
+  std::string address;        // this node's address, as its peers know it
   bool has_rdma = false;      // there is an InfiniBand or RoCE device
-  bool has_gpus = false;      // the node has GPUs, given to this attempt or not
-  std::vector<int32_t> gpus;  // given to this attempt, in PCI bus order
+  bool has_gpus = false;      // the node has GPUs, whether or not this attempt has them
+  std::vector<int32_t> gpus;  // the GPUs that this attempt has, in PCI bus order
   std::string hpc_py_dir;     // folder of hpc.py; "": not there
-  std::string attempt_dir;    // of the rank's files
-  std::string run_dir;        // stays over the run's attempts
-  std::vector<std::string> own_env;  // "KEY=VALUE", of the worker
-  // Which of these ranks of another account inherit too: names, or beginnings with a "*" behind.
+  std::string attempt_dir;    // the folder with the rank's files
+  std::string run_dir;        // a folder that lasts over all attempts of the run
+  std::vector<std::string> own_env;  // "KEY=VALUE", the worker's own
+  // Which of the worker's own variables ranks of another account also inherit: names, or beginnings
+  // followed by a "*".
   std::vector<std::string> rank_env;
   std::optional<RankAccount> account;
+  // HOME in place of one that is not there, or that the ranks may not write to; "": it is good.
+  std::string home;
 };
 
 struct RankProgram {
@@ -56,22 +59,23 @@ struct RankProgram {
 
 struct RankPrograms {
   std::vector<RankProgram> ranks;
-  KeyValues added;  // what was added to the worker's own and the user's; values that differ by rank
-                    // are joined by commas
+  KeyValues added;  // variables that were added to the worker's own and the user's; values that
+                    // differ between ranks are joined by commas
 };
 
 RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts);
 
-// What is known only once every node is prepared. The user's values are left out.
+// The variables that are known only when every node is prepared, without those that the user sets.
 KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start);
 
-// Files of an attempt dir, as supervisor/spec.h names them.
+// Files in an attempt's folder, as supervisor/spec.h names them.
 std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
 std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);
 std::string ParamsFile(const std::string& attempt_dir);
+std::string HomeDir(const std::string& attempt_dir);
 
-// Where the ranks keep what they go on from, unless the user says where.
+// The folder in which ranks keep the files to resume from, unless the user names one.
 std::string CheckpointDir(const std::string& run_dir);
 
 // The value of `key` in a list of "KEY=VALUE"; "" if it is not there.

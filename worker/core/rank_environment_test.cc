@@ -12,7 +12,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// The second of two nodes with two ranks each.
+// The second of two nodes that have two ranks each.
 Prepare SecondNode() {
   Prepare prepare;
   prepare.ref = {42, 3};
@@ -111,6 +111,21 @@ TEST(RankEnvironmentTest, AnotherAccountBeginsAsItsLoginDoes) {
         "HOME=/home/hpc", "USER=hpc", "LOGNAME=hpc", "SHELL=/bin/bash", "HF_TOKEN=hf_123"}) {
     EXPECT_THAT(env, Contains(expected));
   }
+}
+
+TEST(RankEnvironmentTest, AHomeThatIsNoneIsReplaced) {
+  LocalFacts facts = GpuNode();
+  facts.home = HomeDir(facts.attempt_dir);
+  constexpr char kHome[] = "HOME=/var/lib/hpc-worker/attempts/42.3/home";
+  EXPECT_THAT(Env(SecondNode(), facts), Contains(kHome));
+  facts.account = RankAccount{"nobody", "/nonexistent", "/usr/sbin/nologin"};
+  const RankPrograms programs = MakeRankPrograms(SecondNode(), facts);
+  EXPECT_THAT(programs.ranks[1].env, Contains(kHome));
+  EXPECT_THAT(programs.added, Contains(Pair("HOME", facts.home)).Times(1));
+  EXPECT_THAT(programs.added, Contains(Pair("USER", "nobody")));
+  Prepare prepare = SecondNode();
+  prepare.env = {{"HOME", "/srv/anna"}};
+  EXPECT_THAT(Env(prepare, facts), Contains("HOME=/srv/anna"));
 }
 
 TEST(RankEnvironmentTest, AnotherAccountInheritsNothingElse) {

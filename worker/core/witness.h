@@ -1,14 +1,16 @@
-// How the nodes of a witnessed attempt vouch for one another: each asks the worker of rank 0, again
-// and again, when all of them were last there. docs/RENDEZVOUS.md has the bytes.
+// How the nodes of a witnessed attempt vouch for one another. Each node asks the worker of rank 0,
+// again and again, when all of them were last there. docs/RENDEZVOUS.md has the bytes.
 //
-// What is vouched for is never newer than the words of each node: rank 0's worker counts a node as
-// there not when something of it arrives, which may have been under way for long, but at the time
-// of its own answer that the node repeats; and who asks counts from when it asked. All times are of
-// a clock that goes on while its machine is suspended.
+// The time that is vouched for is never newer than what each node said itself:
+// - Rank 0's worker does not count a node as there at the time when a message of it arrives, since
+//   that may have been under way for long. It counts the time of its own answer that the node
+//   repeats.
+// - The node that asks counts from when it asked.
+// All times are from clocks that go on while their machine is suspended.
 //
-// A node whose part has ended well goes on vouching, and may say once and for all that it is not
-// waited for. But nobody is whole alone: of those that are not waited for one must be there where
-// nobody else is left.
+// A node whose part has ended well goes on vouching, and may say once and for all that it need not
+// be waited for. But no node is whole alone: if all others need not be waited for, one of them must
+// still be there.
 #ifndef HPC_WORKER_CORE_WITNESS_H_
 #define HPC_WORKER_CORE_WITNESS_H_
 
@@ -22,41 +24,42 @@
 
 namespace hpc::worker {
 
-// What a node says of its part.
+// What a node says about its part.
 enum class Vouch {
   kNo = 0,
   kYes = 1,      // it is as it should be
-  kForGood = 2,  // the same, and it has ended: the node need not be there any more
+  kForGood = 2,  // the same, and it has ended: the node is not needed any more
 };
 
 struct Keepalive {
   AttemptRef ref;
   int32_t node_rank = 0;
   Vouch vouch = Vouch::kNo;
-  MonoTime sent;  // of the asking node's clock
-  MonoTime echo;  // `stamp` of the last answer; zero: none yet
+  MonoTime sent;  // by the asking node's clock
+  MonoTime echo;  // the `stamp` of the last answer; zero: none yet
 
   bool operator==(const Keepalive&) const = default;
 };
 
 struct KeepaliveAnswer {
-  MonoTime sent;   // of the keepalive
-  MonoTime stamp;  // of the answering node's clock
-  // How long before `stamp` all nodes vouched; not set: not known.
+  MonoTime sent;   // copied from the keepalive
+  MonoTime stamp;  // by the answering node's clock
+  // How long before `stamp` all nodes vouched. Not set: unknown.
   std::optional<absl::Duration> whole_ago;
 
   bool operator==(const KeepaliveAnswer&) const = default;
 };
 
-// At the worker of rank 0.
+// The side at the worker of rank 0.
 class Witness {
  public:
   Witness(AttemptRef ref, int32_t nodes) : ref_(ref), others_(static_cast<size_t>(nodes - 1)) {}
 
-  // `vouches`: this node does so too. nullopt: it is of another attempt, or makes no sense.
+  // `vouches`: whether this node vouches, too. nullopt: the question is about another attempt, or
+  // makes no sense.
   std::optional<KeepaliveAnswer> Answer(MonoTime now, const Keepalive& asked, bool vouches);
-  // When all other nodes that are waited for were last there, vouching, or where none is, the last
-  // of them; nullopt: they never were.
+  // When all other nodes that are waited for were last there and vouched. If none is waited for,
+  // when the last of them was. nullopt: they never were.
   std::optional<MonoTime> WholeAt() const;
 
  private:
@@ -68,13 +71,14 @@ class Witness {
   std::vector<Other> others_;  // by node rank, from 1
 };
 
-// At the workers of the other nodes.
+// The side at the workers of the other nodes.
 class Asker {
  public:
   Asker(AttemptRef ref, int32_t node_rank) : ref_(ref), node_rank_(node_rank) {}
 
   Keepalive Ask(MonoTime now, Vouch vouch);
-  // When all nodes were last there, vouching, as far as this answer tells; nullopt: it does not.
+  // When all nodes were last there and vouched, as far as this answer tells; nullopt: it does not
+  // tell.
   std::optional<MonoTime> OnAnswer(const KeepaliveAnswer& answer);
   // The last question was not answered, and will not be.
   void GiveUp() { asked_.reset(); }
@@ -83,7 +87,7 @@ class Asker {
  private:
   AttemptRef ref_;
   int32_t node_rank_;
-  std::optional<MonoTime> asked_;  // an answer is awaited
+  std::optional<MonoTime> asked_;  // set while an answer is awaited
   MonoTime echo_;
 };
 

@@ -9,7 +9,7 @@ constexpr AttemptRef kRef{12, 1};
 
 MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
-// Asks, is answered at once, and tells what was vouched for.
+// Asks, gets an answer at once, and returns what was vouched for.
 std::optional<MonoTime> Exchange(Asker* asker, Witness* witness, MonoTime now,
                                  Vouch vouch = Vouch::kYes, bool host_vouches = true) {
   const auto answer = witness->Answer(now, asker->Ask(now, vouch), host_vouches);

@@ -13,8 +13,8 @@ using ::testing::IsEmpty;
 using testing::Said;
 using ::testing::SizeIs;
 
-// A rank of a witnessed attempt, after a welcome at 0 s; contact lasts for 5 s, being whole for 2
-// s.
+// One rank of a witnessed attempt. The welcome was at 0 s; contact keeps it alive for 5 s, vouching
+// for 2 s.
 class WitnessedTest : public AgentTester {
  protected:
   WitnessedTest() { Connect(); }
@@ -33,7 +33,7 @@ class WitnessedTest : public AgentTester {
     agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
     agent_.OnRankExited(now(), kRef, 0, exit, {}, &effects);
   }
-  // How long from now its ranks may live, as was told last; nothing if it was not told.
+  // How long from now its ranks may live, as was last said; nothing if nothing was said.
   std::optional<absl::Duration> Lives(const Effects& effects) const {
     const auto told = All<SetFence>(effects);
     if (told.empty()) return std::nullopt;
@@ -188,7 +188,7 @@ TEST_F(WitnessedTest, NorIsOneThatHadASupervisorKilledOrWasStopped) {
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
 }
 
-// Which may have promised not to vouch.
+// The other process may have promised not to vouch.
 TEST_F(WitnessedTest, APartThatAnotherProcessSawEndIsNotVouchedFor) {
   AdoptedAttempt adopted;
   adopted.ref = kRef;

@@ -45,7 +45,7 @@ Yield::Due Yield::Tick(Now now) {
   if (state_.reclaimed && lend_at_ <= now.mono) {
     const bool unsent = state_.unsent;
     Lend(now, state_.trigger);
-    // Both sides know the limit of what the coordinator has heard of.
+    // If the coordinator has heard of the wish, both sides know its time limit.
     state_.unsent = unsent;
     return Due::kTimeUp;
   }

@@ -18,34 +18,37 @@ struct YieldRequest {
   absl::Duration grace = absl::Seconds(10);  // from SIGTERM to SIGKILL
 };
 
-// Decides nothing about attempts: the agent stops them and says when the last one is gone.
+// Who has the PC. It decides nothing about attempts: the agent stops them, and says when the last
+// one is gone.
 class Yield {
  public:
-  // What the kernel may need behind SIGKILL before a PC that is not free yet is worth a warning.
+  // How much time the kernel may need after SIGKILL. A PC that is not free after that is worth a
+  // warning.
   static constexpr absl::Duration kSlack = absl::Seconds(2);
 
-  // `saved` as the last worker process left it; it may have run out meanwhile.
+  // `saved` is what the last worker process left; its time may have run out meanwhile.
   Yield(Now now, const OwnerState& saved);
 
-  // The PC is the owner's from now on. Asking again changes the time limit and the reason.
+  // The PC belongs to its owner from now on. Asking again changes the time limit and the reason.
   void Reclaim(Now now, const YieldRequest& request);
   void Lend(Now now, YieldTrigger trigger);
   // The coordinator has heard of what was changed on the PC.
   void MarkSent() { state_.unsent = false; }
 
-  // Nothing runs for the cluster any more. Returns how long that took when a yield was under way.
+  // Nothing runs for the cluster any more. If the PC was being returned, returns how long that
+  // took.
   std::optional<absl::Duration> OnPcFree(Now now);
 
   enum class Due { kNothing, kTimeUp, kOverdue };
-  // kTimeUp: the time limit is reached, the PC is lent again. kOverdue, once per yield: it should
-  // be free by now and is not.
+  // kTimeUp: the time limit is reached, and the PC is lent again. kOverdue, once per yield: the PC
+  // should be free by now and is not.
   Due Tick(Now now);
   MonoTime NextDeadline() const;
 
   const OwnerState& state() const { return state_; }
   bool reclaimed() const { return state_.reclaimed; }
   bool yielding() const { return began_.has_value(); }
-  // Unset: until lent, or not reclaimed.
+  // Unset: until the PC is lent, or it is not reclaimed.
   std::optional<absl::Duration> Left(Now now) const;
   std::optional<absl::Duration> last_return() const { return last_return_; }
 

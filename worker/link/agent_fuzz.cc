@@ -1,8 +1,8 @@
-// A day of a worker: messages of a coordinator with any content, and what happens on its PC, in any
-// order, through what reads the wire to the agent. Whatever is said, no device is given twice,
+// A day of a worker. Messages of a coordinator with any content, and events on its PC in any order,
+// go through the reader of the wire to the agent. Whatever is said, no device is given twice,
 // nothing starts that is over, the owner gets the PC, and every hello tells what is there.
 //
-// The input is a sequence of frames (tests/fuzz/frames.h); what they do is in Acts.
+// The input is a sequence of frames (tests/fuzz/frames.h). Acts lists what they do.
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -21,14 +21,14 @@ using hpc::testing::FrameKinds;
 using hpc::testing::SplitFrames;
 using Act = std::function<void(BareWorker*, uint64_t, bool flag)>;
 
-// At most a century: no clock runs backwards or to the end of absl's time.
+// At most a century, so that no clock runs backwards or to the end of absl's time.
 absl::Duration Seconds(uint64_t n) {
   constexpr uint64_t kCentury = 100ULL * 366 * 24 * 3600;
   return absl::Seconds(static_cast<int64_t>(std::min(n, kCentury)));
 }
 
-// Of the frames after the first kind, which is a message of the coordinator. Kept inputs depend on
-// the order.
+// What the frames of each kind do, after the first kind, which is a message of the coordinator. The
+// order must not change, since stored fuzz inputs depend on it.
 const std::vector<Act>& Acts() {
   static const auto* const kActs = new std::vector<Act>{
       [](BareWorker* w, uint64_t n, bool flag) { w->Pass(flag ? Seconds(n) : Seconds(n) / 1'000); },
@@ -75,7 +75,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hpc::worker;  // NOLINT: so that the calls read as elsewhere
-  static const google::protobuf::LogSilencer silence;  // of text that is not UTF-8
+  static const google::protobuf::LogSilencer silence;  // about text that is not UTF-8
   BareWorker worker;
   for (const Frame& frame : SplitFrames(data, size)) Do(frame, &worker);
   return 0;

@@ -13,11 +13,12 @@
 namespace hpc::worker {
 namespace {
 
-// gRPC writes to stderr, at each try, what its caller is told anyway. Unless somebody asks for it.
+// gRPC writes to stderr, at each try, what its caller is told anyway. This stops that, unless
+// somebody has asked for it.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
   gpr_set_log_function([](gpr_log_func_args* args) {
-    // Its last words: the process aborts behind them.
+    // These are gRPC's last words, since the process aborts after them.
     if (!absl::StartsWith(args->message, "assertion failed")) return;
     std::fprintf(stderr, "gRPC: %s:%d: %s\n", args->file, args->line, args->message);
   });
@@ -33,7 +34,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& endpoint,
                                            const member::Security& security,
                                            grpc::ChannelArguments arguments) {
   BeforeTheFirstChannel();
-  // The coordinator is in the same house: a proxy set for the web is not on the way to it.
+  // The coordinator is on the same network. A proxy that is set for the web is not on the way to
+  // it.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   if (endpoint.is_unix || !security.is_tls()) {
     return grpc::CreateCustomChannel(endpoint.ToString(), grpc::InsecureChannelCredentials(),

@@ -9,7 +9,7 @@
 namespace hpc::worker {
 namespace {
 
-// 0 on the wire: without a limit.
+// On the wire, 0 means without a limit.
 int64_t LimitMs(const std::optional<absl::Duration>& d) {
   return d ? std::max<int64_t>(1, absl::ToInt64Milliseconds(*d)) : 0;
 }
@@ -45,7 +45,7 @@ KeyValues Pairs(const Repeated& repeated) {
   return pairs;
 }
 
-// Words of a rank may be any bytes; a proto string may not.
+// The words of a rank may be any bytes; a proto string may not.
 void Fill(const RankExit& exit, v1::RankExit* out) {
   if (exit.exit_code) out->set_exit_code(*exit.exit_code);
   if (exit.signal) out->set_signal(*exit.signal);
@@ -63,7 +63,8 @@ void Fill(const HeldRank& rank, v1::HeldRank* out) {
   out->set_ended_within_us(absl::ToInt64Microseconds(rank.ago.ended_within));
 }
 
-// An older coordinator takes a reason for that of a lost node.
+// An older coordinator takes any reason given here for that of a lost node, so an owner's is left
+// out.
 std::string LostReason(const Halt& halt) {
   return halt.kind == HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
 }
@@ -201,6 +202,12 @@ void Fill(const Recalled& m, v1::WorkerMessage* out) {
   Fill(m.ref, one->mutable_ref());
   one->set_node(m.node);
   if (!m.status.ok()) one->set_error(ToValidUtf8(m.status.message()));
+}
+
+void Fill(const AttemptHalted& m, v1::WorkerMessage* out) {
+  v1::AttemptHalted* one = out->mutable_attempt_halted();
+  Fill(m.ref, one->mutable_ref());
+  Fill(m.halt, one->mutable_halt());
 }
 
 void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {

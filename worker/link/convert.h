@@ -1,5 +1,5 @@
-// Messages to and from protobuf. With coordinator_link and coordinator_stream the only place that
-// knows the wire.
+// Converts messages to and from protobuf. Only this, coordinator_link and coordinator_stream know
+// the wire.
 #ifndef HPC_WORKER_LINK_CONVERT_H_
 #define HPC_WORKER_LINK_CONVERT_H_
 
@@ -14,7 +14,7 @@
 
 namespace hpc::worker {
 
-// As in Heartbeat of worker.proto.
+// See Heartbeat in worker.proto.
 struct BeatTimes {
   int64_t sent_us = 0;
   int64_t heard_us = 0;
@@ -29,7 +29,7 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
                                    bool answer_may_wait);
 v1::WorkerMessage InventoryToProto(const Inventory& inventory);
 
-// nullopt: a message that this version does not know.
+// nullopt: this version does not know the message.
 std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message);
 
 }  // namespace hpc::worker

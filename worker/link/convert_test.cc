@@ -49,7 +49,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
 
 TEST(ConvertTest, WithoutALimitIsZeroAndBack) {
   EXPECT_EQ(ToProto(OwnerChanged{.reclaimed = true}).owner_changed().for_ms(), 0);
-  // A limit never becomes "none" by rounding.
+  // Rounding never turns a limit into "none".
   OwnerChanged almost_over{.reclaimed = true};
   almost_over.duration = absl::Microseconds(10);
   EXPECT_EQ(ToProto(almost_over).owner_changed().for_ms(), 1);

@@ -14,7 +14,7 @@
 namespace hpc::worker {
 namespace {
 
-// How many streams gRPC has not finished with.
+// Counts the streams that gRPC has not finished with.
 class Counter {
  public:
   void Add() {
@@ -44,7 +44,8 @@ class CoordinatorLink : public Link {
 
   ~CoordinatorLink() override {
     Close();
-    // A queue that is shut down takes no further steps of a stream.
+    // A queue that is shut down takes no further steps of a stream, so all streams must finish
+    // first.
     unfinished_.WaitForNone();
     queue_.Shutdown();
     thread_.join();
@@ -55,8 +56,8 @@ class CoordinatorLink : public Link {
   void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) override {
     Close();
     const uint64_t number = *current_;
-    // The loop may have turned to another stream, or be gone, when something is posted: the number
-    // says for which stream it was meant.
+    // When something is posted, the loop may have moved on to another stream, or be gone. The
+    // number says for which stream it was meant.
     auto post = [loop = loop_, number, current = current_](std::function<void()> work) {
       loop->Post([number, current, work = std::move(work)] {
         if (*current == number) work();
@@ -130,7 +131,7 @@ class CoordinatorLink : public Link {
   }
 
  private:
-  // The clock that the coordinator reckons the ages of reports by.
+  // The clock by which the coordinator computes the age of reports.
   static int64_t NowUs() { return BootTimeNs() / 1000; }
 
   void Serve() {
@@ -142,7 +143,7 @@ class CoordinatorLink : public Link {
   EventLoop* const loop_;
   Route* const route_;
   Callbacks callbacks_;
-  // Touched on the loop only.
+  // Used on the loop only.
   const std::shared_ptr<uint64_t> current_ = std::make_shared<uint64_t>(0);
   std::shared_ptr<CoordinatorStream> stream_;
   BeatTimes beat_;

@@ -1,5 +1,5 @@
 // The stream to the coordinator over gRPC. A thread of its own waits for gRPC and posts to the
-// loop; sending from the loop never waits.
+// loop. Sending from the loop never waits.
 #ifndef HPC_WORKER_LINK_COORDINATOR_LINK_H_
 #define HPC_WORKER_LINK_COORDINATOR_LINK_H_
 
@@ -11,9 +11,9 @@
 
 namespace hpc::worker {
 
-// Each Open makes a connection of its own to the next address of `route`, with its security, once
-// a first one, closed at once, has shown that somebody listens there; what the coordinator showed
-// is put down in `route` before its first message is handed on. Where TLS does not come about, the
+// Each Open makes a connection of its own to the next address of `route`, with its security. A
+// first connection, which is closed at once, has shown before that somebody listens there. What the
+// coordinator showed is noted in `route` before its first message is handed on. If TLS fails, the
 // reason is looked for and told in words.
 std::unique_ptr<Link> MakeCoordinatorLink(EventLoop* loop, Route* route);
 

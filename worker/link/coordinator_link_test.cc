@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-// A coordinator that keeps what it hears, answers a hello with what it is told to, and ends a
-// stream when it is told to or the worker has finished.
+// A coordinator that keeps what it hears and answers a hello with what it is told to. It ends a
+// stream when it is told to, or when the worker has finished.
 class FakeCoordinator : public v1::Worker::Service {
  public:
   using Stream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>;

@@ -13,21 +13,21 @@
 namespace hpc::worker {
 namespace {
 
-// Unacknowledged bytes end the connection after this long: with the heartbeat interval it is
-// Connection::kDetection.
+// Unacknowledged bytes end the connection after this long. Together with the heartbeat interval
+// this is Connection::kDetection.
 constexpr int kTransportTimeoutMs = 10'000;
-// Only to switch the transport's time-out on: heartbeats are the real pings.
+// This only switches the transport's time-out on. Heartbeats are the real pings.
 constexpr int kKeepaliveMs = 3'600'000;
 constexpr int kConnectMs = 5'000;
 // A Prepare carries the command: up to 10 MB of arguments and as much environment.
 constexpr int kMaxMessageBytes = 64 << 20;
 
-// Of a coordinator that cannot be reached over TLS; with kConnectMs and kKnockTime no more than
-// Connection::kConnectTimeout.
+// How long the reason is looked for when a coordinator cannot be reached over TLS. Together with
+// kConnectMs and kKnockTime it is no more than Connection::kConnectTimeout.
 constexpr absl::Duration kProbeTime = absl::Seconds(2);
 constexpr absl::Duration kKnockTime = absl::Seconds(3);
 
-// So many small ones are as long as one large one.
+// This many small messages are as long as one large message.
 constexpr int kMostSentAlong = 30;
 constexpr size_t kSmallData = 8 << 10;
 constexpr int kFewPoints = 100;
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<pki::Certificate>> Probe(const Endpoint& endpoint) {
 absl::Status FromGrpc(const grpc::Status& status) {
   const std::string message = status.error_message();
   absl::string_view words = message;
-  // gRPC's wrapping of "ipv4:10.0.0.1:7077: Failed to connect to remote host: ...".
+  // gRPC wraps the reason: "ipv4:10.0.0.1:7077: Failed to connect to remote host: ...".
   absl::ConsumePrefix(&words, "failed to connect to all addresses; last error: ");
   absl::ConsumePrefix(&words, "UNKNOWN: ");
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), words);
@@ -59,7 +59,8 @@ std::shared_ptr<grpc::Channel> MakeCoordinatorChannel(const Endpoint& endpoint,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTransportTimeoutMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
-  // It would ask how wide the way is behind each message that comes. Few do, and none is long.
+  // This probe would measure the bandwidth after each message that arrives. Few messages arrive,
+  // and none is long.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
@@ -70,7 +71,8 @@ void CoordinatorStream::Start(v1::WorkerMessage hello) {
   std::lock_guard<std::mutex> lock(mutex_);
   control_.push_back(std::move(hello));
   writing_ = true;  // until the call has begun
-  // At once: what is due now waits for a timer of gRPC's, which may be a second late here.
+  // Runs at once: what is due now would wait for one of gRPC's timers, which may be a second late
+  // here.
   turn_.Set(queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), Tag(&CoordinatorStream::OnTurn));
 }
 
@@ -95,8 +97,8 @@ void CoordinatorStream::Run(void* tag, bool ok) {
   (step->stream.get()->*step->method)(ok);
 }
 
-// gRPC spends milliseconds on a channel, most of them on its keys, before it finds out that
-// nobody listens. While a coordinator is away that would be most of what its workers do.
+// Knocks first. gRPC spends milliseconds on a channel, most of them on its keys, before it finds
+// out that nobody listens. While a coordinator is away, that would be most of what its workers do.
 void CoordinatorStream::OnTurn(bool) {
   if (const absl::Status found = Knock(); !found.ok()) return handlers_.on_closed(found);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -145,7 +147,7 @@ void CoordinatorStream::Hear(v1::CoordinatorMessage message) {
 
 void CoordinatorStream::OnWritten(bool ok) {
   std::lock_guard<std::mutex> lock(mutex_);
-  // After a failed write the read fails too, and tells why.
+  // After a failed write the read fails, too, and tells why.
   if (!ok) return;
   writing_ = false;
   WriteNext();
@@ -153,7 +155,7 @@ void CoordinatorStream::OnWritten(bool ok) {
 
 void CoordinatorStream::OnFinished(bool) { handlers_.on_closed(Explained(FromGrpc(status_))); }
 
-// gRPC's words for a failed handshake tell nobody what to do.
+// gRPC's own words for a failed handshake tell nobody what to do.
 absl::Status CoordinatorStream::Explained(const absl::Status& status) const {
   const bool tls = !way_.endpoint.is_unix && way_.security.is_tls();
   if (answered_ || !tls || !absl::IsUnavailable(status)) return status;

@@ -18,44 +18,45 @@
 
 namespace hpc::worker {
 
-// A connection to the coordinator with the limits and time-outs that its workers count on.
+// Makes a channel to the coordinator with the limits and time-outs that its workers count on.
 std::shared_ptr<grpc::Channel> MakeCoordinatorChannel(const Endpoint& endpoint,
                                                       const member::Security& security);
 
-// Lives until gRPC has given back everything it was handed. Any thread may speak.
+// Lives until gRPC has given back everything it was handed. Any thread may call Send, Flush, Finish
+// and Cancel.
 class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream> {
  public:
   struct Handlers {
-    // On the queue's thread.
+    // Called on the queue's thread.
     std::function<void(const std::string& certificates)> on_shown;  // before the first message
     std::function<void(v1::CoordinatorMessage)> on_message;
     std::function<void(const absl::Status&)> on_closed;
   };
 
-  // Where to: once a connection there, closed at once, has shown that somebody listens. The queue's
-  // thread waits for that.
+  // Where to connect. First a connection there, closed at once, must show that somebody listens;
+  // the queue's thread waits for that.
   struct Way {
     Endpoint endpoint;
     member::Security security;
-    std::shared_ptr<grpc::Channel> made;  // MakeCoordinatorChannel of these; null: to be made
+    std::shared_ptr<grpc::Channel> made;  // from MakeCoordinatorChannel; null: to be made
   };
   CoordinatorStream(Way way, grpc::CompletionQueue* queue, Handlers handlers)
       : way_(std::move(way)), queue_(queue), handlers_(std::move(handlers)) {}
 
   void Start(v1::WorkerMessage hello);
-  // Is sent with the next Flush, or with what is being sent. `bulk` waits for everything that is
-  // not.
+  // The message is sent with the next Flush, or with what is being sent. A `bulk` message waits for
+  // every message that is not bulk.
   void Send(v1::WorkerMessage message, bool bulk);
   void Flush();
   // Says nothing more after what has been sent.
   void Finish();
   void Cancel() { context_.TryCancel(); }
 
-  // Whoever serves the queue hands every tag of it to this.
+  // Whoever serves the queue must hand every tag of it to this.
   static void Run(void* tag, bool ok);
 
  private:
-  // What gRPC hands back: a step of one stream, which it keeps alive until then.
+  // A step of one stream, which it keeps alive. gRPC hands it back when the step is done.
   struct Step {
     std::shared_ptr<CoordinatorStream> stream;
     void (CoordinatorStream::*method)(bool ok);
@@ -75,9 +76,9 @@ class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream>
 
   void Hear(v1::CoordinatorMessage message);
 
-  // With the lock held.
+  // To be called with the lock held.
   void WriteNext();
-  // Puts those that are not too large behind the outgoing one.
+  // Adds the messages that are not too large to the outgoing one.
   void SendAlong(std::deque<v1::WorkerMessage>* queue);
   void End();
 
@@ -96,7 +97,7 @@ class CoordinatorStream : public std::enable_shared_from_this<CoordinatorStream>
   std::deque<v1::WorkerMessage> control_;
   std::deque<v1::WorkerMessage> bulk_;
   v1::WorkerMessage outgoing_;
-  bool takes_more_ = false;  // the coordinator
+  bool takes_more_ = false;  // the coordinator does
   bool writing_ = false;
   bool half_close_ = false;
   bool ended_ = false;

@@ -20,7 +20,7 @@ bool IsDue(const pki::Membership& membership, absl::Time now) {
   return holder.ok() && pki::DueForRenewal(*holder, now);
 }
 
-// The certificates that the coordinator shows to who connects now; "" if it cannot be reached.
+// The certificates that the coordinator shows to new connections; "" if it cannot be reached.
 std::string ShownAt(const Endpoint& coordinator) {
   const auto shown = pki::FetchCertificates(coordinator, kProbeTime);
   std::string pem;
@@ -98,7 +98,7 @@ void Enrolment::OnRenewed(const absl::StatusOr<pki::Membership>& renewed) {
     LogWarning("the certificate was not renewed", {{"error", renewed.status().ToString()}});
     return;
   }
-  std::vector<Endpoint> addresses = std::move(membership_.addresses);  // perhaps newer
+  std::vector<Endpoint> addresses = std::move(membership_.addresses);  // these may be newer
   membership_ = *renewed;
   membership_.addresses = std::move(addresses);
   route_->set_security(member::Security::Of(membership_));

@@ -1,4 +1,4 @@
-// Keeps the worker's membership good while the worker runs.
+// Keeps the worker's membership valid while the worker runs.
 #ifndef HPC_WORKER_LINK_ENROLMENT_H_
 #define HPC_WORKER_LINK_ENROLMENT_H_
 
@@ -14,23 +14,25 @@
 
 namespace hpc::worker {
 
-// Everything is on the loop's thread; what waits for the disk or the coordinator is on another.
+// Everything happens on the loop's thread, except what waits for the disk or the coordinator, which
+// is on another thread.
 class Enrolment {
  public:
   static constexpr absl::Duration kCheckInterval = absl::Minutes(10);
 
-  // `membership` is what `folder` holds. Looks after it for as long as it lives.
+  // `membership` is what `folder` holds. This object looks after it for as long as it lives.
   Enrolment(EventLoop* loop, Route* route, std::string folder, pki::Membership membership);
   ~Enrolment();
 
-  // To be called when the coordinator has answered: remembers where, renews the certificate if it
-  // is due, or if the coordinator shows an authority that is not known yet.
+  // Must be called when the coordinator has answered. Remembers the address, and renews the
+  // certificate if it is due or if the coordinator shows an authority that is not known yet.
   void OnConnected(absl::Time now);
-  // The same while the connection stays: whether the certificate is due, or a new authority is
-  // shown to those who connect now. Done by itself every kCheckInterval.
+  // Does the same while the connection stays: renews if the certificate is due, or if the
+  // coordinator shows a new authority to new connections. It is called by itself every
+  // kCheckInterval.
   void Check(absl::Time now);
-  // Gets a fresh key and certificate, saves them, and uses them for the connections that come. What
-  // fails is logged, and tried again at the next connection or check.
+  // Gets a fresh key and certificate, saves them, and uses them for new connections. A failure is
+  // logged, and tried again at the next connection or check.
   void RenewNow();
 
  private:

@@ -14,39 +14,40 @@
 
 namespace hpc::worker {
 
-// Who says hello.
+// Who this worker is when it says hello.
 struct Identity {
   std::string node;
   uint64_t incarnation = 0;
   std::string address;
 };
 
-// All methods and callbacks are on the loop's thread.
+// All methods and callbacks run on the loop's thread.
 class Link {
  public:
   struct Callbacks {
     std::function<void(const CoordinatorMessage&)> on_message;
-    // Once per Open, unless Close comes first. OK: the coordinator has answered Finish.
+    // Called once per Open, unless Close comes first. OK: the coordinator has answered Finish.
     std::function<void(const absl::Status&)> on_closed;
   };
   virtual ~Link() = default;
 
   virtual void SetCallbacks(Callbacks callbacks) = 0;
 
-  // Connects and says hello; what is sent next goes behind it. Must not be open.
+  // Connects and says hello. What is sent next goes behind the hello. The link must not be open.
   virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) = 0;
-  // What was given to these since the last Flush is sent with the next. Output (LogData, LogEnd)
-  // waits for everything else, so that it never holds up a heartbeat. In order otherwise, metrics
-  // too: they arrive before the end of their attempt. Dropped while nothing is open.
+  // Messages given to Send and SendHeartbeat since the last Flush are sent with the next one.
+  // Output (LogData, LogEnd) waits for everything else, so that it never holds up a heartbeat. All
+  // other messages keep their order. That includes metrics, which arrive before the end of their
+  // attempt. While nothing is open, messages are dropped.
   virtual void Send(const WorkerMessage& message) = 0;
-  // `answer_may_wait`: until the coordinator says something else.
+  // `answer_may_wait`: the answer may wait until the coordinator says something else.
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
                              const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;
   virtual void SendInventory(const Inventory& inventory) = 0;
   virtual void Flush() = 0;
   // Says nothing more after what has been sent.
   virtual void Finish() = 0;
-  // Ends it at once.
+  // Ends the link at once.
   virtual void Close() = 0;
 };
 

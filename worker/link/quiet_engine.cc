@@ -19,10 +19,10 @@ using grpc_event_engine::experimental::MemoryAllocatorFactory;
 using Clock = std::chrono::steady_clock;
 using Work = absl::AnyInvocable<void()>;
 
-// When it is due, and its number, so that no two are alike.
+// The time when it is due, and its number, which makes every key different.
 using Key = std::pair<Clock::time_point, int64_t>;
 
-// Work in the order of its times, for one thread that does it.
+// Work in the order of its times, for the one thread that does it.
 class Schedule {
  public:
   Key Add(Clock::time_point due, Work work) {
@@ -34,7 +34,7 @@ class Schedule {
   }
 
   bool Remove(const Key& key) {
-    // Let go without the lock: what the work holds may come back here.
+    // Destroyed after the lock is released, since what the work holds may come back here.
     decltype(waiting_)::node_type removed;
     const std::lock_guard<std::mutex> lock(mutex_);
     removed = waiting_.extract(key);
@@ -86,7 +86,7 @@ class QuietEngine : public EventEngine {
   ~QuietEngine() override {
     schedule_->Stop();
     if (schedule_->IsServedHere()) {
-      thread_.detach();  // let go by what it ran itself
+      thread_.detach();  // the engine was released by work that it ran itself
     } else if (thread_.joinable()) {
       thread_.join();
     }

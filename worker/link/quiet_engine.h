@@ -1,4 +1,4 @@
-// What gRPC has its own small work done by, in a process that sleeps most of the time or ends soon.
+// Does gRPC's own small work in a process that sleeps most of the time or ends soon.
 #ifndef HPC_WORKER_LINK_QUIET_ENGINE_H_
 #define HPC_WORKER_LINK_QUIET_ENGINE_H_
 
@@ -8,14 +8,14 @@
 
 namespace hpc::worker {
 
-// Has gRPC use a quiet engine instead of its own, which starts a thread for every core, and one
-// that looks at its timers every second, before there is anything to do. To be called before gRPC
-// is used.
+// Makes gRPC use a quiet engine instead of its own. gRPC's own engine starts a thread for every
+// core, and one that looks at its timers every second, before there is anything to do. Must be
+// called before gRPC is used.
 void UseQuietEngine();
 
-// Runs what it is given, one piece at a time and in the order of their times, on a thread that is
-// started by the first piece and sleeps until the next one is due. It makes no connections and
-// resolves no names: gRPC 1.51 asks no engine for that.
+// Runs the work it is given, one piece at a time and in the order of their times. The first piece
+// starts the one thread, which sleeps until the next piece is due. The engine makes no connections
+// and resolves no names: gRPC 1.51 asks no engine for that.
 std::unique_ptr<grpc_event_engine::experimental::EventEngine> MakeQuietEngine();
 
 }  // namespace hpc::worker

@@ -24,7 +24,7 @@ int Threads() {
   return count;
 }
 
-// Returns once all that is due before it has been done.
+// Returns once everything that is due before `when` has been done.
 void Await(grpc_event_engine::experimental::EventEngine* engine, milliseconds when) {
   std::promise<void> done;
   engine->RunAfter(when, [&done] { done.set_value(); });
@@ -36,7 +36,7 @@ TEST(QuietEngineTest, StartsNoThreadBeforeThereIsSomethingToDoAndOneForAll) {
   const auto engine = MakeQuietEngine();
   EXPECT_EQ(Threads(), before);
   engine->RunAfter(hours(1), [] {});
-  const int with_its_own = Threads();  // and a sanitizer's, if there is one
+  const int with_its_own = Threads();  // includes a sanitizer's thread, if there is one
   EXPECT_GT(with_its_own, before);
   engine->RunAfter(hours(2), [] {});
   EXPECT_EQ(Threads(), with_its_own);
@@ -50,7 +50,7 @@ TEST(QuietEngineTest, DoesThingsInTheOrderOfTheirTimesAndOnItsOwnThread) {
     done.push_back(number);
     own.push_back(engine->IsWorkerThread());
   };
-  // Held up until all are there.
+  // The first piece of work blocks until all the others are there.
   std::promise<void> open;
   engine->Run([&open] { open.get_future().wait(); });
   engine->RunAfter(milliseconds(3), [&] { note(3); });

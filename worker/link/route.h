@@ -1,4 +1,5 @@
-// The way to the coordinator: which of its addresses is dialled next, and as whom. Pure.
+// The way to the coordinator: which of its addresses is dialled next, and with which identity.
+// Pure.
 #ifndef HPC_WORKER_LINK_ROUTE_H_
 #define HPC_WORKER_LINK_ROUTE_H_
 
@@ -13,19 +14,19 @@ namespace hpc::worker {
 
 class Route {
  public:
-  // At least one address, the likeliest first.
+  // `addresses` has at least one address; the likeliest is first.
   Route(std::vector<Endpoint> addresses, member::Security security);
 
   const Endpoint& next() const { return addresses_[next_]; }
   const member::Security& security() const { return security_; }
-  // For the connections that come.
+  // Sets the security of new connections.
   void set_security(member::Security security) { security_ = std::move(security); }
 
-  // A try came to nothing: the next address is to be tried. Or a connection ended on which the
-  // coordinator had answered: the same one is to be tried again. The reason to show: where there
-  // are several addresses, what was last found at each.
+  // Called when a connection has ended. If the coordinator had answered on it, the same address is
+  // tried again; otherwise the next one is. Returns the reason to show: with several addresses, it
+  // tells what was last found at each.
   absl::Status OnClosed(const absl::Status& why);
-  // The coordinator is there: its address is the first from now on.
+  // The coordinator has answered. From now on its address is the first.
   void OnAnswered();
   const std::vector<Endpoint>& addresses() const { return addresses_; }
 
@@ -35,7 +36,7 @@ class Route {
 
  private:
   std::vector<Endpoint> addresses_;
-  std::vector<std::string> problems_;  // of each address; "": none known
+  std::vector<std::string> problems_;  // one for each address; "": none known
   size_t next_ = 0;
   bool answered_ = false;
   member::Security security_;

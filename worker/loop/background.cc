@@ -20,7 +20,7 @@ struct Background::Shared {
   };
   std::mutex mutex;
   std::condition_variable changed;
-  EventLoop* loop = nullptr;  // null: the owner is gone. Changed on the loop's thread only
+  EventLoop* loop = nullptr;  // null: the owner is gone; changed on the loop's thread only
   std::deque<Job> jobs;
   bool ended = false;
 };
@@ -55,7 +55,7 @@ void Background::Loop(const std::shared_ptr<Shared>& shared) {
     job.work();
     job.work = nullptr;
     lock.lock();
-    // Posted under the lock: the owner, and with it the loop, cannot go meanwhile.
+    // This is posted under the lock, so the owner, and with it the loop, cannot go away meanwhile.
     if (shared->loop == nullptr) continue;
     shared->loop->Post([shared, done = std::move(job.done)] {
       if (shared->loop != nullptr) done();

@@ -1,4 +1,5 @@
-// A thread for what may block (file systems, interpreters, drivers), so that the loop never does.
+// A thread for work that may block (file systems, interpreters, drivers), so that the loop never
+// does.
 #ifndef HPC_WORKER_LOOP_BACKGROUND_H_
 #define HPC_WORKER_LOOP_BACKGROUND_H_
 
@@ -11,20 +12,20 @@
 
 namespace hpc::worker {
 
-// For the loop's thread only.
+// To be used from the loop's thread only.
 class Background {
  public:
   explicit Background(EventLoop* loop);
-  // Waits a moment for the work in progress; work that hangs (a dead network disk) is left to
-  // itself. What has not begun is dropped, and nothing is called on the loop any more.
+  // Waits a moment for the work in progress. Work that hangs (a dead network disk) is left to
+  // itself. Work that has not begun is dropped, and nothing is called on the loop any more.
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Runs `work` on the thread, in order of the calls, then `done` on the loop.
+  // Runs `work` on the thread, in the order of the calls, and then `done` on the loop.
   void Run(std::function<void()> work, std::function<void()> done);
 
-  // The same with a result.
+  // The same for work that has a result.
   template <typename T>
   void Ask(std::function<T()> work, std::function<void(T)> done) {
     auto result = std::make_shared<std::optional<T>>();

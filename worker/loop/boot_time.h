@@ -1,5 +1,5 @@
-// The clock of supervisors' events: it counts suspended time too, and means the same to every
-// process of this boot.
+// The clock of supervisors' events. It also counts the time spent suspended, and means the same to
+// every process of this boot.
 #ifndef HPC_WORKER_LOOP_BOOT_TIME_H_
 #define HPC_WORKER_LOOP_BOOT_TIME_H_
 

@@ -11,7 +11,7 @@
 namespace hpc::worker {
 
 EventLoop::EventLoop(const Clock* clock) : clock_(clock), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  // Out of descriptors at start: nothing sensible can follow.
+  // Without descriptors at the start, nothing sensible can follow.
   if (!epoll_.ok() || !wake_.ok()) abort();
   Add(wake_.fd(), EPOLLIN, [this](uint32_t) { wake_.Silence(); });
 }
@@ -56,7 +56,7 @@ void EventLoop::Post(std::function<void()> work) {
   {
     std::lock_guard<std::mutex> lock(posted_mutex_);
     posted_.push_back(std::move(work));
-    // What is there already has woken the loop.
+    // If something was there already, it has woken the loop.
     if (posted_.size() > 1) return;
   }
   wake_.Ring();
@@ -72,15 +72,14 @@ int EventLoop::WaitMilliseconds(absl::Duration limit) const {
     wait = std::min(wait, timers_.begin()->first.first - clock_->Get().mono.since_zero);
   }
   if (wait == absl::InfiniteDuration()) return -1;
-  // Rounded up: waking a moment early would only mean another empty round.
+  // Rounded up, since waking a moment too early would only mean another empty round.
   return static_cast<int>(std::clamp<int64_t>(
       absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))), 0, 60'000));
 }
 
 void EventLoop::FireTimers() {
   const absl::Duration now = clock_->Get().mono.since_zero;
-  // Timers set by these callbacks fire in the next round, so that a timer cannot starve
-  // descriptors.
+  // Timers that these callbacks set fire in the next round, so a timer cannot starve descriptors.
   const TimerId limit = next_timer_;
   while (!timers_.empty() && timers_.begin()->first.first <= now &&
          timers_.begin()->first.second < limit) {
@@ -102,10 +101,11 @@ void EventLoop::RunPosted() {
 
 void EventLoop::RunOnce(absl::Duration timeout) {
   std::array<epoll_event, 64> events;
-  waited_since_ = clock_->Get().mono;
+  const MonoTime now = clock_->Get().mono;
+  looked_at_ = std::exchange(waited_since_, now);
   const int n = epoll_wait(epoll_.get(), events.data(), events.size(), WaitMilliseconds(timeout));
-  // A callback may remove a descriptor and another may be opened under the same number in this very
-  // round: only watches that existed when the round began are called.
+  // A callback may remove a descriptor, and in the same round another one may be opened under its
+  // number. So only watches that existed when the round began are called.
   const uint64_t serial_limit = next_serial_;
   for (int i = 0; i < n; ++i) {
     auto it = watches_.find(events[i].data.fd);

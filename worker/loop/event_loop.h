@@ -1,4 +1,5 @@
-// The worker's owner thread: descriptors, timers and work posted by other threads, on epoll.
+// The loop of the worker's owner thread. It waits on epoll for descriptors, timers and work that
+// other threads post.
 #ifndef HPC_WORKER_LOOP_EVENT_LOOP_H_
 #define HPC_WORKER_LOOP_EVENT_LOOP_H_
 
@@ -18,7 +19,7 @@
 
 namespace hpc::worker {
 
-// All methods but Post and Stop are for the loop's own thread only.
+// All methods except Post and Stop are for the loop's own thread only.
 class EventLoop {
  public:
   using Callback = std::function<void(uint32_t events)>;  // EPOLLIN, EPOLLOUT, EPOLLHUP ...
@@ -33,30 +34,34 @@ class EventLoop {
   // loop does not own the descriptor; Remove it before closing it.
   void Add(int fd, uint32_t events, Callback callback);
   void Modify(int fd, uint32_t events);
-  // Safe from within a callback, its own included: nothing is called for `fd` after this.
+  // May be called within any callback, also that of `fd` itself. After this nothing is called for
+  // `fd`.
   void Remove(int fd);
 
-  // Once, at or after `when`. An id is never reused; cancelling one that has fired does nothing.
+  // Calls `callback` once, at or after `when`. An id is never reused; cancelling a timer that has
+  // fired does nothing.
   TimerId At(MonoTime when, std::function<void()> callback);
   void Cancel(TimerId timer);
 
-  // From any thread: run `work` on the loop, in order.
+  // May be called from any thread. Runs `work` on the loop, in the order of the calls.
   void Post(std::function<void()> work);
 
-  // Called after each round of callbacks, before the loop sleeps: the place to act on what the
-  // round brought as one batch.
+  // `callback` is called after each round of callbacks, before the loop sleeps. It can handle as
+  // one batch what the round has brought.
   void SetAfterRound(std::function<void()> callback) { after_round_ = std::move(callback); }
 
-  // Until Stop.
+  // Runs until Stop.
   void Run();
-  // One round: waits at most `timeout` for something to do, does it. For tests and shutdown.
+  // Runs one round: waits at most `timeout` for something to do, and does it. For tests and
+  // shutdown.
   void RunOnce(absl::Duration timeout);
-  // From any thread or a signal handler's posted work.
+  // May be called from any thread, or from work that a signal handler posts.
   void Stop();
 
   const Clock& clock() const { return *clock_; }
-  // When the wait of this round began: what it brought is not older.
-  MonoTime waited_since() const { return waited_since_; }
+  // When the wait before that of this round began: what this round brought is not older. The wait
+  // of this round may have begun later than that, if the process stood still between the two.
+  MonoTime looked_at() const { return looked_at_; }
 
  private:
   struct Watch {
@@ -68,7 +73,8 @@ class EventLoop {
   void RunPosted();
 
   const Clock* clock_;
-  MonoTime waited_since_{};
+  MonoTime waited_since_{};  // when the wait of this round began
+  MonoTime looked_at_{};
   UniqueFd epoll_;
   Bell wake_;
   bool stop_ = false;

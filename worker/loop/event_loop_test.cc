@@ -101,7 +101,8 @@ TEST_F(EventLoopTest, ANewDescriptorDoesNotGetTheEventOfAnOldOneOfItsNumber) {
   Pipe a;
   Pipe b;
   std::optional<Pipe> fresh;
-  // Whichever comes first closes the other and opens a pipe that takes over its number.
+  // Whichever callback comes first closes the other's pipe and opens one that takes over its
+  // number.
   const auto replace = [&](Pipe& other) {
     seen_.push_back("old");
     loop_.Remove(other.out.get());

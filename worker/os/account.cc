@@ -44,10 +44,10 @@ absl::Status HowToMakeTheDefault() {
       "as a user instead of root"));
 }
 
-// The C library's setgroups would change all threads.
+// Changes this thread alone; the C library's setgroups would change all threads.
 void SetThreadGroups(const std::vector<uint32_t>& groups) {
   if (syscall(SYS_setgroups, groups.size(), groups.data()) != 0) {
-    // Going on would mean to act with another account's rights than was asked for.
+    // Going on would mean acting with other rights than those of the account that was asked for.
     LogError("setgroups failed", {{"error", ErrnoStatus(errno, "setgroups").ToString()}});
     abort();
   }
@@ -131,8 +131,8 @@ FileRights::FileRights(const AccountIds* account) {
   own_groups_.resize(static_cast<size_t>(std::max(0, getgroups(0, nullptr))));
   if (getgroups(static_cast<int>(own_groups_.size()), own_groups_.data()) < 0) abort();
   SetThreadGroups(account->groups);
-  // These two say nothing of failure; asking again does. With the id the rights to pass over
-  // permissions go, and come back with root's.
+  // Neither call reports a failure, but asking for the id again shows it. With root's id the thread
+  // also gives up the right to bypass permissions, and gets it back with root's id.
   setfsgid(account->gid);
   setfsuid(account->uid);
   if (setfsuid(static_cast<uid_t>(-1)) != static_cast<int>(account->uid)) abort();

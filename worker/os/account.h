@@ -1,4 +1,4 @@
-// The accounts of this PC that ranks run as.
+// The accounts of this PC under which ranks run.
 #ifndef HPC_WORKER_OS_ACCOUNT_H_
 #define HPC_WORKER_OS_ACCOUNT_H_
 
@@ -22,33 +22,36 @@ struct Account {
   std::string shell;
 };
 
-// NotFound: this PC knows no such account. FailedPrecondition: it is root's, or of root's group, or
-// has the number of supervisors.
+// NotFound: this PC knows no such account. FailedPrecondition: it is root's account, belongs to
+// root's group, or has a uid that is reserved for supervisors.
 absl::StatusOr<Account> FindAccount(const std::string& name);
 
-// Which account the ranks of which user run as.
+// Which account each user's ranks run as.
 class Accounts {
  public:
-  // The account where nothing else is said; what the package and the quickstart make.
+  // The account that is used if nothing else is configured. The package and the quickstart make it.
   static constexpr char kDefault[] = "hpc";
 
-  // Everybody's ranks run as the worker itself does.
+  // All ranks run as the worker itself does.
   Accounts() = default;
-  // For a worker that runs as root: `mapping` has pairs of user (or "*": any other) and account.
-  // Empty: kDefault for all. Fails if an account cannot be had; the message says what to do.
+  // For a worker that runs as root. `mapping` maps a user (or "*": any other) to an account. If it
+  // is empty, kDefault is for everybody. Fails if an account cannot be used; the message says what
+  // to do.
   static absl::StatusOr<Accounts> Make(const std::map<std::string, std::string>& mapping);
 
-  // nullptr: as the worker itself. NotFound: the mapping has no place for this user.
+  // nullptr: the ranks run as the worker itself. NotFound: the mapping has no account for this
+  // user.
   absl::StatusOr<const Account*> Of(const std::string& user) const;
-  // Each once.
+  // All accounts, each once.
   std::vector<const Account*> All() const;
 
  private:
   std::map<std::string, Account> by_user_;
 };
 
-// While one lives, the calling thread opens, reads and finds files as that account would, and
-// everything else goes on as before. For root; without an account nothing changes.
+// While an object of this class lives, the calling thread opens, reads and finds files with the
+// rights of that account; everything else goes on as before. Only for root. Without an account
+// nothing changes.
 class FileRights {
  public:
   explicit FileRights(const AccountIds* account);

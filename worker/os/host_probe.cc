@@ -19,7 +19,8 @@
 namespace hpc::worker {
 namespace {
 
-// Cores this process may use: a container or taskset may leave it fewer than the machine has.
+// The cores that this process may use. A container or taskset may leave it fewer than the machine
+// has.
 int32_t UsableCores() {
   for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(cpus);

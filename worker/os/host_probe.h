@@ -11,14 +11,14 @@ namespace hpc::worker {
 
 struct HostProbeOptions {
   std::string state_dir;  // the disk that holds it is always listed
-  std::string root;       // in front of /proc, /sys and /etc; "" but in tests
+  std::string root;       // in front of /proc, /sys and /etc; "" except in tests
 };
 
-// Reads Linux's own files and calls. What cannot be read is left empty or 0: an inventory with a
-// gap is of more use than none.
+// Reads Linux's own files and calls. What cannot be read is left empty or 0, since an inventory
+// with a gap is more useful than none.
 std::unique_ptr<HostProbe> MakeHostProbe(HostProbeOptions options);
 
-// What the processor calls itself; "" where the kernel names none.
+// The name that the processor gives itself; "" if the kernel tells none.
 std::string ProcessorName();
 
 }  // namespace hpc::worker

@@ -35,7 +35,7 @@ TEST(HostProbe, ReadsAnotherMachinesFiles) {
   EXPECT_EQ(info.memory_bytes, 1024 * 1024);
   EXPECT_EQ(info.os, "Plan 9");
   EXPECT_EQ(info.boot_id, "6f2b1c1e");
-  // /nowhere cannot be measured on the machine that runs this.
+  // The machine that runs this cannot measure /nowhere.
   EXPECT_THAT(info.disks, ElementsAre(Field(&Disk::mount, "/")));
 }
 
@@ -85,7 +85,7 @@ TEST(HostProbe, FollowsTheLinksOfTheStateDirectory) {
 TEST(HostProbe, SuspendedTimeNeverShrinks) {
   auto probe = MakeHostProbe({.state_dir = "/"});
   const absl::Duration first = probe->SuspendedTime();
-  // The two clocks are read one after the other, so a reading is only as exact as that.
+  // The two clocks are read one after the other, so a reading is only that exact.
   EXPECT_GT(first, -absl::Seconds(1));
   EXPECT_GT(probe->SuspendedTime(), first - absl::Seconds(1));
 }

@@ -16,7 +16,7 @@ UniqueFd Subscribe() {
   if (!fd.ok() || bind(fd.get(), reinterpret_cast<const sockaddr*>(&groups), sizeof groups) != 0) {
     return UniqueFd();
   }
-  // Enough for the news that there is any: that it is full is news too.
+  // Holds enough to tell that something changed. That the buffer is full tells so, too.
   const int least = 1;
   (void)setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
   return fd;
@@ -26,16 +26,16 @@ UniqueFd Subscribe() {
 
 bool InterfaceWatch::TakeChange() {
   if (!changes_.ok()) {
-    // Before they are listed: no change goes by unseen.
+    // Subscribes before the addresses are listed, so that no change goes unseen.
     changes_ = Subscribe();
     return true;
   }
   bool changed = false;
   for (;;) {
-    // What changed is of no interest; a message longer than this is cut.
+    // Only that something changed matters, so a message longer than this may be cut.
     char message[64];
     if (recv(changes_.get(), message, sizeof message, 0) < 0) {
-      // ENOBUFS: there were more than the socket holds.
+      // ENOBUFS: there were more messages than the socket holds.
       if (errno == EAGAIN) return changed;
       if (errno != EINTR && errno != ENOBUFS) {
         changes_.Reset();
@@ -48,7 +48,7 @@ bool InterfaceWatch::TakeChange() {
 
 std::vector<InterfaceAddress> InterfaceWatch::Get() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // None: they could not be listed then.
+  // No addresses means that they could not be listed before.
   if (TakeChange() || addresses_.empty()) addresses_ = ListInterfaceAddresses();
   return addresses_;
 }

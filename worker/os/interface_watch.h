@@ -1,4 +1,5 @@
-// The addresses of this machine's interfaces, listed again only once something about them changed.
+// The addresses of this machine's interfaces. They are listed again only once something about them
+// has changed.
 #ifndef HPC_WORKER_OS_INTERFACE_WATCH_H_
 #define HPC_WORKER_OS_INTERFACE_WATCH_H_
 
@@ -10,13 +11,13 @@
 
 namespace hpc::worker {
 
-// For any threads. Where the kernel does not tell of changes every call lists them.
+// May be used from any thread. If the kernel does not tell of changes, every call lists them.
 class InterfaceWatch {
  public:
-  // Of the network namespace that the first call of Get is made in.
+  // Watches the network namespace in which Get is called first.
   InterfaceWatch() = default;
 
-  // As ListInterfaceAddresses, at this moment.
+  // The addresses at this moment, as ListInterfaceAddresses gives them.
   std::vector<InterfaceAddress> Get();
 
  private:

@@ -38,7 +38,7 @@ TEST(InterfaceWatchTest, TellsAgainWhatHasNotChanged) {
   for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].address, second[i].address);
 }
 
-// In a child, whose network namespace is its own. Its exit code says what was seen.
+// Runs in a child with a network namespace of its own. Its exit code says what it saw.
 int WatchALinkGoUpAndDown() {
   if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0) return 77;
   InterfaceWatch watch;

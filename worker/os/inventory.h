@@ -1,4 +1,4 @@
-// What this PC has to offer, as the coordinator is told.
+// What this PC offers, as the coordinator is told.
 #ifndef HPC_WORKER_OS_INVENTORY_H_
 #define HPC_WORKER_OS_INVENTORY_H_
 
@@ -9,7 +9,7 @@
 
 namespace hpc::worker {
 
-// What nobody can measure: the worker is told it at its start.
+// What cannot be measured; the worker is told it when it starts.
 struct AsTold {
   bool can_wake_by_hook = false;
   std::vector<std::string> owners;  // users who may reclaim and lend the PC
@@ -22,11 +22,11 @@ struct Inventory {
   AsTold told;
 };
 
-// Asks the drivers: may take a moment.
+// Asks the drivers, which may take a moment.
 Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told);
 
-// Whether the coordinator would decide differently. Free disk space changes all the time and is not
-// worth a message by itself.
+// Whether the coordinator would decide the same for both. Free disk space changes all the time and
+// is not worth a message by itself.
 bool SameOffer(const Inventory& a, const Inventory& b);
 
 bool HasGpus(const Inventory& inventory);

@@ -1,5 +1,5 @@
-// Whole numbers of a file that may be damaged: what nlohmann::json converts by itself it also cuts
-// to the size that is asked for, and for a fraction that does not fit anything may come out.
+// Reads whole numbers from a file that may be damaged. nlohmann::json by itself would cut a number
+// to the size that is asked for, and could give anything for a fraction that does not fit.
 #ifndef HPC_WORKER_OS_JSON_NUMBER_H_
 #define HPC_WORKER_OS_JSON_NUMBER_H_
 
@@ -10,7 +10,7 @@
 
 namespace hpc::worker {
 
-// Throws std::exception: it is no whole number, or none of T's.
+// Throws std::exception if it is not a whole number, or does not fit T.
 template <typename T>
 T WholeNumber(const nlohmann::json& value) {
   if (value.is_number_unsigned()) {

@@ -27,7 +27,7 @@ namespace {
 
 using Family = InterfaceAddress::Family;
 
-// Any port does: connecting a datagram socket only looks the route up.
+// Any port will do: connecting a datagram socket only looks up the route.
 constexpr char kDiscardPort[] = "9";
 
 struct AddrinfoDeleter {
@@ -47,7 +47,7 @@ std::string Literal(const sockaddr* address) {
   return text;
 }
 
-// The bytes of an IP literal in network order, 4 or 16 of them.
+// The bytes of an IP literal in network order: 4 or 16 bytes.
 std::optional<std::string> AddressBytes(const std::string& literal) {
   char bytes[sizeof(in6_addr)];
   if (inet_pton(AF_INET, literal.c_str(), bytes) == 1) return std::string(bytes, sizeof(in_addr));
@@ -114,7 +114,7 @@ bool IsLinkLocal(const std::string& address) {
   return inet_pton(AF_INET6, address.c_str(), &bytes) == 1 && IN6_IS_ADDR_LINKLOCAL(&bytes);
 }
 
-// What SelectInterfaces gathers of one interface.
+// What SelectInterfaces collects about one interface.
 struct Candidate {
   NetworkInterface interface;
   bool loopback = false;

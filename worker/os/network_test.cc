@@ -137,7 +137,7 @@ TEST(FindSourceAddress, RefusesWhatIsNoIpAddress) {
 }
 
 TEST(FindSourceAddress, SaysThatThereIsNoRoute) {
-  // 255.255.255.255 needs SO_BROADCAST, which a plain socket has not: refused everywhere.
+  // 255.255.255.255 needs SO_BROADCAST, which a plain socket lacks, so it is refused everywhere.
   EXPECT_THAT(FindSourceAddress("255.255.255.255"),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("to 255.255.255.255")));
 }

@@ -11,7 +11,7 @@ namespace hpc::worker {
 
 namespace {
 
-// A service manager that takes longer will not kill us soon either.
+// A service manager that takes longer to answer will not kill us soon either.
 constexpr absl::Duration kAskLimit = absl::Seconds(2);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Puts the machine to sleep by a command.
+// Puts the machine to sleep by running a command.
 #ifndef HPC_WORKER_OS_POWER_COMMAND_H_
 #define HPC_WORKER_OS_POWER_COMMAND_H_
 
@@ -10,30 +10,31 @@
 
 namespace hpc::worker {
 
-// What Sleep runs when nothing is configured: asks logind to suspend, as a desktop's button does.
+// What Sleep runs if nothing is configured. It asks logind to suspend, as a desktop's button does.
 inline constexpr char kLogindSuspend[] =
     "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager "
     "Suspend b false";
 
-// What GoingDown runs: whoever ends this process at a shutdown says so already.
+// GoingDown runs this. At a shutdown, whatever ends this process already says here that the machine
+// goes down.
 inline constexpr char kAskSystem[] =
     "systemctl is-system-running; busctl get-property org.freedesktop.login1 "
     "/org/freedesktop/login1 org.freedesktop.login1.Manager PreparingForShutdown PreparingForSleep";
 
-// Whether what kAskSystem prints means that the machine goes down.
+// Whether the output of kAskSystem means that the machine goes down.
 bool SaysGoingDown(absl::string_view output);
 
 class PowerCommand : public Power {
  public:
-  // `command`: a shell command; "" means kLogindSuspend.
+  // `command` is a shell command; "" means kLogindSuspend.
   explicit PowerCommand(std::string command, absl::Duration limit = absl::Seconds(60));
 
-  // Waits for the command, with the worker's own environment.
-  // FailedPrecondition: it failed (names it, how it ended and its own last words).
-  // DeadlineExceeded: it ran longer than the limit and was killed; the clock stands still while the
-  // machine sleeps, so a command that returns after waking up is fine.
+  // Runs the command with the worker's own environment and waits for it. FailedPrecondition: it
+  // failed; the error names the command, how it ended and its last words. DeadlineExceeded: it ran
+  // longer than the limit and was killed. The clock stands still while the machine sleeps, so a
+  // command that returns only after waking up is fine.
   absl::Status Sleep() override;
-  // Where neither systemd nor logind is there, or they do not answer: false.
+  // False if neither systemd nor logind is there, or if they do not answer.
   bool GoingDown() override;
 
  private:

@@ -43,7 +43,7 @@ TEST(PowerCommand, GivesUpOnACommandThatDoesNotEnd) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("20 ms")));
 }
 
-// A busctl of our own stands first on PATH and writes its arguments down.
+// A fake busctl stands first on PATH and writes down its arguments.
 TEST(PowerCommand, AsksLogindToSuspendByDefault) {
   const std::string dir = ::testing::TempDir() + "/power_bin";
   std::filesystem::create_directories(dir);

@@ -1,4 +1,4 @@
-// What a process is doing, as far as the kernel tells without holding it or us up.
+// Tells what a process is doing, as far as the kernel says so without holding up the process or us.
 #ifndef HPC_WORKER_OS_PROCESS_WORDS_H_
 #define HPC_WORKER_OS_PROCESS_WORDS_H_
 
@@ -9,11 +9,11 @@
 
 namespace hpc::worker {
 
-// "python3 (4711) sleeps in futex_wait_queue"; "" of a process that is not there. Reads nothing
-// that needs the process's memory: that would wait for one that is stuck in it.
+// "python3 (4711) sleeps in futex_wait_queue"; "" if there is no such process. Reads nothing that
+// needs the process's memory, since that would wait for a process that is stuck in it.
 std::string ProcessWords(int64_t pid);
 
-// The same from /proc/<pid>/stat and wchan. Pure.
+// The same, made from the text of /proc/<pid>/stat and wchan. Pure.
 std::string WordsOfStat(absl::string_view stat, absl::string_view wchan);
 
 }  // namespace hpc::worker

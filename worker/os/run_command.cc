@@ -27,7 +27,7 @@ namespace hpc::worker {
 namespace {
 
 constexpr size_t kMaxOutput = 1 << 20;
-// For one that has started others beyond its group, to end them.
+// Gives a program the time to end others that it has started outside its group.
 constexpr absl::Duration kTermTime = absl::Milliseconds(500);
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
@@ -69,7 +69,7 @@ int PollMilliseconds(absl::Duration left) {
       absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))), 0, 3'600'000));
 }
 
-// Gathers output until the program has ended; false if that took longer than `limit`.
+// Collects output until the program has ended; false if that took longer than `limit`.
 bool GatherUntilExit(int pidfd, int output_fd, absl::Duration limit, std::string* output) {
   const RealClock clock;
   const MonoTime deadline = clock.Get().mono + limit;

@@ -1,4 +1,5 @@
-// What the worker asks of the machine, each behind an interface so that a test can stand in.
+// What the worker asks of the machine. Each part is behind an interface, so that a test can replace
+// it.
 #ifndef HPC_WORKER_OS_SEAMS_H_
 #define HPC_WORKER_OS_SEAMS_H_
 
@@ -42,11 +43,11 @@ struct DeviceUsage {
   bool operator==(const DeviceUsage&) const = default;
 };
 
-// Finds devices and what they do.
+// Finds devices, and tells what they are doing.
 class DeviceProbe {
  public:
   virtual ~DeviceProbe() = default;
-  // In a stable order (PCI bus order for GPUs), indices 0, 1, 2 ...
+  // The devices in a stable order (PCI bus order for GPUs), with the indices 0, 1, 2 ...
   virtual std::vector<Device> Devices() = 0;
   virtual std::vector<DeviceUsage> Usage() = 0;
   virtual std::string DriverVersion() = 0;  // "" when none
@@ -73,7 +74,7 @@ struct HostInfo {
   int64_t memory_bytes = 0;
   std::vector<Disk> disks;
   std::vector<NetworkInterface>
-      interfaces;  // up, with an address; loopback only if it is the only one
+      interfaces;  // up and with an address; loopback only if it is the only one
   std::string hostname;
   std::string os;
   std::string kernel;
@@ -84,18 +85,18 @@ class HostProbe {
  public:
   virtual ~HostProbe() = default;
   virtual HostInfo Read() = 0;
-  // How long the machine has spent suspended since it booted (CLOCK_BOOTTIME - CLOCK_MONOTONIC);
-  // growth of more than a second between two readings is proof of a sleep.
+  // How long the machine has spent suspended since it booted (CLOCK_BOOTTIME - CLOCK_MONOTONIC). If
+  // it grows by more than a second between two readings, the machine has slept.
   virtual absl::Duration SuspendedTime() = 0;
   // The address of this machine that traffic to `peer` (IP literal) leaves from.
   virtual absl::StatusOr<std::string> SourceAddressFor(const std::string& peer) = 0;
-  // Name of the interface that holds `address` ("eth0", "lo"). NotFound: none does.
+  // The name of the interface that holds `address` ("eth0", "lo"). NotFound: no interface does.
   virtual absl::StatusOr<std::string> InterfaceOf(const std::string& address) = 0;
 };
 
-// What an interpreter has installed: "python", "torch", "cuda", "nccl", and whether its torch can
-// be a client of a store that it does not host itself (built with libuv, or old enough not to need
-// it).
+// What an interpreter has installed: "python", "torch", "cuda", "nccl". Also says whether its torch
+// can be a client of a store that it does not host itself: it must be built with libuv, or be so
+// old that it does not need it.
 struct PythonFacts {
   std::vector<std::pair<std::string, std::string>> facts;
   bool has_torch = false;
@@ -105,21 +106,22 @@ struct PythonFacts {
 class PythonProbe {
  public:
   virtual ~PythonProbe() = default;
-  // `program`: resolved path of a command. Not a Python interpreter: OK with empty facts. Answers
+  // `program` is the resolved path of a command. If it is not a Python interpreter the result is
+  // OK, with empty facts. `env` is the environment in which it will run. `launcher` is a program
+  // with arguments through which it is run, with path and argv behind them; empty: none. Answers
   // are cached by path, size and modification time; the first one of an interpreter takes about 100
-  // ms. `env`: the environment it will run with. `launcher`: program and arguments that it is run
-  // through, path and argv behind them; empty: none.
+  // ms.
   virtual absl::StatusOr<PythonFacts> Probe(const std::string& program,
                                             const std::vector<std::string>& env,
                                             const std::vector<std::string>& launcher) = 0;
 };
 
-// Puts the machine to sleep, or off; knows when somebody else does.
+// Puts the machine to sleep, or off, and knows when somebody else does.
 class Power {
  public:
   virtual ~Power() = default;
-  // Runs the configured power command (default: logind's suspend). Returns once it was accepted.
-  // The command's own words are in the status when it fails.
+  // Runs the configured power command (default: logind's suspend). Returns once it was accepted. If
+  // it fails, the status has the command's own words.
   virtual absl::Status Sleep() = 0;
   // Whether the machine is being shut down or put to sleep at this moment. Takes two seconds at
   // most.

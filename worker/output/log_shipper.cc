@@ -88,7 +88,7 @@ void LogShipper::Pump(MonoTime now) {
 MonoTime LogShipper::NextDeadline(MonoTime now) const {
   MonoTime next = MonoTime::Infinite();
   for (const auto& [id, stream] : streams_) {
-    // What is due and not sent waits for something else: the window.
+    // A piece that is due but was not sent waits for the window, not for a time.
     if (stream.held_until > now) next = std::min(next, stream.held_until);
   }
   return next;
@@ -117,12 +117,12 @@ bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
     absl::StatusOr<UniqueFd> file = OpenForeignFile(stream->path);
     if (file.ok()) {
       stream->file = *std::move(file);
-    } else if (absl::IsResourceExhausted(file.status())) {  // of descriptors
+    } else if (absl::IsResourceExhausted(file.status())) {  // no descriptors are left
       stream->held_until = now + kDescriptorPatience;
       return false;
     }
   }
-  // More than was announced may be there: the end of the line.
+  // The file may hold more than was announced. Reading it, too, may complete the last line.
   const ssize_t n = pread(stream->file.get(), buffer_.data(), buffer_.size(), stream->sent);
   if (n <= 0) {
     LogWarning("output cannot be read back; the rest of it is lost",

@@ -1,5 +1,5 @@
-// Sends what ranks write to the coordinator: every byte once, in order, whatever happens to the
-// connection, and never so much at once that other messages wait.
+// Sends to the coordinator what ranks write. Every byte is sent once and in order, whatever happens
+// to the connection, and never so many at once that other messages wait.
 #ifndef HPC_WORKER_OUTPUT_LOG_SHIPPER_H_
 #define HPC_WORKER_OUTPUT_LOG_SHIPPER_H_
 
@@ -20,39 +20,41 @@ namespace hpc::worker {
 class LogShipper {
  public:
   static constexpr int64_t kPieceBytes = 256 << 10;
-  // Sent and not yet acknowledged, over all streams.
+  // The limit on bytes sent and not yet acknowledged, over all streams.
   static constexpr int64_t kWindowBytes = 4 << 20;
-  // A line that is being written waits this long for its end, so that what else is shown at the
-  // time does not land inside it; a prompt or a progress bar is seen after that.
+  // A line that is being written waits this long for its end, so that other output shown at the
+  // time does not land inside it. After that it is sent as it is, so a prompt or a progress bar is
+  // seen.
   static constexpr absl::Duration kLinePatience = absl::Milliseconds(50);
-  // A stream that could not be opened for want of descriptors is tried again after this.
+  // A stream that could not be opened for want of descriptors is tried again after this time.
   static constexpr absl::Duration kDescriptorPatience = absl::Seconds(1);
 
   explicit LogShipper(std::function<void(WorkerMessage)> send)
       : send_(std::move(send)), buffer_(kPieceBytes) {}
 
-  // `known`: the coordinator may have some of it already and says so first (an attempt that was
-  // named in a hello). Else its streams begin at 0 at once.
+  // `known`: the coordinator may have some of the output already, and says first how much (an
+  // attempt that was named in a hello). Otherwise the streams begin at 0 at once.
   void Add(AttemptRef ref, const std::string& attempt_dir, const std::vector<int32_t>& ranks,
            bool known);
   void Remove(AttemptRef ref);
 
   void OnOutput(AttemptRef ref, int32_t rank, bool is_stderr, int64_t bytes, int64_t cut_bytes,
                 bool ended);
-  // No process is left: what is in the files is all.
+  // No process is left, so what is in the files is all there will be.
   void OnReturned(AttemptRef ref);
 
-  // A new connection: every stream waits until it is told where to go on.
+  // There is a new connection. Every stream waits until it is told where to go on.
   void OnConnected();
   void OnAck(const LogAck& ack);
 
-  // Sends as much as the window allows, a piece of each stream in turn. A piece ends with a line
-  // unless that is too long, or its end has not come within kLinePatience or with the stream's.
+  // Sends as much as the window allows, one piece of each stream in turn. A piece ends at the end
+  // of a line. It may end elsewhere if the line is too long, if kLinePatience has passed, or if the
+  // stream ends.
   void Pump(MonoTime now);
-  // When, after `now`, a line that is held back is to be sent as it is; infinite: there is none.
+  // When, after `now`, a line that is held back is to be sent as it is; infinite if there is none.
   MonoTime NextDeadline(MonoTime now) const;
 
-  // Everything is acknowledged and every stream's end has been said.
+  // Everything is acknowledged, and the end of every stream has been said.
   bool Done(AttemptRef ref) const;
   // Grows whenever the coordinator acknowledges something of the attempt.
   int64_t AcknowledgedBytes(AttemptRef ref) const;
@@ -61,23 +63,23 @@ class LogShipper {
   struct Stream {
     std::string path;
     UniqueFd file;
-    bool waiting = false;  // for the first acknowledgement of this connection
+    bool waiting = false;  // waits for the first acknowledgement of this connection
     int64_t sent = 0;
     int64_t acked = 0;
     int64_t size = 0;
     int64_t cut_bytes = 0;
     bool ended = false;
     bool end_said = false;
-    MonoTime held_until = MonoTime::Infinite();  // for an unfinished line's end
+    MonoTime held_until = MonoTime::Infinite();  // an unfinished line waits until then for its end
   };
   // Returns false if there was nothing to send.
   bool SendPiece(MonoTime now, const StreamId& id, Stream* stream);
-  // How much of `data`, the next there is, may be sent.
+  // How much of `data`, the next bytes of the stream, may be sent.
   static size_t Sendable(MonoTime now, absl::string_view data, Stream* stream);
 
   std::function<void(WorkerMessage)> send_;
   std::map<StreamId, Stream> streams_;
-  std::vector<char> buffer_;  // of one piece
+  std::vector<char> buffer_;  // holds one piece
   int64_t in_flight_ = 0;
 };
 

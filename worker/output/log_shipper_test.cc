@@ -89,7 +89,7 @@ TEST_F(LogShipperTest, ALineWhoseEndIsThereIsNotPassedByTheOtherStream) {
   Add();
   Write("before");
   Pump();
-  dir_.Append("rank-0.out", "\n");  // and not announced yet
+  dir_.Append("rank-0.out", "\n");  // not announced yet
   dir_.Append("rank-0.err", "Traceback\n");
   shipper_.OnOutput(kRef, 0, true, 10, 0, false);
   Pump();

@@ -165,7 +165,8 @@ void MetricShipper::TakeRemark(const Key& key, File* file) {
            file);
 }
 
-// For the first of its kind: a program that does it once usually does it thousands of times.
+// Complains only about the first problem of its kind. A program that makes a mistake once usually
+// makes it thousands of times.
 void MetricShipper::Complain(const Key& key, const std::string& text, File* file) {
   LogWarning("metrics of a rank",
              {{"attempt", key.first.ToString()}, {"rank", key.second}, {"problem", text}});

@@ -206,7 +206,7 @@ TEST_F(MetricShipperTest, AfterAReconnectGoesOnWhereItIsTold) {
   EXPECT_EQ(Points()[0].step, 2);
 }
 
-// A coordinator that was restored from a backup asks for what this worker has not any more.
+// A coordinator that was restored from a backup asks for lines that this worker no longer has.
 TEST_F(MetricShipperTest, GoesOnWhereMoreThanAWindowIsLost) {
   Add();
   const std::string line = "{\"a\":1}\n";

@@ -15,10 +15,10 @@
 namespace hpc::worker {
 namespace {
 
-// Each is a moment to which a line without a time is exact; when there are more, every other one
-// goes.
+// Each mark is a moment at which the length of the file is known, so a line without a time can be
+// dated. If there are more marks than this, every other one is dropped.
 constexpr size_t kMaxMarks = 1024;
-// By which a file that was written anew is known.
+// The last bytes that were read. They show whether the file was written anew.
 constexpr size_t kTailBytes = 64;
 
 int64_t ReadBase(const std::string& base_file) {

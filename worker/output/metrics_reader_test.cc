@@ -143,7 +143,7 @@ TEST_F(MetricsReaderTest, ALineWasWrittenWhenTheFileGrewByIt) {
   Read(&reader_);
   EXPECT_THAT(written_, ElementsAre(absl::FromUnixSeconds(10), absl::FromUnixSeconds(10),
                                     absl::FromUnixSeconds(20)));
-  // Said once more after a reconnect, it is no younger.
+  // A line that is said again after a reconnect keeps its time.
   written_.clear();
   reader_.Forget(4);
   reader_.Seek(4);

@@ -64,7 +64,7 @@ void Output::PollSoon() {
   if (timer_ == 0) timer_ = loop_->At(loop_->clock().Get().mono, [this] { Poll(); });
 }
 
-// Also looks after the attempts that wait to be dropped. Stops by itself when nothing is left to
+// Also takes care of the attempts that wait to be dropped. Stops by itself when nothing is left to
 // look at, so that an idle worker does not wake up.
 void Output::Poll() {
   timer_ = 0;
@@ -93,7 +93,7 @@ void Output::PumpLogs(MonoTime now) {
   logs_.Pump(now);
   loop_->Cancel(line_timer_);
   const MonoTime due = logs_.NextDeadline(now);
-  // The round that it begins sends the line.
+  // The timer does nothing itself: it begins a round, and the round sends the line.
   line_timer_ = due == MonoTime::Infinite() ? 0 : loop_->At(due, [] {});
 }
 

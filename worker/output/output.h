@@ -1,4 +1,4 @@
-// All output of all attempts on its way to the coordinator, and when their files may go.
+// Brings all output of all attempts to the coordinator, and knows when their files may be removed.
 #ifndef HPC_WORKER_OUTPUT_OUTPUT_H_
 #define HPC_WORKER_OUTPUT_OUTPUT_H_
 
@@ -18,26 +18,26 @@ namespace hpc::worker {
 
 class Output {
  public:
-  // Metrics files are looked at this often while ranks run.
+  // How often metrics files are looked at while ranks run.
   static constexpr absl::Duration kMetricsInterval = absl::Milliseconds(250);
-  // A coordinator that has given an attempt up may refuse what is left of its output: without any
-  // progress for this long the files go nevertheless.
+  // A coordinator that has given up an attempt may refuse the rest of its output. After this long
+  // without any progress the files are removed nevertheless.
   static constexpr absl::Duration kDropPatience = absl::Seconds(30);
 
-  // `on_droppable`: the files of a forgotten attempt may go; its output is forgotten here.
+  // `on_droppable`: the files of a forgotten attempt may be removed; its output is forgotten here.
   Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
          std::function<void(AttemptRef)> on_droppable);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // As MetricShipper::Add.
+  // See MetricShipper::Add.
   void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
            const std::vector<int32_t>& ranks, bool known);
-  // Before its first rank: nothing can have been written.
+  // Called before the attempt's first rank starts, when nothing can have been written.
   void Remove(AttemptRef ref);
   void OnOutput(AttemptRef ref, const OutputGrown& output);
-  // No process of it is left.
+  // No process of the attempt is left.
   void OnReturned(AttemptRef ref);
   void DropWhenDone(AttemptRef ref);
 
@@ -64,11 +64,11 @@ class Output {
   LogShipper logs_;
   MetricShipper metrics_;
   std::function<void(AttemptRef)> on_droppable_;
-  std::map<AttemptRef, bool> live_;  // false: returned
+  std::map<AttemptRef, bool> live_;  // false: the attempt has returned
   std::map<AttemptRef, Drop> drops_;
   bool connected_ = false;
   EventLoop::TimerId timer_ = 0;
-  EventLoop::TimerId line_timer_ = 0;  // for a line that is held back
+  EventLoop::TimerId line_timer_ = 0;  // sends a line that is held back
 };
 
 }  // namespace hpc::worker

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr int64_t kMaxMs = int64_t{10} * 365 * 24 * 3600 * 1000;
 
-// A number of milliseconds that is there and in range; 0 where it is missing.
+// A number of milliseconds, which must be in range; 0 if it is missing.
 absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
   const auto it = request.find(key);
   if (it == request.end()) return 0;
@@ -26,8 +26,8 @@ absl::StatusOr<int64_t> Milliseconds(const json& request, const char* key) {
   return it->get<int64_t>();
 }
 
-// "" where there is none. It is not copied as it is: lists in lists, as deep as a request is long,
-// would be copied by as many calls in one another.
+// The command; "" if there is none. The value is not copied before its type is known: lists in
+// lists, as deep as a request is long, would be copied by as many nested calls.
 std::string CommandOf(const json& request) {
   const auto it = request.find("command");
   return it != request.end() && it->is_string() ? it->get<std::string>() : "";

@@ -1,4 +1,4 @@
-// What an owner asks of the worker on his PC; control_server.h has the words.
+// What an owner asks of the worker on the owner's PC. control_server.h describes the words.
 #ifndef HPC_WORKER_OWNER_CONTROL_REQUEST_H_
 #define HPC_WORKER_OWNER_CONTROL_REQUEST_H_
 
@@ -13,10 +13,11 @@ enum class ControlCommand { kStatus, kReclaim, kLend };
 
 struct ControlRequest {
   ControlCommand command = ControlCommand::kStatus;
-  YieldRequest reclaim;  // of kReclaim
+  YieldRequest reclaim;  // only for kReclaim
 };
 
-// InvalidArgument, for the owner: no such command, or something in it that it does not take.
+// InvalidArgument, with words for the owner: there is no such command, or it does not take
+// something in the request.
 absl::StatusOr<ControlRequest> ParseControlRequest(const std::string& line);
 
 }  // namespace hpc::worker

@@ -1,4 +1,4 @@
-// The owner's wish on disk: a PC that was taken back stays so over a restart of the worker.
+// The owner's wish on disk. A PC that was reclaimed stays so when the worker restarts.
 #ifndef HPC_WORKER_OWNER_OWNER_FILE_H_
 #define HPC_WORKER_OWNER_OWNER_FILE_H_
 
@@ -10,9 +10,9 @@
 
 namespace hpc::worker {
 
-// A missing file: lent. DataLoss: the file is damaged.
+// A missing file means that the PC is lent. DataLoss: the file is damaged.
 absl::StatusOr<OwnerState> ReadOwnerFile(const std::string& state_dir);
-// Durable when it returns.
+// The file is durable when this returns.
 absl::Status WriteOwnerFile(const std::string& state_dir, const OwnerState& state);
 
 }  // namespace hpc::worker

@@ -11,20 +11,20 @@
 
 namespace hpc::worker {
 
-// For the loop's thread.
+// For the loop's thread only.
 class OwnerKeeper {
  public:
-  // `disk`: of the state directory; outlives the keeper.
+  // `disk` is the thread of the state directory; it outlives the keeper.
   OwnerKeeper(Background* disk, std::string state_dir);
   ~OwnerKeeper();
   OwnerKeeper(const OwnerKeeper&) = delete;
   OwnerKeeper& operator=(const OwnerKeeper&) = delete;
 
-  // Of several that wait for the disk the newest is written.
+  // If several states wait for the disk, only the newest is written.
   void Save(const OwnerState& state);
 
   enum class Outcome { kSaved, kSaving, kRefused };
-  // What became of the newest. kRefused was said in the log.
+  // What became of the newest state. kRefused was reported in the log.
   Outcome outcome() const { return outcome_; }
 
  private:

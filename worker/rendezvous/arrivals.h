@@ -1,4 +1,4 @@
-// Who has come to the store.
+// Which processes have come to the store.
 #ifndef HPC_WORKER_RENDEZVOUS_ARRIVALS_H_
 #define HPC_WORKER_RENDEZVOUS_ARRIVALS_H_
 
@@ -14,18 +14,18 @@
 
 namespace hpc::worker::store {
 
-// Later ones are not kept: no gang is as large, and who asks is not trusted.
+// Later arrivals are not kept: no gang is as large, and clients are not trusted.
 inline constexpr size_t kMaxArrivals = 65'536;
 
-// A client of torch >= 2.5 names its process in its first PING; with the peer's address that is a
-// process of one PC, which the PC's worker knows the rank of. Every clone of a client's store is
-// another connection that names the same process.
+// A client of torch >= 2.5 names its process in its first PING. Together with the peer's address,
+// that identifies a process on one PC, and the PC's worker knows the rank of it. Every clone of a
+// client's store is another connection that names the same process.
 class Arrivals {
  public:
-  // True if nobody has come from there under this pid yet.
+  // True if nobody has come from this address with this pid yet.
   bool Came(absl::string_view address, int64_t pid);
 
-  // In order, without doubles.
+  // In the order in which they came, without duplicates.
   const std::vector<StoreStatus::Arrival>& list() const { return list_; }
 
  private:

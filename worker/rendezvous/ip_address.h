@@ -18,13 +18,13 @@ struct SocketAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   int port() const;
-  // One text per address: no scope, and ::ffff:10.0.0.1 is 10.0.0.1.
+  // Gives each address one text: it has no scope, and ::ffff:10.0.0.1 becomes 10.0.0.1.
   std::string CanonicalIp() const;
   bool IsWildcard() const;
 };
 
-// An IPv4 or IPv6 literal (fe80::1%eth0 too). InvalidArgument if it is none: names are not looked
-// up, for each PC may know another address by the same name.
+// Parses an IPv4 or IPv6 literal (fe80::1%eth0, too). InvalidArgument if it is not one: names are
+// not looked up, since each PC may know another address by the same name.
 absl::StatusOr<SocketAddress> ParseIp(absl::string_view literal, int port);
 
 }  // namespace hpc::worker::store

@@ -5,12 +5,12 @@
 namespace hpc::worker::store {
 namespace {
 
-// Far beyond any age of a machine.
+// Far more than the age of any machine.
 constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
 
 int64_t Nanoseconds(MonoTime t) { return absl::ToInt64Nanoseconds(t.since_zero); }
 
-// In order, integers only.
+// Reads integers, one after the other.
 class Reader {
  public:
   explicit Reader(absl::string_view bytes) : bytes_(bytes) {}

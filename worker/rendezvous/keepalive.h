@@ -1,4 +1,4 @@
-// The other protocol that is spoken at the store's port: a connection that begins with
+// The other protocol that is spoken at the store's port. A connection that begins with
 // kKeepaliveMark carries keepalives of the attempt's nodes (docs/RENDEZVOUS.md) and nothing else.
 #ifndef HPC_WORKER_RENDEZVOUS_KEEPALIVE_H_
 #define HPC_WORKER_RENDEZVOUS_KEEPALIVE_H_
@@ -11,12 +11,12 @@
 
 namespace hpc::worker::store {
 
-inline constexpr char kKeepaliveMark = 'K';  // no operation of a store
+inline constexpr char kKeepaliveMark = 'K';  // no operation of a store has this type
 inline constexpr size_t kKeepaliveBytes = 34, kKeepaliveAnswerBytes = 24;
 
 std::string Encode(const Keepalive& keepalive);
 std::string Encode(const KeepaliveAnswer& answer);
-// Of as many bytes as above. nullopt: it is none.
+// Decodes as many bytes as above. nullopt: they are not a keepalive.
 std::optional<Keepalive> DecodeKeepalive(absl::string_view bytes);
 std::optional<KeepaliveAnswer> DecodeKeepaliveAnswer(absl::string_view bytes);
 

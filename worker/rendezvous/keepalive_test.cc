@@ -30,7 +30,7 @@ TEST(KeepaliveTest, WhatIsNoneIsRefused) {
   EXPECT_FALSE(DecodeKeepalive(bytes + "x"));
   EXPECT_FALSE(DecodeKeepalive(std::string(kKeepaliveBytes, '\0')));
   std::string unknown = bytes;
-  unknown[17] = 3;  // no word of Vouch
+  unknown[17] = 3;  // not a value of Vouch
   EXPECT_FALSE(DecodeKeepalive(unknown));
   std::string negative = bytes;
   negative[25] = '\xff';  // the last byte of a time

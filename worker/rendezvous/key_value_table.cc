@@ -17,8 +17,8 @@ size_t EntryBytes(absl::string_view key, absl::string_view value) {
   return key.size() + value.size() + kEntryOverhead;
 }
 
-// The decimal number that `text` begins with, as torch's server reads it: blanks and a sign before,
-// anything behind.
+// The decimal number that `text` begins with, as torch's server reads it. Blanks and a sign may
+// come before it, and anything behind it.
 absl::StatusOr<int64_t> ParseLeadingNumber(const std::string& text) {
   char* end = nullptr;
   errno = 0;
@@ -129,7 +129,7 @@ absl::Status KeyValueTable::QueuePush(absl::string_view key, std::string value) 
   HPC_RETURN_IF_ERROR(CheckRoom(more, 0));
   bytes_ += more;
   queues_[std::string(key)].push_back(std::move(value));
-  // One element serves one client: waking more would let all but the first find it empty.
+  // One element serves one client. Waking more clients would let all but the first find no element.
   KeepEnded(waiters_.CameForOne(key));
   return absl::OkStatus();
 }
@@ -169,7 +169,8 @@ absl::StatusOr<std::optional<uint64_t>> KeyValueTable::Barrier(uint64_t owner,
                                                                absl::string_view key,
                                                                int64_t world) {
   HPC_ASSIGN_OR_RETURN(const int64_t count, Sum(key, 1));
-  // Only the last one in wakes the others: for a barrier, the key alone says nothing yet.
+  // Only the last client to arrive wakes the others. That the key exists says nothing yet for a
+  // barrier.
   HPC_RETURN_IF_ERROR(Put(key, absl::StrCat(count)));
   if (count < world) return waiters_.Add(owner, {std::string(key)});
   KeyCame(key);

@@ -1,4 +1,5 @@
-// What the clients of one rendezvous store share: values, queues, and who waits for them.
+// What the clients of one rendezvous store share: values, queues, and the list of who waits for
+// them.
 #ifndef HPC_WORKER_RENDEZVOUS_KEY_VALUE_TABLE_H_
 #define HPC_WORKER_RENDEZVOUS_KEY_VALUE_TABLE_H_
 
@@ -17,48 +18,49 @@
 
 namespace hpc::worker::store {
 
-// Of all keys, values and queued elements together, with kEntryOverhead for each.
+// The limit for all keys, values and queued elements together, plus kEntryOverhead for each.
 inline constexpr size_t kMaxTableBytes = size_t{256} << 20;
 inline constexpr size_t kEntryOverhead = 64;
 
-// The operations of the protocol. Values and queues are apart: a queue is no key to Get, NumKeys,
-// ListKeys and DeleteKey, but one with an element satisfies Check and Wait.
+// The operations of the protocol. Values and queues are kept apart: Get, NumKeys, ListKeys and
+// DeleteKey do not see a queue as a key. But a queue with an element satisfies Check and Wait.
 //
-// An error changes nothing and means that the client must go, since most operations have no answer
-// that could carry it: ResourceExhausted when the table or a value would become too large,
-// InvalidArgument when there is nothing to add to, OutOfRange when a sum does not fit.
+// An error changes nothing. It means that the client must be disconnected, since most operations
+// have no answer that could carry an error. ResourceExhausted: the table or a value would become
+// too large. InvalidArgument: there is nothing to add to. OutOfRange: a sum does not fit.
 class KeyValueTable {
  public:
   explicit KeyValueTable(size_t max_bytes = kMaxTableBytes) : max_bytes_(max_bytes) {}
 
   absl::Status Set(absl::string_view key, std::string value);
-  // "" when there is no such key.
+  // "" if there is no such key.
   absl::string_view Get(absl::string_view key) const;
-  // The value that the key has afterwards. A missing key equals an expected "": it is set. Else the
-  // answer is `expected`, and the key stays missing.
+  // Returns the value that the key has afterwards. A missing key is set if `expected` is "".
+  // Otherwise it stays missing, and the answer is `expected`.
   absl::StatusOr<std::string> CompareSet(absl::string_view key, absl::string_view expected,
                                          std::string desired);
-  // Adds to the decimal number that the value begins with (a missing key is 0) and stores the sum
-  // as decimal text.
+  // Adds to the decimal number that the value begins with (a missing key counts as 0), and stores
+  // the sum as decimal text.
   absl::StatusOr<int64_t> Add(absl::string_view key, int64_t amount);
   absl::Status Append(absl::string_view key, absl::string_view value);
-  // The number of keys deleted.
+  // Returns the number of keys that were deleted.
   int64_t DeleteKey(absl::string_view key);
   int64_t NumKeys() const { return static_cast<int64_t>(values_.size()); }
   std::vector<std::string> ListKeys() const;  // sorted
 
   absl::Status QueuePush(absl::string_view key, std::string value);
-  // The oldest element; nullopt when there is none.
+  // The oldest element; nullopt if there is none.
   std::optional<std::string> QueuePop(absl::string_view key);
   int64_t QueueLen(absl::string_view key) const;
 
   bool Check(const std::vector<std::string>& keys) const;
 
-  // nullopt when all keys are there already; else the id of a wait, which TakeEnded will return
-  // once they all have come.
+  // nullopt: all keys are there already. Otherwise returns the id of a wait, which TakeEnded will
+  // return once all keys have come.
   std::optional<uint64_t> Wait(uint64_t owner, const std::vector<std::string>& keys);
-  // Counts one more under `key`. nullopt when the count has reached `world`, which also ends the
-  // waits of those that came before; else the id of a wait. The count is never reset.
+  // Counts one more client under `key`. nullopt: the count has reached `world`, and this also ends
+  // the waits of those that came before. Otherwise returns the id of a wait. The count is never
+  // reset.
   absl::StatusOr<std::optional<uint64_t>> Barrier(uint64_t owner, absl::string_view key,
                                                   int64_t world);
   void CancelWait(uint64_t id) { waiters_.Cancel(id); }
@@ -70,10 +72,10 @@ class KeyValueTable {
 
  private:
   bool Has(const std::string& key) const;
-  // `value` under `key`, without waking anyone.
+  // Stores `value` under `key`, without waking anyone.
   absl::Status Put(absl::string_view key, std::string value);
   absl::Status CheckRoom(size_t more, size_t less) const;
-  // The number under `key` plus `amount`.
+  // The number under `key` plus `amount`, without storing it.
   absl::StatusOr<int64_t> Sum(absl::string_view key, int64_t amount) const;
   void KeyCame(absl::string_view key);
   void KeepEnded(const std::vector<Waiters::Wait>& ended);

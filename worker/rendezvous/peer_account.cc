@@ -25,7 +25,7 @@ bool ReadEnds(int socket, Ends* ends) {
          getpeername(socket, reinterpret_cast<sockaddr*>(&ends->peer), &peer) == 0;
 }
 
-// The bytes of its address.
+// The bytes of the address.
 absl::string_view AddressOf(const sockaddr_storage& end) {
   if (end.ss_family == AF_INET6) {
     const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(end).sin6_addr;
@@ -35,12 +35,13 @@ absl::string_view AddressOf(const sockaddr_storage& end) {
   return {reinterpret_cast<const char*>(&address), sizeof address};
 }
 
-// At the same place in both kinds of address.
+// The port is at the same offset in both kinds of address.
 uint16_t PortOf(const sockaddr_storage& end) {
   return reinterpret_cast<const sockaddr_in&>(end).sin_port;
 }
 
-// No other machine can send from such an address, nor from our own.
+// Whether the peer is on this machine. No other machine can send from a loopback address, nor from
+// our own address.
 bool IsHere(const Ends& ends) {
   const absl::string_view peer = AddressOf(ends.peer);
   if (peer == AddressOf(ends.own)) return true;
@@ -53,7 +54,7 @@ struct Question {
   inet_diag_req_v2 body{};
 };
 
-// For the socket at the other end: what is ours is the peer's there.
+// Asks about the socket at the other end. There, our end is the peer.
 Question MakeQuestion(const Ends& ends) {
   Question question;
   question.header.nlmsg_len = sizeof question;
@@ -81,7 +82,7 @@ Answer Ask(const Question& question, uint32_t uid) {
   const auto* header = reinterpret_cast<const nlmsghdr*>(buffer);
   if (n < 0 || !NLMSG_OK(header, static_cast<uint32_t>(n))) return Answer::kUnknown;
   if (header->nlmsg_type == NLMSG_ERROR) {
-    // It ended already, so that nobody knows any more whose it was.
+    // The connection has ended already, so nobody knows any more whose it was.
     const auto* error = static_cast<const nlmsgerr*>(NLMSG_DATA(header));
     return error->error == -ENOENT ? Answer::kIsNot : Answer::kUnknown;
   }

@@ -28,7 +28,8 @@ std::vector<uint64_t> ReplyQueue::deferred() const {
 void ReplyQueue::Sent(size_t bytes) {
   sent_ += bytes;
   if (sent_ < ready_.size()) return;
-  // Swapped, not cleared: a client that once fetched a large value does not keep its memory.
+  // Swapped instead of cleared, so that a client which once fetched a large value does not keep its
+  // memory.
   std::string().swap(ready_);
   sent_ = 0;
 }

@@ -24,10 +24,10 @@ struct RequestParser::Shape {
 
 namespace {
 
-// A buffer that grew for a large value is given back once it is empty.
+// An empty buffer that is larger than this (it has held a large value) is freed.
 constexpr size_t kKeptBufferBytes = size_t{64} << 10;
 
-// The numbering of torch <= 2.1: no VALIDATE, and a WATCH_KEY at 7.
+// The numbering of torch <= 2.1. It has no VALIDATE, and WATCH_KEY is at 7.
 std::optional<Op> LegacyOp(uint8_t type) {
   if (type <= 6) return static_cast<Op>(type + 1);
   if (type >= 8 && type <= 12) return static_cast<Op>(type);
@@ -120,7 +120,8 @@ absl::StatusOr<bool> RequestParser::DetectDialect() {
     dialect_ = Dialect::kLegacy;
     return true;
   }
-  // VALIDATE and its magic, or a legacy SET and the lower half of its key's length.
+  // The first five bytes are either VALIDATE and its magic number, or a legacy SET and the lower
+  // half of its key's length.
   if (bytes.size() < 5) return false;
   const uint32_t word = DecodeUint32(bytes.substr(1));
   if (word == kValidateMagic) {

@@ -1,4 +1,4 @@
-// From the bytes of one client to its requests, however the bytes are cut.
+// Turns the bytes of one client into its requests, however the bytes are cut.
 #ifndef HPC_WORKER_RENDEZVOUS_REQUEST_PARSER_H_
 #define HPC_WORKER_RENDEZVOUS_REQUEST_PARSER_H_
 
@@ -14,21 +14,21 @@
 
 namespace hpc::worker::store {
 
-// A client that begins with VALIDATE speaks the new numbering, any other one that of torch <= 2.1;
-// VALIDATE itself is not handed out. MULTI_GET and MULTI_SET come out as single GETs and SETs:
-// their answers are the same bytes, and no more than one value is ever held.
+// A client that begins with VALIDATE speaks the new numbering; any other one speaks that of torch
+// <= 2.1. VALIDATE itself is not handed out. MULTI_GET and MULTI_SET come out as single GETs and
+// SETs: their answers are the same bytes, and no more than one value is ever held.
 //
-// Memory follows the bytes that came, never a length that was only announced: at most what Append
-// was given since the last Next without a request, plus one value or one list of keys.
+// Memory follows the bytes that came, never a length that was only announced. It holds at most what
+// Append was given since Next last returned no request, plus one value or one list of keys.
 class RequestParser {
  public:
   void Append(absl::string_view bytes);
 
-  // The next whole request, or nullopt when it takes more bytes. InvalidArgument when the client
-  // broke the protocol (says how); then every later call answers the same.
+  // Returns the next complete request, or nullopt if more bytes are needed. InvalidArgument: the
+  // client broke the protocol (says how). Every later call then returns the same.
   absl::StatusOr<std::optional<Request>> Next();
 
-  // Bytes that came and were not handed out yet.
+  // The number of bytes that came and were not handed out yet.
   size_t buffered() const { return buffer_.size() - begin_; }
 
  private:
@@ -36,7 +36,7 @@ class RequestParser {
   enum class Field : uint8_t;
   struct Shape;
 
-  // These answer false when more bytes are needed.
+  // Each of these returns false if more bytes are needed.
   absl::StatusOr<bool> DetectDialect();
   absl::StatusOr<bool> ReadRequest();
   absl::StatusOr<bool> ReadOp();
@@ -54,11 +54,11 @@ class RequestParser {
   Request TakeRequest();
 
   std::string buffer_;
-  size_t begin_ = 0;  // of what was not consumed yet
+  size_t begin_ = 0;  // where the bytes begin that were not consumed yet
   Dialect dialect_ = Dialect::kUnknown;
   absl::Status broken_;
 
-  // The request being read.
+  // The state of the request that is being read.
   bool in_request_ = false;
   Request request_;
   size_t field_ = 0;                   // the next one to read

@@ -12,7 +12,7 @@
 
 namespace hpc::worker::store {
 
-// The values are the type bytes of the numbering that begins with VALIDATE (torch >= 2.2).
+// Each value is the type byte of the numbering that begins with VALIDATE (torch >= 2.2).
 enum class Op : uint8_t {
   kValidate = 0,
   kSet = 1,
@@ -37,11 +37,12 @@ enum class Op : uint8_t {
 
 inline constexpr uint32_t kValidateMagic = 0x3C85F7CE;
 
-// What torch's own server accepts.
+// The limits of torch's own server.
 inline constexpr size_t kMaxKeyBytes = 8192;
 inline constexpr size_t kMaxValueBytes = size_t{8} << 20;
 inline constexpr size_t kMaxKeysPerRequest = 131'072;
-// Of all keys of one CHECK or WAIT together. Ours: torch's server would take 1 GiB.
+// The limit for all keys of one CHECK or WAIT together. This one is ours: torch's server would take
+// 1 GiB.
 inline constexpr size_t kMaxKeyListBytes = size_t{16} << 20;
 
 // Answers to CHECK.
@@ -51,24 +52,24 @@ inline constexpr uint8_t kNotReady = 1;
 inline constexpr uint8_t kStopWaiting = 0;
 inline constexpr uint8_t kWaitCanceled = 1;
 
-// One request. Which members mean something depends on `op`.
+// One request. `op` decides which members mean something.
 struct Request {
   Op op = Op::kSet;
   std::string key;
-  std::string value;              // SET, APPEND, QUEUE_PUSH; COMPARE_SET: the desired one
+  std::string value;              // SET, APPEND, QUEUE_PUSH; COMPARE_SET: the desired value
   std::string expected;           // COMPARE_SET
   std::vector<std::string> keys;  // CHECK, WAIT
   int64_t number = 0;             // ADD: what to add; BARRIER: world size; PING: the nonce
   bool operator==(const Request&) const = default;
 };
 
-// Integers are little-endian; text is its length as u64, then its bytes.
+// Integers are little-endian. Text is its length as u64, followed by its bytes.
 void AppendByte(uint8_t value, std::string* out);
 void AppendUint32(uint32_t value, std::string* out);
 void AppendInt64(int64_t value, std::string* out);
 void AppendText(absl::string_view text, std::string* out);
 
-// `bytes` has at least 4, at least 8 bytes.
+// `bytes` must have at least 4 bytes (DecodeUint32) or 8.
 uint32_t DecodeUint32(absl::string_view bytes);
 uint64_t DecodeUint64(absl::string_view bytes);
 

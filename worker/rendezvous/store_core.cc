@@ -164,7 +164,8 @@ absl::Status StoreCore::ExecuteWait(ClientId id, Client& client, const Request& 
 
 void StoreCore::ExecutePing(Client& client, uint32_t nonce) {
   AppendUint32(nonce, client.replies.tail());
-  // Only the first: a client that names ever new processes is not to fill the list.
+  // Only the first process that a client names counts: a client that names ever new ones must not
+  // fill the list.
   if (client.named) return;
   client.named = true;
   if (arrivals_.Came(client.address, nonce)) ++version_;

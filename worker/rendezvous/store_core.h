@@ -1,4 +1,4 @@
-// All of the rendezvous store but its sockets: bytes of many clients in, bytes out.
+// The rendezvous store without its sockets: it takes the bytes of many clients, and gives bytes.
 #ifndef HPC_WORKER_RENDEZVOUS_STORE_CORE_H_
 #define HPC_WORKER_RENDEZVOUS_STORE_CORE_H_
 
@@ -19,42 +19,42 @@
 
 namespace hpc::worker::store {
 
-// A client with this much output that it has not taken gets no further request answered.
+// A client that has not taken this much of its output gets no further request answered.
 inline constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
-// Waits and barriers that one client may have open. torch's clients have one.
+// How many waits and barriers one client may have open. torch's clients have one.
 inline constexpr size_t kMaxDeferred = 16;
 
-// Requests of one client are carried out in order, and answered in order: behind a WAIT, answers
-// are held back. A CANCEL_WAIT ends all of the client's open waits and barriers.
+// Requests of one client are carried out in order and answered in order. Behind a WAIT, answers are
+// held back. A CANCEL_WAIT ends all of the client's open waits and barriers.
 //
-// A client that breaks the protocol or a limit has failed: nothing of it is carried out from there
-// on, and the shell disconnects it.
+// A client that breaks the protocol or a limit has failed. Nothing more of it is carried out, and
+// the shell disconnects it.
 class StoreCore {
  public:
   using ClientId = uint64_t;
 
   explicit StoreCore(size_t max_table_bytes = kMaxTableBytes) : table_(max_table_bytes) {}
 
-  // `address` is only reported. An id is never reused.
+  // `address` is only used in reports. An id is never reused.
   ClientId Connect(std::string address);
   void Disconnect(ClientId id);
 
   void Receive(ClientId id, absl::string_view bytes);
   absl::string_view Output(ClientId id) const { return clients_.at(id).replies.ready(); }
-  // The client took the first `bytes` of Output. May carry out requests that waited for this.
+  // The client took the first `bytes` of Output. This may carry out requests that waited for it.
   void Sent(ClientId id, size_t bytes);
-  // False while the client must take its output first: do not Receive from it then.
+  // False while the client must take its output first. Receive must not be called for it then.
   bool WantsInput(ClientId id) const;
   // Why the client has failed; OK if it has not.
   const absl::Status& Failure(ClientId id) const { return clients_.at(id).failure; }
 
-  // The clients that have failed or got output since the last call. One that was disconnected
-  // since is not among them.
+  // The clients that have failed or got output since the last call, without those that were
+  // disconnected since.
   std::set<ClientId> TakeTouched();
 
-  // All but `refused`, which is the shell's.
+  // Everything except `refused`, which the shell counts.
   StoreStatus Status() const;
-  // Grows with every arrival and every wait that begins or ends.
+  // Grows with every arrival, and with every wait that begins or ends.
   uint64_t version() const { return version_; }
 
  private:
@@ -63,7 +63,7 @@ class StoreCore {
     RequestParser parser;
     ReplyQueue replies;
     absl::Status failure;
-    bool named = false;  // by a PING
+    bool named = false;  // a PING has named its process
   };
 
   void Advance(ClientId id, Client& client);

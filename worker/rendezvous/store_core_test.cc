@@ -25,7 +25,7 @@ using ClientId = StoreCore::ClientId;
 const std::string kStop = U8(0);
 const std::string kCanceled = U8(1);
 
-// All that the client can be sent; it takes it.
+// Takes everything that the client can be sent.
 std::string Take(StoreCore& core, ClientId id) {
   std::string all;
   while (!core.Output(id).empty()) {
@@ -47,8 +47,9 @@ ClientId Greeted(StoreCore& core, const std::string& address = "10.0.0.1") {
   return id;
 }
 
-// Every operation: its type byte in either numbering, its arguments, its answer, and what keys k
-// and m hold afterwards. Before each, the store has k = "v", n = "41" and a queue q of "x" and "y".
+// For every operation: its type byte in either numbering, its arguments, its answer, and what keys
+// k and m hold afterwards. Before each operation the store has k = "v", n = "41" and a queue q of
+// "x" and "y".
 struct OperationCase {
   std::string name;
   uint8_t type;
@@ -104,7 +105,7 @@ std::vector<OperationCase> LegacyCases() {
 
 std::string NameOf(const ::testing::TestParamInfo<OperationCase>& info) { return info.param.name; }
 
-// Sends what the store has before each case, and tells what it has after.
+// Sets up the store before each case, and tells what the store has after it.
 class Bystander {
  public:
   explicit Bystander(StoreCore& core) : core_(core), id_(Greeted(core)) {
@@ -177,7 +178,7 @@ TEST(StoreCoreTest, WritesAreSeenByOtherClients) {
 }
 
 TEST(StoreCoreTest, AnswersTheBytesOfARealSession) {
-  // What torch 2.13 sends to join: VALIDATE, PING with pid 1234, ADD init/ 1.
+  // These are the bytes that torch 2.13 sends to join: VALIDATE, PING with pid 1234, ADD init/ 1.
   StoreCore core;
   const ClientId id = core.Connect("10.0.0.1");
   const std::string sent =
@@ -356,7 +357,7 @@ TEST(StoreCoreTest, StatusSaysWhoHasCome) {
   core.Receive(bob, Ping(7));
   core.Receive(ann, Ping(7));
   core.Receive(clone, Ping(7));
-  core.Receive(ann, Ping(8));  // not its first
+  core.Receive(ann, Ping(8));  // not its first one
   core.Disconnect(bob);
   const StoreStatus status = core.Status();
   EXPECT_THAT(status.arrivals, ElementsAre(StoreStatus::Arrival{"10.0.0.2", 7},

@@ -1,6 +1,6 @@
 // libFuzzer: a few clients of one store do what the input says. The same bytes go to a second store
-// one at a time, and both must answer alike. What is read as a keepalive, or as an answer to one,
-// is what is written of it.
+// one at a time, and both stores must answer alike. A keepalive that can be read, or an answer to
+// one, is written as the same bytes.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace hpc::worker::store {
 namespace {
 
 constexpr int kClients = 4;
-// Small, so that a full store is within reach.
+// The table is small, so that the input can fill it.
 constexpr size_t kTableBytes = 2048;
 
 void Check(bool holds) {
@@ -44,7 +44,7 @@ class Input {
   absl::string_view left_;
 };
 
-// A request that is well-formed, mostly.
+// Makes requests, most of which are well-formed.
 class RequestMaker {
  public:
   explicit RequestMaker(Input* input) : input_(*input) {}

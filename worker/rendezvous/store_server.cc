@@ -33,13 +33,15 @@ using store::SocketAddress;
 using store::StoreCore;
 
 constexpr absl::Duration kReportEvery = absl::Milliseconds(100);
-// How long no connection is accepted once the process has run out of descriptors or memory. Those
-// that come meanwhile wait in the backlog.
+// How long no connection is accepted once the process has run out of descriptors or memory. New
+// connections wait in the backlog meanwhile.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 constexpr size_t kReadBytes = size_t{64} << 10;
-// To one client in one round, so that a fast reader of large values does not keep others waiting.
+// How much is sent to one client in one round, so that a fast reader of large values does not keep
+// others waiting.
 constexpr size_t kWriteBytesPerRound = size_t{4} << 20;
-// Refusals are logged up to this many, then only counted: a port scan must not fill the log.
+// This many refusals are logged. Further ones are only counted, so that a port scan does not fill
+// the log.
 constexpr int64_t kLoggedRefusals = 20;
 constexpr absl::string_view kOtherAccount =
     "it comes from another account of this PC than the attempt's";
@@ -62,11 +64,11 @@ class Server : public StoreServer {
   struct Connection {
     UniqueFd fd;
     SocketAddress peer;
-    uint32_t events = EPOLLIN;  // watched for
-    bool of_account = true;     // or else of the worker's own
+    uint32_t events = EPOLLIN;  // what is watched for
+    bool of_account = true;     // false: of the worker's own account
     bool begun = false;         // its first bytes have come
-    bool keepalives = false;    // it is no client of the store
-    std::string frame;          // of a keepalive, as far as it has come
+    bool keepalives = false;    // it is not a client of the store
+    std::string frame;          // what has come of a keepalive
   };
 
   void OnListener();
@@ -78,8 +80,8 @@ class Server : public StoreServer {
   bool ReadKeepalives(Connection& connection, absl::string_view bytes);
   bool Write(StoreCore::ClientId id, const Connection& connection);
   void FlushTouched();
-  // After something happened to a connection: closes it if it must end, else watches for what is
-  // to come.
+  // Called after something happened to a connection. Closes it if it must end; otherwise watches
+  // for what comes next.
   void Settle(StoreCore::ClientId id, bool open);
   void Watch(StoreCore::ClientId id, Connection& connection);
   void Close(StoreCore::ClientId id);
@@ -104,7 +106,7 @@ class Server : public StoreServer {
   std::function<void()> on_change_;
   std::optional<EventLoop::TimerId> report_timer_;
   uint64_t reported_version_ = 0;
-  StoreStatus reported_;  // arrivals and what is blocked only
+  StoreStatus reported_;  // only arrivals and what is blocked
 };
 
 Server::Server(EventLoop* loop, UniqueFd listener, int port, std::set<std::string> allowed,
@@ -159,7 +161,7 @@ void Server::OnListener() {
 }
 
 void Server::AcceptLater() {
-  // The listener stays readable: watching it on would be a busy loop.
+  // The listener stays readable, so watching it further would be a busy loop.
   loop_->Modify(listener_.get(), 0);
   accept_timer_ = loop_->At(loop_->clock().Get().mono + kAcceptPause, [this] {
     accept_timer_.reset();
@@ -173,7 +175,7 @@ void Server::Admit(UniqueFd fd, const SocketAddress& peer) {
     return Refuse(peer, "not an address of the attempt's nodes");
   }
   const bool of_account = !account_ || store::MayBeOf(fd.get(), *account_);
-  // The workers of the attempt's other nodes come from this PC where all are on one.
+  // If all nodes are on one PC, the workers of the attempt's other nodes connect from this PC.
   if (!of_account && !store::MayBeOf(fd.get(), geteuid())) return Refuse(peer, kOtherAccount);
   if (static_cast<int>(connections_.size()) >= max_connections_) {
     return Refuse(peer, absl::StrCat("there are ", max_connections_, " connections already"));
@@ -226,7 +228,8 @@ bool Server::ReadKeepalives(Connection& connection, absl::string_view bytes) {
         answer_keepalive_(connection.frame.substr(0, store::kKeepaliveBytes));
     connection.frame.erase(0, store::kKeepaliveBytes);
     if (answer.empty()) return false;
-    // Small: it fits into the socket's buffer, or the other end does not take them.
+    // The answer is small. If it does not fit into the socket's buffer, the other end takes no
+    // answers.
     const ssize_t n = send(connection.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
     if (n != static_cast<ssize_t>(answer.size())) return false;
   }
@@ -248,8 +251,9 @@ bool Server::Write(StoreCore::ClientId id, const Connection& connection) {
 }
 
 void Server::FlushTouched() {
-  // Sending lets a client's next requests be carried out, and these touch others and itself. Each
-  // is sent to once, so that two that keep each other busy leave the loop to the rest.
+  // Sending to a client may carry out its next requests, which may touch other clients and itself.
+  // Each client is sent to only once, so that two clients which keep each other busy leave the loop
+  // to others.
   std::set<StoreCore::ClientId> sent;
   for (auto touched = core_.TakeTouched(); !touched.empty(); touched = core_.TakeTouched()) {
     for (const StoreCore::ClientId id : touched) {
@@ -306,7 +310,7 @@ void Server::Report() {
   now.connections = 0;
   if (now == reported_) return;
   reported_ = std::move(now);
-  // A copy: the callback may replace itself.
+  // A copy, since the callback may replace itself.
   const std::function<void()> callback = on_change_;
   if (callback) callback();
 }
@@ -322,8 +326,8 @@ absl::StatusOr<UniqueFd> OpenListener(const StoreServerOptions& options,
   UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.ok()) return SocketError(options, "cannot open a socket");
   const int on = 1;
-  // A port of which old connections are in TIME_WAIT can be bound again. Never SO_REUSEPORT: two
-  // stores on one port would share the ranks of an attempt.
+  // With SO_REUSEADDR a port can be bound again while old connections are in TIME_WAIT.
+  // SO_REUSEPORT is never used: two stores on one port would share the ranks of an attempt.
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (bind(fd.get(), address.get(), address.size) != 0) return SocketError(options, "cannot bind");

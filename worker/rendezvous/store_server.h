@@ -1,6 +1,6 @@
 // The rendezvous store: a server of PyTorch's TCPStore protocol for one attempt. Its port is bound
-// before any rank starts and closed with the attempt, its table begins empty, and it can tell which
-// ranks have arrived. docs/RENDEZVOUS.md describes the bytes.
+// before any rank starts, and is closed with the attempt. Its table begins empty, and it can tell
+// which ranks have arrived. docs/RENDEZVOUS.md describes the bytes.
 #ifndef HPC_WORKER_RENDEZVOUS_STORE_SERVER_H_
 #define HPC_WORKER_RENDEZVOUS_STORE_SERVER_H_
 
@@ -21,7 +21,7 @@ struct StoreServerOptions {
   int port = 0;                                // 0: the kernel chooses
   std::vector<std::string> allowed_addresses;  // IP literals of the attempt's nodes; empty: any.
                                                // Others are closed at once and counted.
-  std::optional<uint32_t> account;  // whose programs of this PC may connect; not set: any
+  std::optional<uint32_t> account;  // whose programs on this PC may connect; not set: any
   int max_connections = 4096;
   bool only_keepalives = false;  // the store itself is gone: its clients are sent away
 };
@@ -29,10 +29,10 @@ struct StoreServerOptions {
 struct StoreStatus {
   struct Arrival {
     std::string address;  // of the peer
-    int64_t pid = 0;      // that its PING named
+    int64_t pid = 0;      // the process that its PING named
     bool operator==(const Arrival&) const = default;
   };
-  std::vector<Arrival> arrivals;  // in order, without doubles
+  std::vector<Arrival> arrivals;  // in order, without duplicates
   std::string
       blocked_key;      // missing key that most connections wait for, made valid UTF-8; "": none
   int32_t waiting = 0;  // connections that wait for a key or at a barrier
@@ -43,22 +43,22 @@ struct StoreStatus {
 
 class StoreServer {
  public:
-  // Unavailable: the address cannot be bound (names address, port and why). InvalidArgument: an
-  // address is no IP literal, or the one to bind is a wildcard.
+  // Unavailable: the address cannot be bound (the error names address, port and reason).
+  // InvalidArgument: an address is not an IP literal, or the one to bind is a wildcard.
   static absl::StatusOr<std::unique_ptr<StoreServer>> Listen(EventLoop* loop,
                                                              const StoreServerOptions& options);
   virtual ~StoreServer() = default;  // closes the port and every connection
 
   virtual int port() const = 0;
-  // Connections that begin as worker/rendezvous/keepalive.h says carry frames of that size, each of
-  // which is answered with what `answer` makes of it; with nothing the connection is closed, as it
-  // is while there is no `answer`.
+  // Serves connections that begin as worker/rendezvous/keepalive.h says. They carry frames of that
+  // size, and each frame is answered with what `answer` makes of it. If that is empty, or if there
+  // is no `answer`, the connection is closed.
   virtual void AnswerKeepalives(std::function<std::string(const std::string& frame)> answer) = 0;
-  // The store is gone from now on, and only keepalives are answered.
+  // From now on the store is gone, and only keepalives are answered.
   virtual void SendClientsAway() = 0;
   virtual StoreStatus Status() const = 0;
-  // Called on the loop when Status has changed in arrivals or in what is blocked, at most every 100
-  // ms.
+  // `callback` is called on the loop when arrivals or what is blocked have changed in Status, at
+  // most every 100 ms.
   virtual void OnChange(std::function<void()> callback) = 0;
 };
 

@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A blocking client of its own, while the loop runs in this same thread.
+// A blocking client. The loop runs in the same thread.
 class Client {
  public:
   explicit Client(const StoreServer& server, const std::string& to = "127.0.0.1",
@@ -81,11 +81,11 @@ class StoreServerTest : public ::testing::Test {
     EXPECT_OK(server);
     return std::move(server).value();
   }
-  // Rounds of the loop until there is nothing to do.
+  // Runs rounds of the loop until there is nothing to do.
   void Settle() {
     for (int i = 0; i < 20; ++i) loop_.RunOnce(absl::ZeroDuration());
   }
-  // Rounds of the loop until `bytes` have come.
+  // Runs rounds of the loop until `bytes` have come.
   std::string Receive(Client& client, size_t bytes) {
     std::string all;
     for (int i = 0; i < 100'000 && all.size() < bytes && !client.closed(); ++i) {
@@ -163,10 +163,10 @@ TEST_F(StoreServerTest, StopsReadingFromAClientThatDoesNotTakeItsAnswers) {
     if (n < 0) break;
   }
   EXPECT_LT(sent, size_t{64} << 20);
-  // Another client is served all the same.
+  // Another client is still served.
   Client other(*server);
   EXPECT_EQ(Ask(other, Hello() + GetNumKeys()), I64(1));
-  // It goes on as soon as it takes them.
+  // The first client is served on as soon as it takes its answers.
   EXPECT_GT(Receive(client, 20'000'000).size(), 19'999'999u);
 }
 
@@ -257,7 +257,7 @@ TEST_F(StoreServerTest, WaitsForDescriptorsWithoutSpinning) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   Settle();
   EXPECT_EQ(server->Status().connections, 0);
-  // Nothing is ready: the loop sleeps for as long as it is told to instead of returning at once.
+  // Nothing is ready, so the loop sleeps for as long as it is told to instead of returning at once.
   const absl::Time start = absl::Now();
   loop_.RunOnce(absl::Milliseconds(20));
   EXPECT_GE(absl::Now() - start, absl::Milliseconds(15));
@@ -283,7 +283,7 @@ TEST_F(StoreServerTest, ReportsChangesTogether) {
   EXPECT_EQ(reports[0].arrivals.size(), 2u);
   EXPECT_EQ(reports[0].blocked_key, "k");
   EXPECT_EQ(reports[0].waiting, 2);
-  // Nothing new: nothing is reported.
+  // Nothing is new, so nothing is reported.
   clock_.Advance(absl::Seconds(1));
   Settle();
   EXPECT_EQ(reports.size(), 1u);

@@ -1,4 +1,4 @@
-// Who waits for which keys. Knows no values: the table tells it which key has come.
+// Knows who waits for which keys. It knows no values: the table tells it which key has come.
 #ifndef HPC_WORKER_RENDEZVOUS_WAITERS_H_
 #define HPC_WORKER_RENDEZVOUS_WAITERS_H_
 
@@ -22,19 +22,20 @@ class Waiters {
     bool operator==(const Wait&) const = default;
   };
 
-  // A wait that ends once every one of `keys` (at least one) has come.
+  // Adds a wait that ends once every one of `keys` (at least one) has come.
   uint64_t Add(uint64_t owner, const std::vector<std::string>& keys);
 
-  // `key` has come; returns the waits that end by it, oldest first, which are then forgotten.
+  // `key` has come. Returns the waits that this ends, oldest first; they are then forgotten.
   std::vector<Wait> Came(absl::string_view key);
-  // As Came, but for what only one can have: stops after the first wait that ends.
+  // The same for something that only one client can have: stops after the first wait that ends.
   std::vector<Wait> CameForOne(absl::string_view key);
 
-  // Forgets a wait. Nothing happens if it has ended.
+  // Forgets a wait. Does nothing if it has ended.
   void Cancel(uint64_t id);
 
   size_t size() const { return waits_.size(); }
-  // The key that most waits lack; among equals the one waited for longest. "" when none waits.
+  // The key that most waits lack. Among equals it is the one waited for longest. "" if nobody
+  // waits.
   std::string MostAwaitedKey() const;
 
  private:

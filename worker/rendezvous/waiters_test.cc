@@ -65,7 +65,7 @@ TEST(WaitersTest, NamesTheKeyThatMostLack) {
   waiters.Add(kAnn, {"c"});
   const uint64_t last = waiters.Add(kBob, {"c"});
   EXPECT_EQ(waiters.MostAwaitedKey(), "c");
-  // One each now: the one that has been waited for longest.
+  // Each wait lacks a different key now, so the one waited for longest counts.
   waiters.Cancel(last);
   EXPECT_EQ(waiters.MostAwaitedKey(), "x");
 }

@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxRequest = 64 << 10;
 constexpr size_t kMaxClients = 64;
-constexpr absl::Duration kPause = absl::Milliseconds(500);  // where there are no descriptors
+constexpr absl::Duration kPause = absl::Milliseconds(500);  // when there are no descriptors
 
 json Failure(absl::string_view error) { return {{"ok", false}, {"error", ToValidUtf8(error)}}; }
 
@@ -40,7 +40,7 @@ json Describe(const Engine& engine, Now now) {
               {"reclaimed", yield.reclaimed()},
               {"reason", ToValidUtf8(yield.state().reason)},
               {"attempts", json::array()}};
-  // In whole seconds, rounded up: the moment that it took to answer interests nobody.
+  // In whole seconds and rounded up, since nobody cares how long the answer itself took.
   if (const auto left = yield.Left(now)) {
     out["left_ms"] = absl::ToInt64Milliseconds(absl::Ceil(*left, absl::Seconds(1)));
   }
@@ -74,7 +74,7 @@ class Server : public ControlServer {
   struct Client {
     UniqueFd fd;
     std::string input;
-    int32_t waits_for = 0;  // wishes that are not fulfilled yet
+    int32_t waits_for = 0;  // requests that are not fulfilled yet
   };
 
   void Accept() {
@@ -87,14 +87,15 @@ class Server : public ControlServer {
     clients_[number].fd = std::move(fd);
   }
 
-  // Whoever waits at the door would wake us again and again, for nothing.
+  // Stops accepting for a while. A client that waits at the door would wake us again and again in
+  // vain.
   void Pause() {
     loop_->Modify(listener_.get(), 0);
     pause_ = loop_->At(loop_->clock().Get().mono + kPause,
                        [this] { loop_->Modify(listener_.get(), EPOLLIN); });
   }
 
-  // One that says nothing goes first: whoever comes next may be the owner.
+  // A client that waits for nothing is dropped first. Whoever comes next may be the owner.
   void DropOldest() {
     const auto idle = std::find_if(clients_.begin(), clients_.end(),
                                    [](const auto& entry) { return entry.second.waits_for == 0; });
@@ -152,8 +153,7 @@ class Server : public ControlServer {
 
   json Status() const { return Describe(*engine_, loop_->clock().Get()); }
 
-  // An answer is small: one that does not fit into the socket's buffer means a client that does not
-  // read.
+  // An answer is small. If it does not fit into the socket's buffer, the client does not read.
   void Answer(uint64_t number, const json& answer) {
     const auto it = clients_.find(number);
     if (it == clients_.end()) return;

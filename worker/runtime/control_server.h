@@ -22,7 +22,7 @@ namespace hpc::worker {
 
 class ControlServer {
  public:
-  // Who may open the state directory may command.
+  // Whoever may open the state directory may give commands.
   static absl::StatusOr<std::unique_ptr<ControlServer>> Listen(EventLoop* loop,
                                                                const std::string& state_dir,
                                                                Engine* engine);

@@ -175,11 +175,11 @@ TEST_F(ControlServerTest, ARequestWithoutEndIsCutOff) {
   });
   RunUntil([&] { return answer.has_value(); });
   client.join();
-  // Either the words or the cut itself arrives first.
+  // Either the words or the end of the connection arrives first.
   EXPECT_THAT(answer->value_or("too long"), HasSubstr("too long"));
 }
 
-TEST(AskWorkerTest, SaysThatNoWorkerRunsThere) {
+TEST(AskNoWorkerTest, SaysThatNoWorkerRunsThere) {
   EXPECT_THAT(AskWorker("/tmp/no-such-folder", "{}"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/tmp/no-such-folder")));
   EXPECT_THAT(AskWorker("/tmp", "{}"),

@@ -21,14 +21,16 @@ namespace {
 // How long an exit waits for its last words to be delivered.
 constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
-// With a heartbeat: enough for any gang of a PC, and little enough to cost nothing.
+// How many ranks a heartbeat tells about. This is enough for any gang of a PC, and small enough to
+// cost nothing.
 constexpr size_t kRanksLookedAt = 64;
 
 constexpr absl::Duration kSweepEvery = absl::Hours(1);
-// How long a supervisor waits for another attempt: many short runs follow each other sooner.
+// How long a supervisor waits for another attempt. Where many short runs follow each other, the
+// next one comes sooner.
 constexpr absl::Duration kKeepSupervisors = absl::Seconds(30);
 
-// A past moment of CLOCK_BOOTTIME.
+// Converts a past time of CLOCK_BOOTTIME.
 MonoTime OnMonotonicClock(MonoTime at, Now now) {
   return now.mono - (absl::Nanoseconds(BootTimeNs()) - at.since_zero);
 }
@@ -87,7 +89,8 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .supervisor_program = options.supervisor_program,
               .spawner = std::make_shared<SupervisorSpawner>(options.supervisor_program,
                                                              options.state_dir + "/supervisors"),
-              .spares = std::make_shared<SpareFolders>(options.state_dir),
+              .spares = options.reuse ? std::make_shared<SpareFolders>(options.state_dir) : nullptr,
+              .keep_supervisors = options.reuse,
               .hpc_py_dir = options.hpc_py_dir,
               .own_env = options.own_env,
               .rank_env = options.rank_env,
@@ -114,7 +117,7 @@ absl::Status Engine::Start() {
     output_.Add(ref, one.dir, AttemptDir(options_.state_dir, ref), one.file.RankNumbers(),
                 /*known=*/true);
     for (OutputGrown output : one.outputs) {
-      // The journal's reader takes its writer for gone.
+      // The journal's reader assumes that its writer is gone, and so that all output has ended.
       output.ended = one.attempt.returned;
       output_.OnOutput(ref, output);
     }
@@ -122,7 +125,8 @@ absl::Status Engine::Start() {
             {{"attempt", ref.ToString()}, {"over", one.attempt.returned ? "yes" : "no"}});
     if (one.attempt.returned) {
       output_.OnReturned(ref);
-      // Its end is still to be told, and the worker that saw its beginning may not have come to it.
+      // The end of the attempt is still to be told, and the worker that saw its beginning may not
+      // have synced its files.
       upkeep_.Run([state_dir = options_.state_dir, spares = context_.spares,
                    ref] { (void)SyncAttemptFiles(state_dir, ref, spares.get()); },
                   [] {});
@@ -147,7 +151,7 @@ void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
                   std::make_move_iterator(fresh.end()));
   if (deciding_) return;
   deciding_ = true;
-  // Carrying an effect out may bring further ones; they go behind.
+  // Carrying out an effect may bring further ones, which go to the back of the queue.
   while (!effects_.empty()) {
     const Effect effect = std::move(effects_.front());
     effects_.pop_front();
@@ -157,14 +161,15 @@ void Engine::Decide(const std::function<void(Now, Effects*)>& event) {
   SetTimer();
 }
 
-// Before anything else is decided: what the monotonic clock showed before means another time now.
+// This comes before any decision: after a suspension, earlier readings of the monotonic clock mean
+// other times.
 void Engine::NoticeSuspension() {
   if (const absl::Duration slept = surroundings_.TakeSuspended(); slept > absl::ZeroDuration()) {
     Decide([&](Now now, Effects* effects) { agent_->OnResumed(now, slept, effects); });
   }
 }
 
-// What comes of a link just now is of one that is given up.
+// If this is true, what has just come from a link belongs to a link that was given up.
 bool Engine::SuspensionEndsLink() {
   const uint64_t opening = opening_;
   NoticeSuspension();
@@ -376,7 +381,7 @@ void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
 
 void Engine::OnStoppedItself(AttemptRef ref, const Halt& halt) {
   LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", halt.reason}});
-  agent_->OnStoppedItself(loop_->clock().Get(), ref, halt);
+  Decide([&](Now now, Effects* effects) { agent_->OnStoppedItself(now, ref, halt, effects); });
 }
 
 void Engine::OnDoomed(AttemptRef ref, const std::string& reason) {
@@ -397,7 +402,7 @@ void Engine::OnReturned(AttemptRef ref, const Halt& halt) {
   Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, halt, effects); });
 }
 
-// Until none waits any more.
+// Repeats until no supervisor waits any more.
 void Engine::SweepSupervisorsSoon() {
   supervisors_swept_soon_ = true;
   loop_->At(loop_->clock().Get().mono + kKeepSupervisors, [this] {
@@ -422,7 +427,7 @@ void Engine::Lend(OnOwnerAnswer done) {
   Decide([this](Now now, Effects* effects) { agent_->Lend(now, effects); });
 }
 
-// Answered after a round of the loop: the latest is the timer's.
+// The answer comes after a round of the loop, at the latest after the round that this timer begins.
 void Engine::AwaitOwner(bool pc_free, OnOwnerAnswer done) {
   const MonoTime now = loop_->clock().Get().mono;
   owners_waiting_.push_back({now, pc_free, std::move(done)});
@@ -454,9 +459,10 @@ void Engine::Do(const Sleep& effect) {
       [power = machine_.power] { return power->Sleep(); },
       [this, reason = effect.reason](const absl::Status& accepted) {
         if (!accepted.ok()) LogError("the power command failed", {{"error", accepted.ToString()}});
-        // A command may return only after the machine is awake again.
+        // The command may return only after the machine is awake again.
         const absl::Duration slept = surroundings_.TakeSuspended();
         Decide([&](Now now, Effects* effects) {
+          agent_->OnPowerCommandEnded();
           if (!accepted.ok()) {
             agent_->OnSleepFailed(std::string(accepted.message()), effects);
           } else if (slept > absl::ZeroDuration()) {
@@ -475,7 +481,7 @@ void Engine::Do(const Note& effect) {
 void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
   exit_asked_ = loop_->clock().Get().mono;
-  // Nobody else can tell a PC that is turned off from one whose worker alone is stopped.
+  // Only the PC itself can tell whether it is being turned off or only its worker is being stopped.
   system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
                     [this](bool going_down) {
                       const Leaving words = {
@@ -489,7 +495,7 @@ void Engine::Shutdown(std::function<void()> done) {
 
 void Engine::ExitWhenReady() {
   if (!on_exit_ || goodbye_said_) return;
-  // The last return may have made it ready.
+  // The last return may have made the agent ready to exit.
   if (!agent_->ReadyToExit()) Tick();
   if (!agent_->ReadyToExit()) return;
   if (SavesOwner(exit_asked_)) {

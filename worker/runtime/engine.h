@@ -1,4 +1,4 @@
-// The worker's shell: feeds the agent with what happens and does what the agent wants done.
+// The worker's shell. It feeds the agent with what happens, and does what the agent wants done.
 #ifndef HPC_WORKER_RUNTIME_ENGINE_H_
 #define HPC_WORKER_RUNTIME_ENGINE_H_
 
@@ -33,15 +33,16 @@ struct EngineOptions {
   std::string state_dir;
   Route* route = nullptr;
   std::string address;                           // "": the source address towards the coordinator
-  Accounts accounts;                             // that ranks run as
-  absl::Duration obedience = absl::Seconds(10);  // as in RunnerContext
+  Accounts accounts;                             // the accounts that ranks run as
+  absl::Duration obedience = absl::Seconds(10);  // see RunnerContext
   std::string supervisor_program;
-  std::string hpc_py_dir;             // "": not there
-  std::vector<std::string> own_env;   // "KEY=VALUE", what ranks of the worker's account inherit
-  std::vector<std::string> rank_env;  // and which of it those of other accounts do (LocalFacts)
+  std::string hpc_py_dir;             // "": hpc.py is not there
+  std::vector<std::string> own_env;   // "KEY=VALUE", for ranks of the worker's own account
+  std::vector<std::string> rank_env;  // which of these ranks of other accounts inherit (LocalFacts)
   AsTold told;
   bool stop_ranks_on_exit = false;
   int32_t keep_run_dirs = 30;  // days; 0: for ever
+  bool reuse = true;           // supervisors, and empty folders, for the next attempts
 };
 
 struct Machine {
@@ -51,35 +52,35 @@ struct Machine {
   Power* power = nullptr;
 };
 
-// Everything is on the loop's thread.
+// Everything runs on the loop's thread.
 class Engine : public AttemptObserver {
  public:
-  // Takes the loop's after-round hook.
+  // Uses the loop's after-round hook.
   Engine(EventLoop* loop, const EngineOptions& options, const Machine& machine, Link* link);
   ~Engine() override;
 
-  // Finds the attempts of an earlier process and begins to connect. DataLoss: the owner's file is
+  // Finds the attempts of an earlier process, and begins to connect. DataLoss: the owner's file is
   // damaged.
   absl::Status Start();
-  // Called whenever the coordinator says welcome, with the address it was told.
+  // `callback` is called whenever the coordinator says welcome, with the address that it was told.
   void SetOnWelcome(std::function<void(const std::string& address)> callback) {
     on_welcome_ = std::move(callback);
   }
-  // Says goodbye, then calls `done`. Ranks live on unless the options say otherwise.
+  // Says goodbye, and then calls `done`. Ranks live on unless the options say otherwise.
   void Shutdown(std::function<void()> done);
 
   // The owner, on this PC. `done` is called once nothing runs for the cluster any more (Reclaim)
-  // and the wish is saved; no later than kSavePatience because of the latter.
+  // and the wish is saved. Saving delays it by kSavePatience at most.
   static constexpr absl::Duration kSavePatience = absl::Seconds(2);
   struct OwnerAnswer {
     absl::Duration took;
-    bool saved = true;  // false: a restart of the worker would forget it, for now
+    bool saved = true;  // false: for now, a restart of the worker would forget it
   };
   using OnOwnerAnswer = std::function<void(const OwnerAnswer&)>;
   void Reclaim(const YieldRequest& request, OnOwnerAnswer done);
   void Lend(OnOwnerAnswer done);
 
-  // After Start.
+  // To be called after Start.
   const Agent& agent() const { return *agent_; }
   const EngineOptions& options() const { return options_; }
 
@@ -98,7 +99,7 @@ class Engine : public AttemptObserver {
 
  private:
   void Adopt();
-  // Lets the agent decide and carries out what it wants. Safe from within itself.
+  // Lets the agent decide and carries out what it wants. It may be called from within itself.
   void Decide(const std::function<void(Now, Effects*)>& event);
   void Tick();
   void NoticeSuspension();
@@ -126,7 +127,7 @@ class Engine : public AttemptObserver {
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
   void DeleteFiles(AttemptRef ref);
-  // Once an hour: what runs have left here too long ago.
+  // Once an hour, removes what runs left here too long ago.
   void SweepRunDirs();
   void SweepSupervisorsSoon();
   void AwaitOwner(bool pc_free, OnOwnerAnswer done);
@@ -138,8 +139,8 @@ class Engine : public AttemptObserver {
   const EngineOptions options_;
   const Machine machine_;
   Link* const link_;
-  // Apart, so that neither a dead network disk below some working directory nor a command that
-  // turns the PC off at its leisure stops connecting or killing.
+  // These are separate threads. Neither a dead network disk below some working directory nor a slow
+  // command that turns the PC off must keep the worker from connecting or killing.
   Background disk_;
   Background upkeep_;
   Background state_;
@@ -161,15 +162,15 @@ class Engine : public AttemptObserver {
   EventLoop::TimerId timer_ = 0;
   std::mt19937_64 random_;
 
-  // While our address is being found, what is said waits here for the hello to go first.
+  // While our address is being found, messages wait here, so that the hello goes first.
   std::optional<std::vector<WorkerMessage>> before_open_;
-  uint64_t opening_ = 0;  // which OpenLink that belongs to
+  uint64_t opening_ = 0;  // the OpenLink that before_open_ belongs to
   std::string address_;
   std::function<void(const std::string&)> on_welcome_;
 
   struct WaitingOwner {
     MonoTime asked;
-    bool pc_free = false;  // is what is waited for
+    bool pc_free = false;  // whether a free PC is waited for
     OnOwnerAnswer done;
   };
   std::vector<WaitingOwner> owners_waiting_;

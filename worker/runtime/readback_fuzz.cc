@@ -1,10 +1,11 @@
 // What a worker reads back of an attempt that an earlier one has left: the journal of its
-// supervisor, and what its ranks wrote and logged, with any bytes in them, to a coordinator that
-// loses connections and may say that it has anything. A hello can be made of it; output arrives
-// whole and in order at a coordinator that does not lie, and comes to its end at any.
+// supervisor, and what its ranks wrote and logged, with any bytes in them. The coordinator loses
+// connections, and may claim that it has anything. A hello can be made from what was read. At a
+// coordinator that does not lie, output arrives complete and in order; at any coordinator, it comes
+// to its end.
 //
-// The input is a sequence of acts: what it is (one byte), the length of its bytes (two, little
-// endian), its bytes.
+// The input is a sequence of acts. Each has one byte that says what it is, the length of its bytes
+// (two, little endian), and its bytes.
 #include <fcntl.h>
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ void Check(bool holds) {
   if (!holds) abort();
 }
 
-// The folder of an attempt, for all inputs.
+// The folder of an attempt, used for all inputs.
 class Folder {
  public:
   Folder() : dir_("/dev/shm/readback_fuzz_XXXXXX") { Check(mkdtemp(dir_.data()) != nullptr); }
@@ -106,7 +107,7 @@ class Story {
     }
   }
 
-  // All is said to a coordinator that stays, and takes what it is given.
+  // Everything is said to a coordinator that stays and takes what it is given.
   void Finish() {
     logs_->OnReturned(kRef);
     metrics_->OnReturned(kRef);
@@ -134,7 +135,7 @@ class Story {
     return static_cast<int64_t>(number);
   }
 
-  // Another worker process finds what is there.
+  // A new worker process finds what is there.
   void Begin() {
     const auto journal = ReadJournal(folder_.ranks()).value_or(std::vector<SupervisorEvent>());
     AttemptFile file{.ref = kRef, .devices = {0}, .first_rank = 0, .ranks = 2};
@@ -209,14 +210,14 @@ class Story {
     Check(data.offset >= 0 && !data.data.empty());
     std::string& has = has_[data.stream.is_stderr];
     if (lied_) {
-      // One that takes it as it comes, so that all comes to an end.
+      // This coordinator takes the output as it comes, so that all of it comes to an end.
       has.resize(std::max(has.size(), static_cast<size_t>(std::min<int64_t>(
                                           data.offset + static_cast<int64_t>(data.data.size()),
                                           int64_t{1} << 20))));
       return;
     }
     Check(!ended_[data.stream.is_stderr]);
-    // What was lost with a connection is said again on the next; this one loses nothing.
+    // What was lost with a connection is said again on the next. This connection loses nothing.
     Check(data.offset == static_cast<int64_t>(has.size()));
     has += data.data;
   }
@@ -237,7 +238,7 @@ class Story {
   std::unique_ptr<LogShipper> logs_;
   std::unique_ptr<MetricShipper> metrics_;
   MonoTime now_{absl::Seconds(1000)};
-  std::map<bool, std::string> has_;  // the coordinator, of stdout and stderr
+  std::map<bool, std::string> has_;  // what the coordinator has, for stdout and stderr
   std::map<bool, bool> ended_;
   int64_t metrics_end_ = 0;
   bool lied_ = false;

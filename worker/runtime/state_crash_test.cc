@@ -1,9 +1,10 @@
-// Whatever file operation of a worker is the last one before it is killed or its PC loses power:
-// the next worker reads what is left, and knows what was promised. Its membership is looked at in
-// common/pki/pki_crash_test.cc, its state directory itself in common/files/state_crash_test.cc.
+// A worker may be killed, or its PC may lose power, after any of its file operations. The next
+// worker can read what is left, and knows what was promised. common/pki/pki_crash_test.cc tests the
+// membership, and common/files/state_crash_test.cc tests the state directory itself.
 //
-// The writers are called one after the other as engine, runner and supervisor call them: what is
-// recorded must come from one thread. What is left is read as a starting worker reads it.
+// The writers are called one after the other, in the order in which engine, runner and supervisor
+// call them, since what is recorded must come from one thread. What is left is read as a starting
+// worker reads it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,13 +64,13 @@ Prepare TwoRanks(AttemptRef ref) {
   return prepare;
 }
 
-// What the kernel does by itself after half a minute.
+// Does what the kernel does by itself after half a minute.
 void WriteBack(const std::string& folder) {
   const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(syncfs(fd.get()), 0);
 }
 
-// An attempt on the node of rank 0 as far as its files go. Nothing runs.
+// The files of an attempt on the node of rank 0. Nothing runs.
 class Attempt {
  public:
   explicit Attempt(const std::string& state_dir) : state_dir_(state_dir) {}
@@ -86,7 +87,7 @@ class Attempt {
     ASSERT_OK(WriteWitnessRecord(dir(),
                                  {0, 2, "127.0.0.1", "127.0.0.1", kPort, absl::Milliseconds(250)}));
   }
-  // Each in a write of its own, as a supervisor does that has rounds between them.
+  // Each event is a write of its own, as by a supervisor that has rounds between them.
   template <typename... Event>
   void Tell(const Event&... events) {
     ((journal_.Add(JournalLine(events) + "\n"), journal_.Write()), ...);
@@ -112,7 +113,7 @@ class Attempt {
   JournalFile journal_;
 };
 
-// What the next worker tells the coordinator of what it has found.
+// What the next worker would tell the coordinator about what it has found.
 std::string Story(const std::vector<FoundAttempt>& found) {
   std::string story;
   for (const FoundAttempt& one : found) {
@@ -144,7 +145,7 @@ void CheckFound(const FoundAttempt& found) {
   }
 }
 
-// One that was torn is of ranks that were meeting.
+// A torn record counts as one of ranks that were just meeting.
 void CheckStore(const std::string& attempt_dir) {
   const auto record = ReadStoreRecord(attempt_dir);
   if (!record) return;
@@ -205,7 +206,8 @@ TEST(AttemptCrashTest, OneThatIsForgottenIsThereAsItEndedOrNotAtAll) {
   ForEachPowerCut(folder.Stop(), {.torn = 8, .parent = scratch.parent()}, [&](const PowerCut& cut) {
     const auto found = FindAttempts(cut.folder);
     if (cut.left == Leftover::kAnyPart) {
-      // Names that come and go in no order at all may tell less, but not that something runs.
+      // If names come and go in no order at all, the files may tell less, but never that something
+      // runs.
       if (!found.empty()) CheckFound(found[0]);
     } else {
       EXPECT_THAT(Story(found), AnyOf("", told));
@@ -221,7 +223,7 @@ std::vector<std::string> Names(const std::string& folder) {
   return NamesIn(folder).value_or(std::vector<std::string>{"no folder"});
 }
 
-// In a folder that another run had before.
+// The attempt's folder is one that another run had before.
 TEST(AttemptCrashTest, ACheckpointInASpareFolderIsThereAndUnderNoOtherName) {
   const Scratch scratch;
   SpareFolders spares(scratch.folder());
@@ -251,7 +253,7 @@ TEST(AttemptCrashTest, ACheckpointInASpareFolderIsThereAndUnderNoOtherName) {
   });
 }
 
-// The record and the journal lie in it still.
+// The folder still holds the record and the journal of the attempt before.
 TEST(AttemptCrashTest, TheEndOfAnAttemptIsNotTakenForThatOfTheNextInItsFolder) {
   const Scratch scratch;
   SpareFolders spares(scratch.folder());
@@ -330,7 +332,7 @@ TEST(AttemptCrashTest, ACheckpointThatItsProgramHasSyncedIsThere) {
   });
 }
 
-// A process of a session of its own, whose number an earlier boot had given to a rank.
+// A process in a session of its own. An earlier boot had given its number to a rank.
 class Bystander {
  public:
   Bystander() {
@@ -340,7 +342,7 @@ class Bystander {
       raise(SIGSTOP);
       _exit(0);
     }
-    waitpid(pid_, nullptr, WUNTRACED);  // until it has its session
+    waitpid(pid_, nullptr, WUNTRACED);  // returns once it has its session
   }
   ~Bystander() {
     kill(pid_, SIGKILL);
@@ -361,12 +363,12 @@ TEST(AttemptCrashTest, WhatAnEarlierBootHasLeftEndsNoProcessOfThisOne) {
   ASSERT_NO_FATAL_FAILURE(attempt.Prepare());
   WriteBack(scratch.folder());
   attempt.TellHeader(kEarlierBoot);
-  // As long a reason as users give: what follows is in another sector.
+  // The reason is as long as users may give it, so what follows is in another sector.
   attempt.Tell(SupervisorEvent(StopBegan{.reason = std::string(600, 'x'), .at_ns = 1}));
   attempt.TellRanksStarted(bystander.pid());
   ForEachPowerCut(folder.Stop(), {.torn = 20, .parent = scratch.parent()},
                   [&](const PowerCut& cut) {
-                    if (cut.left == Leftover::kAllThatWasDone) return;  // no other boot
+                    if (cut.left == Leftover::kAllThatWasDone) return;  // there was no other boot
                     FindAttempts(cut.folder);
                     EXPECT_TRUE(bystander.lives());
                   });

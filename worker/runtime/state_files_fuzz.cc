@@ -1,8 +1,8 @@
-// What a worker is asked over its socket, and the files that an earlier worker and its ranks have
-// left, with any bytes in them. Each is taken or is an error that says what is wrong with it; what
-// is taken can be used, and takes no more memory than it may.
+// Requests to the worker's socket, and the files that an earlier worker and its ranks have left,
+// with any bytes in them. Each is either accepted, or is an error that says what is wrong with it.
+// What is accepted can be used, and takes no more memory than it may.
 //
-// The first byte says which it is.
+// The first byte says which of them it is.
 #include <stdlib.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void Check(bool holds) {
   if (!holds) abort();
 }
 
-// A state directory, for all inputs.
+// A state directory, used for all inputs.
 class Files {
  public:
   Files() : dir_("/dev/shm/state_files_fuzz_XXXXXX") {
@@ -86,7 +86,8 @@ void Record(const Files& files, const std::string& bytes) {
   const auto store = ReadStoreRecord(files.dir());
   Check(!store || (store->port >= 0 && store->port <= 65535));
   Check(!absl::StrContains(RecordedHeldCgroup(files.dir() + "/ranks"), '\n'));
-  // What is there is no obstacle, unless its end is torn.
+  // A line can be added whatever the file holds. It can be read back unless the end of the file is
+  // torn.
   Check(AddToRecord(files.dir(), {"arrived", "7"}).ok());
   const bool whole = bytes.empty() || bytes.back() == '\n';
   Check(!whole || ReadRecord(files.dir(), "arrived").value_or("") == "7");

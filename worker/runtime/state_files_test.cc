@@ -98,7 +98,7 @@ std::vector<std::string> Names(const std::string& folder) {
   return NamesIn(folder).value_or(std::vector<std::string>{"no folder"});
 }
 
-// One that came to its end, as its supervisor has written.
+// Writes the end of the attempt, as its supervisor would.
 void End(const std::string& state_dir, AttemptRef ref) {
   auto begun = BeginJournal(RanksDir(state_dir, ref));
   ASSERT_OK(begun);

@@ -1,4 +1,4 @@
-// What the worker knows of its own PC, kept up to date without blocking the loop.
+// Keeps up to date what the worker knows about its own PC, without blocking the loop.
 #ifndef HPC_WORKER_RUNTIME_SURROUNDINGS_H_
 #define HPC_WORKER_RUNTIME_SURROUNDINGS_H_
 
@@ -26,17 +26,17 @@ class Surroundings {
 
   const Inventory& inventory() const { return inventory_; }
 
-  // Finds the address that traffic to `coordinator` leaves from and refreshes the inventory, then
-  // calls `done`. A name is looked up each time: its address may change.
+  // Finds the address that traffic to `coordinator` leaves from, refreshes the inventory, and then
+  // calls `done`. A name is looked up each time, since its address may change.
   void Look(const Endpoint& coordinator, std::function<void(absl::StatusOr<std::string>)> done);
 
-  // To be called with each heartbeat. Refreshes what is due; `on_inventory` is called if the PC
+  // To be called with each heartbeat. Refreshes what is due. `on_inventory` is called if the PC
   // offers something else than before.
   void Heartbeat(MonoTime now, std::function<void()> on_inventory);
-  // What devices do, if it was read since the last call; else empty.
+  // What the devices do, if it was read since the last call; otherwise empty.
   std::vector<DeviceUsage> TakeUsage();
 
-  // Time that the machine was suspended since the last call; zero unless it is more than a second.
+  // How long the machine was suspended since the last call; zero unless it is more than a second.
   absl::Duration TakeSuspended();
 
  private:
@@ -53,7 +53,7 @@ class Surroundings {
   absl::Duration suspended_;
 };
 
-// The address of this machine that reaches `coordinator`: 127.0.0.1 if that is on this machine.
+// The address of this machine that reaches `coordinator`; 127.0.0.1 if that is on this machine.
 // Unavailable: its name is not known, or there is no route. May block on a name server.
 absl::StatusOr<std::string> FindOwnAddress(const Endpoint& coordinator, HostProbe* host);
 

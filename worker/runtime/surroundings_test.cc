@@ -35,7 +35,7 @@ MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
 class SurroundingsTest : public ::testing::Test {
  protected:
-  // A heartbeat, and whatever it set in motion.
+  // Sends a heartbeat, and runs whatever it set in motion.
   void Heartbeat(double seconds) {
     surroundings_.Heartbeat(At(seconds), [this] { ++changes_; });
     bool done = false;

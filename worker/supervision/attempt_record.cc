@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
 
-// Where what is this attempt's begins.
+// Where the part of this attempt begins.
 size_t Begin(const std::string& text) {
   const size_t line = text.rfind(absl::StrCat("\n", kAttemptLine, " "));
   return line == std::string::npos ? 0 : line + 1;
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> ReadRecord(const std::string& attempt_folder, const 
   const std::vector<absl::string_view> lines =
       absl::StrSplit(absl::string_view(text).substr(Begin(text)), '\n');
   const std::string begin = kind + " ";
-  // Behind the last line end.
+  // The text behind the last line end is a torn line.
   if (absl::StartsWith(lines.back(), begin)) {
     return absl::DataLossError(absl::StrCat(path, ": the line '", kind, "' is torn"));
   }

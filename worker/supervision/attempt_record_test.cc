@@ -77,7 +77,7 @@ TEST_F(AttemptRecordTest, APipeOrALinkInItsPlaceHoldsNobodyUp) {
   EXPECT_FALSE(ReadFile(dir_.File("elsewhere")).ok());
 }
 
-// As a disk that is full does, a limit on the size of files takes the part that fits.
+// A limit on the size of files takes the part that fits, just as a full disk does.
 TEST_F(AttemptRecordTest, ALineThatDoesNotFitLeavesTheOthersWhole) {
   ASSERT_OK(BeginRecord(dir_.path(), "{}"));
   rlimit former{};

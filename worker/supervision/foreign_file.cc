@@ -21,7 +21,8 @@ absl::StatusOr<UniqueFd> OpenForeignFile(const std::string& path) {
   if (!plain || stat(path.substr(0, path.rfind('/') + 1).c_str(), &folder) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(path, " is not a plain file"));
   }
-  // A hard link to somebody else's. What is our own we could read anyway.
+  // The file is a hard link to somebody else's. If the folder is ours, we could read the file
+  // anyway.
   if (folder.st_uid != geteuid() && file.st_uid != folder.st_uid) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, " belongs to another account than its folder"));

@@ -1,4 +1,4 @@
-// Reading what another account has written, or put in the place of what it should have written.
+// Reads what another account has written, or has put in the place of what it should have written.
 #ifndef HPC_WORKER_SUPERVISION_FOREIGN_FILE_H_
 #define HPC_WORKER_SUPERVISION_FOREIGN_FILE_H_
 
@@ -10,15 +10,15 @@
 
 namespace hpc::worker {
 
-// Opens `path` for reading. A worker that runs as root must not be led by a link to a file that the
-// ranks could not read themselves, nor be held up by a pipe: PermissionDenied unless it is a plain
-// file, by its own name, of the account that its folder belongs to. NotFound: no such file.
+// Opens `path` for reading. A link must not lead root's worker to a file that the ranks could not
+// read themselves, and a pipe must not hold it up. PermissionDenied: it is not a plain file under
+// its own name that belongs to the account of its folder. NotFound: there is no such file.
 absl::StatusOr<UniqueFd> OpenForeignFile(const std::string& path);
 
-// At most the first `max_bytes` of it.
+// Reads at most the first `max_bytes` of the file.
 absl::StatusOr<std::string> ReadForeignFile(const std::string& path, size_t max_bytes);
 
-// 0: it cannot be opened so.
+// 0: the file cannot be opened this way.
 int64_t ForeignFileSize(const std::string& path);
 
 }  // namespace hpc::worker

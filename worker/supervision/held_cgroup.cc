@@ -41,7 +41,7 @@ bool HoldsNothingBut(const std::string& cgroup, int64_t pid) {
 
 std::vector<std::string> TitlesIn(const std::string& cgroup) {
   std::vector<std::string> titles;
-  // Ranks are in a folder below, if they are held at all.
+  // Ranks that are held at all are in a folder below this one.
   const auto processes = ReadSmallFile(AT_FDCWD, cgroup + "/cgroup.procs");
   for (const int64_t pid : Numbers(processes.value_or(""))) {
     if (RealUid(pid) != kSupervisorUid) continue;
@@ -51,7 +51,8 @@ std::vector<std::string> TitlesIn(const std::string& cgroup) {
 }
 
 absl::Status LendCgroup(const std::string& cgroup) {
-  // Those that /sys/kernel/cgroup/delegate names, and not cgroup.kill: that stays ours.
+  // These are the files that /sys/kernel/cgroup/delegate names, without cgroup.kill, which stays
+  // ours.
   for (const char* file : {"/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control", ""}) {
     const std::string path = cgroup + file;
     if (chown(path.c_str(), kSupervisorUid, static_cast<gid_t>(-1)) != 0 && errno != ENOENT) {

@@ -11,10 +11,10 @@
 namespace hpc::worker {
 namespace {
 
-// Far beyond any real one; whoever wrote it may have meant to fill our memory.
+// Far more than any real journal. Whoever wrote it may have tried to fill our memory.
 constexpr size_t kMaxJournal = 16 << 20;
 
-// The two outputs of a rank as their files stand; whoever wrote them is gone.
+// The two outputs of a rank, as large as their files are. Whoever wrote them is gone.
 void AddOutputs(const std::string& dir, const std::vector<OutputGrown>& cuts, int32_t rank,
                 std::vector<SupervisorEvent>* events) {
   for (const bool is_stderr : {false, true}) {
@@ -28,7 +28,7 @@ void AddOutputs(const std::string& dir, const std::vector<OutputGrown>& cuts, in
   }
 }
 
-// Where the lines below the last title begin. False: that is not `title`.
+// Finds where the lines below the last title begin. False: the last title is not `title`.
 bool FindTitle(const std::string& text, const std::string& title, size_t* begin) {
   const std::string line = title + "\n", kind = title.substr(0, title.find(' ') + 1);
   const size_t last = text.rfind("\n" + kind);
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<SupervisorEvent>> ReadJournal(const std::string& dir)
       AddOutputs(dir, journal.cuts, started->rank, &outputs);
     }
   }
-  // AllGone stays last: nothing is told after it.
+  // AllGone stays last, since nothing is told after it.
   const auto at = journal.AllGone() ? journal.events.end() - 1 : journal.events.end();
   journal.events.insert(at, outputs.begin(), outputs.end());
   return std::move(journal.events);

@@ -1,4 +1,4 @@
-// The journal of an attempt as it lies on disk, for whoever comes after the supervisor.
+// Reads the journal of an attempt from the disk, after its supervisor is gone.
 #ifndef HPC_WORKER_SUPERVISION_JOURNAL_READER_H_
 #define HPC_WORKER_SUPERVISION_JOURNAL_READER_H_
 
@@ -14,15 +14,14 @@ namespace hpc::worker {
 
 struct Journal {
   std::optional<JournalHeader> header;
-  std::vector<SupervisorEvent> events;  // in order; without OutputGrown
+  std::vector<SupervisorEvent> events;  // in order, without OutputGrown
   std::vector<OutputGrown> cuts;        // streams that were cut at their limit
 
   bool AllGone() const;
 };
 
-// Of the attempt with that dir. NotFound: there is none, or only another attempt's, which had the
-// folder before. A torn last line, and lines that are not
-// ours, are ignored.
+// Reads the journal of the attempt with that dir. NotFound: there is none, or it belongs to another
+// attempt, which had the folder before. A torn last line, and lines that are not ours, are ignored.
 absl::StatusOr<Journal> ReadJournalFile(const std::string& dir);
 
 }  // namespace hpc::worker

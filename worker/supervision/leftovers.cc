@@ -1,4 +1,4 @@
-// KillLeftovers: ends what a supervisor that was killed could not.
+// KillLeftovers ends what a killed supervisor could not end.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int64_t kWaitMs = 500;
 constexpr int kLooks = 5;
-// Mostly over much sooner: it takes others that start programs all the time too.
+// Chasing is mostly over much sooner. It takes longer only while other programs keep starting, too.
 constexpr int64_t kChaseNs = 50'000'000;
 
 absl::Status NotReturned(const std::string& dir, const std::vector<int64_t>& pids) {
@@ -49,8 +49,8 @@ int64_t NewestProcess() {
   return numbers.empty() ? 0 : numbers.back();
 }
 
-// A supervisor that was ended while its disk held one of its threads up. It holds no device, and
-// once the disk lets go of it nothing of it is left.
+// Whether this is a supervisor that has ended except for a thread that is stuck in its disk. It
+// holds no device. Once the disk releases the thread, nothing of the process is left.
 bool IsHeldUpSupervisor(int64_t pid) {
   const auto process = ReadProcessStat(pid);
   if (!process || !process->Ended() || process->session != pid) return false;
@@ -71,19 +71,20 @@ absl::Status KillCgroup(const std::string& dir, const std::string& path) {
   return left.empty() ? absl::OkStatus() : NotReturned(dir, left);
 }
 
-// Whether the supervisor that the cgroup is held for has another attempt by now, or waits for one:
-// of the attempt before nothing was left then.
+// Whether the supervisor for which the cgroup is held has another attempt by now, or waits for one.
+// In that case nothing was left of the attempt before.
 bool HasPassedOn(const std::string& cgroup, const std::string& dir) {
   const std::vector<std::string> titles = TitlesIn(cgroup);
   return std::any_of(titles.begin(), titles.end(),
                      [&](const std::string& title) { return title != dir; });
 }
 
-// Knows the processes of an attempt that no cgroup held: by the sessions of its ranks, and by the
-// environment that the worker gives every rank and that descendants inherit unless they want not.
+// Finds the processes of an attempt that no cgroup held. It knows them by the sessions of its
+// ranks, and by the environment that the worker gives every rank. Descendants inherit that unless
+// they change it.
 class Traces {
  public:
-  // `owner`: of the attempt dir. Nobody else's processes are touched.
+  // `owner` owns the attempt dir. Processes of other accounts are not touched.
   Traces(const std::string& dir, uid_t owner, const Journal& journal,
          const std::vector<RankStarted>& seen)
       : value_("=" + dir + "/"), owner_(owner) {
@@ -93,7 +94,7 @@ class Traces {
     }
   }
 
-  // SIGKILLs them as it sees them. Returns those seen.
+  // SIGKILLs the processes as it sees them. Returns those it saw.
   std::vector<int64_t> Kill() const {
     std::vector<int64_t> found;
     DIR* proc = opendir("/proc");
@@ -101,7 +102,7 @@ class Traces {
     const int64_t newest = NewestProcess();
     while (const dirent* entry = readdir(proc)) {
       const int64_t pid = atoll(entry->d_name);
-      // The list is in order, and does not end while there are ever newer ones.
+      // The list is in ascending order, and would not end while newer processes keep coming.
       if (newest > 0 && pid > newest) break;
       KillOne(pid, &found);
     }
@@ -117,36 +118,38 @@ class Traces {
     if (!stat || stat->Ended() || (!InSession(*stat) && !Carries(pid))) return;
     found->push_back(pid);
     kill(static_cast<pid_t>(pid), SIGKILL);
-    // Every rank began a session, so the whole group is of the attempt; and one that forks on and
-    // on is hit with it even if it is gone from where it was seen.
+    // Every rank began a session, so the whole group belongs to the attempt. A process that keeps
+    // forking is hit through its group, even if it is gone from where it was seen.
     if (stat->group > 1) kill(static_cast<pid_t>(-stat->group), SIGKILL);
   }
-  // One that forks on and on was always ahead of whoever went through the list: it is among those
-  // that are newer than `seen`, until there is none.
+  // A process that keeps forking was always ahead of whoever went through the list. So it is among
+  // the processes newer than `seen`, which are killed until there are none.
   void Chase(int64_t seen, std::vector<int64_t>* found) const {
     const int64_t deadline = BootTimeNs() + kChaseNs;
     while (BootTimeNs() < deadline) {
       const int64_t newest = NewestProcess();
-      // Numbers that began again are for the next look.
+      // If the numbers have begun again from the start, the next look finds those processes.
       if (newest <= seen) return;
       while (seen < newest) KillOne(++seen, found);
     }
   }
-  // Sessions 0 and 1 are a whole container's: no rank's, whoever says so.
+  // Sessions 0 and 1 belong to a whole container, never to a rank, whatever a journal says.
   void Add(const RankStarted& started) {
     if (started.pid > 1) ranks_[started.pid] = started.at_ns;
   }
   bool Ours() const { return owner_ == geteuid(); }
-  // Root's worker may kill anybody's, and a process that its own user started may have become root.
+  // Root's worker may kill anybody's processes. If the account is our own, a process that it
+  // started may have become root.
   bool Owns(int64_t pid) const { return Ours() || RealUid(pid) == owner_; }
-  // A session's number cannot be given away while one of its processes lives, so an older process
-  // under that number belongs to another's session.
+  // A session's number cannot be reused while one of its processes lives. So a process that is
+  // older than the rank, but has that session number, belongs to another session.
   bool InSession(const ProcessStat& stat) const {
     constexpr int64_t kClockSlackNs = 1'000'000'000;
     const auto rank = ranks_.find(stat.session);
     return rank != ranks_.end() && stat.started_ns + kClockSlackNs > rank->second;
   }
-  // Any of the variables that name a file of the attempt: a run may have set some otherwise.
+  // Looks for any of the variables that name a file of the attempt, since a run may have set some
+  // of them to something else.
   bool Carries(int64_t pid) const {
     return ProcFile(pid, "environ").find(value_) != std::string::npos;
   }
@@ -160,11 +163,11 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
                           const std::vector<RankStarted>& seen) {
   const Traces traces(dir, owner, journal, seen);
   const int64_t deadline = BootTimeNs() + kWaitMs * 1'000'000;
-  // One look may miss what is executing a program just then.
+  // One look may miss a process that is just executing a program.
   for (int looks = 1, in_vain = 0; in_vain < 2; ++looks) {
     const std::vector<int64_t> left = traces.Kill();
     in_vain = left.empty() ? in_vain + 1 : 0;
-    // On a busy machine a single look may take as long.
+    // On a busy machine a single look may take that long.
     if (!left.empty() && looks >= kLooks && BootTimeNs() > deadline) return NotReturned(dir, left);
     if (in_vain < 2) usleep(1000);
   }
@@ -175,7 +178,7 @@ absl::Status KillByTraces(const std::string& dir, uid_t owner, const Journal& jo
 
 absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
                            const std::vector<RankStarted>& seen, const std::string& held) {
-  // Ours to judge, whatever the supervisor said.
+  // We can judge this ourselves, whatever the supervisor said.
   if (!held.empty()) return KillCgroup(dir, held);
   if (const std::string recorded = RecordedHeldCgroup(dir); !recorded.empty()) {
     return HasPassedOn(recorded, dir) ? absl::OkStatus() : KillCgroup(dir, recorded);
@@ -183,10 +186,10 @@ absl::Status KillLeftovers(const std::string& attempt, const std::string& dir,
   const std::vector<std::string> cgroups = CgroupsOf(attempt, dir);
   for (const std::string& cgroup : cgroups) HPC_RETURN_IF_ERROR(KillCgroup(dir, cgroup));
   if (!cgroups.empty()) return absl::OkStatus();
-  // Ranks of our own account may have removed it, or put something else there.
+  // Ranks of our own account may have removed the journal, or put something else there.
   Journal journal = ReadJournalFile(dir).value_or(Journal());
   if (journal.AllGone()) return absl::OkStatus();
-  // A power cut has taken its first line: the numbers in it may be anybody's since that boot.
+  // A power cut has removed the first line. The numbers may belong to anybody since that boot.
   if (!journal.header) journal.events.clear();
   if (journal.header && journal.header->boot_id != BootId()) return absl::OkStatus();
   struct stat info;

@@ -18,7 +18,7 @@ absl::Status Write(const std::string& path, int how, const std::string& text) {
   const ssize_t n = write(fd.get(), text.data(), text.size());
   if (n < 0) return ErrnoStatus(errno, "write " + path);
   if (static_cast<size_t>(n) == text.size()) return absl::OkStatus();
-  // What follows is not to be glued to a torn end.
+  // Ends a torn line, so that the new text is not appended to it.
   const off_t end = lseek(fd.get(), 0, SEEK_CUR);
   if (end >= n) (void)ftruncate(fd.get(), end - n);
   return ErrnoStatus(ENOSPC, "write " + path);

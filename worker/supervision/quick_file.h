@@ -1,5 +1,5 @@
-// Writing small files that need not survive a power cut: no process is left after one either.
-// Whoever has a file that does syncs it while nobody waits.
+// Writes small files that need not survive a power cut: the processes they tell of do not survive
+// it, either. If such a file must survive it, its owner syncs it while nobody waits.
 #ifndef HPC_WORKER_SUPERVISION_QUICK_FILE_H_
 #define HPC_WORKER_SUPERVISION_QUICK_FILE_H_
 
@@ -9,11 +9,11 @@
 
 namespace hpc::worker {
 
-// Replaces what the file holds. A pipe or a link in its place, which ranks of our own account can
-// put there, is an error and holds nobody up.
+// Replaces what the file holds. Ranks of our own account can put a pipe or a link in its place.
+// That is an error, and holds nobody up.
 absl::Status WriteQuickly(const std::string& path, const std::string& text);
 
-// Adds to it, all or nothing.
+// Appends to the file, all or nothing.
 absl::Status AppendQuickly(const std::string& path, const std::string& text);
 
 }  // namespace hpc::worker

@@ -21,7 +21,7 @@ UniqueFd OpenFolder(const std::string& folder) {
   return UniqueFd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-// A path of any length fits when it starts at a descriptor of its folder.
+// The address of a socket. A path of any length fits when it starts at a descriptor of its folder.
 sockaddr_un SocketIn(const UniqueFd& folder, const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

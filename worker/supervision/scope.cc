@@ -72,7 +72,7 @@ uint32_t EpollEvents(int poll_events) {
 }  // namespace
 
 bool ScopeRequest::Possible() {
-  // The test that sd_booted(3) makes.
+  // This is the test that sd_booted(3) makes.
   return access("/run/systemd/system", F_OK) == 0 && Bus().complete;
 }
 
@@ -80,7 +80,7 @@ std::unique_ptr<ScopeRequest> ScopeRequest::Start(EventLoop* loop, int64_t pid,
                                                   const std::string& unit, OnAnswer on_answer) {
   sd_bus* bus = nullptr;
   if ((geteuid() == 0 ? Bus().open_system : Bus().open_user)(&bus) < 0) return nullptr;
-  // Not make_unique: the constructor is private.
+  // make_unique cannot be used, since the constructor is private.
   std::unique_ptr<ScopeRequest> request(new ScopeRequest(loop, bus, std::move(on_answer)));
   if (request->Call(pid, unit) < 0) return nullptr;
   return request;

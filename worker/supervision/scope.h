@@ -1,5 +1,5 @@
-// Asks systemd for a transient scope around a supervisor: a cgroup of the attempt's own that
-// survives the worker's unit, and that `systemctl stop hpc.slice` ends.
+// Asks systemd for a transient scope around a supervisor. This is a cgroup of the attempt's own. It
+// outlives the worker's unit, and `systemctl stop hpc.slice` ends it.
 #ifndef HPC_WORKER_SUPERVISION_SCOPE_H_
 #define HPC_WORKER_SUPERVISION_SCOPE_H_
 
@@ -21,16 +21,16 @@ class ScopeRequest {
  public:
   using OnAnswer = std::function<void(absl::Status)>;
 
-  // Whether systemd runs here and libsystemd (loaded at run time, so that nothing depends on it)
-  // can speak to it.
+  // Whether systemd runs here, and libsystemd can speak to it. The library is loaded at run time,
+  // so that nothing depends on it.
   static bool Possible();
 
-  // StartTransientUnit for `pid` in hpc.slice, on the system's bus as root and else on the user's
-  // own. Does not wait: `on_answer` is called on the loop. When systemd has done what it said yes
-  // to shows in the cgroup of `pid`. nullptr: no bus answers.
+  // Calls StartTransientUnit for `pid` in hpc.slice: on the system's bus for root, and on the
+  // user's own bus otherwise. Does not wait: `on_answer` is called on the loop. After a yes, the
+  // cgroup of `pid` shows when systemd has done it. nullptr: no bus answers.
   static std::unique_ptr<ScopeRequest> Start(EventLoop* loop, int64_t pid, const std::string& unit,
                                              OnAnswer on_answer);
-  // Gives up waiting for the answer.
+  // Stops waiting for the answer.
   ~ScopeRequest();
   ScopeRequest(const ScopeRequest&) = delete;
   ScopeRequest& operator=(const ScopeRequest&) = delete;

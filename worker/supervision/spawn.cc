@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kPatienceMs = 10'000;
 constexpr int64_t kCgroupPatienceMs = 500;
-// What supervisors may show as their arguments: the longest path.
+// The room for what supervisors may show as their arguments: the longest path.
 constexpr size_t kTitleRoom = 4096 + 64;
 constexpr int kOtherVersion = 2;  // the program's exit code when it does not know its arguments
 
@@ -107,7 +107,7 @@ absl::StatusOr<int64_t> SupervisorSpawner::Answer(const std::string& cgroup, boo
   }
   ForkAnswer answer;
   const ssize_t n = recv(socket_.get(), &answer, sizeof answer, 0);
-  // It ended with our question in its queue.
+  // It ended with our request still in its queue.
   *unread = n < 0 && errno == ECONNRESET;
   if (n == sizeof answer) {
     if (answer.pid > 0) return answer.pid;
@@ -132,7 +132,8 @@ absl::StatusOr<int64_t> SupervisorSpawner::Ask(const SpawnedSupervisor& wanted, 
   for (bool again = false;; again = true) {
     if (pid_ == 0) HPC_RETURN_IF_ERROR(Start());
     const int error = SendFiles(socket_.get(), request, {socket, listener});
-    // One that ended before it was asked, or has not read it, is asked again once it is another.
+    // If the process ended before it was asked, or has not read the request, a new process is asked
+    // once more.
     if (error != 0 && error != EPIPE) {
       EndProcess();
       if (again) return ErrnoStatus(error, "ask for a supervisor");
@@ -163,7 +164,7 @@ absl::StatusOr<SpawnedSupervisor> SupervisorSpawner::Make(const std::optional<Ac
   }
   const absl::StatusOr<int64_t> pid = Ask(made, listener.get(), theirs.get());
   if (!pid.ok()) {
-    // It may have been made all the same, and finds its socket closed.
+    // A supervisor may have been made all the same. It finds its socket closed, and ends.
     End(std::move(made));
     return pid.status();
   }
@@ -213,7 +214,7 @@ bool SupervisorSpawner::EndIdle(MonoTime since) {
     }
     others = !idle_.empty();
   }
-  // All at once, and then one after the other.
+  // First all sockets are closed, so that all end at once. Then each is waited for.
   for (Idle& one : ended) one.supervisor.socket.Reset();
   for (Idle& one : ended) End(std::move(one.supervisor));
   return others;

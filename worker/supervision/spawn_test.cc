@@ -1,4 +1,4 @@
-// The process that makes supervisors: it may end, stand still, or be of another version.
+// The process that makes supervisors. It may end, stand still, or be of another version.
 #include "worker/supervision/spawn.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// The processes of this program that make supervisors: its children.
+// The processes of this program that make supervisors, which are its children.
 std::vector<int64_t> Servers() {
   std::vector<int64_t> servers;
   const std::string self = std::to_string(getpid());
@@ -83,7 +83,7 @@ TEST(SupervisorSpawnerTest, ASupervisorOutlivesIt) {
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
-  rig.program = "/no/such/program";  // another spawner: the first one goes
+  rig.program = "/no/such/program";  // a new spawner; the old one goes first
   rig.Spawner();
   EXPECT_THAT(Servers(), IsEmpty());
   rig.Start();
@@ -109,7 +109,7 @@ TEST(SupervisorSpawnerTest, ListsOfProcessesShowWhoseASupervisorIs) {
 
 TEST(SupervisorSpawnerTest, ARankHasNothingOfTheProcessOpen) {
   AttemptRig rig;
-  // But 0 to 2, and what it reads the list with.
+  // Only descriptors 0 to 2 are open, and the one with which the list is read.
   rig.AddShell("ls /proc/self/fd");
   rig.Spawn();
   rig.Start();
@@ -202,14 +202,14 @@ TEST(SupervisorSpawnerTest, AProgramOfAnotherVersionIsRefused) {
   EXPECT_THAT(rig.Launch(),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr(std::string("version (") + Version() + "): restart the worker")));
-  // And nothing is in the way of the next try.
+  // The next try is not hindered.
   rig.program = HPC_SUPERVISOR_PROGRAM;
   rig.Spawn();
   rig.Start();
   rig.RunUntilAllGone();
 }
 
-// Those of another account serve one attempt after the other.
+// Supervisors of another account serve one attempt after the other.
 class ServingOnTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -259,7 +259,7 @@ TEST_F(ServingOnTest, OneWhoseAttemptHasLeftNothingServesTheNext) {
 
 TEST_F(ServingOnTest, ManyAttemptsLeaveNothingOpen) {
   const std::string open_files = "/proc/" + std::to_string(pid_) + "/fd";
-  // What it has open while it has no attempt.
+  // Counts what the supervisor has open while it has no attempt.
   const auto count = [&] {
     rig_.RunUntil("it to wait", [&] { return SupervisorTitle(pid_) == kIdleTitle; });
     return std::distance(std::filesystem::directory_iterator(open_files), {});
@@ -331,7 +331,7 @@ TEST_F(ServingOnTest, ALaterAttemptIsStoppedAsAFirstOne) {
   EXPECT_EQ(rig_.supervisor_pid(), pid_);
   EXPECT_TRUE(rig_.ExitOf(0).after_stop);
   EXPECT_GT(rig_.All<AllGone>()[0].kill_ns, 0);
-  // And the one behind it is not stopped.
+  // The next attempt is not stopped.
   rig_.BeginNext("14.1");
   rig_.AddShell("exit 3");
   Run();
@@ -401,7 +401,7 @@ TEST_F(ServingOnTest, OneWhoseSchedulingARankHasChangedDoesNot) {
 TEST_F(ServingOnTest, OneThatEndedMeanwhileIsReplaced) {
   rig_.BeginNext("13.1");
   kill(static_cast<pid_t>(pid_), SIGKILL);
-  // Of all its threads: before that its socket takes orders.
+  // Waits for the end of all its threads; before that its socket takes orders.
   rig_.RunUntil("its end", [&] { return !ReadProcessStat(pid_); });
   rig_.AddShell("exit 0");
   Run();
@@ -438,7 +438,7 @@ TEST_F(ServingOnTest, OneThatHasWaitedLongEndsAndLeavesNothing) {
 
 TEST_F(ServingOnTest, ItEndsWithItsWorker) {
   rig_.BeginNext("13.1");
-  rig_.program = "/no/such/program";  // another spawner: the first one goes
+  rig_.program = "/no/such/program";  // a new spawner; the old one goes first
   rig_.Spawner();
   rig_.RunUntil("its end", [&] { return !Lives(pid_); });
 }

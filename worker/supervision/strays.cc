@@ -20,13 +20,13 @@
 namespace hpc::worker {
 namespace {
 
-// Scopes of a user's own systemd are five deep; a container adds a few.
+// Scopes of a user's own systemd are five levels deep; a container adds a few.
 constexpr int kMaxDepth = 12;
 
 using Visit = std::function<void(const std::string& path, const std::string& name,
                                  const std::string& attempt)>;
 
-// Visits what is named as an attempt's cgroup, and looks no further into it.
+// Visits each folder that has the name of an attempt's cgroup, and does not look inside it.
 void VisitCgroups(const std::string& folder, int depth, const Visit& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), &closedir);
   if (entries == nullptr) return;
@@ -47,7 +47,7 @@ void VisitCgroups(const Visit& visit) {
   if (!mount.empty()) VisitCgroups(mount, kMaxDepth, visit);
 }
 
-// Attempt dirs of the supervisors that run, by pid: their last argument.
+// The attempt dirs of the supervisors that run, by pid. They are their last arguments.
 std::map<pid_t, std::string> Supervisors() {
   std::map<pid_t, std::string> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), &closedir);

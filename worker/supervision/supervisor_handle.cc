@@ -33,7 +33,7 @@
 namespace hpc::worker {
 namespace {
 
-// Larger than any message a supervisor sends.
+// Larger than any message that a supervisor sends.
 constexpr size_t kMaxEventBytes = 16 << 10;
 constexpr size_t kMaxLog = 64 << 10;
 constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
@@ -78,17 +78,17 @@ class SocketClient : public SupervisorClient {
  private:
   void OnReadable();
   void OnClosed();
-  // False if the client was destroyed by what it called.
+  // False if a callback destroyed the client.
   bool Deliver(const SupervisorEvent& event);
   bool DeliverRestOfJournal();
   void LookAgain(absl::Duration in);
   void Look();
-  // Whether it still listens is told by its socket.
+  // The socket tells whether the supervisor still listens.
   void RefuseScope() { (void)Send(ScopeRefused{}); }
-  // Once systemd has made it, a moment after it said that it would.
+  // Lends the scope once systemd has made it, which is a moment after it said that it would.
   void LendScope(const std::string& unit, int tries);
   void Close() { (void)Detach(); }
-  // Hears nothing more from it.
+  // From now on nothing is heard from the supervisor.
   UniqueFd Detach() {
     scope_.reset();
     loop_->Cancel(lend_timer_);
@@ -99,19 +99,20 @@ class SocketClient : public SupervisorClient {
 
   EventLoop* loop_;
   std::string dir_;
-  // Its socket is here again once nothing is heard of the attempt any more.
+  // The socket is put back in here once nothing more is heard of the attempt.
   SpawnedSupervisor process_;
   int64_t pid_;
   UniqueFd socket_;
-  // Shared so that a callback may destroy the client without destroying itself.
+  // Shared, so that a callback may destroy the client without destroying itself.
   std::shared_ptr<const Callbacks> callbacks_;
   std::unique_ptr<ScopeRequest> scope_;
   EventLoop::TimerId lend_timer_ = 0;
-  // What it has been asked for and not yet told: a reason to see whether it lives.
+  // What the supervisor was asked for and has not reported yet. If it takes long, that is a reason
+  // to check whether the supervisor lives.
   enum class Awaited { kNothing, kStart, kEnd } awaited_ = Awaited::kNothing;
   EventLoop::TimerId look_timer_ = 0;
   MonoTime looked_at_;
-  // How far the journal has been told, to go on from there should the supervisor be killed.
+  // How much of the journal has been told. If the supervisor is killed, the rest is told from here.
   size_t journal_events_seen_ = 0;
   std::map<std::pair<int32_t, bool>, OutputGrown> outputs_seen_;
   Shortage shortage_;
@@ -126,7 +127,7 @@ absl::Status SocketClient::Send(const SupervisorCommand& command) {
   } else if (std::holds_alternative<StartRanks>(command) && awaited_ == Awaited::kNothing) {
     awaited_ = Awaited::kStart;
   }
-  // We are awake anyway.
+  // The loop is awake anyway, so this may be a good time to look.
   const bool unseen = loop_->clock().Get().mono >= looked_at_ + kLookEvery;
   if (awaited_ != Awaited::kNothing || unseen)
     LookAgain(unseen ? absl::ZeroDuration() : kLookEvery);
@@ -152,13 +153,13 @@ void SocketClient::LookAgain(absl::Duration in) {
   });
 }
 
-// Killed while one of its threads is held up by a disk that hangs, it stays as a process whose main
-// thread alone has ended, and our socket never closes.
+// A supervisor may be killed while one of its threads is stuck in a disk that hangs. Then only its
+// main thread has ended, the process stays, and our socket never closes.
 void SocketClient::Look() {
   looked_at_ = loop_->clock().Get().mono;
   const auto process = ReadProcessStat(pid_);
   if (!process || !process->Ended()) {
-    // Its ranks, or root, have stopped it: it is to end them now.
+    // Its ranks, or root, have stopped the supervisor, which must end the ranks now.
     if (process && process->state == 'T' && awaited_ == Awaited::kEnd) {
       kill(static_cast<pid_t>(pid_), SIGCONT);
     }
@@ -166,7 +167,7 @@ void SocketClient::Look() {
     return;
   }
   const std::weak_ptr<bool> alive = alive_;
-  OnReadable();  // its last words
+  OnReadable();  // reads its last words
   if (!alive.expired() && socket_.ok()) OnClosed();
 }
 
@@ -185,14 +186,14 @@ void SocketClient::LendScope(const std::string& unit, int tries) {
 
 void SocketClient::OnReadable() {
   char buffer[kMaxEventBytes];
-  // Closed behind AllGone: nothing is read any more, and nothing was lost.
+  // If the socket is closed behind AllGone, nothing more is read, and nothing was lost.
   while (socket_.ok()) {
     const ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
     if (n <= 0) return OnClosed();
     const auto event = DecodeSupervisorEvent(std::string(buffer, n));
-    // One that a newer supervisor knows and we do not.
+    // A newer supervisor may know an event that we do not.
     if (!event) continue;
     if (!Deliver(*event)) return;
   }
@@ -208,7 +209,8 @@ bool SocketClient::Deliver(const SupervisorEvent& event) {
     ++journal_events_seen_;
     if (awaited_ == Awaited::kStart) awaited_ = Awaited::kNothing;
   }
-  // One of our own account is of no use for another attempt: nothing shows what it has left.
+  // A supervisor of our own account is not used for another attempt, since nothing shows what it
+  // has left.
   if (std::holds_alternative<AllGone>(event)) {
     UniqueFd socket = Detach();
     if (process_.account) process_.socket = std::move(socket);
@@ -219,7 +221,7 @@ bool SocketClient::Deliver(const SupervisorEvent& event) {
   return !alive.expired();
 }
 
-// What the supervisor wrote down but did not live to send. False if a callback destroyed us.
+// Tells what the supervisor wrote down but did not live to send. False if a callback destroyed us.
 bool SocketClient::DeliverRestOfJournal() {
   const auto journal = ReadJournal(dir_);
   if (!journal.ok()) return true;
@@ -245,7 +247,7 @@ void SocketClient::OnClosed() {
   callbacks->on_lost(LossInWords(shortage_.error != 0 ? InWords(shortage_) : ""));
 }
 
-// In memory, because secrets of the run are in it.
+// The file is in memory, because it contains secrets of the run.
 absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   UniqueFd fd(memfd_create("hpc-spec", MFD_CLOEXEC));
   if (!fd.ok()) return ErrnoStatus(errno, "memfd_create for a supervisor");
@@ -259,8 +261,8 @@ absl::StatusOr<UniqueFd> MakeSpecFile(const std::string& spec) {
   return fd;
 }
 
-// How descendants are to be held, of a supervisor that has had no attempt yet. Returns the scope
-// that systemd is to be asked for, or "".
+// Chooses how a supervisor that has had no attempt yet holds descendants. Returns the scope that
+// systemd is to be asked for, or "".
 std::string ChooseCgroup(const SpawnedSupervisor& process, bool scoped, SupervisorSpec* spec) {
   const std::string pid = absl::StrCat(process.pid);
   if (!process.cgroup.empty()) {
@@ -269,7 +271,7 @@ std::string ChooseCgroup(const SpawnedSupervisor& process, bool scoped, Supervis
     return "";
   }
   if (scoped) {
-    // Of ours alone there is one for each attempt.
+    // For our own account there is one scope for each attempt.
     spec->scope = process.account
                       ? ScopeUnitName(absl::StrCat(process.number), process.listener, process.pid)
                       : ScopeUnitName(spec->name, spec->dir, process.pid);
@@ -295,13 +297,14 @@ absl::Status GiveOrder(const SpawnedSupervisor& process, const SupervisorSpec& s
   return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "order a supervisor");
 }
 
-// What is known of the supervisor beside the attempt dir, and its order; or neither.
+// Records the supervisor beside the attempt dir, and gives it its order; or does neither.
 absl::Status Begin(const SpawnedSupervisor& process, bool scoped, SupervisorSpec spec, int recall,
                    std::string* scope) {
   HPC_RETURN_IF_ERROR(ShowSocket(process.listener, spec.dir));
   *scope = ChooseCgroup(process, scoped, &spec);
   absl::Status begun;
-  // Also that there is none, behind the one of a supervisor that did not hear its order.
+  // If there is no cgroup, this is recorded, too, when a supervisor that did not get its order has
+  // left a record of one.
   if (!process.cgroup.empty() || !RecordedHeldCgroup(spec.dir).empty()) {
     begun = RecordHeldCgroup(spec.dir, process.cgroup);
   }
@@ -312,7 +315,8 @@ absl::Status Begin(const SpawnedSupervisor& process, bool scoped, SupervisorSpec
   return begun;
 }
 
-// Who listens at the other end, as the kernel knows it; 0 if it does not, or if nobody will answer.
+// The pid of the process that listens at the other end, as the kernel knows it. 0 if the kernel
+// does not know it, or if that process has ended.
 int64_t PeerOf(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -337,7 +341,7 @@ absl::StatusOr<LaunchedSupervisor> SupervisorClient::Launch(
       launched.process = std::move(process);
       return launched;
     }
-    // One that has waited may have been ended a moment ago.
+    // A supervisor that has waited may have been ended a moment ago.
     const bool again = process.has_served;
     SupervisorSpawner::End(std::move(process));
     if (!again) return begun;

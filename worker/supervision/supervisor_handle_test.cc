@@ -48,7 +48,7 @@ TEST(SupervisorClientTest, AWorkerThatComesBackIsToldEverything) {
                [&] { return rig.FileOf("../journal").find("exited 0") != std::string::npos; });
   rig.events.clear();
   rig.Attach();
-  EXPECT_THAT(rig.events, IsEmpty());  // not from within Attach
+  EXPECT_THAT(rig.events, IsEmpty());  // never called from within Attach
   rig.RunUntil("the exit and the end of its output", [&] {
     return rig.Saw<RankExited>() && rig.Saw<OutputGrown>() && rig.LastOutput(0).ended;
   });
@@ -135,7 +135,7 @@ TEST(SupervisorClientTest, ALossIsToldOnceWithItsReason) {
 TEST(SupervisorClientTest, WhatASupervisorLacksIsTheReasonOfItsLoss) {
   AttemptRig rig;
   rig.AddShell("exit 0");
-  // What it is to listen on is no socket, and its log has no place.
+  // Its listener is not a socket, and there is no place for its log.
   ASSERT_OK(MakeDirs(rig.spec.dir + "/supervisor.log", 0700));
   const auto journal = BeginJournal(rig.spec.dir);
   ASSERT_OK(journal);
@@ -165,7 +165,7 @@ TEST(SupervisorClientTest, WhatAKilledSupervisorWroteDownIsToldBeforeTheLoss) {
   rig.AddShell("exec sleep 1000");
   rig.Spawn();
   rig.RunUntil("Ready", [&] { return rig.Saw<SupervisorReady>(); });
-  // Another worker hears of the exit, while this one reads nothing.
+  // Another worker hears of the exit while this one reads nothing.
   EventLoop other_loop(&rig.loop.clock());
   bool exited = false;
   const auto other = SupervisorClient::Attach(
@@ -188,7 +188,7 @@ TEST(SupervisorClientTest, ASupervisorProgramThatIsNotThereIsNamed) {
   rig.program = "/no/such/hpc-supervisor";
   EXPECT_THAT(rig.Launch(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/hpc-supervisor")));
-  // And nothing is in the way of the next try.
+  // The next try is not hindered.
   rig.program = HPC_SUPERVISOR_PROGRAM;
   rig.Spawn();
   rig.Start();
@@ -244,7 +244,7 @@ TEST(SupervisorClientTest, OneThatASignalHasStoppedEndsItsRanksAllTheSame) {
   EXPECT_EQ(WEXITSTATUS(rig.ExitOf(0).wait_status), 3);
 }
 
-// Its main thread has ended; another one is held up in the kernel.
+// A supervisor whose main thread has ended while another one is stuck in the kernel.
 class HalfDeadTest : public ::testing::Test {
  protected:
   HalfDeadTest() {
@@ -252,7 +252,7 @@ class HalfDeadTest : public ::testing::Test {
     rig_.Spawn();
     rig_.RunUntil("Ready", [&] { return rig_.Saw<SupervisorReady>(); });
   }
-  // Meanwhile the worker looks elsewhere.
+  // Meanwhile the worker is busy elsewhere.
   void AwaitItsDeath() const {
     while (!ReadProcessStat(rig_.supervisor_pid())->Ended()) absl::SleepFor(absl::Milliseconds(1));
   }

@@ -1,4 +1,4 @@
-// A supervisor that a worker of root's starts for another account. Needs root.
+// A supervisor that root's worker starts for another account. Needs root.
 #include <errno.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ namespace {
 using ::hpc::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// nobody, as any Linux knows it; no account of that number has to exist.
+// The account "nobody" of every Linux; no account with that number has to exist.
 const AccountIds kNobody{65534, 65534, {65534}};
 
 class AccountTest : public ::testing::Test {
@@ -34,7 +34,7 @@ class AccountTest : public ::testing::Test {
     rig_.account = kNobody;
   }
 
-  // Lines of /proc/<pid>/status.
+  // The lines of /proc/<pid>/status.
   static std::string StatusOf(int64_t pid, const std::string& field) {
     const std::string text = ReadFile(absl::StrCat("/proc/", pid, "/status")).value_or("");
     const size_t at = text.find("\n" + field + ":");
@@ -63,7 +63,8 @@ TEST_F(AccountTest, RanksAreThatAccountAndNothingMore) {
 TEST_F(AccountTest, TheSupervisorWorksAsThatAccount) {
   StartSleeper();
   const int64_t pid = rig_.supervisor_pid();
-  // Really somebody else, for its ranks not to end it; on files it has their rights.
+  // The supervisor really is another account than its ranks, so that they cannot end it. On files
+  // it has their rights.
   EXPECT_EQ(StatusOf(pid, "Uid"), "Uid:\t65533\t65534\t65533\t65534");
   EXPECT_EQ(StatusOf(pid, "Gid"), "Gid:\t65534\t65534\t65534\t65534");
   EXPECT_EQ(StatusOf(pid, "Groups"), "Groups:\t65534 ");
@@ -78,7 +79,7 @@ TEST_F(AccountTest, ItsRanksCannotLookIntoIt) {
   rig_.Spawn();
   rig_.Start();
   rig_.RunUntilAllGone();
-  EXPECT_THAT(rig_.FileOf("rank-0.out"), HasSubstr("[stack]"));  // of its own
+  EXPECT_THAT(rig_.FileOf("rank-0.out"), HasSubstr("[stack]"));  // from its own maps
   const std::string said = rig_.FileOf("rank-0.err");
   for (const char* file : {"maps", "environ", "fd"}) {
     EXPECT_THAT(said, ::testing::ContainsRegex(absl::StrCat(file, "'?: Permission denied")));
@@ -175,7 +176,8 @@ TEST_F(AccountTest, ItsCgroupIsMadeByTheWorkerAndGoesWithTheAttempt) {
   TestCgroup parent;
   if (parent.path().empty()) GTEST_SKIP() << parent.why_not();
   rig_.spec.cgroup_parent = parent.path();
-  // Neither itself out of its cgroup, nor its supervisor into one that it could freeze.
+  // A rank can move neither itself out of its cgroup, nor its supervisor into one that it could
+  // freeze.
   rig_.AddShell(
       "supervisor=$PPID; (cd " + parent.path() +
       "/hpc-*-of-*/ && echo in; echo 0 > cgroup.procs; cd ranks; mkdir ours;"
@@ -221,7 +223,7 @@ TEST_F(AccountTest, AForgedJournalKillsNothingOfOthers) {
                     .boot_id = ReadFile("/proc/sys/kernel/random/boot_id").value().substr(0, 36),
                     .cgroup = leaf->path()});
   const std::string started = JournalLine(RankStarted{.rank = 0, .pid = victim, .at_ns = 1});
-  // Where the worker reads, as if a rank could write there.
+  // Changes what the worker reads, as if a rank could write there.
   const std::string journal = rig_.spec.dir + "/../journal";
   ASSERT_OK(WriteFileAtomically(
       journal, JournalTitle(rig_.spec.dir) + "\n" + header + "\n" + started + "\n"));

@@ -14,13 +14,13 @@
 namespace hpc::worker {
 namespace {
 
-// How often what forks faster than it is killed is killed again.
+// How long to wait before killing again, since some processes fork faster than they are killed.
 constexpr timespec kAgain = {.tv_sec = 0, .tv_nsec = 1'000'000};
 
 [[noreturn]] void BecomeProgram(char** run, pid_t parent) {
   if (BecomeWhomWeWorkAs()) {
     ResetSignals();
-    // A parent that died before this line could not send the signal.
+    // If the parent died before this line, the kernel could not send the signal.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent) execv(run[0], run + 1);
   }

@@ -50,7 +50,7 @@ void Containment::Kill() {
     const OnOwnBehalf supervisor;
     leaf_->Kill();
   }
-  // Those that a rank moved out of its cgroup, as root can.
+  // Kills those that a rank moved out of its cgroup, as root can.
   KillDescendants();
 }
 

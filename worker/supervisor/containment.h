@@ -1,4 +1,4 @@
-// Holds all that descends from the ranks, and ends it.
+// Holds all descendants of the ranks, and ends them.
 #ifndef HPC_WORKER_SUPERVISOR_CONTAINMENT_H_
 #define HPC_WORKER_SUPERVISOR_CONTAINMENT_H_
 
@@ -14,36 +14,36 @@
 
 namespace hpc::worker {
 
-// The calling process is the subreaper of its descendants in every case, so that an orphan becomes
-// its child and waitid(2) can prove that none is left. A cgroup adds that all die in one stroke,
-// and that they can still be found should the supervisor itself be killed.
+// The calling process is always the subreaper of its descendants: an orphan becomes its child, and
+// waitid(2) can prove that none is left. A cgroup adds two things: all processes die at one stroke,
+// and they can still be found if the supervisor itself is killed.
 class Containment {
  public:
   // Makes the caller a subreaper.
   Containment();
 
-  // Ranks go into a new folder `name` of `parent`. False: errno says why not; the ranks are then
-  // held by the subreaper alone.
+  // Makes a new folder `name` in `parent`, in which ranks are born. False: errno says why not, and
+  // only the subreaper holds the ranks.
   bool UseCgroup(const std::string& parent, const std::string& name);
-  // The same below the calling process's own scope `unit`, once systemd has moved it there; false
-  // as long as it has not (ESRCH), or with the reason why the scope is of no use.
+  // The same below the calling process's own scope `unit`. False: systemd has not moved the process
+  // there yet (ESRCH), or errno says why the scope is of no use.
   bool UseScope(const std::string& unit);
 
   // "scope", "cgroup" or "subreaper".
   const std::string& kind() const { return kind_; }
   const CgroupLeaf* leaf() const { return leaf_ ? &*leaf_ : nullptr; }
 
-  // Reaps what has ended, telling each to `on_reaped` (pid, wait status, rusage). True: nothing is
-  // left.
+  // Reaps what has ended, and calls `on_reaped` for each process (pid, wait status, rusage). True:
+  // nothing is left.
   using OnReaped = std::function<void(int64_t pid, int status, const rusage& usage)>;
   bool Reap(const OnReaped& on_reaped);
 
-  // SIGKILLs everything. One that forks may slip through: repeat until Reap says true.
+  // SIGKILLs everything. A process that forks may escape, so this must be repeated until Reap
+  // returns true.
   void Kill();
   std::vector<int64_t> Survivors() const;
-  // Once Reap has said that nothing is left: whether that was seen by a cgroup, which is as it was
-  // when it was made. One that was killed is not: Linux (6.18) kills whatever is born into it
-  // later.
+  // To be called once Reap has found nothing left. Whether a cgroup showed that, and the cgroup can
+  // be used again. It cannot if it was killed: Linux (6.18) kills whatever is born into it later.
   bool IsTidy() const { return leaf_ && !killed_ && !leaf_->HasFolders(); }
   // Removes the cgroup when nothing is left in it.
   void Remove();

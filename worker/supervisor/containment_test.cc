@@ -1,4 +1,4 @@
-// That nothing of an attempt outlives it, whatever its ranks do.
+// Nothing of an attempt outlives it, whatever its ranks do.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,31 +22,32 @@ namespace {
 
 constexpr int kRounds = 8;
 
-// What the processes of one evil rank have in common: their name, and but for its daemon the FIFO
-// that they hold open.
+// What the processes of one evil rank have in common: their name and, except for its daemon, the
+// FIFO that they hold open.
 class Evil {
  public:
   explicit Evil(const AttemptRig& rig) : fifo_path_(rig.spec.workdir + "/fifo") {
     static int number = 0;
-    // Unlike any other process on the machine, in the 15 characters that the kernel keeps.
+    // A name that no other process on the machine has, within the 15 characters that the kernel
+    // keeps.
     name_ = "evil" + std::to_string(getpid()) + "." + std::to_string(number++ % 100);
     mkfifo(fifo_path_.c_str(), 0600);
     fifo_.Reset(open(fifo_path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
-  // For those that nobody else can end.
+  // Ends those that nobody else can end.
   ~Evil() {
     for (const int64_t pid : ProcessesNamed(name_)) kill(static_cast<pid_t>(pid), SIGKILL);
   }
 
   std::vector<std::string> Command() const { return {HPC_EVIL_RANK_PROGRAM, name_, fifo_path_}; }
-  // All of it lives, and its hopper has hopped a while.
+  // Whether all of its processes live, and its hopper has hopped for a while.
   bool AtWork() {
     char hops[64];
     const ssize_t n = read(fifo_.get(), hops, sizeof hops);
     if (n > 0) hops_ += n;
     return hops_ > 20 && ProcessesNamed(name_).size() >= 3;
   }
-  // Not one of its processes lives.
+  // Whether none of its processes lives.
   bool Ended() {
     char hops[4096];
     ssize_t n;
@@ -154,8 +155,8 @@ TEST_P(ContainmentTest, WhatSurvivesSigkillIsNamedUntilItIsGone) {
   rig.Start();
   rig.RunUntil("the rank", [&] { return rig.Saw<RankStarted>(); });
   const auto rank = static_cast<pid_t>(rig.All<RankStarted>()[0].pid);
-  // A traced process is not gone before its tracer lets it go, much as one that is stuck in a
-  // driver is not before the driver does.
+  // A traced process is not gone before its tracer releases it. This is like a process that is
+  // stuck in a driver.
   if (ptrace(PTRACE_SEIZE, rank, nullptr, nullptr) != 0) GTEST_SKIP() << "may not trace";
   rig.Send(StopRanks{.grace_ms = 0, .reason = "cancelled"});
   rig.RunUntil("NotGone", [&] { return rig.Saw<NotGone>(); });
@@ -174,7 +175,7 @@ TEST(CgroupTest, NothingOfItIsLeft) {
   if (parent.path().empty()) GTEST_SKIP() << parent.why_not();
   AttemptRig rig;
   rig.spec.cgroup_parent = parent.path();
-  // As root may.
+  // Root may do this.
   rig.AddShell("cd " + parent.path() + "/hpc-12.2-* && mkdir -p a/b && echo nested");
   rig.Spawn();
   rig.Start();
@@ -211,7 +212,7 @@ TEST(KillLeftoversTest, WithoutACgroupDescendantsAreKnownByTheirEnvironment) {
   AttemptRig rig;
   rig.spec.cgroup_parent = "/no/such/folder";
   rig.AddShell("setsid sleep 1000 & echo $!; exec sleep 1000");
-  // One is enough: a run may set the others otherwise.
+  // One variable is enough, since a run may set the others to something else.
   rig.spec.ranks[0].env = {"PATH=/usr/bin:/bin", "HPC_METRICS_FILE=x",
                            "TORCHELASTIC_ERROR_FILE=" + rig.spec.dir + "/error-0.json"};
   rig.Spawn();

@@ -13,7 +13,7 @@
 namespace hpc::worker {
 namespace {
 
-// Children belong to the thread that made them.
+// Children belong to the thread that made them, so all threads are listed.
 std::vector<int64_t> Threads(int64_t pid) {
   std::vector<int64_t> threads;
   DIR* dir = opendir(("/proc/" + std::to_string(pid) + "/task").c_str());
@@ -44,7 +44,7 @@ void WalkDown(int64_t pid, int depth, Visit visit) {
   }
 }
 
-// Deeper ones come nearer as those above them die.
+// Deeper processes come nearer as those above them die.
 constexpr int kDepth = 64;
 
 }  // namespace
@@ -56,7 +56,8 @@ std::vector<int64_t> Descendants() {
 }
 
 void KillDescendants() {
-  // Each as soon as it is seen: one that keeps forking must not get the time to look elsewhere.
+  // Each process is killed as soon as it is seen: one that keeps forking must not get the time that
+  // a whole list takes.
   WalkDown(getpid(), kDepth, [](int64_t pid) { kill(static_cast<pid_t>(pid), SIGKILL); });
 }
 

@@ -1,4 +1,5 @@
-// Processes that descend from the caller, which is their subreaper: an orphan becomes its child.
+// The processes that descend from the caller, which is their subreaper: an orphan becomes its
+// child.
 #ifndef HPC_WORKER_SUPERVISOR_DESCENDANTS_H_
 #define HPC_WORKER_SUPERVISOR_DESCENDANTS_H_
 
@@ -7,8 +8,9 @@
 
 namespace hpc::worker {
 
-// Those that /proc shows at this moment, parents before their children. One that forks meanwhile
-// may hide from any such list: only waitpid(-1) failing with ECHILD proves that none is left.
+// The descendants that /proc shows at this moment, parents before their children. A process that
+// forks meanwhile may be missing from any such list. Only waitpid(-1) failing with ECHILD proves
+// that none is left.
 std::vector<int64_t> Descendants();
 
 // SIGKILLs them.

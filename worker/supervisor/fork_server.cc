@@ -25,7 +25,7 @@
 namespace hpc::worker {
 namespace {
 
-// Where a supervisor has what came with the request, in ascending order.
+// The descriptors at which a supervisor has what came with the request, in ascending order.
 constexpr std::array<int, 2> kPlaces = {kWorkerSocketFd, kListenerFd};
 
 struct Received {
@@ -33,7 +33,7 @@ struct Received {
   std::vector<UniqueFd> files;
 };
 
-// nullopt: the worker is gone, or is none.
+// nullopt: the worker is gone, or what asks is not a worker.
 std::optional<Received> Receive(int socket) {
   auto passed = ReceiveFiles(socket, kMostForkRequestBytes);
   if (!passed || passed->files.size() != kPlaces.size()) return std::nullopt;
@@ -42,7 +42,8 @@ std::optional<Received> Receive(int socket) {
   return Received{*std::move(request), std::move(passed->files)};
 }
 
-// They may lie in each other's places: out of those first.
+// A file may have come at a number at which another must be. So all are moved above these numbers
+// first.
 bool PutInPlace(const std::vector<UniqueFd>& files) {
   std::array<int, kPlaces.size()> high{};
   for (size_t i = 0; i < files.size(); ++i) {
@@ -52,7 +53,8 @@ bool PutInPlace(const std::vector<UniqueFd>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
     if (dup3(high[i], kPlaces[i], O_CLOEXEC) < 0) return false;
   }
-  // What came may lie beyond, and the server's own socket is in a place that has been taken.
+  // Everything beyond is closed: the copies, what has come, and more. The server's own socket is
+  // gone, too, since its number was given to another file.
   return syscall(SYS_close_range, kPlaces.back() + 1, ~0U, 0) == 0;
 }
 
@@ -67,7 +69,7 @@ bool BeginLife(const Received& received, const CgroupLeaf* to_enter) {
   return PutInPlace(received.files);
 }
 
-// Returns in the server alone.
+// Returns only in the server.
 ForkAnswer MakeChild(const Received& received, ProcessTitle* title, const Supervise& supervise) {
   const ForkRequest& request = received.request;
   std::optional<CgroupLeaf> cgroup;
@@ -86,7 +88,7 @@ ForkAnswer MakeChild(const Received& received, ProcessTitle* title, const Superv
 }  // namespace
 
 int ServeForks(int socket, ProcessTitle* title, const Supervise& supervise) {
-  ResetSignals();  // once, and not in each child
+  ResetSignals();  // once, instead of in each child
   signal(SIGCHLD, SIG_IGN);
   (void)BootId();
   while (const auto received = Receive(socket)) {

@@ -1,5 +1,5 @@
-// A supervisor whose disk hangs: whoever writes to it stays there. A journal that is a full pipe
-// stands for it.
+// A supervisor whose disk hangs: whoever writes to it is stuck. A journal that is a full pipe
+// stands for such a disk.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class HungDiskTest : public ::testing::Test {
     kill(pid_, SIGKILL);
   }
 
-  // The disk takes the journal's first `room` bytes, and then nothing until it is Read.
+  // The disk takes the first `room` bytes of the journal, and then nothing until Read is called.
   void SpawnWithRoomFor(int64_t room) {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -52,7 +52,7 @@ class HungDiskTest : public ::testing::Test {
     rig_.RunUntil("it to listen", [&] { return HasSupervisor(rig_.spec.dir); });
     rig_.Attach();
   }
-  // The disk works again. What was written to it so far.
+  // Makes the disk work again. Returns what was written to it so far.
   std::string Read() {
     fcntl(disk_.get(), F_SETFL, O_NONBLOCK);
     char buffer[8192];
@@ -77,7 +77,7 @@ TEST_F(HungDiskTest, RanksAreStoppedWithinTheirGraceAndTheEndIsTold) {
   rig_.RunUntilAllGone();
   EXPECT_EQ(rig_.All<StopBegan>()[0].reason, "reclaimed");
   EXPECT_TRUE(WIFSIGNALED(rig_.ExitOf(0).wait_status));
-  // Long before anybody was told.
+  // Killing took far less time than passed until anybody was told.
   EXPECT_LT(rig_.All<AllGone>()[0].kill_ns, 5000 * kMs);
   rig_.RunUntil("its end", [&] { return kill(pid_, 0) != 0; });
   pid_ = -1;
@@ -130,8 +130,8 @@ TEST_F(HungDiskTest, WhatWasShownMeanwhileIsWrittenInItsOrderInTheEnd) {
   EXPECT_EQ(kinds.back(), "gone");
 }
 
-// A real one, from which no signal frees a thread that writes. The ranks are another account's, so
-// that their supervisor is in the cgroup that the worker ends.
+// A real frozen disk. No signal frees a thread that writes to it. The ranks have another account,
+// so that their supervisor is in the cgroup that the worker kills.
 class FrozenDiskTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -164,7 +164,7 @@ TEST_F(FrozenDiskTest, WhatIsLeftOfASupervisorHoldsNoDevice) {
 }
 
 TEST_F(FrozenDiskTest, ASupervisorThatIsKilledIsMissed) {
-  // Something that it is held up in.
+  // Waits until there is output in whose writing the supervisor is stuck.
   rig_.RunUntil("more output", [&, begun = rig_.loop.clock().Get().mono] {
     return rig_.loop.clock().Get().mono > begun + absl::Milliseconds(200);
   });

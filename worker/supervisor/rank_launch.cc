@@ -18,7 +18,7 @@ namespace {
 
 enum Step : int { kIsolate, kChdir, kExec };
 
-// What the child tells through the status pipe. The pipe closes by itself when exec succeeds.
+// What the child reports through the status pipe. The pipe closes by itself when exec succeeds.
 struct Failure {
   int error;
   int step;
@@ -32,7 +32,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Prepared before the child exists: it takes no memory and no locks.
+// Prepared before the child exists, since the child may allocate no memory and take no locks.
 struct ChildPlan {
   const LaunchPlan* plan;
   char* const* argv;
@@ -49,7 +49,7 @@ struct ChildPlan {
 }
 
 void ResetOomScore() {
-  // What may not be traced may not write to its own files below /proc either.
+  // A process that may not be traced may not write to its own files in /proc, either.
   AllowTracing();
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -70,14 +70,15 @@ bool EnterLeaf(const CgroupLeaf& leaf) {
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) {
     Fail(child, kIsolate);
   }
-  // Now, and not when exec succeeds: other ranks might get hold of the journal through us.
+  // This is done now, and not when exec succeeds: other ranks might get hold of the journal through
+  // us.
   if (child.status_fd > 3) syscall(SYS_close_range, 3, child.status_fd - 1, 0);
   syscall(SYS_close_range, child.status_fd + 1, ~0U, 0);
   setrlimit(RLIMIT_NOFILE, &plan.open_files);
   if (plan.reset_oom_score) ResetOomScore();
   if (chdir(plan.workdir.c_str()) != 0) Fail(child, kChdir);
   HeedSignals();
-  // A parent that died before this line could not send the signal.
+  // If the parent died before this line, the kernel could not send the signal.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child.parent) _exit(127);
   execve(plan.rank->program.c_str(), child.argv, child.env);

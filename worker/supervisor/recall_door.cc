@@ -12,10 +12,10 @@
 namespace hpc::worker {
 namespace {
 
-// More than a gang's coordinator would ever have ask at a time.
+// More connections than the coordinator ever has a gang make at a time.
 constexpr size_t kMaxConnections = 8;
 
-// As the worker writes addresses: ::ffff:10.0.0.1 is 10.0.0.1.
+// The address in the worker's form: ::ffff:10.0.0.1 is 10.0.0.1.
 std::string PeerAddress(const sockaddr_storage& peer) {
   char text[INET6_ADDRSTRLEN] = "";
   if (peer.ss_family == AF_INET) {
@@ -97,7 +97,7 @@ void RecallDoor::TellGone() {
   }
 }
 
-// The buffer of a socket that nothing was sent to takes it all.
+// Nothing was sent to this socket before, so its buffer takes the whole answer.
 void RecallDoor::Answer(const Connection& connection) const {
   const std::string answer = RecallAnswer(secret_.proof);
   (void)!send(connection.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);

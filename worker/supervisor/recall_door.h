@@ -1,4 +1,5 @@
-// Where another node of the gang ends the ranks of a supervisor whose worker is gone (recall.h).
+// The door at which another node of the gang can end the ranks of a supervisor whose worker is gone
+// (recall.h).
 #ifndef HPC_WORKER_SUPERVISOR_RECALL_DOOR_H_
 #define HPC_WORKER_SUPERVISOR_RECALL_DOOR_H_
 
@@ -20,19 +21,19 @@ class RecallDoor {
 
   RecallDoor(Poller* poller, OnRecall on_recall);
 
-  // What to open it with: connections of these addresses are taken at the bound socket, others are
-  // closed unheard.
+  // Keeps what the door needs. At the bound socket, connections from `allowed` addresses are
+  // accepted; others are closed unread.
   void Hold(UniqueFd bound, const RecallSecret& secret, std::vector<std::string> allowed);
-  // From the first call on, if there is something to open. False, then: errno says why not.
+  // Opens the door with the first call, if Hold has given it a socket. False: errno says why not.
   bool Open();
-  // Answers whoever has asked, and whoever asks from now on.
+  // Answers everybody who has asked, and everybody who asks from now on.
   void TellGone();
   void Close();
 
  private:
   struct Connection {
-    UniqueFd socket;   // none: closed
-    std::string line;  // as far as it has come
+    UniqueFd socket;   // not ok: closed
+    std::string line;  // what has come of it so far
     bool asked = false;
   };
 

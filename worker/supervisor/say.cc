@@ -25,7 +25,7 @@ void BeginLog() {
 
 void OpenLog() {
   if (std::exchange(opened, true)) return;
-  // Not held up by what a rank may have put there.
+  // With these flags, opening is not held up by what a rank may have put there.
   constexpr int kFlags =
       O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const int fd = open("supervisor.log", kFlags, 0600);

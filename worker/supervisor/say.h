@@ -1,4 +1,4 @@
-// What the supervisor itself has to say, for whoever wonders what became of it.
+// What the supervisor itself has to say, for anyone who wonders what became of it.
 #ifndef HPC_WORKER_SUPERVISOR_SAY_H_
 #define HPC_WORKER_SUPERVISOR_SAY_H_
 
@@ -6,18 +6,18 @@
 
 namespace hpc::worker {
 
-// The log is that of the current folder from now on.
+// From now on the log is in the current folder.
 void BeginLog();
-// Makes "supervisor.log" there the program's stderr, once. Left until there is something to say:
-// most attempts never make the file.
+// Makes "supervisor.log" in that folder the program's stderr, once. This waits until there is
+// something to say, so most attempts never make the file.
 void OpenLog();
 
-// A line there. Waits for the disk.
+// Writes a line to the log. Waits for the disk.
 void Say(const std::string& line);
 
 // "<what>: <errno in words>".
 std::string InWords(const std::string& what);
-// Says it. Returns false, for a caller that fails for that reason.
+// Says that, and returns false, for a caller that fails for this reason.
 bool SayErrno(const std::string& what);
 
 }  // namespace hpc::worker

@@ -18,10 +18,10 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kScopeWait = 1000 * kMs;
 constexpr int64_t kScopePoll = 1 * kMs;
-// A worker that does not read must not keep a finished supervisor: the journal has it all.
+// How long a worker that does not read can keep a finished supervisor. The journal has everything.
 constexpr int64_t kLastWords = 2000 * kMs;
-// How often it looks whether a rank has ended, though the kernel tells of each end: so that one can
-// say when a rank had not ended yet.
+// How often the supervisor looks whether a rank has ended. The kernel tells of each end, but only a
+// look can show that a rank had not ended yet.
 constexpr int64_t kLookEvery = 250 * kMs;
 
 }  // namespace
@@ -55,7 +55,7 @@ bool Supervisor::Prepare(UniqueFd journal, UniqueFd recall) {
   return true;
 }
 
-// The journal has room for it even where the log does not.
+// Notes that something is lacking. The journal has room for this even if the log does not.
 bool Supervisor::Lack(const std::string& what) {
   const int error = errno;
   SayLater(InWords(what));
@@ -66,7 +66,7 @@ bool Supervisor::Lack(const std::string& what) {
 }
 
 void Supervisor::ChooseContainment() {
-  if (containment_.leaf() != nullptr) return BecomeReady();  // that of the attempt before
+  if (containment_.leaf() != nullptr) return BecomeReady();  // the leaf of the attempt before
   if (!spec_.cgroup_parent.empty()) {
     if (!containment_.UseCgroup(spec_.cgroup_parent, spec_.cgroup_leaf)) {
       SayLater(InWords("no cgroup " + spec_.cgroup_parent + "/" + spec_.cgroup_leaf));
@@ -82,7 +82,7 @@ void Supervisor::ChooseContainment() {
 
 void Supervisor::SettleScope(int64_t now) {
   if (!containment_.UseScope(spec_.scope)) {
-    // EACCES: it is ours, but the worker has not lent it to our account yet.
+    // EACCES: the folder is ours, but the worker has not yet lent it to our account.
     const bool soon = errno == ESRCH || errno == EACCES;
     if (soon && now < scope_deadline_ns_ && !scope_refused_) return;
     SayLater(scope_refused_ ? "no scope: refused" : InWords("no scope"));
@@ -107,7 +107,8 @@ void Supervisor::OnSignals() {
   while (read(place_.signals.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGTERM) term = true;
   }
-  // First: where all of us are told to go at once, ranks that obeyed did so after a stop.
+  // This comes first. If everybody is told to go at once, ranks that obeyed have ended after a
+  // stop.
   if (term) BeginStop("SIGTERM", spec_.default_grace_ms);
   if (phase_ == Phase::kKilling) {
     ContinueKill(BootTimeNs());
@@ -118,7 +119,7 @@ void Supervisor::OnSignals() {
 
 void Supervisor::OnCommand(const SupervisorCommand& command) {
   if (const auto* start = std::get_if<StartRanks>(&command)) {
-    // It may stand still between any two commands.
+    // The supervisor may stand still between any two commands, so the time is checked here.
     if (start_wanted_ || phase_ > Phase::kReady || BehindFence(BootTimeNs())) return;
     start_ = *start;
     start_wanted_ = true;
@@ -174,11 +175,11 @@ Supervisor::End Supervisor::Run() {
     Advance(now);
     if (phase_ == Phase::kGone && now >= gone_ns_ + EventBook::kFilesPatience) outputs_.GiveUp();
     outputs_.Tell(now, &feed_, &book_);
-    // What ranks wrote comes first.
+    // What the ranks wrote must be stored first.
     if (phase_ == Phase::kGone && outputs_.Finished() && !gone_recorded_) RecordGone();
     book_.Turn(now);
     feed_.Flush();
-    // As long as the worker is there it is whom to ask.
+    // Other nodes may recall the ranks only while no worker is connected; a worker could be asked.
     if (!feed_.HasConnection() && !recall_.Open()) SayLater(InWords("listen for a recall"));
     if (book_.Ended() && told_ns_ == 0) told_ns_ = now;
     if (told_ns_ != 0 || (phase_ == Phase::kGone && now >= gone_ns_ + EventBook::kPatience)) {
@@ -188,7 +189,8 @@ Supervisor::End Supervisor::Run() {
     SyncJournal();
     const int64_t waits_since = BootTimeNs();
     poller_.Wait(std::max(NextDeadline(), waits_since));
-    // A signal that came before the wait has ended it.
+    // A signal that came before the wait has ended it and was handled, so every rank that had
+    // ended by then is reaped.
     looked_ns_ = waits_since;
   }
   const bool tidy = IsTidy();
@@ -196,7 +198,8 @@ Supervisor::End Supervisor::Run() {
   SyncJournal();
   if (!writer_.WaitIdle(gone_ns_ + EventBook::kFilesPatience)) {
     containment_.Remove();
-    // A process does not end before all of its threads do, and what it has open stays so.
+    // A process does not end before all of its threads do, and until then what it has open stays
+    // open.
     feed_.Close();
     recall_.Close();
     return End::kHangs;
@@ -209,13 +212,13 @@ Supervisor::End Supervisor::Run() {
   return tidy && place_.worker.ok() ? End::kTidy : End::kOver;
 }
 
-// Only where a cgroup shows that nothing is left: of a rank that was not held by one somebody else
-// may have to look for traces.
+// This is true only if a cgroup shows that nothing is left. Without one, somebody else may have to
+// look for traces of the ranks.
 bool Supervisor::IsTidy() const { return containment_.IsTidy() && book_.Flawless(); }
 
 void Supervisor::SyncJournal() {
-  // Nothing is lost from an unsynced file by the death of a process, and in a power cut the attempt
-  // is lost anyway, unless an end of it was still to be told.
+  // If the process dies, nothing is lost from an unsynced file. In a power cut the attempt is lost
+  // anyway, unless an end of it was still to be told.
   if (std::exchange(journal_unsynced_, false) && !feed_.HasListener()) book_.Sync();
 }
 

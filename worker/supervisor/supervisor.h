@@ -1,5 +1,5 @@
-// One attempt on one node: starts its ranks, keeps what they write and how they end, and answers
-// for it that nothing of them is left in the end.
+// One attempt on one node. The supervisor starts the ranks, keeps what they write and how they end,
+// and guarantees that nothing of them is left in the end.
 //
 //   kPreparing --scope settled--> kReady --StartRanks--> kRunning
 //                                                           | StopRanks, SIGTERM, lease run out
@@ -12,7 +12,8 @@
 //
 // A stop before kRunning goes straight to kKilling.
 //
-// All of that is on one thread, which touches no disk: what is to be written goes to a second one.
+// All of that is on one thread, which touches no disk. What is to be written goes to a second
+// thread.
 #ifndef HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
 #define HPC_WORKER_SUPERVISOR_SUPERVISOR_H_
 
@@ -36,26 +37,27 @@
 
 namespace hpc::worker {
 
-// Works in the attempt dir as its current folder. One per process at a time: signals, children and
-// the subreaper's duty belong to the whole process.
+// Works with the attempt dir as its current folder. There can be only one per process at a time,
+// since signals, children and the subreaper's duty belong to the whole process.
 class Supervisor {
  public:
   // `place` outlives it.
   Supervisor(SupervisorSpec spec, Workplace* place);
 
-  // `journal`, `recall`: opened by the worker. False: said in the log what failed. The worker's
+  // The worker has opened `journal` and `recall`. False: the log says what failed. The worker's
   // socket stays open until then, so that whoever sees it close finds the reason.
   bool Prepare(UniqueFd journal, UniqueFd recall);
 
   enum class End {
     kOver,
-    // The worker is still there, and nothing of this attempt is left that could get into another's
-    // way: the workplace, which has all that it had, may serve the next one.
+    // The worker is still there, and nothing of this attempt is left that could get in the way of
+    // another. The workplace, which has everything that it had before, may serve the next attempt.
     kTidy,
-    // So does the disk, and with it some of what was to be written; nobody can reach us any more.
+    // The disk hangs, and some of what was to be written hangs with it. Nobody can reach us any
+    // more.
     kHangs,
   };
-  // Until everything is gone and told.
+  // Runs until everything is gone and told.
   End Run();
 
  private:
@@ -66,10 +68,10 @@ class Supervisor {
     State state = State::kWaiting;
     pid_t pid = -1;
     int64_t launched_ns = 0;
-    UniqueFd status;  // of the launch, while kStarting
+    UniqueFd status;  // the pipe of the launch, while kStarting
   };
 
-  // In supervisor.cc: preparing, commands, time.
+  // In supervisor.cc: preparation, commands, time.
   bool Lack(const std::string& what);
   void ChooseContainment();
   void SettleScope(int64_t now);
@@ -111,26 +113,26 @@ class Supervisor {
   RecallDoor recall_;
   std::vector<Rank> ranks_;
 
-  StartRanks start_;  // as it came
+  StartRanks start_;  // the command that came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
-  bool stopping_ = false;  // exits from now on are after a stop
+  bool stopping_ = false;  // from now on, exits count as after a stop
   bool gone_recorded_ = false;
   bool journal_unsynced_ = false;  // an end is written but not synced
   int32_t killed_ = 0;
 
-  // CLOCK_BOOTTIME; 0: not yet.
+  // All of these are of CLOCK_BOOTTIME; 0: not yet.
   int64_t scope_deadline_ns_ = 0;
   int64_t lease_deadline_ns_ = 0;
   int64_t fence_ns_ = 0;
-  int64_t looked_ns_ = 0;  // whoever has ended before was reaped
+  int64_t looked_ns_ = 0;  // whoever had ended before this was reaped
   int64_t stop_deadline_ns_ = 0;
   int64_t first_signal_ns_ = 0;
   int64_t first_kill_ns_ = 0;
   int64_t next_kill_ns_ = 0;
   int64_t next_not_gone_ns_ = 0;
   int64_t gone_ns_ = 0;
-  int64_t told_ns_ = 0;  // that it is
+  int64_t told_ns_ = 0;  // when the end was told
 };
 
 }  // namespace hpc::worker

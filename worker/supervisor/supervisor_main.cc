@@ -1,10 +1,10 @@
 // hpc-supervisor --fork-server VERSION ROOM
-//   makes a child for each request on its descriptor 3 (fork_server.h), which runs the ranks of one
-//   attempt after the other, as it is ordered to (order.h). ROOM: as many characters as its
+//   makes a child for each request on its descriptor 3 (fork_server.h). The child runs the ranks of
+//   one attempt after the other, as it is ordered to (order.h). ROOM is as many characters as its
 //   children may need to show their arguments.
 // hpc-supervisor [--as UID:GID:GROUPS] --run PROGRAM ARGV...
-//   runs PROGRAM, as that account and without privileges, and what it starts no longer than itself:
-//   for what the worker wants to know of a run's interpreter. ARGV begins with its name for itself.
+//   runs PROGRAM as that account and without privileges, and lets nothing that it starts outlive
+//   it. The worker uses this to ask a run's interpreter. ARGV begins with the program's argv[0].
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -74,7 +74,7 @@ bool Fail(const std::string& what) {
   return false;
 }
 
-// What needs the rights of whoever started us, and then without them.
+// First does what needs the rights of whoever started us, and then gives those rights up.
 bool Demote(const std::optional<AccountIds>& account) {
   if (account && !hpc::worker::BecomeSupervisorFor(*account)) {
     return Fail("become the account");
@@ -83,8 +83,9 @@ bool Demote(const std::optional<AccountIds>& account) {
   return true;
 }
 
-// Ends as the program did, and not by exit: a sanitizer that looks for leaks on the way out cannot
-// look at a process with the rights of two accounts, and would put its own exit code in the place.
+// Ends in the same way as the program did, and not through exit(). A sanitizer that looks for leaks
+// at exit cannot inspect a process with the rights of two accounts, and would replace the exit code
+// with its own.
 [[noreturn]] void Run(char** run) {
   const int status = hpc::worker::RunContained(run);
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
@@ -93,7 +94,7 @@ bool Demote(const std::optional<AccountIds>& account) {
   _exit(128 + WTERMSIG(status));
 }
 
-// Its ranks must not outlive it because the disk hangs.
+// The ranks must not outlive the supervisor because the disk hangs.
 [[noreturn]] void Terminate() {
   static sem_t said;
   sem_init(&said, 0, 0);
@@ -112,7 +113,7 @@ bool Demote(const std::optional<AccountIds>& account) {
   abort();
 }
 
-// nullopt: said in the log what is wrong.
+// nullopt: the log says what is wrong.
 std::optional<hpc::worker::SupervisorSpec> ReadSpec(const ReceivedOrder& received) {
   std::string bytes = received.order.spec;
   if (received.spec.ok()) {
@@ -125,7 +126,7 @@ std::optional<hpc::worker::SupervisorSpec> ReadSpec(const ReceivedOrder& receive
   return spec;
 }
 
-// One attempt.
+// Supervises one attempt.
 Supervisor::End Supervise(ReceivedOrder received, Workplace* place) {
   if (chdir(received.order.dir.c_str()) != 0) {
     return Fail("enter " + received.order.dir), Supervisor::End::kOver;
@@ -143,10 +144,10 @@ Supervisor::End Supervise(ReceivedOrder received, Workplace* place) {
   return supervisor.Run();
 }
 
-// Until the worker has no use for us any more, or an attempt has left something: in us too, which
-// the ranks of the next would inherit.
+// Serves until the worker has no use for us any more, or until an attempt has left something. That
+// may be something in this process itself, which the ranks of the next attempt would inherit.
 int ServeOrders(hpc::worker::ProcessTitle* title) {
-  // A second thread that takes little memory needs no heap of its own.
+  // A second thread that needs little memory needs no heap of its own.
   mallopt(M_ARENA_MAX, 1);
   hpc::worker::ForbidTracing();
   std::set_terminate(Terminate);
@@ -161,17 +162,17 @@ int ServeOrders(hpc::worker::ProcessTitle* title) {
     if (!(hpc::worker::ReadScheduling() == scheduling)) break;
     if (!first) hpc::worker::SayIdle(place.worker.get());
     auto order = hpc::worker::AwaitOrder(place.worker.get());
-    // Another attempt's rank may have changed it meanwhile.
+    // A rank of another attempt may have changed the scheduling meanwhile.
     if (!order || !(hpc::worker::ReadScheduling() == scheduling)) break;
     place.HeedTermination(false);
-    // Before all else: it is known by that whose cgroup we are in (leftovers.cc).
+    // This comes before all else: by the title, others know whose cgroup we are in (leftovers.cc).
     title->Set({"hpc-supervisor", order->order.dir});
     end = Supervise(*std::move(order), &place);
   }
-  if (end == Supervisor::End::kHangs) _exit(0);  // what would be closed by hand may hang too
+  if (end == Supervisor::End::kHangs) _exit(0);  // destructors that close files may hang, too
   place.containment.Remove();
 #ifdef HPC_LOG_AT_ONCE
-  // A sanitizer looks at its own process as a tracer does.
+  // A sanitizer inspects its own process as a tracer does.
   hpc::worker::AllowTracing();
 #endif
   return 0;

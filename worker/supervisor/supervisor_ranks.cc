@@ -11,11 +11,12 @@ namespace hpc::worker {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-// Rounds of killing in a row, against one that keeps forking; then a pause to let them die.
+// How many rounds of killing follow each other, against processes that keep forking. After them
+// comes a pause in which they can die.
 constexpr int kKillRounds = 8;
 constexpr int64_t kKillPause = 1 * kMs;
 constexpr int64_t kLongKillPause = 20 * kMs;
-// What has not died after this long is stuck in the kernel.
+// A process that has not died after this long is stuck in the kernel.
 constexpr int64_t kStuckAfter = 5000 * kMs;
 constexpr int64_t kTellStuckEvery = 1000 * kMs;
 constexpr size_t kMaxSurvivorsTold = 1000;
@@ -46,7 +47,8 @@ LaunchPlan Supervisor::PlanOf(size_t rank) const {
 
 void Supervisor::StartOne(size_t i) {
   Rank& rank = ranks_[i];
-  // Before it: a quick program may have ended when the news of its start is read.
+  // Taken before the launch, since a quick program may have ended when the news of its start is
+  // read.
   rank.launched_ns = BootTimeNs();
   LaunchedRank launched = LaunchRank(PlanOf(i));
   if (launched.pid < 0) {
@@ -75,7 +77,7 @@ void Supervisor::OnLaunchStatus(size_t i) {
     book_.Record(
         RankStarted{.rank = spec_.ranks[i].rank, .pid = rank.pid, .at_ns = rank.launched_ns});
   }
-  // Not needed again, and perhaps large.
+  // These are not needed again, and may be large.
   spec_.ranks[i].argv = {};
   spec_.ranks[i].env = {};
 }
@@ -89,11 +91,11 @@ void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
   if (first_kill_ns_ != 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ++killed_;
   const auto it =
       std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.pid == pid; });
-  if (it == ranks_.end()) return;  // a descendant that lost its parent
+  if (it == ranks_.end()) return;  // a descendant that has lost its parent
   const size_t i = it - ranks_.begin();
   if (it->state == Rank::State::kStarting) OnLaunchStatus(i);
   it->pid = -1;
-  // It never ran: that was told.
+  // The rank never ran, and that was told.
   if (it->state == Rank::State::kEnded) return;
   it->state = Rank::State::kEnded;
   if (looked_ns_ != 0) book_.Record(Looked{.at_ns = looked_ns_});
@@ -114,7 +116,7 @@ bool Supervisor::AllEnded() const {
 
 void Supervisor::Signal(const Rank& rank, int signal) const {
   if (rank.pid < 0) return;
-  // It may not have reached its setsid yet.
+  // The rank may not have made its session and group yet, and then the signal goes to the process.
   if (kill(-rank.pid, signal) != 0) kill(rank.pid, signal);
 }
 
@@ -122,7 +124,7 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
   const int64_t now = BootTimeNs();
   const int64_t deadline = now + std::max<int64_t>(grace_ms, 0) * kMs;
   if (phase_ >= Phase::kStopping) {
-    // A second wish can only hasten the first.
+    // A second request can only hasten the first one.
     if (phase_ == Phase::kStopping) stop_deadline_ns_ = std::min(stop_deadline_ns_, deadline);
     return;
   }
@@ -133,7 +135,7 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
   stop_deadline_ns_ = deadline;
   first_signal_ns_ = now;
   for (const Rank& rank : ranks_) Signal(rank, SIGTERM);
-  // A stopped process takes the signal only once it goes on.
+  // A stopped process takes the signal only once it continues.
   for (const Rank& rank : ranks_) Signal(rank, SIGCONT);
 }
 

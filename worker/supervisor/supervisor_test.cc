@@ -44,7 +44,7 @@ TEST(SupervisorTest, ARankIsTimedFromItsLaunchHoweverSoonItEnds) {
   rig.Start();
   rig.RunUntilAllGone();
   for (const RankStarted& started : rig.All<RankStarted>()) {
-    // No program is loaded in less.
+    // Loading a program takes at least this long.
     EXPECT_GT(rig.ExitOf(started.rank).at_ns - started.at_ns, 200'000) << started.rank;
   }
 }
@@ -207,7 +207,7 @@ TEST(SupervisorTest, ASecondStopCanOnlyHasten) {
   rig.RunUntilOutput("rank-0.out", "up");
   rig.Send(StopRanks{.grace_ms = 1'000'000, .reason = "first"});
   rig.Send(StopRanks{.grace_ms = 0, .reason = "second"});
-  // It may be gone by now.
+  // The supervisor may be gone by now.
   (void)rig.client->Send(StopRanks{.grace_ms = 1'000'000, .reason = "third"});
   rig.RunUntilAllGone();
   ASSERT_THAT(rig.All<StopBegan>(), SizeIs(1));

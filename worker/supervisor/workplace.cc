@@ -39,7 +39,7 @@ bool Workplace::Furnish(std::string* lacks) {
   return true;
 }
 
-// A rank needs six descriptors of ours; the usual limit is made for programs that use select().
+// Each rank needs six descriptors of ours. The usual limit is made for programs that use select().
 bool Workplace::RaiseOpenFiles() {
   if (getrlimit(RLIMIT_NOFILE, &open_files) != 0) return false;
   rlimit raised = open_files;

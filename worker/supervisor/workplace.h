@@ -14,22 +14,22 @@
 namespace hpc::worker {
 
 struct Workplace {
-  // Its own end of the worker's socketpair, and where workers find it, bound. Whoever serves an
-  // attempt has them meanwhile.
+  // Its own end of the worker's socketpair, and the bound socket at which workers find it. While an
+  // attempt is served, whoever serves it has them.
   UniqueFd worker, listener;
 
   Poller poller;
   WriterThread writer{&poller};
   Containment containment;
   UniqueFd signals, null;
-  rlimit open_files{};           // as it was before we raised it
-  bool reset_oom_score = false;  // of ranks
+  rlimit open_files{};           // as they were before we raised them
+  bool reset_oom_score = false;  // for ranks
 
-  // Once, before the first attempt. False: errno and *lacks say what is not to be had.
+  // To be called once, before the first attempt. False: errno and *lacks say what is lacking.
   bool Furnish(std::string* lacks);
-  // Nothing that an attempt has left is called any more.
+  // Removes all callbacks that an attempt has left.
   void Clear();
-  // While there is no attempt SIGTERM ends the program.
+  // Whether SIGTERM ends the program, as it must while there is no attempt.
   void HeedTermination(bool heed) const;
 
  private:

@@ -39,7 +39,8 @@ absl::StatusOr<int> AttachedRun::Run(v1::RunSpec spec, Labelling labelling) {
   if (absl::IsCancelled(id.status())) return LeftWhileSubmitting(session_);
   HPC_RETURN_IF_ERROR(id.status());
   interrupts_.SetRun(*id);
-  // Also after a success somebody may want to look at it again.
+  // The number is printed first, because somebody may want to look at the run again even after a
+  // success.
   session_->Notice(absl::StrCat("run ", *id));
   Follower follower(session_, *id, labelling);
   const absl::StatusOr<int> code_of_run = follower.FollowToEnd(client);

@@ -13,12 +13,12 @@ namespace hpc::client {
 
 class AttachedRun {
  public:
-  // Before any other thread is made: from now on Ctrl-C and SIGTERM are those of
-  // cancel_on_interrupt.h.
+  // Must be called before any other thread is made. From now on Ctrl-C and SIGTERM mean what
+  // cancel_on_interrupt.h says.
   AttachedRun(Session* session, const Caller& caller)
       : session_(session), interrupts_(session), code_(caller.workdir) {}
 
-  // Submits it, shows its output, and returns its exit code.
+  // Submits the run, shows its output, and returns its exit code.
   absl::StatusOr<int> Run(v1::RunSpec spec, Labelling labelling);
 
  private:

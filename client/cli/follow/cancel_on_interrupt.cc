@@ -7,10 +7,14 @@
 namespace hpc::client {
 namespace {
 
-// How long the coordinator may take to answer: a submission before whoever wants to leave does so
-// without its number, and a cancel before whoever has asked twice leaves without an answer. Two
-// signals often come as one: timeout(1) sends to its child and to its child's group.
+// How long the coordinator may take to answer before we leave. After a signal a submission has this
+// time to get its number. After a second signal the cancel has this time to be answered: two
+// signals often come as one, since timeout(1) sends to its child and to its child's group.
 constexpr absl::Duration kAnswerTime = absl::Seconds(2);
+
+// How long output may wait for whoever reads it once the run is to end: enough for one who is slow,
+// and less than the 10 s and more that those who send SIGTERM wait before they kill.
+constexpr absl::Duration kReadTime = absl::Seconds(5);
 
 }  // namespace
 
@@ -47,21 +51,27 @@ void CancelOnInterrupt::SetRun(int64_t run) {
 void CancelOnInterrupt::OnSignal(int count, int signal) {
   absl::MutexLock lock(&mutex_);
   if (client_ == nullptr) _exit(128 + signal);
-  // One that is being submitted can be cancelled as soon as it has a number.
+  // A run that is being submitted can be cancelled as soon as it has a number.
   mutex_.AwaitWithTimeout(absl::Condition(this, &CancelOnInterrupt::KnownOrOver), kAnswerTime);
   if (over_) return;
-  if (run_ == 0) return client_->Interrupt();
+  if (run_ == 0) return Leave();
   if (count > 1) {
     answered_.WaitForNotificationWithTimeout(kAnswerTime);
-    return client_->Interrupt();
+    return Leave();
   }
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
   canceller_ = std::thread([this, client = client_, run = run_] {
-    // A refusal means that the run is over, which whoever follows it hears anyway.
+    // A refusal means that the run is over, and the thread that follows the run hears that anyway.
     asked_ = client->Cancel(run).ok();
     answered_.Notify();
   });
+  session_->WaitForReaders(kReadTime);
+}
+
+void CancelOnInterrupt::Leave() {
+  client_->Interrupt();
+  session_->WaitForReaders(absl::ZeroDuration());
 }
 
 }  // namespace hpc::client

@@ -1,5 +1,7 @@
-// What Ctrl-C (and SIGTERM) mean to a command that stays with a run: once, cancel the run and wait
-// for it to end; twice, leave it, once the cancel has been heard or the coordinator is away.
+// The meaning of Ctrl-C (and SIGTERM) for a command that stays with a run. The first one cancels
+// the run and waits for it to end. The second one leaves it, once the cancel has been heard or the
+// coordinator is away. Output that nobody reads does not hold the command up: after the first one
+// it is waited for a little, after the second one not at all.
 #ifndef HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 #define HPC_CLIENT_CLI_FOLLOW_CANCEL_ON_INTERRUPT_H_
 
@@ -19,18 +21,20 @@ namespace hpc::client {
 
 class CancelOnInterrupt {
  public:
-  // Before any other thread is made. Until there is a client, a signal ends the process.
+  // Must be called before any other thread is made. Until there is a client, a signal ends the
+  // process.
   explicit CancelOnInterrupt(Session* session);
   ~CancelOnInterrupt();
 
   void SetClient(Client* client);
-  // Until there is a run, one signal is enough to leave, if none comes within two seconds.
+  // Before this call one signal is enough to leave, if no run is set within two seconds after it.
   void SetRun(int64_t run);
-  // Whether the coordinator knows that the run is to end.
+  // Returns whether the coordinator knows that the run is to end.
   bool asked() const { return asked_; }
 
  private:
   void OnSignal(int count, int signal);
+  void Leave() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool KnownOrOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return run_ != 0 || over_; }
 
   Session* const session_;
@@ -39,8 +43,9 @@ class CancelOnInterrupt {
   int64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> asked_ = false;
-  absl::Notification answered_;  // to the cancel
-  // A call that may wait for the coordinator to come back, while the next signal must be heard.
+  absl::Notification answered_;  // the coordinator has answered the cancel
+  // Makes the call, which may wait for the coordinator to come back while the next signal must be
+  // heard.
   std::thread canceller_;
   std::unique_ptr<Interrupts> interrupts_;
 };

@@ -30,7 +30,9 @@ absl::StatusOr<int> Follower::FollowToEnd(Client* client) {
 
 void Follower::TellLostOutput() {
   const absl::Status written = session_->out().status();
-  if (written.ok() || std::exchange(told_lost_output_, true)) return;
+  // Nobody reads it, and the run is being cancelled: said at the end.
+  if (written.ok() || absl::IsDeadlineExceeded(written)) return;
+  if (std::exchange(told_lost_output_, true)) return;
   session_->Notice(absl::StrCat(std::string(written.message()), ": run ", id_,
                                 " goes on, and its output is shown no more; 'hpcctl logs ", id_,
                                 "' has all of it"));

@@ -15,11 +15,11 @@ class Follower {
  public:
   Follower(Session* session, int64_t run, Labelling labelling);
 
-  // The exit code of the run. Cancelled if the client was interrupted meanwhile.
+  // Returns the exit code of the run. Cancelled: the client was interrupted meanwhile.
   absl::StatusOr<int> FollowToEnd(Client* client);
 
  private:
-  // Once, as soon as what a rank has written could not be.
+  // Says once, as soon as it is known, that some output of a rank could not be kept.
   void TellLostOutput();
 
   Session* const session_;

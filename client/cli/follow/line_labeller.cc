@@ -35,7 +35,7 @@ std::string LineLabeller::Add(const StreamId& stream, absl::string_view label,
     }
     const bool is_return = data[0] == '\r';
     data.remove_prefix(1);
-    // Many progress bars begin with it: nothing has ended there.
+    // Many progress bars begin with "\r", and then no line has ended.
     if (is_return && partial.text.empty()) continue;
     end_line();
     if (is_return && data.empty()) partial.after_return = true;

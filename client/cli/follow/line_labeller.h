@@ -23,14 +23,14 @@ struct StreamId {
 
 class LineLabeller {
  public:
-  // The complete lines that `data` ends or holds, each behind `label`; an unfinished one is kept.
-  // A line ends with "\n", "\r\n" or "\r" (a progress bar's next state becomes the next line; a
-  // "\r" alone is no line) and is written with "\n". A line of more than 64 KiB is written in
-  // several. With an empty label nothing is added or changed: the bytes only wait for the end of
-  // their line.
+  // Returns the lines that `data` completes, each behind `label`, and keeps an unfinished one. A
+  // line ends with "\n", "\r\n" or "\r", and is written with "\n". So each state of a progress bar
+  // becomes a line, but a "\r" alone does not. A line of more than 64 KiB is written as several.
+  // With an empty label the bytes are not changed, and only wait for the end of their line.
   std::string Add(const StreamId& stream, absl::string_view label, absl::string_view data);
 
-  // What is unfinished, one stream after another: `write` gets each, as a whole line if labelled.
+  // Hands the unfinished lines to `write`, one stream after another. If labelled, each becomes a
+  // whole line.
   template <typename Write>
   void Finish(Write write) {
     for (auto& [stream, partial] : partial_) {

@@ -1,4 +1,4 @@
-// Commands that ask a node for a state are content when it is in it already.
+// Commands that ask a node for a state are content when the node is in it already.
 #ifndef HPC_CLIENT_CLI_FOLLOW_NODE_STATE_H_
 #define HPC_CLIENT_CLI_FOLLOW_NODE_STATE_H_
 
@@ -11,8 +11,8 @@
 
 namespace hpc::client {
 
-// After `refusal`: success, if `node` is in one of `states`, with the refusal's words on stderr;
-// else the refusal.
+// Decides after `refusal`. If `node` is in one of `states`, this is a success, and the refusal's
+// words go to stderr. Otherwise it returns the refusal.
 absl::StatusOr<int> AlreadySo(Session* session, Client* client, const std::string& node,
                               const std::vector<std::string>& states, const absl::Status& refusal);
 

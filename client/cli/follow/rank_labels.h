@@ -1,4 +1,4 @@
-// What stands before a rank's lines. Pure.
+// The labels before a rank's lines. Pure.
 #ifndef HPC_CLIENT_CLI_FOLLOW_RANK_LABELS_H_
 #define HPC_CLIENT_CLI_FOLLOW_RANK_LABELS_H_
 
@@ -10,32 +10,33 @@
 namespace hpc::client {
 
 enum class Labelling {
-  kAuto,    // unless the attempt has only one rank
-  kAlways,  // even then
+  kAuto,    // labels, unless the attempt has only one rank
+  kAlways,  // labels even then
   kNever,
-  kRaw,  // never, and only one rank is shown: nothing can mix
+  kRaw,  // no labels; only one rank is shown, so nothing can mix
 };
 
-// "[3] "; on a terminal "[3 pc2] " in a colour of its own.
+// Makes labels such as "[3] ", or on a terminal "[3 pc2] " in a colour of its own.
 class RankLabels {
  public:
   RankLabels(Labelling labelling, bool colours) : labelling_(labelling), colours_(colours) {}
 
-  // Whether For needs to Learn about this attempt first.
+  // Returns whether Learn must be called for this attempt before For.
   bool Needs(int attempt) const;
   void Learn(const v1::RunDetail& detail);
-  // Where nothing could be learnt: labelled with the rank alone.
+  // Says that nothing could be learnt. The label is then the rank alone.
   void LearnNothing(int attempt) { attempts_[attempt]; }
 
-  // Whether all of the attempt's output comes from one rank, so that bytes may pass as they come.
+  // Returns whether all of the attempt's output comes from one rank, so that bytes may pass as they
+  // come.
   bool Single(int attempt) const;
-  // "" when the rank is not labelled.
+  // Returns "" when the rank is not labelled.
   std::string For(int attempt, int rank) const;
 
  private:
   struct Attempt {
     bool single = false;
-    std::map<int, std::string> first_ranks;  // of each node, to its name
+    std::map<int, std::string> first_ranks;  // the first rank of each node, with the node's name
   };
   Labelling labelling_;
   bool colours_;

@@ -5,7 +5,7 @@
 namespace hpc::client {
 namespace {
 
-// Attempt 1: two ranks on each of pc1 and pc2. Attempt 2: one rank on pc3.
+// Attempt 1 has two ranks on each of pc1 and pc2. Attempt 2 has one rank on pc3.
 v1::RunDetail Detail() {
   v1::RunDetail detail;
   const auto attempt = [&](int number, int world) {

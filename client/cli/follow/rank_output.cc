@@ -38,7 +38,8 @@ void RankOutput::WriteTo(bool is_stderr, absl::string_view text) {
   Output& output = is_stderr ? session_->err() : session_->out();
   session_->ranks().Wrote(is_stderr, text);
   output.Write(text);
-  // At once: it is live, and on a terminal stdout and stderr must keep their order.
+  // The output is live, so it is flushed at once. On a terminal this also keeps stdout and stderr
+  // in order.
   output.Flush();
 }
 

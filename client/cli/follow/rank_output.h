@@ -1,4 +1,4 @@
-// The ranks' output on our own stdout and stderr: labelled, in order, each to its own.
+// Shows the ranks' output on our own stdout and stderr: labelled, in order, each stream on its own.
 #ifndef HPC_CLIENT_CLI_FOLLOW_RANK_OUTPUT_H_
 #define HPC_CLIENT_CLI_FOLLOW_RANK_OUTPUT_H_
 
@@ -14,9 +14,10 @@ class RankOutput {
  public:
   RankOutput(Session* session, int64_t run, Labelling labelling);
 
-  // Writes a piece at once. The first of an attempt may ask the coordinator who its ranks are.
+  // Writes a piece at once. The first piece of an attempt may make it ask the coordinator about the
+  // attempt's ranks.
   void Write(const v1::LogPiece& piece);
-  // Writes what is left of unfinished lines.
+  // Writes the unfinished lines that are left.
   void Finish();
 
  private:

@@ -14,10 +14,10 @@
 namespace hpc::client {
 namespace {
 
-// So that there may be output.
+// Returns whether any rank of the run was started, so that there may be output.
 bool HasRun(Client* client, const v1::Run& run) {
   if (run.started_at_us() != 0) return true;
-  // Of a gang that never ran as a whole, a rank may have.
+  // The gang never ran as a whole, but one of its ranks may have.
   const absl::StatusOr<v1::RunDetail> detail = client->GetRun(run.id());
   return detail.ok() && AnyRankRan(*detail);
 }

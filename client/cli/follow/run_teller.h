@@ -1,4 +1,4 @@
-// Tells of a run that is followed: what it waits for, where it goes on, and how it ended.
+// Tells about a run that is followed: what it waits for, where it goes on, and how it ended.
 #ifndef HPC_CLIENT_CLI_FOLLOW_RUN_TELLER_H_
 #define HPC_CLIENT_CLI_FOLLOW_RUN_TELLER_H_
 
@@ -11,10 +11,11 @@ class RunTeller {
  public:
   explicit RunTeller(Session* session) : session_(session), moves_(!session->err().terminal()) {}
 
-  // In the progress line, and as a notice if it needs one. All updates are of one run.
+  // Tells of an update in the progress line, and as a notice if it needs one. All updates must be
+  // of one run.
   void Tell(const v1::RunUpdate& update);
-  // The run is over: how it ended, if not well, and the commands that say more. Returns its exit
-  // code.
+  // Is called when the run is over. Tells how it ended, unless it ended well, and names the
+  // commands that say more. Returns the exit code.
   int TellEnd(Client* client, const v1::Run& run);
 
  private:

@@ -15,23 +15,23 @@ class TailLines {
  public:
   explicit TailLines(size_t wanted) : wanted_(wanted) {}
 
-  // Pieces in the order of the log, which may begin anywhere: the rest of a line whose beginning
-  // was not read is left out.
+  // Takes pieces in the order of the log. They may begin anywhere: the rest of a line whose
+  // beginning was not read is left out.
   void Add(const v1::LogPiece& piece);
 
-  // What was added holds as many lines as are wanted.
+  // Returns whether enough has been added for the wanted number of lines.
   bool complete() const { return lines_.size() + Unfinished() >= wanted_; }
 
-  // At most so many lines, a piece each, in the order of their ends; those that have none yet come
-  // last. That output is missing counts as a line.
+  // Returns at most the wanted number of lines, one piece for each, in the order of their ends.
+  // Unfinished lines come last. A note that output is missing counts as a line.
   std::deque<v1::LogPiece> Finish();
 
  private:
-  // A line ends with "\n". Of one that is longer, parts of this size count as lines.
+  // A line ends with "\n". In a longer line, each part of this size counts as a line.
   static constexpr size_t kLongest = 64 << 10;
 
   struct Stream {
-    v1::LogPiece line;  // as far as it has come
+    v1::LogPiece line;  // the line as far as it has come
     bool skipping = false;
   };
   void AddTo(Stream* stream, absl::string_view data);

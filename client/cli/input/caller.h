@@ -1,4 +1,4 @@
-// What a command needs to know of the process it runs in.
+// The facts about its process that a command must know.
 #ifndef HPC_CLIENT_CLI_INPUT_CALLER_H_
 #define HPC_CLIENT_CLI_INPUT_CALLER_H_
 
@@ -8,15 +8,15 @@
 
 namespace hpc::client {
 
-// The current directory as the user's shell names it ($PWD, when that is the same directory: it
-// keeps symbolic links, which other PCs are likelier to share than what they resolve to), the host
-// name and the environment.
+// Reads the host name, the environment and the current directory. The directory is the one that the
+// user's shell names ($PWD), if that is the same directory. $PWD keeps symbolic links, and other
+// PCs are likelier to have the same links than the same targets.
 Caller ThisCaller();
 
-// The name of the account that the process runs as; "" when the system has none for it.
+// Returns the name of the account that the process runs as, or "" when the system has none for it.
 std::string AccountName();
 
-// The logical name of the current directory; "" when it does not exist any more.
+// Returns the logical name of the current directory, or "" when it does not exist any more.
 std::string LogicalWorkdir(const char* pwd);
 
 }  // namespace hpc::client

@@ -35,8 +35,8 @@ bool InsideWorkTree(std::string directory) {
   return stat("/.git", &info) == 0;
 }
 
-// git's output into `write_end`, quiet, in a process group of its own (our Ctrl-C is not for it)
-// and with no signal blocked. 0 if it cannot be started.
+// Starts git with its output into `write_end`. It is quiet, in a process group of its own (our
+// Ctrl-C is not meant for it), and has no signal blocked. Returns 0 if it cannot be started.
 pid_t Spawn(const std::vector<std::string>& words, int write_end) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -60,7 +60,7 @@ pid_t Spawn(const std::vector<std::string>& words, int write_end) {
   return pid;
 }
 
-// At most `max_bytes`, not ending within a character.
+// Returns at most `max_bytes`, and does not cut a character in two.
 std::string CutUtf8(absl::string_view bytes, size_t max_bytes) {
   std::string text = ToValidUtf8(bytes);
   if (text.size() <= max_bytes) return text;
@@ -85,7 +85,7 @@ CodeStateReader::~CodeStateReader() {
 
 CodeStateReader::Process CodeStateReader::Start(const std::string& directory,
                                                 const std::string& arguments) {
-  // Nothing is locked or refreshed, and no file watcher is started, on the user's behalf.
+  // These options keep git from locking, refreshing or watching anything on the user's behalf.
   std::vector<std::string> words = {
       "git", "-C", directory, "--no-optional-locks", "-c", "core.fsmonitor=false"};
   for (absl::string_view word : absl::StrSplit(arguments, ' ')) words.emplace_back(word);
@@ -124,7 +124,7 @@ v1::CodeState CodeStateReader::Finish(absl::Duration limit) {
   while (!(head_.ended || full(head_)) || !(diff_.ended || full(diff_))) {
     const absl::Duration left = started_ + limit - absl::Now();
     if (left <= absl::ZeroDuration()) break;
-    // A negative descriptor is skipped by poll.
+    // poll skips a negative descriptor.
     pollfd fds[] = {{head_.ended ? -1 : head_.out.get(), POLLIN, 0},
                     {diff_.ended || full(diff_) ? -1 : diff_.out.get(), POLLIN, 0}};
     poll(fds, 2, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);

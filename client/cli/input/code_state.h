@@ -1,5 +1,5 @@
-// Which code a run was started from: git's commit, branch and uncommitted changes. Reading it never
-// delays a submission by more than a fixed time, and costs nothing outside a git work tree.
+// Reads which code a run is started from: git's commit, branch and uncommitted changes. Reading it
+// never delays a submission by more than a fixed time, and costs nothing outside a git work tree.
 #ifndef HPC_CLIENT_CLI_INPUT_CODE_STATE_H_
 #define HPC_CLIENT_CLI_INPUT_CODE_STATE_H_
 
@@ -15,10 +15,10 @@
 namespace hpc::client {
 
 inline constexpr size_t kMaxDiffBytes = 1 << 20;
-// A submission is not held up for longer by a slow repository.
+// A slow repository holds a submission up for no longer than this.
 inline constexpr absl::Duration kCodeStateTime = absl::Milliseconds(250);
 
-// Starts git on construction, so that it works while the caller connects.
+// Starts git on construction, so that git works while the caller connects.
 class CodeStateReader {
  public:
   // Does nothing if neither `directory` nor a folder above it holds a ".git".
@@ -27,7 +27,7 @@ class CodeStateReader {
   CodeStateReader(const CodeStateReader&) = delete;
   CodeStateReader& operator=(const CodeStateReader&) = delete;
 
-  // Waits for git until `limit` after construction and takes what there is by then. A difference
+  // Waits for git until `limit` after construction, and returns what there is by then. A difference
   // that was not read to its end is marked as cut.
   v1::CodeState Finish(absl::Duration limit);
 
@@ -47,8 +47,8 @@ class CodeStateReader {
   Process head_, diff_;
 };
 
-// From the three lines of `git rev-parse --show-toplevel HEAD --abbrev-ref HEAD` and a difference.
-// Pure.
+// Makes the state from the three lines of `git rev-parse --show-toplevel HEAD --abbrev-ref HEAD`
+// and a difference. Pure.
 v1::CodeState MakeCodeState(absl::string_view head, absl::string_view diff, bool diff_complete);
 
 }  // namespace hpc::client

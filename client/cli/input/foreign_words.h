@@ -1,4 +1,4 @@
-// What other systems call the things that hpcctl does. Pure.
+// Names our words for the commands and options of other systems. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_FOREIGN_WORDS_H_
 #define HPC_CLIENT_CLI_INPUT_FOREIGN_WORDS_H_
 
@@ -6,10 +6,11 @@
 
 namespace hpc::client {
 
-// A sentence that names our command for another system's, as for "squeue"; "" if none is known.
+// Returns a sentence that names our command for another system's, such as "squeue", or "" if none
+// is known.
 absl::string_view OursForCommand(absl::string_view typed);
 
-// The same for an option of `hpcctl run`, as for "--nproc-per-node".
+// Does the same for an option of `hpcctl run`, such as "--nproc-per-node".
 absl::string_view OursForRunOption(absl::string_view typed);
 
 }  // namespace hpc::client

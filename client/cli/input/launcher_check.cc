@@ -12,7 +12,7 @@ namespace hpc::client {
 namespace {
 
 constexpr std::array kModules = {"torch.distributed.run", "torch.distributed.launch"};
-// torchrun's own way to peers, with "-" or "_" between words.
+// The options by which torchrun is told where its peers are, with "-" or "_" between words.
 constexpr std::array kRendezvous = {"--rdzv", "--nnodes", "--node", "--master"};
 
 absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -21,8 +21,8 @@ bool IsModule(absl::string_view name) {
   return std::find(kModules.begin(), kModules.end(), name) != kModules.end();
 }
 
-// What Python is to run: "-m" and a module, or a script. The options before it take no word of
-// their own, but for two.
+// Looks for a launcher in what Python is to run: "-m" and a module, or a script. Only two of the
+// options before it take a word of their own.
 std::string LauncherOfPython(const std::vector<std::string>& command) {
   for (size_t i = 1; i < command.size(); ++i) {
     const std::string& word = command[i];
@@ -41,13 +41,14 @@ std::string LauncherOfPython(const std::vector<std::string>& command) {
   return "";
 }
 
-// 0: one for each GPU that the node turns out to have.
+// Returns the number of ranks on a node; 0 means one for each GPU that the node turns out to have.
 int32_t RanksOfANode(const RunOptions& run) {
   if (run.ranks_per_node > 0 || !run.gpus_per_node) return run.ranks_per_node;
   return std::max(1, *run.gpus_per_node);
 }
 
-// Of a node at most one is started, and those of several nodes are told where to meet.
+// Returns whether at most one launcher is started on each node, and the launchers of several nodes
+// are told where to meet.
 bool FindsItsPeers(const RunOptions& run) {
   if (RanksOfANode(run) != 1) return false;
   return run.nodes == "1" ||
@@ -57,7 +58,7 @@ bool FindsItsPeers(const RunOptions& run) {
          });
 }
 
-// Somebody who says the mode knows it.
+// A user who names the mode knows about it, so only the default is suspicious.
 bool Suspicious(const RunOptions& run) {
   return run.mode.empty() && !LauncherIn(run.command).empty() && !FindsItsPeers(run);
 }

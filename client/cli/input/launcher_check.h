@@ -1,5 +1,5 @@
-// Commands that start the ranks themselves, as torchrun does, and would be started once per rank.
-// Pure.
+// Finds commands that start the ranks themselves, as torchrun does, and that would be started once
+// per rank. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
 #define HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
 
@@ -11,15 +11,16 @@
 
 namespace hpc::client {
 
-// "torchrun", or "python -m torch.distributed.run" with the words as typed; "" for what is no
-// launcher, or does not look like one.
+// Returns "torchrun", or "python -m torch.distributed.run" with the words as typed. Returns "" for
+// a command that is not a launcher, or does not look like one.
 std::string LauncherIn(const std::vector<std::string>& command);
 
-// A usage error where a launcher would be started more than once on a node, or on nodes that would
-// not find each other, unless --mode says that this is meant.
+// Returns a usage error where a launcher would be started more than once on a node, or on nodes
+// that would not find each other. --mode says that this is meant, and then there is no error.
 absl::Status CheckLauncher(const RunOptions& run);
 
-// What to say before the start of a run that is right on some nodes only; "" for any other.
+// Returns what to say before the start of a run that is right on some nodes only, and "" for any
+// other run.
 std::string LauncherHint(const RunOptions& run);
 
 }  // namespace hpc::client

@@ -16,7 +16,7 @@ using ::testing::Not;
 
 std::string LauncherOf(const std::string& line) { return LauncherIn(absl::StrSplit(line, ' ')); }
 
-// The options of "hpcctl run -N `nodes` -- `line`".
+// Returns the options of "hpcctl run -N `nodes` -- `line`".
 RunOptions Typed(const std::string& nodes, const std::string& line) {
   RunOptions run;
   run.nodes = nodes;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kHelpColumn = 32;
 
-// What is sent to the coordinator must be text.
+// Values that are sent to the coordinator must be text.
 absl::Status CheckValue(absl::string_view option, absl::string_view value) {
   const absl::Status status = CheckText(option, value);
   if (status.ok()) return status;
@@ -188,7 +188,7 @@ absl::Status Options::Parse(const std::vector<std::string>& words) {
   return CheckComplete();
 }
 
-// "--name", "--name=value" or "--name value".
+// Parses "--name", "--name=value" or "--name value".
 absl::Status Options::ParseLong(const std::vector<std::string>& words, size_t* at) {
   const absl::string_view word = words[*at];
   const size_t equals = word.find('=');
@@ -200,7 +200,7 @@ absl::Status Options::ParseLong(const std::vector<std::string>& words, size_t* a
   return Apply(*option, name, attached, words, at);
 }
 
-// "-n", "-n value", "-nvalue"; several flags in one word are not understood.
+// Parses "-n", "-n value" or "-nvalue". Several flags in one word are not understood.
 absl::Status Options::ParseShort(const std::vector<std::string>& words, size_t* at) {
   const absl::string_view word = words[*at];
   const absl::string_view name = word.substr(0, 2);
@@ -220,7 +220,7 @@ absl::Status Options::Apply(const Option& option, absl::string_view name,
   }
   if (attached) return option.set(name, *attached);
   if (option.takes == Takes::kMaybeValue) return option.set(name, "");
-  // A word that is itself an option was not meant as the value; "-5" and the like were.
+  // A word that is itself an option was not meant as the value. "-5" and the like are values.
   const bool has_next = *at + 1 < words.size();
   if (!has_next || words[*at + 1] == "--" || Find(words[*at + 1]) != nullptr) {
     return usage::ValueMissing(name, option.metavar);

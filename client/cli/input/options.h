@@ -1,10 +1,10 @@
 // The options and arguments of one command: declared once, then parsed, checked and shown as help.
 // Pure.
 //
-// Written here rather than taken from CLI11, which the daemons use: its errors are finished text
-// without the parts that a good message needs (what was typed, what is allowed, what was near), it
-// takes "[a,b]" apart even where it is a program's own argument, and its header would be compiled
-// once for every command.
+// The daemons use CLI11, but this is written here, for three reasons. CLI11's errors are finished
+// text without the parts that a good message needs (what was typed, what is allowed, what was
+// near). It takes "[a,b]" apart even where that is a program's own argument. And its header would
+// be compiled once for every command.
 #ifndef HPC_CLIENT_CLI_INPUT_OPTIONS_H_
 #define HPC_CLIENT_CLI_INPUT_OPTIONS_H_
 
@@ -22,25 +22,25 @@ namespace hpc::client {
 
 class Options {
  public:
-  // `command` as in messages and help: "run".
+  // `command` is written as in messages and help: "run".
   Options(absl::string_view command, absl::string_view summary)
       : command_(command), summary_(summary) {}
 
-  // Stores the text of a value, or says (without the option's name) what is wrong with it.
+  // A Setter stores the text of a value, or says (without the option's name) what is wrong with it.
   using Setter = std::function<absl::Status(absl::string_view option, absl::string_view value)>;
 
-  // In all of these, `names` is "-N,--nodes" or "--nodes". What is given twice counts as given
-  // last, except for lists, which grow. Text must be valid UTF-8, but for Texts, where the caller
-  // names what is wrong better. Targets keep their value when the option is not given.
+  // In all of these, `names` is "-N,--nodes" or "--nodes". If an option is given twice, the last
+  // value counts, except for lists, which grow. Text must be valid UTF-8, except for Texts, where
+  // the caller can say better what is wrong. A target keeps its value when the option is not given.
   void Flag(absl::string_view names, bool* target, absl::string_view help);
-  // Text that is not empty.
+  // Declares a text that must not be empty.
   void Word(absl::string_view names, absl::string_view metavar, std::string* target,
             absl::string_view help);
   void Text(absl::string_view names, absl::string_view metavar, std::string* target,
             absl::string_view help);
   void Texts(absl::string_view names, absl::string_view metavar, std::vector<std::string>* target,
              absl::string_view help);
-  // "a,b": split at commas.
+  // Declares a list, "a,b", which is split at commas.
   void List(absl::string_view names, absl::string_view metavar, std::vector<std::string>* target,
             absl::string_view help);
   // T is an integer type or a std::optional of one.
@@ -59,33 +59,34 @@ class Options {
   }
   void Choice(absl::string_view names, std::string* target, std::vector<std::string> choices,
               absl::string_view help);
-  // May be given without a value, and then means the first choice: "--x" or "--x=VALUE".
+  // Declares an option that may be given without a value and then means the first choice: "--x" or
+  // "--x=VALUE".
   void OptionalChoice(absl::string_view names, std::string* target,
                       std::vector<std::string> choices, absl::string_view help);
 
-  // A word that is no option. Required ones come before optional ones.
+  // Declares a word that is not an option. Required ones come before optional ones.
   void Argument(absl::string_view metavar, std::string* target, absl::string_view help,
                 bool required = true);
-  // A run's number.
+  // Declares an argument that is a run's number.
   void RunArgument(int64_t* target);
-  // One or more of them; the last argument.
+  // Declares one or more such numbers, as the last argument.
   void RunArguments(std::vector<int64_t>* target);
-  // Everything after "--", untouched.
+  // Takes everything after "--", untouched.
   void Program(std::vector<std::string>* target);
 
   // Options declared from here on are shown under this title.
   void Group(absl::string_view title) { group_ = std::string(title); }
-  // A paragraph of the help below the summary.
+  // Adds a paragraph to the help, below the summary.
   void Details(absl::string_view text) { details_ = std::string(text); }
-  // A whole command line, shown in help and in messages.
+  // Adds a whole command line, which help and messages show.
   void Example(absl::string_view line) { examples_.emplace_back(line); }
 
-  // Usage errors only. `--help` and `-h` end parsing: help_wanted() is then true.
+  // Returns usage errors only. `--help` and `-h` end parsing: help_wanted() is then true.
   absl::Status Parse(const std::vector<std::string>& words);
   bool help_wanted() const { return help_wanted_; }
 
   std::string Help() const;
-  // Long names of all options, for suggestions and completion.
+  // Returns the long names of all options, for suggestions and completion.
   std::vector<std::string> LongNames() const;
 
  private:

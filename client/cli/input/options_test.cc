@@ -47,7 +47,7 @@ absl::StatusOr<Parsed> Parse(const std::vector<std::string>& words) {
   return p;
 }
 
-// The error of a command line that is complete but for `words`.
+// Returns the error of a command line that lacks nothing but `words`.
 std::string ErrorOf(std::vector<std::string> words) {
   words.insert(words.begin(), "1");
   words.insert(words.end(), {"--", "true"});

@@ -1,4 +1,4 @@
-// What a user asks for, as typed: options of `hpcctl run`, or a line of `hpcctl submit`. Pure.
+// The wishes of a user, as typed: options of `hpcctl run`, or a line of `hpcctl submit`. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 #define HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 
@@ -12,7 +12,7 @@
 
 namespace hpc::client {
 
-// As typed. Empty or unset: the default.
+// All values are as typed. Empty or unset means the default.
 struct RunOptions {
   std::string nodes = "1";  // "4" or "2:4"
   int32_t ranks_per_node = 0;
@@ -23,18 +23,18 @@ struct RunOptions {
   std::vector<std::string> params;  // "key=value"
   std::vector<std::string> tags;
   std::vector<std::string> env;         // "KEY=VALUE", or "KEY" to copy the caller's
-  std::vector<std::string> env_secret;  // "KEY", the caller's, not to be stored
+  std::vector<std::string> env_secret;  // "KEY": copies the caller's and does not store it
   bool env_all = false;
   int32_t priority = 0;
   int64_t after = 0;
   std::optional<absl::Duration> time_limit, stop_grace;
   int32_t max_restarts = 0;
-  std::vector<std::string> retry_exits;  // numbers
+  std::vector<std::string> retry_exits;  // whole numbers
   std::string workdir;
   std::vector<std::string> command;
 };
 
-// The values that options with a fixed set of words may take.
+// These are the values that options with a fixed set of words may take.
 const std::vector<std::string>& ModeWords();
 const std::vector<std::string>& StoreWords();
 const std::vector<std::string>& GrowWords();

@@ -17,12 +17,12 @@ namespace {
 
 constexpr size_t kMaxCommandBytes = 10'000'000;
 
-// The caller's shell keeps these for itself; on another PC they would be wrong.
+// The caller's shell keeps these variables for itself. On another PC they would be wrong.
 bool BelongsToShell(absl::string_view key) {
   return key == "_" || key == "PWD" || key == "OLDPWD" || key == "SHLVL";
 }
 
-// An error of common/text.h as a usage error.
+// Turns an error of common/text.h into a usage error.
 absl::Status AsUsage(const absl::Status& status) {
   return status.ok() ? status : UsageError(absl::StrCat(status.message(), "."));
 }
@@ -114,7 +114,7 @@ absl::Status AddVariable(const std::string& key, const std::string& value, v1::R
   }
   HPC_RETURN_IF_ERROR(AsUsage(CheckText("the name of an --env", key)));
   HPC_RETURN_IF_ERROR(AsUsage(CheckText(absl::StrCat("the value of --env ", key), value)));
-  // Given again, it replaces what came before: --env after --env-all is the point of giving both.
+  // A later value replaces an earlier one, so that --env can change what --env-all has taken.
   for (v1::KeyValue& entry : *spec->mutable_env()) {
     if (entry.key() == key) {
       entry.set_value(value);
@@ -129,7 +129,7 @@ absl::Status AddVariable(const std::string& key, const std::string& value, v1::R
 
 void CopyEnvironment(const Caller& caller, v1::RunSpec* spec) {
   for (const auto& [key, value] : caller.environment) {
-    // What is not text cannot be stored; nobody asked for it by name.
+    // A value that is not text cannot be stored. It is skipped, since nobody asked for it by name.
     if (BelongsToShell(key) || key.empty() || !CheckText("", key).ok() ||
         !CheckText("", value).ok()) {
       continue;
@@ -140,7 +140,7 @@ void CopyEnvironment(const Caller& caller, v1::RunSpec* spec) {
   }
 }
 
-// Null: not set here.
+// Returns the caller's variable, or null if it is not set here.
 const std::pair<std::string, std::string>* FindVariable(const Caller& caller,
                                                         const std::string& key) {
   const auto found = std::find_if(caller.environment.begin(), caller.environment.end(),

@@ -1,4 +1,4 @@
-// From what a user typed to what the coordinator is asked. Pure.
+// Turns what a user typed into what the coordinator is asked for. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_RUN_SPEC_H_
 #define HPC_CLIENT_CLI_INPUT_RUN_SPEC_H_
 
@@ -12,15 +12,15 @@
 
 namespace hpc::client {
 
-// Who asks, and from where.
+// The user who asks, and from where.
 struct Caller {
-  std::string workdir;  // absolute
+  std::string workdir;  // an absolute path
   std::string host;
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-// Usage errors only: a contradiction, or text that cannot be stored; it names option, value and
-// what is allowed.
+// Returns usage errors only, for a contradiction, or for text that cannot be stored. The error
+// names the option, the value and what is allowed.
 absl::StatusOr<v1::RunSpec> BuildSpec(const RunOptions& run, const Caller& caller);
 
 }  // namespace hpc::client

@@ -17,7 +17,7 @@ Caller Somebody() {
           .environment = {{"HOME", "/home/ada"}, {"PWD", "/x"}, {"LANG", "C"}, {"BAD", "\xff"}}};
 }
 
-// What `hpcctl run WORDS...` asks the coordinator for.
+// Returns what `hpcctl run WORDS...` asks the coordinator for.
 absl::StatusOr<v1::RunSpec> SpecOf(const std::vector<std::string>& words) {
   RunOptions run;
   Options options("run", "run it");

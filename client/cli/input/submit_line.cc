@@ -57,7 +57,8 @@ Store TextsInto(std::vector<std::string> RunOptions::*member) {
   };
 }
 
-// An array of whole numbers, which the run's checks take as they take typed ones.
+// Stores an array of whole numbers in the form in which they are typed, so that the run's checks
+// take them.
 Store IntegersInto(std::vector<std::string> RunOptions::*member) {
   return [member](const std::string& name, const Json& value, RunOptions* run) {
     const auto is_integer = [](const Json& item) { return item.is_number_integer(); };
@@ -88,7 +89,7 @@ Store IntegerInto(T RunOptions::*member, int64_t min, int64_t max) {
   };
 }
 
-// "2h", or a number of seconds.
+// Takes "2h", or a number of seconds.
 Store DurationInto(std::optional<absl::Duration> RunOptions::*member) {
   return [member](const std::string& name, const Json& value, RunOptions* run) {
     if (!value.is_string() && !value.is_number()) {
@@ -105,7 +106,7 @@ Store DurationInto(std::optional<absl::Duration> RunOptions::*member) {
   };
 }
 
-// An object of plain values, as "key=value".
+// Takes an object of plain values, and stores them as "key=value".
 Store PairsInto(std::vector<std::string> RunOptions::*member) {
   return [member](const std::string& name, const Json& value, RunOptions* run) {
     if (!value.is_object()) return Wrong(name, "an object of plain values", value);
@@ -168,13 +169,15 @@ const std::map<std::string, Store>& Fields() {
   return *fields;
 }
 
-// No field nests deeper than 2. Printing and freeing a value take stack for each level.
+// No field nests deeper than 2. The depth is limited because printing and freeing a value take
+// stack for each level.
 constexpr int kMaxDepth = 16;
 
-// What the parser itself would let pass.
+// Refuses what the parser itself would let pass: nesting that is too deep, and a key that is given
+// twice.
 class LineCheck {
  public:
-  // As nlohmann's parser calls it; false: the value is left out.
+  // nlohmann's parser calls this. False: the value is left out.
   bool operator()(int depth, Json::parse_event_t event, const Json& value) {
     const bool opens =
         event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
@@ -195,7 +198,7 @@ class LineCheck {
   const absl::Status& error() const { return error_; }
 
  private:
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+  std::vector<std::set<std::string>> keys_;  // one set for each object that is open
   absl::Status error_;
 };
 

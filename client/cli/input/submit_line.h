@@ -13,7 +13,7 @@ namespace hpc::client {
 // A usage error names the field and what it takes.
 absl::StatusOr<RunOptions> ParseSubmitLine(const std::string& line);
 
-// The names of all fields.
+// Returns the names of all fields.
 std::vector<std::string> SubmitFields();
 
 }  // namespace hpc::client

@@ -1,4 +1,4 @@
-// What a mistyped word was probably meant to be. Pure.
+// Guesses what a mistyped word was meant to be. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_SUGGEST_H_
 #define HPC_CLIENT_CLI_INPUT_SUGGEST_H_
 
@@ -9,10 +9,10 @@
 
 namespace hpc::client {
 
-// The only candidate that begins with `typed`, else the nearest one by spelling, else "".
+// Returns the only candidate that begins with `typed`, else the nearest one by spelling, else "".
 std::string Suggest(absl::string_view typed, const std::vector<std::string>& candidates);
 
-// " Did you mean 'status'?", or "" when nothing is near.
+// Returns " Did you mean 'status'?", or "" when nothing is near.
 std::string DidYouMean(absl::string_view typed, const std::vector<std::string>& candidates);
 
 }  // namespace hpc::client

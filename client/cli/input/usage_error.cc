@@ -16,7 +16,7 @@ constexpr absl::string_view kPayload = "hpc.usage";
 
 std::string Quoted(absl::string_view typed) { return absl::StrCat("'", ToValidUtf8(typed), "'"); }
 
-// "hpcctl run"; the program itself for an empty name.
+// Returns "hpcctl run", or the program's name alone if `command` is empty.
 std::string Full(absl::string_view command) {
   return command.empty() ? "hpcctl" : absl::StrCat("hpcctl ", command);
 }

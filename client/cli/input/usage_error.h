@@ -11,7 +11,7 @@
 
 namespace hpc::client {
 
-// An InvalidArgument that is told apart from the coordinator's own.
+// Makes an InvalidArgument that can be told apart from the coordinator's own.
 absl::Status UsageError(absl::string_view message);
 bool IsUsageError(const absl::Status& status);
 
@@ -19,7 +19,8 @@ bool IsUsageError(const absl::Status& status);
 namespace usage {
 
 absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::string>& commands);
-// Of a command of two words, as "token create": `first` is understood.
+// For a command of two words, such as "token create": `first` is understood, and the second is
+// missing.
 absl::Status SecondWordMissing(absl::string_view first, const std::vector<std::string>& seconds);
 absl::Status UnknownSecondWord(absl::string_view first, absl::string_view typed,
                                const std::vector<std::string>& seconds);
@@ -36,7 +37,7 @@ absl::Status NotANumber(absl::string_view option, absl::string_view typed, int64
                         int64_t max);
 absl::Status NotAChoice(absl::string_view option, absl::string_view typed,
                         const std::vector<std::string>& choices);
-// `problem` is the sentence of a checker of common/text.h.
+// `problem` is the sentence that a checker of common/text.h returned.
 absl::Status BadValue(absl::string_view option, absl::string_view problem);
 
 }  // namespace usage

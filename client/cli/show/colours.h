@@ -8,7 +8,7 @@ namespace hpc::client {
 
 enum class Colour { kNone, kGood, kBusy, kBad, kQuiet, kStrong };
 
-// The escape sequence that begins `colour`; "" for kNone.
+// Returns the escape sequence that begins `colour`; "" for kNone.
 constexpr absl::string_view Begin(Colour colour) {
   switch (colour) {
     case Colour::kNone:

@@ -1,4 +1,5 @@
-// Events, a line each: for people in columns that need no look ahead, or as JSON. Pure.
+// Shows events, one line for each. For people they are in columns of fixed width, so that no event
+// must be known in advance; for programs they are JSON. Pure.
 #ifndef HPC_CLIENT_CLI_SHOW_EVENT_LINES_H_
 #define HPC_CLIENT_CLI_SHOW_EVENT_LINES_H_
 
@@ -9,10 +10,11 @@
 
 namespace hpc::client {
 
-// A JSON object.
+// Returns a JSON object.
 std::string EventJson(const v1::Event& event);
 
-// "2026-11-21 07:40:30  run 12.1    pc2       node lost: ...", or the JSON object; with a line end.
+// Returns "2026-11-21 07:40:30  run 12.1    pc2       node lost: ...", or the JSON object, with a
+// line end.
 std::string EventLine(const v1::Event& event, const ListingForm& form);
 
 }  // namespace hpc::client

@@ -7,13 +7,13 @@
 namespace hpc::client {
 namespace {
 
-// What stands behind the last `words` in `text`; "" if they do not occur.
+// Returns the text after the last `words` in `text`, or "" if they do not occur.
 absl::string_view Behind(absl::string_view text, absl::string_view words) {
   const size_t at = text.rfind(words);
   return at == absl::string_view::npos ? "" : text.substr(at + words.size());
 }
 
-// In the words of Python's argparse.
+// Looks for the words of Python's argparse.
 std::string LocalRankHint(absl::string_view reason) {
   const absl::string_view missing = Behind(reason, "arguments are required: ");
   const absl::string_view unknown = Behind(reason, "unrecognized arguments: ");
@@ -39,7 +39,7 @@ std::string AbortHint(absl::string_view reason) {
          "end with dist.barrier() and dist.destroy_process_group()";
 }
 
-// In Python's words: of an exception, and of a script that it may not read.
+// Looks for Python's words, for an exception and for a script that it may not read.
 std::string PermissionHint(absl::string_view reason) {
   const bool denied = absl::StrContains(reason, "PermissionError: [Errno 13]") ||
                       (absl::StrContains(reason, "can't open file") &&
@@ -57,7 +57,8 @@ std::string VirtualEnvironment(const Environment& environment) {
   return "";
 }
 
-// "python", "python3", "python3.11": found by PATH.
+// Returns whether `command` is "python", "python3", "python3.11" or the like, which is found by
+// PATH.
 bool IsBarePython(absl::string_view command) {
   return absl::ConsumePrefix(&command, "python") &&
          command.find_first_not_of("0123456789.") == absl::string_view::npos;
@@ -79,7 +80,7 @@ std::string InterpreterHint(const v1::Run& run, const Environment& environment) 
 std::string TrainHint(const v1::Run& run) {
   if (run.command().empty()) return "";
   const std::string& program = run.command(0);
-  // Of 'hpcctl check --program' it may have any name.
+  // The program of 'hpcctl check --program' may have any name.
   const bool meant = program.substr(program.rfind('/') + 1) == "hpc-train" ||
                      (run.name() == "check" && run.command_size() > 1 && run.command(1) == "check");
   const bool absent =

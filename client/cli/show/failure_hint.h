@@ -1,4 +1,4 @@
-// What to do about failures whose own words do not say it. Pure.
+// Says what to do about failures whose own words do not say it. Pure.
 #ifndef HPC_CLIENT_CLI_SHOW_FAILURE_HINT_H_
 #define HPC_CLIENT_CLI_SHOW_FAILURE_HINT_H_
 
@@ -9,9 +9,10 @@
 
 namespace hpc::client {
 
-// One line for a run that has failed, read from its reason: the option for a script that asked for
-// its local rank in another spelling; the interpreter of the caller's virtual environment where the
-// worker's lacks a module. "" where nothing is known.
+// Returns one line of advice for a run that has failed, by its reason, or "" where none is known.
+// If a script asked for its local rank in another spelling, it names the option for that. If the
+// worker's interpreter lacks a module, it names the interpreter of the caller's virtual
+// environment.
 std::string FailureHint(const v1::Run& run, const Environment& environment);
 
 }  // namespace hpc::client

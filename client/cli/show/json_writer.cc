@@ -22,8 +22,8 @@ bool NeedsEscape(char c) {
 
 constexpr uint64_t EachByte(uint64_t byte) { return byte * 0x0101010101010101; }
 
-// Not 0 where a byte of `word` is below `limit`, of at most 128; of bytes above 127 there may be
-// anything.
+// Returns a value other than 0 if a byte of `word` is below `limit`, which is at most 128. Bytes
+// above 127 never count.
 constexpr uint64_t AnyBelow(uint64_t word, uint64_t limit) {
   return (word - EachByte(limit)) & ~word & EachByte(0x80);
 }
@@ -32,7 +32,8 @@ constexpr uint64_t AnyEqual(uint64_t word, uint64_t byte) {
   return AnyBelow(word ^ EachByte(byte), 1);
 }
 
-// Whether `text` is ASCII and none of it needs an escape: nearly all text, eight bytes at a time.
+// Returns whether `text` is ASCII and none of it needs an escape, as is nearly all text. It looks
+// at eight bytes at a time.
 bool IsVerbatim(absl::string_view text) {
   while (!text.empty()) {
     uint64_t word = EachByte(' ');
@@ -69,7 +70,7 @@ void AppendQuoted(absl::string_view text, std::string* out) {
   const std::string repaired = ToValidUtf8(text);
   text = repaired;
   *out += '"';
-  size_t plain = 0;  // where what is still to be taken as it is begins
+  size_t plain = 0;  // the start of what will be copied as it is
   for (size_t i = 0; i < text.size(); ++i) {
     if (!NeedsEscape(text[i])) continue;
     out->append(text.data() + plain, i - plain);
@@ -147,13 +148,13 @@ void JsonWriter::Null() {
 void JsonWriter::Time(int64_t us) {
   if (us == 0) return Null();
   if (us < kSecond) return String(UtcTime(us));
-  // Rows that follow each other are often of one second.
+  // Rows that follow each other often fall into the same second.
   if (const int64_t second = us / kSecond; second != second_) {
     second_ = second;
     time_ = absl::StrCat("\"", UtcTime(us), "\"");
   }
   Raw(time_);
-  size_t digit = text_.size() - 2;  // the Z; before it is the fraction
+  size_t digit = text_.size() - 2;  // the Z, which stands after the fraction
   for (int64_t left = us % kSecond, i = 0; i < 6; left /= 10, ++i) {
     text_[--digit] = static_cast<char>('0' + left % 10);
   }

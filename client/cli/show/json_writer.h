@@ -24,26 +24,26 @@ class JsonWriter {
   void EndArray() { Close(']'); }
 
   void Key(absl::string_view key) { WrittenKey(Written(key)); }
-  // The same for a key that comes again and again, written once, with the comma before it.
+  // Makes such a key once for many uses: as it is written, with the comma before it.
   static std::string Written(absl::string_view key);
   void WrittenKey(absl::string_view written);
   void String(absl::string_view text);
   void Integer(int64_t value);
-  // NaN and the infinities, which JSON has no numbers for, become "NaN", "Infinity", "-Infinity".
+  // Writes "NaN", "Infinity" and "-Infinity" for values that JSON has no numbers for.
   void Real(double value);
   void Bool(bool value);
   void Null();
-  // "2026-11-21T07:40:30.123456Z"; null for 0, which means "has not happened".
+  // Writes "2026-11-21T07:40:30.123456Z", or null for 0, which means "has not happened".
   void Time(int64_t us);
 
-  // JSON text that is already written.
+  // Writes JSON text as it is.
   void Raw(absl::string_view json);
 
-  // Starts a new line before the next value: one row a line.
+  // Starts a new line before the next value, so that each row has a line.
   void NewLine() { line_wanted_ = true; }
 
   const std::string& text() const { return text_; }
-  void Clear() { text_.clear(); }  // it has been used; goes on from there
+  void Clear() { text_.clear(); }  // the text has been used; writing goes on from there
   // Hands over what has been written so far and goes on from there.
   std::string Take();
 
@@ -53,7 +53,7 @@ class JsonWriter {
   void Separate();
 
   std::string text_;
-  int64_t second_ = 0;  // of time_, the last that was written
+  int64_t second_ = 0;  // the second of time_, which was written last
   std::string time_;
   bool comma_wanted_ = false;
   bool line_wanted_ = false;

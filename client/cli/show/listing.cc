@@ -12,7 +12,7 @@ namespace hpc::client {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
-constexpr int32_t kWidest = (1 << 23) - 1;  // what a Cell can hold
+constexpr int32_t kWidest = (1 << 23) - 1;  // the most that a Cell can hold
 
 bool ContinuesSequence(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 

@@ -1,10 +1,10 @@
-// Rows, shown as an aligned table or as JSON: one declaration of columns and one pass over the rows
-// serves both, so that the two cannot differ. Pure.
+// Rows, shown as an aligned table or as JSON. One declaration of columns and one pass over the rows
+// serve both, so that the two cannot differ. Pure.
 //
 //   Listing nodes({{"name", "NAME"}, {"last_seen", "SEEN"}, {"kernel", ""}}, form);
 //   nodes.Text(node.name()).Time(node.last_seen_us()).Text(node.inventory().kernel()).EndRow();
 //
-// A column without a title is in JSON only, one without a key in tables only (TableOnly).
+// A column without a title is in JSON only. One without a key is in tables only (TableOnly).
 #ifndef HPC_CLIENT_CLI_SHOW_LISTING_H_
 #define HPC_CLIENT_CLI_SHOW_LISTING_H_
 
@@ -23,77 +23,79 @@ namespace hpc::client {
 class Output;
 
 struct Column {
-  std::string key;    // of the JSON object
-  std::string title;  // of the table
+  std::string key;    // in the JSON object
+  std::string title;  // in the table
 };
 
 struct ListingForm {
   bool json = false;
   bool colours = false;
   int width = 0;       // the last column is cut to it; 0: never cut
-  int64_t now_us = 0;  // what ages are counted from
+  int64_t now_us = 0;  // the time that ages are counted from
 };
 
-// For what `out` is connected to.
+// Returns the form that suits what `out` is connected to.
 ListingForm FormFor(const Output& out, bool json, int64_t now_us);
 
 class Listing {
  public:
   Listing(std::vector<Column> columns, const ListingForm& form);
 
-  // One call for each column, in order, then EndRow.
+  // Make one call for each column, in order, and then call EndRow.
   Listing& Text(absl::string_view text, Colour colour = Colour::kNone);
   Listing& Integer(int64_t value);
   Listing& Real(double value);
   Listing& Bool(bool value);  // "yes" or "-"
   Listing& Time(int64_t us);  // an age in a table
-  // The time between two moments: microseconds in JSON, "4 min 10 s" in a table. An end of 0 is
-  // now.
+  // Shows the time between two moments: as microseconds in JSON, as "4 min 10 s" in a table. An end
+  // of 0 means now.
   Listing& Span(int64_t start_us, int64_t end_us);
   Listing& Bytes(int64_t bytes);  // "12 GiB" in a table
   template <typename Strings>
   Listing& Items(const Strings& items);  // "a,b" in a table
-  Listing& None();                       // "-", null
-  // For a column without a key, which is not the first.
+  Listing& None();                       // "-" in a table, null in JSON
+  // Fills a column without a key, which must not be the first.
   Listing& TableOnly(absl::string_view text);
-  // A JSON string, and what a table shows in its place.
+  // Shows a JSON string, and another text in its place in a table.
   Listing& Both(absl::string_view shown, absl::string_view json, Colour colour = Colour::kNone);
-  // A value with parts of its own, for columns that are in JSON only: `write(JsonWriter*)`.
+  // Fills a column that is in JSON only with a value that has parts of its own:
+  // `write(JsonWriter*)`.
   template <typename Write>
   Listing& Nested(Write write);
   void EndRow();
 
   bool empty() const { return rows_ == 0; }
   bool json() const { return form_.json; }
-  // Writes what is finished already, if that is a good deal; nothing of a table, whose widths are
-  // not known yet.
+  // Writes the rows that are finished already, if they are a good deal. It writes nothing of a
+  // table, since its widths are not known yet.
   void SpillTo(absl::FunctionRef<void(absl::string_view)> write);
-  // The rest, or all: the table (title line first) or JSON array (one row a line), with a line end.
+  // Returns the rest, or all: the table (title line first) or JSON array (one row a line), with a
+  // line end.
   std::string Finish();
-  // The same in pieces, of which a long one does not have to be held as a whole.
+  // Writes the same in pieces, so that a long one need not be held as a whole.
   void FinishTo(absl::FunctionRef<void(absl::string_view)> write);
 
  private:
-  // Small: there are ten for each row.
+  // A cell is small, because there are about ten for each row.
   struct Cell {
-    uint32_t bytes;  // in text_; it begins where the one before ends
+    uint32_t bytes;  // its size in text_, where it follows the cell before it
     int32_t width : 24;
     Colour colour : 8;
   };
-  bool BeginJson();  // of a cell; false if its table form is wanted
+  bool BeginJson();  // begins a cell; false: its table form is wanted
   bool Shown() const { return !columns_[column_].title.empty(); }
   Listing& Show(absl::string_view text, Colour colour);
   void AddCell(absl::string_view text, int32_t width, Colour colour);
   void FinishTable(absl::FunctionRef<void(absl::string_view)> write) const;
-  // `text` begins with that row's; returns how much of it is.
+  // `text` begins with the text of that row. Returns how much of `text` belongs to the row.
   size_t AppendRow(size_t first_cell, absl::string_view text, std::string* out) const;
 
-  std::vector<Column> columns_;  // of JSON, the key as it is written
+  std::vector<Column> columns_;  // for JSON, the key is in its written form
   ListingForm form_;
   size_t column_ = 0;
   size_t rows_ = 0;
   JsonWriter json_;
-  std::string text_;  // of all cells of a table, one behind the other
+  std::string text_;  // the texts of all cells of a table, one after the other
   std::vector<Cell> cells_;
   std::vector<int32_t> widths_;
 };
@@ -114,10 +116,10 @@ Listing& Listing::Nested(Write write) {
   return *this;
 }
 
-// Columns that `text` takes on a terminal, a code point each.
+// Returns how many columns `text` takes on a terminal, one for each code point.
 int32_t DisplayWidth(absl::string_view text);
 
-// As much of `text` as fits into so many columns.
+// Returns as much of `text` as fits into `columns` columns.
 absl::string_view FirstColumns(absl::string_view text, int32_t columns);
 
 }  // namespace hpc::client

@@ -11,7 +11,7 @@
 namespace hpc::client {
 namespace {
 
-// Most ends are over, and told, before.
+// Most attempts have ended by then, and the end has been told.
 constexpr absl::Duration kLongStop = absl::Seconds(2);
 
 }  // namespace
@@ -23,7 +23,8 @@ std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
   const std::string text = OneLine(update.event_text());
   if (update.event_kind() == "run.requeued") {
     ended_ = absl::StrCat(run, ": attempt ", update.event_attempt(), " ended: ", text);
-    // Otherwise it is in the queue or has left it again: more is said of it at once.
+    // A run that rests is not in the queue. Any other is in the queue or has left it again, and
+    // more is said about it at once.
     const bool rests =
         update.run().state() == v1::RUN_STATE_QUEUED && update.run().queue_position() == 0;
     return rests ? std::exchange(ended_, "") : "";
@@ -32,7 +33,7 @@ std::string Moves::Tell(absl::Time now, const v1::RunUpdate& update) {
     const std::string before = ended_.empty() ? run + ": " : std::exchange(ended_, "") + "; ";
     return absl::StrCat(before, "attempt ", update.event_attempt(), " starts on ", text);
   }
-  // An event may be told late, when nothing is waited for any more.
+  // An event may arrive late, when the run no longer waits for anything.
   if (update.event_kind() == "run.waiting" && update.run().state() == v1::RUN_STATE_QUEUED) {
     if (!ended_.empty()) return absl::StrCat(std::exchange(ended_, ""), "; ", text);
     if (waits_) return absl::StrCat(run, " waits: ", text);

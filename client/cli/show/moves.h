@@ -1,4 +1,4 @@
-// Tells of a run that waits, or is stopped and goes on elsewhere. Pure.
+// Tells about a run that waits, or that is stopped and goes on elsewhere. Pure.
 #ifndef HPC_CLIENT_CLI_SHOW_MOVES_H_
 #define HPC_CLIENT_CLI_SHOW_MOVES_H_
 
@@ -12,23 +12,24 @@ namespace hpc::client {
 
 class Moves {
  public:
-  // `waits`: there is no progress line, so tell also what a run waits for that has not started yet,
-  // or whose end takes long.
+  // `waits` means that there is no progress line. Then it also tells what a run that has not
+  // started yet waits for, and that a stop takes long.
   explicit Moves(bool waits) : waits_(waits) {}
 
-  // One line when an attempt has ended and its run goes on: why, and where or what it waits for.
-  // "" for what needs no word. Where it goes on is often known a moment later: the line comes then.
-  // Nothing of a run that was over before: how it went is history.
+  // Returns one line when an attempt has ended and its run goes on: why it ended, and where the run
+  // goes on or what it waits for. Where it goes on is often known a moment later, and then the line
+  // comes later. Returns "" if there is nothing to say, and for a run that was over before it was
+  // followed.
   std::string Tell(absl::Time now, const v1::RunUpdate& update);
 
  private:
   std::string TellOfStop(absl::Time now, const v1::RunUpdate& update);
 
   const bool waits_;
-  std::optional<bool> over_before_;  // unset until it is heard of
+  std::optional<bool> over_before_;  // unset until the first update
   absl::Time stopping_since_ = absl::InfiniteFuture();
   bool stop_told_ = false;
-  std::string ended_;  // not told yet
+  std::string ended_;  // the end of an attempt that was not told yet
 };
 
 }  // namespace hpc::client

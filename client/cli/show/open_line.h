@@ -1,5 +1,5 @@
-// Whether a rank's output has left the cursor in the middle of a line, so that our own words begin
-// on a line of their own.
+// Knows whether a rank's output has left the cursor in the middle of a line, so that our own words
+// can begin on a line of their own.
 #ifndef HPC_CLIENT_CLI_SHOW_OPEN_LINE_H_
 #define HPC_CLIENT_CLI_SHOW_OPEN_LINE_H_
 
@@ -9,16 +9,17 @@
 
 namespace hpc::client {
 
-// Thread-safe, without a lock: an interrupt must be able to speak while output is stuck.
+// Thread-safe without a lock: an interrupt must be able to write while output is stuck.
 class OpenLine {
  public:
-  // `shared`: stdout and stderr go to the same place.
+  // `shared` means that stdout and stderr go to the same place.
   explicit OpenLine(bool shared) : shared_(shared) {}
 
   void Wrote(bool is_stderr, absl::string_view text) {
     if (!text.empty()) Of(is_stderr) = text.back() != '\n';
   }
-  // What to write to stderr before our own words: "\n" in the middle of a rank's line, else "".
+  // Returns what to write to stderr before our own words: "\n" in the middle of a rank's line, else
+  // "".
   absl::string_view End() { return Of(true).exchange(false) ? "\n" : ""; }
 
  private:

@@ -1,14 +1,21 @@
 #include "client/cli/show/output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <cstdlib>
 
+#include "absl/strings/str_cat.h"
 #include "common/files/files.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -22,7 +29,36 @@ bool WantsColours() {
   return !dumb && (no_colour == nullptr || *no_colour == '\0');
 }
 
+mode_t TypeOf(int fd) {
+  struct stat is = {};
+  return fstat(fd, &is) == 0 ? is.st_mode & S_IFMT : 0;
+}
+
+// A pipe or terminal, opened once more so that a write never waits: set on `fd` itself, this would
+// be so for everybody who has it. -1 for anything else, and where it is another account's.
+int OpenedOnceMore(int fd) {
+  const mode_t type = TypeOf(fd);
+  if (type != S_IFIFO && type != S_IFCHR) return -1;
+  return open(absl::StrCat("/proc/self/fd/", fd).c_str(),
+              O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+// Where a write may wait, no more than a pipe that has room takes without that.
+size_t AtOnce(int fd) {
+  const mode_t type = TypeOf(fd);
+  return type == S_IFIFO || type == S_IFCHR ? PIPE_BUF : SIZE_MAX;
+}
+
 }  // namespace
+
+Output::Output(int fd, bool terminal, bool colours, int width)
+    : own_(OpenedOnceMore(fd)),
+      fd_(own_.ok() ? own_.get() : fd),
+      socket_(TypeOf(fd) == S_IFSOCK),
+      at_once_(own_.ok() ? SIZE_MAX : AtOnce(fd)),
+      terminal_(terminal),
+      colours_(colours),
+      width_(width) {}
 
 Output Output::ForFd(int fd) {
   if (isatty(fd) == 0) return Output(fd, false, false, 0);
@@ -60,16 +96,45 @@ void Output::FlushLocked() {
 
 void Output::WriteLocked(absl::string_view text) {
   while (!text.empty() && status_.ok()) {
-    const ssize_t n = write(fd_, text.data(), text.size());
+    if (!AwaitRoom()) {
+      status_ = absl::DeadlineExceededError(
+          absl::StrCat("write the output: nobody has read any of it for ",
+                       HumanDuration(absl::Milliseconds(patience_ms_.load()))));
+      return;
+    }
+    const ssize_t n = WriteSome(text);
     if (n >= 0) {
       text.remove_prefix(static_cast<size_t>(n));
-    } else if (errno == EAGAIN) {
-      pollfd wait = {fd_, POLLOUT, 0};
-      poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
+    } else if (errno != EAGAIN && errno != EINTR) {
       status_ = ErrnoStatus(errno, "write the output");
     }
   }
+}
+
+ssize_t Output::WriteSome(absl::string_view text) const {
+  if (socket_) return send(fd_, text.data(), text.size(), MSG_DONTWAIT);
+  return write(fd_, text.data(), std::min(text.size(), at_once_));
+}
+
+bool Output::AwaitRoom() const {
+  while (true) {
+    pollfd fds[] = {{fd_, POLLOUT, 0}, {hurry_.fd(), POLLIN, 0}};
+    const int ready = poll(fds, 2, patience_ms_);
+    if (fds[0].revents != 0) return true;
+    if (ready == 0) return false;
+    hurry_.Silence();
+  }
+}
+
+void Output::WaitAtMost(absl::Duration patience) {
+  patience_ms_ = static_cast<int>(absl::ToInt64Milliseconds(patience));
+  hurry_.Ring();
+}
+
+void Output::Interject(absl::string_view text) const {
+  pollfd room = {fd_, POLLOUT, 0};
+  if (poll(&room, 1, 0) != 1) return;
+  if (WriteSome(text) < 0) return;  // nobody left to tell
 }
 
 }  // namespace hpc::client

@@ -7,7 +7,7 @@
 namespace hpc::client {
 namespace {
 
-// Back to the start of the line and erase all of it.
+// Moves back to the start of the line and erases all of it.
 constexpr absl::string_view kErase = "\r\x1b[K";
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace hpc::client {
 
-// Thread-safe. Draws on `err`, and only if it is a terminal. Clear it before anything else is
+// Thread-safe. It draws on `err`, and only if that is a terminal. Clear it before anything else is
 // written to the same terminal.
 class Progress {
  public:

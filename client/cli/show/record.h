@@ -24,21 +24,21 @@ class Record {
             Colour colour = Colour::kNone);
   void Integer(absl::string_view key, absl::string_view title, int64_t value);
   void Bool(absl::string_view key, absl::string_view title, bool value);
-  // "2026-11-21 07:40:30 (3 min ago)".
+  // Shows "2026-11-21 07:40:30 (3 min ago)".
   void Time(absl::string_view key, absl::string_view title, int64_t us);
-  // Milliseconds in JSON; 0 is not shown to people.
+  // Shows milliseconds in JSON; 0 is not shown to people.
   void Duration(absl::string_view key, absl::string_view title, int64_t ms);
   template <typename Strings>
   void Items(absl::string_view key, absl::string_view title, const Strings& items);
-  // JSON that is already written, for a key without a title.
+  // Takes JSON that is already written, for a key without a title.
   void Raw(absl::string_view key, absl::string_view json);
-  // The fields between the two are an object of their own in JSON, and nothing special for people.
+  // The fields between the two calls are an object of their own in JSON. People see no difference.
   void BeginGroup(absl::string_view key);
   void EndGroup();
-  // For people alone.
+  // Adds a field for people alone.
   void Note(absl::string_view title, absl::string_view text, Colour colour = Colour::kNone);
 
-  // Lines, or a JSON object; with a line end.
+  // Returns lines or a JSON object, with a line end.
   std::string Finish();
 
  private:

@@ -12,7 +12,7 @@
 namespace hpc::client {
 namespace {
 
-constexpr size_t kMostMetrics = 8;  // columns, where none was asked for by name
+constexpr size_t kMostMetrics = 8;  // columns, when no metric was asked for by name
 constexpr int32_t kWidestParam = 30;
 
 void WriteMetrics(const v1::Run& run, JsonWriter* json) {
@@ -39,7 +39,7 @@ void Append(const std::string& key, std::vector<std::string>* keys) {
   if (std::find(keys->begin(), keys->end(), key) == keys->end()) keys->push_back(key);
 }
 
-// Of all runs, in the order in which they were given.
+// Returns the keys of all runs, in the order in which they were given.
 std::vector<std::string> ParamKeys(const std::vector<v1::Run>& runs) {
   std::vector<std::string> keys;
   for (const v1::Run& run : runs) {
@@ -56,7 +56,7 @@ std::vector<std::string> MetricKeys(const std::vector<v1::Run>& runs) {
   return {keys.begin(), keys.end()};
 }
 
-// A cell of a table; JSON has all of it.
+// Shortens a value for the cell of a table. JSON has all of it.
 std::string Short(const std::string& text) {
   if (DisplayWidth(text) <= kWidestParam) return text;
   return absl::StrCat(FirstColumns(text, kWidestParam - 1), "…");

@@ -1,4 +1,4 @@
-// Runs as `hpcctl runs` lists them, and side by side for comparing. Pure.
+// Runs as `hpcctl runs` lists them, or side by side for comparison. Pure.
 #ifndef HPC_CLIENT_CLI_SHOW_RUN_LISTING_H_
 #define HPC_CLIENT_CLI_SHOW_RUN_LISTING_H_
 
@@ -10,7 +10,7 @@
 
 namespace hpc::client {
 
-// One row a run; as JSON with parameters and metrics.
+// Has one row for each run. As JSON it includes parameters and metrics.
 Listing RunListing(const ListingForm& form);
 void AddRun(const v1::Run& run, Listing* listing);
 
@@ -19,7 +19,7 @@ struct Comparison {
   std::string table;
   std::vector<std::string> left_out;  // metrics for which there was no room
 };
-// `metrics`: only these; empty: the first few of all, by name.
+// `metrics`: only these are shown. Empty: the first few of all, by name.
 Comparison CompareRuns(const std::vector<v1::Run>& runs, const std::vector<std::string>& metrics,
                        const ListingForm& form);
 

@@ -123,7 +123,7 @@ void AddCode(const v1::CodeState& code, Record* record) {
   }
 }
 
-// What each attempt ran with. Nodes of a kind share a line.
+// Says what each attempt ran with. Nodes of a kind share a line.
 std::string Facts(const v1::RunDetail& detail) {
   std::map<std::pair<int, std::string>, std::vector<std::string>> nodes;
   for (const v1::Placement& placement : detail.placements()) {
@@ -139,7 +139,7 @@ std::string Facts(const v1::RunDetail& detail) {
   return out;
 }
 
-// What the tables have no room for.
+// Says what the tables have no room for.
 std::string Remarks(const v1::RunDetail& detail) {
   std::string out;
   for (const v1::Attempt& attempt : detail.attempts()) {

@@ -9,15 +9,15 @@
 
 namespace hpc::client {
 
-// For people: a head and titled tables, empty ones left out. As JSON: one object that holds the
-// same, with one array for each table.
+// For people it is a head and titled tables, without the empty ones. As JSON it is one object that
+// holds the same, with one array for each table.
 std::string RunStory(const v1::RunDetail& detail, const ListingForm& form);
 
-// For people: the variables that the ranks of each node were given, one a line; where they differ,
-// the values of all, by commas.
+// Shows to people the variables that the ranks of each node were given, one a line. Where ranks
+// differ, the line has all values, separated by commas.
 std::string EnvironmentStory(const v1::RunDetail& detail);
 
-// `words` as one line that a shell would read as the same words.
+// Returns `words` as one line that a shell would read as the same words.
 std::string ShellLine(const google::protobuf::RepeatedPtrField<std::string>& words);
 
 }  // namespace hpc::client

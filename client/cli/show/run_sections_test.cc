@@ -20,7 +20,7 @@ void Add(google::protobuf::RepeatedPtrField<v1::KeyValue>* pairs, const char* ke
   pairs->rbegin()->set_value(value);
 }
 
-// A run of two ranks on two nodes, of which the second failed.
+// Returns a run of two ranks on two nodes. The second rank failed.
 v1::RunDetail Failed() {
   v1::RunDetail d;
   d.mutable_run()->set_id(12);

@@ -15,7 +15,7 @@ Listing RankTable(const v1::RunDetail& detail, const ListingForm& form);
 Listing MetricTable(const v1::RunDetail& detail, const ListingForm& form);
 Listing LogStreamTable(const v1::RunDetail& detail, const ListingForm& form);
 
-// A JSON object.
+// Writes the pairs as a JSON object.
 void WritePairs(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs, JsonWriter* json);
 
 }  // namespace hpc::client

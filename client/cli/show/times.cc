@@ -36,7 +36,8 @@ std::string LocalTime(int64_t us) { return us == 0 ? "-" : HumanTime(absl::FromU
 
 std::string UtcTime(int64_t us) {
   if (us == 0) return "-";
-  // By hand: absl::FormatTime takes ten times as long, which shows in a listing of 10,000 rows.
+  // The text is put together by hand. absl::FormatTime takes ten times as long, which shows in a
+  // listing of 10,000 rows.
   const absl::Time time = absl::FromUnixMicros(us);
   const absl::CivilSecond civil = absl::UTCTimeZone().At(time).cs;
   const int64_t micros = (us % kSecond + kSecond) % kSecond;

@@ -14,7 +14,7 @@
 
 namespace hpc::client {
 
-// "queued", "running", ...; "unknown" for what a newer coordinator may say.
+// Returns "queued", "running", ...; "unknown" for a state that only a newer coordinator knows.
 std::string Word(v1::RunState state);
 std::string Word(v1::LaunchMode mode);  // "torchrun", "per-node"
 std::string Word(v1::GrowMode grow);
@@ -24,17 +24,17 @@ std::string Word(v1::DeviceKind kind);       // "gpu", "cpu-slot"
 std::string Word(v1::Severity severity);     // "info", "warning", "error"
 
 std::vector<std::string> RunStateWords();
-// RUN_STATE_UNSPECIFIED if it is none.
+// Returns RUN_STATE_UNSPECIFIED if the word names no state.
 v1::RunState RunStateOf(const std::string& word);
 
 Colour ColourOf(v1::RunState state);
 Colour ColourOf(v1::Severity severity);
 Colour ColourOfNode(const std::string& state);
 
-// "2" or "2:4".
+// Returns "2" or "2:4".
 std::string NodeRange(int min_nodes, int max_nodes);
 
-// "code 3", "SIGKILL", "SIGTERM after stop", "running".
+// Returns "code 3", "SIGKILL", "SIGTERM after stop" or "running".
 std::string ExitWords(const v1::Rank& rank);
 
 }  // namespace hpc::client

@@ -13,20 +13,21 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/string_view.h"
 
-// OpenSSL's own provider. It is in the static library alone; elsewhere this is null.
+// OpenSSL's own provider. Only the static library has it; elsewhere this is null.
 extern "C" ABSL_ATTRIBUTE_WEAK OSSL_provider_init_fn ossl_default_provider_init;
 
 namespace hpc::pki {
 namespace {
 
-// By operation, the first of an algorithm's names. An operation that is not here keeps all.
+// Lists what is kept: for each operation, the first name of each algorithm. An operation that is
+// not listed keeps all of its algorithms.
 const std::map<int, std::vector<absl::string_view>>& Kept() {
   static const auto* const kept = new std::map<int, std::vector<absl::string_view>>{
       {OSSL_OP_DIGEST, {"SHA1", "SHA2-224", "SHA2-256", "SHA2-384", "SHA2-512"}},
       {OSSL_OP_CIPHER,
        {"AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305", "ChaCha20", "AES-256-ECB",
-        "AES-256-CTR",    // of random numbers, with the one before
-        "AES-256-CBC"}},  // of an authority's key
+        "AES-256-CTR",    // the random generator needs it and the one before
+        "AES-256-CBC"}},  // encrypts an authority's key
       {OSSL_OP_MAC, {"HMAC"}},
       {OSSL_OP_KDF, {"HKDF", "TLS13-KDF", "PBKDF2"}},
       {OSSL_OP_KEYMGMT, {"EC", "X25519", "HMAC", "HKDF"}},
@@ -42,7 +43,7 @@ const std::map<int, std::vector<absl::string_view>>& Kept() {
 
 OSSL_FUNC_provider_query_operation_fn* g_query_all = nullptr;
 
-// Ends with an entry of null, as OpenSSL's do.
+// An array that ends with an entry of null, as OpenSSL's do.
 using Algorithms = std::vector<OSSL_ALGORITHM>;
 
 Algorithms Filter(const OSSL_ALGORITHM* all, const std::vector<absl::string_view>& names) {
@@ -90,9 +91,9 @@ int Begin(const OSSL_CORE_HANDLE* handle, const OSSL_DISPATCH* core,
   return 1;
 }
 
-// Besides what a provider has, OpenSSL keeps a list of everything by the names of former versions,
-// and makes it at its first step. What is not in it has no number, which certificates need: so
-// those that are kept are.
+// Besides what a provider has, OpenSSL keeps a list of all algorithms by the names of former
+// versions, and fills it when it initializes. An algorithm outside this list has no number, and
+// certificates need the number. So exactly the algorithms that are kept are added here.
 void NameWhatIsKept() {
   OPENSSL_init_crypto(
       OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
@@ -111,7 +112,8 @@ void NameWhatIsKept() {
 
 bool LoadLean() {
   NameWhatIsKept();
-  // That one is loaded keeps OpenSSL from loading all, even if that fails.
+  // Loading any provider keeps OpenSSL from loading the default one by itself. If ours cannot be
+  // loaded, the default one is loaded explicitly.
   return (OSSL_PROVIDER_add_builtin(nullptr, "hpc", &Begin) == 1 &&
           OSSL_PROVIDER_load(nullptr, "hpc") != nullptr) ||
          OSSL_PROVIDER_load(nullptr, "default") != nullptr;

@@ -21,7 +21,7 @@ namespace {
 using ::hpc::testing::StatusIs;
 using ::testing::EndsWith;
 
-// Before any test of this program: all of them have what the daemons have.
+// Runs before any test of this program, so that all of them have what the daemons have.
 const bool g_used = (UseLeanProvider(), true);
 
 using CipherPtr = std::unique_ptr<EVP_CIPHER, FreeWith<&EVP_CIPHER_free>>;

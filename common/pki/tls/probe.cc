@@ -20,7 +20,7 @@
 namespace hpc::pki {
 namespace {
 
-// OpenSSL writes without MSG_NOSIGNAL; a server that hangs up must not end the program.
+// OpenSSL writes without MSG_NOSIGNAL, but a server that hangs up must not end the program.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -42,8 +42,8 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
-// All of OpenSSL, whatever this process has left out of its own: who answers may be anybody. What
-// is read with it refers to it for as long as it lives.
+// Returns a context with all of OpenSSL, whatever this process has left out of its own, because
+// anybody may answer. Objects that are read with it refer to it for as long as they live.
 OSSL_LIB_CTX* Everything() {
   static OSSL_LIB_CTX* const everything = OSSL_LIB_CTX_new();
   return everything;
@@ -96,7 +96,8 @@ absl::StatusOr<Certificate> FindAuthority(const std::vector<Certificate>& shown,
                                           absl::string_view authority_hash) {
   const auto authority =
       std::find_if(shown.begin(), shown.end(), [authority_hash](const Certificate& one) {
-        // After a rotation it shows the same key signed by the former authority too.
+        // After a rotation the coordinator shows the same key twice: also signed by the former
+        // authority.
         return one.IsSelfSigned() && absl::string_view(one.PublicKeyHash()) == authority_hash;
       });
   if (authority == shown.end()) {

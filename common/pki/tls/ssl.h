@@ -1,5 +1,5 @@
-// Owning pointers to OpenSSL's connections, and what all of ours have. Included by this folder
-// only.
+// Owning pointers to OpenSSL's connections, and the settings that all of ours share. Only this
+// folder includes it.
 #ifndef HPC_COMMON_PKI_TLS_SSL_H_
 #define HPC_COMMON_PKI_TLS_SSL_H_
 
@@ -15,10 +15,11 @@ namespace hpc::pki {
 using SslCtxPtr = std::unique_ptr<SSL_CTX, FreeWith<&SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, FreeWith<&SSL_free>>;
 
-// A client's: TLS 1.3 alone, HTTP/2 in it, and of the rest what costs least. P-256 is what gRPC's
-// servers have: who begins with another group is asked to begin again. The first suite is the one
-// whose digest processors have instructions for. Nothing is sent but the certificates that were
-// given: OpenSSL would add the authority's, which who judges them has.
+// Sets a context up for a client: TLS 1.3 alone, with HTTP/2 inside, and otherwise the cheapest
+// choices. P-256 comes first because gRPC's servers have it; a client that begins with another
+// group is asked to begin again. The first cipher suite is the one for whose digest processors have
+// instructions. Only the certificates that were given are sent. OpenSSL would add the authority's,
+// which whoever judges them has anyway.
 inline void SpeakAsClient(SSL_CTX* context) {
   constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);

@@ -26,7 +26,7 @@ absl::Status Trust(absl::string_view authorities, SSL_CTX* context) {
     if (X509_STORE_add_cert(store, one.get()) != 1) return Unusable("an authority's certificate");
     ++count;
   }
-  ERR_clear_error();  // the end of the text is one
+  ERR_clear_error();  // the end of the text is reported as an error
   return count > 0 ? absl::OkStatus() : Unusable("no authority's certificate");
 }
 
@@ -39,7 +39,7 @@ absl::Status Show(absl::string_view key_pem, absl::string_view certificate_pem, 
     return Unusable("the certificate");
   }
   if (key == nullptr || SSL_CTX_use_PrivateKey(context, key.get()) != 1) return Unusable("the key");
-  // Those that lead from it to an authority.
+  // The further certificates lead from the first one to an authority.
   while (X509Ptr next{PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr)}) {
     if (SSL_CTX_add0_chain_cert(context, next.get()) != 1) return Unusable("the certificate");
     static_cast<void>(next.release());
@@ -53,8 +53,8 @@ absl::Status Show(absl::string_view key_pem, absl::string_view certificate_pem, 
 struct TlsClient::State {
   SslCtxPtr context;
   SslPtr ssl;
-  BIO* in = nullptr;   // of ssl
-  BIO* out = nullptr;  // of ssl
+  BIO* in = nullptr;   // owned by ssl
+  BIO* out = nullptr;  // owned by ssl
 };
 
 TlsClient::TlsClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<TlsClient>> TlsClient::Make(absl::string_view aut
   state->ssl.reset(SSL_new(context));
   state->in = BIO_new(BIO_s_mem());
   state->out = BIO_new(BIO_s_mem());
-  // Nothing there is no end of it.
+  // An empty buffer is not the end of the connection.
   BIO_set_mem_eof_return(state->in, -1);
   SSL_set_bio(state->ssl.get(), state->in, state->out);
   SSL_set_connect_state(state->ssl.get());

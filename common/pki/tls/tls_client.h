@@ -11,11 +11,12 @@
 
 namespace hpc::pki {
 
-// What came from the peer goes to Receive, and what TakeOutput gives is for the peer; it has more
-// after every other call. TLS 1.3, and HTTP/2 inside. Not thread-safe.
+// Hand what came from the peer to Receive, and send what TakeOutput returns to the peer. Every
+// other call may produce more output. TLS 1.3, with HTTP/2 inside. Not thread-safe.
 class TlsClient {
  public:
-  // All in PEM; who shows no certificate has "" for both. InvalidArgument: one cannot be read.
+  // All texts are PEM. A client that shows no certificate has "" for both `key` and `certificate`.
+  // InvalidArgument: one of them cannot be read.
   static absl::StatusOr<std::unique_ptr<TlsClient>> Make(absl::string_view authorities,
                                                          absl::string_view key,
                                                          absl::string_view certificate,
@@ -27,16 +28,17 @@ class TlsClient {
   void Receive(absl::string_view bytes);
   std::string TakeOutput();
 
-  // Goes on with the handshake; whether it is done. Unauthenticated: the peer is not `host` by the
-  // word of one of the authorities; Unavailable: it speaks no TLS, or wants none with us.
+  // Goes on with the handshake, and returns whether it is done. Unauthenticated: none of the
+  // authorities vouches that the peer is `host`; Unavailable: it does not speak TLS, or refuses to
+  // speak it with us.
   absl::StatusOr<bool> Handshake();
 
-  // After the handshake.
+  // May be called after the handshake.
   absl::Status Write(absl::string_view plain);
   // Appends what can be read. Unavailable: the peer has ended the connection, or broken it.
   absl::Status Read(std::string* plain);
 
-  // The certificates that the peer has shown, in PEM, its own first.
+  // Returns the certificates that the peer has shown, in PEM, its own first.
   std::string Shown() const;
 
  private:

@@ -35,7 +35,7 @@ class TlsClientTest : public ::testing::Test {
     SSL_set_accept_state(server_.get());
   }
 
-  // How often the client has spoken before the handshake was done; 0: it never was.
+  // Returns how often the client had spoken when the handshake was done; 0: it never was.
   int ShakeHands(const std::string& trusted) {
     client_ = *TlsClient::Make(trusted, *key_.ToPem(""), Issue(Role::kUser).ToPem(),
                                std::string(kCoordinatorHost));
@@ -67,7 +67,7 @@ class TlsClientTest : public ::testing::Test {
   const PrivateKey key_ = *PrivateKey::Generate();
   const SslCtxPtr context_{SSL_CTX_new(TLS_server_method())};
   SslPtr server_;
-  BIO *in_ = nullptr, *out_ = nullptr;  // of server_
+  BIO *in_ = nullptr, *out_ = nullptr;  // owned by server_
   std::unique_ptr<TlsClient> client_;
   absl::Status status_;
 };

@@ -12,7 +12,7 @@ MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, 
   const Attempt& attempt = *run->attempt;
   const Member* member = attempt.FindMember(node);
   if (attempt.stopping()) {
-    if (member != nullptr && member->lost) return std::max(member->fence, now.mono);
+    if (member != nullptr && member->lost()) return std::max(member->fence, now.mono);
     return std::max(attempt.stopping_since + attempt.stop_grace, now.mono);
   }
   const RunRequest& request = run->request();
@@ -21,7 +21,7 @@ MonoTime FreeAgain(const State& state, AttemptRef ref, const std::string& node, 
   return std::max(since + (request.time_limit + request.stop_grace), now.mono);
 }
 
-// What runs grow onto, while their ranks end: nobody's yet, but not free.
+// Devices that a run grows onto while its ranks end. They belong to nobody yet, but are not free.
 void TakeKept(State& state, ClusterView* view) {
   auto& growing = state.growing;
   growing.erase(std::remove_if(growing.begin(), growing.end(),
@@ -40,14 +40,14 @@ void TakeKept(State& state, ClusterView* view) {
   }
 }
 
-// Is this held by an attempt that is being stopped, with a share on `node`?
+// Whether this is held by an attempt that is being stopped and has a share on `node`.
 bool EndsWith(const State& state, AttemptRef ref, const std::string& node) {
   const Run* run = state.runs.Find(ref.run);
   return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref &&
          run->attempt->stopping() && run->attempt->FindMember(node) != nullptr;
 }
 
-// `asleep`: as in ViewOnceAsleep; null: nothing of the kind.
+// `asleep` is as in ViewOnceAsleep; null: no node goes to sleep.
 ClusterView View(State& state, Now now, const Node* asleep) {
   ClusterView view;
   view.input.now = now.mono;

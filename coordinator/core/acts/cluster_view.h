@@ -12,16 +12,16 @@ namespace hpc::coordinator {
 
 struct ClusterView {
   PlacementInput input;
-  std::vector<Node*> nodes;  // by the input's indices
+  std::vector<Node*> nodes;  // index as in the input
 };
 
 ClusterView ViewOf(State& state, Now now);
 
-// As it will be once `asleep`, which was told to sleep, is off, and what is stopped for that is
+// The view once `asleep`, which was told to sleep, is off, and what is being stopped for that is
 // over.
 ClusterView ViewOnceAsleep(State& state, Now now, const Node& asleep);
 
-// Preferences of a queued run.
+// What a queued run prefers and avoids.
 FitWishes WishesOf(const Run& run);
 
 }  // namespace hpc::coordinator

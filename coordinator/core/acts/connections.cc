@@ -14,14 +14,18 @@
 namespace hpc::coordinator {
 namespace {
 
-// An alarm that rings later than this does so because the coordinator stood still.
+// If an alarm is late by more than this, the coordinator has stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 
-// The reconnect grace of a node that can be done without: a worker that systemd starts again is
-// back sooner.
+// After a shorter delay than that, the coordinator first reads for a while what has come meanwhile.
+constexpr absl::Duration kLate = absl::Milliseconds(100);
+constexpr absl::Duration kReading = absl::Milliseconds(300);
+
+// The reconnect grace of a node that is not needed, because spares stand ready. A worker that
+// systemd starts again is back sooner.
 constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
 
-// How old the times may be at which a coordinator that crashed says it has heard its nodes.
+// A coordinator that crashed knows to within this time when its nodes were last heard.
 constexpr absl::Duration kSaveSeen = absl::Minutes(5);
 
 std::string DevicesWords(const Inventory& inventory) {
@@ -34,7 +38,7 @@ std::string DevicesWords(const Inventory& inventory) {
 absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
   if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
-  // A PC that has started anew cannot have two workers alive.
+  // A PC that has restarted cannot have two live workers.
   if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
     return absl::OkStatus();
   }
@@ -55,13 +59,13 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   }
   HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
   NodeRecord& record = node->record;
-  node->heard_before = node->LastHeard(turn.now()).earliest;
+  node->silence_before = node->Silence(turn.now());
   const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
   record.address = hello.address;
   record.inventory = hello.inventory;
   record.boot_id = hello.boot_id;
   record.last_seen = turn.wall();
-  record.revoked.clear();  // it has another certificate
+  record.revoked.clear();  // it has a new certificate
   Greet(turn, node, hello, is_new, rebooted);
   const FenceTimes times(state_->options.lease);
   return Welcome{state_->options.lease, state_->options.heartbeat_interval,
@@ -96,11 +100,12 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   }
   turn.Save(node->record);
   state_->capacity_changed = true;
-  // It was meant for the connection before, and this greeting tells how things stand.
+  // Those orders were meant for the previous connection. This greeting tells the node how things
+  // stand.
   turn.Untell(node->name());
   gangs_->ForgetPromises(*node);
-  // In this order: an owner's wish explains why attempts ended there, and attempts that wait for
-  // the node to wake must not be taken for ones that it has lost.
+  // The order matters: an owner's wish explains why attempts ended there, and attempts that wait
+  // for the node to wake must not be taken for attempts that it has lost.
   owners_->Greet(turn, node, hello);
   Reconcile(turn, state_, gangs_, *node, rebooted, hello.attempts);
   power_->Back(turn, node, rebooted || hello.resumed);
@@ -163,11 +168,15 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   if (turn.mono() >= node->lease.deadline() + kStandstill) {
-    // What it said meanwhile is still to be read, and it took that for heard.
+    // What the node said meanwhile is still unread, and the node took it for heard.
     node->lease.Renew(turn.mono());
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  // What stood ready may be gone by now, or taken.
+  if (turn.mono() >= node->lease.deadline() + kLate &&
+      node->lease.LookAgain(turn.mono(), kReading)) {
+    return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
+  }
+  // The spares that stood ready may be gone or taken by now.
   const auto grace = node->lease.reset_grace();
   if (grace && *grace < ReconnectGrace(turn, *node)) {
     node->lease.ProlongReset(ReconnectGrace(turn, *node));

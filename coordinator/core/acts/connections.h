@@ -1,4 +1,4 @@
-// Nodes that come, are heard, fall silent and go.
+// Nodes connect, are heard, fall silent and leave.
 #ifndef HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
 #define HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
 
@@ -20,25 +20,25 @@ class Connections {
       : state_(state), gangs_(gangs), power_(power), owners_(owners) {}
 
   absl::StatusOr<Welcome> Hello(Turn& turn, const NodeHello& hello);
-  // The node that says something over its open connection; its lease is renewed.
-  // FailedPrecondition: the connected incarnation is another one, or none is.
+  // Renews the lease of a node that says something over its open connection, and returns the node.
+  // FailedPrecondition: another incarnation is connected, or none is.
   absl::StatusOr<Node*> Heard(Now now, const std::string& name, uint64_t incarnation);
   void Disconnected(Turn& turn, Node* node, bool reset);
   void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
   void InventoryChanged(Turn& turn, Node* node, const Inventory& inventory);
 
-  // Makes durable when the connected nodes were heard last.
+  // Makes durable when the connected nodes were last heard.
   void SaveSeen(Turn& turn);
 
-  // Its lease may have run out.
+  // The node's lease may have run out.
   void OnTimer(Turn& turn, Node* node);
-  // A restarted coordinator gives nodes time to come back before they count as lost.
+  // After a restart of the coordinator: gives the node time to come back before it counts as lost.
   void Restore(Turn& turn, Node* node);
 
  private:
   absl::Status CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const;
   void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
-  // How long a worker that closed its connection may take to be back.
+  // How long a worker that closed its connection may take to come back.
   absl::Duration ReconnectGrace(const Turn& turn, const Node& node);
   void Lost(Turn& turn, Node* node);
   std::string WhyLost(const Turn& turn, const Node& node) const;

@@ -46,7 +46,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   input.waiting = scheduler_->waits();
   input.at_checkpoint = at_checkpoint;
   std::vector<Node*> nodes;
-  // Nodes that come and go need long to be steady, and hold up no others.
+  // First only nodes that will be steady soon: a node that comes and goes needs long to be steady,
+  // and must not hold up the others.
   const MonoTime soon = turn.mono() + state_->options.grow_steady;
   std::optional<Fit> larger = Larger(turn, *run, soon, &nodes);
   if (!larger.has_value()) larger = Larger(turn, *run, MonoTime::Infinite(), &nodes);
@@ -61,7 +62,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   const GrowthDecision decision = DecideGrowth(input);
   state_->timers.Set(Alarm::kGrow, run->id(), decision.again);
   if (decision.grow) return Grow(turn, run, *larger, nodes, decision.words);
-  // Told once for each set of nodes: not that a few seconds less are left, nor what nobody wants.
+  // This is told once for each set of nodes. It is not told again because fewer seconds are left,
+  // and not at all if nobody wants to grow.
   std::string fresh;
   for (const NewNode& node : input.fresh) absl::StrAppend(&fresh, node.name, " ");
   const bool wanted = input.mode != GrowMode::kNever && !fresh.empty();
@@ -83,7 +85,7 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
     if (const Member* member = attempt.FindMember(node.name())) {
       GiveBack(&space, member->placement.devices);
     } else if (!space.awake || SteadyAt(node) > by) {
-      space.usable = false;  // nobody is woken to grow
+      space.usable = false;  // no node is woken for growth
     }
   }
   const std::vector<std::string> members = attempt.NodeNames();
@@ -91,7 +93,7 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
   wishes.last_nodes = &members;
   const std::vector<size_t> eligible = Eligible(run.request(), view.input.nodes);
   std::optional<Fit> fit = Choose(run.request(), view.input.nodes, eligible, wishes);
-  // More nodes of fewer GPUs each may be fewer ranks.
+  // More nodes with fewer GPUs each may mean fewer ranks.
   if (!fit.has_value() || fit->shares.size() <= members.size() ||
       RanksOf(*fit) <= attempt.record.world_size) {
     return std::nullopt;
@@ -107,7 +109,7 @@ MonoTime Grower::SteadyAt(const Node& node) const {
 
 void Grower::Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,
                   const std::string& why) {
-  // While its ranks end, nobody behind it in the queue shall get what it grows onto.
+  // While the run's ranks end, nobody behind it in the queue may get the nodes that it grows onto.
   for (const NodeShare& share : fit.shares) {
     const std::string& name = nodes[share.node]->name();
     if (run->attempt->FindMember(name) == nullptr) run->kept.push_back({name, share.devices});

@@ -1,4 +1,4 @@
-// Starts running gangs again on more nodes, where growth.h finds it worth it.
+// Starts running gangs again on more nodes if growth.h finds it worthwhile.
 #ifndef HPC_COORDINATOR_CORE_ACTS_GROWER_H_
 #define HPC_COORDINATOR_CORE_ACTS_GROWER_H_
 
@@ -18,14 +18,14 @@ class Grower {
   Grower(State* state, Gangs* gangs, const Scheduler* scheduler)
       : state_(state), gangs_(gangs), scheduler_(scheduler) {}
 
-  // Every gang that may have more nodes: there may be some for it now.
+  // Looks at every gang that may have more nodes: there may be nodes for it now.
   void LookAtAll(Turn& turn);
-  // This one. `at_checkpoint`: what it would lose by a restart has just been saved.
+  // Looks at this run. `at_checkpoint`: it has just saved what it would lose by a restart.
   void LookAt(Turn& turn, Run* run, bool at_checkpoint);
 
  private:
-  // The larger gang that the run would get if it were started again, of nodes that are steady by
-  // then; none if not a larger one.
+  // The gang that the run would get if it were started again on nodes that are steady at `by`.
+  // Nothing if that gang is not larger.
   std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
                             std::vector<Node*>* nodes) const;
   MonoTime SteadyAt(const Node& node) const;

@@ -30,11 +30,11 @@ class Reconciler {
       gangs_->WatchSilence(*run->attempt);
     }
     Reckon(run, held);
-    MemberOf(*run)->disowned = false;
-    if (std::exchange(MemberOf(*run)->lost, false) && !held.returned) SayOrphaned(held);
+    const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);
+    if (before != MemberContact::kThere && !held.returned) SayOrphaned(held);
     if (held.store_lost) run->attempt->store_lost_with = node_.name();
-    // Each of these may end the attempt, and the run with it.
-    if (AllStarted(held) && !MemberOf(*run)->started) {
+    // Each of these calls may end the attempt, and the run with it.
+    if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
       std::vector<StartedRank> ranks;
       for (const HeldAttempt::Rank& rank : held.ranks) {
         ranks.push_back({rank.rank, rank.pid, rank.ago.started});
@@ -57,17 +57,15 @@ class Reconciler {
     }
   }
 
-  // The worker does not have what it should have.
+  // The worker does not have an attempt that it should have.
   void Missing(Run* run, bool rebooted) {
     Member* member = MemberOf(*run);
     if (!rebooted) return gangs_->Disowned(turn_, run, member);
-    member->disowned = false;
-    const absl::Duration since = turn_.mono() - node_.heard_before;
-    gangs_->Returned(turn_, run, member,
-                     {HaltKind::kSupervisorLost, "the PC has restarted", {}, since});
+    if (member->disowned()) member->contact = MemberContact::kLost;
+    gangs_->Restarted(turn_, run, member);
   }
 
-  // Live attempts that this node has been told of and has not returned.
+  // The live attempts that this node has been told of and has not returned.
   std::vector<Run*> Believed() {
     std::vector<Run*> runs;
     for (const Holding& holding : node_.holdings) {
@@ -80,7 +78,8 @@ class Reconciler {
   static constexpr absl::Duration kOverGrace = absl::Seconds(30);
   static constexpr absl::Duration kReplacedGrace = absl::Milliseconds(500);
 
-  // What an attempt still saves that was replaced could take the place of what its successor has.
+  // An attempt that was replaced gets little time: what it still saves could overwrite what its
+  // successor has saved.
   StopAttempt EndOrphan(AttemptRef ref) const {
     const Run* run = state_->runs.Find(ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref().number <= ref.number) {
@@ -90,7 +89,7 @@ class Reconciler {
             absl::StrCat("attempt ", run->attempt->ref().ToString(), " runs in its place")};
   }
 
-  // On any node.
+  // Whether the attempt is live on any node.
   bool IsLive(AttemptRef ref) const {
     const Run* run = state_->runs.Find(ref.run);
     return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref;
@@ -99,11 +98,14 @@ class Reconciler {
     Run* run = state_->runs.Find(ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;
     const Member* member = MemberOf(*run);
-    return member != nullptr && member->prepare_sent && !member->placement.returned ? run : nullptr;
+    return member != nullptr && member->Reached(MemberStage::kToldToPrepare) &&
+                   !member->placement.returned
+               ? run
+               : nullptr;
   }
   Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
 
-  // Since when it runs, by the clocks of its nodes.
+  // Computes since when the attempt runs, by the clocks of its nodes.
   void Reckon(Run* run, const HeldAttempt& held) {
     Attempt& attempt = *run->attempt;
     if (attempt.record.state != AttemptState::kRunning) return;

@@ -10,10 +10,11 @@
 
 namespace hpc::coordinator {
 
-// - Attempts that are over or were replaced: stopped if anything runs, and forgotten.
-// - Live ones: their starts, exits and return are taken over; a stop is said again.
-// - Believed to be there, but not held: they ended there without a word.
-// `rebooted`: the PC has started anew since it was last heard, which explains the last kind.
+// - Attempts that are over or were replaced are stopped if anything of them runs, and forgotten.
+// - Of live attempts the starts, exits and returns are taken over, and an order to stop is
+//   repeated.
+// - Attempts that the node should have but does not hold ended there without a word. `rebooted`
+//   says that the PC has restarted since it was last heard, which explains these.
 void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
                const std::vector<HeldAttempt>& held);
 

@@ -23,7 +23,7 @@ std::string ReclaimWords(const ReclaimRequest& request) {
 }  // namespace
 
 void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
-                     const std::optional<Window>& by_node) {
+                     const std::optional<MadeThere>& by_node) {
   NodeRecord& record = node->record;
   const bool again = record.reclaimed;
   record.reclaimed = true;
@@ -47,9 +47,11 @@ void Owners::Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
   turn.Event(event::kNodeReclaimed, About(node->name()), text);
   power_->Reclaimed(turn, node);
   const std::string why = absl::StrCat(node->name(), " was ", words);
-  const Cause cause = by_node
-                          ? ClusterCause(AttemptOutcome::kReclaimed, node->name(), *by_node, why)
-                          : OrderedCause(AttemptOutcome::kReclaimed, turn.mono(), why);
+  Cause cause = OrderedCause(AttemptOutcome::kReclaimed, turn.mono(), why);
+  if (by_node) {
+    cause = ClusterCause(AttemptOutcome::kReclaimed, node->name(), by_node->when, why);
+    cause.guessed = by_node->vague;
+  }
   gangs_->StopAllOn(turn, *node, cause, request.grace);
   DevicesReturned(turn, node);
 }
@@ -92,7 +94,8 @@ void Owners::Greet(Turn& turn, Node* node, const NodeHello& hello) {
   request.duration = hello.reclaim_time_left;
   request.reason = hello.reclaim_reason;
   request.who = "its owner, on the PC itself";
-  Reclaim(turn, node, request, Window{node->heard_before, turn.mono()});
+  Reclaim(turn, node, request,
+          MadeThere{{node->silence_before.earliest, turn.mono()}, /*vague=*/true});
 }
 
 void Owners::OnTimer(Turn& turn, Node* node) {
@@ -104,7 +107,7 @@ void Owners::Restore(Turn& turn, Node* node) {
 }
 
 void Owners::TellNode(Turn& turn, const Node& node) {
-  if (!node.connected) return;  // told with the next hello
+  if (!node.connected) return;  // it is told when it says hello
   const NodeRecord& record = node.record;
   SetOwner command;
   command.reclaimed = record.reclaimed;

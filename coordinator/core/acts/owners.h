@@ -1,4 +1,5 @@
-// The owner's wish: a reclaimed node is freed within a bounded time and gets nothing until lent.
+// The owner's wish: a reclaimed node is freed within a bounded time and gets no work until it is
+// lent.
 #ifndef HPC_COORDINATOR_CORE_ACTS_OWNERS_H_
 #define HPC_COORDINATOR_CORE_ACTS_OWNERS_H_
 
@@ -18,20 +19,25 @@ class Owners {
   Owners(State* state, Gangs* gangs, PowerControl* power)
       : state_(state), gangs_(gangs), power_(power) {}
 
-  // `by_node`: the wish was made on the PC itself, which is not told to follow it; when it was
-  // made there.
+  // Describes a wish that was made on the PC itself.
+  struct MadeThere {
+    Window when;
+    bool vague = false;  // what the PC says about its ranks tells its time better
+  };
+  // `by_node`: set for a wish that was made on the PC, which then need not be told of it.
   void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
-               const std::optional<Window>& by_node);
+               const std::optional<MadeThere>& by_node);
   void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
 
-  // Takes over what changed on the PC while it was away; else tells it how things stand.
+  // Takes over a wish that was made on the PC while it was away. Otherwise tells the PC how things
+  // stand.
   void Greet(Turn& turn, Node* node, const NodeHello& hello);
-  // The wish of the PC itself is durable now: it is told what holds.
+  // A wish that was made on the PC is durable now: tells the PC what holds.
   void Answer(Turn& turn, const Node& node) { TellNode(turn, node); }
-  // It has returned devices.
+  // The node has returned devices.
   void DevicesReturned(Turn& turn, Node* node);
 
-  // The owner's time is over.
+  // The time that the owner asked for is over.
   void OnTimer(Turn& turn, Node* node);
   void Restore(Turn& turn, Node* node);
 

@@ -1,4 +1,4 @@
-// PCs that their owners take back and lend again.
+// Owners take their PCs back and lend them again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A gang on pc1 and pc2, running.
+// A gang that runs on pc1 and pc2.
 class ReclaimTest : public ::testing::Test {
  protected:
   ReclaimTest() {
@@ -161,7 +161,7 @@ TEST(OwnerTest, WishThatChangedHereWhileThePcWasAwayIsTold) {
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: lent"));
 }
 
-// The gang of ReclaimTest, and pc2 is being drained for sleep: its ranks have their grace.
+// The gang of ReclaimTest. pc2 is being drained for sleep, and its ranks have their grace.
 class DrainedTest : public ReclaimTest {
  protected:
   DrainedTest() {
@@ -170,7 +170,7 @@ class DrainedTest : public ReclaimTest {
     c.TakeMessages();
     c.TakeEvents();
   }
-  // The ranks on pc2 end: it is not told to sleep, and waits for its owner.
+  // The ranks on pc2 end. The PC is not told to sleep: it waits for its owner.
   void ExpectStaysOn() {
     c.TakeMessages();
     ASSERT_OK(c.Returned(run, "pc2"));

@@ -10,14 +10,16 @@
 namespace hpc::coordinator {
 namespace {
 
-// After the first. One packet may be lost, and some network cards need a moment after power-off.
+// When packets are sent, counted from the first. A packet may be lost, and some network cards need
+// a moment after the PC is switched off.
 constexpr std::array<absl::Duration, 5> kPacketTimes = {
     absl::ZeroDuration(), absl::Seconds(1), absl::Seconds(3), absl::Seconds(10), absl::Seconds(30)};
 
-// For the ranks on a node that is to sleep: nobody waits at that PC.
+// The grace for ranks on a node that is to sleep: nobody is waiting at that PC.
 constexpr absl::Duration kDrainGrace = absl::Seconds(30);
 
-// A PC that is heard so long after it said that it goes has not gone: logind suspends within 5 s.
+// A PC that is still heard this long after it said that it goes has not gone: logind suspends
+// within 5 s.
 constexpr absl::Duration kGoes = absl::Seconds(10);
 
 std::string By(const std::string& who) { return who.empty() ? "" : absl::StrCat(" by ", who); }
@@ -180,12 +182,12 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   const Power was = node->record.power;
   const absl::Duration took = turn.mono() - node->power_since;
   node->leave_alone = false;
-  // What it has not ended yet it is told again to end.
+  // The node is told again to end whatever it has not ended yet.
   if (was == Power::kDraining && !slept) return DevicesReturned(turn, node);
   if (was == Power::kOn) {
-    // Its power command may be another one now.
+    // The reason may not hold any more: the power command may have been replaced.
     if (!node->record.reason.empty()) Set(turn, node, Power::kOn);
-    // A gang may have waited for another node to wake while this one's connection was broken.
+    // A gang may have waited for another node to wake while this node's connection was broken.
     return gangs_->NodeReady(turn, *node);
   }
   node->wake_when_off = false;
@@ -210,10 +212,11 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
 }
 
 void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
-  // A worker says so before its power command, and again when that ends it.
+  // A worker says that it leaves before its power command, and again when the command ends the
+  // worker.
   const Power power = node->record.power;
   if (power == Power::kOff || power == Power::kWaking) return;
-  // What was told to sleep ends because of that.
+  // A worker that was told to sleep stops because of that.
   if (leave == Leave::kWorkerStops && power != Power::kFallingAsleep) {
     Set(turn, node, Power::kStopped,
         "its worker was stopped there (systemctl start hpc-worker starts it)");
@@ -224,8 +227,8 @@ void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::strin
                                          : absl::StrCat("said that it is leaving: ", reason);
   node->said_goes = turn.mono();
   TurnOff(turn, node, why);
-  if (node->record.power != Power::kOff) return;  // wanted again at once
-  // A suspend that fails leaves the connection open and the node talking.
+  if (node->record.power != Power::kOff) return;  // it was wanted again at once
+  // If the suspend fails, the connection stays open and the node continues to talk.
   state_->timers.Set(Alarm::kPower, node->number, StaysAt(*node));
 }
 
@@ -246,7 +249,7 @@ void PowerControl::Reclaimed(Turn& turn, Node* node) {
 }
 
 void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error) {
-  // Off or draining, it was told to go in another way since.
+  // If the node is off or draining, it has been told to go in another way since then.
   const Power power = node->record.power;
   if (power != Power::kFallingAsleep && power != Power::kOn) return;
   const std::string why = absl::StrCat("could not be put to sleep: ", error);
@@ -296,7 +299,7 @@ void PowerControl::OnTimer(Turn& turn, Node* node) {
   MonoTime since = node->said_goes;
   switch (node->record.power) {
     case Power::kWaking:
-      // It may have been wanted again before it was gone, and never went.
+      // The node may have been wanted again before it was gone, and so never went.
       if (still_here && now >= StaysAt(*node)) break;
       if (now < NextPacket(*node)) return AwaitWaking(turn, node);
       if (now - node->power_since < state_->options.wake_timeout) return SendPacket(turn, node);

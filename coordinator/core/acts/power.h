@@ -1,10 +1,9 @@
-// Turning nodes off and on: requested, transition and steady states.
+// Turning nodes off and on, with the requested, transitional and steady states.
 //
 //   on             -> draining (asked to sleep), off (it said it is leaving), stopped (it said that
 //                     only its worker ends)
 //   draining       -> falling asleep (nothing runs there any more), on (woken, lost, or taken back
-//   by
-//                     its owner meanwhile)
+//                     by its owner meanwhile)
 //   falling asleep -> off (gone), on (it failed, still here after the time-out, or back without
 //                     sleep)
 //   off            -> waking, on (back by itself, or heard for so long that it has not gone)
@@ -29,42 +28,44 @@ class PowerControl {
 
   absl::Status Sleep(Turn& turn, Node* node, const std::string& who);
   absl::Status Wake(Turn& turn, Node* node, const std::string& who);
-  // Wakes a node that a run was placed on, unless that is under way.
+  // Wakes a node on which a run was placed, unless it is already being woken.
   void WakeFor(Turn& turn, Node* node, RunId run);
 
-  // It has said hello. `slept`: it proved that it was off (another boot id, or resumed).
+  // The node has said hello. `slept`: it proved that it was off (it has another boot id, or
+  // resumed).
   void Back(Turn& turn, Node* node, bool slept);
-  // It said that it goes.
+  // The node said that it goes.
   void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
-  // It is shut out: nobody is to wait for it.
+  // The node is shut out: nobody may wait for it.
   void ShutOut(Turn& turn, Node* node);
-  // Its owner has taken it back: it is not put to sleep. What was told to sleep already answers for
-  // itself: its worker refuses, or its power command has begun, and nobody can call that back.
+  // The owner has taken the node back, so it is not put to sleep. If it was told to sleep already,
+  // the coordinator does nothing: either the node's worker refuses, or its power command has begun,
+  // and nobody can call that back.
   void Reclaimed(Turn& turn, Node* node);
-  // It was told to sleep, and could not.
+  // The node was told to sleep, and could not.
   void SleepFailed(Turn& turn, Node* node, const std::string& error);
-  // Its connection is gone, or its lease has run out. True if that was expected.
+  // The node's connection is gone, or its lease has run out. Returns whether that was expected.
   bool Gone(Turn& turn, Node* node);
-  // That was not expected, and it is lost.
+  // The node is lost: that was not expected.
   void Lost(Turn& turn, Node* node);
-  // It has returned devices.
+  // The node has returned devices.
   void DevicesReturned(Turn& turn, Node* node);
 
   void OnTimer(Turn& turn, Node* node);
-  // After a restart of the coordinator: what is asked of nodes holds. One that was told to sleep
-  // counts as off until it is heard.
+  // After a restart of the coordinator: what was asked of nodes still holds. A node that was told
+  // to sleep counts as off until it is heard.
   void Restore(Turn& turn, Node* node);
 
  private:
-  // `reason`: for a state other than on, or why it cannot sleep.
+  // `reason` explains a state other than on, or why the node cannot sleep.
   void Set(Turn& turn, Node* node, Power power, std::string reason = "");
-  // It was to sleep, and is on. `reason`: as in Set.
+  // The node was to sleep, and is on. `reason` is as in Set.
   void StayedOn(Turn& turn, Node* node, const std::string& why, const std::string& reason = "");
   void TurnOff(Turn& turn, Node* node, const std::string& why);
   void StartWaking(Turn& turn, Node* node, const std::string& why);
   void SendPacket(Turn& turn, Node* node);
   MonoTime NextPacket(const Node& node) const;
-  // When a node that said that it goes, and is heard still, has stayed on.
+  // From this time on, a node that said that it goes, and is still heard, has stayed on.
   MonoTime StaysAt(const Node& node) const;
   void AwaitWaking(Turn& turn, Node* node);
   void WakeFailed(Turn& turn, Node* node);

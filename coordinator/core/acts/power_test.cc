@@ -1,4 +1,4 @@
-// Nodes that are put to sleep, woken, and given work while they are off.
+// Nodes are put to sleep and woken, and get work while they are off.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ TEST(SleepTest, IsDrainedFirst) {
   EXPECT_EQ(c.record(run).losses, 0);
 }
 
-// What a node that is drained for sleep says of the run that it still has.
+// What a node that is drained for sleep says about the run that it still has.
 NodeHello Draining(AttemptRef ref) {
   NodeHello hello = HelloOf("pc1");
   hello.incarnation = 2;
@@ -198,7 +198,8 @@ TEST(SleepTest, NodeThatStaysIsOnAgainAndItIsSaid) {
               ElementsAre("node.sleep-failed is still here 1 min after it was to sleep"));
 }
 
-// A power command that does nothing is taken for one that works, until the PC is heard still.
+// A power command that does nothing is taken for one that works, until it turns out that the PC is
+// still heard.
 TEST(SleepTest, NodeThatSaysThatItGoesAndTalksOnIsOnAgainAndItIsSaid) {
   ClusterTester c;
   c.Join({"pc1"});

@@ -15,10 +15,11 @@ class Removal {
  public:
   Removal(State* state, PowerControl* power) : state_(state), power_(power) {}
 
-  // Its certificates are void. What runs there ends as on any node that is not heard any more.
+  // The node's certificates are void. What runs there ends as on any node that is not heard any
+  // more.
   void ShutOut(Turn& turn, Node* node, const std::string& why);
-  // `node` is gone if it returns OK. FailedPrecondition: it is connected, or an attempt that is not
-  // over has a share there.
+  // If this returns OK, `node` is gone. FailedPrecondition: it is connected, or an attempt that is
+  // not over has a share there.
   absl::Status Forget(Turn& turn, Node* node, const std::string& who);
 
  private:

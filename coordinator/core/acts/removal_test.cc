@@ -138,7 +138,7 @@ TEST(ForgetRefusedTest, AConnectedNodeIsNotForgotten) {
   EXPECT_EQ(c.NodeState("pc1"), "idle");
 }
 
-// pc1 and pc2 have run something together; pc2 is gone and forgotten.
+// pc1 and pc2 have run something together. pc2 is gone and forgotten.
 class ForgetTest : public ::testing::Test {
  protected:
   ForgetTest() {

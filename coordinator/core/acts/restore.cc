@@ -11,7 +11,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// A moment of the wall clock on the monotonic one; never in the future.
+// Converts a time of the wall clock to the monotonic clock. The result is never in the future.
 MonoTime MonoOf(absl::Time t, Now now) {
   return now.mono - std::max(now.wall - t, absl::ZeroDuration());
 }
@@ -24,11 +24,10 @@ void SortByNodeRank(std::vector<PlacementRecord>* placements) {
 Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt) {
   Member m;
   m.placement = placement;
-  m.prepare_sent = attempt.state != AttemptState::kWaking;
-  // No word to start goes out before the port that it tells of is durable.
-  m.start_sent = attempt.master_port != 0;
-  m.prepared = m.start_sent;
-  m.started = attempt.state == AttemptState::kRunning;
+  if (attempt.state != AttemptState::kWaking) m.Reach(MemberStage::kToldToPrepare);
+  // An order to start goes out only after the port that it names is durable.
+  if (attempt.master_port != 0) m.Reach(MemberStage::kToldToStart);
+  if (attempt.state == AttemptState::kRunning) m.Reach(MemberStage::kStarted);
   return m;
 }
 
@@ -48,14 +47,22 @@ void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& r
   }
 }
 
-// What it was being stopped for, unless that was a rank's failure: those are known. It was decided
-// by whoever knew when it happened, so it comes before all that is still to be heard.
-void RestoreVerdict(Attempt* attempt) {
+// Restores the cause for which the attempt was being stopped. A rank's failure is known already.
+void RestoreVerdict(Now now, Attempt* attempt) {
   const AttemptRecord& record = attempt->record;
   if (!attempt->stopping()) return;
   if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
-  attempt->causes.insert(attempt->causes.begin(),
-                         OrderedCause(record.outcome, attempt->began, record.reason));
+  // An attempt from an older version does not say when its cause happened. Then it counts as the
+  // first.
+  const bool told = record.caused_until != absl::InfinitePast();
+  Cause cause;
+  cause.outcome = record.outcome;
+  cause.when = told ? Window{MonoOf(record.caused_from, now), MonoOf(record.caused_until, now)}
+                    : Window::Exactly(attempt->began);
+  cause.text = record.reason;
+  cause.exit_code = record.exit_code;
+  cause.free_of_charge = record.free_of_charge;
+  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
 }
 
 std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
@@ -75,11 +82,11 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
     attempt->members.push_back(MakeMember(p, record));
   }
   RestoreFailures(ranks, request, now, attempt.get());
-  RestoreVerdict(attempt.get());
+  RestoreVerdict(now, attempt.get());
   return attempt;
 }
 
-// By node rank.
+// The nodes' names, by node rank.
 std::vector<std::string> NamesOf(std::vector<PlacementRecord> placements) {
   SortByNodeRank(&placements);
   std::vector<std::string> names;
@@ -100,9 +107,9 @@ void RestoreHoldings(const Attempt& attempt, State* state) {
   }
 }
 
-// By then ranks of theirs that the backup does not know have ended, also where nobody tells. Each
-// start begins it anew until it was over once: a clock could not tell how long ago the last one
-// was.
+// The runs that the backup knows are held until all ranks that it does not know of have ended, even
+// where nobody reports that. Each start of the coordinator begins this time anew until it has
+// passed once: no clock could tell how long ago the last start was.
 void HoldAfterBackup(const Restored& restored, Now now, State* state) {
   if (restored.at == absl::InfinitePast() || restored.hold_over) return;
   absl::Duration whole;
@@ -144,7 +151,7 @@ void Load(const Snapshot& snapshot, Now now, State* state) {
 void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger) {
   for (RunId id : state->runs.Ids()) {
     Run* run = state->runs.Find(id);
-    if (run == nullptr) continue;  // ended with one that it waited for
+    if (run == nullptr) continue;  // it ended together with a run that it waited for
     if (run->attempt == nullptr) {
       ledger->Resume(turn, run);
       continue;

@@ -13,8 +13,9 @@ namespace hpc::coordinator {
 // Puts nodes, runs and live attempts back; decides nothing.
 void Load(const Snapshot& snapshot, Now now, State* state);
 
-// Goes on from there. Attempts that were being started are stopped and queued again free of charge
-// (who has heard what is not known); running ones run on; queued runs take their places again.
+// Continues from there. Attempts that were being started are stopped and queued again free of
+// charge, since it is not known which nodes have heard of them. Running attempts run on. Queued
+// runs take their places again.
 void ResumeRuns(Turn& turn, State* state, Gangs* gangs, RunLedger* ledger);
 
 }  // namespace hpc::coordinator

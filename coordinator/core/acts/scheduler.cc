@@ -25,7 +25,7 @@ std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   Run* holder = state_->runs.Find(holder_);
   const bool overtakes =
       holder != nullptr && !fresh.empty() && RunQueue::Before(*fresh.front(), *holder);
-  // What those have is not free.
+  // Devices of runs in their last call, and of runs that start later, are not free.
   const bool beside = !fresh.empty() && !(gathering_.empty() && later_.empty());
   if (state_->capacity_changed || overtakes || beside) {
     std::vector<Run*> queued =
@@ -43,8 +43,9 @@ std::vector<Run*> Scheduler::ToLookAt(MonoTime now) {
   return fresh;
 }
 
-// A first attempt may wait for more nodes. A later one goes on with what is left, and grows when it
-// can, unless the coordinator itself has just started and the nodes are coming back one by one.
+// A first attempt may wait for more nodes. A later attempt goes on with what is left, and grows
+// when it can. The exception is that the coordinator itself has just started: then the nodes come
+// back one by one.
 absl::Duration Scheduler::LastCall(const Run& run, MonoTime now) const {
   if (run.request().max_nodes == run.request().min_nodes) return absl::ZeroDuration();
   const absl::Duration whole = state_->options.last_call;
@@ -81,7 +82,7 @@ std::vector<Candidate> Scheduler::Candidates(const std::vector<Run*>& runs, Mono
 
 RunId Scheduler::WillWake(const Node& node, Now now) const {
   std::vector<Run*> runs = state_->queue.First(static_cast<size_t>(state_->options.backfill_depth));
-  for (const Holding& holding : node.holdings) {  // these queue again
+  for (const Holding& holding : node.holdings) {  // the runs on it will be queued again
     Run* run = state_->runs.Find(holding.ref.run);
     if (run != nullptr && !run->record.cancel_requested) runs.push_back(run);
   }
@@ -89,7 +90,8 @@ RunId Scheduler::WillWake(const Node& node, Now now) const {
             [](const Run* a, const Run* b) { return RunQueue::Before(*a, *b); });
   ClusterView view = ViewOnceAsleep(*state_, now, node);
   std::vector<Candidate> candidates = Candidates(runs, now.mono);
-  // That of a run in its back-off ends before the node can be asleep and awake again.
+  // A run in its back-off counts as ready: its back-off ends before the node can be asleep and
+  // awake again.
   for (Candidate& candidate : candidates) candidate.later = false;
   for (const Placed& placed : Place(std::move(view.input), candidates).placed) {
     for (const NodeShare& share : placed.fit.shares) {

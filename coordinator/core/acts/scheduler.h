@@ -17,18 +17,19 @@ class Scheduler {
   Scheduler(State* state, Gangs* gangs, PowerControl* power)
       : state_(state), gangs_(gangs), power_(power) {}
 
-  // Looks at the whole queue (to backfill_depth) if room may have become free, else only at the
-  // runs that are new in it: a submission behind a long queue must not cost its length.
+  // Looks at the whole queue (up to backfill_depth) if room may have become free. Otherwise it
+  // looks only at the runs that are new: a submission behind a long queue must not cost the queue's
+  // length.
   void Schedule(Turn& turn, Now now);
 
-  // The run that will wake `node`, which was told to sleep, as soon as it is off, unless others
-  // come or end before; 0: none.
+  // The run that will wake `node`, which was told to sleep, as soon as it is off, unless other runs
+  // come or end before that; 0: none.
   RunId WillWake(const Node& node, Now now) const;
 
   // The run that held its place when the queue was last looked at; 0: none.
   RunId holder() const { return holder_; }
-  // A run that waits for devices that others could take: that one, or one in its last call, or one
-  // that will be queued again. 0: none.
+  // A run that waits for devices that others could take: the holder, or a run in its last call, or
+  // a run that will be queued again. 0: none.
   RunId waits() const {
     if (holder_ != 0) return holder_;
     if (!gathering_.empty()) return gathering_.front();
@@ -37,10 +38,11 @@ class Scheduler {
 
  private:
   std::vector<Run*> ToLookAt(MonoTime now);
-  // Runs that are not in the queue are to start later.
+  // Runs that are not in the queue are candidates for a later start.
   std::vector<Candidate> Candidates(const std::vector<Run*>& runs, MonoTime now) const;
   absl::Duration LastCall(const Run& run, MonoTime now) const;
-  // Whether a node that could serve it was there before the coordinator restarted, and is not yet.
+  // Whether some node that could serve the request was there before the coordinator restarted, and
+  // is not there yet.
   bool IsExpected(const RunRequest& request) const;
   void Gather(Run* run, MonoTime now);
   void Start(Turn& turn, Run* run, const Placed& placed, const std::vector<Node*>& nodes);
@@ -50,7 +52,7 @@ class Scheduler {
   PowerControl* power_;
   RunId holder_ = 0;
   std::vector<RunId> gathering_;  // in their last call
-  std::vector<RunId> later_;      // not queued yet, with something kept for them
+  std::vector<RunId> later_;      // they are not queued yet, and devices are kept for them
 };
 
 }  // namespace hpc::coordinator

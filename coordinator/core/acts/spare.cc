@@ -26,14 +26,14 @@ bool CanBeRecalled(const State& state, const Attempt& attempt, const Node& node)
   });
 }
 
-// After a loss: a second one in a row has to wait, and the last may not be spent on a worker that
-// is back in a moment.
+// Whether the run would start again at once after a loss. A second loss in a row has to wait. And
+// the last retry must not be spent on a worker that is back in a moment.
 bool StartsAgainAtOnce(const State& state, const Run& run, MonoTime now) {
   const bool first = run.record.losses == 0 || now - run.attempt->running_since >= kRowEndsAfter;
   return first && state.options.infrastructure_retries > 0;
 }
 
-// Finds room for what the attempt would be if it were started again, and takes it.
+// Finds room for the gang that the run would get if it were started again, and takes it.
 bool TakeRoom(const Run& run, const Node& node, ClusterView* view) {
   const Attempt& attempt = *run.attempt;
   std::vector<NodeSpace>& spaces = view->input.nodes;

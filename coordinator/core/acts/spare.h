@@ -1,4 +1,4 @@
-// Whether a node whose worker has just gone can be done without.
+// Whether a node whose worker has just gone is needed.
 #ifndef HPC_COORDINATOR_CORE_ACTS_SPARE_H_
 #define HPC_COORDINATOR_CORE_ACTS_SPARE_H_
 
@@ -7,9 +7,9 @@
 
 namespace hpc::coordinator {
 
-// Something runs there, and all of it could go on at once, with as many nodes and ranks, without
-// the node: others are free and awake, and what is left there can be recalled through another node
-// of its gang.
+// True if something runs on the node and all of it could go on at once without the node, with as
+// many nodes and ranks. For that, other nodes must be free and awake, and it must be possible to
+// recall what is left on the node through another node of its gang.
 bool SparesStandReady(State& state, Now now, const Node& node);
 
 }  // namespace hpc::coordinator

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNodesNamed = 4;
 
-// Runs this far behind are told whom they wait behind, and not also what they would need then: a
+// Runs this far behind are only told whom they wait behind, and not what they would need then: a
 // listing of a long queue asks for all of them.
 constexpr int32_t kPositionsInDetail = 20;
 
@@ -47,7 +47,7 @@ std::string LeftAsleep(const std::string& node) {
   return absl::StrCat(node, " was put to sleep (`hpcctl wake ", node, "` lets the run go on)");
 }
 
-// Nodes that the run may be counting on, and that are no more: "; pc3 is shut out".
+// Nodes that the run may be counting on and that do not exist any more: "; pc3 is shut out".
 std::string GoneWords(const State& state, const RunRequest& request) {
   std::vector<std::string> shut_out, gone;
   for (const auto& [name, node] : state.nodes.by_name()) {
@@ -78,7 +78,7 @@ std::string Choice(const RunRequest& request) {
   return words;
 }
 
-// What the run needs and has not, by node. "" if it could start by itself.
+// What the run needs and does not get, node by node. "" if it could start by itself.
 std::string Lacks(State& state, Now now, const Run& run) {
   const RunRequest& request = run.request();
   const ClusterView view = ViewOf(state, now);
@@ -112,7 +112,7 @@ std::string Lacks(State& state, Now now, const Run& run) {
   return text;
 }
 
-// The run that this one is behind: it holds its place, or is not queued yet and will be. Null:
+// The run that this one is behind: it holds its place, or will be queued again. Null: there is
 // none.
 const Run* RunBefore(State& state, Now now, const Run& run, RunId holder_id, int32_t position) {
   const Run* holder = state.runs.Find(holder_id);
@@ -143,15 +143,7 @@ std::string QueuedWords(State& state, Now now, const Run& run, RunId holder_id, 
   return text;
 }
 
-std::string NodesThat(const Attempt& attempt, bool Member::*done) {
-  std::vector<std::string> names;
-  for (const Member& m : attempt.members) {
-    if (!(m.*done)) names.push_back(m.placement.node);
-  }
-  return JoinSome(std::move(names), kNodesNamed);
-}
-
-// A failure of the program is no verdict yet while a node may still tell of what caused it.
+// A failure of the program is not final as long as a node may still report what caused it.
 std::string JudgingWords(State& state, const Attempt& attempt) {
   if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return "";
   std::vector<std::string> unheard;
@@ -169,11 +161,12 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
   std::vector<std::string> waits;
   for (const Member& m : attempt.members) {
     if (m.placement.returned) continue;
-    if (m.lost) {
+    if (m.lost()) {
       waits.push_back(absl::StrCat(
           m.placement.node,
-          m.disowned ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
-                     : ", which is lost and stops its ranks in ",
+          m.disowned()
+              ? ", whose worker no longer has the attempt; its ranks stop by themselves in "
+              : ", which is lost and stops its ranks in ",
           HumanDuration(std::max(m.fence - now.mono, absl::ZeroDuration())), " at the latest"));
     } else if (const std::string doing = m.Doing(-1); !doing.empty()) {
       waits.push_back(
@@ -188,7 +181,7 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
 
 std::string RunningWords(const Attempt& attempt, MonoTime now) {
   std::string words = WaitsForRanks(attempt, now);
-  if (!words.empty() || attempt.ranks_done > 0) return words;  // it ends
+  if (!words.empty() || attempt.ranks_done > 0) return words;  // it is about to end
   return attempt.growth;
 }
 
@@ -203,9 +196,11 @@ std::string AttemptWords(State& state, const Attempt& attempt, Now now) {
                           " to wake up, since ", HumanDuration(now.mono - attempt.began));
     }
     case AttemptState::kPreparing:
-      return "waits for the preparation on " + NodesThat(attempt, &Member::prepared);
+      return "waits for the preparation on " +
+             JoinSome(attempt.NodesShortOf(MemberStage::kPrepared), kNodesNamed);
     case AttemptState::kStarting:
-      return "waits for the ranks of " + NodesThat(attempt, &Member::started);
+      return "waits for the ranks of " +
+             JoinSome(attempt.NodesShortOf(MemberStage::kStarted), kNodesNamed);
     case AttemptState::kRunning:
       return RunningWords(attempt, now.mono);
     case AttemptState::kStopping:

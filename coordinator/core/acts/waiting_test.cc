@@ -108,7 +108,7 @@ TEST(WaitingTest, StartingRunSaysForWhichNode) {
   EXPECT_EQ(c.Wait(run), "");
 }
 
-// Runs on pc1 to pc4, and its ranks reach the rendezvous as a test says.
+// A gang on pc1 to pc4. Its ranks reach the rendezvous as a test says.
 class MeetingTest : public ::testing::Test {
  protected:
   MeetingTest() {

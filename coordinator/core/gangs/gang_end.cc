@@ -12,8 +12,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Of a gang that has lost a node and need not wait for it. Whatever its other ranks do, they soon
-// wait for the lost ones, in a call that no handler of SIGTERM interrupts: a long grace would be
+// The grace of a gang that has lost a node and need not wait for it. The other ranks soon wait for
+// the lost ones, in a call that no handler of SIGTERM can interrupt. A longer grace would only be
 // waited out, and save nothing.
 constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
@@ -23,7 +23,15 @@ bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   });
 }
 
-// When its last rank ended, where every end is known; else now.
+// Whether all ranks of the node have exited 0 by themselves. Their work is done then, and nothing
+// that is lost there matters to them.
+bool WorkIsDoneOn(const Attempt& attempt, const std::string& node) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
+    return rank.node != node || (rank.exit.has_value() && SucceededByItself(*rank.exit));
+  });
+}
+
+// When the last rank ended, if all ends are known; otherwise now.
 absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   absl::Time last = absl::InfinitePast();
   for (const RankRecord& rank : attempt.ranks) {
@@ -54,8 +62,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
-  // Both from this report: their difference is then what the node measured, whatever our wall clock
-  // did meanwhile.
+  // Both times come from this report. So their difference is what the node measured, even if our
+  // wall clock has jumped meanwhile.
   if (rank.pid != 0) rank.started_at = turn.wall() - ago.started;
   rank.ended_at = turn.wall() - ago.ended;
   turn.Save(rank);
@@ -70,7 +78,8 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   }
   if (exit.after_stop) {
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
-    // By its worker then, which ends ranks by itself when it has not heard from us for too long.
+    // Then its worker told it to end: a worker ends ranks by itself when it has not heard from us
+    // for too long.
     if (!attempt.stopping()) {
       Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node,
                                  WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
@@ -87,59 +96,74 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
 
 void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   Attempt& attempt = *run->attempt;
-  LearnHalt(turn, &attempt, member->placement.node, halt);
-  if (attempt.stopping()) return JudgeAgain(turn, run);
-  if (!attempt.causes.empty()) BeginStop(turn, run, run->request().stop_grace);
+  const std::string& node = member->placement.node;
+  // A node that has no ranks yet is judged when it returns the attempt.
+  if (!member->Reached(MemberStage::kToldToStart) || member->placement.returned ||
+      WorkIsDoneOn(attempt, node))
+    return;
+  const std::optional<Cause> cause = CauseOf(turn, attempt, node, halt);
+  if (cause) Learn(&attempt, *cause);
+  StopForFailures(turn, run);
 }
 
 void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
-  Attempt& attempt = *run->attempt;
-  if (member->placement.returned || member->disowned) return;
+  if (member->placement.returned || member->disowned()) return;
   const std::string& node = member->placement.node;
+  TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
+}
+
+void Gangs::Restarted(Turn& turn, Run* run, Member* member) {
+  const std::string& node = member->placement.node;
+  TakeReturn(turn, run, member,
+             ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
+                          absl::StrCat(node, ": the PC has restarted")));
+}
+
+void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
+  Attempt& attempt = *run->attempt;
+  const std::string& node = member->placement.node;
+  const bool done = WorkIsDoneOn(attempt, node);
   GiveBack(turn, run, member);
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);
   if (attempt.stopping()) {
-    LearnHalt(turn, &attempt, node, halt);
+    if (why && !done) Learn(&attempt, *why);
     JudgeAgain(turn, run);
     return FinishIfReturned(turn, run);
   }
   if (AllRanksEndedOn(attempt, node)) {
-    // Its ranks had done their work; what was lost is of no use to them any more.
     if (!attempt.causes.empty()) return StopForFailures(turn, run);
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  Halt what = halt;
-  if (what.kind == HaltKind::kNone) {
-    what.kind = HaltKind::kSupervisorLost;
-    what.reason = "returned its devices without saying how its ranks ended";
+  const Halt unsaid{HaltKind::kSupervisorLost,
+                    "returned its devices without saying how its ranks ended"};
+  const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
+  if (!member->Reached(MemberStage::kToldToStart)) {
+    return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
   }
-  if (member->start_sent && !member->started) {
-    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", what.reason));
+  if (!member->Reached(MemberStage::kStarted)) {
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", cause.text));
   }
-  if (!member->start_sent) {
-    return Stop(turn, run,
-                {AttemptOutcome::kStartFailed, absl::StrCat(node, ": ", what.reason),
-                 run->request().stop_grace});
-  }
-  Halted(turn, run, member, what);
+  Learn(&attempt, cause);
+  StopForFailures(turn, run);
 }
 
 void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   const std::string& node = member->placement.node;
   const std::string why = "its worker no longer has the attempt";
-  // Without the word to start no rank can be there, and what has ended is not there any more.
-  if (!member->start_sent || AllRanksEndedOn(*run->attempt, node)) {
+  // Without an order to start there can be no rank there, and ranks that have ended are not there
+  // any more.
+  if (!member->Reached(MemberStage::kToldToStart) || AllRanksEndedOn(*run->attempt, node)) {
     return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
   }
-  member->disowned = true;
-  if (!std::exchange(member->lost, true)) {
+  const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
+  if (before == MemberContact::kThere) {
     member->lost_at = turn.mono();
     ArmFence(run);
     Recall(turn, *run, member, run->request().stop_grace);
   }
-  const Window when{state_->nodes.Find(node)->heard_before, turn.mono()};
+  const Window when{state_->nodes.Find(node)->silence_before.earliest, turn.mono()};
   const std::string text =
       absl::StrCat(node, ": ", why, "; its ranks may still run there, and stop by themselves in ",
                    HumanDuration(member->fence - turn.mono()), " at the latest");
@@ -147,22 +171,13 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
           run->request().stop_grace);
 }
 
-// It fell silent before its next heartbeat would have been heard. What it had not reported yet may
-// have happened to its ranks a while before: it would have been told by its last heartbeat if it
-// was older than the one before.
-Window Gangs::SilenceOf(const Turn& turn, const Node& node) const {
-  const Window heard = node.LastHeard(turn.now());
-  const absl::Duration interval = state_->options.heartbeat_interval;
-  return {heard.earliest - interval, std::min(turn.mono(), heard.latest + interval)};
-}
-
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
   for (Run* run : RunsOn(node)) {
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node.name());
-    member->lost = true;
-    // Without the word to start no rank can be there.
-    if (!member->start_sent) {
+    if (!member->lost()) member->contact = MemberContact::kLost;
+    // Without an order to start there can be no rank there.
+    if (!member->Reached(MemberStage::kToldToStart)) {
       GiveBack(turn, run, member);
     } else {
       member->lost_at = node.lease.heard();
@@ -172,7 +187,7 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
-    StopFor(turn, run, ClusterCause(outcome, node.name(), SilenceOf(turn, node), why), grace);
+    StopFor(turn, run, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why), grace);
   }
 }
 
@@ -208,7 +223,8 @@ void Gangs::Finish(Turn& turn, Run* run) {
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (m.prepare_sent && node->connected) turn.Tell(node->name(), ForgetAttempt{record.ref});
+    if (m.Reached(MemberStage::kToldToPrepare) && node->connected)
+      turn.Tell(node->name(), ForgetAttempt{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());
@@ -216,10 +232,11 @@ void Gangs::Finish(Turn& turn, Run* run) {
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();
-  if (run->record.cancel_requested && !run->cancel_reason.empty()) {
-    ending.reason = run->cancel_reason;
+  Verdict verdict = Judge(run->record, ending, state_->options);
+  if (verdict.state == RunState::kCancelled && !run->cancel_reason.empty()) {
+    verdict.reason = run->cancel_reason;
   }
-  ledger_->Carry(turn, run, Judge(run->record, ending, state_->options), record.ended_at);
+  ledger_->Carry(turn, run, verdict, record.ended_at);
 }
 
 }  // namespace hpc::coordinator

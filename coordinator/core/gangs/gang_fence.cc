@@ -9,7 +9,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// An alarm that rings later than this does so because the coordinator stood still.
+// If an alarm is late by more than this, the coordinator has stood still.
 constexpr absl::Duration kStandstill = absl::Seconds(1);
 
 }  // namespace
@@ -19,7 +19,7 @@ void Gangs::ArmFence(Run* run) {
   const FenceTimes times(state_->options.lease);
   MonoTime next = MonoTime::Infinite();
   for (Member& m : run->attempt->members) {
-    if (!m.lost || m.placement.returned) continue;
+    if (!m.lost() || m.placement.returned) continue;
     m.fence = std::min(m.lost_at + LongestAlone(state_->options, run->request()),
                        DeadBy(times, attempt, m, HeardOf(m)).at);
     next = std::min(next, m.fence);
@@ -27,10 +27,10 @@ void Gangs::ArmFence(Run* run) {
   state_->timers.Set(Alarm::kFence, run->id(), next);
 }
 
-// A node that says it goes may be heard afterwards, and a worker that does not know of the attempt
-// extends nothing, however long it is heard.
+// A node that said that it goes may still be heard afterwards, and that counts. But a worker that
+// does not know of the attempt prolongs nothing, however long it is heard.
 MonoTime Gangs::HeardOf(const Member& member) const {
-  if (member.disowned) return member.lost_at;
+  if (member.disowned()) return member.lost_at;
   return std::max(member.lost_at, state_->nodes.Find(member.placement.node)->lease.heard());
 }
 
@@ -39,18 +39,18 @@ void Gangs::FencePassed(Turn& turn, Run* run) {
   const FenceTimes times(state_->options.lease);
   ArmFence(run);
   for (Member& m : attempt.members) {
-    if (!m.lost || m.placement.returned || turn.mono() < m.fence) continue;
+    if (!m.lost() || m.placement.returned || turn.mono() < m.fence) continue;
     const Fenced by = DeadBy(times, attempt, m, HeardOf(m));
     const bool unvouched = by.at <= turn.mono();
     turn.Event(
         event::kAttemptFenced, About(attempt.ref(), m.placement.node),
         absl::StrCat(m.placement.node,
-                     m.disowned ? " has not known of it for " : " has not been heard for ",
+                     m.disowned() ? " has not known of it for " : " has not been heard for ",
                      HumanDuration(turn.mono() - m.lost_at),
-                     unvouched    ? absl::StrCat(", and ", by.by,
-                                                 " does not vouch for it: its ranks are killed by now")
-                     : m.disowned ? ": its ranks have stopped by themselves by now"
-                                  : ": its worker has stopped its ranks by now"),
+                     unvouched      ? absl::StrCat(", and ", by.by,
+                                                   " does not vouch for it: its ranks are killed by now")
+                     : m.disowned() ? ": its ranks have stopped by themselves by now"
+                                    : ": its worker has stopped its ranks by now"),
         Severity::kWarning);
     GiveBack(turn, run, &m);
   }
@@ -66,7 +66,7 @@ void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grac
   for (const Member& m : run.attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
     if (before != nullptr && m.placement.node_rank <= before->placement.node_rank) continue;
-    if (&m == lost || m.lost || !node->connected) continue;
+    if (&m == lost || m.lost() || !node->connected) continue;
     lost->recall_by = node->name();
     turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost->placement.node,
                                         lost->placement.address, lost->recall, grace});
@@ -75,12 +75,12 @@ void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grac
 }
 
 void Gangs::NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
-  if (!lost->lost || lost->recall_by != by) return;
+  if (!lost->lost() || lost->recall_by != by) return;
   Recall(turn, *run, lost, run->attempt->stop_grace);
 }
 
 void Gangs::Recalled(Turn& turn, Run* run, Member* lost, const std::string& by) {
-  if (!lost->lost || lost->placement.returned) return;
+  if (!lost->lost() || lost->placement.returned) return;
   turn.Event(event::kAttemptFenced, About(run->attempt->ref(), lost->placement.node),
              absl::StrCat("its supervisor on ", lost->placement.node,
                           " has ended its ranks, as it was asked to by ", by));
@@ -105,7 +105,7 @@ void Gangs::LookAtSilence(Turn& turn, Node* node) {
   const bool stood_still = turn.mono() >= node->doubt_at + kStandstill;
   MonoTime next = node->lease.due() + times.doubt_after;
   if (stood_still) {
-    next = turn.mono() + kStandstill;  // what it said meanwhile is still to be read
+    next = turn.mono() + kStandstill;  // what it said meanwhile is still unread
   } else if (turn.mono() >= next) {
     Doubt(turn, *node);
     next = turn.mono() + times.promise / 3;

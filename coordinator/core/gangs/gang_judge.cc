@@ -1,4 +1,4 @@
-// Why an attempt ends: its causes are gathered here, and the one that decides is written down.
+// Why an attempt ends: this file gathers its causes, and writes down which of them decides.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +12,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Some programs abort on their way out, when threads of a library meet the end of the interpreter.
-// Where others had finished, that is what it looks like.
+// Some programs abort on their way out, because threads of a library are still alive when the
+// interpreter ends. If other ranks have finished, an abort looks like that.
 std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
   constexpr int32_t kAborted = 128 + 6;  // SIGABRT
   if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
@@ -27,8 +27,8 @@ AttemptOutcome OutcomeOf(HaltKind kind) {
                                                                 : AttemptOutcome::kNodeLost;
 }
 
-// "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code 1: ...", where that
-// failure was heard first and the other is what explains it.
+// For example "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code 1: ...".
+// The failure is added if it was heard first and the deciding cause explains it.
 std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
   std::vector<Cause> before(causes.data(), &deciding);
   before.erase(std::remove_if(before.begin(), before.end(),
@@ -56,20 +56,21 @@ void Gangs::Learn(Attempt* attempt, const Cause& cause) {
   attempt->causes.push_back(cause);
 }
 
-void Gangs::LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node,
-                      const Halt& halt) {
-  if (halt.kind == HaltKind::kNone) return;
+std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
+                                    const std::string& node, const Halt& halt) const {
+  if (halt.kind == HaltKind::kNone) return std::nullopt;
   Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
-  // In a hello that a coordinator reads long after it has started, it may be as old as the attempt.
+  // Until the clocks have been compared, the halt may be as old as the attempt: a coordinator may
+  // read a hello long after it was sent.
   const NodeClock& clock = state_->nodes.Find(node)->clock;
   if (clock.told() && !clock.bounded()) {
-    when.earliest = std::min(when.earliest, attempt->began);
+    when.earliest = std::min(when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
   const std::string text = halt.kind == HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  Learn(attempt, ClusterCause(OutcomeOf(halt.kind), node, when, text));
+  return ClusterCause(OutcomeOf(halt.kind), node, when, text);
 }
 
 void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
@@ -77,7 +78,8 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   Cause cause = FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
                           run->request().retry_exits);
   cause.text += AfterItsWork(attempt, *rank.exit);
-  // A rank that needs the store once more fails for want of it, and says so as it likes.
+  // A rank that needs the store once more fails because it is gone, in whatever words the program
+  // has for that.
   if (!attempt.store_lost_with.empty()) {
     cause.kind = CauseKind::kCluster;
     cause.outcome = AttemptOutcome::kNodeLost;
@@ -87,20 +89,25 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   attempt.causes.push_back(std::move(cause));
 }
 
-void Gangs::TakeVerdict(Attempt* attempt) {
+bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   const Cause& cause = Deciding(attempt->causes);
-  attempt->record.outcome = cause.outcome;
-  attempt->record.reason = InWords(attempt->causes, cause);
-  attempt->exit_code = cause.exit_code;
-  attempt->free_of_charge = cause.free_of_charge;
+  const std::string reason = InWords(attempt->causes, cause);
+  AttemptRecord& record = attempt->record;
+  if (cause == attempt->decided && reason == record.reason) return false;
+  attempt->decided = cause;
+  record.outcome = cause.outcome;
+  record.reason = reason;
+  record.caused_from = now.wall - (now.mono - cause.when.earliest);
+  record.caused_until = now.wall - (now.mono - cause.when.latest);
+  record.exit_code = cause.exit_code;
+  record.free_of_charge = cause.free_of_charge;
+  return true;
 }
 
 void Gangs::JudgeAgain(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.stopping()) return;
-  const AttemptRecord before = attempt.record;
-  TakeVerdict(&attempt);
-  if (attempt.record == before) return;
+  if (!TakeVerdict(turn.now(), &attempt)) return;
   run->record.reason = attempt.record.reason;
   turn.Save(attempt.record);
   turn.Save(run->record);

@@ -12,7 +12,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// Errors of a preparation that another node or a later time cannot mend.
+// Whether neither another node nor a later time can help against this error of a preparation.
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -31,7 +31,8 @@ int32_t RefusalCode(const absl::Status& status) {
   return kExitNotRun;
 }
 
-// The workers' store, unless a torch cannot be a client of it and the run leaves the choice to us.
+// The store is the workers', unless the torch of a node cannot be its client and the run leaves the
+// choice to us.
 StoreHost DecideStoreHost(const Attempt& attempt, StoreHost asked) {
   if (asked != StoreHost::kAuto) return asked;
   const bool all_can = std::all_of(attempt.members.begin(), attempt.members.end(),
@@ -108,7 +109,7 @@ void Gangs::NodeReady(Turn& turn, const Node& node) {
     for (Member& m : attempt.members) {
       const Node* member_node = state_->nodes.Find(m.placement.node);
       if (!member_node->ReadyForWork()) all_on = false;
-      // It may have another address than before it slept.
+      // The node may have got another address while it slept.
       if (m.placement.address != member_node->record.address) {
         m.placement.address = member_node->record.address;
         turn.Save(m.placement);
@@ -138,7 +139,7 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
     prepare.restart_count = attempt.ref().number - 1;
     prepare.max_restarts = request.max_restarts;
     prepare.stop_grace = request.stop_grace;
-    m.prepare_sent = true;
+    m.Reach(MemberStage::kToldToPrepare);
     turn.Tell(m.placement.node, std::move(prepare));
   }
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.prepare_timeout);
@@ -160,13 +161,14 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
     } else {
       WorkElsewhere(turn, node, absl::StrCat("could not prepare run ", run->id(), ": ", why));
     }
-    // A node that refuses has taken nothing.
+    // A node that refuses has taken no devices.
     GiveBack(turn, run, member);
     Stop(turn, run, order);
     return;
   }
-  if (attempt.record.state != AttemptState::kPreparing || member->prepared) return;
-  member->prepared = true;
+  if (attempt.record.state != AttemptState::kPreparing || member->Reached(MemberStage::kPrepared))
+    return;
+  member->Reach(MemberStage::kPrepared);
   state_->nodes.Find(member->placement.node)->unable_until = {};
   member->store_addr = report.store_addr;
   member->store_port = report.store_port;
@@ -175,7 +177,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
   if (attempt.AllPrepared()) SendStart(turn, run);
 }
 
-// Nodes vouch for one another at the store that a worker serves.
+// Only where a worker serves the store can nodes vouch for one another: that is where they do it.
 bool Gangs::CanBeWitnessed(const Run& run) const {
   const Attempt& attempt = *run.attempt;
   return attempt.members.size() > 1 && run.request().mode != LaunchMode::kPerNode &&
@@ -209,7 +211,7 @@ void Gangs::SendStart(Turn& turn, Run* run) {
                  attempt.record.master_addr, ":", attempt.record.master_port,
                  attempt.record.store_host == StoreHost::kWorker ? " (the worker)" : " (rank 0)"));
   for (Member& m : attempt.members) {
-    m.start_sent = true;
+    m.Reach(MemberStage::kToldToStart);
     turn.Tell(m.placement.node,
               StartAttempt{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
                            attempt.record.store_host, attempt.witnessed});
@@ -229,7 +231,7 @@ void Gangs::Started(Turn& turn, Run* run, Member* member, const std::vector<Star
     attempt.running_since = std::max(attempt.running_since, turn.mono() - started.started_ago);
     turn.Save(rank);
   }
-  member->started = true;
+  member->Reach(MemberStage::kStarted);
   if (attempt.record.state != AttemptState::kStarting || !attempt.AllStarted()) return;
   SetState(&attempt, AttemptState::kRunning);
   attempt.record.started_at = turn.wall() - (turn.mono() - attempt.running_since);
@@ -246,7 +248,7 @@ void Gangs::Started(Turn& turn, Run* run, Member* member, const std::vector<Star
                    ", ", HumanDuration(turn.mono() - attempt.began), " after it was placed"));
   Watch(run);
   WatchRendezvous(turn, state_, run);
-  // Nodes may have come while it was being started.
+  // Nodes may have come while the run was being started.
   state_->timers.Set(Alarm::kGrow, run->id(), turn.mono());
 }
 

@@ -8,34 +8,26 @@
 namespace hpc::coordinator {
 namespace {
 
-// Beyond the grace, before devices that have not come back are reported.
+// Devices that have not come back this long after the grace are reported.
 constexpr absl::Duration kUnreturnedAfter = absl::Seconds(10);
 
-// How long a node that could not prepare or start a run is the last choice: a disk that is full or
-// hangs is rarely well a second later.
+// A node that could not prepare or start a run is the last choice for this long: a disk that is
+// full or hangs rarely recovers within a second.
 constexpr absl::Duration kUnable = absl::Minutes(5);
 
-// How long devices may stay taken after every rank has exited, before what lingers is stopped.
+// Devices may stay taken this long after every rank has exited. Then the processes left behind are
+// stopped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 
 bool Wanted(AttemptOutcome outcome) {
   return outcome == AttemptOutcome::kSucceeded || outcome == AttemptOutcome::kGrown;
 }
 
-// The nodes for which `done` does not hold yet.
-std::string Missing(const Attempt& attempt, bool Member::*done) {
-  std::vector<std::string> names;
-  for (const Member& m : attempt.members) {
-    if (!(m.*done)) names.push_back(m.placement.node);
-  }
-  return JoinWords(names);
-}
-
 void ReportUnreturned(Turn& turn, const Attempt& attempt) {
   std::vector<std::string> names;
   std::string survivors;
   for (const Member& m : attempt.members) {
-    if (m.placement.returned || m.lost || !m.start_sent) continue;
+    if (m.placement.returned || m.lost() || !m.Reached(MemberStage::kToldToStart)) continue;
     names.push_back(m.placement.node);
     const std::string doing = m.Doing(-1);
     if (!doing.empty()) {
@@ -72,7 +64,7 @@ void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration gra
 void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   Attempt& attempt = *run->attempt;
   SetState(&attempt, AttemptState::kStopping);
-  TakeVerdict(&attempt);
+  TakeVerdict(turn.now(), &attempt);
   attempt.stopping_since = turn.mono();
   attempt.stop_grace = std::min(grace, run->request().stop_grace);
   state_->timers.Stop(Alarm::kPeersWord, run->id());
@@ -80,7 +72,7 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   run->record.reason = attempt.record.reason;
   for (Member& m : attempt.members) {
     if (m.placement.returned) continue;
-    if (!m.prepare_sent) {  // it has never heard of the attempt
+    if (!m.Reached(MemberStage::kToldToPrepare)) {  // it has never heard of the attempt
       GiveBack(turn, run, &m);
     } else {
       RepeatStop(turn, *run, m);
@@ -97,7 +89,8 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
 void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
   const Attempt& attempt = *run.attempt;
   const Node* node = state_->nodes.Find(member.placement.node);
-  if (!node->connected || member.disowned) return;  // told when it is back, with the attempt
+  if (!node->connected || member.disowned())
+    return;  // it is told, with the attempt, when it is back
   const absl::Duration passed = turn.mono() - attempt.stopping_since;
   const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
   turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
@@ -125,16 +118,16 @@ void Gangs::PhaseOver(Turn& turn, Run* run) {
   switch (attempt.record.state) {
     case AttemptState::kPreparing:
       order.reason =
-          absl::StrCat(Missing(attempt, &Member::prepared), " did not prepare it within ",
-                       HumanDuration(options.prepare_timeout));
+          absl::StrCat(JoinWords(attempt.NodesShortOf(MemberStage::kPrepared)),
+                       " did not prepare it within ", HumanDuration(options.prepare_timeout));
       Stop(turn, run, order);
       return LeaveUnstarted(turn, run);
     case AttemptState::kStarting:
       order.reason =
-          absl::StrCat(Missing(attempt, &Member::started), " did not start its ranks within ",
-                       HumanDuration(options.start_timeout));
+          absl::StrCat(JoinWords(attempt.NodesShortOf(MemberStage::kStarted)),
+                       " did not start its ranks within ", HumanDuration(options.start_timeout));
       for (const Member& m : attempt.members) {
-        if (m.started) continue;
+        if (m.Reached(MemberStage::kStarted)) continue;
         WorkElsewhere(turn, m.placement.node,
                       absl::StrCat("did not start the ranks of run ", run->id(), " within ",
                                    HumanDuration(options.start_timeout)));
@@ -162,7 +155,7 @@ void Gangs::PhaseOver(Turn& turn, Run* run) {
 void Gangs::LeaveUnstarted(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   for (Member& m : attempt.members) {
-    if (m.prepared || m.placement.returned) continue;
+    if (m.Reached(MemberStage::kPrepared) || m.placement.returned) continue;
     const std::string& node = m.placement.node;
     if (state_->nodes.Find(node)->connected) {
       WorkElsewhere(turn, node,
@@ -186,8 +179,9 @@ void Gangs::Watch(Run* run) {
   if (attempt.record.state == AttemptState::kRunning && attempt.since_told) {
     at = attempt.running_since + run->request().time_limit;
   } else if (attempt.stopping()) {
-    const bool ranks = std::any_of(attempt.members.begin(), attempt.members.end(),
-                                   [](const Member& m) { return m.start_sent; });
+    const bool ranks =
+        std::any_of(attempt.members.begin(), attempt.members.end(),
+                    [](const Member& m) { return m.Reached(MemberStage::kToldToStart); });
     at = attempt.stopping_since + kUnreturnedAfter;
     if (ranks) at = at + attempt.stop_grace;
   }

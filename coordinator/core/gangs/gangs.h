@@ -1,12 +1,15 @@
-// The life of attempts: a gang starts together or not at all, the first failure ends all of it, and
+// The life of attempts. A gang starts together or not at all. The first failure ends all of it, and
 // it is over when every node has returned its devices.
 //
-// gang_start.cc: from placement to running. gang_stop.cc: telling ranks to end. gang_end.cc: what
-// ranks and nodes report about their end, and what follows for the run. gang_judge.cc: which cause
-// decides. gang_fence.cc: when ranks on nodes that are gone have ended.
+// gang_start.cc: from placement to running.
+// gang_stop.cc:  telling ranks to end.
+// gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
+// gang_judge.cc: which cause decides.
+// gang_fence.cc: when ranks on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +27,8 @@ struct StopOrder {
   AttemptOutcome outcome = AttemptOutcome::kNone;
   std::string reason;
   absl::Duration grace = absl::ZeroDuration();
-  int32_t exit_code = 0;        // of a refusal
-  bool free_of_charge = false;  // nobody's budget pays
+  int32_t exit_code = 0;        // the code of a refusal
+  bool free_of_charge = false;  // no budget pays for it
 };
 
 class Gangs {
@@ -33,14 +36,14 @@ class Gangs {
   Gangs(State* state, RunLedger* ledger) : state_(state), ledger_(ledger) {}
 
   // ---- start
-  // A node of the fit: its place in the table, and its share.
+  // A node of the gang: its place in the table, and its share.
   struct Seat {
     Node* node;
     std::vector<int32_t> devices;
     int32_t ranks;
   };
-  // Makes the run's next attempt. It is prepared at once if all its nodes are on, else as soon as
-  // NodeReady has been called for the others.
+  // Makes the run's next attempt. It is prepared at once if all of its nodes are on. Otherwise it
+  // is prepared as soon as NodeReady has been called for those that were not.
   void Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason);
   void NodeReady(Turn& turn, const Node& node);
   void Prepared(Turn& turn, Run* run, Member* member, const PreparedReport& report);
@@ -48,59 +51,62 @@ class Gangs {
 
   // ---- stop
   // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
-  // shorter. Where it is stopping already, an order that leaves less time than is left shortens it,
-  // and none lengthens it. The order is one of the attempt's causes from now on (cause.h).
+  // shorter. If the attempt is stopping already, an order that leaves less time than is left
+  // shortens that time; no order lengthens it. From now on the order is one of the attempt's causes
+  // (cause.h).
   void Stop(Turn& turn, Run* run, const StopOrder& order);
-  // The same for a cause that need not be an order, nor of now.
+  // The same for any cause: it need not be an order, and need not have happened now.
   void StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace);
-  // The same of all attempts that hold devices there.
+  // The same for all attempts that hold devices on the node.
   void StopAllOn(Turn& turn, const Node& node, const Cause& cause, absl::Duration grace);
-  // Says it again to a node that may not have heard it.
+  // Gives the order to stop again to a node that may not have heard it.
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
 
   // ---- end
   void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
                  RankAges ago);
-  // The node holds nothing of the attempt any more. `halt`: what ended its ranks there.
+  // The node holds nothing of the attempt any more. `halt` says what ended its ranks there.
   void Returned(Turn& turn, Run* run, Member* member, const Halt& halt);
+  // The same for a node whose PC has restarted: what was there ended when the node fell silent.
+  void Restarted(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
-  // Stops the attempt because ranks of it have failed, if any have. Where these failures may be
-  // consequences (MayBeConsequences), the others have kWordOfPeer from the first on to end by
-  // themselves, so that their own word is heard: a rank that puts its connections away before it
-  // ends is heard last.
+  // Stops the attempt if any of its ranks have failed. If these failures may be consequences
+  // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
+  // end by themselves. The reason is that a rank that closes its connections before it ends is
+  // heard after the peers that complain about it.
   void StopForFailures(Turn& turn, Run* run);
-  // The node's worker is back, on the boot that it had, and does not know the attempt. That is no
-  // proof that nothing of it runs there: the devices stay taken until the fence, whatever the
-  // worker says of an attempt that it does not know.
+  // The node's worker is back on the same boot, and does not know the attempt. That does not prove
+  // that nothing of it runs there. So the devices stay taken until the fence, whatever the worker
+  // says about an attempt that it does not know.
   void Disowned(Turn& turn, Run* run, Member* member);
-  // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed): what it had may still run there
+  // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed). Its ranks may still run there
   // until its fence.
   void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
 
-  // A node was told to recall the ranks of `lost`, and found that none is left there.
+  // The node `by` was told to recall the ranks of `lost`, and found that none is left there.
   void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
-  // It could not: another of the gang tries.
+  // The node `by` could not recall them: another node of the gang tries.
   void NotRecalled(Turn& turn, Run* run, Member* lost, const std::string& by);
 
   // ---- silence
-  // The attempt is a witnessed one: from now on silence of its nodes is looked at.
+  // The attempt is a witnessed one. From now on, silence of its nodes is watched.
   void WatchSilence(const Attempt& attempt);
-  // It may be time to doubt that the node is there.
+  // The node has been silent for so long that it may be time to doubt that it is there.
   void LookAtSilence(Turn& turn, Node* node);
-  // Asks the other nodes of its witnessed attempts not to vouch for them for a while.
+  // Asks the other nodes of the node's witnessed attempts not to vouch for them for a while.
   void Doubt(Turn& turn, const Node& node);
-  // The member does not vouch, from now on and for as long as it was `asked` to then.
+  // The member does not vouch, from now on, for the time that began when it was asked at `asked`.
   void Doubted(Turn& turn, Run* run, Member* member, MonoTime asked);
-  // Its worker may be another process than the one that gave them.
+  // Forgets the node's promises: its worker may be another process than the one that gave them.
   void ForgetPromises(const Node& node);
 
   // ---- time
-  // What the attempt is doing has taken too long.
+  // The present phase of the attempt has taken too long.
   void PhaseOver(Turn& turn, Run* run);
-  // A lost node's ranks may have ended by now.
+  // The ranks of a lost node may have ended by now.
   void FencePassed(Turn& turn, Run* run);
-  // Arms what a restored attempt waits for.
+  // Sets the timer of the attempt's present phase.
   void Watch(Run* run);
 
  private:
@@ -108,33 +114,38 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // When it was, `ago` before the node said what is being read, or up to `within` earlier.
+  // When something happened that was `ago` before the node said what is being read now, or up to
+  // `within` earlier.
   Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
-  // Adds a cause, or puts it in the place of what was guessed of its node.
+  // Adds a cause. If the cause of its node so far was a guess, it replaces that.
   static void Learn(Attempt* attempt, const Cause& cause);
-  void LearnHalt(const Turn& turn, Attempt* attempt, const std::string& node, const Halt& halt);
+  // The cause that the halt is; nothing if the node did not end the attempt by itself.
+  std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
+                               const Halt& halt) const;
+  // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
+  void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
-  // Writes down what the causes say.
-  static void TakeVerdict(Attempt* attempt);
+  // Writes down the verdict from the causes. Returns whether it has changed.
+  static bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);
-  // Of a stopping attempt: nodes that are still preparing have no ranks of it, whatever keeps them,
-  // and are not waited for.
+  // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays
+  // them. Gives them back without waiting for them.
   void LeaveUnstarted(Turn& turn, Run* run);
-  // The node is the last choice for a while.
+  // Makes the node the last choice for a while.
   void WorkElsewhere(const Turn& turn, const std::string& name, const std::string& why);
-  // Leaves a stopping attempt at most `grace` from now.
+  // Leaves a stopping attempt no more than `grace` from now.
   void Hasten(Turn& turn, Run* run, absl::Duration grace);
-  // Has another node of the gang end what is left on the node of `lost`: the next one behind that
-  // which was asked before.
+  // Asks another node of the gang to end what is left on the node of `lost`: the next one after the
+  // node that was asked before.
   void Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grace);
-  // Works out when the ranks of each lost node have ended.
+  // Computes when the ranks of each lost node have ended.
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;
-  Window SilenceOf(const Turn& turn, const Node& node) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
   void FinishIfReturned(Turn& turn, Run* run);
   void Finish(Turn& turn, Run* run);
-  // Every rank has exited 0; devices that do not come back now are held by something left behind.
+  // Every rank has exited 0. If devices do not come back now, something that was left behind holds
+  // them.
   void WatchLinger(Turn& turn, Run* run);
   std::vector<Run*> RunsOn(const Node& node);
 

@@ -17,15 +17,15 @@
 namespace hpc::coordinator {
 namespace {
 
-// When it is said that ranks wait for others, after they began to.
+// It is said that ranks wait for others this long after they began to.
 constexpr std::array<absl::Duration, 3> kSayLate = {absl::Seconds(10), absl::Minutes(1),
                                                     absl::Minutes(10)};
 
 struct Gathering {
   std::vector<int32_t> here, missing;
-  size_t others = 0;  // processes that no rank is: of a program that its ranks have started
+  size_t others = 0;  // processes that are no rank: a program started by ranks
 
-  // Nobody of `missing` can be one of the others.
+  // Whether some rank is surely missing: the other processes are too few to be all of `missing`.
   bool Certain() const { return missing.size() > others; }
 };
 
@@ -41,7 +41,7 @@ Gathering GatheringOf(const Attempt& attempt) {
   return gathering;
 }
 
-// "rank 2", "ranks 0, 1 and 3", the first eight by number.
+// "rank 2", or "ranks 0, 1 and 3"; only the first eight numbers are listed.
 template <typename NameOf>
 std::string RankList(const std::vector<int32_t>& ranks, NameOf name_of) {
   constexpr size_t kNamed = 8;
@@ -55,7 +55,7 @@ std::string Placed(const Attempt& attempt, int32_t rank) {
   return absl::StrCat(rank, " on ", attempt.ranks[static_cast<size_t>(rank)].node);
 }
 
-// What the first `most` of them do, as far as it is known: "; rank 2: python3 sleeps".
+// What the first `most` of these ranks do, if it is known: "; rank 2: python3 sleeps".
 std::string DoingWords(const Attempt& attempt, const std::vector<int32_t>& ranks, size_t most) {
   std::string words;
   for (size_t i = 0; i < std::min(ranks.size(), most); ++i) {
@@ -66,7 +66,8 @@ std::string DoingWords(const Attempt& attempt, const std::vector<int32_t>& ranks
   return words;
 }
 
-// The rank that publishes a key of Gloo's, its address: "/default_pg/0//cpu//0/<rank>".
+// The rank whose address a key of Gloo holds: "/default_pg/0//cpu//0/<rank>" is published by
+// <rank>.
 std::optional<int32_t> Publisher(const Attempt& attempt, const std::string& key) {
   if (!absl::StrContains(key, "//cpu//")) return std::nullopt;
   const std::vector<std::string> parts = absl::StrSplit(key, '/');
@@ -94,7 +95,7 @@ std::string AllHave(const Attempt& attempt) {
   return absl::StrCat("all ", ranks, " ranks have reached the rendezvous");
 }
 
-// When ranks have started processes that came in their place.
+// Says which ranks came, and how many processes that ranks have started in their place.
 std::string WhoCame(const Gathering& gathering) {
   const auto number = [](int32_t rank) { return absl::StrCat(rank); };
   const std::string ranks =
@@ -108,7 +109,7 @@ std::string WhoCame(const Gathering& gathering) {
 
 bool Running(const Attempt& attempt) { return attempt.record.state == AttemptState::kRunning; }
 
-// Since when ranks wait for others; Infinite when none is known to.
+// Since when ranks have waited for others; Infinite if none is known to wait.
 MonoTime WaitingSince(const Attempt& attempt) {
   const Gathering gathering = GatheringOf(attempt);
   if (!Running(attempt) || gathering.here.empty()) return MonoTime::Infinite();

@@ -25,7 +25,7 @@ TEST(ArrivalTest, IsKnownByAddressAndProcess) {
   attempt.members = {Share("1", 0, 1, {0}), Share("2", 1, 2, {0})};
   attempt.ranks = MakeRanks(attempt.members);
   attempt.ranks[0].pid = 500;
-  attempt.ranks[1].pid = 500;  // on another PC
+  attempt.ranks[1].pid = 500;  // on another PC than rank 0
   attempt.ranks[2].pid = 501;
   RendezvousReport report;
   report.arrivals = {{"10.0.0.2", 500}};

@@ -28,8 +28,8 @@ Ending EndingOf(const Run& run, absl::Duration ran_for) {
     ending.ran_for = std::max(ran_for, absl::ZeroDuration());
   ending.outcome = record.outcome;
   ending.reason = record.reason;
-  ending.free_of_charge = attempt.free_of_charge;
-  ending.exit_code = attempt.exit_code;
+  ending.free_of_charge = record.free_of_charge;
+  ending.exit_code = record.exit_code;
   if (attempt.AllRanksDone()) {
     ending.outcome = AttemptOutcome::kSucceeded;
     ending.reason = absl::StrCat(attempt.ranks.size() == 1 ? "its rank" : "every rank",

@@ -1,5 +1,5 @@
-// Runs that will be queued again: their attempt is being stopped, or their back-off lasts. They
-// keep their place in front of younger ones meanwhile.
+// Runs that will be queued again: their attempt is being stopped, or their back-off lasts.
+// Meanwhile they keep their place in front of younger runs.
 #ifndef HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
 #define HPC_COORDINATOR_CORE_GANGS_RETURNING_H_
 
@@ -10,11 +10,11 @@
 
 namespace hpc::coordinator {
 
-// How the run's attempt, which is being stopped or over, ends as things stand, after its last rank
-// ran for so long. Its work may be done whatever it is being stopped for.
+// How the run's attempt, which is being stopped or over, would end as things stand. `ran_for` is
+// how long its last rank has run. Its work may be done, whatever it is being stopped for.
 Ending EndingOf(const Run& run, absl::Duration ran_for);
 
-// In the order of the queue.
+// Such runs, in the order of the queue.
 std::vector<Run*> ReturningRuns(State* state, MonoTime now);
 
 }  // namespace hpc::coordinator

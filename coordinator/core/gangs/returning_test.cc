@@ -1,4 +1,4 @@
-// A run that starts again keeps its place: younger ones do not get what its attempt has given back.
+// A run that starts again keeps its place: younger runs do not get what its attempt has given back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A gang on pc1 and pc2, and a run behind it that any of these would do for.
+// A gang on pc1 and pc2, and behind it a run that could use either of them.
 class ReturningTest : public ::testing::Test {
  protected:
   void Begin(RunRequest request) {
@@ -21,7 +21,7 @@ class ReturningTest : public ::testing::Test {
     young = c.Submit(Nodes(1));
     ASSERT_EQ(c.state(young), RunState::kQueued);
   }
-  // Its program fails, and it has left both.
+  // The gang's program fails, and both nodes return their devices.
   void Fail() {
     ASSERT_OK(c.Exit(gang, 0, 1));
     ASSERT_OK(c.Returned(gang, "pc1"));

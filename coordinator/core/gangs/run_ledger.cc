@@ -67,7 +67,7 @@ RunId RunLedger::Submit(Turn& turn, const RunRequest& request) {
 }
 
 void RunLedger::Resume(Turn& turn, Run* run) {
-  // The clock may have been set back meanwhile.
+  // The wall clock may have been set back meanwhile.
   const absl::Duration left = std::min(run->record.retry_at - turn.wall(),
                                        state_->options.restart_backoff * kLongestBackOff);
   if (left > absl::ZeroDuration()) return BackOff(run, turn.mono() + left);
@@ -124,7 +124,7 @@ void RunLedger::BackOff(Run* run, MonoTime until) {
 void RunLedger::RetryNow(Run* run) {
   if (run->record.state != RunState::kQueued || state_->queue.Contains(*run)) return;
   Enqueue(run);
-  state_->capacity_changed = true;  // what it does not take was perhaps kept for it
+  state_->capacity_changed = true;  // devices may have been kept for it that it does not take
 }
 
 void RunLedger::End(Turn& turn, Run* run, RunState state, const std::string& reason,
@@ -133,7 +133,7 @@ void RunLedger::End(Turn& turn, Run* run, RunState state, const std::string& rea
 }
 
 void RunLedger::EndAll(Turn& turn, const RunEnd& first) {
-  // A list and not recursion: a chain of runs that wait for each other may be long.
+  // This is a list and not recursion, since a chain of runs that wait for each other may be long.
   std::vector<RunEnd> endings = {first};
   while (!endings.empty()) {
     const RunEnd ending = std::move(endings.back());
@@ -147,7 +147,7 @@ void RunLedger::EndAll(Turn& turn, const RunEnd& first) {
 void RunLedger::EndOne(Turn& turn, const RunEnd& ending) {
   RunRecord& record = ending.run->record;
   if (state_->queue.Contains(*ending.run)) state_->queue.Erase(ending.run);
-  state_->capacity_changed = true;  // it may have held its place before others
+  state_->capacity_changed = true;  // it may have held its place in front of others
   for (Alarm alarm : {Alarm::kPhase, Alarm::kFence, Alarm::kRetry, Alarm::kRendezvous,
                       Alarm::kLastCall, Alarm::kGrow}) {
     state_->timers.Stop(alarm, record.id);
@@ -168,7 +168,7 @@ void RunLedger::ReleaseWaiting(const Turn& turn, const RunEnd& ending,
   if (waiting.empty()) return;
   for (RunId id : waiting.mapped()) {
     Run* run = state_->runs.Find(id);
-    if (run == nullptr) continue;  // cancelled meanwhile
+    if (run == nullptr) continue;  // it was cancelled meanwhile
     if (ending.state == RunState::kSucceeded) {
       Enqueue(run);
     } else {

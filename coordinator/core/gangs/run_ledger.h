@@ -1,4 +1,5 @@
-// Takes runs in, queues them, lets them wait for other runs or for their back-off, and ends them.
+// Takes runs in, queues them, lets them wait for other runs or for the end of their back-off, and
+// ends them.
 #ifndef HPC_COORDINATOR_CORE_GANGS_RUN_LEDGER_H_
 #define HPC_COORDINATOR_CORE_GANGS_RUN_LEDGER_H_
 
@@ -20,23 +21,25 @@ class RunLedger {
   RunLedger(State* state, PastRunLookup past_run, void* past_run_context)
       : state_(state), past_run_(past_run), past_run_context_(past_run_context) {}
 
-  // ResourceExhausted: the user has as many runs that are not over as one may have.
+  // ResourceExhausted: the user already has the greatest permitted number of runs that are not
+  // over.
   absl::Status CheckQuota(const std::string& user) const;
-  // A new run. The request has been checked.
+  // Takes in a new run. The request must have been checked.
   RunId Submit(Turn& turn, const RunRequest& request);
-  // InvalidArgument: no such run was ever submitted. FailedPrecondition: it did not succeed.
+  // InvalidArgument: no run `after` was ever submitted. FailedPrecondition: it did not succeed.
   absl::Status CheckAfter(RunId after) const;
 
-  // A run that a restarted coordinator was given and that has no live attempt.
+  // Takes in a run that a restarted coordinator was given and that has no live attempt.
   void Resume(Turn& turn, Run* run);
 
-  // Its attempt has ended, the last of its ranks at `ended_at`, and this is what follows.
+  // Does with the run what the verdict says. Its attempt has ended, and its last rank at
+  // `ended_at`.
   void Carry(Turn& turn, Run* run, const Verdict& verdict, absl::Time ended_at);
-  // Ends a run that has no live attempt, and with it those that wait for a success of it that will
-  // not come. The run is gone afterwards.
+  // Ends a run that has no live attempt. If it did not succeed, the runs that wait for its success
+  // are ended, too. The run does not exist afterwards.
   void End(Turn& turn, Run* run, RunState state, const std::string& reason, int32_t exit_code);
 
-  // Its back-off is over.
+  // The run's back-off is over.
   void RetryNow(Run* run);
 
  private:
@@ -49,18 +52,20 @@ class RunLedger {
   };
   void EndAll(Turn& turn, const RunEnd& first);
   void EndOne(Turn& turn, const RunEnd& ending);
-  // The runs that come after one that has ended: queued, or to be ended too.
+  // Finds the runs that were to come after one that has ended: they are queued, or are to be ended,
+  // too.
   void ReleaseWaiting(const Turn& turn, const RunEnd& ending, std::vector<RunEnd>* endings);
   void Enqueue(Run* run);
   void BackOff(Run* run, MonoTime until);
-  // Queues the run, or lets it wait for the run it comes after, or ends it if that one failed.
+  // Queues the run. If it comes after another run, it waits for that instead, or ends if that
+  // failed.
   void Line(Turn& turn, Run* run);
   std::optional<RunState> LookUp(RunId run) const { return past_run_(past_run_context_, run); }
 
   State* state_;
   PastRunLookup past_run_;
   void* past_run_context_;
-  absl::flat_hash_map<RunId, std::vector<RunId>> waiting_for_;  // after which run -> who
+  absl::flat_hash_map<RunId, std::vector<RunId>> waiting_for_;  // a run -> those that come after it
 };
 
 }  // namespace hpc::coordinator

@@ -14,7 +14,7 @@ void TakePromise(MonoTime now, MonoTime until, Member* member) {
 }
 
 absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& request) {
-  constexpr absl::Duration kKillTime = absl::Seconds(2);  // what the kernel may need behind SIGKILL
+  constexpr absl::Duration kKillTime = absl::Seconds(2);  // the kernel may need it after SIGKILL
   return options.stop_after_disconnect + request.stop_grace + kKillTime;
 }
 
@@ -30,12 +30,12 @@ Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& los
   Fenced fenced;
   if (!attempt.witnessed) return fenced;
   const auto look = [&](MonoTime since, MonoTime until, const std::string& by) {
-    // From here on both are over at once: contact, and whatever was vouched for.
+    // From here on neither contact nor anybody's vouching keeps the ranks alive.
     const MonoTime over = std::max(since + times.vouch, heard + times.contact);
     if (over > until || over + times.kill >= fenced.at) return;
     fenced = {over + times.kill, by};
   };
-  // What all members that are not waited for have promised together.
+  // The promise that all members that are not waited for have in common.
   MonoTime since, until = MonoTime::Infinite();
   std::vector<std::string> ended;
   for (const Member& m : attempt.members) {

@@ -9,7 +9,7 @@ const FenceTimes kTimes(absl::Seconds(6));
 
 MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
-// pc1 to pc3; pc1 is lost.
+// A gang on pc1, pc2 and pc3; the tests take pc1 as lost.
 Attempt Gang() {
   Attempt attempt;
   attempt.witnessed = true;
@@ -42,7 +42,7 @@ TEST(FenceTest, OneThatDoesNotVouchEndsThemOnceContactIsOverToo) {
   Attempt gang = Gang();
   TakePromise(At(3), At(6), &gang.members[2]);
   const Fenced fenced = DeadBy(kTimes, gang, gang.members[0], At(0));
-  EXPECT_EQ(fenced.at, At(6));  // contact until 5, and what killing takes
+  EXPECT_EQ(fenced.at, At(6));  // contact ends at 5; killing takes 1 more
   EXPECT_EQ(fenced.by, "pc3");
 }
 
@@ -73,7 +73,7 @@ TEST(FenceTest, TheLostNodesOwnPromiseProvesNothing) {
   EXPECT_EQ(DeadBy(kTimes, gang, gang.members[0], At(0)).at, MonoTime::Infinite());
 }
 
-// What pc1 to pc3 have is one rank each. `node_rank`: its part has ended well.
+// Gives each of pc1 to pc3 one rank, and lets the part of `node_rank` end well.
 void EndWell(size_t node_rank, Attempt* gang) {
   if (gang->ranks.empty()) {
     for (size_t i = 0; i < gang->members.size(); ++i) {

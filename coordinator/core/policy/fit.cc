@@ -24,7 +24,7 @@ bool Allowed(const RunRequest& request, const std::string& name) {
 
 bool WantsAllGpus(const RunRequest& request) { return !request.gpus_per_node.has_value(); }
 
-// Position in the attempt before; a large number for a node that was not in it.
+// The node's position in the previous attempt; a large number if it was not in it.
 size_t LastRank(const FitWishes& wishes, const std::string& name) {
   if (wishes.last_nodes != nullptr) {
     const auto& last = *wishes.last_nodes;
@@ -34,11 +34,11 @@ size_t LastRank(const FitWishes& wishes, const std::string& name) {
   return std::numeric_limits<size_t>::max();
 }
 
-// Devices that a request for "every GPU" gets on this node.
+// How many devices a request for "every GPU" gets on this node.
 int32_t AllDevices(const NodeSpace& space) { return space.gpus > 0 ? space.gpus : 1; }
 
-// Of nodes that all fit, those that a gang of `count` may be chosen from so that every node gives
-// the same number of devices, and as many as possible. Sets that number.
+// Reduces `fitting` to the nodes from which a gang of `count` may be chosen so that every node
+// gives the same number of devices, and as many as possible. Sets `common` to that number.
 void KeepLargest(const std::vector<NodeSpace>& nodes, size_t count, std::vector<size_t>* fitting,
                  int32_t* common) {
   std::vector<int32_t> devices;
@@ -63,7 +63,8 @@ void SortByPreference(const RunRequest& request, const std::vector<NodeSpace>& n
   std::sort(fitting->begin(), fitting->end(), [&](size_t a, size_t b) { return key(a) < key(b); });
 }
 
-// Adds as many of `asleep` as are missing to `min`: those of the attempt before, then the largest.
+// Adds as many of `asleep` as are missing to reach `min`: first those of the previous attempt, then
+// the largest.
 void AddAsleep(const std::vector<NodeSpace>& nodes, const FitWishes& wishes, size_t min,
                std::vector<size_t> asleep, std::vector<size_t>* fitting) {
   if (fitting->size() >= min) return;
@@ -76,8 +77,8 @@ void AddAsleep(const std::vector<NodeSpace>& nodes, const FitWishes& wishes, siz
   fitting->insert(fitting->end(), asleep.begin(), asleep.end());
 }
 
-// Nodes of the attempt before keep their node rank where there still is one; the others fill up in
-// the order of the request's list, or by name.
+// Nodes of the previous attempt keep their node rank if that still exists. The others fill the gaps
+// in the order of the request's list, or by name.
 std::vector<size_t> InRankOrder(const RunRequest& request, const std::vector<NodeSpace>& nodes,
                                 const FitWishes& wishes, std::vector<size_t> chosen) {
   constexpr size_t kNobody = std::numeric_limits<size_t>::max();

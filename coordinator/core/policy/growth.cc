@@ -16,7 +16,7 @@ std::string Names(const std::vector<NewNode>& nodes) {
   return JoinWords(names);
 }
 
-// The last of them to be steady; the gang itself is nobody ("").
+// The node that will be steady last. If that is the gang itself, the name is "".
 NewNode Last(const GrowthInput& input) {
   NewNode last{"", input.gang_steady_at};
   for (const NewNode& node : input.fresh) {

@@ -1,11 +1,12 @@
-// Whether a gang that runs on fewer nodes than it may have is started again on more. Pure
+// Decides whether a gang that runs on fewer nodes than it may have is started again on more. Pure
 // functions.
 //
-// A restart costs what the program has computed since its last checkpoint. So it must be worth it:
-// the nodes to come must have been there without a break, and free, for a time (`grow_steady`;
-// twice, four times ... as long after each further time that a node went away, up to an hour), and
-// the gang itself must have run that long, so that no two restarts of this kind come close
-// together. And nobody must wait for these nodes: a queued run is worth more than a larger one.
+// A restart costs what the program has computed since its last checkpoint, so it must be worth it:
+// - The new nodes must have been there without a break, and free, for a time (`grow_steady`). That
+//   time doubles each time that a node went away again, up to an hour.
+// - The gang itself must have run for `grow_steady`, so that no two restarts of this kind come
+//   close together.
+// - Nobody else must be waiting for these nodes: a queued run is worth more than a larger one.
 #ifndef HPC_COORDINATOR_CORE_POLICY_GROWTH_H_
 #define HPC_COORDINATOR_CORE_POLICY_GROWTH_H_
 
@@ -32,16 +33,16 @@ struct GrowthInput {
   GrowMode mode = GrowMode::kCheckpoint;
   MonoTime now;
   MonoTime gang_steady_at;     // by then the gang will have run long enough
-  int32_t nodes = 0;           // that it has
-  std::vector<NewNode> fresh;  // that it would have besides; none: it cannot grow
+  int32_t nodes = 0;           // how many it has
+  std::vector<NewNode> fresh;  // nodes that it would have besides; none: it cannot grow
   RunId waiting = 0;           // a queued run that waits for devices; 0: none
   bool at_checkpoint = false;  // the program has just said that a checkpoint is whole
 };
 
 struct GrowthDecision {
   bool grow = false;
-  MonoTime again = MonoTime::Infinite();  // when to decide anew, if nothing changes before
-  std::string words;                      // what it waits for, or why it grows; "": nothing to say
+  MonoTime again = MonoTime::Infinite();  // when to decide again, if nothing changes before
+  std::string words;                      // why it waits or grows; "": nothing to say
 };
 
 GrowthDecision DecideGrowth(const GrowthInput& input);

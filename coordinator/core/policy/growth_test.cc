@@ -1,4 +1,4 @@
-// When a gang is started again on more nodes, as values in and a decision with its reason out.
+// Growth decisions: values in, a decision with its reason out.
 #include "coordinator/core/policy/growth.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ MonoTime At(int seconds) { return {absl::Seconds(seconds)}; }
 
 class GrowthTest : public ::testing::Test {
  protected:
-  // At second 100 two nodes run, and a third is there that is steady.
+  // At second 100 the gang runs on two nodes, and a third node is there and steady.
   GrowthTest() {
     input.mode = GrowMode::kNow;
     input.now = At(100);

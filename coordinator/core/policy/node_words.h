@@ -14,8 +14,8 @@ namespace hpc::coordinator {
 // "returning" (to its owner), "reconnecting", "unknown", "stopped" (its worker), "revoked".
 std::string NodeStateWord(const Node& node);
 
-// Why it is in that state, in words that are true now: "its owner has taken it back, for another
-// 2 h", "not heard for 17 s". "" where nothing is to be said.
+// Why it is in that state, in words that are true now: "its owner has taken it back, for another 2
+// h", "not heard for 17 s". "" if there is nothing to say.
 std::string NodeReason(const Node& node, Now now);
 
 // Why the node cannot be given work now: "is reclaimed by its owner for another 2 h", "is lost".

@@ -11,7 +11,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// Requests that ask for the same, so that what was found impossible for one is so for the other.
+// Whether both requests ask for the same, so that what is impossible for one is so for the other.
 bool SameShape(const RunRequest& a, const RunRequest& b) {
   return a.min_nodes == b.min_nodes && a.max_nodes == b.max_nodes &&
          a.gpus_per_node == b.gpus_per_node && a.node_list == b.node_list &&
@@ -53,7 +53,7 @@ class Planner {
     });
   }
 
-  // When the candidate's devices are free again at the latest, if it starts now.
+  // The time by which the candidate's devices are free again if it starts now.
   MonoTime EndOf(const RunRequest& request) const {
     return input_.now + (request.time_limit + request.stop_grace);
   }
@@ -68,7 +68,8 @@ class Planner {
     return Choose(request, nodes, Eligible(request, input_.nodes), candidate.wishes);
   }
 
-  // A gang that has to wake nodes waits long enough without that.
+  // Whether the candidate waits for more nodes. A gang that has to wake nodes does not: it waits
+  // long enough for those.
   bool MayGather(const Candidate& candidate, const Fit& fit) const {
     return candidate.last_call > absl::ZeroDuration() &&
            static_cast<int32_t>(fit.shares.size()) < candidate.request->max_nodes &&
@@ -127,7 +128,7 @@ class Planner {
   PlacementResult result_;
   const Candidate* holder_ = nullptr;
   Reservation held_;
-  std::vector<NodeSpace> beside_;  // the nodes without what the holder needs
+  std::vector<NodeSpace> beside_;  // the nodes less what the holder needs
   std::vector<const Candidate*> impossible_;
 };
 

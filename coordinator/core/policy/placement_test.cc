@@ -1,4 +1,4 @@
-// The placement policy, as values in and decisions with reasons out.
+// The placement policy: values in, decisions with reasons out.
 #include "coordinator/core/policy/placement.h"
 
 #include <gmock/gmock.h>
@@ -325,7 +325,7 @@ TEST_F(PlacementTest, RunOnDevicesThatTheHeadDoesNotNeedPasses) {
 }
 
 TEST_F(PlacementTest, FreeNodesBeyondWhatTheHeadWillNeedMayBeUsed) {
-  // At 1 h pc1 and pc2 come free and suffice; pc3 and pc4 are not needed then.
+  // From 1 h on pc1 and pc2 are free, and they suffice; pc3 and pc4 are not needed.
   for (const char* name : {"pc1", "pc2", "pc3"}) Node(name, Gpus(2));
   Use(0, {0, 1}, At(absl::Hours(1)));
   Use(1, {0, 1}, At(absl::Hours(1)));

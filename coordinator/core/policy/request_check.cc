@@ -14,11 +14,11 @@
 namespace hpc::coordinator {
 namespace {
 
-// Far more than any PC can run with profit, and little enough that neither a supervisor's
-// descriptors nor the coordinator's rounds run short.
+// This is far more than any PC can run with profit. It is so few that neither a supervisor's
+// descriptors nor the coordinator's rounds are exhausted.
 constexpr int32_t kMaxRanksPerNode = 1024;
-constexpr int64_t kMaxRanks = 65'536;  // of a run
-constexpr size_t kNodesListed = 12;    // in a refusal
+constexpr int64_t kMaxRanks = 65'536;  // of one run
+constexpr size_t kNodesListed = 12;    // in one refusal
 
 template <typename... Args>
 absl::Status Invalid(const Args&... args) {
@@ -94,7 +94,7 @@ absl::Status CheckCapacity(const RunRequest& request, const NodeTable& nodes) {
     if (CouldHold(request, EmptySpace(name, node->record.inventory))) ++fitting;
     if (fitting == request.min_nodes) return absl::OkStatus();
   }
-  if (there.empty()) return absl::OkStatus();  // PCs are still to come
+  if (there.empty()) return absl::OkStatus();  // more PCs may still join
   const auto count = static_cast<int64_t>(there.size());
   std::string text = absl::StrCat(
       "needs ", RequestWords(request), ", but ", ExistWords(request, fitting), "; the cluster has ",

@@ -8,10 +8,11 @@
 
 namespace hpc::coordinator {
 
-// InvalidArgument: contradictory, or more ranks than a node or a run may have. NotFound: names a
-// node that does not exist (says the nearest). FailedPrecondition: more nodes or GPUs than exist,
-// busy, off and reclaimed ones included (says what exists). A cluster that no node has joined yet
-// may still get whatever is asked for.
+// InvalidArgument: the request contradicts itself, or wants more ranks than a node or a run may
+// have. NotFound: a named node does not exist (the error says the nearest name).
+// FailedPrecondition: the request wants more nodes or GPUs than exist, busy, off and reclaimed ones
+// included (the error says what exists). As long as no node has joined the cluster, nothing is too
+// much: it may still come.
 absl::Status CheckRequest(const RunRequest& request, const NodeTable& nodes);
 
 }  // namespace hpc::coordinator

@@ -17,8 +17,9 @@ std::string NeedWords(const RunRequest& request);
 // "4 nodes with 2 GPUs each, of pc1 and pc2".
 std::string RequestWords(const RunRequest& request);
 
-// Beside what a request needs: "only 2 nodes exist", "no node that it may use has at least 4 GPUs".
-// `fitting`: how many nodes could hold it, fewer than it needs.
+// What there is, to be said beside what the request needs: "only 2 nodes exist", "no node that it
+// may use has at least 4 GPUs". `fitting` is how many nodes could hold it, which is fewer than it
+// needs.
 std::string ExistWords(const RunRequest& request, int32_t fitting);
 
 }  // namespace hpc::coordinator

@@ -10,7 +10,7 @@ using Surplus = Reservation::Surplus;
 
 constexpr int32_t kUnbounded = std::numeric_limits<int32_t>::max();
 
-// What is left of `space` beside the share of one node of `request`.
+// What is left of `space` when one node's share of `request` is taken from it.
 Surplus Beside(const RunRequest& request, const NodeSpace& space) {
   Surplus left{static_cast<int32_t>(space.free_gpus.size()),
                static_cast<int32_t>(space.free_slots.size()), space.free_seats};
@@ -27,7 +27,7 @@ Surplus Beside(const RunRequest& request, const NodeSpace& space) {
   return left;
 }
 
-// Replays how devices come free, and says which nodes fit the request then.
+// Plays ahead how devices come free, and says which nodes then fit the request.
 class Future {
  public:
   Future(const PlacementInput& input, const Candidate& candidate)
@@ -84,8 +84,9 @@ std::vector<Release> KnownReleases(const PlacementInput& input) {
   return releases;
 }
 
-// At a known start `future` is as it will be then. Kept are min_nodes of the nodes that fit then,
-// first those that are not free now, so that what is free now can be used meanwhile.
+// For a known start: `future` is in the state of that time. Of the nodes that fit then, min_nodes
+// are kept. Nodes that are not free now are kept first, so that the free ones can be used
+// meanwhile.
 std::vector<Surplus> SurplusAtStart(const PlacementInput& input, const RunRequest& request,
                                     const Future& future) {
   std::vector<size_t> kept;
@@ -101,8 +102,8 @@ std::vector<Surplus> SurplusAtStart(const PlacementInput& input, const RunReques
   return surplus;
 }
 
-// At an unknown start any node that the request could use may be the one that is needed: a node
-// that fits now must go on fitting, another one must fit once what runs there has ended.
+// For an unknown start: any node that the request could use may be the one that is needed. So a
+// node that fits now must go on fitting, and any other must fit once all that runs there has ended.
 std::vector<Surplus> SurplusForAll(const PlacementInput& input, const RunRequest& request,
                                    const Future& all_ended) {
   std::vector<Surplus> surplus(input.nodes.size(), {kUnbounded, kUnbounded, kUnbounded});

@@ -1,5 +1,5 @@
-// The place that a run holds in front of those behind it: when it can start, and what of the nodes
-// must be left for it.
+// A reservation for the run that holds its place: when it can start, and how much of each node must
+// be left for it.
 #ifndef HPC_COORDINATOR_CORE_POLICY_RESERVATION_H_
 #define HPC_COORDINATOR_CORE_POLICY_RESERVATION_H_
 
@@ -13,8 +13,8 @@
 namespace hpc::coordinator {
 
 struct Reservation {
-  MonoTime start = MonoTime::Infinite();  // estimated; Infinite: not known
-  // What others may take of each node for longer than that.
+  MonoTime start = MonoTime::Infinite();  // estimated; Infinite: unknown
+  // How much of each node others may take beyond that time.
   struct Surplus {
     int32_t gpus = 0;
     int32_t slots = 0;
@@ -23,10 +23,10 @@ struct Reservation {
   std::vector<Surplus> surplus;  // by node
 };
 
-// None if the run would not fit even if everything that runs ended.
+// Nothing if the run would not fit even if everything that runs ended.
 std::optional<Reservation> Reserve(const PlacementInput& input, const Candidate& candidate);
 
-// The nodes as a run sees them that may still run when the reservation's start comes.
+// The nodes as seen by a run that may still be running when the reservation starts.
 std::vector<NodeSpace> Without(const std::vector<NodeSpace>& nodes, const Reservation& held);
 
 }  // namespace hpc::coordinator

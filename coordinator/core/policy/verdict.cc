@@ -33,7 +33,8 @@ bool AsksForRestart(const RunRequest& request, int32_t exit_code) {
   return std::find(codes.begin(), codes.end(), exit_code) != codes.end();
 }
 
-// Without a limit but that of time: the program knows what it waits for.
+// Such restarts cost nothing but time, and their number is not limited: the program knows what it
+// waits for.
 Verdict AfterRetryExit(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
   if (ending.ran_for >= kRowEndsAfter) verdict.retries = 0;
   ++verdict.retries;
@@ -66,8 +67,8 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
                     " in a row that ended for reasons outside the program");
     return Over(std::move(verdict), RunState::kFailed, kExitNotRun);
   }
-  // A gang that was running and lost a node goes on at once; a node that cannot start it may need
-  // a moment, and a second loss in a row may not be the last.
+  // A gang that was running and lost a node goes on at once. But a node that could not start a gang
+  // may need a moment, and after a second loss in a row a third may follow.
   const bool at_once = ending.outcome == AttemptOutcome::kNodeLost && verdict.losses == 1;
   const absl::Duration delay =
       at_once ? absl::ZeroDuration() : BackOff(options.restart_backoff, verdict.losses);
@@ -76,9 +77,8 @@ Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& o
                             options.infrastructure_retries, " such retries"));
 }
 
-}  // namespace
-
-Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
+// Judges the end as if nobody had asked the run to end.
+Verdict JudgeEnding(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
   Verdict verdict;
   verdict.reason = ending.reason;
   verdict.failures = run.failures;
@@ -87,7 +87,6 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
   if (ending.outcome == AttemptOutcome::kSucceeded) {
     return Over(std::move(verdict), RunState::kSucceeded, 0);
   }
-  if (run.cancel_requested) return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
   switch (ending.outcome) {
     case AttemptOutcome::kCancelled:
       return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
@@ -111,6 +110,19 @@ Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& 
       break;
   }
   return AfterLoss(std::move(verdict), ending, options);
+}
+
+}  // namespace
+
+// A run that has failed stays failed, even if somebody cancelled it a moment later.
+Verdict Judge(const RunRecord& run, const Ending& ending, const ClusterOptions& options) {
+  Verdict verdict = JudgeEnding(run, ending, options);
+  if (!run.cancel_requested) return verdict;
+  const bool lost =
+      ending.outcome == AttemptOutcome::kNodeLost || ending.outcome == AttemptOutcome::kStartFailed;
+  if (verdict.state != RunState::kQueued && !lost) return verdict;
+  verdict.reason = ending.reason;
+  return Over(std::move(verdict), RunState::kCancelled, kExitCancelled);
 }
 
 }  // namespace hpc::coordinator

@@ -28,11 +28,13 @@ bool Attempt::SomeRankRuns() const {
 }
 
 bool Attempt::AllPrepared() const {
-  return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.prepared; });
+  return std::all_of(members.begin(), members.end(),
+                     [](const Member& m) { return m.Reached(MemberStage::kPrepared); });
 }
 
 bool Attempt::AllStarted() const {
-  return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.started; });
+  return std::all_of(members.begin(), members.end(),
+                     [](const Member& m) { return m.Reached(MemberStage::kStarted); });
 }
 
 Member* Attempt::FindMember(const std::string& node) {
@@ -50,6 +52,14 @@ std::vector<std::string> Attempt::NodeNames() const {
   std::vector<std::string> names;
   names.reserve(members.size());
   for (const Member& m : members) names.push_back(m.placement.node);
+  return names;
+}
+
+std::vector<std::string> Attempt::NodesShortOf(MemberStage stage) const {
+  std::vector<std::string> names;
+  for (const Member& m : members) {
+    if (!m.Reached(stage)) names.push_back(m.placement.node);
+  }
   return names;
 }
 

@@ -2,6 +2,7 @@
 #ifndef HPC_COORDINATOR_CORE_STATE_ATTEMPT_H_
 #define HPC_COORDINATOR_CORE_STATE_ATTEMPT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,27 +16,41 @@
 
 namespace hpc::coordinator {
 
-// The share of one node, and how far it has come.
+// How far a node has come with its part. A later stage includes the earlier ones.
+enum class MemberStage { kPlaced, kToldToPrepare, kPrepared, kToldToStart, kStarted };
+
+// Whether the coordinator can learn from a node what became of its part.
+enum class MemberContact {
+  kThere,
+  kLost,      // the node is lost; the devices stay taken until the fence
+  kDisowned,  // the same, although its worker is connected: that does not have the attempt
+};
+
+// One node's part in an attempt, and how far it has come.
 struct Member {
   PlacementRecord placement;
-  bool prepare_sent = false;
-  bool prepared = false;
-  bool start_sent = false;
-  bool started = false;
-  bool lost = false;                      // its node is; devices stay taken until `fence`
-  bool disowned = false;                  // lost, but its worker is here and does not know of it
-  MonoTime lost_at{};                     // when its node was heard last
-  MonoTime fence = MonoTime::Infinite();  // by then its ranks have ended without us
-  // What its node has promised, or has shown by ending: that it does not vouch for the attempt.
+  MemberStage stage = MemberStage::kPlaced;
+  MemberContact contact = MemberContact::kThere;
+  MonoTime lost_at{};                     // when its node was last heard
+  MonoTime fence = MonoTime::Infinite();  // by then its ranks have ended without our help
+  // The times between which its node does not vouch for the attempt: it has promised so, or it has
+  // returned its part without having ended well.
   MonoTime silent_since = MonoTime::Infinite(), silent_until{};
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
-  RecallAccess recall;           // not after a restart of the coordinator
-  std::string recall_by;         // lost: the node that was asked to recall its ranks
-  std::vector<RankDoing> doing;  // with its last heartbeat
+  RecallAccess recall;           // unset after a restart of the coordinator
+  std::string recall_by;         // if lost: the node that was asked to recall its ranks
+  std::vector<RankDoing> doing;  // as its last heartbeat said
 
-  // What its rank does, or with -1 the processes of it that survive SIGKILL; "": not known.
+  bool Reached(MemberStage to) const { return stage >= to; }
+  // The stage becomes `to`, unless a later one has been reached.
+  void Reach(MemberStage to) { stage = std::max(stage, to); }
+  bool lost() const { return contact != MemberContact::kThere; }
+  bool disowned() const { return contact == MemberContact::kDisowned; }
+
+  // What the rank is doing, in words; "" if that is not known. -1 stands for those processes on the
+  // node that survive SIGKILL.
   std::string Doing(int32_t rank) const;
 };
 
@@ -43,26 +58,27 @@ struct Attempt {
   AttemptRecord record;           // its state is changed by SetState only
   std::vector<Member> members;    // by node rank
   std::vector<RankRecord> ranks;  // by rank
-  MonoTime began{};               // created
-  MonoTime running_since{};       // when the last rank so far was started
-  // Of a restored attempt that is by the wall clock, which may have jumped, until a node has told.
+  MonoTime began{};               // when it was created
+  MonoTime running_since{};       // when the last of its ranks was started
+  // False for a restored attempt until one of its nodes has told how long ranks have run: till then
+  // `running_since` goes by the wall clock, which may have jumped.
   bool since_told = true;
   MonoTime stopping_since{};
   absl::Duration stop_grace;
-  std::vector<Cause> causes;      // why it ends, as they were heard; empty while nothing went wrong
-  MonoTime word_of_peer_until{};  // failures that speak of a peer are not acted on before; 0: none
-  int32_t exit_code = 0;          // of the cause that decides
-  bool free_of_charge = false;    // as that cause says
-  int32_t ranks_done = 0;         // that exited 0 of their own accord
-  // Of the rendezvous store, as last reported.
+  std::vector<Cause> causes;      // why it ends, in the order heard; empty while all goes well
+  MonoTime word_of_peer_until{};  // complaints about a peer are not acted on before; 0: none
+  Cause decided;                  // the cause that the record shows; only while stopping
+  int32_t ranks_done = 0;         // ranks that exited 0 of their own accord
+  // The state of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;
-  bool connected_unknown = false;  // restored: whether that was said is not known
+  bool connected_unknown = false;  // restored: not known whether that was said
   bool witnessed = false;          // its nodes vouch for one another
-  std::string store_lost_with;     // the node whose worker served it and died
-  MonoTime blocked_since{};        // ranks wait for the key of that report
+  std::string store_lost_with;     // the node whose worker served the store and died
+  MonoTime blocked_since{};        // since when ranks wait for the key in that report
   int32_t late_told = 0;           // how often it was said that ranks wait for others
-  // Growth: what it waits for, in words that hold until `growth_at`, and which nodes were told of.
+  // What growth waits for, in words that hold until `growth_at`, and the nodes that the last event
+  // about growth named.
   std::string growth, growth_told;
   MonoTime growth_at = MonoTime::Infinite();
 
@@ -76,9 +92,12 @@ struct Attempt {
   Member* FindMember(const std::string& node);
   const Member* FindMember(const std::string& node) const;
   std::vector<std::string> NodeNames() const;
+  // The names of the nodes that have not reached the stage.
+  std::vector<std::string> NodesShortOf(MemberStage stage) const;
 };
 
-// The legal edges. Every change of an attempt's state goes through SetState, which asserts one.
+// The legal transitions. Every change of an attempt's state goes through SetState, which asserts
+// that it is one of these.
 //
 //   waking    -> preparing, stopping
 //   preparing -> starting, stopping
@@ -88,7 +107,8 @@ struct Attempt {
 bool IsLegal(AttemptState from, AttemptState to);
 void SetState(Attempt* attempt, AttemptState to);
 
-// Makes the ranks of the members as placed: global numbers, devices, no process yet.
+// Makes rank records for the members as they are placed: with global numbers and devices, and
+// without a process yet.
 std::vector<RankRecord> MakeRanks(const std::vector<Member>& members);
 
 }  // namespace hpc::coordinator

@@ -1,4 +1,5 @@
-// Finds what a report is about, and refuses reports of attempts that are over or were replaced.
+// Finds the attempt that a report is about, and refuses reports of attempts that are over or were
+// replaced.
 #ifndef HPC_COORDINATOR_CORE_STATE_LIVE_ATTEMPT_H_
 #define HPC_COORDINATOR_CORE_STATE_LIVE_ATTEMPT_H_
 
@@ -13,11 +14,11 @@ struct LiveAttempt {
   Member* member;
 };
 
-// FailedPrecondition: `ref` is not the live attempt of its run, or has no part on the node; says
-// which.
+// FailedPrecondition: `ref` is not the live attempt of its run, or that has no part on the node.
+// The error says which of the two it is.
 absl::StatusOr<LiveAttempt> FindLive(State* state, const Node& node, AttemptRef ref);
 
-// Counts a refused report; the first of an attempt and node is an event.
+// Counts a refused report. The first one of each attempt on a node becomes an event.
 void CountStale(Turn& turn, State* state, Node* node, AttemptRef ref, const absl::Status& why);
 
 }  // namespace hpc::coordinator

@@ -29,14 +29,26 @@ bool Node::Expected() const {
 
 Window Node::LastHeard(Now now) const {
   if (!seen) {
-    // By the coordinator before this one, which wrote down at times when it had heard its nodes.
+    // The coordinator before this one heard the node. It wrote down from time to time when that
+    // was.
     const absl::Duration ago = std::max(now.wall - record.last_seen, absl::ZeroDuration());
-    const MonoTime began = lease.heard();  // and since then it has said nothing
+    const MonoTime began = lease.heard();  // it has said nothing since then
     return {std::min(now.mono - ago, began), began};
   }
-  // A lease may be renewed without a word, where the coordinator itself has stood still.
+  // The lease does not tell it: if the coordinator itself stood still, it renews a lease without
+  // having heard the node.
   return clock.told() ? clock.Before(absl::ZeroDuration(), now.mono)
                       : Window::Exactly(lease.heard());
+}
+
+// The node fell silent before its next heartbeat would have been heard. Whatever its last heartbeat
+// did not tell happened after the one before that: a worker that continues after a standstill may
+// send one heartbeat before it reads what has happened meanwhile, but not two.
+Window Node::Silence(Now now) const {
+  const Window heard = LastHeard(now);
+  const std::optional<absl::Duration>& beat = clock.BeatBeforeLast();
+  return {beat ? clock.At(*beat, now.mono).earliest : heard.earliest - heartbeat_interval,
+          std::min(now.mono, heard.latest + heartbeat_interval)};
 }
 
 void Node::WentAway(MonoTime now) {

@@ -1,4 +1,4 @@
-// The nodes: what is durable about each, its connection, and which attempts hold its devices.
+// The nodes: the durable record of each, its connection, and the attempts that hold its devices.
 #ifndef HPC_COORDINATOR_CORE_STATE_NODE_TABLE_H_
 #define HPC_COORDINATOR_CORE_STATE_NODE_TABLE_H_
 
@@ -18,49 +18,56 @@
 
 namespace hpc::coordinator {
 
-// Devices of one node that an attempt holds. Empty on a node with GPUs for a run that uses none.
+// The devices of one node that an attempt holds. There are none if the node has GPUs and the run
+// uses none of them.
 struct Holding {
   AttemptRef ref;
   std::vector<int32_t> devices;
 };
 
 struct Node {
-  Node(int64_t number_, const ClusterOptions& options) : number(number_), lease(options.lease) {}
+  Node(int64_t number_, const ClusterOptions& options)
+      : number(number_), heartbeat_interval(options.heartbeat_interval), lease(options.lease) {}
 
-  const int64_t number;  // of this process, for timers
+  const int64_t number;  // for timers; holds only within this process
+  const absl::Duration heartbeat_interval;
   NodeRecord record;
 
   // Connection.
-  bool seen = false;       // since the coordinator started
+  bool seen = false;       // it has connected since the coordinator started
   bool connected = false;  // its stream is open
   bool lost = false;
   uint64_t incarnation = 0;
   bool can_vouch = false;
-  bool hands_over = false;  // its worker has said that another one follows
+  bool hands_over = false;  // its worker has said that another worker follows it
   Lease lease;
-  MonoTime heard_before{};  // when it was heard last before it connected
   NodeClock clock;
-  // When it said something for the last time.
+  // When the node said something for the last time.
   Window LastHeard(Now now) const;
-  MonoTime doubt_at{};  // when its silence is looked at next, while it has a witnessed attempt
+  // The time in which something may have happened that the node could no longer tell: since it, or
+  // its connection, has been silent, or a little before.
+  Window Silence(Now now) const;
+  Window silence_before{};  // the silence that ended when the node connected
+  MonoTime doubt_at{};      // when its silence is checked next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
-  // Could not prepare a run, though not because of that run: work goes elsewhere until then.
+  // The node could not prepare a run, and that was not the run's fault. Until this time runs go to
+  // other nodes if they can.
   MonoTime unable_until{};
   std::string unable_why;
 
   // Power, beyond its state in the record.
-  int32_t wake_packets = 0;    // sent in this wake-up
-  MonoTime power_since{};      // when the state began
-  MonoTime said_goes{};        // when it said last that it sleeps or turns off
-  bool wake_when_off = false;  // somebody wants it while it falls asleep
-  bool leave_alone = false;    // it did not wake lately
+  int32_t wake_packets = 0;    // sent during this wake-up
+  MonoTime power_since{};      // when its power state began
+  MonoTime said_goes{};        // when it last said that it sleeps or turns off
+  bool wake_when_off = false;  // while it falls asleep: somebody wants it
+  bool leave_alone = false;    // it failed to wake a short time ago
   std::string wake_reason;
 
-  // For gangs that would grow onto it.
-  MonoTime back_since{};   // it came, woke or was lent
-  MonoTime free_since{};   // a device of it was given back
-  int32_t departures = 0;  // that it was lost or reclaimed, without an hour's rest between
+  // For gangs that may grow onto it.
+  MonoTime back_since{};   // when it came, woke or was lent
+  MonoTime free_since{};   // when it last got a device back
+  int32_t departures = 0;  // how often it was lost or reclaimed without an hour's rest between
   void CameBack(MonoTime now) {
     back_since = now;
     unable_until = {};
@@ -68,18 +75,18 @@ struct Node {
   void WentAway(MonoTime now);
 
   // Reclaim.
-  bool returning = false;  // reclaimed, and something still runs there
+  bool returning = false;  // it is reclaimed, and something still runs there
   MonoTime reclaim_asked{};
 
-  AttemptRef last_stale;  // what it was last refused for
+  AttemptRef last_stale;  // the attempt for which a report of it was last refused
 
   const std::string& name() const { return record.name; }
   bool CanWake() const;
   bool ShutOut() const { return !record.revoked.empty(); }
-  // May be given work: now, or once it has been woken.
+  // Whether it may be given work now, or once it has been woken.
   bool ReadyForWork() const;
   bool Wakeable() const;
-  // It was on when the coordinator restarted, and has not connected again.
+  // Whether it was on when the coordinator restarted, and has not connected again.
   bool Expected() const;
   std::vector<int32_t> FreeDevices() const;
 };
@@ -92,19 +99,19 @@ class NodeTable {
   Node* Find(const std::string& name);
   const Node* Find(const std::string& name) const;
   Node* At(int64_t number) { return nodes_[static_cast<size_t>(number)].get(); }
-  // `node` is gone after this. Its timers are the caller's to stop.
+  // Destroys `node`. The caller must stop its timers.
   void Remove(Node* node);
   // NotFound: "no node pc9; did you mean pc8?".
   absl::Status Unknown(const std::string& name) const;
 
   size_t size() const { return by_name_.size(); }
   std::vector<std::string> Names() const;
-  // By name.
+  // All nodes, by name.
   const absl::btree_map<std::string, Node*>& by_name() const { return by_name_; }
 
  private:
   const ClusterOptions* options_;
-  std::vector<std::unique_ptr<Node>> nodes_;  // by number; null: removed
+  std::vector<std::unique_ptr<Node>> nodes_;  // index: the node's number; null: removed
   absl::btree_map<std::string, Node*> by_name_;
 };
 

@@ -19,7 +19,7 @@ void RunQueue::Erase(Run* run) {
 
 int32_t RunQueue::Position(const Run& run) const {
   if (!Contains(run)) return 0;
-  // A listing asks for all of them, from the last to the first.
+  // A listing asks for the positions of all runs, from the last to the first.
   if (asked_position_ > 1 && std::prev(asked_)->run == &run) {
     --asked_;
     return --asked_position_;

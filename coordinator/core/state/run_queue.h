@@ -21,13 +21,14 @@ class RunQueue {
   void Insert(Run* run);
   void Erase(Run* run);
   bool Contains(const Run& run) const { return run.in_queue; }
-  // 1 is next; 0: not in the queue. O(log n); O(1) for the one before the last that was asked for.
+  // 1 is next; 0: not in the queue. O(log n), or O(1) for the run in front of the one that was last
+  // asked for.
   int32_t Position(const Run& run) const;
 
   Run* front() const { return tree_.empty() ? nullptr : tree_.begin()->run; }
   bool empty() const { return tree_.empty(); }
   size_t size() const { return tree_.size(); }
-  // The first `n` of them, in order.
+  // The first `n` runs, in order.
   std::vector<Run*> First(size_t n) const;
 
   // True if `a` is served before `b`.
@@ -52,7 +53,7 @@ class RunQueue {
     return {run.request().priority, run.id(), const_cast<Run*>(&run)};
   }
   Tree tree_;
-  // The last whose position was asked for; 0: the queue has changed since.
+  // The run whose position was asked for last. `asked_position_` 0: the queue has changed since.
   mutable Tree::const_iterator asked_;
   mutable int32_t asked_position_ = 0;
 };

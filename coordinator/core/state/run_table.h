@@ -21,12 +21,13 @@ namespace hpc::coordinator {
 struct Run {
   RunRecord record;                     // its state is changed by RunTable::SetState only
   std::unique_ptr<Attempt> attempt;     // the live one
-  std::vector<std::string> last_nodes;  // of the attempt before, by node rank
+  std::vector<std::string> last_nodes;  // of the previous attempt, by node rank
   std::string cancel_reason;
-  bool in_queue = false;              // RunQueue's
-  MonoTime retry_at{};                // in back-off until then, as in the record
-  std::optional<MonoTime> last_call;  // could start, and waits for more nodes until then
-  // Devices that it grows onto, while the attempt before is being stopped.
+  bool in_queue = false;              // maintained by RunQueue
+  MonoTime retry_at{};                // when its back-off ends, as in the record
+  std::optional<MonoTime> last_call;  // it could start, but waits for more nodes until then
+  // Devices that the run grows onto. They are kept for it while its previous attempt is being
+  // stopped.
   struct Kept {
     std::string node;
     std::vector<int32_t> devices;
@@ -39,7 +40,7 @@ struct Run {
   const RunRequest& request() const { return record.request; }
 };
 
-// The legal edges of a run's state.
+// The legal transitions of a run's state.
 //
 //   queued    -> starting, failed, cancelled
 //   starting  -> running, stopping
@@ -51,28 +52,28 @@ class RunTable {
  public:
   explicit RunTable(RunId last) : last_(last) {}
 
-  // The number that the next run gets; counts on.
+  // The number of the next run. Each call counts on.
   RunId NextId() { return ++last_; }
   Run* Add(RunRecord record);
   void Remove(RunId id);
   Run* Find(RunId id);
   const Run* Find(RunId id) const;
-  // The newest of those below `before`; null: there is none.
+  // The newest run with a number below `before`; null: there is none.
   const Run* NewestBelow(RunId before) const;
-  // Every change of a run's state; asserts a legal edge.
+  // Changes the state of a run; nothing else may. Asserts that the transition is legal.
   void SetState(Run* run, RunState to);
 
   int32_t Count(RunState state) const { return counts_[static_cast<size_t>(state)]; }
-  // How many of these runs are of this user.
+  // How many of these runs belong to this user.
   int32_t CountOf(const std::string& user) const;
-  // Was such a run ever submitted?
+  // Whether a run with this number was ever submitted.
   bool Known(RunId id) const { return id >= 1 && id <= last_; }
   std::vector<RunId> Ids() const;  // ascending
 
  private:
   RunId last_;
   absl::btree_map<RunId, std::unique_ptr<Run>> runs_;
-  std::array<int32_t, 9> counts_{};  // by state
+  std::array<int32_t, 9> counts_{};  // indexed by state
   absl::flat_hash_map<std::string, int32_t> counts_of_users_;
 };
 

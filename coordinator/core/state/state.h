@@ -1,4 +1,4 @@
-// Everything the core knows, as one value that its parts work on.
+// Everything the core knows, as one value that all of its parts work on.
 #ifndef HPC_COORDINATOR_CORE_STATE_STATE_H_
 #define HPC_COORDINATOR_CORE_STATE_STATE_H_
 
@@ -24,20 +24,21 @@ struct State {
   RunQueue queue;
   Timers timers;
 
-  // What the next Tick has to look at.
+  // What the next Tick has to consider.
   bool capacity_changed = true;         // a queued run may fit where it did not before
-  std::vector<RunId> newly_queued;      // since the last look at the queue
-  std::vector<Node*> devices_returned;  // nodes that were given devices back
+  std::vector<RunId> newly_queued;      // since the queue was last looked at
+  std::vector<Node*> devices_returned;  // nodes that got devices back
 
-  std::vector<RunId> backing_off;  // some of them may no longer be
-  std::vector<RunId> growing;      // runs that are being stopped to grow; some of them may be over
+  std::vector<RunId> backing_off;  // may contain runs whose back-off is over
+  std::vector<RunId> growing;      // runs that are being stopped to grow; some may be over
 
   MonoTime since{};       // when the coordinator started
-  MonoTime seen_saved{};  // when it last made durable when the nodes were heard
+  MonoTime seen_saved{};  // when it was last made durable when nodes were heard
   int64_t stale_refused = 0;
 
-  // After a backup was restored: runs up to this one may have attempts that it does not know, whose
-  // ranks have stopped by themselves by then. Until then none of these runs is started.
+  // After a backup was restored: runs with numbers up to `held_run` may have attempts that the
+  // backup does not know. By `held_until` the ranks of those attempts have stopped by themselves.
+  // None of these runs is started before that.
   absl::Time restored_at;
   RunId held_run = 0;
   MonoTime held_until{};

@@ -13,7 +13,7 @@ TEST(TimersTest, RingInOrderAndOnce) {
   timers.Set(Alarm::kPhase, 1, At(5));
   timers.Set(Alarm::kLease, 1, At(3));
   timers.Set(Alarm::kLease, 2, At(4));
-  timers.Set(Alarm::kLease, 2, At(6));  // moved
+  timers.Set(Alarm::kLease, 2, At(6));  // moves the deadline
   EXPECT_EQ(timers.Next(), At(3));
   EXPECT_FALSE(timers.PopDue(At(2)).has_value());
   EXPECT_EQ(timers.PopDue(At(10)), (TimerKey{Alarm::kLease, 1}));

@@ -48,7 +48,7 @@ class Turn {
   MonoTime mono() const { return now_.mono; }
   absl::Time wall() const { return now_.wall; }
 
-  // Makes the record durable as it is now.
+  // Makes the record durable in its present state.
   template <typename Record>
   void Save(const Record& record) {
     effects_->changes.emplace_back(record);
@@ -56,13 +56,13 @@ class Turn {
   void Tell(const std::string& node, NodeCommand command) {
     effects_->messages.push_back({node, std::move(command)});
   }
-  // Takes back what this round had to tell the node.
+  // Takes back everything that this round was going to tell the node.
   void Untell(const std::string& node) {
     std::erase_if(effects_->messages, [&](const NodeMessage& m) { return m.node == node; });
   }
   void Wake(WakeNode wake) { effects_->wakes.push_back(std::move(wake)); }
 
-  // Writes an event. `kind` is one of event_kinds.h.
+  // Writes an event. `kind` is one of those in event_kinds.h.
   void Event(const char* kind, const Subject& about, std::string text,
              Severity severity = Severity::kInfo) {
     effects_->changes.emplace_back(EventRecord{events_->Next(), now_.wall, severity, kind,

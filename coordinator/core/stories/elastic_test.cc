@@ -1,4 +1,5 @@
-// A run of -N 2:4: starts with what is there, goes on with what is left, grows when nodes return.
+// A run of -N 2:4 starts with the nodes that are there, goes on with those that are left, and grows
+// when nodes return.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,7 +88,7 @@ TEST(LastCallTest, AGangThatLostANodeGoesOnAtOnce) {
 
 // ---------------------------------------------------------------------------------------- growth
 
-// A gang of pc1 and pc2 that may have three nodes and has run for a minute; pc3 is not there.
+// A gang on pc1 and pc2 that may have three nodes and has run for a minute. pc3 is not there.
 class GrowTest : public ::testing::Test {
  protected:
   void Start(GrowMode mode) {
@@ -103,7 +104,7 @@ class GrowTest : public ::testing::Test {
   }
   int attempt() const { return c_.record(run_).attempts; }
   void Checkpoint() { c_.CheckpointSaved(c_.ref(run_)); }
-  // The ranks of the attempt end as they are told.
+  // The ranks of the attempt end when they are told to.
   void Obey() {
     EXPECT_EQ(c_.state(run_), RunState::kStopping);
     c_.AllReturned(run_);
@@ -256,7 +257,7 @@ TEST_F(GrowTest, TwoGrowthsDoNotComeCloseTogether) {
 
 TEST_F(GrowTest, AQueuedRunThatWaitsForDevicesGoesFirst) {
   Start(GrowMode::kNow);
-  c_.Submit(Nodes(2));  // waits for two nodes
+  c_.Submit(Nodes(2));  // it waits for two nodes
   c_.Join({"pc3"});
   c_.Pass(absl::Minutes(2));
   EXPECT_EQ(c_.state(run_), RunState::kRunning);
@@ -291,7 +292,7 @@ TEST_F(GrowTest, IfTheNodeGoesAgainMeanwhileTheRunGoesOnAsBefore) {
   ASSERT_OK(c_.Reclaim("pc3"));
   Obey();
   EXPECT_THAT(c_.nodes_of(run_), ElementsAre("pc1", "pc2"));
-  // And what was kept is nobody's.
+  // And the devices that were kept are free again.
   ASSERT_OK(c_.Lend("pc3"));
   EXPECT_EQ(c_.state(c_.Submit(Nodes(1))), RunState::kStarting);
 }
@@ -303,7 +304,7 @@ TEST_F(GrowTest, MoreNodesThatMakeFewerRanksAreNoGrowth) {
   run_ = c_.Submit(request);
   c_.Pass(absl::Seconds(3));
   c_.Run(run_);
-  c_.Join({"small"});  // with one GPU: every node of the gang would use one
+  c_.Join({"small"});  // it has one GPU: every node of the gang would use only one
   c_.Pass(absl::Minutes(2));
   EXPECT_EQ(c_.state(run_), RunState::kRunning);
   EXPECT_EQ(c_.Wait(run_), "");
@@ -327,14 +328,14 @@ TEST_F(GrowTest, ARestartedCoordinatorGoesOnWithIt) {
   ClusterTester again({}, c_.Durable());
   again.Join({"pc1", "pc2", "pc3"});
   EXPECT_EQ(again.record(run_).losses, 0);
-  again.Pass(absl::Minutes(6));  // the ranks of workers that have forgotten them are gone by then
+  again.Pass(absl::Minutes(6));  // the ranks that workers have forgotten are gone by then
   EXPECT_THAT(again.nodes_of(run_), ElementsAre("pc1", "pc2", "pc3"));
 }
 
 // ------------------------------------------------------------------------- after a restart
 
-// The coordinator died while an attempt on pc1 and pc2 was being started, which is why that ends.
-// pc3 is free, and was there before.
+// The coordinator died while an attempt on pc1 and pc2 was being started. That is why the attempt
+// ends. pc3 is free, and was there before.
 class BackOneByOneTest : public ::testing::Test {
  protected:
   BackOneByOneTest() {

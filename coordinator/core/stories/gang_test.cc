@@ -58,7 +58,7 @@ TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
                           "run.succeeded every rank exited 0 after 3 s"));
 }
 
-// A gang of two, each with one rank, running.
+// A running gang on two nodes with one rank each.
 class RunningGangTest : public ::testing::Test {
  protected:
   RunningGangTest() {
@@ -178,7 +178,8 @@ TEST(GangTest, NodeThatDoesNotAnswerThePreparationIsNamed) {
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kStartFailed);
 }
 
-// Its disk may hang: it says nothing for as long as that lasts, and is heard all the same.
+// The node's disk may hang. The node then prepares nothing as long as that lasts, and is still
+// heard.
 TEST(GangTest, NodeThatDoesNotPrepareIsNotWaitedForAndWorkGoesElsewhere) {
   ClusterTester c;
   c.Join({"pc1"});

@@ -1,4 +1,4 @@
-// Reports cross: what an attempt ends for is judged from all that is known when it ends.
+// Reports cross: the cause of an attempt's end is judged from all that is known when it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Halt SupervisorKilled(absl::Duration ago = {}, absl::Duration within = {}) {
   return {HaltKind::kSupervisorLost, "its supervisor was killed", ago, within};
 }
 
-// A gang on pc1 and pc2, running.
+// A gang that runs on pc1 and pc2.
 class JudgementTest : public ::testing::Test {
  protected:
   JudgementTest() { Begin(0, {}); }
@@ -130,7 +130,7 @@ TEST_F(JudgementTest, WhatIsClearStopsTheGangAtOnce) {
 
 TEST_F(JudgementTest, ARestartThatWasAskedForIsFreeWhereItMayHaveBeenFirst) {
   Begin(0, {75});
-  ASSERT_OK(c.Exit(run, 1, Code(1)));  // as soon as its peer was gone
+  ASSERT_OK(c.Exit(run, 1, Code(1)));  // it failed as soon as its peer was gone
   ASSERT_OK(c.Exit(run, 0, Code(75), {{}, absl::ZeroDuration(), absl::Seconds(1)}));
   c.AllReturned(run);
   EXPECT_EQ(c.record(run).failures, 0);
@@ -163,7 +163,134 @@ TEST_F(JudgementTest, AVerdictThatWasBeingCarriedOutSurvivesARestartOfTheCoordin
   EXPECT_EQ(again.state(run), RunState::kQueued);
 }
 
-// The coordinator stands still for two seconds and then reads pc1's report first.
+// What a node of a gang says when it connects again and its part has returned.
+NodeHello BackWithItsPart(const std::string& name, RunId run) {
+  NodeHello hello = HelloOf(name);
+  HeldAttempt held;
+  held.ref = {run, 1};
+  held.started = held.returned = true;
+  hello.attempts.push_back(held);
+  return hello;
+}
+
+TEST_F(JudgementTest, ANodeThatEndsRanksByItselfIsHeardBeforeTheyAreGone) {
+  ASSERT_OK(c.Halts(run, "pc2", SupervisorKilled()));
+  EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.TakeMessages(), Contains(StartsWith("pc1: stop")));
+  c.Disconnect("pc2", /*reset=*/true);  // its worker does not live to say more
+  EXPECT_EQ(c.attempt(run).reason, "pc2: its supervisor was killed");
+}
+
+TEST_F(JudgementTest, WhatIsLostBehindAPartThatEndedWellIsOfNoUseToAnybody) {
+  ASSERT_OK(c.Exit(run, 1, Code(0)));
+  ASSERT_OK(c.Halts(run, "pc2", SupervisorKilled()));
+  ASSERT_OK(c.Halted(run, "pc2", SupervisorKilled()));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  EXPECT_EQ(c.record(run).exit_code, 3);
+}
+
+TEST_F(JudgementTest, WordsOfItsOwnDoNotMakeAConsequenceAFailure) {
+  ASSERT_OK(c.Exit(run, 0, Code(1, "my trainer: worker 1 went away"), {{}, {}, {}}));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  ASSERT_OK(c.Halted(run, "pc2", SupervisorKilled({}, absl::Seconds(2))));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+}
+
+TEST_F(JudgementTest, APcThatRestartsWasGoneWhenItFellSilent) {
+  c.Pass(absl::Seconds(2), {"pc2"});
+  ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
+  c.Pass(absl::Seconds(1), {"pc2"});
+  ASSERT_OK(c.Returned(run, "pc1"));
+  NodeHello hello = HelloOf("pc2");
+  hello.boot_id = "boot-2";
+  hello.incarnation = 2;
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_THAT(c.TakeEvents("run.requeued"), Contains(HasSubstr("pc2: the PC has restarted")));
+}
+
+TEST_F(JudgementTest, ACancelDoesNotUndoAFailureThatCameFirst) {
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ASSERT_OK(c.Cancel(run, "ben"));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 3);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("bad shape"));
+}
+
+TEST_F(JudgementTest, ACancelKeepsARunFromStartingAgain) {
+  Begin(/*max_restarts=*/3, {});
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ASSERT_OK(c.Cancel(run, "ben"));
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kCancelled);
+  EXPECT_EQ(c.record(run).reason, "cancelled by ben");
+}
+
+TEST_F(JudgementTest, AFailureBeforeAWishIsNotForgivenByARestartOfTheCoordinator) {
+  c.Pass(absl::Seconds(5));
+  ASSERT_OK(c.Reclaim("pc2"));
+  ClusterTester again({}, c.Durable());
+  again.Pass(absl::Seconds(1));
+  NodeHello failed = BackWithItsPart("pc1", run);
+  HeldAttempt::Rank rank;
+  rank.pid = 1;
+  rank.exit = Code(3, "ValueError: bad shape");
+  rank.ago = {absl::Seconds(9), absl::Seconds(4), {}};
+  failed.attempts[0].ranks.push_back(rank);
+  ASSERT_OK(again.Hello(failed));
+  NodeHello reclaimed = BackWithItsPart("pc2", run);
+  reclaimed.reclaimed = true;
+  ASSERT_OK(again.Hello(reclaimed));
+  EXPECT_EQ(again.state(run), RunState::kFailed);
+  EXPECT_EQ(again.record(run).exit_code, 3);
+}
+
+TEST_F(JudgementTest, ARefusalKeepsItsCodeOverARestartOfTheCoordinator) {
+  ClusterTester first;
+  first.Join({"pc1", "pc2"});
+  const RunId id = first.Submit(Nodes(2));
+  ASSERT_OK(first.Prepared(id, "pc1"));
+  ASSERT_OK(first.Prepared(id, "pc2", absl::NotFoundError("pc2: command not found")));
+  ClusterTester again({}, first.Durable());
+  ASSERT_OK(again.Hello(BackWithItsPart("pc1", id)));
+  ASSERT_OK(again.Hello(BackWithItsPart("pc2", id)));
+  EXPECT_EQ(again.state(id), RunState::kFailed);
+  EXPECT_EQ(again.record(id).exit_code, 127);
+}
+
+TEST_F(JudgementTest, TwoRestartsOfTheCoordinatorWhileARunIsStartedCostNothing) {
+  ClusterTester first;
+  first.Join({"pc1", "pc2"});
+  const RunId id = first.Submit(Nodes(2));
+  ClusterTester second({}, first.Durable());
+  ClusterTester third({}, second.Durable());
+  ASSERT_OK(third.Hello(BackWithItsPart("pc1", id)));
+  ASSERT_OK(third.Hello(BackWithItsPart("pc2", id)));
+  EXPECT_EQ(third.record(id).losses, 0);
+  EXPECT_THAT(third.TakeEvents("run.requeued"), Contains(HasSubstr("costs nothing")));
+}
+
+// A worker that continues after a standstill sends a heartbeat before it reads what has happened,
+// and is killed then.
+TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
+  const auto beats = [&](absl::Duration said) {
+    c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + said, /*heartbeat=*/true});
+  };
+  beats(absl::ZeroDuration());
+  c.Pass(absl::Seconds(1), {"pc2"});
+  ASSERT_OK(c.Exit(run, 0, Code(1)));
+  c.Pass(absl::Seconds(3), {"pc2"});
+  beats(absl::Seconds(4));
+  c.Pass(absl::Seconds(7), {"pc2"});
+  EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
+}
+
+// The coordinator stands still for two seconds, and then reads pc1's report first.
 TEST_F(JudgementTest, OrderOfReadingDoesNotDecideWhoFailedFirst) {
   for (const char* node : {"pc1", "pc2"}) {
     c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1), true});

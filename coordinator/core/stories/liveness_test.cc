@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// stop_after_disconnect, the grace of the runs here, and what SIGKILL takes.
+// stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
 constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
 
 HeldAttempt Held(AttemptRef ref, int rank) {
@@ -26,7 +26,7 @@ HeldAttempt Held(AttemptRef ref, int rank) {
   return held;
 }
 
-// A gang on pc1 and pc2, running; pc3 is free.
+// A gang that runs on pc1 and pc2; pc3 is free.
 class LivenessTest : public ::testing::Test {
  protected:
   LivenessTest() {
@@ -65,7 +65,7 @@ TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
   c.Join({"pc1"});
   Effects round;
   ASSERT_OK(c.cluster().OwnerChanged(c.now(), "pc1", 1, true, {}, &round));
-  NodeHello hello = HelloOf("pc1");  // lent again meanwhile
+  NodeHello hello = HelloOf("pc1");  // it was lent again meanwhile
   hello.owner_changed = true;
   ASSERT_OK(c.cluster().Hello(c.now(), hello, &round).status());
   EXPECT_THAT(round.messages, IsEmpty());
@@ -484,6 +484,18 @@ TEST(LeavingTest, NodeThatLeavesWithRanksIsFenced) {
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.record(run).attempts, 2);
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
+}
+
+TEST(StandstillTest, ACoordinatorThatComesLateToADeadlineFirstReadsWhatLiesThere) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.StandStill(absl::Seconds(7.2));
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+  c.Pass(absl::Milliseconds(299), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "idle");
+  c.Pass(absl::Milliseconds(1), {"pc2"});
+  EXPECT_EQ(c.NodeState("pc1"), "idle") << "its heartbeat was read meanwhile";
+  EXPECT_EQ(c.NodeState("pc2"), "lost");
 }
 
 TEST(StandstillTest, CoordinatorThatStoodStillItselfGivesNodesAnotherLease) {

@@ -1,5 +1,5 @@
-// Thousands of small accidents in a random order: nothing may be in two places, and every run ends
-// once its cause of waiting is gone.
+// Thousands of small accidents happen in a random order. Nothing may be in two places, and every
+// run must end once it has nothing left to wait for.
 #include "coordinator/core/testing/random_world.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace hpc::coordinator::testing {
 namespace {
 
-// HPC_SEED=17 runs that seed only, HPC_SEEDS=100000 more of them.
+// HPC_SEED=17 runs only that seed; HPC_SEEDS=100000 runs that many.
 int FromEnv(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : std::stoi(value);

@@ -1,5 +1,5 @@
-// A worker that closes its connection and is not back: its ranks, which live on under their
-// supervisor, are ended by way of another node of the gang.
+// A worker closes its connection and does not come back. Its ranks live on under their supervisor,
+// and are ended through another node of the gang.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-// A gang on pc1 and pc2 that can be recalled, and whatever else is free.
+// A gang on pc1 and pc2 that can be recalled. Other nodes are free, if a test has any.
 class RecallTest : public ::testing::Test {
  protected:
   void Begin(const RunRequest& request, const std::vector<std::string>& nodes) {

@@ -1,4 +1,4 @@
-// A coordinator that was restarted goes on from what was durable.
+// A restarted coordinator goes on from what was durable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// stop_after_disconnect, the grace of the runs here, and what SIGKILL takes.
+// stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
 constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
 
 HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
@@ -30,7 +30,7 @@ NodeHello Holding(const std::string& node, const std::vector<HeldAttempt>& held)
   return hello;
 }
 
-// What is durable when a gang of two runs on pc1 and pc2 and another run is queued.
+// The durable state when a gang of two runs on pc1 and pc2 and another run is queued.
 Snapshot RunningGang() {
   ClusterTester before;
   before.Join({"pc1", "pc2"});
@@ -58,7 +58,7 @@ TEST(RestartTest, RunningGangRunsOn) {
 
 TEST(RestartTest, NumbersGoOn) {
   ClusterTester c({}, RunningGang());
-  c.Join({"pc3"});  // the tester checks the numbers of events
+  c.Join({"pc3"});  // the tester checks that the numbers of events go on
   EXPECT_EQ(c.Submit(Nodes(1)), 3);
 }
 
@@ -131,7 +131,7 @@ TEST(RestartTest, AttemptThatWasBeingPreparedIsStoppedAndQueuedAgainForNothing) 
   EXPECT_EQ(c.record(1).losses, 0);
 }
 
-// Run 1 has failed on pc2, the only node there was then, and waits to start again.
+// Run 1 has failed on pc2, which was the only node then, and waits to start again.
 Snapshot InBackOff() {
   ClusterTester before;
   before.Join({"pc2"});
@@ -231,7 +231,7 @@ TEST(RestartTest, CancelThatWasAskedForIsKept) {
   EXPECT_EQ(c.record(1).reason, "cancelled by anna");
 }
 
-// Cancelled while pc1 and pc2 prepare it, or are to.
+// A run was cancelled before it started. pc1 has prepared it, pc2 has not yet.
 Snapshot CancelledBeforeItsStart() {
   ClusterTester before;
   before.Join({"pc1", "pc2"});
@@ -294,7 +294,7 @@ TEST(RestartTest, RunsThatWaitForAnotherRunStillDo) {
     ClusterTester c({}, snapshot);
     EXPECT_EQ(c.Wait(2), "waits for the success of run 1, which is running");
   }
-  // The other run ended just before; the store knows how.
+  // The other run ended just before the restart; the store knows how.
   snapshot.attempts.clear();
   snapshot.placements.clear();
   snapshot.ranks.clear();
@@ -318,7 +318,7 @@ TEST(RestartTest, TickIsDueAtOnce) {
 
 // ------------------------------------------------------------------ after a backup was restored
 
-// A backup in which run 1 runs on pc1 and pc2 and run 2 waits, restored `ago`.
+// A backup in which run 1 runs on pc1 and pc2 and run 2 waits. It was restored `ago`.
 Snapshot RestoredGang(const ClusterTester& c, absl::Duration ago) {
   Snapshot snapshot = RunningGang();
   snapshot.restored = {.at = c.now().wall - ago, .known_run = 2, .taken_attempt = 1000};

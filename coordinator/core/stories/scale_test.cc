@@ -1,5 +1,6 @@
-// A long queue must not make what happens in front of it or behind it dear. Times are printed, not
-// judged: machines differ. What is judged is how much is written and how often the core wakes up.
+// A long queue must not make anything in front of it or behind it expensive. Times are printed but
+// not judged, since machines differ. What is judged is how much is written and how often the core
+// wakes up.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,7 +25,7 @@ class ScaleTest : public ::testing::Test {
     }
   }
 
-  // Submits and ticks, as the shell does for a batch of one. Returns what became durable.
+  // Submits and ticks, as the shell does for a batch of one. Returns how much became durable.
   size_t Submit(const RunRequest& request) {
     effects_ = {};
     EXPECT_TRUE(cluster_.Submit(clock_.Get(), request, &effects_).ok());

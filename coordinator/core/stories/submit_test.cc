@@ -1,4 +1,4 @@
-// What is refused at once, what is queued, and runs that wait for another run.
+// Which requests are refused at once, which are queued, and how runs wait for another run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Gangs whose nodes vouch for one another: when a lost node's ranks are known to be dead.
+// Gangs whose nodes vouch for one another: when the ranks of a lost node are known to be dead.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,11 +79,11 @@ TEST_F(WitnessedTest, WithoutAnAnswerTheReturnOfASurvivorEndsWhatItVouchedFor) {
 
 TEST_F(WitnessedTest, WithoutASurvivorTheWholeTimeIsWaited) {
   c.Pass(absl::Seconds(6), {"pc1", "pc2"});
-  c.Pass(absl::Minutes(5), {"pc1", "pc2"});  // stop_after_disconnect; the grace is not over
+  c.Pass(absl::Minutes(5), {"pc1", "pc2"});  // stop_after_disconnect is over, the grace is not
   EXPECT_EQ(c.record(run).attempts, 1);
 }
 
-// pc1 has rank 0: its worker tells pc2 whether all are there.
+// pc1 has rank 0, so its worker tells pc2 whether all nodes are there.
 TEST_F(WitnessedTest, TheNodeOfRankZeroIsAskedNotToVouchWhenItsPartHasEndedWellToo) {
   ASSERT_OK(c.Exit(run, 0, 0));
   ASSERT_OK(c.Returned(run, "pc1"));
@@ -160,7 +160,7 @@ TEST_F(WitnessedTest, ACoordinatorThatStoodStillDoubtsNobodyForThat) {
 
 TEST_F(WitnessedTest, WhatOneWorkerAloneDoesNotKnowIsNotWitnessed) {
   c.Pass(absl::Seconds(1));
-  ASSERT_OK(c.Hello(HelloOf("pc3")));  // of an older version
+  ASSERT_OK(c.Hello(HelloOf("pc3")));  // its worker has an older version
   const RunId three = c.Submit(Nodes(3));
   c.Finish(run);
   c.Run(three);

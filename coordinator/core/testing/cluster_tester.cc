@@ -199,7 +199,9 @@ void ClusterTester::StandStill(absl::Duration d) {
 
 void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silent) {
   while (d > absl::ZeroDuration()) {
-    const absl::Duration step = std::min(d, absl::Seconds(1));
+    const absl::Duration due = cluster_->NextDeadline() - now().mono;
+    const absl::Duration next = due > absl::ZeroDuration() ? due : absl::Seconds(1);
+    const absl::Duration step = std::min({d, absl::Seconds(1), next});
     clock_.Advance(step);
     d -= step;
     for (const auto& [name, incarnation] : incarnations_) {
@@ -348,6 +350,13 @@ absl::Status ClusterTester::Returned(RunId run, const std::string& name,
 absl::Status ClusterTester::Halted(RunId run, const std::string& name, const Halt& halt) {
   absl::Status status =
       cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), halt, &effects_);
+  Settle();
+  return status;
+}
+
+absl::Status ClusterTester::Halts(RunId run, const std::string& name, const Halt& halt) {
+  absl::Status status =
+      cluster_->AttemptHalted(now(), name, incarnations_[name], ref(run), halt, &effects_);
   Settle();
   return status;
 }

@@ -1,5 +1,5 @@
-// A Cluster with a clock that stands still, workers that answer only what a test says, and words
-// for what happens, so that a test reads as a story.
+// A Cluster whose clock stands still, whose workers answer only what a test says, and with words
+// for what happens. So a test reads as a story.
 #ifndef HPC_COORDINATOR_CORE_TESTING_CLUSTER_TESTER_H_
 #define HPC_COORDINATOR_CORE_TESTING_CLUSTER_TESTER_H_
 
@@ -19,10 +19,10 @@ namespace hpc::coordinator::testing {
 // A node's address, boot id and incarnation are made from its name: "10.0.0.<name>", "boot-1", 1.
 NodeHello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
 
-// A request for nodes with every GPU of each.
+// A request for n nodes with every GPU of each.
 RunRequest Nodes(int n);
 RunRequest Nodes(int min, int max);
-// A request for one node with this many GPUs.
+// A request for one node with n GPUs.
 RunRequest Gpus(int n);
 
 class ClusterTester {
@@ -30,10 +30,10 @@ class ClusterTester {
   explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {});
 
   // ---- what happens
-  // Connects nodes of one GPU each.
+  // Connects nodes with one GPU each.
   void Join(const std::vector<std::string>& names);
   absl::StatusOr<Welcome> Hello(const NodeHello& hello);
-  // Submits; the run is placed if it can be. Fails the test if it is refused.
+  // Submits; the run is placed if that is possible. Fails the test if the request is refused.
   RunId Submit(const RunRequest& request);
   absl::StatusOr<RunId> TrySubmit(const RunRequest& request);
   absl::Status Cancel(RunId run, const std::string& who = "anna");
@@ -41,12 +41,13 @@ class ClusterTester {
                        std::optional<absl::Duration> duration = std::nullopt);
   absl::Status Lend(const std::string& node);
   absl::Status Sleep(const std::string& node) { return WhoWakes(node).status(); }
-  // Puts it to sleep, and returns the run that will wake it.
+  // Puts the node to sleep, and returns the run that will wake it.
   absl::StatusOr<RunId> WhoWakes(const std::string& node);
   absl::Status Wake(const std::string& node);
-  // Time passes, with a heartbeat of every connected node but `silent` at least each second.
+  // Lets time pass. At least once a second every connected node sends a heartbeat, except for those
+  // in `silent`.
   void Pass(absl::Duration d, const std::vector<std::string>& silent = {});
-  // Time passes, and the coordinator does nothing.
+  // Lets time pass in which the coordinator does nothing.
   void StandStill(absl::Duration d);
   void Disconnect(const std::string& node, bool reset);
   absl::Status Leaving(const std::string& node, const std::string& reason,
@@ -64,7 +65,7 @@ class ClusterTester {
 
   void CheckpointSaved(AttemptRef ref);
 
-  // Reports of a node about the newest attempt of a run.
+  // What a node reports about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
   absl::Status Prepared(const PreparedReport& report, const std::string& node);
   absl::Status Started(RunId run, const std::string& node,
@@ -73,35 +74,37 @@ class ClusterTester {
   absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
   absl::Status Halted(RunId run, const std::string& node, const Halt& halt);
-  // What `node` found when it was to recall the ranks of `lost`.
+  // The node ends the ranks by itself, and still has some.
+  absl::Status Halts(RunId run, const std::string& node, const Halt& halt);
+  // What `node` found when it was told to recall the ranks of `lost`.
   absl::Status Recalled(RunId run, const std::string& node, const std::string& lost,
                         const absl::Status& status = absl::OkStatus());
-  // That it does not vouch, as it is asked to just now.
+  // The node says that it does not vouch, as it has been asked to just now.
   absl::Status Doubted(RunId run, const std::string& node);
-  // The same of all its nodes or ranks.
+  // The same for all nodes or ranks of the attempt.
   void AllPrepared(RunId run);
   void AllStarted(RunId run);
   void AllReturned(RunId run);
-  // Prepared and started everywhere.
+  // Prepares and starts the run on all of its nodes.
   void Run(RunId run);
   // Every rank exits 0 and every node returns its devices.
   void Finish(RunId run);
 
   // ---- what is known
-  RunRecord record(RunId run) const { return runs_.at(run); }  // as made durable
+  RunRecord record(RunId run) const { return runs_.at(run); }  // as it was made durable
   RunState state(RunId run) const { return runs_.at(run).state; }
   AttemptRecord attempt(RunId run) const { return attempts_.at(run); }
   RankRecord rank(RunId run, int number) const { return ranks_.at({ref(run), number}); }
   NodeRecord node(const std::string& name) const { return nodes_.at(name); }
-  // Of the newest attempt, by node rank.
+  // Those of the newest attempt, by node rank.
   std::vector<PlacementRecord> placements(RunId run) const;
   std::vector<std::string> nodes_of(RunId run) const;
-  // Of a node that exists.
+  // The node must exist.
   Cluster::NodeView View(const std::string& name) const;
   std::string NodeState(const std::string& name) const { return View(name).state; }
   std::string Wait(RunId run) const { return cluster_->Waiting(clock_.Get(), run).text; }
   int Position(RunId run) const { return cluster_->Waiting(clock_.Get(), run).queue_position; }
-  // Everything durable, as a restarted coordinator would be given it.
+  // All that is durable, in the form in which a restarted coordinator gets it.
   Snapshot Durable() const;
 
   // ---- what was wanted since the last call, as lines: "pc1: prepare 1.1 rank 0+1/2"
@@ -109,7 +112,8 @@ class ClusterTester {
   // "run.placed pc1: the only ..." since the last call; only kinds that begin with `prefix`.
   std::vector<std::string> TakeEvents(const std::string& prefix = "");
   std::vector<WakeNode> TakeWakes();
-  // The raw ones, in the last call of TakeMessages' order; not taken.
+  // The messages that the last call of TakeMessages returned, in the same order; they are not
+  // taken.
   const std::vector<NodeMessage>& messages() const { return messages_; }
 
   Cluster& cluster() { return *cluster_; }
@@ -117,7 +121,7 @@ class ClusterTester {
   Now now() const { return clock_.Get(); }
   AttemptRef ref(RunId run) const { return {run, runs_.at(run).attempts}; }
 
-  // What nodes say, when they are prepared, of how their ranks may be recalled.
+  // What nodes that are prepared say about how their ranks may be recalled.
   RecallAccess recall;
 
   // What the shell would answer about runs that the core has forgotten.
@@ -137,7 +141,7 @@ class ClusterTester {
   EventId last_event_ = 0;
   RunId last_run_ = 0;
   std::map<RunId, RunRecord> runs_;
-  std::map<RunId, AttemptRecord> attempts_;  // the newest
+  std::map<RunId, AttemptRecord> attempts_;  // the newest attempt of each run
   std::map<std::pair<AttemptRef, std::string>, PlacementRecord> placements_;
   std::map<std::pair<AttemptRef, int32_t>, RankRecord> ranks_;
   std::map<std::string, NodeRecord> nodes_;

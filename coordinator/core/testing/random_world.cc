@@ -121,7 +121,7 @@ void RandomWorld::Pass(absl::Duration d) {
   }
 }
 
-// As supervisors do, on a clock that counts the time asleep.
+// Supervisors end ranks that are cut off, by a clock that also counts the time asleep.
 void RandomWorld::StopIfCutOff(Pc* pc) {
   if (pc->asleep || clock_.Get().mono - pc->heard < options_.stop_after_disconnect) return;
   for (auto& [ref, held] : pc->held) EndAll(pc, &held);
@@ -195,7 +195,7 @@ void RandomWorld::Heal() {
 
 void RandomWorld::Submit() {
   RunRequest request;
-  // Not more than there are, or it might rightly wait for ever.
+  // No more nodes than there are, or the run might rightly wait for ever.
   request.min_nodes = 1 + Pick(std::min(3, static_cast<int>(pcs_.size())));
   request.max_nodes = request.min_nodes + Pick(2);
   if (Pick(2) == 0) request.gpus_per_node = Pick(3);
@@ -232,7 +232,7 @@ void RandomWorld::Command() {
       (void)cluster_->Forget(now, name, "", &effects_);
       break;
     case 5:
-      // Its certificate is replaced at once.
+      // The node gets a new certificate at once.
       cluster_->ShutOut(now, name, "revoked", &effects_);
       if (pc->connected) Break(pc, /*reset=*/false);
       break;
@@ -246,7 +246,7 @@ void RandomWorld::Command() {
 
 void RandomWorld::Connect(Pc* pc) {
   NodeHello hello = HelloOf(pc->name, 2);
-  if (pc->incarnation == 0 || Pick(2) == 0) ++pc->incarnation;  // the worker restarted as well
+  if (pc->incarnation == 0 || Pick(2) == 0) ++pc->incarnation;  // the worker restarted, too
   hello.incarnation = pc->incarnation;
   hello.boot_id = absl::StrCat("boot-", pc->boots);
   hello.resumed = pc->resumed;
@@ -265,7 +265,7 @@ void RandomWorld::Connect(Pc* pc) {
     }
     hello.attempts.push_back(h);
   }
-  pc->connected = true;  // what the hello makes the cluster say arrives
+  pc->connected = true;  // what the cluster says because of the hello arrives
   if (!cluster_->Hello(clock_.Get(), hello, &effects_).ok()) {
     pc->connected = false;
     return;
@@ -280,7 +280,7 @@ void RandomWorld::Break(Pc* pc, bool reset) {
   Note(absl::StrCat(pc->name, reset ? " is reset" : " loses its connection"));
   pc->connected = false;
   pc->inbox.clear();
-  if (reset || Pick(2) == 0) {  // else only silence tells
+  if (reset || Pick(2) == 0) {  // if not, only silence tells it
     cluster_->Disconnected(clock_.Get(), pc->name, pc->incarnation, reset, &effects_);
     Settle();
   }

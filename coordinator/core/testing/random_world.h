@@ -1,5 +1,5 @@
-// A small world of workers around a real Cluster: messages wait, connections break, PCs reboot,
-// sleep and are reclaimed, the coordinator forgets all that was not durable. Driven by a seed.
+// A small world of workers around a real Cluster, driven by a seed. Messages wait, connections
+// break, PCs reboot, sleep and are reclaimed, and the coordinator forgets all that was not durable.
 #ifndef HPC_COORDINATOR_CORE_TESTING_RANDOM_WORLD_H_
 #define HPC_COORDINATOR_CORE_TESTING_RANDOM_WORLD_H_
 
@@ -20,14 +20,14 @@ class RandomWorld {
  public:
   RandomWorld(uint32_t seed, int nodes);
 
-  // Something happens: a message arrives, a PC reboots, a user submits ...
+  // Lets something happen: a message arrives, a PC reboots, a user submits ...
   void Step();
-  // Every PC is there and lent from now on; enough time passes for all runs to end.
+  // From now on every PC is there and lent. Lets enough time pass for all runs to end.
   void Heal();
 
-  // What is wrong, in words; "" while all is well.
+  // A violated invariant, in words; "" while all is well.
   const std::string& violation() const { return violation_; }
-  // What happened so far, for a failing seed.
+  // What has happened so far, to explain a seed that fails.
   std::string Trace() const;
 
  private:
@@ -46,7 +46,7 @@ class RandomWorld {
     int boots = 1;
     bool resumed = false;
     bool asleep = false;
-    MonoTime heard{};  // from the coordinator
+    MonoTime heard{};  // when it last heard the coordinator
     std::map<AttemptRef, Held> held;
     std::deque<NodeCommand> inbox;
   };
@@ -85,7 +85,7 @@ class RandomWorld {
   std::string violation_;
   std::vector<std::string> trace_;
 
-  // Durable.
+  // The durable state.
   RunId last_run_ = 0;
   EventId last_event_ = 0;
   std::map<RunId, RunRecord> runs_;

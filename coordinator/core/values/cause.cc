@@ -15,8 +15,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// What gloo, NCCL, the TCPStore, JAX's coordination service and plain sockets say of a peer that is
-// gone or does not answer.
+// Words with which gloo, NCCL, the TCPStore, JAX's coordination service and plain sockets complain
+// about a peer that is gone or does not answer.
 constexpr std::array kWordsOfPeers = {
     "by peer",    "peer ",       "connection",  "broken pipe",     "socket",
     "nccl",       "gloo",        "remote",      "unreachable",     "timed out",
@@ -31,20 +31,12 @@ bool SpeaksOfPeer(const RankExit& exit) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
-// abort() is how NCCL's watchdog and C++ libraries end a rank whose peer is gone, and a write to a
-// closed connection brings SIGPIPE. The others are what somebody sends.
-bool MayComeOfPeer(int32_t signal) {
-  const std::string name = SignalName(signal);
-  return name == "SIGABRT" || name == "SIGPIPE" || name == "SIGTERM" || name == "SIGINT" ||
-         name == "SIGHUP";
-}
-
 int Standing(const Cause& failure) {
   if (failure.kind == CauseKind::kAsked) return 0;
   return failure.kind == CauseKind::kOfPeer ? 2 : 1;
 }
 
-// Whether `first`, which was reported as the earlier one, may be the consequence of `other`.
+// Whether `first`, which was reported as the earlier one, may be a consequence of `other`.
 bool MayFollow(const Cause& first, const Cause& other) {
   if (Standing(other) >= Standing(first)) return false;
   const bool waits_for_word = first.kind == CauseKind::kOfPeer ||
@@ -74,19 +66,7 @@ bool ComesBefore(const Cause& failure, const Cause& other) {
   if (failure.when.SurelyBefore(other.when)) return true;
   // The coordinator gave this order when it had already heard of the failure.
   if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
-  switch (failure.kind) {
-    case CauseKind::kKilled:
-      return failure.when.latest < other.when.latest;
-    case CauseKind::kAsked:
-    case CauseKind::kOwn:
-      return failure.when.latest + kTeardown < other.when.latest;
-    case CauseKind::kSilent:
-    case CauseKind::kOfPeer:
-    case CauseKind::kOrdered:
-    case CauseKind::kCluster:
-      break;
-  }
-  return false;
+  return failure.kind == CauseKind::kKilled && failure.when.latest < other.when.latest;
 }
 
 }  // namespace
@@ -95,7 +75,7 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
   const bool asked =
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;
-  if (exit.signal.has_value() && !MayComeOfPeer(*exit.signal)) return CauseKind::kKilled;
+  if (exit.signal.has_value() && SignalName(*exit.signal) == "SIGKILL") return CauseKind::kKilled;
   if (exit.message.empty()) return CauseKind::kSilent;
   return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
@@ -124,13 +104,13 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 const Cause& Deciding(const std::vector<Cause>& causes) {
   const Cause* const failure = FirstFailure(causes);
   const Cause* other = nullptr;
-  bool failure_first = failure != nullptr;
   for (const Cause& cause : causes) {
     if (IsFailure(cause)) continue;
-    if (failure != nullptr && !ComesBefore(*failure, cause)) failure_first = false;
+    // What came after the failure explains nothing of it.
+    if (failure != nullptr && ComesBefore(*failure, cause)) continue;
     if (other == nullptr || cause.when.latest < other->when.latest) other = &cause;
   }
-  return failure_first ? *failure : *other;
+  return other == nullptr ? *failure : *other;
 }
 
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask) {

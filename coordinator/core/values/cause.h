@@ -1,8 +1,8 @@
-// Why an attempt ends: everything that is known to have gone wrong, and which of it decides.
+// Why an attempt ends: all causes that are known, and which of them decides.
 //
-// Reports cross. A rank says "connection closed by peer" and is heard at once; that the owner of
-// its peer's PC had taken that PC back is heard two seconds later. So an attempt gathers causes
-// until all of its nodes are done with it, and each new one may change the verdict.
+// Reports cross. A rank says "connection closed by peer", and that is heard at once. Two seconds
+// later it is heard that the owner of the peer's PC had taken that PC back. So an attempt gathers
+// causes until all of its nodes are done with it, and each new cause may change the verdict.
 #ifndef HPC_COORDINATOR_CORE_VALUES_CAUSE_H_
 #define HPC_COORDINATOR_CORE_VALUES_CAUSE_H_
 
@@ -15,69 +15,76 @@
 
 namespace hpc::coordinator {
 
-// How much a cause says about whose fault it is.
+// The kinds of causes differ in how much they say about whose fault the end is.
 enum class CauseKind {
   kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
   kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
   kAsked = 3,    // a rank ended with a code of --retry-exit
-  kKilled = 4,  // a rank died of a signal that no end of a peer brings about, as SIGKILL or SIGSEGV
-  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
-  kSilent = 6,  // a rank failed without a word
-  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  kKilled = 4,   // a rank died of SIGKILL, which the end of a peer never brings about
+  kOwn = 5,      // a rank failed, and its last words speak of its own trouble
+  kSilent = 6,   // a rank failed without a word
+  kOfPeer = 7,   // a rank failed, and its last words speak of a peer: "connection closed by peer"
 };
 
 struct Cause {
   CauseKind kind = CauseKind::kOrdered;
   AttemptOutcome outcome = AttemptOutcome::kNone;
   Window when;
-  std::string node;  // on which it happened; "" if on none
+  std::string node;  // where it happened; "" if on no node
   std::string text;
-  int32_t exit_code = 0;        // of a rank that failed, or of a refusal
-  bool free_of_charge = false;  // nobody's budget pays
-  // The node ended ranks by itself and has not said why yet. Its word takes the place of this
+  int32_t exit_code = 0;        // the code of the rank that failed, or of a refusal
+  bool free_of_charge = false;  // no budget pays for it
+  // The node ended ranks by itself and has not said why yet. When it says why, that replaces this
   // cause.
   bool guessed = false;
+
+  bool operator==(const Cause&) const = default;
 };
 
-// How long before it was reaped a process may have closed its connections: what it leaves is put
-// away by the kernel, which takes its time.
+// A process may have closed its connections up to this long before it was reaped: the kernel needs
+// time to clear away what a process leaves.
 inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 
-// Whether it is the end of a rank.
+// Whether the cause is the failure of a rank.
 inline bool IsFailure(const Cause& cause) {
   return cause.kind != CauseKind::kOrdered && cause.kind != CauseKind::kCluster;
 }
 
-// How a rank that was not told to end has failed.
+// The kind of failure of a rank that was not told to end.
 CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
 
-// The rank, which has an exit, was not told to end and failed. `reaped`: when that was seen; it may
-// have failed up to kTeardown earlier.
+// The cause for a rank that failed without having been told to end. The rank must have an exit.
+// `reaped` is when its end was seen; it may have failed up to kTeardown earlier.
 Cause FailureOf(const RankRecord& rank, const Window& reaped,
                 const std::vector<int32_t>& retry_exits);
-// Ranks were ended on `node`, or may be, and not by the coordinator's word.
+// The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
                    const std::string& text);
-// The coordinator decides so now.
+// The cause for an order that the coordinator gives now.
 Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text);
 
-// The one of `causes`, which is not empty, that decides how the attempt ends.
+// Returns the cause that decides how the attempt ends. `causes` must not be empty.
 //
-// 1. Of failures of ranks the earliest counts. Between those that cannot be put in order, one that
-//    asks for a restart comes before others, and one that speaks of a peer comes last. A rank may
-//    close its connections before it ends, so one that speaks of a peer gives way to what that peer
-//    says up to kWordOfPeer later; so does one without words to a peer that asks for a restart.
-// 2. A failure decides only if it came before whatever else is known. Where that cannot be told, a
-//    failure without words of its own gives way, and one with them decides if it was reported as
-//    earlier by more than what its report may have taken.
-// 3. Else the earliest of the other causes decides.
+// 1. Among failures of ranks the earliest counts. If two cannot be put in order, a failure that
+//    asks for a restart comes before others, and a complaint about a peer comes last. A rank may
+//    close its connections before it ends. So a complaint about a peer gives way to what that peer
+//    says up to kWordOfPeer later. A failure without words likewise gives way to a peer that asks
+//    for a restart.
+// 2. A failure decides only if it surely came before every other cause. A rank whose peers are
+//    taken away may fail in any way that its program likes: with a complaint about a peer, with an
+//    error of its own, or by a signal. The exception is a rank that SIGKILL ended, since that is
+//    never a consequence: it decides if it was probably first, that is, if the later end of its
+//    window came first.
+// 3. If no failure decides, the earliest of the other causes does. Those that came after the
+//    failure are left out, since they do not explain it.
 const Cause& Deciding(const std::vector<Cause>& causes);
 
-// Whether the failures so far may be the consequence of one that is still to be heard: all of them
-// speak of a peer, or say nothing where a rank `may_ask` for a restart (--retry-exit).
+// Whether the failures so far may all be consequences of a failure that is still to be heard. That
+// is so if all of them complain about a peer. Where ranks `may_ask` for a restart (--retry-exit),
+// failures without words count as possible consequences, too.
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask);
 
-// How long the first failure that may be a consequence waits for its peer's own word.
+// The first failure that may be a consequence waits this long for what its peer itself says.
 inline constexpr absl::Duration kWordOfPeer = absl::Seconds(1);
 
 }  // namespace hpc::coordinator

@@ -31,9 +31,9 @@ TEST(KindOfFailureTest, LastWordsSayWhetherItWasAPeer) {
   EXPECT_EQ(KindOf(3, {}, ""), CauseKind::kSilent);
 }
 
-TEST(KindOfFailureTest, NoPeerSendsSigkill) {
+TEST(KindOfFailureTest, NoEndOfAPeerBringsSigkill) {
   EXPECT_EQ(KindOf({}, 9, "Connection closed by peer"), CauseKind::kKilled);
-  EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kKilled);
+  EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kSilent) << "a library may crash when its peer is gone";
   EXPECT_EQ(KindOf({}, 6, "ProcessGroupNCCL's watchdog got stuck"), CauseKind::kOfPeer);
   EXPECT_EQ(KindOf({}, 13, ""), CauseKind::kSilent);
 }
@@ -77,11 +77,20 @@ TEST(DecidingTest, AQuickExitGivesWayToWhatMayHaveCausedIt) {
             "code 1");
 }
 
-TEST(DecidingTest, ARealFailureIsNotExcusedByWhatCameLater) {
+TEST(DecidingTest, AFailureIsNotExcusedByWhatSurelyCameLater) {
+  const Cause cut = Loss(9, 11, "nothing heard from pc2");
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 8.7, 8.9, "bad shape"), cut}), "bad shape");
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 9.9, 10, "no peers left"), cut}),
+            "nothing heard from pc2")
+      << "a program may say in its own words that its peers are gone";
+  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 12, 12.1, "bad shape"), cut}),
+            "nothing heard from pc2");
+}
+
+TEST(DecidingTest, ARankThatSigkillEndedIsProbablyNoConsequence) {
   const Cause cut = Loss(9, 11, "nothing heard from pc2");
   EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 9.9, 10, "SIGKILL"), cut}), "SIGKILL");
-  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 9.9, 10, "bad shape"), cut}), "bad shape");
-  EXPECT_EQ(Decided({Failure(CauseKind::kOwn, 12, 12.1, "bad shape"), cut}),
+  EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 10.9, 11.2, "SIGKILL"), cut}),
             "nothing heard from pc2");
 }
 
@@ -92,6 +101,12 @@ TEST(DecidingTest, WhatWasHeardBeforeAnOrderCameBeforeIt) {
             "cancelled");
   EXPECT_EQ(Decided({Order(10, "cancelled"), Failure(CauseKind::kSilent, 8, 8.1, "code 1")}),
             "code 1");
+}
+
+TEST(DecidingTest, WhatCameAfterAFailureDoesNotExplainIt) {
+  EXPECT_EQ(Decided({Failure(CauseKind::kSilent, 8, 8.1, "code 1"), Order(10, "reclaimed"),
+                     Loss(2, 30, "nothing heard from pc2")}),
+            "nothing heard from pc2");
 }
 
 TEST(DecidingTest, OfOtherCausesTheEarliestDecides) {

@@ -1,4 +1,4 @@
-// How a cluster is run, and what of it survives a restart of the coordinator.
+// How a cluster is run, and what the coordinator keeps of it across a restart.
 #ifndef HPC_COORDINATOR_CORE_VALUES_CLUSTER_OPTIONS_H_
 #define HPC_COORDINATOR_CORE_VALUES_CLUSTER_OPTIONS_H_
 
@@ -14,36 +14,36 @@ namespace hpc::coordinator {
 
 struct ClusterOptions {
   absl::Duration lease = absl::Seconds(6);               // silence after which a node is lost
-  absl::Duration reconnect_grace = absl::Seconds(3);     // the same after a connection was reset
-  absl::Duration heartbeat_interval = absl::Seconds(2);  // told to nodes
+  absl::Duration reconnect_grace = absl::Seconds(3);     // the same after a broken connection
+  absl::Duration heartbeat_interval = absl::Seconds(2);  // nodes are told to keep to it
   absl::Duration prepare_timeout = absl::Seconds(20);
   absl::Duration start_timeout = absl::Seconds(20);
   absl::Duration wake_timeout = absl::Minutes(3);
   absl::Duration wake_retry = absl::Minutes(10);  // how long a node that did not wake is left alone
-  absl::Duration sleep_timeout = absl::Minutes(1);  // falling asleep is believed after this
-  // How long a worker lets ranks run without hearing from the coordinator, and therefore how long
-  // devices of a lost node count as taken.
+  absl::Duration sleep_timeout = absl::Minutes(1);  // after this a node counts as asleep
+  // A worker lets ranks run this long without hearing from the coordinator. Therefore the devices
+  // of a lost node also count as taken for this long.
   absl::Duration stop_after_disconnect = absl::Minutes(5);
   absl::Duration restart_backoff = absl::Seconds(1);  // doubles per failure, at most 60 times
-  // How long a run that could start waits for more nodes, up to its most.
+  // A run that could start waits this long for more nodes, up to its maximum.
   absl::Duration last_call = absl::Seconds(2);
-  // How long a node must have been there, and a gang must have run, before the gang grows onto it.
+  // A gang grows onto a node only when the node has been there, and the gang has run, this long.
   absl::Duration grow_steady = absl::Seconds(30);
   int32_t infrastructure_retries = 10;  // lost nodes and failed starts per run
-  int32_t backfill_depth = 1000;        // queued runs looked at behind the first
-  int32_t runs_per_user = 20'000;       // that are not over
+  int32_t backfill_depth = 1000;        // queued runs that are considered behind the first
+  int32_t runs_per_user = 20'000;       // counts those that are not over
 };
 
-// That what is durable was restored from a backup: what was given out after it is not known.
+// The durable state was restored from a backup: what was given out after the backup is not known.
 struct Restored {
-  absl::Time at = absl::InfinitePast();  // never
+  absl::Time at = absl::InfinitePast();  // infinite past: it never was restored
   RunId known_run = 0;                   // the newest run of the backup
   // Attempts of these runs up to this number may have been given out.
   int32_t taken_attempt = 0;
-  bool hold_over = false;  // a HoldOver says so
+  bool hold_over = false;  // a HoldOver has said that this is over
 };
 
-// What survives a restart of the coordinator. Finished runs are not in it.
+// The state that survives a restart of the coordinator. Finished runs are not part of it.
 struct Snapshot {
   RunId last_run = 0;  // numbers up to this one are taken
   EventId last_event = 0;

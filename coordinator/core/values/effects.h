@@ -1,5 +1,5 @@
-// What the core wants done, in the order it must be done: first make `changes` durable, then send
-// `messages`. Nothing of it may reach a client or a node before the changes are on disk.
+// What the core wants done, in this order: first make `changes` durable, then send `messages`. No
+// client or node may learn anything of it before the changes are on disk.
 #ifndef HPC_COORDINATOR_CORE_VALUES_EFFECTS_H_
 #define HPC_COORDINATOR_CORE_VALUES_EFFECTS_H_
 
@@ -15,16 +15,16 @@
 
 namespace hpc::coordinator {
 
-// What ran unknown to the backup that was restored at that time has ended.
+// Whatever ran without the knowledge of the backup that was restored at that time has ended.
 struct HoldOver {
   absl::Time restored_at;
 };
 
-// Upserts, each a whole record, except events, which are only ever inserted.
+// Each change is a whole record that is inserted or replaced, except that events are only inserted.
 using Change = std::variant<RunRecord, AttemptRecord, PlacementRecord, RankRecord, NodeRecord,
                             EventRecord, HoldOver>;
 
-// A peer of an attempt, as every node of it is told.
+// A peer of an attempt. Every node of the attempt is told of it.
 struct Peer {
   std::string node;
   std::string address;
@@ -32,8 +32,8 @@ struct Peer {
   int32_t ranks = 0;
 };
 
-// Check everything, take devices, start a supervisor; bind the store's port if `hosts_store`.
-// Answered by Cluster::Prepared. The shell adds the run's RunProgram.
+// Check everything, take devices and start a supervisor; bind the store's port if `hosts_store`.
+// The node answers with Cluster::Prepared. The shell adds the run's RunProgram.
 struct PrepareAttempt {
   AttemptRef ref;
   int32_t node_rank = 0;
@@ -49,7 +49,7 @@ struct PrepareAttempt {
   absl::Duration stop_grace;
 };
 
-// Start the ranks. Answered by Cluster::Started.
+// Start the ranks. The node answers with Cluster::Started.
 struct StartAttempt {
   AttemptRef ref;
   std::string master_addr;
@@ -58,20 +58,21 @@ struct StartAttempt {
   bool witnessed = false;  // its nodes are to vouch for one another
 };
 
-// Do not vouch for the attempt for so long. Answered by Cluster::Doubted with the same `asked`.
+// Do not vouch for the attempt for this long. The node answers with Cluster::Doubted and the same
+// `asked`.
 struct DoubtAttempt {
   AttemptRef ref;
   absl::Duration span;
   MonoTime asked;
 };
 
-// How the ranks of a node are ended by another of the gang when its worker is gone.
+// How another node of the gang can end the ranks of a node whose worker is gone.
 struct RecallAccess {
-  int32_t port = 0;  // 0: not at all
+  int32_t port = 0;  // 0: it cannot
   std::string key, proof;
 };
 
-// The worker of `node` is gone: ask the supervisor there to end the attempt's ranks. Answered by
+// The worker of `node` is gone: ask the supervisor there to end the attempt's ranks. The answer is
 // Cluster::Recalled.
 struct RecallRanks {
   AttemptRef ref;
@@ -81,20 +82,21 @@ struct RecallRanks {
   absl::Duration grace;
 };
 
-// SIGTERM to every rank now, SIGKILL to all that is left after `grace`. Also rolls back a
-// preparation. Answered by Cluster::AttemptReturned once no process is left.
+// Send SIGTERM to every rank now, and SIGKILL to all that is left after `grace`. This also rolls
+// back a preparation. The node answers with Cluster::AttemptReturned once no process is left.
 struct StopAttempt {
   AttemptRef ref;
   absl::Duration grace;
   std::string reason;
 };
 
-// The attempt is over and recorded: once its logs and metrics are acknowledged, drop its files.
+// The attempt is over and recorded: once its logs and metrics are acknowledged, delete its files.
 struct ForgetAttempt {
   AttemptRef ref;
 };
 
-// The owner has (or gives back) the PC; the worker keeps to it when the coordinator is away.
+// The owner takes the PC, or gives it back. The worker remembers this while the coordinator is
+// away.
 struct SetOwner {
   bool reclaimed = false;
   std::optional<absl::Duration> time_left;  // unset: until lent

@@ -7,12 +7,12 @@ namespace hpc::coordinator::event {
 // ---- runs
 inline constexpr char kRunQueued[] = "run.queued";        // accepted; what it asks for
 inline constexpr char kRunWaiting[] = "run.waiting";      // could not start at once, and why
-inline constexpr char kRunPlaced[] = "run.placed";        // got its nodes, and why these
+inline constexpr char kRunPlaced[] = "run.placed";        // got its nodes, and why these ones
 inline constexpr char kRunPrepared[] = "run.prepared";    // every node is ready; ranks are started
-inline constexpr char kRunStarted[] = "run.started";      // every rank runs
+inline constexpr char kRunStarted[] = "run.started";      // every rank is running
 inline constexpr char kRunConnected[] = "run.connected";  // every rank has reached the rendezvous
 inline constexpr char kRunRendezvousLate[] =
-    "run.rendezvous-late";  // ranks wait for others for long, and for which
+    "run.rendezvous-late";  // ranks have waited long for others, and for which
 inline constexpr char kRunMayGrow[] = "run.may-grow";     // more nodes are there; what it waits for
 inline constexpr char kRunStopping[] = "run.stopping";    // its ranks were told to end, and why
 inline constexpr char kRunRequeued[] = "run.requeued";    // will be tried again, and who pays
@@ -23,46 +23,46 @@ inline constexpr char kRunTimedOut[] = "run.timed-out";   // over: its time limi
 
 // ---- ranks and attempts
 inline constexpr char kRankExited[] = "rank.exited";    // ended with 0, or after it was told to
-inline constexpr char kRankFailed[] = "rank.failed";    // ended otherwise
-inline constexpr char kRankMetrics[] = "rank.metrics";  // what it logs cannot all be read, and why
+inline constexpr char kRankFailed[] = "rank.failed";    // a rank ended in any other way
+inline constexpr char kRankMetrics[] = "rank.metrics";  // not all that it logs can be read, and why
 inline constexpr char kAttemptRefused[] = "attempt.refused";  // a node could not prepare it
 inline constexpr char kAttemptStale[] = "attempt.stale";      // report of a replaced attempt
 inline constexpr char kAttemptOrphaned[] =
     "attempt.orphaned";  // a node is back with ranks of an attempt that was given up
-inline constexpr char kAttemptUnreturned[] = "attempt.unreturned";  // devices are not coming back
+inline constexpr char kAttemptUnreturned[] = "attempt.unreturned";  // devices do not come back
 inline constexpr char kAttemptFenced[] =
-    "attempt.fenced";  // a lost node has ended its ranks by now
+    "attempt.fenced";  // a lost node must have ended its ranks by now
 
 // ---- nodes
 inline constexpr char kNodeJoined[] = "node.joined";              // seen for the first time
 inline constexpr char kNodeConnected[] = "node.connected";        // known, and back
 inline constexpr char kNodeDisconnected[] = "node.disconnected";  // connection broken; not lost yet
-inline constexpr char kNodeLost[] = "node.lost";            // silent for longer than its lease
-inline constexpr char kNodeChanged[] = "node.changed";      // its devices are not what they were
+inline constexpr char kNodeLost[] = "node.lost";            // was silent for longer than its lease
+inline constexpr char kNodeChanged[] = "node.changed";      // its devices have changed
 inline constexpr char kNodeReclaimed[] = "node.reclaimed";  // its owner wants it
-inline constexpr char kNodeReturned[] = "node.returned";    // its owner has it; how long it took
-inline constexpr char kNodeLent[] = "node.lent";            // its owner gives it back to us
+inline constexpr char kNodeReturned[] = "node.returned";    // its owner has it; how long that took
+inline constexpr char kNodeLent[] = "node.lent";            // its owner lends it again
 inline constexpr char kNodeSleep[] = "node.sleep";          // asked to go to sleep
-inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // asked to, and still there; why
+inline constexpr char kNodeSleepFailed[] = "node.sleep-failed";  // asked to, and still on; why
 inline constexpr char kNodeOff[] = "node.off";                   // off as expected
 inline constexpr char kNodeStopped[] = "node.stopped";         // its worker was stopped, not the PC
-inline constexpr char kNodeWake[] = "node.wake";               // is being woken, and what for
-inline constexpr char kNodeAwake[] = "node.awake";             // was off, and is back
-inline constexpr char kNodeWakeFailed[] = "node.wake-failed";  // did not come back in time
+inline constexpr char kNodeWake[] = "node.wake";               // it is being woken, and what for
+inline constexpr char kNodeAwake[] = "node.awake";             // it was off, and is back
+inline constexpr char kNodeWakeFailed[] = "node.wake-failed";  // it did not come back in time
 inline constexpr char kNodeRevoked[] = "node.revoked";         // shut out: its certificate is void
-inline constexpr char kNodeForgotten[] = "node.forgotten";     // is no node any more
+inline constexpr char kNodeForgotten[] = "node.forgotten";     // it is not a node any more
 
 // ---- the cluster
 inline constexpr char kClusterStarted[] = "cluster.started";    // its coordinator; the version
-inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; of when
+inline constexpr char kClusterRestored[] = "cluster.restored";  // from a backup; when that was made
 
 // ---- security; told to admins only
 inline constexpr char kSecurityRefused[] = "security.refused";  // who, from where, what, why
-inline constexpr char kSecurityToken[] = "security.token";      // made or revoked
+inline constexpr char kSecurityToken[] = "security.token";      // a token was made or revoked
 inline constexpr char kSecurityJoined[] = "security.joined";    // a member got a certificate
 inline constexpr char kSecurityRevoked[] = "security.revoked";  // a member lost its certificates
 inline constexpr char kSecurityRotated[] = "security.rotated";  // there is a new authority
-inline constexpr char kSecurityBackup[] = "security.backup";    // somebody has taken one
+inline constexpr char kSecurityBackup[] = "security.backup";    // somebody has taken a backup
 
 }  // namespace hpc::coordinator::event
 

@@ -12,7 +12,7 @@ std::string ExitWords(const RankExit& exit) {
   std::string words = exit.signal.has_value()
                           ? absl::StrCat("was killed by ", SignalName(*exit.signal))
                           : absl::StrCat("exited with code ", exit.exit_code.value_or(0));
-  // What it last wrote to stderr has nothing to do with a signal that we sent.
+  // What the rank last wrote to stderr has nothing to do with a signal that we sent.
   if (exit.after_stop && exit.signal.has_value()) return words;
   const absl::string_view line = TellingLine(exit.message);
   if (!line.empty()) absl::StrAppend(&words, ": ", line);

@@ -9,14 +9,14 @@
 
 namespace hpc::coordinator {
 
-// "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Of the message
-// only its telling line.
+// "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Only the telling
+// line of the message is shown.
 std::string ExitWords(const RankExit& exit);
 
 // The code that a shell would show: 128 + n for a signal.
 int32_t ShellCode(const RankExit& exit);
 
-// It exited 0, and nobody had told it to end.
+// Whether it exited with 0 without having been told to end.
 bool SucceededByItself(const RankExit& exit);
 
 }  // namespace hpc::coordinator

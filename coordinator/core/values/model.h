@@ -1,5 +1,5 @@
-// What the coordinator knows, as plain values: the records that its core decides on and its store
-// keeps. No behaviour here; docs/DESIGN.md draws the state machines.
+// What the coordinator knows, as plain values: its core decides on these records and its store
+// keeps them. They have no behaviour; docs/DESIGN.md draws the state machines.
 #ifndef HPC_COORDINATOR_CORE_VALUES_MODEL_H_
 #define HPC_COORDINATOR_CORE_VALUES_MODEL_H_
 
@@ -29,7 +29,7 @@ enum class RunState {
 bool IsTerminal(RunState state);
 const char* Name(RunState state);  // "queued", "starting", ...
 
-// Which family of variables its ranks get (docs/DESIGN.md, "Environment families").
+// Which family of environment variables the ranks get (docs/DESIGN.md, "Environment families").
 enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
 
 // Who serves the TCPStore of an attempt.
@@ -42,10 +42,10 @@ enum class StoreHost {
 // How old scripts of torch.distributed.launch are told their local rank.
 enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
 
-// When a run that has fewer nodes than it may have is started again on more.
+// When a run that has fewer nodes than its maximum is started again on more nodes.
 enum class GrowMode {
-  kNever = 1,       // only when it is started again anyway
-  kCheckpoint = 2,  // when it says that a checkpoint is whole
+  kNever = 1,       // only when it is started again for another reason
+  kCheckpoint = 2,  // when a rank says that a checkpoint is whole
   kNow = 3,         // as soon as the nodes are steady
 };
 
@@ -54,19 +54,19 @@ enum class GrowMode {
 struct RunRequest {
   std::string name;
   std::string experiment;  // "" is the experiment "default"
-  std::string user;        // who submitted; "" until identities exist
+  std::string user;        // who submitted it; "" if that is not known
 
   int32_t min_nodes = 1;
   int32_t max_nodes = 1;
   GrowMode grow = GrowMode::kCheckpoint;
-  int32_t ranks_per_node = 0;            // 0: one per device of the node that it uses
+  int32_t ranks_per_node = 0;            // 0: one for each device that it uses on the node
   std::optional<int32_t> gpus_per_node;  // unset: every GPU of a node; one CPU slot where none
   std::vector<std::string> node_list;    // empty: any; else only these
   std::vector<std::string> exclude;
 
   int32_t priority = 0;                                  // larger first
   RunId after = 0;                                       // start only after this run's success
-  absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, from all ranks started
+  absl::Duration time_limit = absl::InfiniteDuration();  // of one attempt, once all ranks run
   int32_t max_restarts = 0;                              // budget for the program's own failures
   std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing
 
@@ -92,24 +92,24 @@ struct CodeState {
 struct RunProgram {
   std::vector<std::string> command;
   std::string workdir;                                   // absolute
-  std::vector<std::pair<std::string, std::string>> env;  // set by the user; wins over ours
-  std::vector<std::string> unstored_env;  // names in env: their values are on no disk of ours
+  std::vector<std::pair<std::string, std::string>> env;  // set by the user; overrides ours
+  std::vector<std::string> unstored_env;  // names in env whose values we never write to disk
   LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;
   CodeState code;
   std::string submit_host;
-  std::string request_id;  // chosen by the client; the same id again is the same run
+  std::string request_id;  // chosen by the client; the same id means the same run
 
   bool operator==(const RunProgram&) const = default;
 };
 
-// How a rank ended. Exactly one of exit_code and signal is set once it has.
+// How a rank ended. Once it has ended, exactly one of exit_code and signal is set.
 struct RankExit {
   std::optional<int32_t> exit_code;
   std::optional<int32_t> signal;
-  bool after_stop = false;  // it ended after we had told it to: never counts as success
-  std::string message;      // of its error file, or the last lines of stderr
+  bool after_stop = false;  // it ended after it was told to, which never counts as success
+  std::string message;      // from its error file, else the last lines of stderr
   std::string traceback;    // Python's, from the error file; may be empty
 
   bool operator==(const RankExit&) const = default;
@@ -122,14 +122,14 @@ struct RunRecord {
   std::string reason;     // in words: why it is in this state
   int32_t attempts = 0;   // number of the newest attempt; 0 before the first
   int32_t failures = 0;   // attempts that the program itself failed
-  int32_t losses = 0;     // attempts in a row that a lost node or a failed start ended
+  int32_t losses = 0;     // attempts in a row that ended because of a lost node or a failed start
   int32_t retries = 0;    // attempts in a row that ended with one of retry_exits
   int32_t exit_code = 0;  // what `hpcctl run` answers with; meaningful once terminal
   bool cancel_requested = false;
-  absl::Time retry_at = absl::InfinitePast();  // queued: not started again before
-  std::vector<std::string> leave_asleep;       // nodes it had to leave because they go to sleep
+  absl::Time retry_at = absl::InfinitePast();  // while queued: it is not started before this time
+  std::vector<std::string> leave_asleep;       // nodes that it left because they were to sleep
   absl::Time submitted_at;
-  absl::Time started_at = absl::InfinitePast();  // first time all ranks ran
+  absl::Time started_at = absl::InfinitePast();  // when all ranks ran for the first time
   absl::Time ended_at = absl::InfinitePast();
 
   bool operator==(const RunRecord&) const = default;
@@ -143,11 +143,11 @@ enum class AttemptState {
   kStarting = 3,   // all are prepared; ranks are being started
   kRunning = 4,    // every rank has been started
   kStopping = 5,   // ranks were told to end
-  kEnded = 6,      // every node has returned its devices, or is known not to
+  kEnded = 6,      // every node has returned its devices, or is known never to
 };
 const char* Name(AttemptState state);
 
-// Why an attempt ended. Decides whether the run goes on and which budget pays.
+// Why an attempt ended. This decides whether the run goes on and which budget pays.
 enum class AttemptOutcome {
   kNone = 0,
   kSucceeded = 1,      // every rank exited 0 of its own accord
@@ -167,28 +167,35 @@ struct AttemptRecord {
   AttemptState state = AttemptState::kPreparing;
   AttemptOutcome outcome = AttemptOutcome::kNone;
   std::string reason;
-  std::string placement_reason;  // why these nodes
+  std::string placement_reason;  // why these nodes were chosen
   int32_t world_size = 0;
   std::string master_addr;  // IP literal
   int32_t master_port = 0;
-  StoreHost store_host = StoreHost::kWorker;  // as decided
+  StoreHost store_host = StoreHost::kWorker;  // as it was decided: never kAuto
   absl::Time created_at;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
+  // What is known of the cause, from the moment that the attempt is being stopped: the two times
+  // between which it happened, the exit code of the rank that failed or of a refusal, and whether
+  // no budget of the run pays.
+  absl::Time caused_from = absl::InfinitePast();
+  absl::Time caused_until = absl::InfinitePast();
+  int32_t exit_code = 0;
+  bool free_of_charge = false;
 
   bool operator==(const AttemptRecord&) const = default;
 };
 
-// The share of one node in an attempt.
+// One node's part in an attempt.
 struct PlacementRecord {
   AttemptRef ref;
   std::string node;
   int32_t node_rank = 0;         // GROUP_RANK
-  std::string address;           // IP literal of the node then
+  std::string address;           // the node's IP literal at that time
   std::vector<int32_t> devices;  // indices in the node's device list
   int32_t first_rank = 0;        // global rank of its local rank 0
   int32_t ranks = 0;
-  bool returned = false;  // proved that no process of the attempt is left there
+  bool returned = false;  // it is proved that no process of the attempt is left there
 
   bool operator==(const PlacementRecord&) const = default;
 };
@@ -212,7 +219,7 @@ struct RankRecord {
 enum class DeviceKind { kGpu = 1, kCpuSlot = 2 };
 
 struct Device {
-  int32_t index = 0;  // PCI bus order for GPUs
+  int32_t index = 0;  // for GPUs in PCI bus order
   DeviceKind kind = DeviceKind::kCpuSlot;
   std::string uuid;
   std::string name;
@@ -240,7 +247,7 @@ struct Disk {
   bool operator==(const Disk&) const = default;
 };
 
-// What a node is, as its worker found it.
+// What a node consists of, as its worker found it.
 struct Inventory {
   std::vector<Device> devices;
   int32_t cores = 0;
@@ -253,44 +260,46 @@ struct Inventory {
   std::string driver;  // NVIDIA driver version; "" when none
   std::string worker_version;
   bool can_wake_by_hook = false;
-  std::vector<std::string> owners;  // users who may reclaim and lend it, as its worker was told
+  std::vector<std::string> owners;  // users who may reclaim and lend it, says its worker
 
   bool operator==(const Inventory&) const = default;
 };
 
 // Whether the coordinator can talk to the node.
 enum class Link {
-  kNever = 1,  // known by name only (restored, not seen since)
+  kNever = 1,  // only its name is known (restored, not seen since)
   kConnected = 2,
   kLost = 3,  // unexpectedly silent: its lease has run out or its connection was reset
 };
 
-// Power as last known. Requests and transitions are states too, so that nothing is done twice.
+// The last known power state. Requests and transitions are states too, so that nothing is done
+// twice.
 enum class Power {
   kOn = 1,
   kDraining = 2,       // asked to sleep; its attempts are still being stopped
   kFallingAsleep = 3,  // told to run its power command; not yet proved off
-  kOff = 4,            // expected off: not a failure, may be allocated
+  kOff = 4,            // off as expected, which is not a failure; may be allocated
   kWaking = 5,         // packets are being sent; waits for a hello
-  kStopped = 6,        // its worker was stopped: expected, but the PC may be on; never woken
+  kStopped = 6,        // its worker was stopped as expected, but the PC may be on; never woken
 };
 const char* Name(Power power);
 
 struct NodeRecord {
   std::string name;
-  std::string address;  // IP literal that peers reach it at
+  std::string address;  // the IP literal under which peers reach it
   Inventory inventory;
   std::string boot_id;
   bool reclaimed = false;  // its owner has it
   absl::Time reclaimed_until = absl::InfiniteFuture();
   std::string reclaim_reason;
   Power power = Power::kOn;
-  std::string reason;  // in words, for the state of its power; while it is on: why it did not
-                       // go to sleep, or ""
-  // Why its certificate is not good any more, in words; "" while it is. It does not count among the
-  // nodes that exist until it says hello again.
+  std::string reason;  // the state of its power in words; while it is on: why it did not go to
+                       // sleep, or ""
+  // Why its certificate is void, in words; "" while it is good. A node with a void certificate does
+  // not count among the nodes that exist until it says hello again.
   std::string revoked;
-  // By an admin: it is no node any more, and what stays is its name, for the runs that it has run.
+  // An admin has forgotten it, so it is not a node any more. Its name stays for the runs that ran
+  // there.
   bool forgotten = false;
   absl::Time first_seen;
   absl::Time last_seen;

@@ -4,7 +4,7 @@
 
 namespace hpc::coordinator {
 
-// NTP moves a clock by at most a two-thousandth, and there are two clocks.
+// NTP changes the speed of a clock by at most 1/2000, and two clocks are compared.
 absl::Duration NodeClock::Drift(const Bound& bound, MonoTime now) {
   return (now - bound.known) / 1000;
 }
@@ -16,6 +16,7 @@ void NodeClock::Take(const NodeTimes& times, MonoTime now) {
   if (times.heard_beat != absl::ZeroDuration() && times.heard_beat == beat_said_) {
     Heard(times.heard_at, beat_read_, now);
   }
+  if (beat_said_ != absl::ZeroDuration()) beat_before_last_ = beat_said_;
   beat_said_ = times.said;
   beat_read_ = now;
 }
@@ -23,7 +24,8 @@ void NodeClock::Take(const NodeTimes& times, MonoTime now) {
 void NodeClock::Said(absl::Duration said, MonoTime now) {
   const absl::Duration ahead = now.since_zero - said;
   if (most_.ahead == absl::InfiniteDuration() || ahead <= Most(now)) most_ = {ahead, now};
-  // The coordinator's PC was suspended, which its clock does not count.
+  // The bounds contradict each other if the coordinator's PC was suspended, since its clock does
+  // not count that time.
   if (least_ && Least(now) > Most(now)) least_.reset();
 }
 
@@ -36,7 +38,7 @@ void NodeClock::Heard(absl::Duration heard, MonoTime told, MonoTime now) {
 Window NodeClock::At(absl::Duration when, MonoTime now) const {
   const absl::Duration most = Most(now);
   const absl::Duration least = least_ ? Least(now) : most - kUnheard;
-  // Nothing that has been told lies in the future.
+  // What has been reported cannot lie in the future.
   return {std::min(MonoTime{when + least}, now), std::min(MonoTime{when + most}, now)};
 }
 

@@ -1,13 +1,13 @@
-// A node's clock beside the coordinator's.
+// A node's clock compared with the coordinator's.
 //
-// A report may lie in a socket for seconds before it is read, so its age when it is read says
-// little. A node therefore tells with each report what its own clock shows, and this class knows
-// between which two bounds the coordinator's clock is ahead of it:
+// A report may lie in a socket for seconds, so the time at which it is read says little about when
+// it was sent. A node therefore says with each report what its own clock shows. From that, this
+// class derives two bounds on how far the coordinator's clock is ahead of the node's:
 //
 //   the node said something at 100.0 s, which was read at 507.3 s:   ahead by 407.3 s at most
 //   at 100.2 s the node had heard what was told at 507.4 s:          ahead by 407.2 s at least
 //
-// The narrowest bounds are kept. They grow with time, since two clocks never run alike.
+// The narrowest bounds are kept. They widen with time, since two clocks never run equally fast.
 #ifndef HPC_COORDINATOR_CORE_VALUES_NODE_CLOCK_H_
 #define HPC_COORDINATOR_CORE_VALUES_NODE_CLOCK_H_
 
@@ -29,11 +29,11 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// What a node's clock showed, since an unknown moment.
+// What a node's clock shows. It counts from an unknown moment.
 struct NodeTimes {
-  absl::Duration said;  // when it said what is read now
-  // Only a heartbeat says these: the newest earlier one that it knows to be heard, and when it
-  // learned that. Zero: none.
+  absl::Duration said;  // when it said what is being read now
+  // Only a heartbeat also says these: when it sent the newest earlier heartbeat that it knows to be
+  // heard, and when it learned that. Zero: none.
   bool heartbeat = false;
   absl::Duration heard_beat;
   absl::Duration heard_at;
@@ -41,20 +41,28 @@ struct NodeTimes {
 
 class NodeClock {
  public:
-  // How much longer than the quickest report so far one may be under way, while nothing is known of
-  // when the node heard the coordinator: a hello is as old as the try to connect that it came with,
-  // which a worker gives up after this.
+  // How much longer than the quickest report so far another report may be under way. This holds
+  // while it is not known when the node heard the coordinator. A hello is as old as the attempt to
+  // connect that it came with, and a worker gives such an attempt up after this time.
   static constexpr absl::Duration kUnheard = absl::Seconds(10);
 
-  // The node's clock begins anew, as it does when the PC starts.
+  // The node's clock counts from the beginning again, as it does when the PC starts.
   void Restart() { *this = NodeClock(); }
-  // What is read from now on does not tell what the clock showed.
-  void Untold() { said_.reset(); }
-  // What is read at `now` tells it.
+  // A new connection begins. What is read from now on does not say what the clock showed, until it
+  // is given to Take.
+  void Untold() {
+    said_.reset();
+    beat_said_ = {};
+    beat_before_last_.reset();
+  }
+  // `times` came with what is read at `now`.
   void Take(const NodeTimes& times, MonoTime now);
   bool told() const { return said_.has_value(); }
-  // When something was, `ago` before the node said what was read last. Where that did not tell, it
-  // counts as said when it is read.
+  // What the node's clock showed at the heartbeat before the last one. Nothing if the node has sent
+  // fewer than two heartbeats since it connected.
+  const std::optional<absl::Duration>& BeatBeforeLast() const { return beat_before_last_; }
+  // When something happened that was `ago` before the node said what was read last. If that did not
+  // say the node's time, it counts as said when it is read.
   Window Before(absl::Duration ago, MonoTime now) const {
     return said_ ? At(*said_ - ago, now) : Window::Exactly(now - ago);
   }
@@ -64,14 +72,14 @@ class NodeClock {
   // Its clock showed `heard` when it had heard what was told at `told`.
   void Heard(absl::Duration heard, MonoTime told, MonoTime now);
 
-  // Whether it is known how long a report can have been under way.
+  // Whether there is a known bound on how long a report can have been under way.
   bool bounded() const { return least_.has_value(); }
-  // When its clock showed `when`. Something must have been Said.
+  // The coordinator's time when the node's clock showed `when`. Said must have been called before.
   Window At(absl::Duration when, MonoTime now) const;
 
  private:
   struct Bound {
-    absl::Duration ahead;  // the coordinator's clock less the node's
+    absl::Duration ahead;  // how far the coordinator's clock is ahead of the node's
     MonoTime known;
   };
   static absl::Duration Drift(const Bound& bound, MonoTime now);
@@ -81,9 +89,10 @@ class NodeClock {
   Bound most_{absl::InfiniteDuration(), {}};
   std::optional<Bound> least_;
   std::optional<absl::Duration> said_;
-  // The heartbeat that was read last, of which a later one may say when its answer was heard.
+  // When the heartbeat that was read last was sent. A later one may say when its answer was heard.
   absl::Duration beat_said_;
   MonoTime beat_read_{};
+  std::optional<absl::Duration> beat_before_last_;
 };
 
 }  // namespace hpc::coordinator

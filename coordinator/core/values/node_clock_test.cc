@@ -10,8 +10,8 @@ absl::Duration Node(double seconds) { return absl::Seconds(seconds); }
 
 TEST(NodeClockTest, WhatIsReadLateWasSaidAsLongAgoAsQuickerReportsShow) {
   NodeClock clock;
-  clock.Said(Node(100), At(507));  // at once
-  clock.Said(Node(110), At(520));  // three seconds in a socket
+  clock.Said(Node(100), At(507));  // read at once
+  clock.Said(Node(110), At(520));  // it lay in a socket for three seconds
   const Window when = clock.At(Node(109), At(520));
   EXPECT_GE(when.latest, At(516));
   EXPECT_LE(when.latest, At(516.02)) << "but for what two clocks differ in ten seconds";
@@ -64,7 +64,7 @@ TEST(NodeClockTest, ASuspensionOfTheCoordinatorIsNoContradiction) {
   NodeClock clock;
   clock.Said(Node(100), At(507));
   clock.Heard(Node(100), At(507), At(507));
-  clock.Said(Node(200), At(510));  // 97 s that the coordinator's clock did not count
+  clock.Said(Node(200), At(510));  // the coordinator's clock did not count 97 s
   const Window when = clock.At(Node(199), At(510));
   EXPECT_EQ(when.latest, At(509));
   EXPECT_EQ(when.earliest, At(499));

@@ -12,7 +12,8 @@ constexpr absl::Duration kLookEvery = absl::Milliseconds(20);
 
 }  // namespace
 
-// The thread that makes it cannot wake the loop: the loop's queue may be gone by then.
+// Looks again by a timer. The thread that makes the backup cannot wake the loop, since the loop's
+// queue may be gone by then.
 void BackupSource::LookAgain() {
   if (std::exchange(looking_, true)) return;
   later_(kLookEvery, [this, alive = std::weak_ptr<bool>(alive_)] {

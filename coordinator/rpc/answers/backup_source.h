@@ -1,4 +1,4 @@
-// A backup as a stream: what is being done, then the file.
+// A backup as a stream: first messages that say what is being done, then the file.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_BACKUP_SOURCE_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_BACKUP_SOURCE_H_
 
@@ -30,7 +30,7 @@ class BackupSource final : public Source<v1::BackupPiece> {
   const Later later_;
   std::function<void()> wake_;
   std::string told_;
-  bool looking_ = false;  // it will be woken
+  bool looking_ = false;  // a timer will wake it
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

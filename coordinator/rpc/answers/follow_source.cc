@@ -63,7 +63,8 @@ absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
     HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run_));
     state_.Clear();
     ShowRun(*engine_, engine_->now(), row.record, row.extras, &state_);
-    // Of the same moment: what was waited for in another state would be told as if it still were.
+    // Progress is read at the same moment as the state. Otherwise it could tell what the run waited
+    // for in an earlier state.
     progress_ = Progress(*engine_, run_);
   }
   if (events_.empty() && told_) return false;

@@ -24,7 +24,7 @@ class FollowSource final : public Source<v1::FollowResponse>, public Watcher {
   void PokeProgress() override;
 
  private:
-  // Each fills in `message` if it has something to say.
+  // Each of these fills in `message` if it has something to say.
   absl::StatusOr<bool> NextState(v1::FollowResponse* message);
   bool NextProgress(v1::FollowResponse* message);
   absl::StatusOr<bool> NextOutput(v1::FollowResponse* message);
@@ -35,8 +35,8 @@ class FollowSource final : public Source<v1::FollowResponse>, public Watcher {
   const bool with_output_;
   std::function<void()> wake_;
 
-  EventId event_;     // the last one told
-  int64_t position_;  // in the log, of what comes next
+  EventId event_;     // the last event told
+  int64_t position_;  // where in the log reading goes on
   v1::Run state_;     // as last read
   std::string progress_;
   bool told_ = false;  // the state has been told at least once

@@ -1,4 +1,5 @@
-// Work for the loop's thread in a while. No gRPC in here, so that handlers need none.
+// Runs work on the loop's thread after a delay. There is no gRPC in here, so that handlers need
+// none.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_LATER_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_LATER_H_
 

@@ -16,7 +16,7 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr int64_t kLogBytesAtOnce = 256 << 10;
-// What a run has measured can be many times a row of a plain listing.
+// With results a row can be many times as long as a row of a plain listing.
 constexpr int64_t kFirstResults = 100;
 
 }  // namespace
@@ -26,7 +26,7 @@ RunsSource::RunsSource(Engine* engine, const RunFilter& filter)
       filter_(filter),
       rows_at_once_(filter.parts.results ? kFirstResults : kRowsPerMessage) {}
 
-// The first message comes even if it is empty: it carries the coordinator's time.
+// The first message is sent even if it is empty, since it carries the coordinator's time.
 absl::StatusOr<Step> RunsSource::Next(v1::ListRunsResponse* message) {
   engine_->CommitNow();
   RunFilter page = filter_;

@@ -1,4 +1,4 @@
-// Listings, page by page: each message is read when the one before has been taken.
+// Listings, page by page. Each message is read when the one before has been taken.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_LIST_SOURCES_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_LIST_SOURCES_H_
 
@@ -16,7 +16,7 @@ namespace hpc::coordinator {
 
 class RunsSource final : public Source<v1::ListRunsResponse> {
  public:
-  // `filter.limit` is of the whole listing; 0: none.
+  // `filter.limit` is the limit of the whole listing; 0: no limit.
   RunsSource(Engine* engine, const RunFilter& filter);
   absl::StatusOr<Step> Next(v1::ListRunsResponse* message) override;
 

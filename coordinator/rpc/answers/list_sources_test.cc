@@ -33,7 +33,7 @@ class RunsSourceTest : public EngineTest {
     rig_.engine->Submit(request, program, [](const absl::StatusOr<RunId>& run) { EXPECT_OK(run); });
   }
 
-  // The first run runs and the others wait, but for those that are over, here and there.
+  // The first run runs and the others wait. Some, here and there, are over.
   void FillQueue(int runs, std::mt19937* random) {
     for (int i = 0; i < runs; ++i) {
       SubmitTo((*random)() % 2 == 0 ? "lr" : "depth", (*random)() % 2 == 0 ? "best" : "other");
@@ -47,7 +47,7 @@ class RunsSourceTest : public EngineTest {
     EXPECT_OK(rig_.engine->Flush());
   }
 
-  // As clients read it.
+  // The listing as clients read it.
   std::vector<std::string> Listed(const RunFilter& filter) {
     RunsSource source(rig_.engine.get(), filter);
     std::vector<std::string> listed;
@@ -61,7 +61,7 @@ class RunsSourceTest : public EngineTest {
     return listed;
   }
 
-  // The same of nothing but what is stored.
+  // The same listing, made only from what is stored.
   std::vector<std::string> Stored(const RunFilter& filter) {
     std::vector<std::string> listed;
     const std::vector<RunRow> rows = *rig_.store->ListRuns(filter);

@@ -12,7 +12,7 @@ namespace hpc::coordinator {
 
 class NodeUsage {
  public:
-  // An empty heartbeat leaves what is known.
+  // An empty heartbeat changes nothing.
   void Update(const std::string& node, const v1::Heartbeat& heartbeat) {
     if (heartbeat.usage_size() > 0) usage_[node] = heartbeat;
   }

@@ -1,5 +1,5 @@
-// How a handler answers: with one message, or with the source of many. No gRPC in here, so that
-// handlers need none.
+// How a handler answers: with one message, or with a source of many. There is no gRPC in here, so
+// that handlers need none.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_REPLY_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_REPLY_H_
 
@@ -25,7 +25,7 @@ template <typename Message>
 class Source {
  public:
   virtual ~Source() = default;
-  // Fills in `message`, which is empty, if the answer is kMessage. An error ends the stream.
+  // `message` is empty. Fills it in if the answer is kMessage. An error ends the stream.
   virtual absl::StatusOr<Step> Next(Message* message) = 0;
   // Called once, before the first Next. `wake` may be called at any time on the loop's thread.
   virtual void OnOpen(std::function<void()> wake) { static_cast<void>(wake); }

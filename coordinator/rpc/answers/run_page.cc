@@ -28,7 +28,7 @@ void Append(const RunRecord* record, RunPage* page) {
   page->extras.push_back({.run = record->id, .attempts = record->attempts});
 }
 
-// Those of the store, as many as there is room for.
+// Appends runs from the store, as many as there is room for.
 absl::Status AppendStored(Store& store, RunFilter filter, RunPage* page) {
   filter.limit -= static_cast<int64_t>(page->records.size());
   filter.parts = {.nodes = false, .command = false};

@@ -1,4 +1,4 @@
-// Reading runs as listings show them.
+// Reads runs as listings show them.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_RUN_PAGE_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_RUN_PAGE_H_
 
@@ -17,26 +17,28 @@
 
 namespace hpc::coordinator {
 
-// A piece of the listing, newest first.
+// A piece of the listing, with the newest run first.
 struct RunPage {
   std::vector<const RunRecord*> records;  // valid until anything of the cluster changes
-  std::vector<RunExtras> extras;          // of each
-  std::deque<RunRecord> stored;           // those of the records that are the page's own
+  std::vector<RunExtras> extras;          // one for each record
+  std::deque<RunRecord> stored;           // the records that the page itself owns
 };
 
-// The newest runs that match, at most `filter.limit`. Those that are not over are the core's,
-// unless a tag is asked for, which only the store knows; what a listing shows of them is the same
-// in both.
+// Reads the newest runs that match, at most `filter.limit`. Runs that are not over come from the
+// core. If a tag is asked for they come from the store, since only the store knows tags. A listing
+// shows the same of them either way.
 absl::StatusOr<RunPage> ReadRuns(Engine& engine, const RunFilter& filter);
 
 // NotFound: "no run 99; the newest is run 12".
 absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run);
 
-// NotFound: the run has had no such attempt, or no such rank in it, or in any; says what it has.
+// NotFound: the run has no such attempt, or no such rank in that attempt or in any; the message
+// says what it has.
 absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attempt,
                            std::optional<int32_t> rank);
 
-// The run as clients see it, with what the core knows of one that waits; into an empty one.
+// Fills `out`, which is empty, with the run as clients see it. For a run that waits, this includes
+// what the core knows.
 void ShowRun(const Engine& engine, Now now, const RunRecord& record, const RunExtras& extras,
              v1::Run* out);
 

@@ -9,7 +9,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// How long a run is the oldest one left before it is told of.
+// How long a run must have been the oldest one left before clients are told about it.
 constexpr absl::Duration kLasts = absl::Milliseconds(500);
 
 }  // namespace
@@ -70,7 +70,7 @@ absl::Status WaitSource::TakeOver(RunId run, v1::WaitResponse* message) {
   const auto waited = left_.find(run);
   if (waited == left_.end() || engine_->cluster().FindRun(run)) return absl::OkStatus();
   HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
-  // Its end may not be on disk yet: it will move once more.
+  // The end of the run may not be on disk yet. In that case the run will move once more.
   if (!IsTerminal(row.record.state)) return absl::OkStatus();
   ShowRun(*engine_, engine_->now(), row.record, row.extras, message->add_over());
   engine_->Unwatch(&waited->second);

@@ -1,4 +1,5 @@
-// Waits for many runs: tells each as it ends, and what the oldest one left does if that lasts.
+// Waits for many runs. It tells each run as it ends, and also what the oldest run left does if that
+// takes a while.
 #ifndef HPC_COORDINATOR_RPC_ANSWERS_WAIT_SOURCE_H_
 #define HPC_COORDINATOR_RPC_ANSWERS_WAIT_SOURCE_H_
 
@@ -25,7 +26,7 @@ class WaitSource final : public Source<v1::WaitResponse> {
   absl::StatusOr<Step> Next(v1::WaitResponse* message) override;
 
  private:
-  // One run's word to us: a watcher is of one run only.
+  // Notes the news of one run. Each run needs a watcher of its own.
   struct Waited final : Watcher {
     Waited(WaitSource* s, RunId r) : source(s), run(r) {}
     void Poke() override { source->OnMove(run); }
@@ -37,10 +38,10 @@ class WaitSource final : public Source<v1::WaitResponse> {
 
   void OnMove(RunId run);
   void OnProgress(RunId run);
-  // Adds those of `moved_` that are over, as many as fit.
+  // Adds those runs of `moved_` that are over, as many as fit.
   absl::Status TakeOver(v1::WaitResponse* message);
   absl::Status TakeOver(RunId run, v1::WaitResponse* message);
-  // Begins to tell of the oldest.
+  // Begins to follow the oldest run left.
   void FollowOldest();
   absl::StatusOr<bool> NextOfOldest(v1::WaitResponse* message);
 
@@ -48,11 +49,11 @@ class WaitSource final : public Source<v1::WaitResponse> {
   const EventId after_event_;
   std::function<void()> wake_;
   std::map<RunId, Waited> left_;
-  std::set<RunId> moved_;  // to be looked at
+  std::set<RunId> moved_;  // the runs to look at
 
-  RunId oldest_ = 0;  // of those left
+  RunId oldest_ = 0;  // among the runs left
   MonoTime oldest_since_;
-  std::optional<FollowSource> follow_;  // of the oldest
+  std::optional<FollowSource> follow_;  // follows the oldest run
 };
 
 }  // namespace hpc::coordinator

@@ -24,7 +24,7 @@ class WaitSourceTest : public EngineTest {
   WaitSourceTest() { session_ = rig_.Connect("pc1", &link_); }
   ~WaitSourceTest() override { source_.reset(); }
 
-  // A run that runs, with this many behind it.
+  // Starts one run, with this many runs behind it.
   AttemptRef RunWithQueue(int behind) {
     const AttemptRef ref = rig_.RunOn(session_, &link_);
     for (int i = 0; i < behind; ++i) rig_.SubmitOk();
@@ -39,7 +39,7 @@ class WaitSourceTest : public EngineTest {
     source_->OnOpen([this] { ++wakes_; });
   }
 
-  // What is told until the source waits or ends: "over 3", "left 4 run.queued".
+  // What is told until the source waits or ends, for example "over 3", "left 4 run.queued".
   std::vector<std::string> Told() {
     std::vector<std::string> told;
     while (true) {
@@ -75,7 +75,7 @@ class WaitSourceTest : public EngineTest {
   Session session_;
   std::unique_ptr<WaitSource> source_;
   int wakes_ = 0;
-  EventId event_ = 0;  // of the last one told
+  EventId event_ = 0;  // the last event told
 };
 
 TEST_F(WaitSourceTest, RunsThatAreOverAreToldAtOnceInOneMessage) {

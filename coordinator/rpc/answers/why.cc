@@ -22,7 +22,7 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
   switch (row.record.state) {
     case RunState::kQueued:
       if (wait.queue_position == 0) return "not in the queue yet";
-      // Of a run behind others the reason says its place.
+      // For a run behind others, the reason already says its place in the queue.
       return absl::StrContains(wait.text, " in the queue")
                  ? "queued"
                  : absl::StrCat("queued, number ", wait.queue_position, " in the queue");
@@ -47,12 +47,12 @@ std::string Doing(const RunRow& row, const RunWait& wait) {
 std::string Reason(const RunRow& row, const RunWait& wait, const std::string& rendezvous) {
   if (IsTerminal(row.record.state)) return row.record.reason;
   if (!wait.text.empty()) return wait.text;
-  // That it runs, and where, has been said.
+  // The caller has already said that the run is running, and where.
   if (row.record.state == RunState::kRunning) return rendezvous;
   return row.record.reason;
 }
 
-// As a sentence about a run or a node words it.
+// The event as a sentence about a run or a node.
 std::string Sentence(const EventRecord& event) {
   if (event.rank < 0) return event.text;
   return absl::StrCat("rank ", event.rank, " on ", event.node, " ", event.text);
@@ -64,7 +64,7 @@ std::string ExplainRun(const RunRow& row, const RunWait& wait, const std::string
   const std::string doing = Doing(row, wait);
   const std::string reason = Reason(row, wait, rendezvous);
   if (reason.empty()) return doing;
-  // "cancelled by anna", "reached its time limit of 2 h"
+  // Some reasons repeat the state: "cancelled by anna", "reached its time limit of 2 h".
   return absl::StartsWith(reason, doing) ? reason : absl::StrCat(doing, ": ", reason);
 }
 
@@ -72,7 +72,7 @@ std::vector<EventRecord> TellOnce(const std::vector<EventRecord>& events) {
   std::vector<EventRecord> told;
   std::set<std::tuple<RunId, int32_t, std::string>> said;
   for (const EventRecord& event : events) {
-    // What has no attempt happens to a node again and again.
+    // Events without an attempt happen to a node again and again, so they are never repetitions.
     if (event.attempt != 0 && !said.emplace(event.run, event.attempt, Sentence(event)).second) {
       continue;
     }

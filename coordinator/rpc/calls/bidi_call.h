@@ -28,39 +28,40 @@ struct BidiMethod {
   std::function<BidiCall*()> make;
 };
 
-// Derived classes say what to do with what arrives. Deletes itself when it is over; accepts its
-// successor when it begins.
+// Derived classes say what to do with the messages that arrive. A call deletes itself when it is
+// over, and accepts its successor when it begins.
 class BidiCall : public OpenCall {
  public:
   static void Accept(CallHost* host, std::shared_ptr<const BidiMethod> method);
   void Stop(const absl::Status& reason) override { Finish(reason); }
-  // What was put off with Gather.
+  // Sends what was put off with Gather.
   virtual void SendGathered() {}
 
  protected:
-  // How the end of the peer is noticed.
+  // How the call notices that the peer has ended.
   enum class Ear {
-    kAtTimes,  // gRPC tells, since nothing may be awaited of the peer at that moment
-    kAlways,   // the next message is always awaited, so that its absence tells; OnEndOfInput calls
-               // Finish. Of thousands of calls it halves what waits in gRPC's queue, which looks
-               // through all of that for each message.
+    kAtTimes,  // gRPC tells, since at that moment no message of the peer may be awaited
+    kAlways,   // the next message is always awaited, and fails to come when the peer ends; then
+               // OnEndOfInput calls Finish. gRPC looks through its whole queue for each message,
+               // and with thousands of calls this halves that queue.
   };
   explicit BidiCall(Ear ear = Ear::kAtTimes);
   ~BidiCall() override;
 
-  // A message has come. The next is read only after ReadNext.
+  // A message has come. The next one is read only after ReadNext.
   virtual void OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes) = 0;
   // The peer sends no more: it has finished, or it is gone. Called once, and not after Finish.
   virtual void OnEndOfInput() = 0;
-  // Something queued has been written; fewer are waiting now.
+  // A queued message has been written, so fewer are waiting now.
   virtual void OnWritten() {}
 
   void ReadNext();
   void Send(const google::protobuf::Message& message);
-  // Has SendGathered called once the engine has said all that it has to say now.
+  // Has SendGathered called once the engine has said everything that it has to say now.
   void Gather();
   size_t unsent() const { return queue_.size(); }
-  // Ends the call, after what is queued; an error drops what is queued. Only the first one counts.
+  // Ends the call after everything that is queued. An error drops what is queued. Only the first
+  // call of Finish counts.
   void Finish(const absl::Status& status);
   bool finishing() const { return end_.has_value(); }
 
@@ -85,7 +86,7 @@ class BidiCall : public OpenCall {
   std::optional<absl::Status> end_;
   bool reading_ = false;
   bool input_ended_ = false;
-  bool writing_ = false;  // a write or the finish is under way
+  bool writing_ = false;  // a write or the finish is in progress
   bool end_sent_ = false;
   bool done_ = false;  // gRPC has let go of the call
   MemberTag<BidiCall> accepted_tag_, read_tag_, written_tag_, finished_tag_, done_tag_;

@@ -1,4 +1,4 @@
-// What all calls of one server share.
+// The state that all calls of one server share.
 #ifndef HPC_COORDINATOR_RPC_CALLS_CALL_HOST_H_
 #define HPC_COORDINATOR_RPC_CALLS_CALL_HOST_H_
 
@@ -24,17 +24,18 @@ struct CallHost final : Gate {
   Doorman* doorman = nullptr;
   grpc::ServerCompletionQueue* queue = nullptr;
   OpenCalls open;
-  // Makes a new certificate of the coordinator, which the next connection is shown.
+  // Makes a new certificate of the coordinator, which is shown to new connections.
   std::function<absl::Status()> issue_certificate;
-  absl::Status stopping;             // once not OK, calls are refused with it
-  std::vector<BidiCall*> gathering;  // those that have something for SendGathered
+  absl::Status stopping;             // once it is not OK, calls are refused with it
+  std::vector<BidiCall*> gathering;  // the calls that have something for SendGathered
 
-  // Who makes a call that may last for ever, which has been added to `open`. Refusals as of
-  // Doorman::Admit and OpenCalls::SetCaller, and `stopping`.
+  // Finds out who makes a call that may last for ever. The call has been added to `open`. Refusals
+  // are those of Doorman::Admit and OpenCalls::SetCaller, and `stopping`.
   absl::StatusOr<Caller> Admit(OpenCall* call, const char* method,
                                const grpc::ServerContext& context);
 
-  // After each Flush of the engine: what calls were given for their peers since the last one.
+  // Sends what calls were given for their peers since the last time. Called after each Flush of the
+  // engine.
   void SendGathered();
 
   void EndCallsOf(const std::vector<std::string>& serials, const absl::Status& reason) override;

@@ -13,8 +13,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// The field that the parser of this thread last complained of. Protobuf tells which field is not
-// valid UTF-8 only in a log line.
+// The field about which the parser of this thread complained last. Protobuf tells only in a log
+// line which field is not valid UTF-8.
 thread_local std::string last_bad_field;
 
 void OnProtobufLog(google::protobuf::LogLevel, const char*, int, const std::string& message) {

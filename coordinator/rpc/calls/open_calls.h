@@ -1,4 +1,4 @@
-// The calls that may last for ever: whose they are, and how many one may have.
+// The calls that may last for ever: who makes them, and how many one caller may have.
 #ifndef HPC_COORDINATOR_RPC_CALLS_OPEN_CALLS_H_
 #define HPC_COORDINATOR_RPC_CALLS_OPEN_CALLS_H_
 
@@ -16,7 +16,7 @@ namespace hpc::coordinator {
 class OpenCall {
  public:
   virtual ~OpenCall() = default;
-  // Asks it to end. It may remove itself at once.
+  // Asks the call to end. It may remove itself at once.
   virtual void Stop(const absl::Status& reason) = 0;
 };
 
@@ -25,16 +25,16 @@ class OpenCalls {
   // `per_identity`: how many calls a user, or a worker, may have open.
   explicit OpenCalls(int per_identity = 1000) : per_identity_(per_identity) {}
 
-  // A call of nobody that is known yet.
+  // Adds a call whose caller is not known yet.
   void Add(OpenCall* call) { calls_[call]; }
-  // Whose call it is. ResourceExhausted: the caller has as many as one may have; this one is
-  // nobody's still. Who has no name is not counted.
+  // Sets who makes the call. ResourceExhausted: the caller has as many calls as one may have; this
+  // one still belongs to nobody. Callers without a name are not counted.
   absl::Status SetCaller(OpenCall* call, const Caller& caller);
   void Remove(OpenCall* call);
   bool empty() const { return calls_.empty(); }
 
   void StopAll(const absl::Status& reason);
-  // Those that were made with one of these certificates, by serial.
+  // Stops the calls that were made with one of these certificates, by serial.
   void StopOf(const std::vector<std::string>& serials, const absl::Status& reason);
 
  private:

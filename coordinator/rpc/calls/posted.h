@@ -1,4 +1,4 @@
-// Work for the loop's thread, now or later.
+// Work that is posted to the loop's thread, for now or for later.
 #ifndef HPC_COORDINATOR_RPC_CALLS_POSTED_H_
 #define HPC_COORDINATOR_RPC_CALLS_POSTED_H_
 
@@ -14,17 +14,17 @@
 
 namespace hpc::coordinator {
 
-// Deletes itself when it is done.
+// Deletes itself when the work is done.
 class Posted final : public Tag {
  public:
-  // From any thread, before the queue is shut down.
+  // May be called from any thread, before the queue is shut down.
   static void To(grpc::CompletionQueue* queue, std::function<void()> work,
                  absl::Duration delay = absl::ZeroDuration()) {
     auto* const posted = new Posted(std::move(work));
     posted->alarm_.Set(queue, When(delay), posted);
   }
-  // When an alarm is to ring. One for now goes past gRPC's timers, which stand still after the wall
-  // clock was set back by much: their thread sleeps until a time of that clock.
+  // The time at which an alarm rings. An alarm for now avoids gRPC's timers. They stand still after
+  // the wall clock was set back by much, since their thread sleeps until a time on that clock.
   static gpr_timespec When(absl::Duration delay) {
     if (delay <= absl::ZeroDuration()) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
     const gpr_timespec wait = gpr_time_from_nanos(absl::ToInt64Nanoseconds(delay), GPR_TIMESPAN);

@@ -33,7 +33,7 @@ void AddServices(ServerReflectionResponse* response) {
   }
 }
 
-// Imports first.
+// Adds the imports of the file first.
 void AddFile(const FileDescriptor& file, std::set<std::string>* added,
              ServerReflectionResponse* response) {
   if (!added->insert(file.name()).second) return;

@@ -8,7 +8,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// Peers accept 8 KiB of headers by default, and every byte may be escaped to three.
+// Peers accept 8 KiB of headers by default, and escaping may turn every byte into three.
 constexpr size_t kMaxWords = 2000;
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace hpc::coordinator {
 
-// Codes are the same. A message longer than what fits the trailing headers is cut, and says so.
+// The codes are the same. A message that is too long for the trailing headers is cut, and says so.
 grpc::Status ToGrpc(const absl::Status& status);
 
 }  // namespace hpc::coordinator

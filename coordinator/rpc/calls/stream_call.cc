@@ -74,7 +74,7 @@ void StreamCall::OnWritten(bool ok) {
   DeleteIfIdle();
 }
 
-// The source stays until the call dies: this may be running inside one of its methods.
+// The source is kept until the call dies, since this may run inside one of the source's methods.
 void StreamCall::Finish(const absl::Status& status) {
   if (end_ || done_) return;
   end_ = status;

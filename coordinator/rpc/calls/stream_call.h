@@ -1,5 +1,5 @@
-// One request, many answers, each produced when the one before has been taken: a reader that is
-// slow costs no memory.
+// One request and many answers. Each answer is produced when the one before has been taken, so a
+// slow reader costs no memory.
 #ifndef HPC_COORDINATOR_RPC_CALLS_STREAM_CALL_H_
 #define HPC_COORDINATOR_RPC_CALLS_STREAM_CALL_H_
 
@@ -32,7 +32,7 @@ struct StreamMethod {
       open;
 };
 
-// Deletes itself when it is over; accepts its successor when it begins.
+// A call deletes itself when it is over, and accepts its successor when it begins.
 class StreamCall : public OpenCall {
  public:
   static void Accept(CallHost* host, std::shared_ptr<const StreamMethod> method);
@@ -57,13 +57,13 @@ class StreamCall : public OpenCall {
   grpc::ByteBuffer request_;
   StreamMethod::Writer writer_;
   std::unique_ptr<ByteSource> source_;
-  bool busy_ = false;                // a write or the finish is under way
-  std::optional<absl::Status> end_;  // how it ends; nothing more is written once it is set
+  bool busy_ = false;                // a write or the finish is in progress
+  std::optional<absl::Status> end_;  // how the call ends; nothing more is written once it is set
   bool done_ = false;                // gRPC has let go of the call
   MemberTag<StreamCall> accepted_tag_, written_tag_, finished_tag_, done_tag_;
 };
 
-// Makes a source of typed messages one of bytes.
+// Turns a source of typed messages into a source of bytes.
 template <typename Message>
 class TypedSource final : public ByteSource {
  public:
@@ -78,7 +78,7 @@ class TypedSource final : public ByteSource {
 
  private:
   std::unique_ptr<Source<Message>> source_;
-  Message message_;  // one for all: what it had allocated serves again
+  Message message_;  // used for all messages, so that its memory is allocated once
 };
 
 template <typename Handlers, typename Request, typename Response>

@@ -21,7 +21,7 @@ void SubmitStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
     run.user = caller.user;
     engine_->Submit(run, ToRunProgram(request), answer);
   } else {
-    // Through the engine, so that answers keep the order of the requests.
+    // The error goes through the engine, so that answers keep the order of the requests.
     engine_->AfterCommit([answer, status] { answer(status); });
   }
   ReadOn();

@@ -28,7 +28,7 @@ struct UnaryMethod {
   std::function<void(const Caller&, const grpc::ByteBuffer&, Reply<grpc::ByteBuffer>)> handle;
 };
 
-// Deletes itself when it is over; accepts its successor when it begins.
+// A call deletes itself when it is over, and accepts its successor when it begins.
 class UnaryCall {
  public:
   static void Accept(CallHost* host, std::shared_ptr<const UnaryMethod> method);
@@ -48,7 +48,7 @@ class UnaryCall {
   MemberTag<UnaryCall> accepted_tag_, finished_tag_;
 };
 
-// Makes a handler of typed messages one of bytes.
+// Turns a handler of typed messages into a handler of bytes.
 template <typename Handlers, typename Request, typename Response>
 auto TypedUnary(Handlers* handlers,
                 void (Handlers::*method)(const Caller&, const Request&, Reply<Response>)) {

@@ -12,7 +12,7 @@ using v1::WorkerMessage;
 
 namespace {
 
-// So many are as long as a long one.
+// This many short messages are about as long as one long message.
 constexpr int kMostTogether = 30;
 constexpr size_t kLongPrepare = 16 << 10;
 
@@ -32,7 +32,7 @@ void WorkerStream::OnMessage(const Caller& caller, const grpc::ByteBuffer& bytes
              {{"peer", caller.peer},
               {"node", session_.node().empty() ? message.hello().node() : session_.node()},
               {"reason", status.message()}});
-  // Its process lives on, so nothing is concluded but that it has to connect again.
+  // The worker process lives on. Nothing is concluded, except that it has to connect again.
   session_.Disconnect(/*reset=*/false);
   Finish(status);
 }
@@ -45,7 +45,7 @@ absl::Status WorkerStream::Take(const Caller& caller, const WorkerMessage& messa
 }
 
 // The worker's side closed the connection. A link that merely went silent looks different: nothing
-// arrives at all, and its lease runs out.
+// arrives at all, and the node's lease runs out.
 void WorkerStream::OnEndOfInput() {
   session_.Disconnect(/*reset=*/true);
   Finish(absl::OkStatus());
@@ -72,7 +72,7 @@ void WorkerStream::Say(v1::CoordinatorMessage message) {
 
 void WorkerStream::Put(v1::CoordinatorMessage message) {
   if (finishing()) return;
-  // A long one goes alone.
+  // A long message goes alone.
   const bool together =
       takes_more_ && (!message.has_prepare() || message.ByteSizeLong() <= kLongPrepare);
   if (gathered_ && (!together || gathered_->more_size() >= kMostTogether)) SendGathered();

@@ -1,4 +1,4 @@
-// The connection of one worker: its messages become calls of the engine, the engine's commands
+// The connection of one worker. Its messages become calls of the engine, and the engine's commands
 // become messages.
 #ifndef HPC_COORDINATOR_RPC_CALLS_WORKER_STREAM_H_
 #define HPC_COORDINATOR_RPC_CALLS_WORKER_STREAM_H_
@@ -33,15 +33,15 @@ class WorkerStream final : public BidiCall, public NodeLink {
   void OnEndOfInput() override;
 
   absl::Status Take(const Caller& caller, const v1::WorkerMessage& message);
-  // Behind the answer to a heartbeat that has waited for it.
+  // Sends the message. If the answer to a heartbeat has waited for one, that answer goes first.
   void Say(v1::CoordinatorMessage message);
   void Put(v1::CoordinatorMessage message);
   void Answer(const v1::Heartbeat& heartbeat);
 
   WorkerSession session_;
-  bool takes_more_ = false;  // the worker
+  bool takes_more_ = false;  // the worker does
   std::optional<v1::CoordinatorMessage> gathered_;
-  int64_t waiting_us_ = 0;  // `sent_us` of the newest heartbeat whose answer waits; 0: none does
+  int64_t waiting_us_ = 0;  // `sent_us` of the newest heartbeat whose answer waits; 0: none
 };
 
 }  // namespace hpc::coordinator

@@ -1,4 +1,4 @@
-// Times, durations and pairs between the wire and plain values.
+// Converts times, durations and pairs between the wire and plain values.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_COMMON_H_
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_COMMON_H_
 
@@ -18,9 +18,9 @@ namespace hpc::coordinator {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// Microseconds since 1970; 0 for the two infinities, which mean "has not happened" and "never".
+// Microseconds since 1970. The two infinities, which mean "has not happened" and "never", become 0.
 int64_t ToMicros(absl::Time time);
-// Negative durations, which only a broken peer sends, count as none.
+// Negative durations, which only a broken peer sends, become zero.
 absl::Duration FromMillis(int64_t ms);
 absl::Duration FromMicros(int64_t us);
 
@@ -35,8 +35,8 @@ inline std::vector<std::string> FromProto(
 AttemptRef FromProto(const v1::AttemptRef& ref);
 v1::AttemptRef ToProto(AttemptRef ref);
 
-// Words of a worker, as they may be stored and shown: NUL, which UTF-8 allows and nothing that
-// reads them later expects, becomes U+FFFD; what is longer than `max_bytes` is cut.
+// Text from a worker, in a form that may be stored and shown. NUL, which UTF-8 allows but no later
+// reader expects, becomes U+FFFD. Text longer than `max_bytes` is cut.
 std::string CleanText(absl::string_view text, size_t max_bytes);
 
 }  // namespace hpc::coordinator

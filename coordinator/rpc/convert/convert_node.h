@@ -1,4 +1,4 @@
-// Nodes and events between the wire and plain values.
+// Converts nodes and events between the wire and plain values.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_
 

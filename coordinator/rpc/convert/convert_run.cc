@@ -22,8 +22,8 @@ bool IsInterpreter(absl::string_view program) {
   return absl::StartsWith(program, "python") || program == "sh" || program == "bash";
 }
 
-// The program's file name, or its script's where it is an interpreter ("python -u train.py",
-// "python -m package.train"): "python" would tell nothing apart.
+// The file name of the program, or of its script if the program is an interpreter ("python -u
+// train.py", "python -m package.train"). "python" alone would not tell runs apart.
 template <typename Command>
 std::string DefaultName(const Command& command) {
   std::string name = FileName(command.Get(0));

@@ -1,4 +1,4 @@
-// Runs, attempts and ranks between the wire and plain values.
+// Converts runs, attempts and ranks between the wire and plain values.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
 
@@ -11,17 +11,17 @@
 
 namespace hpc::coordinator {
 
-// The two halves of a submission that passed CheckSubmit, defaults filled in.
+// The two halves of a submission that passed CheckSubmit, with defaults filled in.
 RunRequest ToRunRequest(const v1::RunSpec& spec);
 RunProgram ToRunProgram(const v1::SubmitRequest& request);
 
 // The reverse, for reading a run back.
 v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
 
-// A row of a listing. A command that is too long for a row is cut, and ends in "...".
-// Into an empty one, which a listing uses again and again.
+// Fills `out`, which is empty, with a row of a listing. (A listing uses one message again and
+// again.) A command that is too long for a row is cut, and ends in "...".
 void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out);
-// What the core knows better than the store while a run waits.
+// Adds what the core knows better than the store while a run waits.
 void AddWait(RunWait wait, v1::Run* run);
 
 v1::RunDetail ToProto(const RunDetail& detail);

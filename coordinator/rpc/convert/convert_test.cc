@@ -183,7 +183,7 @@ TEST(Workers, APointIsAsOldAsItsNodeSays) {
   const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
   v1::MetricData data;
   data.add_points()->set_age_us(90'000'001);
-  data.add_points()->set_age_us(-5);  // of a line whose program names a time to come
+  data.add_points()->set_age_us(-5);  // the program names a time in the future
   const MetricReport report = FromProto(data, now);
   EXPECT_EQ(report.points[0].at, now - absl::Microseconds(90'000'001));
   EXPECT_EQ(report.points[1].at, now);

@@ -15,13 +15,13 @@ namespace {
 
 std::string Words(const std::string& text) { return CleanText(text, kMaxReason); }
 
-// 0 on the wire: until lent.
+// On the wire, 0 means: until lent.
 std::optional<absl::Duration> TimeLeft(int64_t ms) {
   if (ms <= 0) return std::nullopt;
   return FromMillis(ms);
 }
 
-// `lost_reason`: of a worker that does not know of halts.
+// `lost_reason` comes from a worker that does not know of halts.
 Halt ToHalt(bool has_halt, const v1::Halt& halt, const std::string& lost_reason) {
   if (!has_halt) {
     return lost_reason.empty() ? Halt()
@@ -62,7 +62,7 @@ Pairs CleanPairs(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs) 
 
 int64_t Millis(absl::Duration d) { return absl::ToInt64Milliseconds(d); }
 
-// One function per command, chosen by std::visit.
+// One function per command; std::visit chooses it.
 struct CommandWriter {
   v1::CoordinatorMessage* out;
 
@@ -128,6 +128,10 @@ NodeHello FromProto(const v1::Hello& hello) {
   out.reclaim_reason = Words(hello.reclaim_reason());
   for (const v1::HeldAttempt& held : hello.attempts()) out.attempts.push_back(ToHeldAttempt(held));
   return out;
+}
+
+Halt FromProto(const v1::AttemptHalted& halted) {
+  return ToHalt(halted.has_halt(), halted.halt(), "");
 }
 
 Halt FromProto(const v1::AttemptReturned& returned) {

@@ -39,7 +39,7 @@ absl::Status CheckRange(absl::string_view what, int64_t value, int64_t least, in
   return Invalid(absl::StrCat(what, " is ", value, "; it must be from ", least, " to ", most));
 }
 
-// Of a time in milliseconds.
+// Checks a time span in milliseconds.
 absl::Status CheckSpan(absl::string_view what, int64_t span, int64_t most) {
   if (span >= 0 && span <= most) return absl::OkStatus();
   return Invalid(absl::StrCat(what, " is ", HumanDuration(absl::Milliseconds(span)),
@@ -172,7 +172,7 @@ absl::Status CheckEnums(const v1::RunSpec& spec) {
   return absl::OkStatus();
 }
 
-// Of one machine: neither 0.0.0.0, which is all, nor one of many.
+// Whether the address names one machine. 0.0.0.0 names all, and a multicast address names many.
 bool IsIpOfOne(const std::string& address) {
   in_addr four;
   if (inet_pton(AF_INET, address.c_str(), &four) == 1) {

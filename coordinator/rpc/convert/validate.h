@@ -1,5 +1,5 @@
-// Checks of requests before anything is done with them: text that cannot be stored, values out of
-// range, things that contradict themselves. What depends on the cluster's state is the core's.
+// Checks requests before anything is done with them. It refuses text that cannot be stored, values
+// out of range, and contradictions. What depends on the cluster's state is checked by the core.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
 #define HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
 
@@ -10,7 +10,7 @@
 
 namespace hpc::coordinator {
 
-// InvalidArgument names field, value and what is allowed; ResourceExhausted: too large.
+// InvalidArgument: the error names field, value and what is allowed. ResourceExhausted: too large.
 absl::Status CheckSubmit(const v1::SubmitRequest& request);
 absl::Status CheckWait(const v1::WaitRequest& request);
 absl::Status CheckListRuns(const v1::ListRunsRequest& request);
@@ -18,7 +18,7 @@ absl::Status CheckListEvents(const v1::ListEventsRequest& request);
 absl::Status CheckReadLog(const v1::ReadLogRequest& request);
 absl::Status CheckReclaim(const v1::ReclaimRequest& request);
 
-// FailedPrecondition: a protocol version that is not spoken here (both are named).
+// FailedPrecondition: the protocol version is not spoken here (both versions are named).
 absl::Status CheckHello(const v1::Hello& hello);
 absl::Status CheckLogData(const v1::LogData& data);
 absl::Status CheckLogEnd(const v1::LogEnd& end);

@@ -20,19 +20,19 @@ namespace {
 
 constexpr absl::Duration kOpeningTimeout = absl::Seconds(10);
 constexpr size_t kMaxWaiting = 1024;
-// A PC needs one connection, a person a few a second.
+// A PC needs one connection; a person makes a few a second.
 constexpr RateLimit kConnections = {.burst = 200, .each = absl::Milliseconds(10)};
 constexpr RateLimit kToldRefusals = {.burst = 10, .each = absl::Seconds(6)};
-// TLS alert: fatal, protocol_version.
+// A TLS alert: fatal, protocol_version.
 constexpr std::array<unsigned char, 7> kVersionAlert = {0x15, 3, 3, 0, 2, 2, 70};
 
-// Finds peers that vanished without a word: a connection on which nothing is said for so long is
-// asked, and ends where what was sent is not acknowledged. Leases find workers much sooner.
+// Keepalive finds peers that vanished without a word. A connection that is silent for this long is
+// probed, and ends if the probes are not acknowledged. Leases find lost workers much sooner.
 constexpr int kKeepaliveSeconds = 60;
 constexpr int kKeepaliveInterval = 10;
 constexpr int kUnacknowledgedMs = 20'000;
 
-// gRPC has pings for the same, but would set a timer with every message that is received.
+// gRPC has pings for the same purpose, but would set a timer with every message that is received.
 void SetOptions(int fd) {
   const auto set = [fd](int level, int option, int value) {
     setsockopt(fd, level, option, &value, sizeof(value));
@@ -87,7 +87,7 @@ void AcceptLoop::Run() {
 
 int AcceptLoop::NextTimeout(MonoTime now) const {
   MonoTime next = guests_->NextDeadline();
-  // They wait in the order in which they came.
+  // Callers wait in the order in which they came, so the first has the earliest deadline.
   if (!waiting_.empty()) next = std::min(next, waiting_.front().deadline);
   if (next == MonoTime::Infinite()) return -1;
   return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(next - now))) + 1;
@@ -111,7 +111,7 @@ void AcceptLoop::Accept(const Door& door) {
                         SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.ok()) {
       if (errno == EMFILE || errno == ENFILE) {
-        // The caller stays in the queue; without a pause this would spin.
+        // The caller stays in the kernel's queue; without a pause this loop would spin.
         if (refusals_.Allow("", now)) LogError("no descriptors are left for a connection");
         poll(nullptr, 0, 100);
       }
@@ -123,7 +123,7 @@ void AcceptLoop::Accept(const Door& door) {
       continue;
     }
     const std::string address = AddressOf(peer);
-    // The kernel gives out the lowest number that is free.
+    // The kernel gives out the lowest free number, so a higher one means that the range is used up.
     if (fd.get() >= plan_.tcp_end) {
       if (refusals_.Allow(address, now)) {
         LogWarning("a connection was refused: too many are open",
@@ -144,7 +144,7 @@ void AcceptLoop::Accept(const Door& door) {
       door.on_connection(door.listener.get(), std::move(fd));
       continue;
     }
-    // The longest wait makes room.
+    // The caller that has waited longest makes room.
     if (waiting_.size() >= kMaxWaiting) {
       SendAway(&waiting_.front());
       waiting_.pop_front();
@@ -153,7 +153,7 @@ void AcceptLoop::Accept(const Door& door) {
   }
 }
 
-// A worker knocks before it comes in: what has gone again is to count for nothing.
+// A worker knocks before it comes in, so a connection that is gone again must not count.
 void AcceptLoop::SendAway(Caller* caller) {
   if (!caller->fd.ok()) return;  // it was let in
   guests_->Left(caller->endpoint);

@@ -1,5 +1,5 @@
-// Accepts connections, on a thread of its own, before gRPC sees them: it decides by whom it is
-// called, and how often, and gRPC's server would tell neither.
+// Accepts connections, on a thread of its own, before gRPC sees them. It decides by who calls and
+// how often, neither of which gRPC's server would tell.
 #ifndef HPC_COORDINATOR_RPC_DOORS_ACCEPT_LOOP_H_
 #define HPC_COORDINATOR_RPC_DOORS_ACCEPT_LOOP_H_
 
@@ -26,28 +26,28 @@ struct Door {
   bool local = false;  // a Unix socket: nothing is judged here
   // Whether callers must open with a ClientHello of TLS 1.3.
   bool tls = false;
-  // A connection that was let in; non-blocking.
+  // Called with a connection that was let in; it is non-blocking.
   std::function<void(int listener, UniqueFd connection)> on_connection;
-  // One that was not: the address that called, and why.
+  // Called with the address of a caller that was not let in, and why.
   std::function<void(const std::string& address, const std::string& reason)> on_refusal;
 };
 
 class AcceptLoop {
  public:
-  // `guests` hears of every connection over TCP; those that it sends away are refused.
+  // `guests` is told of every connection over TCP; the connections that it sends away are refused.
   AcceptLoop(const DescriptorPlan& plan, GuestBook* guests);
   ~AcceptLoop() { Stop(); }
   AcceptLoop(const AcceptLoop&) = delete;
   AcceptLoop& operator=(const AcceptLoop&) = delete;
 
-  // Before Start.
+  // Must be called before Start.
   void Add(Door door);
   void Start();
-  // Closes the doors. Nothing is called any more when it returns.
+  // Closes the doors. When it returns, nothing is called any more.
   void Stop();
 
  private:
-  // A caller that has not said yet what it is.
+  // A caller that has not yet shown what it is.
   struct Caller {
     const Door* door;
     UniqueFd fd;
@@ -60,7 +60,7 @@ class AcceptLoop {
   void Tell(const std::vector<GuestBook::Leave>& left, MonoTime now);
   // Whether the caller has been let in or sent away.
   bool Judge(Caller* caller, MonoTime now);
-  // It is not let in: closes its connection, if it has not been.
+  // The caller is not let in. Closes its connection unless that is closed already.
   void SendAway(Caller* caller);
   int NextTimeout(MonoTime now) const;
 
@@ -69,7 +69,7 @@ class AcceptLoop {
   std::vector<Door> doors_;
   std::list<Caller> waiting_;
   RateLimiter connections_;  // per address
-  RateLimiter refusals_;     // told, per address
+  RateLimiter refusals_;     // limits how many refusals are told, per address
   Bell stop_;
   std::thread thread_;
 };

@@ -16,7 +16,7 @@ struct Caller {
   std::string peer;    // in words, for events: "a local user", "10.0.0.7"
   std::string serial;  // of the certificate; "" without one
   absl::Time expires_at = absl::InfiniteFuture();  // of the certificate
-  bool own_only = false;  // this call may only touch what is the caller's own
+  bool own_only = false;  // this call may only touch what belongs to the caller
 };
 
 // For events: the user, or where the call came from.

@@ -13,7 +13,8 @@ constexpr uint32_t kTls13 = 0x0304;
 constexpr size_t kRecordHeader = 5;
 constexpr size_t kVersionAndRandom = 2 + 32;
 
-// Takes what is at the front, as RFC 8446 lays it out; nullopt once there is too little.
+// Reads from the front of a text that RFC 8446 lays out. Each method returns nullopt once there are
+// too few bytes.
 class Reader {
  public:
   explicit Reader(absl::string_view bytes) : rest_(bytes) {}
@@ -31,7 +32,7 @@ class Reader {
     rest_.remove_prefix(bytes);
     return taken;
   }
-  // Behind its length, which takes so many bytes.
+  // Reads a vector, which follows its length; the length takes this many bytes.
   std::optional<absl::string_view> Vector(size_t length_bytes) {
     const std::optional<uint32_t> length = Number(length_bytes);
     return length ? Take(*length) : std::nullopt;
@@ -53,7 +54,7 @@ bool Offers(absl::string_view versions, uint32_t wanted) {
   return false;
 }
 
-// The extensions of a ClientHello's body; nullopt: it has none, or is malformed.
+// The extensions in the body of a ClientHello; nullopt if it has none or is malformed.
 std::optional<absl::string_view> Extensions(absl::string_view body) {
   Reader reader(body);
   if (!reader.Take(kVersionAndRandom)) return std::nullopt;
@@ -92,7 +93,8 @@ Opening ClassifyOpening(absl::string_view bytes) {
   const std::optional<uint32_t> type = message.Number(1);
   if (!type || *type != kClientHello) return Opening::kNotTls;
   const std::optional<absl::string_view> body = message.Vector(3);
-  // One that goes on in a further record is large, and thus of today: TLS tells.
+  // A ClientHello that goes on in a further record is large, and thus a modern one. TLS will judge
+  // it.
   if (!body) return Opening::kTls13;
   return OffersTls13(*body) ? Opening::kTls13 : Opening::kOldTls;
 }

@@ -7,7 +7,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// Without a descriptor for a file that is due, what it is for would have to wait.
+// If there were no descriptor for a file that must be opened, its work would have to wait.
 constexpr int kForFiles = 64;
 constexpr int kMostLocal = 16384;
 

@@ -34,8 +34,8 @@ std::string Property(const grpc::ServerContext& context, const char* name) {
   return values.empty() ? "" : std::string(values[0].data(), values[0].size());
 }
 
-// For who shows a certificate that is of no use any more: what lets this member in again. A token
-// that is made for the name is never refused.
+// Advice for a member whose certificate is of no use any more: what lets it in again. A token that
+// is made for the member's name is never refused.
 std::string JoinAgain(const std::string& pem) {
   const absl::StatusOr<pki::Certificate> certificate = pki::Certificate::FromPem(pem);
   const absl::StatusOr<pki::Identity> identity =
@@ -113,7 +113,7 @@ absl::Status Doorman::Vouch(const Caller& caller, const grpc::ServerContext& con
   if (!caller.user.empty()) {
     const absl::Status counted =
         members_.Enter(absl::StrCat(StandingName(caller.standing), " ", caller.user), *guest);
-    if (!counted.ok()) {  // and it stays a guest, whose time ends
+    if (!counted.ok()) {  // it stays a guest, whose time ends
       NoteRefusal(caller.peer, std::string(counted.message()));
       return counted;
     }

@@ -23,24 +23,25 @@ namespace hpc::coordinator {
 
 class Doorman {
  public:
-  // `trust` may be null: then there is no TLS, and whoever comes by TCP is anyone. `admin_group`: a
-  // Unix group whose members are admins on the Unix socket, besides root and the coordinator's own
-  // account; "": none.
+  // `trust` may be null: then there is no TLS, and every caller over TCP is kAnyone. `admin_group`
+  // is a Unix group whose members are admins on the Unix socket, besides root and the coordinator's
+  // own account; "": no group.
   Doorman(Engine* engine, const Trust* trust, const PeerBook* peers, GuestBook* guests,
           int connections_per_member, const std::string& admin_group);
 
-  // The caller of `method` ("hpc.v1.Runs/Submit"). Unauthenticated: no certificate, or one that is
-  // not accepted, and why. PermissionDenied: it may not call this. A refusal becomes an event.
-  // Whose certificate is accepted is no guest any more. ResourceExhausted: as of MemberBook::Enter.
+  // Finds out who calls `method` ("hpc.v1.Runs/Submit"). Once its certificate is accepted, a caller
+  // is no guest any more. Unauthenticated: it has no certificate, or one that is not accepted, and
+  // why. PermissionDenied: it may not call this method. ResourceExhausted: see MemberBook::Enter. A
+  // refusal becomes an event.
   absl::StatusOr<Caller> Admit(const char* method, const grpc::ServerContext& context);
 
-  // The authorities have changed.
+  // Must be called when the authorities have changed.
   void ForgetVerified() { verified_.clear(); }
 
-  // Writes the event of what a handler has refused to this caller: PermissionDenied, of all
-  // statuses.
+  // Writes the event of a handler's refusal to this caller, if `status` is PermissionDenied.
   void NoteDenied(const Caller& caller, const absl::Status& status);
-  // Writes the event of a refusal; the callers of one address are told of a few times a minute.
+  // Writes the event of a refusal. For callers of one address this happens a few times a minute at
+  // most.
   void NoteRefusal(const std::string& peer, const std::string& what);
 
  private:
@@ -51,11 +52,11 @@ class Doorman {
   };
 
   absl::StatusOr<Caller> Identify(const grpc::ServerContext& context);
-  // The connection is this caller's.
+  // Notes that the connection belongs to this caller.
   absl::Status Vouch(const Caller& caller, const grpc::ServerContext& context);
   absl::StatusOr<Caller> OfCertificate(const grpc::ServerContext& context, std::string peer);
   Caller OfLocal(const PeerCredentials& peer) const;
-  // Checks signatures once per certificate: that is the slow part.
+  // Checks the signatures of each certificate only once, since that is the slow part.
   absl::StatusOr<Verified> Verify(const std::string& pem, absl::Time now);
 
   Engine* const engine_;
@@ -65,7 +66,7 @@ class Doorman {
   MemberBook members_;
   std::optional<gid_t> admin_gid_;
   absl::flat_hash_map<std::string, Verified> verified_;  // by PEM
-  absl::Time verified_until_;  // when those that were trusted for it may have changed
+  absl::Time verified_until_;  // after this, what verified_ relies on may have changed
   RateLimiter told_;
   int untold_ = 0;
 };

@@ -9,7 +9,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Where many come and go, not each of them is a reason to look at all.
+// How often the book checks which connections are open. Where many come and go, it does not check
+// for each of them.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 
 }  // namespace
@@ -32,7 +33,7 @@ std::vector<GuestBook::Leave> GuestBook::Enter(int fd, const sockaddr_storage& p
   const std::string endpoint = EndpointOf(peer);
   const std::lock_guard lock(mutex_);
   if (const auto before = by_endpoint_.find(endpoint); before != by_endpoint_.end()) {
-    Erase(guests_.find(before->second));  // its port is used again: it was closed
+    Erase(guests_.find(before->second));  // the port is used again: it was closed
   }
   std::vector<Leave> left;
   const int limit = LimitOf(address);

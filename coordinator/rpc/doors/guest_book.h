@@ -1,8 +1,8 @@
-// The connections over TCP of which none has shown yet that it is a member's: how many there may
-// be, and for how long. Thread-safe.
+// The guest book holds the connections over TCP that have not yet shown that they belong to a
+// member. It limits how many there may be, and for how long. Thread-safe.
 //
-// Where there are too many the one that came first has to go: a member shows what it is within
-// milliseconds, so that strangers who say nothing cannot take its place.
+// Where there are too many, the one that came first has to go. A member shows what it is within
+// milliseconds, so strangers who say nothing cannot take its place.
 #ifndef HPC_COORDINATOR_RPC_DOORS_GUEST_BOOK_H_
 #define HPC_COORDINATOR_RPC_DOORS_GUEST_BOOK_H_
 
@@ -27,17 +27,17 @@ namespace hpc::coordinator {
 
 struct GuestLimits {
   int total = 8192;
-  int per_address = 256;  // or /64 of IPv6 (NetworkOf)
+  int per_address = 256;  // or per /64 of IPv6 (NetworkOf)
   int loopback = 4096;    // all local accounts and their workers come from there
   absl::Duration patience = absl::Seconds(30);
 };
 
-// So that at most half of the descriptors for TCP are guests'.
+// The limits leave at most half of the descriptors for TCP to guests.
 GuestLimits GuestLimitsOf(const DescriptorPlan& plan);
 
 class GuestBook {
  public:
-  // One that was sent away, and why.
+  // A guest that was sent away, and why.
   struct Leave {
     std::string address;
     std::string reason;
@@ -45,17 +45,19 @@ class GuestBook {
 
   explicit GuestBook(const GuestLimits& limits) : limits_(limits) {}
 
-  // A connection that was accepted from `peer`. Returns who had to make room.
+  // Adds a connection that was accepted from `peer`. Returns the guests that had to make room.
   std::vector<Leave> Enter(int fd, const sockaddr_storage& peer, MonoTime now);
-  // By gRPC's name for it ("ipv4:10.0.0.7:5012"). Nothing: it is no guest, or not any more.
+  // Finds a guest by gRPC's name for it ("ipv4:10.0.0.7:5012"); nullopt if it is not a guest, or
+  // not any more.
   std::optional<OpenSocket> Find(absl::string_view grpc_peer) const;
-  // It is a member's: no guest any more. One that is not in the book is ignored.
+  // The connection belongs to a member, so it is no guest any more. Ignored if it is not in the
+  // book.
   void Vouch(absl::string_view grpc_peer);
-  // The connection of this peer (EndpointOf) is about to be closed by who accepted it.
+  // The acceptor is about to close the connection of this peer (EndpointOf).
   void Left(const std::string& endpoint);
-  // Ends those whose time is over.
+  // Ends the guests whose time is over.
   std::vector<Leave> EndOverdue(MonoTime now);
-  // When EndOverdue has something to do; Infinite: there is nobody.
+  // When EndOverdue has something to do; Infinite if there are no guests.
   MonoTime NextDeadline() const;
 
  private:
@@ -69,7 +71,7 @@ class GuestBook {
   using Guests = std::map<int64_t, Guest>;  // by number, in the order in which they came
 
   int LimitOf(const std::string& address) const;
-  // Ends the connection; false where it had ended by itself.
+  // Ends the connection. False if it had ended by itself.
   bool End(Guests::iterator guest);
   void Erase(Guests::iterator guest);
   void EraseClosed(MonoTime now);
@@ -80,7 +82,7 @@ class GuestBook {
   Guests guests_;
   absl::flat_hash_map<std::string, std::set<int64_t>> by_network_;
   absl::flat_hash_map<std::string, int64_t> by_endpoint_;
-  MonoTime next_look_{-absl::InfiniteDuration()};  // at which of them are open still
+  MonoTime next_look_{-absl::InfiniteDuration()};  // when to check again which of them are open
 };
 
 }  // namespace hpc::coordinator

@@ -41,7 +41,7 @@ class GuestBookTest : public ::testing::Test {
  protected:
   struct Connection {
     UniqueFd ours, theirs;
-    // Whether the book has ended it.
+    // Whether the book has ended the connection.
     bool Ended() const {
       pollfd polled{theirs.get(), POLLIN, 0};
       return poll(&polled, 1, 0) == 1 && (polled.revents & POLLHUP) != 0;
@@ -59,7 +59,7 @@ class GuestBookTest : public ::testing::Test {
 
   GuestBook book_{kLimits};
   std::deque<Connection> connections_;
-  std::vector<GuestBook::Leave> left_;  // by the last Connect
+  std::vector<GuestBook::Leave> left_;  // the guests that the last Connect sent away
 };
 
 TEST_F(GuestBookTest, EndsTheFirstOneOfAnAddressThatHasTooMany) {

@@ -47,7 +47,7 @@ int PortOf(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  // The port stands at the same place for both families.
+  // The port is at the same offset for both families.
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
@@ -95,7 +95,7 @@ absl::Status CheckSocketPath(const std::string& path) {
         absl::StrCat("cannot listen on ", path,
                      ": another coordinator answers there; choose another path with", " --socket"));
   }
-  return absl::OkStatus();  // left over by one that was killed; it is replaced
+  return absl::OkStatus();  // a killed coordinator left it; it is replaced
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ absl::StatusOr<UniqueFd> ListenAt(const std::string& path) {
   address.sun_family = AF_UNIX;
   memcpy(address.sun_path, path.c_str(), path.size() + 1);
   unlink(path.c_str());
-  // Everybody may knock: who they are is asked of the kernel.
+  // Everybody may connect; the kernel tells who they are.
   const mode_t mask = umask(0111);
   const int bound = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
   const int error = errno;

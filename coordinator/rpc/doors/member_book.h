@@ -1,4 +1,5 @@
-// The connections over TCP that members have shown to be theirs: how many one member may have.
+// The member book holds the connections over TCP that belong to known members, and limits how many
+// one member may have.
 #ifndef HPC_COORDINATOR_RPC_DOORS_MEMBER_BOOK_H_
 #define HPC_COORDINATOR_RPC_DOORS_MEMBER_BOOK_H_
 
@@ -12,20 +13,20 @@
 
 namespace hpc::coordinator {
 
-// So that it takes many members to use up the descriptors for TCP.
+// Set so that it takes many members to use up the descriptors for TCP.
 int ConnectionsPerMember(const DescriptorPlan& plan);
 
 class MemberBook {
  public:
   explicit MemberBook(int per_member) : per_member_(static_cast<size_t>(per_member)) {}
 
-  // A connection of `member` ("user anna", "worker pc1"). ResourceExhausted: it has as many as one
-  // may have.
+  // Adds a connection of `member` ("user anna", "worker pc1"). ResourceExhausted: the member has as
+  // many connections as one may have.
   absl::Status Enter(const std::string& member, const OpenSocket& connection);
 
  private:
   const size_t per_member_;
-  // Those that have closed are found out when there seem to be too many.
+  // Closed connections stay here until there seem to be too many.
   absl::flat_hash_map<std::string, std::vector<OpenSocket>> open_;
 };
 

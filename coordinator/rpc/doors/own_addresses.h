@@ -1,4 +1,4 @@
-// Where others reach a socket that listens here.
+// The addresses at which others reach a socket that listens here.
 #ifndef HPC_COORDINATOR_RPC_DOORS_OWN_ADDRESSES_H_
 #define HPC_COORDINATOR_RPC_DOORS_OWN_ADDRESSES_H_
 
@@ -8,8 +8,8 @@
 
 namespace hpc::coordinator {
 
-// `listen` itself; or, where it listens on every interface, this machine's addresses with its port:
-// IPv4 before IPv6, no loopback and no link-local ones, at most `limit`.
+// Returns `listen` itself. If it listens on every interface, returns this machine's addresses with
+// its port instead: IPv4 before IPv6, without loopback and link-local ones, at most `limit`.
 std::vector<Endpoint> OwnAddresses(const Endpoint& listen, size_t limit);
 
 }  // namespace hpc::coordinator

@@ -19,7 +19,7 @@
 namespace hpc::coordinator {
 namespace {
 
-// A person has a few; a script that follows its runs one by one has some hundred.
+// A person has a few connections; a script that follows its runs one by one has about a hundred.
 constexpr int kMostPerAccount = 256;
 
 std::string AccountOf(uid_t uid) {

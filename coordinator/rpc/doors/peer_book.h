@@ -1,8 +1,8 @@
-// Who is at the other end of each connection of the Unix socket. Thread-safe.
+// The peer book knows who is at the other end of each connection of the Unix socket. Thread-safe.
 //
-// gRPC names such a connection by its descriptor ("fd:17") and nothing else. A descriptor is used
-// again only after all others of the book's range, so that a call which is still on its way when
-// its connection has ended is never taken for the next one's.
+// gRPC names such a connection by its descriptor ("fd:17") and by nothing else. A descriptor is
+// reused only after all others of the book's range. So a call that is still on its way when its
+// connection has ended is never taken for a call of the next connection.
 #ifndef HPC_COORDINATOR_RPC_DOORS_PEER_BOOK_H_
 #define HPC_COORDINATOR_RPC_DOORS_PEER_BOOK_H_
 
@@ -25,21 +25,22 @@ namespace hpc::coordinator {
 
 struct PeerCredentials {
   uid_t uid = 0;
-  std::string account;  // "uid 1234" where it has no name
-  // Those that it was made a member of: not its own, primary one. The account hpc of the ranks has
-  // a group of its name, as admins do, and is not an admin by that.
+  std::string account;  // "uid 1234" if the account has no name
+  // The groups that the account was made a member of, without its own primary group. The account
+  // hpc of the ranks has a primary group of the same name, as admins do, and that does not make it
+  // an admin.
   std::vector<gid_t> groups;
 };
 
 // How many connections there may be at a time.
 struct PeerLimits {
   int first = 0, last = 0;  // the book's range of descriptors: [first, last)
-  int per_account = 0;      // but for:
+  int per_account = 0;      // except for these accounts:
   std::set<uid_t> without_limit;
-  int all_accounts = 0;  // the rest of the range is for those without a limit
+  int all_accounts = 0;  // the rest of the range is for accounts without a limit
 };
 
-// Root and the account that the coordinator itself has are without a limit.
+// Root and the coordinator's own account are without a limit.
 PeerLimits PeerLimitsOf(const DescriptorPlan& plan);
 
 class PeerBook {
@@ -47,12 +48,12 @@ class PeerBook {
   explicit PeerBook(const PeerLimits& limits = PeerLimitsOf(PlanDescriptors(DescriptorLimit())))
       : limits_(limits), next_(limits.first) {}
 
-  // Notes who has connected at `connection`, and gives it a descriptor of the book's range.
-  // Internal: the kernel does not tell. ResourceExhausted names the account: it has as many
-  // connections as one may have, or no room is left.
+  // Notes who has connected at `connection`, and moves it to a descriptor of the book's range.
+  // Internal: the kernel does not tell who it is. ResourceExhausted: the account has as many
+  // connections as one may have, or no room is left; the error names the account.
   absl::StatusOr<UniqueFd> Enter(UniqueFd connection);
 
-  // Of gRPC's name for a connection; nullopt if it is none of the book's.
+  // Finds a connection by gRPC's name for it; nullopt if it is not in the book.
   std::optional<PeerCredentials> Find(absl::string_view grpc_peer) const;
 
  private:
@@ -64,17 +65,17 @@ class PeerBook {
   absl::Status CheckRoom(const PeerCredentials& who);
   absl::StatusOr<UniqueFd> MoveIntoRange(UniqueFd connection);
   UniqueFd MoveTo(int first, const UniqueFd& connection) const;
-  // Takes those of `uid` that have been closed out of open_.
+  // Removes the closed connections of `uid` from open_.
   void DropClosed(uid_t uid);
-  // How many of open_ belong to accounts that have a limit.
+  // How many connections in open_ belong to accounts that have a limit.
   size_t Limited() const;
 
   const PeerLimits limits_;
   int next_;
   mutable std::mutex mutex_;
-  // By descriptor; also those that have been closed, until their number is used again.
+  // By descriptor. Closed connections stay here until their number is used again.
   absl::flat_hash_map<int, Peer> peers_;
-  // By account; some may have been closed since it was looked last.
+  // By account. Some connections may have been closed since the last check.
   absl::flat_hash_map<uid_t, std::set<int>> open_;
 };
 

@@ -1,5 +1,5 @@
-// libFuzzer: whatever gRPC may call a connection. Only the name of one that is open now is
-// anybody's, and that is who opened it.
+// libFuzzer: gRPC may name a connection in any way. Only the name of a connection that is open now
+// finds somebody, and that is who opened it.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -39,7 +39,7 @@ TEST(PeerBookTest, KnowsWhoConnected) {
   EXPECT_NE(peer->account, "");
 }
 
-// In a process of its own, which has these groups.
+// Asks in a process of its own, which has these groups.
 std::vector<gid_t> GroupsOfAPeerWith(gid_t primary, const std::vector<gid_t>& groups) {
   std::array<int, 2> answer{};
   EXPECT_EQ(pipe(answer.data()), 0);
@@ -66,7 +66,7 @@ std::vector<gid_t> GroupsOfAPeerWith(gid_t primary, const std::vector<gid_t>& gr
 TEST(PeerBookTest, KnowsTheGroupsThatAnAccountWasMadeAMemberOf) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can have other groups";
   EXPECT_THAT(GroupsOfAPeerWith(100, {4242, 4343}), ::testing::ElementsAre(4242, 4343));
-  // As initgroups(3) does, which lists the primary one too: the account hpc of the ranks.
+  // initgroups(3) lists the primary group, too, as it does for the account hpc of the ranks.
   EXPECT_THAT(GroupsOfAPeerWith(4242, {4242, 4343}), ::testing::ElementsAre(4343));
 }
 
@@ -89,7 +89,7 @@ TEST(PeerBookTest, DoesNotUseADescriptorAgainSoon) {
   }
 }
 
-// A range of eight numbers, of which accounts like ours get six, and one of them four.
+// A range of eight numbers. Accounts like ours get six of them, and one such account gets four.
 PeerLimits Strict() {
   return {.first = 500, .last = 508, .per_account = 4, .without_limit = {}, .all_accounts = 6};
 }

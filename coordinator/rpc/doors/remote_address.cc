@@ -22,12 +22,12 @@ std::string AddressOf(const sockaddr_storage& peer) {
     inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr, text.data(),
               text.size());
   }
-  // One of IPv4 at a socket that takes both.
+  // A socket that takes both families shows an IPv4 address in this form.
   return std::string(absl::StripPrefix(text.data(), "::ffff:"));
 }
 
 std::string EndpointOf(const sockaddr_storage& peer) {
-  // The port stands at the same place for both families.
+  // The port is at the same offset for both families.
   return absl::StrCat(AddressOf(peer), ":",
                       ntohs(reinterpret_cast<const sockaddr_in&>(peer).sin_port));
 }
@@ -36,7 +36,7 @@ std::string EndpointOfPeer(absl::string_view grpc_peer) {
   if (!absl::ConsumePrefix(&grpc_peer, "ipv4:")) absl::ConsumePrefix(&grpc_peer, "ipv6:");
   std::string name =
       absl::StrReplaceAll(grpc_peer, {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
-  // The interface of a link-local address.
+  // A link-local address is followed by its interface.
   const size_t zone = name.find('%');
   if (zone != std::string::npos) name.erase(zone, name.rfind(':') - zone);
   return name;

@@ -10,7 +10,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// The C++ interface of gRPC 1.51 has no credentials that ask for their certificate; its core has.
+// In gRPC 1.51 only the core has credentials that fetch their certificate when it is needed; the
+// C++ interface lacks them.
 class CoreCredentials final : public grpc::ServerCredentials {
  public:
   explicit CoreCredentials(grpc_server_credentials* credentials) : credentials_(credentials) {}
@@ -50,7 +51,7 @@ grpc_ssl_certificate_config_reload_status ServedCertificate::Fetch(
   const std::lock_guard lock(served->mutex_);
   if (served->fetched_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair = {served->key_.c_str(), served->chain_.c_str()};
-  // gRPC wants to know an authority of clients, even where it is not to judge them.
+  // gRPC demands an authority for clients even if it does not verify them.
   *config = grpc_ssl_server_certificate_config_create(served->chain_.c_str(), &pair, 1);
   served->fetched_ = true;
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;

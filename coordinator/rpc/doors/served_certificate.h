@@ -1,6 +1,6 @@
-// The certificate that the coordinator shows, which may change while it listens. What Load has read
-// is shown from the next handshake on: gRPC's own watcher of files looks once a second, and a token
-// that names a new authority would not work meanwhile.
+// The certificate that the coordinator shows. It may change while the coordinator listens: what
+// Load has read is shown from the next handshake on. gRPC's own watcher of files looks once a
+// second, and a token that names a new authority would not work until then.
 #ifndef HPC_COORDINATOR_RPC_DOORS_SERVED_CERTIFICATE_H_
 #define HPC_COORDINATOR_RPC_DOORS_SERVED_CERTIFICATE_H_
 
@@ -18,11 +18,11 @@ namespace hpc::coordinator {
 // Thread-safe.
 class ServedCertificate {
  public:
-  // Both files in PEM. What was shown before stays where they cannot be read.
+  // Both files are PEM. If they cannot be read, the certificate shown before stays.
   absl::Status Load(const std::string& key_path, const std::string& chain_path);
 
-  // For a server that ends before this object, once something has been loaded. Clients are asked
-  // for certificates, which are not judged here.
+  // Credentials for a server that ends before this object; something must have been loaded. Clients
+  // are asked for certificates, which are not judged here.
   std::shared_ptr<grpc::ServerCredentials> Credentials();
 
  private:

@@ -14,7 +14,7 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kKeepOldAuthority = absl::Hours(24 * 30);
-// A connected worker looks every ten minutes whether it is to be renewed.
+// A connected worker checks every ten minutes whether it has to renew its certificate.
 constexpr absl::Duration kShortestKeep = absl::Minutes(30);
 
 v1::CertificateInfo ToProto(const CertificateRecord& certificate) {

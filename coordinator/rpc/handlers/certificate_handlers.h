@@ -1,5 +1,5 @@
-// The certificates that were given out, the authority that signs them, and the caller's own:
-// methods of the service Trust.
+// Methods of the service Trust about the certificates that were given out, the authority that signs
+// them, and the caller's own certificate.
 #ifndef HPC_COORDINATOR_RPC_HANDLERS_CERTIFICATE_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_HANDLERS_CERTIFICATE_HANDLERS_H_
 
@@ -14,10 +14,10 @@ namespace hpc::coordinator {
 
 class CertificateHandlers {
  public:
-  // `trust` may be null: only WhoAmI answers then.
+  // `trust` may be null: then only WhoAmI answers.
   CertificateHandlers(Engine* engine, Trust* trust) : engine_(engine), trust_(trust) {}
 
-  // Whose calls end when a certificate is revoked.
+  // `gate` ends the calls of a certificate that is revoked.
   void Serve(Gate* gate) { gate_ = gate; }
 
   void ListCertificates(const Caller& caller, const v1::ListCertificatesRequest& request,

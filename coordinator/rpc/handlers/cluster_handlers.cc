@@ -21,7 +21,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Read, and at most told: a gang of many ranks has many events of which few explain anything.
+// How many events are read, and how many are told at most. A gang of many ranks has many events,
+// and only a few of them explain anything.
 constexpr int64_t kEventsRead = 500;
 constexpr size_t kEventsTold = 20;
 
@@ -64,7 +65,7 @@ SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& calle
   engine_->CatchUp();
   if (!request.node().empty()) {
     HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
-    // A name that was refused is told of, though no node has it.
+    // Events of security may name a node that was refused, so no such node needs to exist.
     if (!request.security()) HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
   }
   if (request.run() != 0) {

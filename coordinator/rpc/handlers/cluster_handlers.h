@@ -21,7 +21,7 @@ class ClusterHandlers {
   ClusterHandlers(Engine* engine, std::string state_dir)
       : engine_(engine), state_dir_(std::move(state_dir)), started_at_(engine->now().wall) {}
 
-  // Before any call.
+  // Must be called before any call is handled.
   void Serve(Later later) { later_ = std::move(later); }
 
   void GetStatus(const Caller& caller, const v1::GetStatusRequest& request,
@@ -36,14 +36,14 @@ class ClusterHandlers {
   absl::StatusOr<v1::WhyResponse> WhyRun(RunId run);
   absl::StatusOr<v1::WhyResponse> WhyNode(const std::string& name);
   absl::StatusOr<v1::WhyResponse> WhyEither(const std::string& subject);
-  // Those that `filter` lets through and that explain something.
+  // Adds the events that `filter` lets through and that explain something.
   absl::Status AddEvents(EventFilter filter, v1::WhyResponse* out);
 
   Engine* const engine_;
   const std::string state_dir_;
   const absl::Time started_at_;
   Later later_;
-  std::weak_ptr<BackupJob> backup_;  // the one that is being made
+  std::weak_ptr<BackupJob> backup_;  // the backup that is being made
 };
 
 }  // namespace hpc::coordinator

@@ -15,7 +15,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Beyond this a certificate that is made now would not work there now, or not for long.
+// If the clocks differ by more, a certificate made now would not be valid there now, or not for
+// long.
 constexpr absl::Duration kMaxClockError = pki::kBackdate;
 constexpr RateLimit kBadTokens = {.burst = 10, .each = absl::Seconds(30)};
 
@@ -55,7 +56,7 @@ void JoinHandlers::Join(const Caller& caller, const v1::JoinRequest& request,
   absl::StatusOr<Admitted> admitted = Admit(caller, request);
   if (!admitted.ok()) {
     if (absl::IsUnauthenticated(admitted.status())) bad_tokens_.Allow(caller.peer, now);
-    // Of whatever call it is, what is denied is written down with its answer.
+    // For every method, PermissionDenied is written down when it is answered.
     if (!absl::IsPermissionDenied(admitted.status())) {
       gate_->NoteRefusal(caller.peer, absl::StrCat("to join as ", ToValidUtf8(request.role()), " ",
                                                    ToValidUtf8(request.name()), ": ",
@@ -82,7 +83,7 @@ absl::StatusOr<JoinHandlers::Admitted> JoinHandlers::Admit(const Caller& caller,
   const absl::Time now = engine_->now().wall;
   HPC_ASSIGN_OR_RETURN(const pki::Role role, pki::ParseRole(request.role()));
   HPC_RETURN_IF_ERROR(CheckNodeName(request.name()));
-  // All that may be wrong, before a use of the token is taken.
+  // Everything that may be wrong is checked before a use of the token is taken.
   HPC_RETURN_IF_ERROR(pki::SigningRequest::FromPem(request.signing_request()).status());
   HPC_RETURN_IF_ERROR(CheckClock(absl::FromUnixMicros(request.now_us()), now));
   const bool named = trust_->roster.IsNamed(request.secret());

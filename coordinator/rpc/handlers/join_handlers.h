@@ -1,4 +1,4 @@
-// How a member comes by its certificate: the methods Join and Renew of the service Trust.
+// How a member gets its certificate: the methods Join and Renew of the service Trust.
 #ifndef HPC_COORDINATOR_RPC_HANDLERS_JOIN_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_HANDLERS_JOIN_HANDLERS_H_
 
@@ -17,10 +17,10 @@ namespace hpc::coordinator {
 
 class JoinHandlers {
  public:
-  // `trust` may be null: then all is refused.
+  // `trust` may be null: then everything is refused.
   JoinHandlers(Engine* engine, Trust* trust);
 
-  // Who is told of refusals, and whose calls end when another PC takes one's place.
+  // `gate` is told of refusals, and ends the calls of a PC whose place another PC takes.
   void Serve(Gate* gate) { gate_ = gate; }
 
   void Join(const Caller& caller, const v1::JoinRequest& request, Reply<v1::JoinResponse> reply);
@@ -30,7 +30,7 @@ class JoinHandlers {
   struct Admitted {
     v1::JoinResponse response;
     std::vector<TrustRecord> records;
-    std::vector<std::string> ended;  // serials that are valid no more
+    std::vector<std::string> ended;  // serials that are not valid any more
   };
 
   absl::StatusOr<Admitted> Admit(const Caller& caller, const v1::JoinRequest& request);

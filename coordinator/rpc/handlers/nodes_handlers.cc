@@ -57,7 +57,7 @@ absl::Status NodesHandlers::CheckOwner(const Caller& caller, const std::string& 
                      absl::StrJoin(owners, ","), owners.empty() ? "" : ",", caller.user,
                      " in /etc/default/hpc-worker there, after systemctl restart hpc-worker"));
   }
-  return absl::OkStatus();  // there is no such node, as the engine will say
+  return absl::OkStatus();  // there is no such node; the engine will say so
 }
 
 void NodesHandlers::Reclaim(const Caller& caller, const v1::ReclaimRequest& request,

@@ -25,7 +25,7 @@ class NodesHandlers {
               Reply<v1::ForgetResponse> reply);
 
  private:
-  // PermissionDenied: the caller may only touch PCs that are their own, and this is none.
+  // PermissionDenied: the caller may only touch PCs that it owns, and does not own this one.
   absl::Status CheckOwner(const Caller& caller, const std::string& node) const;
 
   Engine* const engine_;

@@ -140,7 +140,7 @@ SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogReq
   return std::make_unique<LogSource>(engine_, from);
 }
 
-// A segment of the log can be read without those before it.
+// Starts at a segment, since a segment can be read without the ones before it.
 absl::StatusOr<int64_t> RunsHandlers::LogTail(RunId run, int64_t last_bytes) {
   const int64_t wanted = engine_->logs().EndPosition(run) - last_bytes;
   HPC_ASSIGN_OR_RETURN(const std::vector<LogSegmentRecord> segments,

@@ -30,7 +30,7 @@ class RunsHandlers {
 
  private:
   absl::Status CheckExists(RunId run);
-  // Where in the log a reader begins that wants its last bytes.
+  // The position in the log at which a reader begins that wants the last bytes.
   absl::StatusOr<int64_t> LogTail(RunId run, int64_t last_bytes);
 
   Engine* const engine_;

@@ -1,4 +1,4 @@
-// The tokens that let PCs and people join: methods of the service Trust.
+// Methods of the service Trust about the tokens with which PCs and people join.
 #ifndef HPC_COORDINATOR_RPC_HANDLERS_TOKEN_HANDLERS_H_
 #define HPC_COORDINATOR_RPC_HANDLERS_TOKEN_HANDLERS_H_
 
@@ -16,7 +16,8 @@ namespace hpc::coordinator {
 
 class TokenHandlers {
  public:
-  // `trust` may be null: then all is refused. `addresses`: where others reach the coordinator.
+  // `trust` may be null: then everything is refused. `addresses`: where others reach the
+  // coordinator.
   TokenHandlers(Engine* engine, Trust* trust, std::vector<Endpoint> addresses);
 
   void CreateToken(const Caller& caller, const v1::CreateTokenRequest& request,

@@ -16,7 +16,8 @@ using v1::WorkerMessage;
 
 namespace {
 
-// A certificate is bound to a name, so that another PC of that name has a copy of it.
+// A certificate is bound to a name, so another PC with that name must have a copy of the
+// certificate.
 absl::Status CopiedCertificate(const v1::Hello& hello, const absl::Status& status) {
   return absl::PermissionDeniedError(absl::StrCat(
       status.message(), ". Both show the certificate of ", hello.node(),
@@ -80,6 +81,9 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
       return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
                                   FromProto(ended.exit()), FromProto(ended));
     }
+    case WorkerMessage::kAttemptHalted:
+      return engine_->OnAttemptHalted(session, FromProto(message.attempt_halted().ref()),
+                                      FromProto(message.attempt_halted()));
     case WorkerMessage::kAttemptReturned:
       return engine_->OnAttemptReturned(session, FromProto(message.attempt_returned().ref()),
                                         FromProto(message.attempt_returned()));
@@ -118,7 +122,8 @@ absl::Status WorkerSession::OnOutput(const WorkerMessage& message) {
     case WorkerMessage::kHello:
       return absl::InvalidArgumentError("a second hello on one connection");
     default:
-      // A field of a later protocol version: it was added, so it can be ignored.
+      // The message has a field of a later protocol version. It was added there, so it can be
+      // ignored.
       return absl::OkStatus();
   }
 }

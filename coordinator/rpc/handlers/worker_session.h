@@ -1,4 +1,4 @@
-// What one worker says on its connection, as calls of the engine. No gRPC in here.
+// Turns what one worker says on its connection into calls of the engine. There is no gRPC in here.
 #ifndef HPC_COORDINATOR_RPC_HANDLERS_WORKER_SESSION_H_
 #define HPC_COORDINATOR_RPC_HANDLERS_WORKER_SESSION_H_
 
@@ -15,15 +15,15 @@ namespace hpc::coordinator {
 
 class WorkerSession {
  public:
-  // `link`: where the engine's commands for this worker go.
+  // `link` takes the engine's commands for this worker.
   WorkerSession(Engine* engine, NodeUsage* usage, NodeLink* link)
       : engine_(engine), usage_(usage), link_(link) {}
 
   // The first message must be a hello. After an error the connection ends.
   absl::Status Take(const Caller& caller, const v1::WorkerMessage& message);
-  // The connection has ended. `reset`: as in Engine::OnDisconnect.
+  // The connection has ended. `reset` is that of Engine::OnDisconnect.
   void Disconnect(bool reset);
-  // The engine has ended it.
+  // The engine has ended the connection.
   void Forget();
 
   // "" before a hello was accepted, and after the end.

@@ -24,8 +24,8 @@ constexpr std::pair<pki::Role, const char*> kSecrets[] = {
 
 pki::KeyringPlace KeysIn(const std::string& dir) { return {dir + "/keys", "", ""}; }
 
-// A fuzzer looks at the time in a handler of SIGALRM that interrupts system calls, and
-// std::filesystem::copy takes EINTR for the end: the signal waits until this is destroyed.
+// Blocks SIGALRM until this is destroyed. A fuzzer watches the time in a handler of that signal,
+// which interrupts system calls, and std::filesystem::copy takes EINTR for the end of the file.
 class NoAlarm {
  public:
   NoAlarm() {
@@ -42,7 +42,7 @@ class NoAlarm {
   sigset_t before_;
 };
 
-// Each run has one attempt at most, and each device is in one.
+// Checks that each run has one attempt at most, and that each device is in one attempt at most.
 void CheckOnce(const Snapshot& snapshot) {
   std::set<RunId> live;
   for (const AttemptRecord& attempt : snapshot.attempts) {
@@ -105,7 +105,7 @@ class BareCoordinator::Deaf final : public WakeSender {
   absl::Status Wake(const WakeNode&) override { return absl::OkStatus(); }
 };
 
-// A worker's connection. What it is told is made a message and dropped.
+// A worker's connection. Everything it is told is converted to a message and dropped.
 class BareCoordinator::Worker final : public NodeLink {
  public:
   Worker(Engine* engine, NodeUsage* usage) : session(engine, usage, this) {}
@@ -122,7 +122,7 @@ class BareCoordinator::Worker final : public NodeLink {
   WorkerSession session;
 
  private:
-  // Text that is no UTF-8 would not get to the worker.
+  // Text that is not UTF-8 would not get to the worker.
   static void Drop(const v1::CoordinatorMessage& message) {
     v1::CoordinatorMessage again;
     Check(again.ParseFromString(message.SerializeAsString()), "a message for a worker");
@@ -237,7 +237,7 @@ std::vector<RunRecord> BareCoordinator::Waiting() const {
   return queued;
 }
 
-// A restart would trust whom we trust.
+// Checks that a restarted coordinator would trust the same members as this one.
 void BareCoordinator::CheckTrust() const {
   const auto stored = store_->LoadTrust();
   Check(stored.status(), "who is trusted");

@@ -1,6 +1,6 @@
-// Everything of a coordinator but its sockets: what handles requests and messages, the engine, the
-// store and who is trusted. It checks by itself what must hold whatever comes, and aborts with
-// words on standard error where that does not.
+// A whole coordinator without its sockets: the handlers of requests and messages, the engine, the
+// store and the trust. It checks by itself what must always hold. If that does not hold, it aborts
+// with words on standard error.
 #ifndef HPC_COORDINATOR_RPC_TESTING_BARE_COORDINATOR_H_
 #define HPC_COORDINATOR_RPC_TESTING_BARE_COORDINATOR_H_
 
@@ -28,9 +28,9 @@ namespace hpc::coordinator::testing {
 void Check(const absl::Status& status, const char* what);
 void Check(bool holds, const char* what);
 
-// A folder in memory with a coordinator's state in it, which each coordinator begins with a copy
-// of: an empty database but for tokens, of uses enough for a worker, a user and an admin, whose
-// secrets are "worker secret 16", "person secret 16" and "admins secret 16".
+// A folder in memory with the state of a coordinator; each coordinator begins with a copy of it.
+// The database is empty except for tokens. They have enough uses for a worker, a user and an admin,
+// and their secrets are "worker secret 16", "person secret 16" and "admins secret 16".
 class BareState {
  public:
   BareState();
@@ -38,7 +38,7 @@ class BareState {
   BareState(const BareState&) = delete;
   BareState& operator=(const BareState&) = delete;
 
-  // Where the copy is. It takes the place of the one before.
+  // Makes a copy and returns where it is. It replaces the copy made before.
   std::string Begin() const;
 
  private:
@@ -49,13 +49,13 @@ class BareCoordinator final : public Gate {
  public:
   static constexpr size_t kWorkers = 3;
 
-  // `dir`: of BareState::Begin.
+  // `dir` comes from BareState::Begin.
   explicit BareCoordinator(const std::string& dir);
   ~BareCoordinator() override;
 
-  // As after a crash: from what is stored.
+  // Starts from what is stored, as after a crash.
   void Start();
-  // Every request is answered by then.
+  // When it returns, every request is answered.
   void Stop();
   void Pass(uint64_t ms);
 
@@ -71,7 +71,7 @@ class BareCoordinator final : public Gate {
     Settle();
   }
 
-  // Reads the stream to its end, or to where it waits.
+  // Reads the stream to its end, or until it has to wait.
   template <typename Handlers, typename Request, typename Response>
   void Read(Handlers* handlers,
             SourceOr<Response> (Handlers::*method)(const Caller&, const Request&),
@@ -88,9 +88,9 @@ class BareCoordinator final : public Gate {
     Check(false, "a stream ends or waits");
   }
 
-  // From the connection of one of the workers.
+  // Takes a message from the connection of one of the workers.
   void Hear(size_t worker, const Caller& caller, const v1::WorkerMessage& message);
-  // The connection of one of them breaks, by a reset if `which` is even.
+  // Breaks the connection of one of the workers, by a reset if `which` is even.
   void Lose(uint64_t which);
 
   RunsHandlers* runs() { return runs_.get(); }
@@ -109,7 +109,7 @@ class BareCoordinator final : public Gate {
   class Deaf;
 
   static void CheckReadable(const google::protobuf::Message& response);
-  // Answers what came, as at the end of each round.
+  // Answers what has come, as the end of each round does.
   void Settle();
   std::vector<RunRecord> Waiting() const;
   void CheckTrust() const;
@@ -117,7 +117,7 @@ class BareCoordinator final : public Gate {
   const std::string dir_;
   FakeClock clock_;
   const std::unique_ptr<WakeSender> wake_;
-  MemoryFiles files_;  // of the logs
+  MemoryFiles files_;  // the files of the logs
   NodeUsage usage_;
   int awaited_ = 0;
   std::unique_ptr<Store> store_;

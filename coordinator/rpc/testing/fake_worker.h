@@ -41,7 +41,7 @@ class FakeWorker {
   void SayEnded(const v1::AttemptRef& ref, int rank, int exit_code, bool after_stop = false);
   void SayOutput(const v1::AttemptRef& ref, int rank, int64_t offset, const std::string& data,
                  bool is_stderr = false);
-  // Of both streams and of metrics.
+  // Ends both streams and the metrics of a rank.
   void SayOutputEnds(const v1::AttemptRef& ref, int rank);
   void SayReturned(const v1::AttemptRef& ref);
 

@@ -11,10 +11,10 @@ namespace hpc::coordinator::testing {
 
 struct RawAnswer {
   grpc::Status status;
-  std::string bytes;  // of the first answer
+  std::string bytes;  // the first answer
 };
 
-// Sends one message and no more, takes the first answer if there is one, and the status. A call
+// Sends exactly one message, and takes the first answer, if there is one, and the status. A call
 // that is not over by then is cancelled.
 RawAnswer RawCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                   const std::string& request);

@@ -20,7 +20,7 @@ T OrDie(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// Nothing in these tests ends by a lease: slow machines run them too.
+// No lease ends in these tests, since slow machines run them, too.
 ClusterOptions Patient() {
   ClusterOptions options;
   options.lease = absl::Minutes(5);

@@ -1,5 +1,5 @@
-// A whole coordinator in this process: real store, real logs, real gRPC on a loopback port and a
-// Unix socket. Tests only.
+// A whole coordinator in this process, with a real store, real logs, and real gRPC on a loopback
+// port and a Unix socket. Tests only.
 #ifndef HPC_COORDINATOR_RPC_TESTING_TEST_SERVER_H_
 #define HPC_COORDINATOR_RPC_TESTING_TEST_SERVER_H_
 
@@ -22,7 +22,7 @@
 
 namespace hpc::coordinator::testing {
 
-// Remembers who was to be woken.
+// Remembers which nodes were to be woken.
 class RecordingWakeSender final : public WakeSender {
  public:
   absl::Status Wake(const WakeNode& wake) override {
@@ -38,12 +38,12 @@ class TestServer {
   explicit TestServer(bool secure = false);
   ~TestServer() { Stop().IgnoreError(); }
 
-  // Ends the coordinator as SIGTERM does; the status is what Run returned.
+  // Ends the coordinator as SIGTERM does. Returns the status that Run returned.
   absl::Status Stop();
   // Starts another one on the same state.
   void Start();
 
-  // Where it listens, as gRPC wants it.
+  // The address it listens on, in gRPC's form.
   std::string target() const { return "unix:" + dir_.File("sock"); }
   const std::string& tcp() const { return server_->address(); }
 
@@ -53,7 +53,7 @@ class TestServer {
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
 
   Trust& trust() { return *trust_; }
-  // A channel to the loopback port that shows this key and certificate, both PEM; "": none.
+  // A channel to the loopback port. It shows this key and certificate, both PEM; "": shows none.
   std::shared_ptr<grpc::Channel> TlsChannel(const std::string& key, const std::string& certificate);
 
  private:
@@ -76,7 +76,7 @@ class TestServer {
   std::unique_ptr<v1::Cluster::Stub> cluster_;
 };
 
-// A context whose call fails rather than hang a test.
+// A context whose call fails instead of hanging a test.
 std::unique_ptr<grpc::ClientContext> Context();
 
 // A run of `true` on `nodes` nodes.

@@ -10,7 +10,7 @@
 namespace hpc::coordinator::testing {
 namespace {
 
-// A test of an hour's wait must not lose its nodes meanwhile.
+// A test that waits an hour must not lose its nodes meanwhile.
 ClusterOptions Patient() {
   ClusterOptions options;
   options.lease = absl::Hours(1);

@@ -1,5 +1,5 @@
-// An engine on a clock that stands still, a real store in a temporary folder, logs in memory, and
-// links that remember what they were told. Tests only.
+// An engine on a clock that stands still, with a real store in a temporary folder, logs in memory,
+// and links that remember what they were told. Tests only.
 #ifndef HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
 #define HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_RIG_H_
 
@@ -74,26 +74,26 @@ class EngineRig {
  public:
   EngineRig();
 
-  // A new engine on the same files, as after a restart.
+  // Makes a new engine on the same files, as after a restart.
   void Restart();
 
-  // A node with one CPU slot, connected and welcomed.
+  // Connects a node with one CPU slot, up to its welcome.
   Session Connect(const std::string& node, RecordingLink* link);
 
   // Submits a run of one node and flushes.
   RunId SubmitOk();
   // Takes a run from submission to running on this node.
   AttemptRef RunOn(const Session& session, RecordingLink* link);
-  // The node prepares an attempt that it was told of, and starts its one rank.
+  // The node prepares an attempt that it was told of, and starts the one rank of it.
   void Start(const Session& session, AttemptRef ref);
-  // Its one rank ends with 0 and the node returns its devices.
+  // The one rank of the attempt ends with 0, and the node returns its devices.
   void Finish(const Session& session, AttemptRef ref);
 
   RunState StateOf(RunId run);
 
   FakeClock clock;
   RecordingWakeSender wake_sender;
-  MemoryFiles files;  // of the logs
+  MemoryFiles files;  // the files of the logs
   std::unique_ptr<Store> store;
   std::unique_ptr<LogStore> logs;
   std::unique_ptr<SecretVault> secrets;

@@ -1,4 +1,4 @@
-// An engine with a client that remembers what it was answered.
+// An engine, and a client that remembers the answers it got.
 #ifndef HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_TEST_FIXTURE_H_
 #define HPC_COORDINATOR_RUNTIME_TESTING_ENGINE_TEST_FIXTURE_H_
 

@@ -1,5 +1,5 @@
-// Whatever file operation of a restore is the last one before the machine stops: there is no state,
-// or all of it, and restoring again works where there is none.
+// The machine may stop after any file operation of a restore. Then either the whole state is there,
+// or none of it, and in that case restoring again works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A backup: one SQLite file that is the coordinator's database as it was at one moment, and in it
-// the other files that belong to it. docs/STORAGE.md describes it.
+// A backup is one SQLite file. It is the coordinator's database as it was at one moment, and it
+// also holds the other files that belong to it. docs/STORAGE.md describes it.
 #ifndef HPC_COORDINATOR_STORE_BACKUP_BACKUP_FORMAT_H_
 #define HPC_COORDINATOR_STORE_BACKUP_BACKUP_FORMAT_H_
 
@@ -12,10 +12,11 @@
 
 namespace hpc::coordinator {
 
-// PRAGMA application_id of a backup, so that no coordinator takes it for its database: "hpcb".
+// The PRAGMA application_id of a backup ("hpcb"). It keeps a coordinator from taking a backup for
+// its own database.
 inline constexpr int64_t kBackupId = 0x68706362;
 
-// `backup` gets its one row last: without it the file is not whole.
+// The one row of the table `backup` is written last: without it the file is incomplete.
 inline constexpr char kBackupTables[] = R"(
 CREATE TABLE backup (
   made_at      INTEGER NOT NULL,
@@ -35,8 +36,8 @@ inline constexpr char kDropBackupTables[] = "DROP TABLE backup; DROP TABLE backu
 // In hexadecimal digits.
 std::string ContentHash(absl::string_view bytes);
 
-// Of every row of every table but those of a backup. SQLite has no checksums: damage inside a value
-// is found by this alone.
+// Covers every row of every table except those that only a backup has. SQLite has no checksums, so
+// nothing else finds damage inside a value.
 absl::StatusOr<std::string> ContentHash(Connection* db);
 
 }  // namespace hpc::coordinator

@@ -24,9 +24,10 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr absl::Duration kBusyTimeout = absl::Seconds(2);
-// What a backup leaves to the coordinator, which stops when it cannot write.
+// A backup leaves this many bytes of the disk free, since the coordinator stops when it cannot
+// write.
 constexpr int64_t kLeftFree = 64 << 20;
-constexpr size_t kMaxFile = size_t{1} << 30;  // SQLite's own limit of a value
+constexpr size_t kMaxFile = size_t{1} << 30;  // SQLite's own limit for a value
 constexpr int kTries = 10;
 constexpr char kLogs[] = "logs";
 constexpr char kSecrets[] = "secrets";
@@ -52,7 +53,7 @@ absl::StatusOr<int64_t> BytesBelow(const std::string& logs) {
   return bytes;
 }
 
-// SQLite writes into an empty file that is there already, and leaves its mode.
+// Makes an empty file with the right mode. SQLite then writes into that file, and keeps its mode.
 absl::Status MakeEmpty(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   return fd.ok() ? absl::OkStatus() : ErrnoStatus(errno, absl::StrCat("open ", path));
@@ -98,8 +99,8 @@ absl::Status BackupMaker::Make(const std::function<void(const std::string&)>& sa
   return status;
 }
 
-// The database first: output is written before the database tells of it, so what this copy knows of
-// is in the files, and what they have beyond it is as after a crash.
+// The database is copied first. Output is written before the database tells of it, so the files
+// contain all output that this copy knows of. What they have beyond it is treated as after a crash.
 absl::Status BackupMaker::MakeFile(const std::function<void(const std::string&)>& say) {
   say("copies the database");
   HPC_RETURN_IF_ERROR(CopyDatabase());
@@ -107,7 +108,7 @@ absl::Status BackupMaker::MakeFile(const std::function<void(const std::string&)>
                        Connection::Open(UnfinishedBackup(state_dir_), kBusyTimeout));
   Work(copy.get());
   const absl::Cleanup done = [this] { Work(nullptr); };
-  // A crash makes the whole file void anyway.
+  // A crash makes the whole file void anyway, so nothing needs to be durable step by step.
   HPC_RETURN_IF_ERROR(copy->Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"));
   HPC_RETURN_IF_ERROR(copy->Execute(absl::StrCat("PRAGMA application_id = ", kBackupId)));
   return copy->InTransaction([&] { return AddRest(copy.get(), say); });
@@ -120,7 +121,7 @@ absl::Status BackupMaker::CheckSpace(Connection* db) {
   if (with_logs_) {
     HPC_ASSIGN_OR_RETURN(log_bytes_, BytesBelow(InState(kLogs)));
   }
-  // A large value wastes the rest of its last page.
+  // The 64th part is added because a large value wastes the rest of its last page.
   const int64_t needed = (pages - unused) * page_size + log_bytes_ + log_bytes_ / 64;
   struct statvfs disk;
   if (statvfs(state_dir_.c_str(), &disk) != 0) {
@@ -143,8 +144,8 @@ absl::Status BackupMaker::CopyDatabase() {
   HPC_RETURN_IF_ERROR(Cancelled());
   HPC_RETURN_IF_ERROR(CheckSpace(live.get()));
   HPC_RETURN_IF_ERROR(MakeEmpty(UnfinishedBackup(state_dir_)));
-  // Reads one state of the database whatever is committed meanwhile, in one go: SQLite's stepwise
-  // backup begins anew with each commit.
+  // VACUUM INTO reads one state of the database in one go, whatever is committed meanwhile.
+  // SQLite's stepwise backup would begin anew with each commit.
   return live->Sql("VACUUM INTO ?").Text(UnfinishedBackup(state_dir_)).Run();
 }
 
@@ -176,7 +177,7 @@ absl::Status BackupMaker::AddFile(Connection* db, const std::string& path,
       .Run();
 }
 
-// Those of runs that end meanwhile go away.
+// The files of runs that end meanwhile disappear while they are read.
 absl::Status BackupMaker::AddSecrets(Connection* db) {
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(InState(kSecrets)));
   for (const std::string& name : names) {
@@ -195,7 +196,8 @@ absl::Status BackupMaker::AddLogs(Connection* db,
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, FilesIn(InState(kLogs)));
   for (const std::string& name : names) {
     RunId run = 0;
-    // A newer run's output is of no use, and its number would be taken for one that was given out.
+    // The output of a run newer than the copied database is of no use, and its number would look
+    // like one that was given out.
     if (!absl::SimpleAtoi(name, &run) || run > last_run) continue;
     HPC_RETURN_IF_ERROR(AddRun(db, absl::StrCat(kLogs, "/", name)));
     say(absl::StrCat("adds the output of ranks, ",
@@ -205,7 +207,7 @@ absl::Status BackupMaker::AddLogs(Connection* db,
   return absl::OkStatus();
 }
 
-// A segment that is sealed meanwhile has another name when it is looked for again.
+// A segment that is sealed meanwhile has another name, so it is looked for again.
 absl::Status BackupMaker::AddRun(Connection* db, const std::string& folder) {
   std::set<std::string> added;
   bool again = true;

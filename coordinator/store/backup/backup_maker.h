@@ -1,5 +1,5 @@
-// Makes a backup of the state directory of a coordinator that runs, beside its owner's thread and
-// without holding it up.
+// Makes a backup of the state directory of a running coordinator. It works beside the owner thread
+// and does not hold it up.
 #ifndef HPC_COORDINATOR_STORE_BACKUP_BACKUP_MAKER_H_
 #define HPC_COORDINATOR_STORE_BACKUP_BACKUP_MAKER_H_
 
@@ -21,13 +21,13 @@
 
 namespace hpc::coordinator {
 
-// Where the unfinished backup is. A start removes what an earlier process has left there.
+// Where the unfinished backup is. The next start removes what an earlier process has left there.
 std::string UnfinishedBackup(const std::string& state_dir);
 
 class BackupMaker {
  public:
-  // On the owner's thread: reads the keys, which that thread replaces file by file. Errors are what
-  // the file system said.
+  // On the owner's thread: reads the keys here, since that thread replaces them file by file.
+  // Errors are those of the file system.
   static absl::StatusOr<std::unique_ptr<BackupMaker>> Begin(const std::string& state_dir,
                                                             bool with_logs, absl::Time now);
 
@@ -54,7 +54,7 @@ class BackupMaker {
   absl::Status AddSecrets(Connection* db);
   absl::Status AddFile(Connection* db, const std::string& path, const std::string& content);
   absl::Status Cancelled() const;
-  // Makes `db` the one that Cancel interrupts.
+  // Makes `db` the connection that Cancel interrupts.
   void Work(Connection* db);
   std::string InState(const std::string& path) const { return state_dir_ + "/" + path; }
 
@@ -63,7 +63,7 @@ class BackupMaker {
   const absl::Time now_;
   std::vector<File> keys_;
   int64_t files_ = 0;
-  int64_t log_bytes_ = 0;  // as estimated
+  int64_t log_bytes_ = 0;  // an estimate
   int64_t log_bytes_added_ = 0;
   std::atomic<bool> cancelled_ = false;
   absl::Mutex mutex_;

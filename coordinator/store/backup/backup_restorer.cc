@@ -45,7 +45,7 @@ absl::Status Damaged(const std::string& file, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(file, ": damaged (", what, "): ", kOtherCopy));
 }
 
-// SQLite's own words advise what is right for a coordinator's database only.
+// A report of damage ends with advice that is right only for a coordinator's database.
 absl::string_view WithoutAdvice(absl::string_view words) {
   absl::ConsumeSuffix(&words, kDamagedAdvice);
   absl::ConsumeSuffix(&words, ": ");
@@ -56,7 +56,7 @@ absl::Status OfFile(const std::string& file, const absl::Status& status) {
   const bool of_sqlite =
       absl::IsDataLoss(status) && absl::StrContains(status.message(), kDamagedAdvice);
   if (of_sqlite) return Damaged(file, "SQLite cannot read it");
-  // A flaw that SQLite has no better name for: a table that is not there, say.
+  // SQLite reports this for a flaw that it has no better name for, such as a missing table.
   if (absl::IsInternal(status)) return Damaged(file, status.message());
   return status;
 }
@@ -144,8 +144,8 @@ absl::StatusOr<std::map<std::string, std::string>> Definitions(Connection* db) {
   return all;
 }
 
-// A table or index that is not there, or another than it says, may be missed by nobody before the
-// coordinator is at work. What somebody has added is no harm. `scratch`: the name of a file.
+// A table or index that is missing or defined differently might not be noticed before the
+// coordinator is at work. What somebody has added does no harm. `scratch`: the name of a file.
 absl::Status CheckDefinitions(Connection* db, const std::string& file, const std::string& scratch) {
   HPC_ASSIGN_OR_RETURN(const int64_t version, db->ReadNumber("PRAGMA user_version"));
   const std::vector<std::string>& all = SchemaMigrations();
@@ -180,7 +180,7 @@ absl::Status CheckWhole(Connection* db, const std::string& file, const Label& la
 
 // ---- building the state
 
-// Only what a backup holds may be written, and nowhere else.
+// Only the paths that a backup holds may be written, and nothing else.
 bool IsSafe(absl::string_view path) {
   const std::vector<std::string> parts = absl::StrSplit(path, '/');
   const bool known = parts[0] == "logs" || parts[0] == "secrets" || parts[0] == pki::kKeyringFolder;
@@ -230,7 +230,8 @@ absl::Status CopyFile(const std::string& from, const std::string& to) {
   }
 }
 
-// What this state does not know must not be given out once more; see docs/STORAGE.md.
+// Numbers that this state does not know about must not be given out a second time; see
+// docs/STORAGE.md.
 absl::Status NoteRestore(Connection* db, const std::string& file, const Label& label,
                          absl::Time now, RestoredBackup* out) {
   constexpr char kNewest[] =
@@ -249,7 +250,7 @@ absl::Status NoteRestore(Connection* db, const std::string& file, const Label& l
   if (known_run > most(RunId()) || newest_event > most(EventId()) || attempt > most(int32_t())) {
     return Damaged(file, "a number in it is greater than any that was given out");
   }
-  // A round number, which nobody takes for a mistake.
+  // A round number, so that nobody takes the jump for a mistake.
   const RunId taken_run = (known_run / kRunsSkipped + 2) * kRunsSkipped;
   out->next_run = taken_run + 1;
   HPC_RETURN_IF_ERROR(db->Sql("INSERT INTO restores VALUES (?, ?, ?, ?, ?, ?, 0)")
@@ -283,11 +284,11 @@ absl::Status MakeDatabase(const std::string& file, const std::string& path, cons
   HPC_ASSIGN_OR_RETURN(out->live_runs,
                        db->ReadNumber("SELECT count(*) FROM runs WHERE state IN "
                                       "('queued', 'starting', 'running', 'stopping')"));
-  // Gives back the space of what has been unpacked.
+  // Frees the space of what has been unpacked.
   return db->Execute("VACUUM");
 }
 
-// As the next start does.
+// Loads the state as the next start does.
 absl::Status CheckLoads(const std::string& file, const std::string& path) {
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenSqliteStore(path));
   absl::Status status = store->Load().status();
@@ -306,7 +307,7 @@ absl::Status SyncFileSystem(const std::string& dir) {
   return absl::OkStatus();
 }
 
-// The folder that is replaced may be another account's, whose coordinator reads it.
+// The folder that is replaced may belong to another account, under which the coordinator reads it.
 absl::Status GiveToOwnerOf(const std::string& existing, const std::string& dir) {
   struct stat owner;
   if (stat(existing.c_str(), &owner) != 0 || owner.st_uid == geteuid()) return absl::OkStatus();
@@ -341,7 +342,7 @@ absl::StatusOr<RestoredBackup> Build(Connection* db, const std::string& file,
                                      const std::string& dir, absl::Time now) {
   HPC_ASSIGN_OR_RETURN(const Label label, ReadLabel(db, file));
   HPC_RETURN_IF_ERROR(CheckWhole(db, file, label));
-  // Made, and marked as a coordinator's.
+  // Makes the folder and marks it as a coordinator's.
   HPC_RETURN_IF_ERROR(StateDir::Open(dir, "coordinator").status());
   HPC_RETURN_IF_ERROR(CheckDefinitions(db, file, absl::StrCat(dir, "/model.db")));
   HPC_RETURN_IF_ERROR(Unpack(db, file, dir));
@@ -353,7 +354,7 @@ absl::StatusOr<RestoredBackup> Build(Connection* db, const std::string& file,
   const std::string database = absl::StrCat(dir, "/hpc.db");
   HPC_RETURN_IF_ERROR(CopyFile(file, database));
   const absl::Status made = MakeDatabase(file, database, label, now, &out);
-  // It was made just now: its own first bytes say so.
+  // The file was made just now with the right mode, so its own first bytes must say so.
   if (absl::IsPermissionDenied(made)) return Damaged(file, "SQLite may only read it");
   HPC_RETURN_IF_ERROR(made);
   HPC_RETURN_IF_ERROR(CheckLoads(file, database));
@@ -374,7 +375,7 @@ absl::StatusOr<RestoredBackup> RestoreBackup(const std::string& file, const std:
   HPC_RETURN_IF_ERROR(CheckIsBackup(db.get(), file));
   HPC_RETURN_IF_ERROR(CheckKnownVersion(db.get(), file));
   const std::string dir = absl::StrCat(state_dir, ".restoring");
-  HPC_RETURN_IF_ERROR(RemoveTree(dir));  // of a restore that was cut short
+  HPC_RETURN_IF_ERROR(RemoveTree(dir));  // left by a restore that was cut short
   const absl::Cleanup remove = [&dir] { RemoveTree(dir).IgnoreError(); };
   const absl::StatusOr<RestoredBackup> built = Build(db.get(), file, dir, now);
   if (absl::IsResourceExhausted(built.status())) return NoSpace(file, state_dir, built.status());

@@ -11,8 +11,8 @@
 
 namespace hpc::coordinator {
 
-// How far the numbers of a restored state jump, since a backup does not know what was given out
-// after it.
+// The numbers of a restored state jump by this much, since a backup does not know which numbers
+// were given out after it was made.
 inline constexpr RunId kRunsSkipped = 100'000;
 inline constexpr int32_t kAttemptsSkipped = 1'000;
 inline constexpr EventId kEventsSkipped = 10'000'000;
@@ -20,15 +20,15 @@ inline constexpr EventId kEventsSkipped = 10'000'000;
 struct RestoredBackup {
   absl::Time made_at;
   int64_t runs = 0;
-  int64_t live_runs = 0;  // not over
+  int64_t live_runs = 0;  // runs that are not over
   RunId next_run = 0;
   bool with_logs = false;
-  bool has_authority = false;  // its key is in the backup, not somewhere else
+  bool has_authority = false;  // its key is in the backup, and is not kept elsewhere
 };
 
-// Everything or nothing: the state is built in `state_dir`.restoring and renamed once it is whole
-// and on disk. `state_dir` may exist if it is empty; then its owner owns the state. Tokens are void
-// in it, since the backup does not know which were used after it.
+// Restores everything or nothing. The state is built in `state_dir`.restoring, and is renamed once
+// it is complete and on disk. `state_dir` may exist if it is empty; then its owner owns the new
+// state. Tokens are void in the new state, since the backup does not know which were used after it.
 //   AlreadyExists       there is something in `state_dir`; names it
 //   NotFound            no such file
 //   InvalidArgument     the file is no backup

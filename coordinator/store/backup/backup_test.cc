@@ -1,4 +1,4 @@
-// A backup is made of a state that is in use, and restored elsewhere.
+// A backup is made of a state that is in use, and is restored elsewhere.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ class BackupTest : public ::testing::Test {
     return text;
   }
 
-  // What is left where nothing may be.
+  // The files that are left where there must be none.
   std::vector<std::string> Leftovers() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(place_.path())) {
@@ -106,7 +106,7 @@ class BackupTest : public ::testing::Test {
   void Execute(const std::string& sql) {
     EXPECT_OK((*Connection::Open(Backup(), absl::ZeroDuration()))->Execute(sql));
   }
-  // The same, and the backup says of itself that it is as it was written.
+  // Changes the backup and updates its checksum, so that it claims to be as it was written.
   void Forge(const std::string& sql) {
     Execute(sql);
     auto db = *Connection::Open(Backup(), absl::ZeroDuration());
@@ -397,7 +397,7 @@ TEST_F(BackupTest, WhatNoCoordinatorCouldStartWithIsDamage) {
 TEST_F(BackupTest, WhatItsFirstBytesSayWrongIsDamage) {
   ASSERT_OK(Make());
   const std::string whole = *ReadFile(Backup());
-  for (const size_t at : {18, 47}) {  // the version that is needed to write it, and of its schema
+  for (const size_t at : {18, 47}) {  // the versions needed to write the file, and of its schema
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x90);
     EXPECT_OK(WriteFileAtomically(Backup(), damaged));
@@ -406,7 +406,7 @@ TEST_F(BackupTest, WhatItsFirstBytesSayWrongIsDamage) {
   }
 }
 
-// At some places, drawn from HPC_SEED.
+// Flips bits at a few places, drawn from HPC_SEED.
 TEST_F(BackupTest, WithAnyBitFlippedItIsRefusedOrRestoredWhole) {
   ASSERT_OK(Make());
   const std::string whole = *ReadFile(Backup());
@@ -414,7 +414,7 @@ TEST_F(BackupTest, WithAnyBitFlippedItIsRefusedOrRestoredWhole) {
   std::mt19937 random(seed == nullptr ? 1 : static_cast<uint32_t>(atoi(seed)));
   int refused = 0;
   for (int i = 0; i < 100; ++i) {
-    // The beginning has most of what SQLite goes by.
+    // The beginning of the file holds most of what SQLite relies on.
     const size_t at = random() % (i % 3 == 0 ? size_t{200} : whole.size());
     const int bit = static_cast<int>(random() % 8);
     SCOPED_TRACE(absl::StrCat("bit ", bit, " of byte ", at));

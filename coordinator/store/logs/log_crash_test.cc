@@ -1,5 +1,5 @@
-// Whatever file operation is the last one before a crash, and whenever the disk runs full: what was
-// made durable is there, in order, and the rest can be sent again.
+// A crash may come after any file operation, and the disk may run full at any moment. What was made
+// durable is there, in order, and the rest can be sent again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ constexpr LogStreamId kOut = {.ref = {1, 1}, .rank = 0, .is_stderr = false};
 constexpr LogStreamId kErr = {.ref = {1, 1}, .rank = 0, .is_stderr = true};
 constexpr int kLines = 24;
 
-// A worker with two streams and the coordinator's log of its run: sends what is not acknowledged,
-// line by line, and takes a flush that succeeded for the acknowledgement.
+// A worker with two streams, and the coordinator's log of its run. It sends line by line what is
+// not acknowledged yet, and takes a flush that succeeded for the acknowledgement.
 class Sender {
  public:
   explicit Sender(MemoryFiles* files) : files_(files) {
@@ -50,7 +50,7 @@ class Sender {
     return absl::OkStatus();
   }
 
-  // Sends everything and seals. `retries`: how often a flush that finds no space is tried again.
+  // Sends everything and seals. `retries`: how often a flush that finds no space is repeated.
   absl::Status Run(int retries) {
     while (sent_[kOut] < Size(kOut) || sent_[kErr] < Size(kErr)) {
       Send(kOut, 40);
@@ -62,7 +62,7 @@ class Sender {
     return Flush([&](WriteBatch* batch) { return logs_->Seal(1, batch); }, &retries);
   }
 
-  // Everything that was acknowledged can be read, and nothing that was never sent.
+  // Everything that was acknowledged can be read, and nothing that was never sent can be.
   void Check() {
     std::map<LogStreamId, std::string> read;
     int64_t position = 0;
@@ -140,7 +140,7 @@ TEST_P(LogCrashTest, AnyOperationMayBeTheLast) {
   }
 }
 
-// The same for what the start after a crash does: it may crash itself.
+// The start after a crash may itself crash at any operation.
 TEST_P(LogCrashTest, AnyOperationOfTheRecoveryMayBeTheLast) {
   for (int64_t first = 5; first < 80; first += 3) {
     bool crashed = true;
@@ -159,8 +159,8 @@ TEST_P(LogCrashTest, AnyOperationOfTheRecoveryMayBeTheLast) {
   }
 }
 
-// The disk is full from some operation on and the daemon is stopped: by an owner who makes room, or
-// because it cannot go on.
+// From some operation on the disk is full, and then the daemon is stopped: either by an owner who
+// makes room, or because it cannot go on.
 TEST_P(LogCrashTest, AFullDiskMayBeTheLastThatTheDaemonSees) {
   for (int64_t full = 1; full < 100; ++full) {
     SCOPED_TRACE(full);

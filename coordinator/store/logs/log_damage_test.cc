@@ -1,5 +1,5 @@
-// Files of logs in which something is written that we never write: the rest of such a file is lost,
-// and nothing else.
+// Log files that contain something which we never write. The rest of such a file is lost, and
+// nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -30,8 +30,8 @@ constexpr LogStreamId kOut = {.ref = {1, 1}};
 constexpr char kLive[] = "/logs/1/00000000000000000000.log";
 constexpr char kSealed[] = "/logs/1/00000000000000000000.zst";
 
-// The header of a compressed file of `bytes` bytes, and then nothing of them. With `whole_window`
-// reading asks for as much memory at once.
+// The header of a compressed file that claims to hold `bytes` bytes, with nothing behind it. With
+// `whole_window`, reading it asks for that much memory at once.
 std::string SealedHeader(uint32_t bytes, bool whole_window) {
   std::string header("\x28\xb5\x2f\xfd", 4);
   header += whole_window ? std::string("\xa0") : std::string("\x80\x48", 2);
@@ -64,7 +64,7 @@ class LogDamageTest : public ::testing::Test {
       all.insert(all.end(), some->begin(), some->end());
     }
   }
-  // Behind "one", which alone stays; and the run goes on.
+  // Writes `forged` behind the record "one". Only "one" stays, and the run goes on.
   void ExpectCutOff(const std::string& forged) {
     files_ = MemoryFiles();
     std::string log;
@@ -148,7 +148,7 @@ TEST_F(LogDamageTest, AFileAtNoPossiblePositionIsNotOfTheLog) {
 
 TEST_F(LogDamageTest, WhatNoStreamReachesIsNotTaken) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  Open({.run_limit_bytes = 0});  // nothing but counted, at any offset
+  Open({.run_limit_bytes = 0});  // output is only counted, at any offset
   for (const int64_t offset : {INT64_MAX, INT64_MAX - 1, kMaxLogPosition}) {
     EXPECT_THAT(logs_->Append(kOut, offset, "x", At(0)), StatusIs(kInvalid, HasSubstr("offset")));
   }

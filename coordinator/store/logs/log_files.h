@@ -1,5 +1,5 @@
-// The file operations that the logs are made of, and nothing else: so that a test can let any of
-// them be the last one before a crash, or the first one for which there is no space.
+// The file operations that the logs are made of, and nothing else. A test can thus make any of them
+// the last one before a crash, or the first one for which there is no space.
 #ifndef HPC_COORDINATOR_STORE_LOGS_LOG_FILES_H_
 #define HPC_COORDINATOR_STORE_LOGS_LOG_FILES_H_
 
@@ -13,8 +13,8 @@
 
 namespace hpc::coordinator {
 
-// Errors are those of ErrnoStatus and name the file. Nothing is durable before it is synced: the
-// content of a file by Sync, its name (that it exists, is renamed, is gone) by SyncFolder.
+// Errors are those of ErrnoStatus and name the file. Nothing is durable before it is synced: Sync
+// covers the content of a file, and SyncFolder its name (that it exists, is renamed, or is gone).
 class LogFiles {
  public:
   virtual ~LogFiles() = default;
@@ -22,13 +22,13 @@ class LogFiles {
   // Names in a folder; none if there is no such folder.
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& dir) = 0;
   virtual absl::StatusOr<int64_t> Size(const std::string& path) = 0;
-  // Fewer bytes at the end of the file.
+  // Returns fewer bytes at the end of the file.
   virtual absl::StatusOr<std::string> Read(const std::string& path, int64_t offset,
                                            int64_t length) = 0;
 
-  // With its parents; it may exist.
+  // Makes the folder with its parents; it may exist already.
   virtual absl::Status MakeDir(const std::string& dir) = 0;
-  // Makes the file if it does not exist. After an error any part of `data` may be in it.
+  // Makes the file if it does not exist. After an error the file may contain any part of `data`.
   virtual absl::Status Write(const std::string& path, int64_t offset, absl::string_view data) = 0;
   virtual absl::Status Sync(const std::string& path) = 0;
   virtual absl::Status Truncate(const std::string& path, int64_t size) = 0;
@@ -39,7 +39,7 @@ class LogFiles {
   virtual absl::Status SyncFolder(const std::string& dir) = 0;
 };
 
-// The real ones.
+// The operations of the real file system.
 LogFiles* PosixLogFiles();
 
 }  // namespace hpc::coordinator

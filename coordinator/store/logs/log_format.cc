@@ -8,7 +8,7 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr uint32_t kMagic = 0x4c435048;  // "HPCL"
-constexpr size_t kCrcStart = 8;          // the checksum covers what follows it
+constexpr size_t kCrcStart = 8;          // the checksum covers all bytes from here on
 constexpr size_t kExtentBytes = 28;
 
 void Put32(uint32_t value, std::string* out) {
@@ -149,7 +149,7 @@ SegmentScan ScanSegment(RunId run, int64_t first_position, absl::string_view byt
   ParsedRecord record;
   while (ParseRecord(bytes, &record)) {
     if (record.kind == RecordKind::kStreams && record.offset > first_position + scan.valid_bytes) {
-      break;  // output that ended behind the word of it
+      break;  // it says that output before it ended behind it
     }
     scan.valid_bytes += record.bytes();
     if (record.kind == RecordKind::kStreams) {

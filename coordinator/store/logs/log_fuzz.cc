@@ -1,8 +1,9 @@
-// The files of a run's log with any bytes in them, at any names: opening, reading, appending and
-// sealing neither fail nor take more memory than files hold, and a reader gets on to the end.
+// Files of a run's log with any bytes in them, under any names. Opening, reading, appending and
+// sealing neither fail nor take more memory than the files hold, and a reader gets to the end.
 //
-// The input is a sequence of files: what it is (one byte), the length of its bytes (two, little
-// endian), its bytes. Of records in files whose byte is even the checksum is made right.
+// The input is a sequence of files. Each has one byte that says what the file is, the length of its
+// content (two bytes, little endian), and the content. If the first byte is even, the checksums of
+// the file's records are made right.
 #include <zlib.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ uint32_t Get32(const std::string& bytes, size_t at) {
   return value;
 }
 
-// As far as lengths lead from one record to the next.
+// Follows the lengths from one record to the next, as far as they lead.
 void MakeChecksumsRight(std::string* log) {
   constexpr auto kHeader = static_cast<size_t>(kRecordHeaderBytes);
   for (size_t at = 0; at + kHeader <= log->size();) {
@@ -82,7 +83,7 @@ class Log {
     logs_ = *std::move(opened);
   }
 
-  // From the beginning to the end, one record at a time and many.
+  // Reads from the beginning to the end, first one record at a time and then many.
   void Read() {
     const int64_t end = logs_->EndPosition(1);
     for (const int64_t most : {1, 1 << 20}) {
@@ -96,7 +97,7 @@ class Log {
         }
       }
     }
-    // Positions that were not handed out.
+    // These positions were not handed out.
     for (const int64_t position : {end / 2, end - 1, end + 1, INT64_MAX}) {
       logs_->Read(1, position, INT64_MAX).IgnoreError();
     }

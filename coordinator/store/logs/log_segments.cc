@@ -17,13 +17,13 @@ namespace hpc::coordinator {
 namespace {
 
 constexpr char kTemporarySuffix[] = ".tmp";
-// The fastest level: sealing happens between two answers to workers.
+// The fastest level, since sealing happens between two answers to workers.
 constexpr int kCompressionLevel = 1;
 constexpr int64_t kZstdHeaderBytes = 18;  // at most
-// Far above what is ever written: LogStoreOptions::segment_bytes, a record, and what is said of a
-// run's streams. What is longer is damaged.
+// Far above what is ever written: LogStoreOptions::segment_bytes, one record, and what is said of a
+// run's streams. A longer file is damaged.
 constexpr int64_t kMaxSegmentBytes = 64 << 20;
-// What decompressing may keep at hand; kCompressionLevel asks for 512 KiB.
+// The window that decompressing may keep in memory; kCompressionLevel asks for 512 KiB.
 constexpr int kMaxWindowLog = 23;
 constexpr int64_t kUnknown = -1;
 
@@ -48,15 +48,17 @@ absl::StatusOr<std::string> Compress(const std::string& bytes) {
   return out;
 }
 
-// Length of what a compressed file holds, as its first bytes say; kUnknown if they are damaged.
+// The length of what a compressed file holds, according to its first bytes; kUnknown if they are
+// damaged.
 int64_t ContentSize(absl::string_view header) {
   const unsigned long long size = ZSTD_getFrameContentSize(header.data(), header.size());
-  // The two error values of this function are above any limit, and nothing empty is ever sealed.
+  // The two error values of this function are above any limit. Size 0 is damage, too, since nothing
+  // empty is ever sealed.
   return size > uint64_t{kMaxSegmentBytes} || size == 0 ? kUnknown : static_cast<int64_t>(size);
 }
 
-// At most `size` bytes, and only those before a damage. Room is made for what comes, not for what
-// a header says that there is.
+// Returns at most `size` bytes, and only those before any damage. Memory is taken for the bytes
+// that come, not for those that a header promises.
 std::string Decompress(const std::string& stored, int64_t size) {
   const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
                                                                    ZSTD_freeDCtx);
@@ -83,7 +85,7 @@ std::string SegmentFolder::Path(const Segment& segment) const {
                          segment.sealed ? "zst" : "log");
 }
 
-// Every file that is one, sealed before unsealed where there are both forms.
+// Lists every file that is a segment. Where a segment has both forms, the sealed one comes first.
 absl::StatusOr<std::vector<Segment>> SegmentFolder::List() const {
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> names, files_->List(dir_));
   std::vector<Segment> found;
@@ -121,7 +123,7 @@ absl::StatusOr<std::vector<Segment>> SegmentFolder::Find(int64_t unknown_bytes) 
       segments.push_back(segment);
       continue;
     }
-    // The unsealed form is the leftover, unless it has grown after a sealing that had failed.
+    // The unsealed form is the leftover, unless it has grown after a sealing that failed.
     Segment& sealed = segments.back();
     HPC_RETURN_IF_ERROR(files_->Remove(Path(sealed.bytes >= segment.bytes ? segment : sealed)));
     if (sealed.bytes < segment.bytes) sealed = segment;

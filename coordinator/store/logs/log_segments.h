@@ -32,27 +32,27 @@ class SegmentFolder {
   std::string Path(const Segment& segment) const;
 
   // The segments by position; none if there is no such folder. Removes what an interrupted sealing
-  // has left: its temporary file, and one form of a segment that is there in both. `bytes` of an
-  // unsealed one is only what its file says; ScanSegment tells how much of it is valid. A sealed
-  // one whose file does not even say how long it is gets the length up to the next segment; the
-  // last one of a log gets `unknown_bytes`.
+  // has left: its temporary file, and one form of a segment that has both. `bytes` of an unsealed
+  // segment is only the size of its file; ScanSegment tells how much of it is valid. If the file of
+  // a sealed segment is too damaged to say how long it is, the segment reaches up to the next one;
+  // the last segment of a log gets `unknown_bytes`.
   absl::StatusOr<std::vector<Segment>> Find(int64_t unknown_bytes) const;
 
-  // Writes `data` at the end of an unsealed segment. On success it is durable, the file's and the
-  // folder's names included, and `segment` has grown. Where the data could not be written the
-  // segment is as before, and it can be tried again. Internal: it was written but may not be
-  // durable; nothing further may be promised about this file.
+  // Writes `data` at the end of an unsealed segment. On success it is durable, as are the names of
+  // the file and the folder, and `segment` has grown. If the data could not be written, the segment
+  // is as before and it can be tried again. Internal: the data was written but may not be durable;
+  // nothing further may be promised about this file.
   absl::Status Append(absl::string_view data, Segment* segment) const;
 
   // Cuts an unsealed segment's file off at segment.bytes; removes it if that is 0.
   absl::Status Cut(const Segment& segment) const;
 
   // Compresses an unsealed segment. The compressed file is complete and durable before the other
-  // one goes; on failure the segment stays as it is, and nothing of it is lost.
+  // one is removed. On failure the segment stays as it is and loses nothing.
   absl::Status Seal(Segment* segment) const;
 
-  // Uncompressed bytes [from, from + length) of a segment, fewer at its end. Of a sealed one that
-  // is damaged only what is before the damage.
+  // Uncompressed bytes [from, from + length) of a segment, or fewer at its end. If a sealed segment
+  // is damaged, only the bytes before the damage are returned.
   absl::StatusOr<std::string> Read(const Segment& segment, int64_t from, int64_t length) const;
 
  private:

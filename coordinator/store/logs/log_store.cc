@@ -12,8 +12,8 @@
 namespace hpc::coordinator {
 namespace {
 
-// Runs whose state is kept in memory. Above this the ones not used for longest are let go; their
-// files tell the same when they are asked for again.
+// The number of runs whose state is kept in memory. Above it, those not used for longest are
+// dropped; their files tell the same when they are asked for again.
 constexpr size_t kMaxOpenRuns = 4096;
 
 class FileLogStore : public LogStore {
@@ -105,7 +105,7 @@ class FileLogStore : public LogStore {
     return open.log.get();
   }
 
-  // Keeps the half that was used last.
+  // Keeps the half that was used most recently.
   void LetGo() {
     const uint64_t oldest_kept = uses_ - std::min<uint64_t>(uses_, kMaxOpenRuns / 2);
     absl::erase_if(runs_, [&](const auto& entry) { return entry.second.last_use <= oldest_kept; });

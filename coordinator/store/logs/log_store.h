@@ -1,13 +1,14 @@
 // The output of ranks, on disk. Each run has one log: a sequence of records in the order in which
-// they arrived, so that following a run is reading forward from a position, whatever the number of
-// ranks. A position is a byte offset in that uncompressed sequence; it never changes its meaning.
+// they arrived. Following a run is therefore reading forward from a position, whatever the number
+// of ranks. A position is a byte offset in that uncompressed sequence; it never changes its
+// meaning.
 //
 //   logs/<run>/<first position, 20 digits>.log    the newest segment, being appended to
 //   logs/<run>/<first position, 20 digits>.zst    sealed: compressed, never written again
 //
-// Records carry a checksum; a torn tail is cut off when the segment is opened again, and the
+// Records carry a checksum. A torn tail is cut off when the segment is opened again, and the
 // workers send that part once more, since it was never acknowledged. docs/STORAGE.md has the
-// format, and what is lost when.
+// format, and says what is lost when.
 #ifndef HPC_COORDINATOR_STORE_LOGS_LOG_STORE_H_
 #define HPC_COORDINATOR_STORE_LOGS_LOG_STORE_H_
 
@@ -27,11 +28,11 @@
 
 namespace hpc::coordinator {
 
-// Of a log, and of a stream: no output ever gets that far, and sums of such numbers do not
-// overflow.
+// The greatest position of a log, and length of a stream. No output ever gets that far, and sums of
+// such numbers do not overflow.
 inline constexpr int64_t kMaxLogPosition = int64_t{1} << 60;
 
-// Where bytes come from. `offset` counts bytes of that stream alone, from 0.
+// Names one stream. Offsets count bytes of that stream alone, from 0.
 struct LogStreamId {
   AttemptRef ref;
   int32_t rank = 0;
@@ -48,7 +49,8 @@ struct LogRecord {
   int64_t offset = 0;
   absl::Time at;  // when the coordinator received it
   std::string data;
-  // Not empty: output is missing here, and this says why. Of the rest only the positions are set.
+  // If not empty, output is missing here and this says why. Then only the positions of the record
+  // are set.
   std::string missing;
 };
 
@@ -57,9 +59,10 @@ struct LogStoreOptions {
   int64_t run_limit_bytes = int64_t{1} << 30;  // stored bytes per run; the rest is counted and cut
 };
 
-// FailedPrecondition: `dir` holds logs of runs above `last_run`, the newest that the database
-// beside it knows: it is not the database that those were written with. Their numbers would be
-// given to new runs, which would show the old output and drop their own as stored already.
+// FailedPrecondition: `dir` holds logs of runs above `last_run`, which is the newest run that the
+// database beside it knows. Then the logs were written with another database. The numbers of these
+// runs would be given to new runs, which would show the old output and drop their own as stored
+// already.
 absl::Status CheckLogsAreOf(const std::string& dir, RunId last_run,
                             LogFiles* files = PosixLogFiles());
 
@@ -71,39 +74,40 @@ class LogStore {
                                                         LogFiles* files = PosixLogFiles());
   virtual ~LogStore() = default;
 
-  // Appends what of [offset, offset + data.size()) is new. A gap (offset beyond what is stored) is
-  // OutOfRange and changes nothing. Returns the stream's length after it. Not durable yet. A run at
-  // its limit stores nothing more and only counts: its streams grow by any offset. InvalidArgument:
-  // no stream has such a piece. Nothing is written before Flush.
+  // Appends the part of [offset, offset + data.size()) that is new, and returns the stream's length
+  // after it. The data is not durable yet, and nothing is written before Flush. A gap (an offset
+  // beyond what is stored) is OutOfRange and changes nothing. A run at its limit stores nothing
+  // more and only counts, so there its streams grow by any offset. InvalidArgument: no stream can
+  // have such a piece.
   virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
                                          absl::string_view data, absl::Time now) = 0;
 
-  // No more comes from this stream; `cut_bytes` were dropped by the worker. InvalidArgument: not so
-  // many can have been.
+  // Nothing more comes from this stream; the worker dropped `cut_bytes`. InvalidArgument: it cannot
+  // have dropped so many.
   virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
 
-  // Makes everything appended so far durable, and hands out what the store must record with it.
-  // ResourceExhausted: a full disk; what could not be written is kept, and the next Flush tries
-  // again. Internal: a file may have lost data that was written to it; every later call about that
-  // run says so.
+  // Makes everything appended so far durable, and adds to `batch` what the store must record with
+  // it. ResourceExhausted: the disk is full; what could not be written is kept, and the next Flush
+  // tries again. Internal: a file may have lost data that was written to it; every later call about
+  // that run says so.
   virtual absl::Status Flush(WriteBatch* batch) = 0;
   virtual bool dirty() const = 0;
 
-  // Durable length of each stream of the attempt, for a worker that resumes.
+  // The durable length of each stream of the attempt, for a worker that resumes.
   virtual absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) = 0;
 
-  // Flushes a run that is over and seals its segments. One that cannot be compressed, for want of
-  // space, stays as it is: that is no error. Errors as of Flush.
+  // Flushes a run that is over and seals its segments. A segment that cannot be compressed for want
+  // of space stays as it is, which is no error. Other errors are those of Flush.
   virtual absl::Status Seal(RunId run, WriteBatch* batch) = 0;
 
-  // Records from `position` on (0: the beginning), at most about `max_bytes` of data, and only what
-  // is flushed. Empty at the end of what there is. NotFound never: a run without output is empty.
-  // Where a file is damaged, a record says so in place of what is lost, and reading goes on behind
-  // it. DataLoss: no record begins at `position`.
+  // Returns records from `position` on (0: the beginning), at most about `max_bytes` of data, and
+  // only what is flushed. Empty at the end of what there is. A run without output is empty, never
+  // NotFound. Where a file is damaged, a record says so in place of what is lost, and reading goes
+  // on behind it. DataLoss: no record begins at `position`.
   virtual absl::StatusOr<std::vector<LogRecord>> Read(RunId run, int64_t position,
                                                       int64_t max_bytes) = 0;
 
-  // End of what Read can return now.
+  // The end of what Read can return now.
   virtual int64_t EndPosition(RunId run) = 0;
 };
 

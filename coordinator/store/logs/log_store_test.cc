@@ -1,4 +1,4 @@
-// Output of ranks: stored once, in order, whatever breaks off.
+// The output of ranks is stored once and in order, whatever breaks off.
 #include "coordinator/store/logs/log_store.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ class LogStoreTest : public ::testing::Test {
     }
   }
 
-  // What a stream's records join to; they must be without gap.
+  // The text that a stream's records join to. The records must have no gaps.
   std::string Text(const LogStreamId& stream) {
     std::string text;
     for (const LogRecord& record : ReadAll(stream.ref.run)) {
@@ -228,7 +228,7 @@ TEST_F(LogStoreTest, SealsFullSegmentsAndReadsAcrossThem) {
   EXPECT_EQ(Text(kOut), text);
   EXPECT_EQ(Text(kErr), "warning");
 
-  // One record at a time, and from any record on.
+  // Reads one record at a time, and from any record on.
   const std::vector<LogRecord> records = ReadAll();
   EXPECT_THAT(ReadAll(1, 1), SizeIs(records.size()));
   for (const LogRecord& record : records) {
@@ -299,7 +299,8 @@ TEST_F(LogStoreTest, AnInterruptedSealingLeavesOneForm) {
   std::filesystem::copy_file(log, dir_.File("kept"));
   WriteBatch batch;
   ASSERT_OK(logs_->Seal(1, &batch));
-  // After the rename, before the removal; and before the rename.
+  // One leftover of a crash after the rename and before the removal, and one of a crash before the
+  // rename.
   std::filesystem::copy_file(dir_.File("kept"), log);
   std::filesystem::copy_file(zst, zst + ".77.tmp");
   Reopen({});
@@ -318,7 +319,7 @@ TEST_F(LogStoreTest, CutsWhatIsBeyondTheLimitAndCountsIt) {
   EXPECT_EQ(Text(kErr), "");
   EXPECT_THAT(*logs_->Lengths({1, 1}), ElementsAre(Pair(kOut, 16), Pair(kErr, 5)));
 
-  // The count survives, and what only is counted may have gaps.
+  // The count survives, and output that is only counted may have gaps.
   Reopen(options);
   EXPECT_THAT(*logs_->Lengths({1, 1}), ElementsAre(Pair(kOut, 16), Pair(kErr, 5)));
   EXPECT_EQ(*logs_->Append(kOut, 20, "xx", At(0)), 22);
@@ -367,7 +368,7 @@ TEST_F(LogStoreTest, APositionThatWasNotHandedOutIsAnError) {
   EXPECT_THAT(*logs_->Read(1, 1000, 100), IsEmpty());
 }
 
-// Damages one byte of a file, from the end if negative.
+// Damages one byte of a file. A negative `at` counts from the end.
 void Damage(const std::string& path, int at) {
   std::string bytes = *ReadFile(path);
   char& byte = at < 0 ? bytes.end()[at] : bytes[static_cast<size_t>(at)];
@@ -458,7 +459,7 @@ TEST_F(LogStoreTest, LogsOfRunsThatTheDatabaseDoesNotKnowAreNamed) {
                        HasSubstr("is older: the last run it knows is 10. Restore")));
 }
 
-// With a look at each stream in every flush this takes minutes.
+// If every flush looked at each stream, this would take minutes.
 TEST_F(LogStoreTest, AFlushCostsWhatHasChangedNotWhatTheRunHas) {
   constexpr int32_t kRanks = 50'000;
   for (int32_t rank = 0; rank < kRanks; ++rank) {
@@ -471,7 +472,7 @@ TEST_F(LogStoreTest, AFlushCostsWhatHasChangedNotWhatTheRunHas) {
   }
 }
 
-// The machine stopped while the last write was on its way: any part of it may have arrived.
+// The machine stopped during the last write, so any part of it may have arrived.
 TEST_F(LogStoreTest, ATornTailIsCutAtEveryByteAndSentAgain) {
   Append(kOut, 0, "first line\n");
   Append(kErr, 0, "an error\n");
@@ -487,7 +488,7 @@ TEST_F(LogStoreTest, ATornTailIsCutAtEveryByteAndSentAgain) {
     ASSERT_OK(MakeDirs(RunDir()));
     ASSERT_OK(WriteFileAtomically(RunDir() + "/00000000000000000000.log", bytes.substr(0, kept)));
     Reopen({});
-    // Whole records are there and nothing else is.
+    // The complete records are there, and nothing else is.
     size_t whole = 0;
     while (whole < records.size() && records[whole].next_position <= static_cast<int64_t>(kept)) {
       ++whole;
@@ -527,12 +528,12 @@ TEST_F(LogStoreTest, ADamagedTailIsCutBeforeTheFirstBadRecord) {
     Reopen({});
     EXPECT_EQ(Text(kOut), "first line\n");
     EXPECT_THAT(*logs_->Lengths({1, 1}), ElementsAre(Pair(kOut, 11)));
-    // Else the third record would be found again behind a new second one.
+    // Otherwise the third record would be found again behind a new second one.
     EXPECT_EQ(std::filesystem::file_size(path), second);
   }
 }
 
-// The same for the segment that follows sealed ones, whose first record says what came before.
+// The torn segment is the one behind the sealed ones. Its first record says what came before.
 TEST_F(LogStoreTest, ATornNewSegmentLosesNothingOfTheSealedOnes) {
   Reopen({.segment_bytes = 300});
   WriteBatch batch;

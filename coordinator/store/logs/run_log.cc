@@ -11,12 +11,12 @@
 namespace hpc::coordinator {
 namespace {
 
-// How much may be cut of a stream before the log tells of it once more. It grows with the cut, so
-// that a rank which never stops writing does not fill the log with the news of it; a crash makes
-// the stated cut short by no more than this.
+// How many bytes of a stream may be cut before the log tells of it once more. The step grows with
+// the cut, so that a rank which never stops writing does not fill the log with news of it. After a
+// crash the cut that the log states is too small by at most this much.
 int64_t CutStep(int64_t recorded) { return std::max(int64_t{1} << 20, recorded / 16); }
 
-// One answer of Read, whatever was asked for.
+// The limit of one answer of Read, whatever was asked for.
 constexpr int64_t kMaxRead = 16 << 20;
 
 absl::Status Gap(const LogStreamId& stream, int64_t stored, int64_t offset) {
@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Open(const std::string& dir, Run
 
 absl::Status RunLog::Recover() {
   HPC_ASSIGN_OR_RETURN(segments_, folder_.Find(UnknownBytes()));
-  // Backwards up to the first that tells how far the streams had come.
+  // Goes backwards to the first segment that tells how far the streams had come.
   for (size_t i = segments_.size(); i-- > 0;) {
     HPC_ASSIGN_OR_RETURN(const bool found, RecoverFrom(&segments_[i]));
     if (found) break;
@@ -63,14 +63,14 @@ absl::Status RunLog::Recover() {
                   segments_.end());
   if (!segments_.empty()) durable_end_ = segments_.back().end();
   pending_output_end_ = output_end_;
-  // A crash may have come between these files and the records of them.
+  // A crash may have come after these files were written and before the store recorded them.
   if (HasLive()) {
     for (const Segment& segment : segments_) Remember(segment);
   }
   return absl::OkStatus();
 }
 
-// Takes over where the streams stood at the end of this segment; false if it does not tell.
+// Takes over how far the streams had come at the end of this segment; false if it does not tell.
 absl::StatusOr<bool> RunLog::RecoverFrom(Segment* newest) {
   HPC_ASSIGN_OR_RETURN(const std::string bytes, folder_.Read(*newest, 0, newest->bytes));
   StreamExtents extents;
@@ -118,7 +118,8 @@ void RunLog::MakeLive() {
   AppendExtents(extents, pending_output_end_, &pending_);
 }
 
-// A stream that the next flush has to look at: a run may have very many, and few change at once.
+// Marks a stream as one that the next flush has to look at. A run may have very many streams, of
+// which few change at once.
 RunLog::Stream& RunLog::Change(const LogStreamId& id) {
   auto& entry = *streams_.try_emplace(id).first;
   if (!std::exchange(entry.second.changed, true)) changed_.push_back(&entry);
@@ -130,7 +131,7 @@ absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
   HPC_RETURN_IF_ERROR(broken_);
   const auto known = streams_.find(id);
   const int64_t length = known == streams_.end() ? 0 : known->second.extent.length;
-  // A run at its limit only counts, so that a gap in what is not stored anyway is no harm.
+  // A run at its limit only counts output, so a gap in what is not stored anyway does no harm.
   if (offset > length && Room() > 0) return Gap(id, length, offset);
   if (offset + static_cast<int64_t>(data.size()) <= length) return length;
   if (offset < length) data.remove_prefix(static_cast<size_t>(length - offset));
@@ -187,7 +188,7 @@ std::vector<Segment>::const_iterator RunLog::SegmentBehind(int64_t position) con
       [](int64_t p, const Segment& candidate) { return p < candidate.first_position; });
 }
 
-// Segment by segment. What could not be written stays pending.
+// Writes segment by segment. What could not be written stays pending.
 absl::Status RunLog::WritePending() {
   while (!pending_.empty()) {
     const auto next = SegmentBehind(durable_end_);
@@ -206,8 +207,7 @@ absl::Status RunLog::WritePending() {
   return absl::OkStatus();
 }
 
-// Compressing saves space and nothing else depends on it: what could not be sealed is read as it
-// is.
+// Compressing only saves space. A segment that could not be sealed is read as it is.
 void RunLog::TrySeal(Segment* segment) {
   if (segment->sealed) return;
   if (const absl::Status status = folder_.Seal(segment); !status.ok()) {
@@ -277,8 +277,8 @@ absl::StatusOr<std::vector<LogRecord>> RunLog::Read(int64_t position, int64_t ma
   return records;
 }
 
-// Reads records of one segment until it ends or `budget` bytes of data have been read; the position
-// behind them.
+// Reads records of one segment until it ends or `budget` bytes of data have been read. Returns the
+// position behind them.
 absl::StatusOr<int64_t> RunLog::ReadFrom(const Segment& segment, int64_t position, int64_t* budget,
                                          SealedCache* cache, std::vector<LogRecord>* out) const {
   const int64_t start = position;
@@ -299,7 +299,8 @@ absl::StatusOr<int64_t> RunLog::ReadFrom(const Segment& segment, int64_t positio
   ParsedRecord record;
   for (; *budget > 0 && position < segment.end(); bytes.remove_prefix(record.bytes())) {
     if (!ParseRecord(bytes, &record)) {
-      // The end of what was read, perhaps; a damage is found by beginning at it.
+      // This may just be the end of the bytes that were read. Real damage is found when reading
+      // begins at it.
       if (position > start) break;
       HPC_ASSIGN_OR_RETURN(LogRecord hole, Damage(segment, position));
       position = hole.next_position;
@@ -321,7 +322,8 @@ absl::StatusOr<int64_t> RunLog::ReadFrom(const Segment& segment, int64_t positio
   return position;
 }
 
-// What a reader gets in place of the rest of a segment when no record begins at `position`.
+// The record that a reader gets in place of the rest of a segment when no record begins at
+// `position`.
 absl::StatusOr<LogRecord> RunLog::Damage(const Segment& segment, int64_t position) const {
   HPC_ASSIGN_OR_RETURN(const std::string bytes, folder_.Read(segment, 0, segment.bytes));
   StreamExtents unused;

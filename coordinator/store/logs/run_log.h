@@ -19,8 +19,8 @@
 
 namespace hpc::coordinator {
 
-// Sealed segments as they were last decompressed, of all runs. Following a log reads a segment many
-// times.
+// The sealed segments of all runs that were decompressed last. Following a log reads the same
+// segment many times.
 class SealedCache {
  public:
   absl::StatusOr<std::shared_ptr<const std::string>> Get(const SegmentFolder& folder,
@@ -35,12 +35,12 @@ class SealedCache {
   std::vector<Entry> entries_;  // newest first
 };
 
-// Methods as in LogStore.
+// The methods are those of LogStore.
 class RunLog {
  public:
   // `dir` is the run's own folder; it is made when there is something to write. A torn tail of the
-  // newest segment is cut off. Damage in a sealed one is no error: what is lost can be sent again,
-  // and else stays a hole.
+  // newest segment is cut off. Damage in a sealed segment is no error: either the worker sends
+  // again what is lost, or it stays a hole.
   static absl::StatusOr<std::unique_ptr<RunLog>> Open(const std::string& dir, RunId run,
                                                       const LogStoreOptions& options,
                                                       LogFiles* files);
@@ -63,7 +63,7 @@ class RunLog {
     int64_t durable_length = 0;
     int64_t recorded_cut = 0;  // the part of extent.cut that the log itself tells of
     bool ended = false;
-    bool changed = false;  // in changed_
+    bool changed = false;  // the stream is in changed_
   };
 
   RunLog(const std::string& dir, RunId run, const LogStoreOptions& options, LogFiles* files)
@@ -94,11 +94,11 @@ class RunLog {
   const RunId run_;
   const LogStoreOptions options_;
 
-  // By position. Those from durable_end_ on are in pending_ only.
+  // By position. The segments from durable_end_ on are in pending_ only.
   std::vector<Segment> segments_;
   size_t seal_next_ = 0;  // segments before this one are sealed, or could not be
   std::map<LogStreamId, Stream> streams_;
-  std::vector<std::pair<const LogStreamId, Stream>*> changed_;  // of streams_, since the last flush
+  std::vector<std::pair<const LogStreamId, Stream>*> changed_;  // in streams_, since the last flush
   int64_t output_end_ = 0;  // position behind the last durable output
 
   std::string pending_;             // what follows durable_end_

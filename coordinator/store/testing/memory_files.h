@@ -1,5 +1,5 @@
-// A disk in memory that runs full, and that stops at any operation with what a killed process or a
-// power cut leaves of it. Tests only.
+// A disk in memory. It can run full, and it can stop at any operation with what a killed process or
+// a power cut leaves of it. Tests only.
 #ifndef HPC_COORDINATOR_STORE_TESTING_MEMORY_FILES_H_
 #define HPC_COORDINATOR_STORE_TESTING_MEMORY_FILES_H_
 
@@ -23,7 +23,7 @@ namespace hpc::coordinator::testing {
 enum class Leftover {
   kAllThatWasDone,     // a process was killed
   kAllThatWasSynced,   // a power cut
-  kSyncedAndRemovals,  // a power cut that came after the names that went, and before new ones
+  kSyncedAndRemovals,  // a power cut after removed names had gone, and before new ones were there
 };
 
 class MemoryFiles final : public LogFiles {
@@ -31,7 +31,7 @@ class MemoryFiles final : public LogFiles {
   static constexpr int64_t kNever = INT64_MAX;
 
   // Operations that change something are counted from 0. From `crash_at` on all of them fail. From
-  // `full_from` up to `full_until` those that need space do. A write that fails has written half.
+  // `full_from` up to `full_until` those that need space fail. A write that fails has written half.
   int64_t crash_at = kNever;
   int64_t full_from = kNever;
   int64_t full_until = kNever;
@@ -93,7 +93,7 @@ class MemoryFiles final : public LogFiles {
     if (folders_.contains(dir)) return absl::OkStatus();
     if (absl::Status status = Begin("mkdir", dir, true); !status.ok()) return status;
     folders_.insert(dir);
-    if (folders_.size() == 1) synced_folders_.insert(dir);  // the one that was there before us
+    if (folders_.size() == 1) synced_folders_.insert(dir);  // the folder that was there before us
     return absl::OkStatus();
   }
   absl::Status Write(const std::string& path, int64_t offset, absl::string_view data) override {

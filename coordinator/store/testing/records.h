@@ -1,4 +1,5 @@
-// Records in which every member differs from its default, and a folder that goes away. Tests only.
+// Records in which every member differs from its default, and a folder that removes itself. Tests
+// only.
 #ifndef HPC_COORDINATOR_STORE_TESTING_RECORDS_H_
 #define HPC_COORDINATOR_STORE_TESTING_RECORDS_H_
 
@@ -26,7 +27,7 @@ class TempDir {
   std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  // In memory where possible: these tests wait for hundreds of fsyncs, not for what they do.
+  // In memory where possible, since these tests spend their time waiting for hundreds of fsyncs.
   static std::string Parent() {
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : ::testing::TempDir();
   }
@@ -171,6 +172,10 @@ inline AttemptRecord FullAttempt(AttemptRef ref) {
   attempt.store_host = StoreHost::kRank0;
   attempt.started_at = At(20);
   attempt.ended_at = At(30);
+  attempt.caused_from = At(28);
+  attempt.caused_until = At(29);
+  attempt.exit_code = 127;
+  attempt.free_of_charge = true;
   return attempt;
 }
 

@@ -1,4 +1,4 @@
-// Somebody at a Unix socket, who need not be a coordinator.
+// A listener at a Unix socket, which need not be a coordinator.
 #ifndef HPC_MEMBER_WIRE_TESTING_UNIX_LISTENER_H_
 #define HPC_MEMBER_WIRE_TESTING_UNIX_LISTENER_H_
 
@@ -13,8 +13,8 @@
 
 namespace hpc::wire::testing {
 
-// A socket file at `path`, which is to be removed by the caller; somebody listens there while the
-// result lives, with room for so many that were not accepted, and one more.
+// Makes a socket file at `path`, which the caller must remove. It listens there while the result
+// lives. `backlog` connections that were not accepted fit into its queue, and one more.
 inline UniqueFd ListenAtSocket(const std::string& path, int backlog = 5) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};

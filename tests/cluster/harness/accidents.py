@@ -27,8 +27,10 @@ class Accidents:
         self.token = token.encode()
         self.rng = rng
         self.coordinator_back = []  # seconds from its death until it answers again
-        # (run, attempt, PC) whose supervisor was killed: what was in its pipes is gone with it.
+        # (run, attempt, PC) of each supervisor that was killed; what was in its pipes was lost with
+        # it.
         self.pipes_lost = set()
+        self.ranks_killed = 0  # and nothing else around them
         self._strangers = []
 
     def kinds(self):
@@ -42,15 +44,13 @@ class Accidents:
             "supervisor killed": (4, "pc", self.supervisor),
             "fork server killed": (2, "pc", self.fork_server),
             "rank killed": (4, "pc", self.rank),
-            "worker frozen": (2, "pc", self.frozen),
-            "worker frozen beyond the lease": (1, "pc", self.frozen_long),
+            "worker frozen": (3, "pc", self.frozen),
             "second coordinator": (1, MASTER, self.second_coordinator),
             "PC reclaimed, coordinator killed": (1, MASTER, self.reclaim),
         }
         if self.cluster.network:
             kinds.update({
-                "cable out": (2, "pc", self.cable),
-                "cable out beyond the lease": (1, "pc", self.cable_long),
+                "cable out": (3, "pc", self.cable),
                 "power lost": (2, "pc", self.power),
                 "power lost everywhere": (1, EVERYTHING, self.power_everywhere),
                 "half-open at the coordinator": (2, "pc", self.half_open_here),
@@ -117,16 +117,14 @@ class Accidents:
         self.cluster.start_worker(pc, ready=False, **how)
 
     def frozen(self, pc):
-        yield from self._freeze(pc, self.rng.uniform(0, 0.6 * self.lease))
-
-    def frozen_long(self, pc):
-        yield from self._freeze(pc, self.lease + self.rng.uniform(0.5, 2))
-
-    def _freeze(self, pc, seconds):
         worker = self.cluster.workers[pc]
         worker.signal(signal.SIGSTOP)
-        yield seconds
+        yield self._around_the_lease()
         worker.signal(signal.SIGCONT)
+
+    def _around_the_lease(self):
+        """Seconds, drawn evenly: a fence, a doubt and the lease itself all lie between."""
+        return self.rng.uniform(0, 2 * self.lease)
 
     def supervisor(self, pc):
         if pids := self.supervisors(pc):
@@ -154,6 +152,7 @@ class Accidents:
     def rank(self, pc):
         if pids := self.ranks(pc):
             self._kill(self.rng.choice(pids))
+            self.ranks_killed += 1
         yield 0
 
     def reclaim(self, _):
@@ -172,14 +171,8 @@ class Accidents:
     # ---- cables and plugs
 
     def cable(self, pc):
-        yield from self._unplug(pc, self.rng.uniform(0, 0.6 * self.lease))
-
-    def cable_long(self, pc):
-        yield from self._unplug(pc, self.lease + self.rng.uniform(0.5, 2))
-
-    def _unplug(self, pc, seconds):
         self.cluster.network.cable(pc, False)
-        yield seconds
+        yield self._around_the_lease()
         self.cluster.network.cable(pc, True)
 
     def half_open_here(self, pc):

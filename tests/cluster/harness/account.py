@@ -35,7 +35,7 @@ def open_way(*paths):
     _mount("--make-rprivate", "/")
     for barrier, inner in closed.items():
         _cover(barrier, inner)
-    # Through what was covered no path leads any more.
+    # Leaves and enters the folder again, since the path that was covered leads nowhere now.
     os.chdir(os.getcwd())
 
 

@@ -12,13 +12,13 @@ class Acknowledged:
         self.cluster = cluster
         self.gang = gang
         self.witness = witness
-        self.runs = {}  # by name, its number
+        self.runs = {}  # by name: the run's number
         self.cancelled = set()
         self.last_event = 0
         self.metric_rows = 0
         self.metric_sum = 0
         self.metric_steps = {}  # (attempt, rank): the first and last step stored
-        self.log_steps = {}  # the same of its output
+        self.log_steps = {}  # the same for its output
         self.logs_until = 0  # attempts up to this one had ended when their output was read
 
     def counts(self):
@@ -107,7 +107,7 @@ class Acknowledged:
                     wrong.append(f"attempt {attempt} is said to have printed: {line!r}")
                 else:
                     wrong += self._next(self.log_steps, "line", *map(int, parts.groups()))
-            # Of the newest two output may still come.
+            # Output of the two newest attempts may still arrive.
             if state == "ended" and attempt <= max(states) - 2 and attempt == self.logs_until + 1:
                 self.logs_until = attempt
         return wrong

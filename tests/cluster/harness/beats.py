@@ -2,7 +2,7 @@
 
 from .process import eventually
 
-# Without a runtime of its own: what is measured is not the start of an interpreter.
+# A shell script, so that the start of an interpreter is not part of what is measured.
 SCRIPT = """#!/bin/sh
 : > "$1/began.$HPC_RESTART_COUNT.$RANK"
 while :; do : > "$1/alive.$HPC_RESTART_COUNT.$RANK"; sleep 0.02; done

@@ -48,15 +48,15 @@ class BootedPc:
         return None
 
     def _boot(self):
-        # Changes stay in memory: an overlay's upper folder may not lie on an overlay itself.
+        # Changes stay in memory, since an overlay's upper folder may not be on an overlay itself.
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", self.dir], check=True)
         for name in ("upper", "work", "root"):
             (self.dir / name).mkdir()
         units = self.dir / "upper/etc/systemd/system"
         units.mkdir(parents=True)
-        # Without the services of this machine.
+        # The PC boots without the services of this machine.
         (units / "default.target").symlink_to("/lib/systemd/system/basic.target")
-        # A machine id is a machine's own.
+        # Each machine has a machine id of its own.
         (self.dir / "upper/etc/machine-id").touch()
         self.log = open(self.dir / "boot.log", "wb")
         self.container = subprocess.Popen(
@@ -120,7 +120,7 @@ class BootedPc:
     def close(self):
         if self.container is not None and self.container.poll() is None:
             if self.pid is not None:
-                os.kill(self.pid, 9)  # takes all of its processes along
+                os.kill(self.pid, 9)  # ends all of its processes
             else:
                 self.container.kill()
             self.container.wait()

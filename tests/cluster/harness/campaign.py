@@ -68,7 +68,7 @@ class Campaign:
             f">> {self.witness.folder}/starts\nexec sleep ${{1:-0}}\n")
         self.kills = collections.Counter()
         self.ran_on = collections.Counter()  # kills that the gang did not notice
-        self.again = collections.defaultdict(list)  # seconds until it ran again, of the others
+        self.again = collections.defaultdict(list)  # other kills: seconds until the gang ran again
         self._clients = []  # (what it asked for, process)
         self._serial = 0
         self.attempts_in_all = 0  # once it has finished
@@ -81,13 +81,15 @@ class Campaign:
         that is wrong when it is over."""
         chosen = self._choose(self.rng.choice([1, 1, 2, 3]) if most > 1 else 1, most)
         attempt = self.attempts()
+        paid, killed = self._paid(), self.accidents.ranks_killed
         begin = self._act(chosen)
         self.settle()
         self.accidents.over()
         if len(chosen) == 1:
             self._time(chosen[0][0], attempt, begin)
         self._collect_clients()
-        wrong = self.acknowledged.check() + self._orphans()
+        wrong = (self.acknowledged.check() + self._orphans() +
+                 self._unfair(paid, self.accidents.ranks_killed - killed))
         if wrong:
             raise AssertionError(f"after {' and '.join(f'{k} ({s})' for k, s in chosen)}:\n" +
                                  "\n".join(wrong))
@@ -196,10 +198,26 @@ class Campaign:
                 continue
             number = int(out.split('"id":')[1].split("}")[0])
             self.acknowledged.runs[subject] = number
-            if cancels:  # answered during the next round
+            if cancels:  # they are answered during the next round
                 self._ask(("cancel", number, False), "cancel", number)
 
     # ---- what may not be
+
+    def _paid(self):
+        """How many restarts the gang has paid so far."""
+        row, = self.cluster.sql("SELECT failures FROM runs WHERE id = ?", self.gang)
+        return row["failures"]
+
+    def _unfair(self, paid, killed):
+        """A rank that was killed is its program's failure, for all that anybody can know; nothing
+        else that happens here is."""
+        more = self._paid() - paid
+        if more <= killed:
+            return []
+        said = self.cluster.sql("SELECT number, outcome, reason FROM attempts WHERE run = ?"
+                                " ORDER BY number DESC LIMIT ?", self.gang, more + 2)
+        return [f"the gang paid {more} restarts, and {killed} of its ranks were killed: "
+                f"{[dict(row) for row in said]}"]
 
     def _orphans(self):
         ended = {(row["run"], row["number"]) for row in self.cluster.sql(
@@ -219,7 +237,7 @@ class Campaign:
     def finish(self):
         """The gang may end: everything does, and nothing is left."""
         self._collect_clients()
-        self._collect_clients()  # the cancels that they led to
+        self._collect_clients()  # those that they cancelled
         (self.witness.folder / "done").touch()
         self.cluster.wait_state(self.gang, "succeeded", timeout=PATIENCE)
         expected = {number: "cancelled" if number in self.acknowledged.cancelled else "succeeded"
@@ -238,7 +256,7 @@ class Campaign:
         eventually(lambda: not self.accidents.rank_environments(), "no process is left", 10)
         eventually(lambda: not any(self.accidents.supervisors(pc) for pc in self.cluster.names),
                    "no supervisor is left", 10)
-        # A PC that was away until now keeps an attempt until the coordinator has all that came of it.
+        # A PC that was away until now keeps an attempt until the coordinator has all of its output.
         eventually(lambda: not self._kept(), "every PC has handed over what it had", PATIENCE)
         wrong = (self.acknowledged.check_all(self.accidents.pipes_lost) + self.followers.check(PATIENCE) +
                  self.witness.contradictions(self.gang))

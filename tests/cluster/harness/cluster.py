@@ -31,7 +31,7 @@ class Cluster:
         self.cpu_slots = cpu_slots
         self.coordinator_args = list(coordinator_args)
         self.worker_args = list(worker_args)
-        self.worker_env = worker_env or {}  # by name, what else a worker finds in its environment
+        self.worker_env = worker_env or {}  # by name: further variables of a worker's environment
         self.socket = self.dir / "hpc.sock"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("HPC_")}
         self.env.update({"HPC_COORDINATOR": f"unix:{self.socket}", "OMP_NUM_THREADS": "1",
@@ -41,9 +41,11 @@ class Cluster:
                              *(pathlib.Path(python).parent.parent for python in PYTHONS if python))
             self.env["HPC_WORKER_ACCOUNTS"] = accounts or f"*={account.NAME}"
             self.env["HPC_WORKER_RANK_ENV"] = "OMP_NUM_THREADS"
-            # Ranks write into it.
+            # Ranks write into this folder.
             shutil.chown(self.dir, account.NAME)
             self.dir.chmod(0o755)
+        if os.environ.get("HPC_TEST_NO_REUSE") == "1":
+            self.env["HPC_WORKER_NO_REUSE"] = "1"
         if PYTHON:
             self.env["PATH"] = f"{pathlib.Path(PYTHON).parent}:{self.env['PATH']}"
         self.env.update(env or {})
@@ -82,7 +84,7 @@ class Cluster:
              self.listen, "--socket", self.socket, *self.coordinator_args],
             self.dir / "coordinator.log", env=self.env, ready=True,
             prefix=self.network.prefix("master") if self.network else ())
-        # The same port after a restart, so that workers find it again.
+        # The port stays the same after a restart, so that workers find the coordinator again.
         self.listen = self.coordinator.ready_value("listen")
 
     def make_token(self, *args):
@@ -120,7 +122,7 @@ class Cluster:
     def close(self):
         for client in self.clients:
             client.kill()
-        # Ranks outlive their worker by design: end them first.
+        # Ranks outlive their worker by design, so they are ended first.
         for worker in self.workers.values():
             if worker.alive():
                 worker.terminate()

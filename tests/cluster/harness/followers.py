@@ -17,7 +17,7 @@ class Followers:
         wrong = []
         code = self._output.wait(patience)
         stored = self.cluster.hpcctl("logs", self.run, "--no-label", "--stdout-only").stdout
-        # What it says itself is on stderr, which goes to the same file.
+        # The client's own messages are on stderr, which goes to the same file.
         seen = "".join(line for line in self._output.output().splitlines(keepends=True)
                        if not line.startswith("hpcctl: "))
         if code != 0 or seen != stored:
@@ -27,7 +27,7 @@ class Followers:
         self._events.terminate(patience)
         ids = [json.loads(line)["id"] for line in self._events.output().splitlines()
                if line.startswith("{")]
-        # The newest ones may have been on their way.
+        # The newest events may still have been on their way.
         if ids != list(range(1, len(ids) + 1)) or len(ids) < last - 50:
             wrong.append(f"hpcctl events -f showed {len(ids)} of {last} events"
                          f"{_difference(ids, list(range(1, last + 1)))}")

@@ -16,7 +16,7 @@ class Network:
         self.tag = f"h{os.getpid() % 100000}"
         self.subnet = 1 + os.getpid() % 250
         self.hosts = {}
-        self.boots = {}  # by name: a file with the boot id of a PC that was booted since
+        self.boots = {}  # by name: the file with the boot id of a PC that was rebooted
         self._made = []
         try:
             self._make(names)
@@ -76,7 +76,7 @@ class Network:
             os.close(file)
         if name not in self.boots:
             return enter
-        # `ip netns exec` has made a mount namespace of its own: nobody else sees this file.
+        # `ip netns exec` has made a mount namespace of its own, so nobody else sees this file.
         return enter + ["sh", "-c", f"mount --bind {self.boots[name]} "
                         '/proc/sys/kernel/random/boot_id && exec "$@"', "sh"]
 

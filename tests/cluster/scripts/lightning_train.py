@@ -48,7 +48,7 @@ def main():
     print(f"lightning rank {trainer.global_rank} of {trainer.world_size}: loss {loss:.4f}", flush=True)
     if loss > 0.1:
         raise SystemExit("did not learn")
-    # Lightning leaves it to the interpreter's end, which some ranks do not survive (SIGABRT).
+    # Lightning leaves this to the interpreter's end, which some ranks do not survive (SIGABRT).
     torch.distributed.destroy_process_group()
 
 

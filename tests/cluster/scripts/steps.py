@@ -4,10 +4,13 @@
 
 FOLDER/starts has one line for each start of a rank; FOLDER/RUN.ATTEMPT.RANK begins with "start AT"
 and has "STEP AT" for each step that was logged, printed and recorded before (AT: monotonic seconds).
-Rank 0 keeps a checkpoint; it ends when FOLDER/done is there.
+Rank 0 keeps a checkpoint; it ends when FOLDER/done is there. The ranks hold connections to rank 0 as
+those of a training do, and fail at once when one is closed.
 """
 
 import os
+import select
+import socket
 import sys
 import time
 
@@ -59,13 +62,49 @@ class Steps:
         hpc.checkpoint_saved(step)
 
 
+class Bond:
+    """The connections of a rank to its peers: rank 0 has one to each other rank."""
+
+    def __init__(self, folder):
+        run, attempt, rank, size, master = (os.environ[name] for name in (
+            "HPC_RUN_ID", "HPC_ATTEMPT", "RANK", "WORLD_SIZE", "MASTER_ADDR"))
+        path = os.path.join(folder, f"bond.{run}.{attempt}")
+        if rank == "0":
+            self._peers = self._accept(path, int(size) - 1)
+        else:
+            self._peers = [self._connect(path, master)]
+
+    @staticmethod
+    def _accept(path, count):
+        with socket.create_server(("", 0), backlog=count + 1) as door:
+            with open(path + ".part", "w") as file:
+                file.write(str(door.getsockname()[1]))
+            os.rename(path + ".part", path)
+            return [door.accept()[0] for _ in range(count)]
+
+    @staticmethod
+    def _connect(path, master):
+        while True:
+            try:
+                with open(path) as file:
+                    return socket.create_connection((master, int(file.read())))
+            except OSError:
+                time.sleep(0.05)  # rank 0 is not there yet, or cannot be reached now
+
+    def holds(self, seconds):
+        """Waits for so long, and returns whether all peers are still there."""
+        return not select.select(self._peers, [], [], seconds)[0]
+
+
 def main():
     steps = Steps(sys.argv[1])
+    bond = Bond(sys.argv[1])
     step = steps.load()
     while not steps.done():
         step += 1
         steps.made(step)
-        time.sleep(float(sys.argv[2]))
+        if not bond.holds(float(sys.argv[2])) and not steps.done():
+            sys.exit("Connection closed by peer")
 
 
 if __name__ == "__main__":

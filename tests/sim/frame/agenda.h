@@ -1,16 +1,21 @@
-// Virtual time: what is to happen when. Things of one moment happen in the order they were planned.
+// Virtual time: what happens when. What is planned for the same moment happens in the order of
+// planning.
 #ifndef HPC_TESTS_SIM_FRAME_AGENDA_H_
 #define HPC_TESTS_SIM_FRAME_AGENDA_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "common/clock.h"
+#include "tests/sim/frame/random.h"
 
 namespace hpc::sim {
 
@@ -24,7 +29,7 @@ class Agenda {
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }
   void After(absl::Duration d, std::function<void()> what) { At(now_ + d, std::move(what)); }
-  // Does not happen when `who` is gone by then.
+  // Like After, but `what` does not happen if `who` is gone by then.
   template <typename T, typename F>
   void AfterFor(const std::shared_ptr<T>& who, absl::Duration d, F what) {
     After(d, [weak = std::weak_ptr<T>(who), what = std::move(what)] {
@@ -32,7 +37,7 @@ class Agenda {
     });
   }
 
-  // Does the next thing, unless it is behind `limit`.
+  // Does the next thing that was planned, unless it is planned for later than `limit`.
   bool Step(MonoTime limit) {
     if (heap_.empty() || heap_.front().at > limit) return false;
     std::pop_heap(heap_.begin(), heap_.end(), Later);
@@ -59,30 +64,40 @@ class Agenda {
   std::vector<Entry> heap_;
 };
 
-// A process or a machine that may stand still: what happens to it then waits, in order.
+// A process or a machine that may stand still. Whatever happens to it then waits. What comes from
+// one side stays in order. When it goes on, chance decides which side is read first, as for a
+// process that finds several descriptors readable.
 class Gate {
  public:
-  explicit Gate(Agenda* agenda) : agenda_(agenda) {}
+  enum class Side { kSelf, kCoordinator, kSupervisors };
+  Gate(Agenda* agenda, Random* random) : agenda_(agenda), random_(random) {}
 
   bool open() const { return open_; }
   void Close() { open_ = false; }
   void Open() {
     open_ = true;
-    for (auto& what : std::exchange(waiting_, {})) agenda_->After({}, std::move(what));
+    std::map<Side, std::deque<std::function<void()>>> sides = std::exchange(waiting_, {});
+    while (!sides.empty()) {
+      auto side = std::next(sides.begin(), random_->Below(static_cast<int>(sides.size())));
+      agenda_->After({}, std::move(side->second.front()));
+      side->second.pop_front();
+      if (side->second.empty()) sides.erase(side);
+    }
   }
   void Drop() { waiting_.clear(); }
-  void Run(std::function<void()> what) {
+  void Run(std::function<void()> what, Side side = Side::kSelf) {
     if (open_) {
       what();
     } else {
-      waiting_.push_back(std::move(what));
+      waiting_[side].push_back(std::move(what));
     }
   }
 
  private:
   Agenda* agenda_;
+  Random* random_;
   bool open_ = true;
-  std::vector<std::function<void()>> waiting_;
+  std::map<Side, std::deque<std::function<void()>>> waiting_;
 };
 
 }  // namespace hpc::sim

@@ -1,4 +1,4 @@
-// What every part of a simulated world shares.
+// What all parts of a simulated world share.
 #ifndef HPC_TESTS_SIM_FRAME_CONTEXT_H_
 #define HPC_TESTS_SIM_FRAME_CONTEXT_H_
 
@@ -14,7 +14,7 @@ struct Context {
       : options(o), random(o.seed), trace(traced, &agenda), verdict(&trace) {}
   Context(const Context&) = delete;
 
-  // Whether the planted bug shows now.
+  // Whether the planted bug shows itself now.
   bool Bugged(Bug bug, double chance = 1) {
     return options.bug == bug && (chance >= 1 || random.Chance(chance));
   }
@@ -25,7 +25,7 @@ struct Context {
   Random random;
   Trace trace;
   Verdict verdict;
-  bool healing = false;  // no accidents any more, and every program ends well and soon
+  bool healing = false;  // accidents are over, and every program ends well and soon
 };
 
 }  // namespace hpc::sim

@@ -16,13 +16,13 @@ namespace {
 
 struct RateInfo {
   const char* name;
-  double chance;  // that a seed has it at all
-  double most;    // a minute
+  double chance;  // the chance that a seed has it at all
+  double most;    // the most in a minute
 };
 
 // ---- accidents, then what people do
 constexpr std::array<RateInfo, 20> kRates = {{
-    {"cut", 0.5, 4},                // a PC's cable: no word gets through, one way or both
+    {"cut", 0.5, 4},                // a PC's cable: nothing gets through, one way or both
     {"peer-cut", 0.4, 4},           // two PCs do not hear each other
     {"reset", 0.5, 6},              // a connection breaks, and both ends know
     {"blip", 0.5, 10},              // packets are late
@@ -30,18 +30,19 @@ constexpr std::array<RateInfo, 20> kRates = {{
     {"worker-freeze", 0.3, 2},      // SIGSTOP, a machine that swaps
     {"worker-upgrade", 0.3, 3},     // an orderly restart
     {"supervisor-crash", 0.3, 2},   // kill -9
-    {"power-loss", 0.4, 2},         // the plug; back after a while
+    {"power-loss", 0.4, 2},         // somebody pulls the plug; the PC is back after a while
     {"suspend", 0.3, 2},            // somebody closes the lid
-    {"coordinator-crash", 0.5, 4},  // kill -9, in the middle of whatever it does
+    {"coordinator-crash", 0.5, 4},  // kill -9 in the middle of whatever it does
     {"coordinator-freeze", 0.2, 1},
     {"disk-full", 0.2, 1},
     {"submit", 1, 20},
     {"cancel", 0.6, 4},
     {"reclaim", 0.6, 3},
     {"lend", 0.6, 4},
-    {"reclaim-here", 0.6, 3},  // on the PC itself; lent there too
+    {"reclaim-here", 0.6, 3},  // on the PC itself, where it is lent again, too
     {"power", 0.4, 3},         // hpcctl sleep, hpcctl wake
-    // An accident again, the last one, so that what a seed had before it stays as it was.
+    // This is an accident, too. It stands last so that seeds draw what they drew before for all
+    // others.
     {"supervisor-freeze", 0.3, 10},
 }};
 

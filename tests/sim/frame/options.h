@@ -1,4 +1,4 @@
-// What a simulation is made of: all of it is drawn from the seed, and any of it can be set instead.
+// The options of a simulation. All of them are drawn from the seed, and any can be set instead.
 #ifndef HPC_TESTS_SIM_FRAME_OPTIONS_H_
 #define HPC_TESTS_SIM_FRAME_OPTIONS_H_
 
@@ -17,9 +17,9 @@ namespace hpc::sim {
 struct Options {
   uint64_t seed = 1;
   int nodes = 4;
-  int gpus = 2;                              // of each; 0: CPU slots
-  absl::Duration length = absl::Minutes(2);  // then everything heals
-  // How often something happens in a minute, by name: see kRates in options.cc.
+  int gpus = 2;                              // of each node; 0: CPU slots
+  absl::Duration length = absl::Minutes(2);  // after this everything heals
+  // How often a thing happens in a minute, by name: see kRates in options.cc.
   std::map<std::string, double> per_minute;
   coordinator::ClusterOptions cluster;
   Bug bug = Bug::kNone;
@@ -29,13 +29,14 @@ struct Options {
 
 Options DrawOptions(uint64_t seed);
 
-// "nodes" = "4", "length" = "2m", "power-loss" = "0.5" (a minute) ... InvalidArgument: says what
-// there is.
+// Sets one option: "nodes" = "4", "length" = "2m", "power-loss" = "0.5" (a minute) ...
+// InvalidArgument says which options there are.
 absl::Status SetOption(const std::string& name, const std::string& value, Options* options);
 
-// A scenario file: lines of "name value", "#" comments; "seed" is drawn from first.
+// Reads a scenario file: lines of "name value", and "#" comments. First all is drawn from its
+// "seed".
 absl::StatusOr<Options> ParseScenario(const std::string& text);
-// The other way round.
+// The reverse: the text of a scenario file with these options.
 std::string ScenarioText(const Options& options);
 
 }  // namespace hpc::sim

@@ -1,5 +1,5 @@
 // Mistakes that the simulation must find. Each is made in the simulation's own seams, where a real
-// shell could make it; the cores know nothing of them.
+// shell could make it, too. The cores know nothing about them.
 #ifndef HPC_TESTS_SIM_FRAME_PLANTED_BUG_H_
 #define HPC_TESTS_SIM_FRAME_PLANTED_BUG_H_
 
@@ -38,6 +38,7 @@ enum class Bug {
   kForgetDoubt,
   kForgetHalt,
   kNoNodeClock,
+  kPowerEndedEarly,
   kRecallUnanswered,
 };
 

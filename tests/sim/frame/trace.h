@@ -1,5 +1,5 @@
-// What happened, for a seed that failed. Costs nothing when it is off: a seed that fails is run
-// once more with it.
+// Notes what happened, to explain a seed that failed. It costs nothing while it is off: a seed that
+// fails is run once more with it.
 #ifndef HPC_TESTS_SIM_FRAME_TRACE_H_
 #define HPC_TESTS_SIM_FRAME_TRACE_H_
 
@@ -31,7 +31,7 @@ class Trace {
   std::vector<std::string> lines_;
 };
 
-// The first promise that was broken.
+// The first invariant that was broken.
 class Verdict {
  public:
   explicit Verdict(Trace* trace) : trace_(trace) {}

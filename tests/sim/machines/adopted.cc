@@ -43,13 +43,13 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
   }
   const bool lost = folder.supervisor == nullptr || folder.supervisor->gone();
   if (lost && out.started && !out.returned && out.halt.kind == wo::HaltKind::kNone) {
-    // At any moment since its ranks were started.
+    // It may have happened at any moment since its ranks were started.
     out.halt = {wo::HaltKind::kSupervisorLost, "its supervisor was killed"};
     for (const auto& [number, rank] : ranks) {
       out.halt.within = std::max(out.halt.within, rank.ago.started);
     }
   }
-  // Its ranks had met in the store that died with the worker before.
+  // Its ranks may have met in the store that died with the worker before this one.
   out.store_lost = folder.prepare.node_rank == 0 && out.started && context->random.Chance(0.5);
   for (const auto& [number, rank] : ranks) out.ranks.push_back(rank);
   return out;

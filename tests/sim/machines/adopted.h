@@ -1,4 +1,4 @@
-// What a new worker process makes of the folders that it finds: worker/attempts/adoption.
+// How a new worker process takes over the folders that it finds, as worker/attempts/adoption does.
 #ifndef HPC_TESTS_SIM_MACHINES_ADOPTED_H_
 #define HPC_TESTS_SIM_MACHINES_ADOPTED_H_
 

@@ -1,5 +1,5 @@
-// Ranks of one attempt are connected with each other: when one closes its connections, the others
-// may fail because of it, before anybody has told them to end.
+// Ranks of one attempt are connected to each other. When one closes its connections, the others may
+// fail because of that, before anybody has told them to end.
 #ifndef HPC_TESTS_SIM_MACHINES_BONDS_H_
 #define HPC_TESTS_SIM_MACHINES_BONDS_H_
 
@@ -15,7 +15,7 @@ class Supervisor;
 
 class Bonds {
  public:
-  // The ranks of this supervisor have met those of the attempt's others.
+  // The ranks of this supervisor have met the attempt's other ranks.
   void Join(AttemptRef ref, const std::weak_ptr<Supervisor>& supervisor) {
     gangs_[ref].push_back(supervisor);
   }

@@ -12,7 +12,7 @@ namespace wo = hpc::worker;
 
 namespace {
 
-// The clock of a PC, which the coordinator's does not agree with.
+// The clock of a PC, which differs from the coordinator's.
 absl::Duration OnClockOfPc(MonoTime at) { return at.since_zero + absl::Hours(5); }
 
 }  // namespace
@@ -21,7 +21,7 @@ Coordinator::Coordinator(Context* context, Disk* disk, Callbacks callbacks)
     : context_(context),
       disk_(disk),
       callbacks_(std::move(callbacks)),
-      gate_(&context->agenda),
+      gate_(&context->agenda, &context->random),
       cluster_(context->options.cluster, disk->Load(), context->agenda.clock(), &PastRun, this) {}
 
 void Coordinator::Start() {
@@ -85,7 +85,7 @@ void Coordinator::Submit(const std::string& request_id, const co::RunRequest& re
 
 void Coordinator::OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) {
   Do([this, from, message, said] {
-    if (!from->open_at_coordinator()) return;  // replaced
+    if (!from->open_at_coordinator()) return;  // a newer stream has replaced it
     const absl::Status status = Take(from, message, said);
     if (!status.ok()) {
       Disconnect(from, /*reset=*/false);
@@ -231,6 +231,12 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
       return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
     });
   }
+  if (const auto* m = std::get_if<wo::AttemptHalted>(&message)) {
+    if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
+    return Report(session, m->ref, [&] {
+      return cluster_.AttemptHalted(now, node, inc, m->ref, ToCoordinator(m->halt), &effects_);
+    });
+  }
   if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
     return Report(session, m->ref, [&] {
       const bool forgets = context_->Bugged(Bug::kForgetHalt);
@@ -249,7 +255,7 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
 
 void Coordinator::FlushSoon() {
   if (std::exchange(flushing_soon_, true)) return;
-  // What else is in the queue by then shares the commit.
+  // Whatever else is in the queue by then shares the commit.
   const absl::Duration round = context_->random.Between({}, absl::Milliseconds(3));
   context_->agenda.AfterFor(shared_from_this(), round, [this] { Do([this] { Flush(); }); });
 }
@@ -276,7 +282,7 @@ void Coordinator::Flush() {
   if (context_->Bugged(Bug::kIgnoreCommitError)) status = absl::OkStatus();
   if (Dies(CrashPoint::kAfterCommit)) return;
   for (const auto& answer : answers) answer(status);
-  // Nothing further can be promised: it ends, and is started again.
+  // It can promise nothing more. So it ends, and is started again.
   if (!status.ok()) return Die();
   Publish(effects);
   if (!dead_) SetTimer();
@@ -304,7 +310,7 @@ void Coordinator::SendCommand(const co::NodeMessage& message) {
   }
   if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
     const auto run = cluster_.FindRun(prepare->ref.run);
-    if (!run) return;  // it ended in this very batch
+    if (!run) return;  // the run ended in this very batch
     co::PrepareAttempt told = *prepare;
     if (context_->Bugged(Bug::kWrongWorldSize) && told.node_rank > 0) ++told.world_size;
     if (context_->Bugged(Bug::kWrongRank)) told.first_rank = 0;

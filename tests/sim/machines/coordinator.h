@@ -1,6 +1,6 @@
 // One process of the coordinator: the real core in a shell that does what
-// coordinator/runtime/engine does. A batch of what came is decided on, made durable in one commit,
-// and only then answered and sent. It may die at any of these steps.
+// coordinator/runtime/engine does. It decides on a batch of what came, makes that durable in one
+// commit, and only then answers and sends. It may die at any of these steps.
 #ifndef HPC_TESTS_SIM_MACHINES_COORDINATOR_H_
 #define HPC_TESTS_SIM_MACHINES_COORDINATOR_H_
 
@@ -27,12 +27,12 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
  public:
   struct Callbacks {
     std::function<void(const coordinator::WakeNode&)> wake;
-    std::function<void()> died;  // of its own accord, or at its crash point
+    std::function<void()> died;  // it died by itself, or at its crash point
   };
   Coordinator(Context* context, Disk* disk, Callbacks callbacks);
-  void Start();  // once it is owned by a shared_ptr
+  void Start();  // to be called once a shared_ptr owns it
 
-  // ---- clients. `done` is called when all of it is durable; never, if it dies before.
+  // ---- clients. `done` is called when all of it is durable, and never if the process dies before.
   template <typename Call>
   void Ask(Call call, std::function<void(absl::Status)> done) {
     Do([this, call, done] { Answer(call(&cluster_, context_->agenda.clock(), &effects_), done); });
@@ -52,7 +52,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
 
   // ---- reading
   const coordinator::Cluster& cluster() const { return cluster_; }
-  // Nothing is decided that is not durable.
+  // Whether everything that was decided is durable.
   bool settled() const { return effects_.changes.empty(); }
   bool Connected(const std::string& node) const { return links_.contains(node); }
 
@@ -62,7 +62,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
     uint64_t incarnation = 0;
   };
   static std::optional<coordinator::RunState> PastRun(void* self, RunId run);
-  // Unless it is dead by then; later, while it is frozen.
+  // Does it now, or when the process goes on if it is frozen. Does nothing if it is dead by then.
   void Do(std::function<void()> what);
   absl::Status Take(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said);
   absl::Status OnHello(const std::shared_ptr<Stream>& from, const coordinator::NodeHello& hello);
@@ -96,7 +96,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
   struct Entry {
     uint64_t incarnation = 0;
     std::shared_ptr<Stream> stream;
-    std::optional<MonoTime> owed;  // of the newest heartbeat whose answer waits
+    std::optional<MonoTime> owed;  // when the newest heartbeat was sent whose answer waits
   };
   std::map<std::string, Entry> links_;
   bool flushing_soon_ = false;

@@ -47,7 +47,7 @@ void Disk::Apply(const co::RunRecord& run) {
   if (run.state == co::RunState::kSucceeded && old.state != run.state) CheckSuccess(run);
 }
 
-// Nobody may be told that a run succeeded of which a rank did not.
+// Nobody may be told that a run succeeded if one of its ranks did not.
 void Disk::CheckSuccess(const co::RunRecord& run) const {
   const AttemptRef ref{run.id, run.attempts};
   const auto attempt = attempts_.find(ref);
@@ -63,16 +63,27 @@ void Disk::CheckSuccess(const co::RunRecord& run) const {
 void Disk::Apply(const co::AttemptRecord& attempt) {
   const auto [it, fresh] = attempts_.insert_or_assign(attempt.ref, attempt);
   const auto cancelled = cancelled_.find(attempt.ref.run);
-  if (fresh && cancelled != cancelled_.end() && attempt.ref.number > cancelled->second) {
+  if (fresh && cancelled != cancelled_.end() && attempt.ref.number > cancelled->second.attempts) {
     context_->verdict.Broken("acknowledged-cancel", "run ", attempt.ref.run, " begins attempt ",
                              attempt.ref.number, " after its cancel");
   }
   census_->blame().CheckVerdict(attempt);
+  if (attempt.state == co::AttemptState::kEnded) CheckCause(attempt);
   if (attempt.state != co::AttemptState::kRunning) return;
   for (int32_t rank = 0; rank < attempt.world_size; ++rank) {
     if (census_->EverStarted(attempt.ref, rank)) continue;
     context_->verdict.Broken("gang-complete", "attempt ", attempt.ref.ToString(),
                              " counts as running, but rank ", rank, " was never started");
+  }
+}
+
+void Disk::CheckCause(const co::AttemptRecord& attempt) const {
+  if (attempt.outcome == co::AttemptOutcome::kSucceeded) return;
+  const auto first = ranks_.lower_bound({attempt.ref, 0});
+  for (auto it = first; it != ranks_.end() && it->first.first == attempt.ref; ++it) {
+    const auto& exit = it->second.exit;
+    if (!exit || exit->after_stop || exit->exit_code == 0) continue;
+    census_->blame().CheckEarliest(attempt, it->second.rank);
   }
 }
 
@@ -134,6 +145,20 @@ co::Snapshot Disk::Load() const {
     if (!node.forgotten) snapshot.nodes.push_back(node);
   }
   return snapshot;
+}
+
+void Disk::PromiseCancelled(RunId run) {
+  cancelled_[run] = {runs_.at(run).attempts, context_->agenda.clock().wall};
+}
+
+bool Disk::HadFailedBefore(RunId run) const {
+  const auto found = attempts_.find({run, runs_.at(run).attempts});
+  if (found == attempts_.end()) return false;
+  const co::AttemptRecord& last = found->second;
+  const bool by_itself = last.outcome == co::AttemptOutcome::kProgramFailed ||
+                         last.outcome == co::AttemptOutcome::kRefused ||
+                         last.outcome == co::AttemptOutcome::kTimedOut;
+  return by_itself && last.caused_from <= cancelled_.at(run).at;
 }
 
 std::optional<RunId> Disk::FindRequest(const std::string& id) const {

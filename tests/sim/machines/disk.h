@@ -1,5 +1,5 @@
-// The coordinator's disk: all that a crash leaves. Restores as coordinator/store does: the live
-// runs and the live attempts of those, and the largest numbers ever given.
+// The coordinator's disk: all that a crash leaves. It restores the same as coordinator/store: the
+// live runs, their live attempts, and the largest numbers that were ever given.
 #ifndef HPC_TESTS_SIM_MACHINES_DISK_H_
 #define HPC_TESTS_SIM_MACHINES_DISK_H_
 
@@ -19,16 +19,17 @@ namespace hpc::sim {
 
 class Disk {
  public:
-  // The disk checks what it is told against `census`: a record must not lie.
+  // The disk checks every record against `census`: a record must not lie.
   Disk(Context* context, Census* census) : context_(context), census_(census) {}
 
   struct Batch {
     std::vector<coordinator::Change> changes;
-    std::vector<std::pair<std::string, RunId>> requests;  // clients' own ids of new runs
+    std::vector<std::pair<std::string, RunId>> requests;  // the clients' own ids of new runs
   };
-  // All of it or, on an error, nothing.
+  // Applies all of it or, on an error, nothing.
   absl::Status Commit(const Batch& batch);
-  // What a node is told must not be forgotten by a crash that follows.
+  // A crash that follows must not make the coordinator forget what a node is told: checks that it
+  // is on disk.
   void CheckTold(const coordinator::NodeCommand& command) const;
   void set_full(bool full) { full_ = full; }
 
@@ -38,9 +39,15 @@ class Disk {
   const std::map<RunId, coordinator::RunRecord>& runs() const { return runs_; }
   const std::map<std::string, coordinator::NodeRecord>& nodes() const { return nodes_; }
 
-  // A cancel was acknowledged: no further attempt may begin.
-  void PromiseCancelled(RunId run) { cancelled_[run] = runs_.at(run).attempts; }
-  const std::map<RunId, int32_t>& cancelled() const { return cancelled_; }
+  // A cancel was acknowledged: no further attempt of the run may begin.
+  void PromiseCancelled(RunId run);
+  // Whether the run had failed, was refused or was out of time before the cancel.
+  bool HadFailedBefore(RunId run) const;
+  struct Cancelled {
+    int32_t attempts = 0;
+    absl::Time at;
+  };
+  const std::map<RunId, Cancelled>& cancelled() const { return cancelled_; }
 
  private:
   void Apply(const coordinator::RunRecord& run);
@@ -51,6 +58,7 @@ class Disk {
   void Apply(const coordinator::EventRecord& event);
   void Apply(const coordinator::HoldOver&) {}  // no backup is restored here
   void CheckSuccess(const coordinator::RunRecord& run) const;
+  void CheckCause(const coordinator::AttemptRecord& attempt) const;
 
   Context* context_;
   Census* census_;
@@ -62,7 +70,7 @@ class Disk {
   std::map<std::string, coordinator::NodeRecord> nodes_;
   EventId last_event_ = 0;
   std::map<std::string, RunId> requests_;
-  std::map<RunId, int32_t> cancelled_;
+  std::map<RunId, Cancelled> cancelled_;
 };
 
 }  // namespace hpc::sim

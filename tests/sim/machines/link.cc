@@ -6,7 +6,7 @@
 namespace hpc::sim {
 namespace {
 
-// As worker/link/coordinator_link sets it.
+// The same as worker/link/coordinator_link sets.
 constexpr absl::Duration kTransportTimeout = absl::Seconds(10);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 
@@ -52,7 +52,7 @@ void Stream::EndOfInput() {
   if (const auto end = coordinator_.lock()) end->OnEndOfInput(shared_from_this());
 }
 
-// Nothing of what is sent is acknowledged any more.
+// If the stream is broken, nothing that is sent is acknowledged, which is noticed after a time.
 void Stream::NoticeIfBroken() {
   if (!broken() || std::exchange(noticing_, true)) return;
   const bool connecting = sent_ <= 1;
@@ -95,7 +95,7 @@ void Stream::TellWorkerClosed(const absl::Status& why) {
 void Stream::Break(bool up, bool down) {
   up_broken_ |= up;
   down_broken_ |= down;
-  // Half-open: the coordinator hears of it late, or never.
+  // The connection is half open now: the coordinator hears of the end late, or never.
   if (context_->random.Chance(0.5)) return;
   const absl::Duration late = context_->random.Between(absl::Seconds(5), absl::Seconds(60));
   context_->agenda.After(late, [self = shared_from_this()] { self->EndOfInput(); });
@@ -105,7 +105,7 @@ void Stream::Reset() {
   if (broken()) return;
   resetting_ = true;
   WorkerDied();
-  worker_open_ = true;  // until it hears of it
+  worker_open_ = true;  // until the worker hears of it
   TellWorkerClosed(absl::UnavailableError("connection reset"));
 }
 

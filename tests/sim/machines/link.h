@@ -1,6 +1,6 @@
-// The network between one PC and the coordinator. A stream keeps its order, as TCP's do; it can be
-// late, break with or without either end noticing, and lose what was under way. A newer stream may
-// overtake the last words of an older one.
+// The network between one PC and the coordinator. A stream keeps its order, as TCP does. It can be
+// late, it can break with or without either end noticing, and it can lose what was under way. A
+// newer stream may overtake the last words of an older one.
 #ifndef HPC_TESTS_SIM_MACHINES_LINK_H_
 #define HPC_TESTS_SIM_MACHINES_LINK_H_
 
@@ -19,7 +19,7 @@ namespace hpc::sim {
 struct Heartbeat {
   MonoTime sent;
   bool answer_may_wait = false;
-  // The newest answer that had come, to the heartbeat of then, and when.
+  // The newest answer that had come: when the heartbeat that it answers was sent, and when it came.
   MonoTime heard{}, heard_at{};
 };
 using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
@@ -36,7 +36,7 @@ class WorkerEnd {
 class CoordinatorEnd {
  public:
   virtual ~CoordinatorEnd() = default;
-  // `said`: what the clock of the PC showed then.
+  // `said` is what the PC's clock showed when the message was sent.
   virtual void OnMessage(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said) = 0;
   // The other side is gone, as far as the operating system knows.
   virtual void OnEndOfInput(const std::shared_ptr<Stream>& from) = 0;
@@ -53,13 +53,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
         number_(number),
         worker_(worker),
         coordinator_(coordinator) {}
-  // Of its link, from 1.
+  // The stream's number on its link, counted from 1.
   uint64_t number() const { return number_; }
 
   // ---- the worker's end
   void Send(Up message);
   void CloseByWorker();
-  // Its process is gone: the operating system says so, and may lose what it had not sent.
+  // The worker's process is gone. The operating system says so, and may lose what was not sent yet.
   void WorkerDied();
 
   // ---- the coordinator's end
@@ -72,7 +72,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Break(bool up, bool down);
   void Reset();
   bool broken() const { return up_broken_ || down_broken_; }
-  // Words get through, both ways, and will.
+  // Whether messages get through, both ways, and will go on doing so.
   bool works() const { return !broken() && !resetting_ && worker_open_ && coordinator_open_; }
 
  private:
@@ -91,25 +91,25 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool resetting_ = false;
   bool noticing_ = false;
   uint64_t sent_ = 0, lost_from_ = UINT64_MAX;
-  MonoTime up_free_{}, down_free_{};  // when the message before has arrived
+  MonoTime up_free_{}, down_free_{};  // when the previous message has arrived
 };
 
 class Link {
  public:
   Link(Context* context, std::string node) : context_(context), node_(std::move(node)) {}
 
-  // A new stream, whose first message is the hello. `coordinator`: nobody when it is down.
+  // Opens a new stream, whose first message is the hello. `coordinator` is nobody when it is down.
   std::shared_ptr<Stream> Open(const std::shared_ptr<WorkerEnd>& worker,
                                std::weak_ptr<CoordinatorEnd> coordinator,
                                coordinator::NodeHello hello);
-  // Until Heal. What is open now stays broken.
+  // The cut lasts until Heal. Streams that are open now stay broken even then.
   void Cut(bool up, bool down);
   void Heal() { cut_up_ = cut_down_ = false; }
   bool cut() const { return cut_up_ || cut_down_; }
-  // Everything is late by this much now.
+  // Holds everything up: what is sent within `d` from now arrives when that time is over.
   void Blip(absl::Duration d) { late_until_ = context_->now() + d; }
   void ResetAll();
-  // The PC stands still, or its plug is pulled.
+  // The PC stands still, or somebody pulled its plug.
   void BreakAll();
   void CoordinatorDied();
 

@@ -11,7 +11,7 @@ namespace co = hpc::coordinator;
 
 namespace {
 
-// With GPUs, or with two CPU slots. Every fifth PC cannot be woken.
+// A PC has GPUs, or two CPU slots. Every fifth PC cannot be woken.
 co::Inventory MakeInventory(int index, int gpus) {
   co::Inventory inventory;
   inventory.cores = 4;
@@ -39,7 +39,7 @@ Pc::Pc(Context* context, Census* census, Bonds* bonds, Peers* peers, int index,
       coordinator_(std::move(coordinator)),
       inventory_(MakeInventory(index, context->options.gpus)),
       link_(context, name_),
-      gate_(&context->agenda),
+      gate_(&context->agenda, &context->random),
       wall_skew_(context->random.Between(-absl::Minutes(10), absl::Minutes(10))),
       can_vouch_(!context->random.Chance(0.05)) {
   peers->Add(name_, this);

@@ -1,4 +1,4 @@
-// One PC: its power, its disk, the supervisors on it, and the worker process that comes and goes.
+// One PC: its power, its disk, its supervisors, and the worker process that comes and goes.
 #ifndef HPC_TESTS_SIM_MACHINES_PC_H_
 #define HPC_TESTS_SIM_MACHINES_PC_H_
 
@@ -25,7 +25,7 @@ class Pc {
   // What the worker keeps of an attempt on disk.
   struct Folder {
     worker::Prepare prepare;
-    std::shared_ptr<Supervisor> supervisor;  // none yet while it is being prepared
+    std::shared_ptr<Supervisor> supervisor;  // none while the attempt is still being prepared
     bool witnessed = false;
   };
   using FindCoordinator = std::function<std::weak_ptr<CoordinatorEnd>()>;
@@ -38,35 +38,36 @@ class Pc {
   const coordinator::Inventory& inventory() const { return inventory_; }
   Now now() const;
   Gate* gate() { return &gate_; }
-  // What its clock that stands still while it is suspended showed at a moment, or will.
+  // What the PC's monotonic clock shows at a moment. That clock stands still while the PC is
+  // suspended.
   MonoTime MonoOf(MonoTime moment) const { return moment - slept_; }
   MonoTime MomentOf(MonoTime mono) const { return mono + slept_; }
   Link& link() { return link_; }
   Peers& peers() { return *peers_; }
-  // Its worker is of a version that can vouch for attempts.
+  // Whether its worker has a version that can vouch for attempts.
   bool can_vouch() const { return can_vouch_; }
   const FindCoordinator& coordinator() const { return coordinator_; }
 
   bool on() const { return power_ == Power::kOn; }
   Worker* worker() { return worker_.get(); }
-  // Another number whenever it or its worker has died or stood still, or its owner has changed.
+  // Changes whenever the PC or its worker has died or stood still, or its owner has changed.
   uint64_t quiet() const { return quiet_; }
   void SaveOwner(const worker::OwnerState& state);
-  // What was suspended since it was asked last.
+  // How long the PC was suspended since this was last asked.
   absl::Duration TakeSlept() { return std::exchange(slept_untold_, {}); }
 
   // ---- what happens to the worker
   void StartWorker();
   void CrashWorker();
   void FreezeWorker(absl::Duration d);
-  void WorkerEnded();  // by itself; started again by the service manager
+  void WorkerEnded();  // it ended by itself, and the service manager starts it again
   // ---- what happens to the PC
   void PowerLoss(absl::Duration off);
   void Suspend(absl::Duration asleep);  // Infinite: until it is woken
   void TurnOff();                       // until it is woken
   void WakePacket();
   void CrashSupervisor();
-  // They stand still for so long.
+  // The supervisors stand still for `d`.
   void FreezeSupervisors(absl::Duration d);
   void HealAll();
 

@@ -12,7 +12,7 @@ bool Peers::Reaches(const std::string& from, const std::string& to) const {
 void Peers::Send(const std::string& from, const std::string& to,
                  std::function<void(Worker*)> what) {
   Carry(from, to, [what = std::move(what)](Pc* pc) {
-    // Of a PC that is suspended it waits in the machine.
+    // If the PC is suspended, the message waits in the machine.
     if (pc->worker() != nullptr) what(pc->worker());
   });
 }

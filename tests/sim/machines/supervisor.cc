@@ -22,7 +22,7 @@ Supervisor::Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gat
   for (int32_t i = 0; i < prepare.ranks; ++i) ranks_[prepare.first_rank + i].program = Draw();
 }
 
-// By the name of its run, which says what kind of program it is.
+// Draws a program. The name of its run says which kind of program that is.
 Program Supervisor::Draw() {
   Random& random = context_->random;
   const std::string& kind = prepare_.run_name;
@@ -34,7 +34,7 @@ Program Supervisor::Draw() {
     p.runs = random.Between(absl::Seconds(30), absl::Minutes(4));
     p.ignores_term = true;
   }
-  if (absl::StartsWith(kind, "polite")) p.code_after_term = 0;  // as Lightning's do
+  if (absl::StartsWith(kind, "polite")) p.code_after_term = 0;  // the code that Lightning ends with
   if (absl::StartsWith(kind, "flaky") && random.Chance(0.2)) {
     p.exit_code = random.Chance(0.3) ? 75 : 1 + random.Below(70);
   }
@@ -49,7 +49,7 @@ Program Supervisor::Draw() {
   return p;
 }
 
-// Its PC may stand still then.
+// When the time comes, the PC may stand still; then `what` waits for it.
 void Supervisor::Later(absl::Duration d, std::function<void()> what) {
   context_->agenda.AfterFor(shared_from_this(), d, [this, what = std::move(what)] {
     gate_->Run([weak = weak_from_this(), what] {
@@ -80,7 +80,7 @@ void Supervisor::StartOne(int32_t number, const std::string& master) {
   if (rank.program.cannot_start) {
     rank.ended = rank.reaped = true;
     census_->CannotStart(prepare_.ref, number);
-    census_->blame().Fails(prepare_.ref, 127);
+    census_->blame().Fails(prepare_.ref, number, 127);
     Record(RankExited{number, {127, std::nullopt, false, "cannot start", ""}});
     return CheckAllEnded();
   }
@@ -101,7 +101,7 @@ void Supervisor::Fail(int32_t number, int32_t code) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.closed = true;
-  census_->blame().Fails(prepare_.ref, code);
+  census_->blame().Fails(prepare_.ref, number, code);
   const std::string words = number % 2 == 0 ? "ValueError: bad shape" : "";
   if (rank.program.closes_before == absl::ZeroDuration()) {
     return End(number, {code, std::nullopt, false, words, ""});
@@ -231,7 +231,7 @@ void Supervisor::CheckAllEnded() {
   const bool all = std::all_of(ranks_.begin(), ranks_.end(),
                                [](const auto& entry) { return entry.second.reaped; });
   if (!all || phase_ == Phase::kGone) return;
-  // What ranks have left behind is killed, which takes a moment.
+  // Processes that ranks have left behind are killed, which takes a moment.
   if (phase_ != Phase::kKilling) return BeginKill();
   phase_ = Phase::kGone;
   context_->trace.Note("    ", node_, ": nothing is left of ", prepare_.ref.ToString());

@@ -1,5 +1,5 @@
-// One supervisor and its ranks: they live on when the worker dies, and die with the supervisor. Its
-// journal is a file; whoever reads it later learns what happened meanwhile.
+// One supervisor and its ranks. The ranks live on when the worker dies, and die with the
+// supervisor. Its journal is a file: whoever reads it later learns what happened meanwhile.
 #ifndef HPC_TESTS_SIM_MACHINES_SUPERVISOR_H_
 #define HPC_TESTS_SIM_MACHINES_SUPERVISOR_H_
 
@@ -28,22 +28,22 @@ struct RankExited {
 };
 struct StopBegan {
   std::string reason;
-  worker::HaltKind halt = worker::HaltKind::kNone;  // why the node itself wanted it
+  worker::HaltKind halt = worker::HaltKind::kNone;  // why the node itself wanted the stop
 };
 struct AllGone {};
 struct JournalEntry {
-  MonoTime at;  // of the clock that counts suspended time too
+  MonoTime at;  // by the clock that also counts suspended time
   std::variant<RankStarted, RankExited, StopBegan, AllGone> event;
-  absl::Duration within = {};  // it may have been so much earlier: nobody looked meanwhile
+  absl::Duration within = {};  // it may have happened up to this much earlier
 };
 
-// What a supervisor's own reason to stop means; kNone: it was told to.
+// The kind of halt that a supervisor reports with `reason`. kNone: it was told to stop.
 inline worker::HaltKind OwnReason(const std::string& reason) {
   const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
   return own ? worker::HaltKind::kCutOff : worker::HaltKind::kNone;
 }
 
-// What a rank does when a peer of it is gone.
+// What a rank does when one of its peers is gone.
 enum class WithoutPeer { kHangs, kSaysSo, kEndsSilently };
 
 // What each rank of an attempt does.
@@ -53,22 +53,22 @@ struct Program {
   bool ignores_term = false;
   int32_t code_after_term = 143;
   bool cannot_start = false;
-  bool sticks = false;  // survives SIGKILL for a while
+  bool sticks = false;  // it survives SIGKILL for a while
   WithoutPeer without_peer = WithoutPeer::kHangs;
-  absl::Duration closes_before;  // so long before it ends it closes its connections
+  absl::Duration closes_before;  // it closes its connections this long before it ends
 };
 
 class Supervisor : public std::enable_shared_from_this<Supervisor> {
  public:
-  // Told as long as it is attached; nothing more after AllGone.
+  // The listener is told as long as it is attached, and nothing more after AllGone.
   using Listener = std::function<void(const JournalEntry&)>;
-  // `gate`: of its PC.
+  // `gate` is its PC's.
   Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
              const worker::Prepare& prepare, absl::Duration lease);
 
   void Attach(Listener listener) { listener_ = std::move(listener); }
   void Detach() { listener_ = nullptr; }
-  // Some rank has not ended.
+  // Whether any rank has not ended.
   bool HasRanks() const;
   bool gone() const { return phase_ == Phase::kGone; }
   const std::vector<JournalEntry>& journal() const { return journal_; }
@@ -78,21 +78,21 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void Stop(absl::Duration grace, const std::string& reason,
             worker::HaltKind halt = worker::HaltKind::kNone);
   void ExtendLease();
-  // Its ranks may live until then.
+  // The ranks may live until then.
   void SetFence(MonoTime until);
-  // By another node, over the network: stops them, and says when nothing is left.
+  // Another node recalls it over the network: it stops its ranks, and says when nothing is left.
   void Recall(absl::Duration grace, std::function<void()> gone);
 
   // ---- accidents
-  // A rank of its attempt has closed its connections, here or elsewhere.
+  // A rank of its attempt has closed its connections, on this PC or another.
   void OnPeerClosed();
-  // It stands still, and looks after no rank until then.
+  // It stands still for `d`, and looks after no rank meanwhile.
   void Freeze(absl::Duration d);
-  // With or without a PC around it: everything of it ends now.
+  // All of it ends now, whether or not its PC goes on.
   void Kill();
-  // What a power cut may do to a file that was not synced.
+  // Loses entries of the journal, as a power cut may do to a file that was not synced.
   void LoseTail(size_t entries);
-  // Every program comes to a good end soon.
+  // Lets every program end well and soon.
   void FinishSoon();
 
  private:
@@ -102,12 +102,12 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
     bool started = false;
     bool ended = false;
     bool reaped = false;
-    bool closed = false;  // has no connections any more
+    bool closed = false;  // it has no connections any more
     int64_t pid = 0;
   };
   void Later(absl::Duration d, std::function<void()> what);
   void StartOne(int32_t number, const std::string& master);
-  // It has ended, and is reaped when somebody looks.
+  // The rank has ended, and is reaped when the supervisor looks.
   void End(int32_t number, const worker::RankExit& exit);
   void Reap(int32_t number, worker::RankExit exit, absl::Duration within);
   void WatchLease();
@@ -132,8 +132,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   std::vector<JournalEntry> journal_;
   std::map<int32_t, Rank> ranks_;
   Phase phase_ = Phase::kReady;
-  bool died_ = false;      // killed, before everything had ended
-  bool stopping_ = false;  // ranks that end now end after a stop
+  bool died_ = false;      // it was killed before everything had ended
+  bool stopping_ = false;  // ranks that end now have been told to
   bool watching_ = false, watching_fence_ = false;
   MonoTime frozen_since_{}, frozen_until_{};
   MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();

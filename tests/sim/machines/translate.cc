@@ -13,7 +13,7 @@ absl::Duration Millis(absl::Duration d) { return absl::Milliseconds(absl::ToInt6
 
 absl::Duration Micros(absl::Duration d) { return absl::Microseconds(absl::ToInt64Microseconds(d)); }
 
-// 0 on the wire is "without a limit", so that the least limit is a millisecond.
+// On the wire 0 means "no limit", so the smallest limit is a millisecond.
 std::optional<absl::Duration> Limit(const std::optional<absl::Duration>& d) {
   if (!d) return std::nullopt;
   return std::max(absl::Milliseconds(1), Millis(*d));

@@ -1,5 +1,5 @@
-// What one core says, as the other hears it: the wire's conversions
-// (coordinator/rpc/convert/convert_worker, worker/link/convert) without the wire, and with its
+// Translates what one core says into what the other hears. It does what the wire's conversions do
+// (coordinator/rpc/convert/convert_worker, worker/link/convert), without the wire but with its
 // resolution.
 #ifndef HPC_TESTS_SIM_MACHINES_TRANSLATE_H_
 #define HPC_TESTS_SIM_MACHINES_TRANSLATE_H_
@@ -14,12 +14,12 @@
 namespace hpc::sim {
 
 worker::CoordinatorMessage ToWorker(const coordinator::Welcome& welcome);
-// Anything but a preparation, which comes with its run.
+// Translates any command but a preparation, which comes with its run.
 worker::CoordinatorMessage ToWorker(const coordinator::NodeCommand& command);
 worker::CoordinatorMessage ToWorker(const coordinator::PrepareAttempt& prepare,
                                     const coordinator::RunRecord& run);
 
-// `out` holds who says it and what the PC has.
+// `out` already holds the name of the node and what the PC has.
 void ToCoordinator(const worker::Hello& hello, coordinator::NodeHello* out);
 coordinator::RankExit ToCoordinator(const worker::RankExit& exit);
 coordinator::Halt ToCoordinator(const worker::Halt& halt);

@@ -26,7 +26,7 @@ Worker::Worker(Context* context, Pc* pc)
     : context_(context),
       pc_(pc),
       incarnation_(context->random.Next()),
-      gate_(&context->agenda),
+      gate_(&context->agenda, &context->random),
       agent_(
           pc->name(), pc->now(),
           context->options.bug == Bug::kForgetOwner ? wo::OwnerState() : pc->owner,
@@ -37,16 +37,21 @@ void Worker::Start() {
   Tick();
 }
 
-void Worker::Do(std::function<void()> what) {
-  pc_->gate()->Run([self = shared_from_this(), what = std::move(what)] {
-    self->gate_.Run([self, what] {
-      if (!self->dead_) what();
-    });
-  });
+void Worker::Do(std::function<void()> what, Gate::Side side) {
+  pc_->gate()->Run(
+      [self = shared_from_this(), what = std::move(what), side] {
+        self->gate_.Run(
+            [self, what] {
+              if (!self->dead_) what();
+            },
+            side);
+      },
+      side);
 }
 
-void Worker::Later(absl::Duration d, std::function<void()> what) {
-  context_->agenda.AfterFor(shared_from_this(), d, [this, what = std::move(what)] { Do(what); });
+void Worker::Later(absl::Duration d, std::function<void()> what, Gate::Side side) {
+  context_->agenda.AfterFor(shared_from_this(), d,
+                            [this, what = std::move(what), side] { Do(what, side); });
 }
 
 void Worker::Decide(const Event& event) {
@@ -69,7 +74,8 @@ void Worker::Decide(const Event& event) {
   ExitIfReady();
 }
 
-// Before anything else: what was measured before means something else now.
+// This comes before anything else, since times that were measured before the sleep mean something
+// else now.
 void Worker::NoticeSleep() {
   const absl::Duration slept = deciding_ ? absl::ZeroDuration() : pc_->TakeSlept();
   if (slept == absl::ZeroDuration()) return;
@@ -113,7 +119,7 @@ void Worker::OnResumed() {
 void Worker::ShutDown(bool stop_ranks) {
   Do([this, stop_ranks] {
     Decide([&](Now now, wo::Effects* effects) {
-      leaving_ = true;  // not before what comes of a sleep that ends here
+      leaving_ = true;  // not before the end of a sleep that ends now is handled
       agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, stop_ranks, effects);
     });
   });
@@ -121,7 +127,7 @@ void Worker::ShutDown(bool stop_ranks) {
 
 void Worker::ExitIfReady() {
   if (!leaving_) return;
-  // The last return may have made it ready.
+  // The attempt that returned last may have made it ready.
   if (!agent_.ReadyToExit() && agent_.live_attempts() == 0) return Tick();
   if (!agent_.ReadyToExit()) return;
   leaving_ = false;
@@ -140,32 +146,37 @@ bool Worker::Connected() const {
 }
 
 void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
-  Do([this, from, message] {
-    NoticeSleep();  // which gives the stream up
-    if (from != stream_.get()) return;
-    if (const auto* doubt = std::get_if<wo::Doubt>(&message);
-        doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
-      return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
-    }
-    Decide([&](Now now, wo::Effects* effects) {
-      const auto* heard = std::get_if<wo::Heard>(&message);
-      if (heard != nullptr) heard_ = {heard->sent, context_->now()};
-      agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
-                       effects);
-    });
-  });
+  Do(
+      [this, from, message] {
+        NoticeSleep();  // this gives the stream up
+        if (from != stream_.get()) return;
+        if (const auto* doubt = std::get_if<wo::Doubt>(&message);
+            doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
+          return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
+        }
+        Decide([&](Now now, wo::Effects* effects) {
+          const auto* heard = std::get_if<wo::Heard>(&message);
+          if (heard != nullptr) heard_ = {heard->sent, context_->now()};
+          agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
+                           effects);
+        });
+      },
+      Gate::Side::kCoordinator);
 }
 
 void Worker::OnClosed(const Stream* from, const absl::Status& why) {
-  Do([this, from, why] {
-    NoticeSleep();
-    if (from != stream_.get()) return;
-    stream_ = nullptr;
-    const double jitter = context_->random.Unit();
-    const absl::Status reason = why.ok() ? absl::UnavailableError("ended") : why;
-    Decide(
-        [&](Now now, wo::Effects* effects) { agent_.OnLinkClosed(now, reason, jitter, effects); });
-  });
+  Do(
+      [this, from, why] {
+        NoticeSleep();
+        if (from != stream_.get()) return;
+        stream_ = nullptr;
+        const double jitter = context_->random.Unit();
+        const absl::Status reason = why.ok() ? absl::UnavailableError("ended") : why;
+        Decide([&](Now now, wo::Effects* effects) {
+          agent_.OnLinkClosed(now, reason, jitter, effects);
+        });
+      },
+      Gate::Side::kCoordinator);
 }
 
 void Worker::Carry(const wo::OpenLink& effect) {
@@ -220,14 +231,31 @@ void Worker::Lend(std::function<void()> done) {
 
 void Worker::Carry(const wo::SaveOwner& effect) { pc_->SaveOwner(effect.state); }
 
+// Power commands run one after the other, and any of them may hang for a while.
 void Worker::Carry(const wo::Sleep& effect) {
-  Later(context_->random.Between(absl::Milliseconds(50), absl::Seconds(1)), [this, effect] {
+  Random& random = context_->random;
+  const absl::Duration waits = std::max(power_free_ - context_->now(), absl::ZeroDuration());
+  absl::Duration takes = random.Between(absl::Milliseconds(50), absl::Seconds(1));
+  if (!context_->healing && random.Chance(0.4)) {
+    takes = random.Between(absl::Seconds(1), absl::Minutes(2));
+  }
+  power_free_ = context_->now() + waits + takes;
+  if (context_->Bugged(Bug::kPowerEndedEarly)) agent_.OnPowerCommandEnded();
+  if (waits > absl::ZeroDuration()) {
+    Later(waits, [this] {
+      if (!agent_.yield().reclaimed()) return;
+      context_->verdict.Broken("owner-stays-awake", pc_->name(),
+                               " begins to go to sleep under its owner");
+    });
+  }
+  Later(waits + takes, [this, effect] {
     const int outcome = context_->random.Below(10);
     Decide([&](Now, wo::Effects* effects) {
+      agent_.OnPowerCommandEnded();
       outcome < 2 ? agent_.OnSleepFailed("no such command", effects)
                   : agent_.OnFallingAsleep(effect.reason, effects);
     });
-    if (outcome < 3) return;  // 2: accepted, and nothing happens
+    if (outcome < 3) return;  // 2: the command was accepted, and nothing happens
     Later(context_->random.Between({}, absl::Seconds(1)), [this, outcome] {
       outcome < 6 ? pc_->Suspend(absl::InfiniteDuration()) : pc_->TurnOff();
     });
@@ -283,7 +311,9 @@ void Worker::Attach(AttemptRef ref, const std::shared_ptr<Supervisor>& superviso
   const auto tell = [this, ref](const JournalEntry& entry) {
     MonoTime& free = runners_[ref].events_free;
     free = std::max(free, context_->now() + context_->random.Between({}, absl::Milliseconds(10)));
-    Later(free - context_->now(), [this, ref, entry] { OnEvent(ref, entry); });
+    Later(
+        free - context_->now(), [this, ref, entry] { OnEvent(ref, entry); },
+        Gate::Side::kSupervisors);
   };
   for (const JournalEntry& entry : supervisor->journal()) tell(entry);
   supervisor->Attach(tell);
@@ -322,7 +352,7 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
       const wo::HaltKind own = OwnReason(stop->reason);
       if (own != wo::HaltKind::kNone) {
-        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)});
+        agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)}, effects);
       }
     } else {
       agent_.OnReturned(now, ref, {}, effects);
@@ -335,10 +365,13 @@ void Worker::OnSupervisorDied(AttemptRef ref) {
   if (found == runners_.end()) return;
   const MonoTime died = context_->now();
   const MonoTime last = std::max(found->second.events_free, died);
-  Later(last - died + absl::Milliseconds(1), [this, ref, died] {
-    const MonoTime found_at = context_->now();
-    KillLeftovers(ref, found_at, found_at - died);
-  });
+  Later(
+      last - died + absl::Milliseconds(1),
+      [this, ref, died] {
+        const MonoTime found_at = context_->now();
+        KillLeftovers(ref, found_at, found_at - died);
+      },
+      Gate::Side::kSupervisors);
 }
 
 void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration within) {
@@ -352,7 +385,7 @@ void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration wit
   });
 }
 
-// Over its socket, which outlives this process.
+// The command goes over the supervisor's socket, and still arrives if this process ends.
 void Worker::Command(const Runner& runner, std::function<void(Supervisor*)> command) {
   if (runner.supervisor == nullptr) return;
   const std::weak_ptr<Supervisor> weak = runner.supervisor;
@@ -456,7 +489,8 @@ void Worker::OnWhole(AttemptRef ref, MonoTime at) {
 void Worker::Carry(const wo::RecallRanks& effect) {
   const wo::Recall& recall = effect.recall;
   const wo::Recalled recalled{recall.ref, recall.node, absl::OkStatus()};
-  // To whichever process is that PC's worker then, which is one too many at worst.
+  // The answer goes to the process that is that PC's worker by then. At worst, that process did not
+  // ask.
   const auto answer = [peers = &pc_->peers(), to = pc_->name(), recalled] {
     peers->Send(recalled.node, to, [recalled](Worker* worker) { worker->OnRecalled(recalled); });
   };
@@ -472,7 +506,7 @@ void Worker::OnRecalled(const wo::Recalled& recalled) {
   });
 }
 
-// Once the coordinator has its output.
+// Deletes the attempt once the coordinator has its output.
 void Worker::Drop(AttemptRef ref) {
   Later(context_->random.Between({}, absl::Milliseconds(300)), [this, ref] {
     if (!agent_.connection().connected())

@@ -23,11 +23,11 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   // ---- the coordinator
   void OnMessage(const Stream* from, const worker::CoordinatorMessage& message) override;
   void OnClosed(const Stream* from, const absl::Status& why) override;
-  // It has been welcomed over a stream that still works.
+  // Whether it has been welcomed over a stream that still works.
   bool Connected() const;
   const Stream* stream() const { return stream_.get(); }
 
-  // ---- its owner, over the control socket. `done`: what was asked holds.
+  // ---- its owner, over the control socket. `done` is called when what was asked holds.
   void Reclaim(const worker::YieldRequest& request, std::function<void()> done);
   void Lend(std::function<void()> done);
   const worker::Yield& yield() const { return agent_.yield(); }
@@ -43,7 +43,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void OnSupervisorDied(AttemptRef ref);
 
   // ---- other nodes of an attempt
-  // What came of a recall.
+  // The result of a recall.
   void OnRecalled(const worker::Recalled& recalled);
   void OnKeepalive(const std::string& from, const worker::Keepalive& asked);
   void OnAnswer(AttemptRef ref, const worker::KeepaliveAnswer& answer);
@@ -54,17 +54,18 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
     bool planning = false;
     bool stopped = false;
     std::map<int32_t, MonoTime> started;
-    MonoTime events_free{};  // when what its supervisor said last has arrived
+    MonoTime events_free{};  // when the last word of its supervisor has arrived
   };
   struct Witnessing {
-    std::unique_ptr<worker::Witness> witness;  // at the node of rank 0
-    std::unique_ptr<worker::Asker> asker;      // at the others
+    std::unique_ptr<worker::Witness> witness;  // only at the node of rank 0
+    std::unique_ptr<worker::Asker> asker;      // only at the other nodes
     std::string witness_node;
   };
   using Event = std::function<void(Now, worker::Effects*)>;
-  // Unless it is dead by then; later, while it or its PC stands still.
-  void Do(std::function<void()> what);
-  void Later(absl::Duration d, std::function<void()> what);
+  // Does it now, or when the process and its PC go on if one stands still. Does nothing if the
+  // process is dead by then.
+  void Do(std::function<void()> what, Gate::Side side = Gate::Side::kSelf);
+  void Later(absl::Duration d, std::function<void()> what, Gate::Side side = Gate::Side::kSelf);
   void Decide(const Event& event);
   void Tick();
   void NoticeSleep();
@@ -104,9 +105,10 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   Pc* pc_;
   const uint64_t incarnation_;
   Gate gate_;
+  MonoTime power_free_{};  // when the last power command has ended
   worker::Agent agent_;
   std::shared_ptr<Stream> stream_;
-  // On it: the newest Heard, and when it came.
+  // The newest Heard on this stream, and when it came.
   std::pair<MonoTime, MonoTime> heard_;
   std::map<AttemptRef, Runner> runners_;
   std::map<AttemptRef, Witnessing> witnessing_;
@@ -114,7 +116,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   bool deciding_ = false;
   bool dead_ = false;
   bool leaving_ = false;
-  int effects_left_ = -1;  // then it dies; -1: it does not
+  int effects_left_ = -1;  // it dies after this many effects; -1: it does not
   uint64_t timer_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(3);
 
-// An answer that says nothing about the question.
+// Whether the answer says nothing about the question.
 bool MustAskAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
@@ -82,7 +82,7 @@ co::RunRequest Clients::Draw() {
   int kind = random.Below(10);
   if (kind == 9 && random.Chance(0.5)) kind = 0;
   r.name = kKinds[static_cast<size_t>(kind)];
-  // Not more than there are, or it might rightly wait for ever.
+  // No more nodes than there are, or the run might rightly wait for ever.
   r.min_nodes = 1 + random.Below(std::min(4, context_->options.nodes));
   r.max_nodes = r.min_nodes + (random.Chance(0.5) ? random.Below(4) : 0);
   r.grow = static_cast<co::GrowMode>(1 + random.Below(3));
@@ -213,7 +213,7 @@ void Clients::CheckPromises() const {
   for (const auto& [id, attempts] : disk_->cancelled()) {
     const co::RunRecord* run = disk_->Run(id);
     if (run == nullptr || !co::IsTerminal(run->state) || run->state == co::RunState::kCancelled ||
-        run->state == co::RunState::kSucceeded) {
+        run->state == co::RunState::kSucceeded || disk_->HadFailedBefore(id)) {
       continue;
     }
     context_->verdict.Broken("acknowledged-cancel", "run ", id, " was cancelled and ended as ",

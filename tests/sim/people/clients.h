@@ -1,6 +1,5 @@
 // Users with hpcctl: they submit, cancel, reclaim, lend, put PCs to sleep and wake them. A client
-// that gets no answer asks again, with the same request id; what it was answered must hold for
-// ever.
+// that gets no answer asks again with the same request id. What it was answered must hold for ever.
 #ifndef HPC_TESTS_SIM_PEOPLE_CLIENTS_H_
 #define HPC_TESTS_SIM_PEOPLE_CLIENTS_H_
 
@@ -20,29 +19,30 @@ class Clients {
   Clients(Context* context, Disk* disk, FindCoordinator coordinator)
       : context_(context), disk_(disk), coordinator_(std::move(coordinator)) {}
 
-  // From now until the world heals.
+  // Lets users act from now until the world heals.
   void Begin();
   void LendEverything();
-  // When somebody last asked whose PC it is to be, or still waits for the answer.
+  // When a user last asked for something about the node's owner; now, while somebody waits for the
+  // answer.
   MonoTime Touched(const std::string& node) const;
-  // Its owner did something there.
+  // The node's owner did something on the PC.
   void OwnerActs(const std::string& node) { reclaimed_.erase(node); }
   void CheckReclaims() const;
-  // Every question has its answer.
+  // Whether every question has been answered.
   bool idle() const { return open_ == 0; }
-  // What was acknowledged is there, as it was asked for, and ended as it may.
+  // Checks that what was acknowledged is there, is as it was asked for, and ended as it may.
   void CheckPromises() const;
 
  private:
   using Answered = std::function<void(absl::Status)>;
-  // Decides something; refused when the client has hung up meanwhile.
+  // A call that decides something. It is refused if the client has hung up meanwhile.
   using Call = std::function<absl::Status(coordinator::Cluster*, Now, coordinator::Effects*)>;
   using Question = std::function<void(Coordinator*, std::function<bool()> waits, Answered)>;
 
   void Repeat(const std::string& rate, std::function<void()> what);
   void Ask(Question question, Answered done);
   void AskCluster(Call call, Answered done);
-  // `tries`: how often so far; 0 once there is an answer.
+  // `tries` counts the attempts so far; it is 0 once there is an answer.
   void Try(Question question, Answered done, std::shared_ptr<int> tries);
   void Submit();
   void Cancel();
@@ -57,11 +57,11 @@ class Clients {
   int requests_ = 0;
   std::map<RunId, coordinator::RunRequest> acknowledged_;
   struct Touch {
-    int open = 0;  // questions
+    int open = 0;  // questions without an answer
     MonoTime last{};
   };
   std::map<std::string, Touch> touched_;
-  std::map<std::string, bool> reclaimed_;  // acknowledged, until lent
+  std::map<std::string, bool> reclaimed_;  // reclaims that were acknowledged, until the PC is lent
 };
 
 }  // namespace hpc::sim

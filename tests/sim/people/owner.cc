@@ -17,10 +17,10 @@ void Owner::Begin() {
 }
 
 void Owner::Act() {
-  if (!pc_->on() || pc_->worker() == nullptr) return;  // the command says so
+  if (!pc_->on() || pc_->worker() == nullptr) return;  // the command says that it cannot
   acted_ = true;
   if (!pc_->worker()->yield().reclaimed()) return Reclaim();
-  // Even without an answer it may have happened.
+  // Even if no answer comes, it may have been done.
   mine_since_ = MonoTime::Infinite();
   pc_->worker()->Lend([this] {
     ++wishes_;
@@ -48,7 +48,7 @@ void Owner::OnReclaimed(const wo::YieldRequest& request) {
       [this, wish, asked, quiet = pc_->quiet()] { CheckFree(wish, asked, quiet); });
 }
 
-// What hpcctl asked for a while ago may have had a limit that is over only now.
+// What hpcctl asked for a while ago may have had a time limit that is over only now.
 void Owner::Look() {
   constexpr absl::Duration kLongestLimit = absl::Seconds(70);
   if (mine_since_ == MonoTime::Infinite() || pc_->worker() == nullptr || !pc_->on()) return;
@@ -57,7 +57,8 @@ void Owner::Look() {
                            " was taken back by its owner, and nobody has lent it since");
 }
 
-// A worker that died or stood still meanwhile could not see to it; Watch holds the next to it.
+// If the worker died or stood still meanwhile, it could not see to this. Watch checks the next
+// worker.
 void Owner::CheckFree(uint64_t wish, MonoTime asked, uint64_t quiet) {
   if (wish != wishes_ || !pc_->on() || pc_->worker() == nullptr) return;
   if (pc_->worker()->frozen() || pc_->quiet() != quiet) return;

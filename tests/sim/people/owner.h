@@ -1,5 +1,5 @@
-// The person whose PC it is: takes it back and lends it there, whether or not a coordinator can be
-// reached, and counts the seconds.
+// The owner of a PC: takes it back and lends it on the PC itself, whether or not a coordinator can
+// be reached, and counts the seconds.
 #ifndef HPC_TESTS_SIM_PEOPLE_OWNER_H_
 #define HPC_TESTS_SIM_PEOPLE_OWNER_H_
 
@@ -13,21 +13,22 @@ namespace hpc::sim {
 
 class Owner {
  public:
-  // `touched`: when hpcctl last asked for something about this PC's owner.
+  // `touched` returns when hpcctl last asked for something about this PC's owner.
   Owner(Context* context, const Census* census, Pc* pc, std::function<MonoTime()> touched)
       : context_(context), census_(census), pc_(pc), touched_(std::move(touched)) {}
 
   void Begin();
-  // Once a second: what was acknowledged here holds until somebody asks for something else.
+  // Once a second: checks that what was acknowledged here holds until somebody asks for something
+  // else.
   void Look();
-  // Whether it ever asked for anything, answered or not.
+  // Whether the owner ever asked for anything, answered or not.
   bool acted() const { return acted_; }
 
  private:
   void Act();
   void Reclaim();
   void OnReclaimed(const worker::YieldRequest& request);
-  // `quiet`: of the PC then (pc.h).
+  // `quiet` is what the PC's quiet() was when the owner asked.
   void CheckFree(uint64_t wish, MonoTime asked, uint64_t quiet);
 
   Context* context_;
@@ -36,7 +37,7 @@ class Owner {
   std::function<MonoTime()> touched_;
   bool acted_ = false;
   uint64_t wishes_ = 0;
-  MonoTime mine_since_ = MonoTime::Infinite();  // until lent
+  MonoTime mine_since_ = MonoTime::Infinite();  // until the PC is lent
 };
 
 }  // namespace hpc::sim

@@ -8,14 +8,17 @@ namespace co = hpc::coordinator;
 
 namespace {
 
-// How much later than a harm a failure may be and still be taken for the first: a harm is found
-// when somebody looks, and nobody knows how long ago it was.
+// A failure may be this much later than a harm and still be taken for the first: a harm is found
+// only when somebody looks, and nobody knows how long ago it happened.
 constexpr absl::Duration kFoundAfter = absl::Seconds(3);
+// If two things are further apart than this, their order must be known: a peer has a second for its
+// own word, and messages take their time until the clocks are known.
+constexpr absl::Duration kOrderedWithin = absl::Seconds(4);
 
 }  // namespace
 
-void Blame::Fails(AttemptRef ref, int32_t exit_code) {
-  truths_[ref].failures.push_back({context_->now(), exit_code});
+void Blame::Fails(AttemptRef ref, int32_t rank, int32_t exit_code) {
+  truths_[ref].failures.push_back({context_->now(), rank, exit_code});
 }
 
 void Blame::Harmed(AttemptRef ref, const std::string& what) {
@@ -42,6 +45,20 @@ void Blame::CheckVerdict(const co::AttemptRecord& attempt) const {
                              " counts as failed by its program, which failed ",
                              absl::FormatDuration(truth.failures.front().at - *truth.harmed_at),
                              " after ", truth.harm, ": ", attempt.reason);
+  }
+}
+
+void Blame::CheckEarliest(const co::AttemptRecord& attempt, int32_t rank) const {
+  const auto found = truths_.find(attempt.ref);
+  if (found == truths_.end()) return;
+  const Now now = context_->agenda.clock();
+  const MonoTime caused = now.mono - (now.wall - attempt.caused_from);
+  for (const Failure& failure : found->second.failures) {
+    if (failure.rank != rank || caused <= failure.at + kOrderedWithin) continue;
+    context_->verdict.Broken("cause-is-earliest", "attempt ", attempt.ref.ToString(),
+                             " ended for what happened ", absl::FormatDuration(caused - failure.at),
+                             " after the failure of rank ", rank,
+                             ", which was reported: ", attempt.reason);
   }
 }
 

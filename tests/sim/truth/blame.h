@@ -1,5 +1,5 @@
-// Whose fault the end of each attempt really is, and whether the coordinator came to the same
-// verdict: no run pays for what the cluster, an owner or an accident did.
+// Knows whose fault the end of each attempt really is, and checks that the coordinator comes to the
+// same verdict. No run may pay for what the cluster, an owner or an accident did.
 #ifndef HPC_TESTS_SIM_TRUTH_BLAME_H_
 #define HPC_TESTS_SIM_TRUTH_BLAME_H_
 
@@ -16,19 +16,23 @@ class Blame {
  public:
   explicit Blame(Context* context) : context_(context) {}
 
-  // A rank's own program failed, at this moment.
-  void Fails(AttemptRef ref, int32_t exit_code);
-  // Somebody else ended ranks of it, or told them to end.
+  // A rank's own program failed at this moment.
+  void Fails(AttemptRef ref, int32_t rank, int32_t exit_code);
+  // Somebody else ended ranks of the attempt, or told them to end.
   void Harmed(AttemptRef ref, const std::string& what);
 
-  // The attempt is over, and so it is recorded.
+  // The attempt is over, and is recorded like this.
   void CheckVerdict(const coordinator::AttemptRecord& attempt) const;
-  // The run has paid for this attempt of it.
+  // Checks the recorded cause: it must not surely have come after the failure of this rank, which
+  // has been reported.
+  void CheckEarliest(const coordinator::AttemptRecord& attempt, int32_t rank) const;
+  // The run has paid for this attempt.
   void CheckPaid(AttemptRef ref, const coordinator::RunRequest& request) const;
 
  private:
   struct Failure {
     MonoTime at;
+    int32_t rank = 0;
     int32_t exit_code = 0;
   };
   struct Truth {

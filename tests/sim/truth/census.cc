@@ -5,7 +5,7 @@
 namespace hpc::sim {
 namespace {
 
-// What the kernel and the daemons may need behind a deadline.
+// The kernel and the daemons may need this after a deadline.
 constexpr absl::Duration kSlack = absl::Seconds(3);
 
 }  // namespace
@@ -52,8 +52,8 @@ void Census::CheckDevices(const RankProcess& p) {
   }
 }
 
-// Attempts are placed one after the other: ranks of an earlier one may live on only where nothing
-// but the PC itself could have ended them.
+// Attempts of a run are placed one after the other. Ranks of another attempt may be alive only if
+// nothing but their PC could have ended them.
 void Census::CheckOtherAttempts(const RankProcess& p) {
   for (auto it = live_.lower_bound({p.ref.run, 0}); it != live_.end(); ++it) {
     const auto& [ref, ranks] = *it;
@@ -68,7 +68,7 @@ void Census::CheckOtherAttempts(const RankProcess& p) {
   }
 }
 
-// A PC that sleeps cannot end its ranks when their time is over; it does so when it wakes.
+// A PC that sleeps cannot end its ranks when their time is over. It ends them when it wakes.
 bool Census::Excused(const Live_& old) const {
   if (old.stuck) return true;
   const auto it = awake_.find(old.process.node);

@@ -1,5 +1,5 @@
-// Physical truth: which rank processes exist, whatever any daemon believes. Each start is held
-// against what a gang was promised.
+// The physical truth: which rank processes exist, whatever any daemon believes. Each start is
+// checked against what a gang was promised.
 #ifndef HPC_TESTS_SIM_TRUTH_CENSUS_H_
 #define HPC_TESTS_SIM_TRUTH_CENSUS_H_
 
@@ -23,7 +23,7 @@ struct RankProcess {
   int32_t rank = 0;
   std::vector<int32_t> devices;
   int32_t world_size = 0;
-  std::string master;  // address and port
+  std::string master;  // the address and port
   absl::Duration stop_grace;
 };
 
@@ -34,21 +34,21 @@ class Census {
   Blame& blame() { return blame_; }
 
   void Begins(const RankProcess& process);
-  // There was to be one, and its program could not be executed.
+  // The rank was to be started, and its program could not be executed.
   void CannotStart(AttemptRef ref, int32_t rank) { gangs_[ref].ranks[rank]; }
-  // `exit`: nothing when it went with its supervisor or its PC.
+  // `exit` is nothing if the rank ended with its supervisor or its PC.
   void Ends(AttemptRef ref, int32_t rank, const std::optional<worker::RankExit>& exit);
-  // It does not die of SIGKILL: no daemon can help that.
+  // The rank does not die of SIGKILL: no daemon can help that.
   void Stuck(AttemptRef ref, int32_t rank) { live_[ref][rank].stuck = true; }
 
   void Suspended(const std::string& node) { awake_[node] = MonoTime::Infinite(); }
   void Resumed(const std::string& node) { awake_[node] = context_->now(); }
 
-  // Ranks on the node that somebody could have ended, in words; "" when there is none.
+  // The ranks on the node that somebody could have ended, in words; "" if there are none.
   std::string LiveOn(const std::string& node) const;
-  // Or tried to.
+  // Whether the rank was ever started, or a start of it was tried.
   bool EverStarted(AttemptRef ref, int32_t rank) const;
-  // How it ended; nothing while it lives, and when nobody can know.
+  // How the rank ended. Nothing while it lives, or if nobody can know.
   std::optional<worker::RankExit> ExitOf(AttemptRef ref, int32_t rank) const;
   bool Live(AttemptRef ref, int32_t rank) const;
 
@@ -60,7 +60,7 @@ class Census {
   struct Gang {
     int32_t world_size = 0;
     std::string master;
-    std::map<int32_t, std::optional<worker::RankExit>> ranks;  // ever started
+    std::map<int32_t, std::optional<worker::RankExit>> ranks;  // all that were ever started
   };
   void CheckGang(const RankProcess& process);
   void CheckDevices(const RankProcess& process);
@@ -71,7 +71,7 @@ class Census {
   Blame blame_;
   std::map<AttemptRef, Gang> gangs_;
   std::map<AttemptRef, std::map<int32_t, Live_>> live_;
-  std::map<std::string, MonoTime> awake_;  // since when; Infinite: it is not
+  std::map<std::string, MonoTime> awake_;  // since when the PC is awake; Infinite: it is not
 };
 
 }  // namespace hpc::sim

@@ -18,7 +18,7 @@ void Put(const std::string& data, size_t at, std::string* content) {
   content->replace(at, data.size(), data);
 }
 
-// Each sector of a write may have reached the disk or not.
+// Each sector of a write may or may not have reached the disk.
 void PutTorn(const DiskOperation& write, std::mt19937* random, std::string* content) {
   size_t at = static_cast<size_t>(write.offset);
   for (size_t from = 0; from < write.data.size();) {
@@ -64,7 +64,7 @@ void DiskImage::Change(const DiskOperation& operation, Names* names) {
   }
 }
 
-// What was done in a folder is on disk once that folder is synced, and a name only.
+// Syncing a folder puts on disk what was done in it, but only the names.
 void DiskImage::SyncNames(int folder) {
   std::vector<DiskOperation> rest;
   for (DiskOperation& one : pending_names_) {

@@ -1,5 +1,5 @@
-// A disk as a power cut may leave it: what was synced, and of everything else any part. Folders and
-// files are named by paths relative to the folder that is looked at.
+// A disk as a power cut may leave it: everything that was synced, and any part of everything else.
+// Folders and files are named by paths relative to the root, which is the folder that is recorded.
 #ifndef HPC_TESTS_TESTING_DISK_DISK_IMAGE_H_
 #define HPC_TESTS_TESTING_DISK_DISK_IMAGE_H_
 
@@ -12,16 +12,16 @@
 
 namespace hpc::testing {
 
-// What somebody did to a file or a folder. `file` numbers files and folders, whatever they are
-// called; the folder that is looked at is 0.
+// One thing that was done to a file or a folder. `file` is the number of a file or folder, whatever
+// its name is; the root has the number 0.
 struct DiskOperation {
   enum class Kind {
     kWrite,     // `data` at `offset`
     kTruncate,  // to `offset` bytes
-    kSync,      // content of a file, names in a folder
+    kSync,      // the content of a file, or the names in a folder
     kSyncAll,
     kLink,    // `file` gets the name `name` in `folder`, whatever had it before; `is_folder`
-    kUnlink,  // `name` in `folder` goes
+    kUnlink,  // `name` in `folder` is removed
     kRename,  // `name` in `folder` becomes `new_name` in `new_folder`
   };
   Kind kind = Kind::kSync;
@@ -38,8 +38,8 @@ struct DiskOperation {
 enum class Leftover {
   kAllThatWasDone,    // a process was killed
   kAllThatWasSynced,  // a power cut, and nothing else had reached the disk
-  kNamesWithoutData,  // names that were not synced had; writes that were not synced had not
-  kAnyPart,           // of each of them any or none, writes torn at any sector
+  kNamesWithoutData,  // all names had reached the disk, and no writes that were not synced
+  kAnyPart,           // any part of the names and writes; writes are torn at any sector
 };
 inline constexpr int kLeftovers = 4;
 const char* Name(Leftover left);
@@ -52,14 +52,14 @@ class DiskImage {
     bool is_folder = false;
     std::string content;
   };
-  // By path; folders before what is in them.
+  // What is left, by path. Folders come before what is in them.
   std::map<std::string, Entry> Left(Leftover left, std::mt19937* random) const;
 
  private:
   using Names = std::map<int, std::map<std::string, int>>;  // by folder
   struct File {
     std::string synced;
-    std::vector<DiskOperation> pending;  // writes and truncations since
+    std::vector<DiskOperation> pending;  // writes and truncations since the last sync
   };
 
   static void Change(const DiskOperation& operation, Names* names);

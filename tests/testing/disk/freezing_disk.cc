@@ -42,7 +42,7 @@ bool FreezingDisk::Freeze() {
   if (!mounted_ || guard_ > 0) return false;
   guard_ = fork();
   if (guard_ == 0) {
-    // Nobody waits for the other ends of what we had open.
+    // Closes what we had open, so that nobody waits for the other ends.
     for (int fd = 0; fd < 1024; ++fd) close(fd);
     sleep(kGuardSeconds);
     Tell(at_, FITHAW);

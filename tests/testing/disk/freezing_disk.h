@@ -1,5 +1,5 @@
-// A disk of its own that can be made to hang: whoever writes to it then stays there, against any
-// signal, as with a dying disk or a lost network one.
+// A separate disk that can be made to hang. Whoever writes to it then is stuck, whatever signal
+// comes, as with a dying disk or a lost network disk.
 #ifndef HPC_TESTS_TESTING_DISK_FREEZING_DISK_H_
 #define HPC_TESTS_TESTING_DISK_FREEZING_DISK_H_
 
@@ -11,22 +11,22 @@ namespace hpc::testing {
 
 class FreezingDisk {
  public:
-  // Mounts an empty one at the folder `at`. That takes root and the tools of ext4.
+  // Mounts an empty disk at the folder `at`. That takes root and the tools of ext4.
   explicit FreezingDisk(std::string at);
-  // Goes on, and is gone.
+  // Thaws the disk and removes it.
   ~FreezingDisk();
   FreezingDisk(const FreezingDisk&) = delete;
   FreezingDisk& operator=(const FreezingDisk&) = delete;
 
   bool mounted() const { return mounted_; }
-  // False: it cannot.
+  // False: the disk cannot be frozen.
   bool Freeze();
   void Thaw();
 
  private:
   std::string at_, image_;
   bool mounted_ = false;
-  pid_t guard_ = -1;  // thaws it should we not live to
+  pid_t guard_ = -1;  // thaws it if we do not live to do so
 };
 
 }  // namespace hpc::testing

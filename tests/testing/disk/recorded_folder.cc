@@ -20,7 +20,7 @@ namespace {
 
 using Kind = DiskOperation::Kind;
 
-// What is known of the folder while it is recorded.
+// What is known of the folder while it is being recorded.
 class Recorder {
  public:
   explicit Recorder(const std::string& root) : root_(root) {
@@ -39,7 +39,7 @@ class Recorder {
     if (known && truncated) Add({.kind = Kind::kTruncate, .file = file});
   }
   void OpenedToRead(int fd, const std::string& path) {
-    // Who may only read a file may sync it.
+    // A descriptor that may only read a file can still sync it.
     if (const std::optional<int> file = Find(path)) open_[fd] = *file;
   }
   void OpenedFolder(int fd, const std::string& path) {
@@ -97,7 +97,7 @@ class Recorder {
   Recording recording;
 
  private:
-  // Shared memory of SQLite is nobody's data: it is written past the C library, and made anew.
+  // SQLite's shared memory is not data. SQLite writes it without the C library, and makes it anew.
   bool IsInside(const std::string& path) const {
     return path.starts_with(root_ + "/") && !path.ends_with("-shm");
   }
@@ -148,7 +148,7 @@ class Recorder {
 
 Recorder* g_recorder = nullptr;
 
-// Absolute and without "..", as the kernel resolves it; symbolic links aside.
+// Makes a path absolute and without "..", as the kernel resolves it; symbolic links are ignored.
 std::string Resolve(int folder, const char* path) {
   std::filesystem::path whole = path;
   if (!whole.is_absolute()) {
@@ -245,7 +245,7 @@ Recording RecordedFolder::Stop() {
 
 }  // namespace hpc::testing
 
-// The C library's. `noexcept` where its headers say so.
+// These replace the C library's functions. They are `noexcept` where its headers say so.
 extern "C" {
 
 using hpc::testing::g_recorder;
@@ -278,7 +278,7 @@ int close(int fd) {
 ssize_t write(int fd, const void* data, size_t size) {
   const ssize_t n = syscall(SYS_write, fd, data, size);
   if (n > 0 && g_recorder != nullptr) {
-    const int64_t end = lseek(fd, 0, SEEK_CUR);  // O_APPEND moves it too
+    const int64_t end = lseek(fd, 0, SEEK_CUR);  // O_APPEND moves it, too
     g_recorder->Wrote(fd, data, static_cast<size_t>(n), end - n);
   }
   return n;
@@ -299,7 +299,7 @@ int fsync(int fd) { return hpc::testing::Sync(SYS_fsync, fd); }
 int fdatasync(int fd) { return hpc::testing::Sync(SYS_fdatasync, fd); }
 int syncfs(int fd) noexcept {
   if (g_recorder != nullptr) g_recorder->SyncedAll(fd);
-  return 0;  // waiting for all that others write proves nothing
+  return 0;  // waiting for what everybody else writes would prove nothing
 }
 int unlink(const char* path) noexcept { return hpc::testing::Remove(AT_FDCWD, path, 0); }
 int unlinkat(int folder, const char* path, int flags) noexcept {

@@ -1,6 +1,7 @@
-// What the program under test does to the files below a folder, written down call by call: a test
-// program that links this has the C library's calls that change files replaced by ones that tell
-// first (recorded_folder.cc lists them). Whatever makes them is seen, SQLite too. One thread.
+// Records call by call what the program under test does to the files below a folder. If a test
+// program links this, the C library's calls that change files are replaced by calls that record
+// first (recorded_folder.cc lists them). It sees these calls whoever makes them, including SQLite.
+// For programs with one thread.
 #ifndef HPC_TESTS_TESTING_DISK_RECORDED_FOLDER_H_
 #define HPC_TESTS_TESTING_DISK_RECORDED_FOLDER_H_
 
@@ -12,13 +13,13 @@
 namespace hpc::testing {
 
 struct Recording {
-  std::vector<DiskOperation> beginning;  // that make what was there
+  std::vector<DiskOperation> beginning;  // the operations that make what was there before
   std::vector<DiskOperation> operations;
 };
 
 class RecordedFolder {
  public:
-  // Begins with what is there, which counts as synced. One at a time.
+  // Begins with what is there, which counts as synced. There can be only one recording at a time.
   explicit RecordedFolder(const std::string& path);
   ~RecordedFolder();
   RecordedFolder(const RecordedFolder&) = delete;
@@ -26,7 +27,7 @@ class RecordedFolder {
 
   // How many operations there have been so far.
   size_t done() const;
-  // Nothing is written down any more.
+  // Ends the recording.
   Recording Stop();
 };
 

@@ -1,4 +1,4 @@
-// A folder to record in, and one beside it for what is left of it. Both go away.
+// A folder to record in, and one beside it for what is left of it. Both are removed at the end.
 #ifndef HPC_TESTS_TESTING_DISK_SCRATCH_H_
 #define HPC_TESTS_TESTING_DISK_SCRATCH_H_
 
@@ -25,7 +25,7 @@ class Scratch {
   std::string folder() const { return parent_ + "/recorded"; }
 
  private:
-  // In memory where possible: what is synced is written down, not waited for.
+  // In memory where possible, since syncs are only recorded and not waited for.
   static std::string Parent() {
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : ::testing::TempDir();
   }

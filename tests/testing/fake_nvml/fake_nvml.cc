@@ -1,4 +1,4 @@
-// The functions of NVML that the worker and nvidia-ml-py's basic queries use, answering from a
+// The functions of NVML that the worker and nvidia-ml-py's basic queries use. They answer from a
 // state file.
 #include <algorithm>
 #include <chrono>
@@ -17,12 +17,12 @@ namespace {
 using hpc::testing::FakeGpu;
 using hpc::testing::FakeNvmlState;
 using hpc::testing::ReadFakeNvmlState;
-using namespace hpc::worker;  // the codes
+using namespace hpc::worker;  // for the codes
 
 // Handles are indices + 1.
 nvmlDevice_t Handle(size_t index) { return reinterpret_cast<nvmlDevice_t>(index + 1); }
 
-// Looks the device up and hangs or fails as the state file says for `what`.
+// Looks up the device, and hangs or fails if the state file says so for `what`.
 nvmlReturn_t FindGpu(nvmlDevice_t device, const std::string& what, FakeGpu* gpu) {
   while (true) {
     auto state = ReadFakeNvmlState();

@@ -30,7 +30,7 @@ namespace hpc::testing {
 struct FakeGpu {
   std::map<std::string, std::string> values;  // "uuid", "memory" ...
   std::vector<nvmlProcessInfo_t> compute, graphics;
-  std::map<std::string, nvmlReturn_t> errors;  // by what is asked
+  std::map<std::string, nvmlReturn_t> errors;  // by the name of what is asked
   std::set<std::string> hangs;
 };
 
@@ -40,7 +40,7 @@ struct FakeNvmlState {
   std::vector<FakeGpu> gpus;
 };
 
-// nullopt: the variable or the file is missing, as if no driver were loaded.
+// nullopt: the variable or the file is missing. This is as if no driver were loaded.
 std::optional<FakeNvmlState> ReadFakeNvmlState();
 
 }  // namespace hpc::testing

@@ -15,7 +15,7 @@ struct Rates {
   double lr, weight_decay;
 };
 
-// As PyTorch's; of SGD, which has none there, what does little harm.
+// The defaults of PyTorch. SGD has none there, so it gets values that do little harm.
 Rates CommonRatesOf(const std::string& optimizer) {
   if (optimizer == "sgd") return {.lr = 0.01, .weight_decay = 0};
   return {.lr = 1e-3, .weight_decay = optimizer == "adamw" ? 0.01 : 0};
@@ -65,7 +65,7 @@ void CheckTogether(const TrainOptions& options, int ranks) {
 std::vector<std::string> WithoutEffect(const TrainOptions& options, const OptionTable& table,
                                        const std::string& task, const std::set<std::string>& unused,
                                        bool has_folder, int ranks) {
-  std::vector<std::pair<std::string, std::string>> idle;  // name, why
+  std::vector<std::pair<std::string, std::string>> idle;  // each has a name and the reason
   for (const std::string& name : unused) idle.emplace_back(name, task + " has no use for it");
   if (options.optimizer != "sgd") {
     idle.emplace_back("momentum", "it is of sgd, and --optimizer is " + options.optimizer);
@@ -85,7 +85,7 @@ std::vector<std::string> WithoutEffect(const TrainOptions& options, const Option
     }
     idle.emplace_back("keep", "there is no --checkpoint-dir");
   }
-  // No error: where PCs are missing the same command starts fewer ranks.
+  // This is not an error: when PCs are missing, the same command starts fewer ranks.
   if (options.min_ranks > ranks) {
     idle.emplace_back("min-ranks",
                       absl::StrCat("as many are never left of ", Count(ranks, "rank")));

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Of a task that trains with SGD.
+// Returns the options of a task that trains with SGD.
 TrainOptions OptionsOf(const std::vector<std::string>& arguments) {
   TrainOptions options;
   options.optimizer = "sgd";

@@ -33,7 +33,7 @@ std::string OptionsThatDiffer(const std::map<std::string, std::string>& remember
   };
   std::vector<std::string> differ;
   for (const std::string name : kNames) {
-    // More epochs change nothing but with a schedule that ends with them.
+    // More epochs only matter with a schedule that ends with them.
     if (name == "epochs" && now.schedule != "cosine") continue;
     if (name == "momentum" && now.optimizer != "sgd") continue;
     if (name == "outer-lr" && now.local_steps == 0) continue;

@@ -1,4 +1,4 @@
-// What a checkpoint keeps of the options that it was trained with. Pure.
+// Keeps in a checkpoint the options that it was trained with. Pure.
 #ifndef HPC_TRAIN_PROGRAM_OPTIONS_REMEMBERED_OPTIONS_H_
 #define HPC_TRAIN_PROGRAM_OPTIONS_REMEMBERED_OPTIONS_H_
 
@@ -9,11 +9,11 @@
 
 namespace hpc::train {
 
-// {"option.lr", "0.1"}: those that change what comes of training.
+// Returns {"option.lr", "0.1"} and the like, for options that change the result of a training.
 std::map<std::string, std::string> RememberedOptions(TrainOptions options);
 
-// "--lr 0.01 (was 0.1), --seed 8 (was 7)"; empty where nothing differs that matters now.
-// `remembered` may have other things too, and lack any: older checkpoints have none.
+// Returns "--lr 0.01 (was 0.1), --seed 8 (was 7)", or "" where nothing differs that matters now.
+// `remembered` may have other entries too, and lack any: older checkpoints have none.
 std::string OptionsThatDiffer(const std::map<std::string, std::string>& remembered,
                               const TrainOptions& now);
 

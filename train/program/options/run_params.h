@@ -10,12 +10,12 @@
 namespace hpc::train {
 
 struct RunParams {
-  std::vector<std::string> arguments;  // "--weight-decay=0.1" of weight_decay or weight-decay
-  std::vector<std::string> unused;     // names that are no option's
+  std::vector<std::string> arguments;  // "--weight-decay=0.1" for weight_decay or weight-decay
+  std::vector<std::string> unused;     // names that belong to no option
 };
 
-// `text` is what HPC_PARAMS_FILE holds. Throws UsageError that names `path` unless it is one JSON
-// object of strings, numbers and booleans. A switch is taken where its value is true.
+// Parses `text`, the content of HPC_PARAMS_FILE. Throws UsageError that names `path` unless it is
+// one JSON object of strings, numbers and booleans. A switch is taken if its value is true.
 RunParams ParseRunParams(const std::string& path, const std::string& text,
                          const OptionTable& table);
 

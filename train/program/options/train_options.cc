@@ -3,9 +3,9 @@
 namespace hpc::train {
 namespace {
 
-// More than any PC has cores, and less than what no process gets.
+// These are more than any PC has cores, and fewer than a process may have threads.
 constexpr int64_t kMostWorkers = 256, kMostThreads = 1024;
-constexpr int64_t kLongestDeadline = 10'000'000;  // a season
+constexpr int64_t kLongestDeadline = 10'000'000;  // about four months
 constexpr auto kNotCompared = OptionTable::Compared::kNo;
 
 void AddTraining(TrainOptions* to, OptionTable* table) {
@@ -65,6 +65,8 @@ void AddTogether(TrainOptions* to, OptionTable* table) {
 
 void AddComputing(TrainOptions* to, OptionTable* table) {
   table->Choice("precision", &to->precision, {"fp32", "bf16", "fp16"}, "what is computed in");
+  table->Choice("fp32-matmul", &to->fp32_matmul, {"highest", "high"},
+                "how exactly a GPU multiplies fp32 matrices; high: in TF32, several times as fast");
   table->Switch("recompute", &to->recompute, "less memory for one more forward pass (charlm)");
   table->Choice(
       "on-nan", &to->on_nan, {"stop", "skip"},

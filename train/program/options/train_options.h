@@ -1,4 +1,4 @@
-// What hpc-train can be told.
+// The options of hpc-train.
 #ifndef HPC_TRAIN_PROGRAM_OPTIONS_TRAIN_OPTIONS_H_
 #define HPC_TRAIN_PROGRAM_OPTIONS_TRAIN_OPTIONS_H_
 
@@ -11,12 +11,12 @@
 namespace hpc::train {
 
 struct TrainOptions {
-  // What is trained, on what.
+  // The task's data and model.
   std::string data;
   std::string model;  // a TorchScript file in place of the task's own
   int64_t seed = 7;
   int64_t epochs = 8;
-  int64_t batch = 128;  // of all ranks together
+  int64_t batch = 128;  // samples of all ranks together
   std::vector<double> shares;
 
   std::string optimizer = "adamw";
@@ -39,27 +39,28 @@ struct TrainOptions {
   int64_t local_steps = 0;  // 0: gradients are reduced in each step
   double outer_lr = 0.7, outer_momentum = 0.5;
   int64_t deadline = 600;      // seconds
-  int64_t min_ranks = 0;       // that go on in place where others go; 0: none do
-  int64_t keep_in_memory = 0;  // steps between two snapshots for that; 0: none
+  int64_t min_ranks = 0;       // so many must be left to go on in place; 0: none go on
+  int64_t keep_in_memory = 0;  // steps between two snapshots in memory; 0: none
 
   std::string precision = "fp32";
+  std::string fp32_matmul = "highest";
   bool recompute = false;
   std::string on_nan = "stop";
   std::string device = "auto";
 
-  // Of a GPT.
+  // For a GPT.
   int64_t width = 128, depth = 4, heads = 4, context = 128;
   double dropout = 0;
 
-  // Of this rank alone.
+  // For this rank alone.
   int64_t workers = 1;
   int64_t threads = 1;
   std::string summary;
 
-  std::string task_options;  // of a user's own task: any text
+  std::string task_options;  // for a user's own task: any text
 };
 
-// `options` outlives the table.
+// `options` must outlive the table.
 OptionTable TableOf(TrainOptions* options);
 
 }  // namespace hpc::train

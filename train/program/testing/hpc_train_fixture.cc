@@ -63,7 +63,7 @@ void HpcTrain::SetUp() {
 
 void HpcTrain::TearDown() { std::filesystem::remove_all(folder_); }
 
-// Pictures of ten kinds, not all of which can be told apart by one point.
+// Writes pictures of ten kinds. One point is not enough to tell all of them apart.
 void HpcTrain::WritePictures() {
   std::mt19937 random(1);
   std::normal_distribution<float> noise(0, 0.3f);
@@ -131,7 +131,7 @@ std::string HpcTrain::ErrorOfDigits(const std::string& data, const Arguments& mo
   return outcome.error;
 }
 
-// In a process of its own: this one forks ranks, and must have no threads of LibTorch.
+// Runs in a process of its own: this one forks ranks, and must have no threads of LibTorch.
 std::string HpcTrain::WriteNet(const std::string& name, int64_t points, int64_t classes,
                                const std::string& first, const std::string& result) {
   ValuesOf(RunRanks(1, [&](const LaunchEnvironment&) -> Values {

@@ -1,4 +1,4 @@
-// hpc-train in tests, as its user sees it: exit codes, errors, summaries; ranks are processes.
+// Runs hpc-train in tests, as its user sees it: exit codes, errors, summaries. Ranks are processes.
 #ifndef HPC_TRAIN_PROGRAM_TESTING_HPC_TRAIN_FIXTURE_H_
 #define HPC_TRAIN_PROGRAM_TESTING_HPC_TRAIN_FIXTURE_H_
 
@@ -19,7 +19,7 @@ using Arguments = std::vector<std::string>;
 
 std::string ReadAll(const std::string& path);
 
-// "loss" of {"loss": 0.25, ...}; NAN if it is not in it.
+// Returns the number of "loss" in {"loss": 0.25, ...}, or NAN if it is not there.
 double Number(const std::string& json, const std::string& key);
 
 void WriteLabels(const std::string& path, const std::vector<int64_t>& labels);
@@ -29,7 +29,7 @@ void WriteFloats(const std::string& path, const std::string& shape,
 class HpcTrain : public ::testing::Test {
  protected:
   struct Outcome {
-    int code = -1;  // of a rank that was killed
+    int code = -1;  // stays so for a rank that was killed
     std::string output, error;
   };
 
@@ -38,21 +38,21 @@ class HpcTrain : public ::testing::Test {
 
   std::string File(const std::string& name) const { return absl::StrCat(folder_, "/", name); }
 
-  // As a rank, with what the environment has then. `before` runs in the process first; ranks of
-  // `unending` may be killed, or are when all others have ended.
+  // Runs hpc-train as each rank, in the environment that the process has then. `before` runs in the
+  // process first. Ranks in `unending` may be killed, or are killed when all others have ended.
   std::vector<Outcome> Run(
       int ranks, const std::function<Arguments(int rank)>& arguments,
       const std::function<void(int rank)>& before = [](int) {}, const std::set<int>& unending = {});
 
-  // What one rank says of pictures that it ends with before the first step.
+  // Returns the error about pictures with which one rank ends before the first step.
   std::string ErrorOfDigits(const std::string& data, const Arguments& more = {});
 
-  // Saves a linear net of that many points to that many numbers, as Python would; returns its path.
-  // `first`: a line of its forward before all else. `result`: what it returns of the "product".
+  // Saves a linear net of `points` points to `classes` numbers, as Python would, and returns its
+  // path. `first` is the first line of its forward. `result` is what it returns of the "product".
   std::string WriteNet(const std::string& name, int64_t points, int64_t classes,
                        const std::string& first = "pass", const std::string& result = "product");
 
-  // The summary of a training that ends well.
+  // Returns the summary of a training that ends well.
   std::string Train(int ranks, const Arguments& arguments);
   std::string TrainDigits(int ranks, Arguments more);
 

@@ -24,8 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-// An answer that has not come after so many intervals is not waited for: a new connection gets
-// through sooner than the next attempt of TCP on one that was cut.
+// An answer that does not come within this many intervals is not waited for. After a cut, a new
+// connection gets through sooner than TCP's next retransmission on the old one.
 constexpr int kPatience = 4;
 
 constexpr char kWitness[] = "witness";  // in the attempt's record
@@ -46,7 +46,7 @@ absl::Status WriteWitnessRecord(const std::string& attempt_dir, const WitnessRec
 
 std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
   const auto text = ReadRecord(attempt_dir, kWitness);
-  if (!text.ok()) return std::nullopt;  // torn: the word to start was not passed on yet
+  if (!text.ok()) return std::nullopt;  // torn: the order to start was not passed on yet
   const json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   try {
     WitnessRecord record;

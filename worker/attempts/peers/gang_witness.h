@@ -1,4 +1,4 @@
-// Vouching for a witnessed attempt (worker/core/witness.h), over the port of its rendezvous store.
+// Vouches for a witnessed attempt (worker/core/witness.h), over the port of its rendezvous store.
 #ifndef HPC_WORKER_ATTEMPTS_PEERS_GANG_WITNESS_H_
 #define HPC_WORKER_ATTEMPTS_PEERS_GANG_WITNESS_H_
 
@@ -18,7 +18,7 @@
 
 namespace hpc::worker {
 
-// What the next worker process needs to know of it.
+// What the next worker process needs to know of the witness.
 struct WitnessRecord {
   int32_t node_rank = 0;
   int32_t nodes = 0;
@@ -35,10 +35,10 @@ class GangWitness {
  public:
   struct Callbacks {
     std::function<Vouch()> vouch;               // what this node says now
-    std::function<void(MonoTime at)> on_whole;  // all did, then; CLOCK_BOOTTIME
+    std::function<void(MonoTime at)> on_whole;  // all nodes vouched at that time of CLOCK_BOOTTIME
   };
-  // `store`: at the node of rank 0, and outlives this; nullptr there: its port could not be opened
-  // again, so nobody is vouched for any more.
+  // `store` is used only at the node of rank 0, and outlives this. If it is nullptr there, its port
+  // could not be opened again, so nobody is vouched for any more.
   GangWitness(EventLoop* loop, AttemptRef ref, const WitnessRecord& record, StoreServer* store,
               Callbacks callbacks);
   ~GangWitness();
@@ -59,10 +59,10 @@ class GangWitness {
   const WitnessRecord record_;
   StoreServer* const store_;
   const Callbacks callbacks_;
-  Witness witness_;  // at the node of rank 0
-  Asker asker_;      // at others
+  Witness witness_;  // used at the node of rank 0
+  Asker asker_;      // used at other nodes
   UniqueFd socket_;
-  std::string question_, answer_;  // still to be sent; as far as it has come
+  std::string question_, answer_;  // what is still to be sent; what has come so far
   EventLoop::TimerId timer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -29,7 +29,7 @@ class GangWitnessTest : public ::testing::Test {
         GangWitness::Callbacks{[this, rank] { return vouch_[rank]; },
                                [this, rank](MonoTime at) { whole_at_[rank] = at; }});
   }
-  // Whether that node comes to know that all were there after now.
+  // Whether that node learns that all nodes were there at some time after now.
   bool BecomesWhole(int32_t rank) {
     const MonoTime now{absl::Nanoseconds(BootTimeNs())};
     const MonoTime limit = loop_.clock().Get().mono + absl::Seconds(whole_soon_ ? 20 : 0.3);

@@ -22,8 +22,8 @@ absl::StatusOr<UniqueFd> ConnectToPeer(const std::string& from, const std::strin
   if (!fd.ok()) return ErrnoStatus(errno, "open a socket");
   const int on = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // One that is not this machine's own, since others reach it by way of something in between, the
-  // kernel chooses as it does for ranks.
+  // The address may not be this machine's own, if others reach it through something in between.
+  // Then the bind fails and the kernel chooses an address, as it does for ranks.
   (void)bind(fd.get(), ours.get(), ours.size);
   if (connect(fd.get(), theirs.get(), theirs.size) != 0 && errno != EINPROGRESS) {
     return ErrnoStatus(errno, "connect to " + to);
@@ -37,7 +37,7 @@ std::vector<std::string> PeerAddresses(const Prepare& prepare) {
     const auto address = ParseIp(peer.address, 0);
     addresses.push_back(address.ok() ? address->CanonicalIp() : peer.address);
   }
-  // From one loopback address to another the kernel names this one as the source.
+  // For a connection from one loopback address to another, the kernel uses this one as the source.
   const std::string& own = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
   if (absl::StartsWith(own, "127.")) addresses.push_back("127.0.0.1");
   return addresses;

@@ -1,4 +1,4 @@
-// TCP to the other nodes of a gang, which let in the addresses of its nodes only.
+// TCP to the other nodes of a gang, which admit only the addresses of its nodes.
 #ifndef HPC_WORKER_ATTEMPTS_PEERS_PEER_SOCKET_H_
 #define HPC_WORKER_ATTEMPTS_PEERS_PEER_SOCKET_H_
 
@@ -11,11 +11,11 @@
 
 namespace hpc::worker {
 
-// Begins to connect, from our address `from` if it is this machine's. InvalidArgument: an address
-// that is none.
+// Begins to connect, from our address `from` if it belongs to this machine. InvalidArgument: one of
+// the addresses is malformed.
 absl::StatusOr<UniqueFd> ConnectToPeer(const std::string& from, const std::string& to, int port);
 
-// The addresses from which nodes of the attempt connect to this one, each in its one form.
+// The addresses from which nodes of the attempt connect to this one, each in its canonical form.
 std::vector<std::string> PeerAddresses(const Prepare& prepare);
 
 }  // namespace hpc::worker

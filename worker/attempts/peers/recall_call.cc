@@ -15,7 +15,7 @@
 namespace hpc::worker {
 namespace {
 
-// For the way there and back, and for what the kernel needs behind SIGKILL.
+// Time for the way there and back, and for what the kernel does after SIGKILL.
 constexpr absl::Duration kPatience = absl::Seconds(3);
 
 }  // namespace

@@ -15,12 +15,13 @@ namespace hpc::worker {
 
 class RecallCall {
  public:
-  // OK: nothing of the attempt is left there. Unavailable: nobody answers; DeadlineExceeded: not in
-  // time, which is the recall's grace and a few seconds. Called once, on the loop, not from within
-  // the constructor, and not after the call is destroyed; it may destroy the call.
+  // Is called with the outcome. OK: nothing of the attempt is left there. Unavailable: nobody
+  // answers. DeadlineExceeded: no answer came in time, which is the recall's grace and a few
+  // seconds. It is called once, on the loop, not from within the constructor, and not after the
+  // call is destroyed. It may destroy the call.
   using Done = std::function<void(const absl::Status&)>;
 
-  // `from`: our address, which the supervisor knows as one of its gang.
+  // `from` is our address, which the supervisor knows as an address of its gang.
   RecallCall(EventLoop* loop, const std::string& from, const Recall& recall, Done done);
   ~RecallCall();
   RecallCall(const RecallCall&) = delete;
@@ -37,7 +38,7 @@ class RecallCall {
   Done done_;
   UniqueFd socket_;
   std::string unsent_;
-  std::string answer_;  // as far as it has come
+  std::string answer_;  // what has come so far
   EventLoop::TimerId timer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

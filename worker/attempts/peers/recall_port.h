@@ -16,7 +16,7 @@ struct RecallPort {
   RecallAccess access;
 };
 
-// At any free port of the address. Unavailable: it cannot be bound here.
+// Opens any free port of the address. Unavailable: the address cannot be bound here.
 absl::StatusOr<RecallPort> OpenRecallPort(const std::string& address);
 
 }  // namespace hpc::worker

@@ -1,4 +1,5 @@
-// Ranks that live on under their supervisor are ended over the network, by who may do that.
+// Ranks that live on under their supervisor are ended over the network, but only by those who may
+// do that.
 #include "worker/supervisor/protocol/recall.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ constexpr char kHere[] = "127.0.0.1";
 
 class RecallTest : public ::testing::Test {
  protected:
-  // A supervisor that is told whom to hear, with a rank that runs `script`.
+  // Makes a supervisor that is told whom to listen to, with a rank that runs `script`.
   void Run(const std::string& script, const std::string& allowed = kHere) {
     port_ = OpenRecallPort(kHere).value();
     rig_.recall = port_.socket.get();
@@ -41,7 +42,7 @@ class RecallTest : public ::testing::Test {
     pid_ = rig_.All<RankStarted>()[0].pid;
     port_.socket.Reset();
   }
-  // And its worker is gone.
+  // The same, and then the supervisor's worker is gone.
   void Orphan(const std::string& script, const std::string& allowed = kHere) {
     Run(script, allowed);
     rig_.DropClient();

@@ -22,8 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-// A port that is free now. Another program may take it before rank 0 does; only rank-0 hosting
-// runs that risk.
+// Finds a port that is free now. Another program may take it before rank 0 does. Only runs whose
+// store is hosted by rank 0 have that risk.
 absl::StatusOr<int> FindFreePort(const std::string& address) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
@@ -108,7 +108,7 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
     if (none || absl::SimpleAtoi(arrived.value_or(""), &record.arrived)) return record;
   } catch (const std::exception&) {
   }
-  // Damaged, or being written when the worker died: some rank had just arrived.
+  // The record is damaged, or was being written when the worker died: some rank had just arrived.
   return StoreRecord{.world_size = 2, .arrived = 1};
 }
 

@@ -1,4 +1,4 @@
-// An agent without a shell, to be told what happens and asked what is to be done. For tests.
+// An agent without a shell: tests tell it what happens and ask what is to be done.
 #ifndef HPC_WORKER_CORE_TESTING_AGENT_TESTER_H_
 #define HPC_WORKER_CORE_TESTING_AGENT_TESTER_H_
 
@@ -42,6 +42,13 @@ class AgentTester : public ::testing::Test {
     Tick();
     return Hear(Welcome{});
   }
+  // Connects, and says the two heartbeats that follow a welcome.
+  void Settle() {
+    Connect();
+    Tick();
+    Hear(Heard{now().mono});
+    Tick();
+  }
   Effects LoseLink() {
     Effects effects;
     agent_.OnLinkClosed(now(), absl::UnavailableError("connection reset"), 1.0, &effects);
@@ -72,12 +79,12 @@ class AgentTester : public ::testing::Test {
     agent_.Reclaim(now(), request, &effects);
     return effects;
   }
-  // To the next deadline and past it.
+  // Lets time pass, to the next deadline and past it.
   Effects Wait(absl::Duration d) {
     clock_.Advance(d);
     return Tick();
   }
-  // With a look once a second, as a process does that nothing holds up.
+  // Lets time pass with a Tick once a second, as in a process that nothing delays.
   Effects Stay(absl::Duration d) {
     Effects all;
     for (; d > absl::ZeroDuration(); d -= absl::Seconds(1)) {

@@ -17,7 +17,7 @@ std::vector<T> All(const worker::Effects& effects) {
   return found;
 }
 
-// What was said of type T.
+// The messages of type T that were said.
 template <typename T>
 std::vector<T> Said(const worker::Effects& effects) {
   std::vector<T> found;

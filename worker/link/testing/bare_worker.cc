@@ -18,7 +18,7 @@ void Check(bool holds, const char* what) {
   abort();
 }
 
-// As many as there may be at once, and many times, take a fuzzer's time and show nothing new.
+// More ranks, and in many attempts, only cost a fuzzer time and show nothing new.
 constexpr size_t kManyRanks = 1000;
 
 bool Shares(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
@@ -99,7 +99,7 @@ void BareWorker::FinishPreparing(uint64_t which, bool ok) {
   if (it == parts_.end()) return;
   Part& part = it->second;
   Effects effects;
-  if (part.stop_asked) {  // rolled back, and said so
+  if (part.stop_asked) {  // it is rolled back, and says so
     part.live = false;
     agent_->OnReturned(now_, it->first, {}, &effects);
   } else {
@@ -157,8 +157,10 @@ void BareWorker::StopItself(uint64_t which) {
   const auto it = Choose(which, [](const Part& part) { return part.live && part.prepared; });
   if (it == parts_.end()) return;
   it->second.stop_asked = true;
+  Effects effects;
   agent_->OnStoppedItself(now_, it->first,
-                          {HaltKind::kCutOff, "its node had no contact for too long"});
+                          {HaltKind::kCutOff, "its node had no contact for too long"}, &effects);
+  Do(effects);
 }
 
 void BareWorker::Doom(uint64_t which) {
@@ -204,12 +206,14 @@ void BareWorker::Resume(absl::Duration slept) {
   now_.wall += slept;
   for (auto& [ref, part] : parts_) part.fence.reset();
   Effects effects;
+  agent_->OnPowerCommandEnded();
   agent_->OnResumed(now_, slept, &effects);
   Do(effects);
 }
 
 void BareWorker::FailToSleep() {
   Effects effects;
+  agent_->OnPowerCommandEnded();
   agent_->OnSleepFailed("the power command failed", &effects);
   Do(effects);
 }
@@ -222,7 +226,7 @@ void BareWorker::Leave(bool stop_ranks) {
 }
 
 void BareWorker::Restart(bool damaged) {
-  // What was not prepared leaves no supervisor, and so nothing.
+  // An attempt that was not prepared leaves no supervisor, and so it leaves nothing.
   std::erase_if(parts_, [](const auto& p) { return !p.second.prepared || p.second.drop_asked; });
   if (damaged && !parts_.empty()) {
     parts_.rbegin()->second.devices = parts_.begin()->second.devices;
@@ -362,7 +366,7 @@ void BareWorker::Do(const StopAttempt& effect) {
 
 void BareWorker::Do(const DropAttempt& effect) {
   auto it = parts_.find(effect.ref);
-  // One that was refused has no files, but is answered nevertheless.
+  // An attempt that was refused has no files, but is answered nevertheless.
   if (it == parts_.end())
     it = parts_.emplace(effect.ref, Part{.live = false, .refused = true}).first;
   Check(!it->second.live, "the files of what lives stay");
@@ -414,7 +418,7 @@ void BareWorker::CheckAlike() {
     const auto it = parts_.find(ref);
     if (it == parts_.end()) {
       Check(!attempt.live(), "what lives was prepared");
-      // It was refused; only Forget is left for it.
+      // The attempt was refused; only Forget is left for it.
       parts_.emplace(ref, Part{.live = false, .refused = true});
       continue;
     }

@@ -1,7 +1,7 @@
-// A worker without sockets, files and processes: its agent, what is between that and the wire, and
-// a shell that remembers what it was told to do and does it when it is told to. It checks by itself
-// what must hold whatever a coordinator says, and aborts with words on standard error where that
-// does not.
+// A worker without sockets, files and processes. It has the agent, the code between the agent and
+// the wire, and a shell that remembers what it was told to do and does it only when a test says so.
+// It checks by itself what must hold whatever a coordinator says. If that does not hold, it aborts
+// with words on standard error.
 #ifndef HPC_WORKER_LINK_TESTING_BARE_WORKER_H_
 #define HPC_WORKER_LINK_TESTING_BARE_WORKER_H_
 
@@ -22,12 +22,13 @@ class BareWorker {
  public:
   BareWorker();
 
-  // What the coordinator says, if there is a stream to say it on.
+  // Takes what the coordinator says, if there is a stream to say it on.
   void Hear(const v1::CoordinatorMessage& message);
   void LoseLink(uint64_t how);
   void Pass(absl::Duration time);
 
-  // Each does something to the attempt that `which` chooses, if there is one that it can happen to.
+  // Each of these does something to the attempt that `which` chooses, if there is one to which it
+  // can happen.
   void FinishPreparing(uint64_t which, bool ok);
   void StartRanks(uint64_t which);
   void EndRank(uint64_t which);
@@ -42,12 +43,12 @@ class BareWorker {
   void Resume(absl::Duration slept);
   void FailToSleep();
   void Leave(bool stop_ranks);
-  // Another process finds what this one has left. `damaged`: the devices of the first attempt stand
-  // in the record of the last.
+  // A new process finds what this one has left. `damaged`: the record of the last attempt contains
+  // the devices of the first one.
   void Restart(bool damaged);
 
  private:
-  // What there is of an attempt.
+  // What there is of one attempt.
   struct Part {
     std::vector<int32_t> devices;
     absl::Duration stop_grace;
@@ -59,7 +60,7 @@ class BareWorker {
     bool stop_asked = false;
     bool drop_asked = false;
     bool witnessed = false;
-    std::vector<AdoptedAttempt::Rank> ranks;  // their ages are not kept
+    std::vector<AdoptedAttempt::Rank> ranks;  // without their ages
     std::optional<MonoTime> fence;
     MonoTime silent_until{};
   };
@@ -88,7 +89,7 @@ class BareWorker {
   void Tick();
   bool AnyLive() const;
   size_t CountRanks() const;
-  // One of those that `can`.
+  // Chooses one of the attempts for which `can` is true.
   template <typename Predicate>
   std::map<AttemptRef, Part>::iterator Choose(uint64_t which, Predicate can);
 
@@ -96,7 +97,7 @@ class BareWorker {
   OwnerState saved_owner_;
   std::unique_ptr<Agent> agent_;
   LinkState link_ = LinkState::kClosed;
-  MonoTime lost_at_ = MonoTime::Infinite();  // when an open one was lost last
+  MonoTime lost_at_ = MonoTime::Infinite();  // when an open link was lost last
   bool leaving_ = false;
   bool welcomed_ = false;
   Welcome welcome_;

@@ -11,11 +11,11 @@ namespace hpc::worker {
 
 class CpuSlots : public DeviceProbe {
  public:
-  // `model`: what the processor calls itself; "" is shown as "CPU".
+  // `model` is the name that the processor gives itself; "" is shown as "CPU".
   CpuSlots(int slots, std::string model);
 
   std::vector<Device> Devices() override { return devices_; }
-  // Nothing: a slot is a share of a processor, and which share nobody measures.
+  // Empty: a slot is a share of a processor, and nobody measures which share is used.
   std::vector<DeviceUsage> Usage() override { return {}; }
   std::string DriverVersion() override { return ""; }
 

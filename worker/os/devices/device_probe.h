@@ -1,4 +1,4 @@
-// Which devices this node offers.
+// Finds out which devices this node offers.
 #ifndef HPC_WORKER_OS_DEVICES_DEVICE_PROBE_H_
 #define HPC_WORKER_OS_DEVICES_DEVICE_PROBE_H_
 
@@ -8,7 +8,8 @@
 
 namespace hpc::worker {
 
-// The node's NVIDIA GPUs; where there is none (the log says why, once), `cpu_slots` CPU slots.
+// The node's NVIDIA GPUs. If there are none, it is `cpu_slots` CPU slots, and the log says why,
+// once.
 std::unique_ptr<DeviceProbe> MakeDeviceProbe(int cpu_slots);
 
 }  // namespace hpc::worker

@@ -11,13 +11,13 @@
 namespace hpc::worker {
 namespace {
 
-// The kernel's short name of a process; "" if it has ended or belongs to another PID namespace.
+// The kernel's short name for a process; "" if it has ended or belongs to another PID namespace.
 std::string CommandOf(const std::string& root, int64_t pid) {
   absl::StatusOr<std::string> text = ReadFile(absl::StrCat(root, "/proc/", pid, "/comm"));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
-// A process that both computes and draws is in both lists: it is one process, and it draws.
+// A process that both computes and draws is in both lists. It is counted once, as one that draws.
 void AddProcesses(const std::vector<nvmlProcessInfo_t>& found, bool graphics,
                   const std::string& root, std::vector<DeviceProcess>* processes) {
   for (const nvmlProcessInfo_t& info : found) {
@@ -55,7 +55,7 @@ void GpuReader::Start() {
 }
 
 DeviceUsage GpuReader::Finish(std::chrono::steady_clock::time_point deadline) {
-  // One that hung last time is not waited for again, or each call would cost the whole limit.
+  // A reading that hung last time is not waited for again, or each call would take the whole limit.
   if (hangs_) deadline = std::chrono::steady_clock::now();
   hangs_ = !thread_.WaitUntil(deadline);
   if (hangs_) {

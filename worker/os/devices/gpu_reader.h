@@ -1,4 +1,4 @@
-// Asks one GPU what it is doing, without ever waiting for it longer than it is worth.
+// Asks one GPU what it is doing, and never waits for it longer than a limit.
 #ifndef HPC_WORKER_OS_DEVICES_GPU_READER_H_
 #define HPC_WORKER_OS_DEVICES_GPU_READER_H_
 
@@ -12,7 +12,7 @@
 
 namespace hpc::worker {
 
-// For one caller's thread.
+// For use by one thread.
 class GpuReader {
  public:
   GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle, Device device,
@@ -20,14 +20,14 @@ class GpuReader {
 
   // Begins a reading, unless an earlier one still hangs.
   void Start();
-  // What the reading says, once it has returned; at `deadline` a usage without values. The log
-  // hears of it when the GPU begins to fail or hang, and when it is well again.
+  // Returns the reading once it is there. If it is not there at `deadline`, returns a usage without
+  // values. The log tells when the GPU begins to fail or hang, and when it works again.
   DeviceUsage Finish(std::chrono::steady_clock::time_point deadline);
 
  private:
   struct Reading {
     DeviceUsage usage;
-    std::string error;  // the first one that is not "not supported"
+    std::string error;  // the first error that is not "not supported"
   };
   static Reading Read(const NvmlApi& api, nvmlDevice_t handle, int32_t index,
                       const std::string& root);
@@ -39,7 +39,7 @@ class GpuReader {
   const std::string root_;
   bool hangs_ = false;
   std::shared_ptr<Reading> reading_;
-  std::string reported_;  // "": well
+  std::string reported_;  // "": no error
   SideThread thread_;
 };
 

@@ -1,6 +1,6 @@
-// The part of NVML's binary interface that is used here, declared anew: NVIDIA's nvml.h is not
-// needed to build, and the library itself is looked for at run time only. Names and layouts are
-// NVML's.
+// The part of NVML's binary interface that is used here, with NVML's names and layouts. It is
+// declared here, so NVIDIA's nvml.h is not needed to build, and the library is looked for only at
+// run time.
 #ifndef HPC_WORKER_OS_DEVICES_NVML_ABI_H_
 #define HPC_WORKER_OS_DEVICES_NVML_ABI_H_
 
@@ -32,7 +32,7 @@ struct nvmlUtilization_t {
   uint32_t memory;
 };
 
-// Of the functions that end in _v2 and _v3.
+// For the functions that end in _v2 and _v3.
 struct nvmlProcessInfo_t {
   uint32_t pid;
   unsigned long long usedGpuMemory;

@@ -43,7 +43,7 @@ absl::StatusOr<NvmlApi::Functions> NvmlApi::Resolve(void* library, const std::st
   if (missing != nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(name, " has no function ", missing));
   }
-  // Drivers before 510 have _v2 only, with the same layout.
+  // Drivers before 510 have only _v2, with the same layout.
   Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &fn.compute_processes) ||
       Find(library, "nvmlDeviceGetComputeRunningProcesses_v2", &fn.compute_processes);
   Find(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", &fn.graphics_processes) ||
@@ -52,7 +52,8 @@ absl::StatusOr<NvmlApi::Functions> NvmlApi::Resolve(void* library, const std::st
 }
 
 absl::StatusOr<std::shared_ptr<NvmlApi>> NvmlApi::Load(const std::string& library) {
-  // Never closed: NVML starts threads of its own, which would be left without their code.
+  // The library is never closed. NVML starts threads of its own, which would be left without their
+  // code.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return absl::NotFoundError(dlerror());
   HPC_ASSIGN_OR_RETURN(Functions functions, Resolve(handle, library));

@@ -13,18 +13,18 @@
 
 namespace hpc::worker {
 
-// NVML after its initialisation, which the last owner undoes. Calls may come from any thread; any
+// NVML after its initialisation; the last owner shuts it down. Calls may come from any thread. Any
 // of them may block for as long as the driver likes.
 //
 // Status codes: Unimplemented when the GPU, the driver or this version of the library does not
 // support what is asked; Unavailable for every other error of NVML, in its own words.
 class NvmlApi {
  public:
-  // $HPC_NVML_LIBRARY, else "libnvidia-ml.so.1".
+  // $HPC_NVML_LIBRARY if set, otherwise "libnvidia-ml.so.1".
   static std::string LibraryName();
 
-  // NotFound: no such library. FailedPrecondition: it lacks a function every release has.
-  // Unavailable: nvmlInit failed (no driver loaded, driver and library differ ...).
+  // NotFound: there is no such library. FailedPrecondition: it lacks a function that every release
+  // has. Unavailable: nvmlInit failed (no driver loaded, driver and library differ ...).
   static absl::StatusOr<std::shared_ptr<NvmlApi>> Load(const std::string& library);
   ~NvmlApi();
   NvmlApi(const NvmlApi&) = delete;
@@ -55,8 +55,8 @@ class NvmlApi {
     nvmlReturn_t (*name)(nvmlDevice_t, char*, unsigned);
     nvmlReturn_t (*memory)(nvmlDevice_t, nvmlMemory_t*);
     nvmlReturn_t (*utilization)(nvmlDevice_t, nvmlUtilization_t*);
-    ListProcesses compute_processes;   // null: too old a driver
-    ListProcesses graphics_processes;  // null: too old a driver
+    ListProcesses compute_processes;   // null: the driver is too old
+    ListProcesses graphics_processes;  // null: the driver is too old
   };
 
   explicit NvmlApi(const Functions& functions) : fn_(functions) {}

@@ -29,7 +29,7 @@ absl::StatusOr<FoundDevice> Identify(const NvmlApi& api, unsigned nvml_index) {
   HPC_ASSIGN_OR_RETURN(found.device.uuid, api.Uuid(found.handle));
   found.device.kind = DeviceKind::kGpu;
   found.device.name = api.Name(found.handle).value_or("NVIDIA GPU");
-  // A GPU that shares the processor's memory has none of its own to state.
+  // A GPU that shares the processor's memory has no memory of its own to report.
   found.device.memory_bytes =
       static_cast<int64_t>(api.Memory(found.handle).value_or(nvmlMemory_t{}).total);
   found.device.pci_bus_id = found.pci.busId;

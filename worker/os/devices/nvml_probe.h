@@ -15,22 +15,22 @@
 namespace hpc::worker {
 
 struct NvmlProbeOptions {
-  std::string library;  // as for dlopen
-  // A driver that hangs is waited for no longer than this: at the start, and per Usage.
+  std::string library;  // a name for dlopen
+  // The longest wait for a driver that hangs: at the start, and for each Usage.
   absl::Duration start_limit = absl::Seconds(15);
   absl::Duration usage_limit = absl::Seconds(1);
-  std::string root;  // in front of /proc; "" but in tests
+  std::string root;  // in front of /proc; "" except in tests
 };
 
 // GPUs are found once, so their indices hold for the probe's life. A GPU that does not tell its PCI
-// address and UUID (it has fallen off the bus) is left out and named in the log; the others count
-// on in PCI bus order, as CUDA does.
+// address and UUID (it has fallen off the bus) is left out and named in the log. The others are
+// numbered in PCI bus order, as CUDA does it.
 //
-// Each GPU is asked on a thread of its own: one that fails or hangs has a usage without values and
-// does not hide the others. What a GPU does not support is unknown, never 0.
+// Each GPU is asked on a thread of its own. A GPU that fails or hangs has a usage without values,
+// and does not hide the others. A value that a GPU does not support is unknown, never 0.
 class NvmlProbe : public DeviceProbe {
  public:
-  // Status as of NvmlApi::Load; DeadlineExceeded: the driver hangs.
+  // Errors are those of NvmlApi::Load, and DeadlineExceeded: the driver hangs.
   static absl::StatusOr<std::unique_ptr<NvmlProbe>> Open(const NvmlProbeOptions& options);
 
   std::vector<Device> Devices() override { return devices_; }

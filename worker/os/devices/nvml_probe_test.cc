@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// NVML lists them against the order of the bus.
+// NVML lists these GPUs against the order of the bus.
 constexpr char kTwoGpus[] = R"(driver 550.54.14
 device
 pci 00000000:41:00.0
@@ -204,8 +204,8 @@ TEST_F(NvmlProbeTest, ChoosesCpuSlotsWhereThereAreNone) {
   }
 }
 
-// nvidia-ml-py knows NVML's real layouts, so it would misread a fake that our own declarations
-// alone agree with.
+// nvidia-ml-py knows NVML's real layouts. If the fake agreed only with our own declarations, it
+// would be misread here.
 TEST_F(NvmlProbeTest, AgreesWithNvidiaMlPy) {
   const char* python = getenv("HPC_TEST_PYTHON");
   if (python == nullptr) GTEST_SKIP() << "HPC_TEST_PYTHON names no interpreter with nvidia-ml-py";

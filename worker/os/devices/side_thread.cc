@@ -7,18 +7,18 @@
 
 namespace hpc::worker {
 
-// Standard primitives rather than Abseil's: their deadlines follow the steady clock, so setting the
-// wall clock back does not turn a second of waiting into an hour.
+// These are standard primitives rather than Abseil's. Their deadlines follow the steady clock, so
+// setting the wall clock back does not turn a second of waiting into an hour.
 struct SideThread::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::function<void()> work;  // handed over, not yet taken
-  bool busy = false;           // from hand-over to return
+  std::function<void()> work;  // handed over and not yet taken
+  bool busy = false;           // from the hand-over until it returns
   bool stop = false;
 };
 
 SideThread::SideThread() : shared_(std::make_shared<Shared>()) {
-  // Detached, since a thread inside a driver that hangs can never be joined.
+  // The thread is detached, since a thread inside a driver that hangs can never be joined.
   std::thread(&SideThread::Run, shared_).detach();
 }
 
@@ -50,7 +50,7 @@ void SideThread::Run(const std::shared_ptr<Shared>& shared) {
     std::function<void()> work = std::exchange(shared->work, nullptr);
     lock.unlock();
     work();
-    work = nullptr;  // what it owns is let go before anyone hears that it has returned
+    work = nullptr;  // frees what it owns before anyone learns that it has returned
     lock.lock();
     shared->busy = false;
     shared->changed.notify_all();

@@ -8,9 +8,9 @@
 
 namespace hpc::worker {
 
-// Runs one piece of work at a time. Work that hangs holds up nobody but this object, not even its
-// destructor: the thread is then left to itself, so `work` must own all it touches.
-// For one caller's thread.
+// Runs one piece of work at a time. Work that hangs holds up only this object, and not even its
+// destructor: the thread is then left to itself. `work` must therefore own everything it touches.
+// For use by one thread.
 class SideThread {
  public:
   SideThread();
@@ -18,9 +18,9 @@ class SideThread {
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
-  // Hands `work` to the thread. False, and nothing is done, while earlier work has not returned.
+  // Hands `work` to the thread. Returns false and does nothing while earlier work has not returned.
   bool Start(std::function<void()> work);
-  // Whether the work handed over last has returned; waits for it until `deadline`.
+  // Waits until `deadline` for the work handed over last. Returns whether it has returned.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline);
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Ends a wait that should end by itself; never reached in a test that passes.
+// Bounds a wait that should end by itself. A test that passes never reaches it.
 Clock::time_point FarAway() { return Clock::now() + std::chrono::minutes(1); }
 
 TEST(SideThread, RunsOnePieceOfWorkAfterAnother) {

@@ -1,4 +1,4 @@
-// What python_facts.py, run by an interpreter, says about it.
+// What python_facts.py says about the interpreter that runs it.
 #ifndef HPC_WORKER_OS_PYTHON_PYTHON_FACTS_H_
 #define HPC_WORKER_OS_PYTHON_PYTHON_FACTS_H_
 
@@ -15,11 +15,11 @@ extern const char kPythonFactsScript[];
 
 struct PythonAnswer {
   PythonFacts facts;
-  // Files and folders whose change makes the facts stale.
+  // If one of these files or folders changes, the facts are out of date.
   std::vector<std::string> watched;
 };
 
-// Pure. Lines that are not the script's (warnings, what a sitecustomize prints) are skipped.
+// Pure. Lines that the script did not write (warnings, output of a sitecustomize) are skipped.
 PythonAnswer ParsePythonAnswer(absl::string_view output);
 
 }  // namespace hpc::worker

@@ -1,5 +1,5 @@
-# Says what this interpreter has installed, one fact a line, without importing any of it.
-# The worker runs it with `python -c`. It must run on any Python, hence no modern syntax.
+# Prints what this interpreter has installed, one fact a line, without importing any of it. The
+# worker runs it with `python -c`. It must run on any Python, so it avoids modern syntax.
 import os
 import re
 import site
@@ -56,7 +56,7 @@ def say_torch(folder):
         nccl = re.match(r"nvidia_nccl_cu\d+-([^-]+)\.dist-info$", entry)
         if nccl:
             say("fact", "nccl", nccl.group(1))
-    # From 2.4 on a client of a store asks for libuv, whether it uses it or not.
+    # From version 2.4 on, a client of a store asks for libuv, whether it uses it or not.
     needs_libuv = [int(n) for n in re.findall(r"\d+", version)[:2]] >= [2, 4]
     say("store-client", "no" if needs_libuv and not built_with_libuv(folder) else "yes")
     say("watch", os.path.join(folder, "version.py"))
@@ -71,7 +71,7 @@ def main():
         say("watch", folder)
     try:
         from importlib import metadata, util
-    except ImportError:  # before Python 3.8, which no PyTorch of the last years runs on
+    except ImportError:  # before Python 3.8, on which no PyTorch of recent years runs
         return
     torch = util.find_spec("torch")
     if torch and torch.origin:

@@ -33,7 +33,7 @@ bool IsPython(const std::string& path) {
   return IsPythonName(BaseName(path)) || IsPythonName(BaseName(real));
 }
 
-// The command among the words of "/usr/bin/env [-S] [-u] [K=V] command ...".
+// The command in the words of "/usr/bin/env [-S] [-u] [K=V] command ...".
 std::string CommandOfEnv(const std::vector<std::string>& words) {
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i].front() != '-' && !absl::StrContains(words[i], '=')) return words[i];
@@ -41,8 +41,9 @@ std::string CommandOfEnv(const std::vector<std::string>& words) {
   return "";
 }
 
-// #!/bin/sh
-// '''exec' "/a very long path/bin/python" "$0" "$@"
+// Finds the interpreter in the second line of this form:
+//   #!/bin/sh
+//   '''exec' "/a very long path/bin/python" "$0" "$@"
 std::string ExecedByShell(absl::string_view second_line) {
   if (!absl::ConsumePrefix(&second_line, "'''exec' ")) return "";
   const char end = absl::ConsumePrefix(&second_line, "\"") ? '"' : ' ';

@@ -21,10 +21,10 @@
 namespace hpc::worker {
 namespace {
 
-// How a file looked; equal stamps mean it has not changed.
+// What a file looked like. Equal stamps mean that it has not changed.
 struct Stamp {
   std::string path;
-  int64_t size = -1;  // -1: not there
+  int64_t size = -1;  // -1: the file does not exist
   int64_t mtime_ns = 0;
   bool operator==(const Stamp&) const = default;
 };
@@ -37,7 +37,8 @@ Stamp StampOf(const std::string& path) {
           .mtime_ns = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec};
 }
 
-// The variables that decide where an interpreter looks for packages, or which one a shim starts.
+// The variables that decide where an interpreter looks for packages, or which interpreter a shim
+// starts.
 std::string RelevantEnvironment(const std::vector<std::string>& env) {
   std::vector<absl::string_view> relevant;
   for (absl::string_view entry : env) {

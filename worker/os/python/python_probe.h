@@ -1,4 +1,4 @@
-// What a run's Python interpreter has installed.
+// Finds out what a run's Python interpreter has installed.
 #ifndef HPC_WORKER_OS_PYTHON_PYTHON_PROBE_H_
 #define HPC_WORKER_OS_PYTHON_PYTHON_PROBE_H_
 
@@ -9,12 +9,14 @@
 
 namespace hpc::worker {
 
-// Runs a short script in the interpreter, which looks at installed metadata and imports no PyTorch.
-// An answer is kept in memory until the interpreter, its site folders or its torch change, or it is
-// asked with other variables that Python listens to. Failures are not kept.
+// Runs a short script in the interpreter. The script looks at installed metadata and imports no
+// PyTorch. An answer is kept in memory until the interpreter, its site folders or its torch change,
+// or until it is asked with other values of the variables that Python listens to. Failures are not
+// kept.
 //
-// Status of Probe: DeadlineExceeded: longer than `limit`. FailedPrecondition: the interpreter
-// failed (says how, and its last words). Else as of RunCommand. May be called from any thread.
+// Errors of Probe: DeadlineExceeded: it took longer than `limit`. FailedPrecondition: the
+// interpreter failed (says how, and its last words). Other errors are those of RunCommand. May be
+// called from any thread.
 std::unique_ptr<PythonProbe> MakePythonProbe(absl::Duration limit = absl::Seconds(5));
 
 }  // namespace hpc::worker

@@ -56,7 +56,7 @@ TEST(PythonProbe, ReadsARealTorch) {
   EXPECT_TRUE(facts->store_client_ok) << "PyPI's wheels are built with libuv";
 }
 
-// A torch of a few files, which the system's interpreter finds on its PYTHONPATH.
+// A fake torch of a few files, which the system's interpreter finds on its PYTHONPATH.
 class FakeTorchTest : public ::testing::Test {
  protected:
   void SetUp() override { MakeSite("site-packages"); }
@@ -105,7 +105,7 @@ TEST_F(FakeTorchTest, BeforeLibuvIsAClientOfAnyStore) {
 
 TEST_F(FakeTorchTest, BuiltWithoutLibuvIsNoClient) {
   WriteVersion("2.6.0+debian");
-  // Any ELF file that does not hold the name of the back-end's class.
+  // Any ELF file will do that does not contain the name of the back-end's class.
   std::filesystem::copy("/bin/true", site_ + "/torch/lib/libtorch_cpu.so");
   EXPECT_FALSE(Probe().store_client_ok);
 }
@@ -121,7 +121,7 @@ TEST_F(FakeTorchTest, IsAskedOnceUntilItChanges) {
   auto probe = MakePythonProbe(kPatient);
   EXPECT_THAT(Probe(*probe).facts, Contains(Pair("torch", "2.3.0")));
 
-  // What only a second run of the interpreter would find.
+  // Only a second run of the interpreter would find this.
   std::filesystem::create_directories(site_ + "/nvidia_nccl_cu12-2.1.dist-info");
   EXPECT_THAT(Probe(*probe).facts, Not(Contains(Pair("nccl", "2.1"))));
 

@@ -1,4 +1,4 @@
-// Requests and answers written out as bytes, apart from the code that is tested. Tests only.
+// Requests and answers written out as bytes, independent of the code that is tested. Tests only.
 #ifndef HPC_WORKER_RENDEZVOUS_TESTING_TEST_BYTES_H_
 #define HPC_WORKER_RENDEZVOUS_TESTING_TEST_BYTES_H_
 

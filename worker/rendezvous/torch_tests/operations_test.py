@@ -17,7 +17,7 @@ os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"
 
 import torch.distributed as dist  # noqa: E402
 
-# For what must run out, and for what must not even on a busy machine.
+# One time-out that must run out, and one that must not even on a busy machine.
 SHORT = datetime.timedelta(milliseconds=200)
 LONG = datetime.timedelta(seconds=60)
 MIB = 1 << 20
@@ -167,7 +167,7 @@ class OperationsTest(unittest.TestCase):
                 outcome(a.wait, [], LONG),
             ]
             results += at_once((b.wait, ["k", "l", "m"], LONG), (a.multi_set, ["l", "m"], ["", ""]))
-            # After a wait that ran out, the connection is as good as new.
+            # After a wait that ran out, the connection can be used as before.
             results += [outcome(a.wait, ["late"], SHORT), outcome(b.set, "late", "1"),
                         outcome(a.get, "late")]
             return results
@@ -188,7 +188,7 @@ class OperationsTest(unittest.TestCase):
             ]
             results += at_once((a.queue_pop, "q", True), (b.queue_push, "q", "4"))
             c = store.client()
-            # Two that wait get one element each.
+            # Two clients that wait get one element each.
             got = at_once((a.queue_pop, "w", True), (b.queue_pop, "w", True),
                           (lambda: (c.queue_push("w", "5"), c.queue_push("w", "6")),))
             results.append(sorted(got[:2]))

@@ -123,7 +123,7 @@ std::string EngineRig::OutputOf(AttemptRef ref, int32_t rank, bool is_stderr) co
   std::string all;
   for (const LogData& data : link_->Heard<LogData>()) {
     if (data.stream != StreamId{ref, rank, is_stderr}) continue;
-    // A piece may come again after a reconnect; none may be missing.
+    // A piece may come again after a reconnect, but none may be missing.
     EXPECT_LE(data.offset, static_cast<int64_t>(all.size()));
     all.resize(static_cast<size_t>(data.offset));
     all += data.data;

@@ -1,5 +1,5 @@
-// An engine on a real loop with real supervisors, a coordinator that the test plays, and a machine
-// that the test makes up.
+// An engine on a real loop with real supervisors. The test plays the coordinator, and makes up the
+// machine.
 #ifndef HPC_WORKER_RUNTIME_TESTING_ENGINE_RIG_H_
 #define HPC_WORKER_RUNTIME_TESTING_ENGINE_RIG_H_
 
@@ -62,7 +62,7 @@ class FakeLink : public Link {
   bool open = false;
   bool finished = false;
   int heartbeats = 0;
-  std::vector<RankDoing> doing;  // of the last one
+  std::vector<RankDoing> doing;  // of the last heartbeat
   bool answer_waits = false;
   std::vector<Identity> identities;
   std::vector<Hello> hellos;
@@ -112,7 +112,7 @@ class FakePower : public Power {
     return answer;
   }
   bool GoingDown() override { return going_down; }
-  std::mutex busy;  // held by a test: going to sleep takes long
+  std::mutex busy;  // a test that holds this makes going to sleep take long
   int sleeps = 0;
   absl::Status answer;
   bool going_down = false;
@@ -121,23 +121,23 @@ class FakePower : public Power {
 class EngineRig : public ::testing::Test {
  protected:
   EngineRig();
-  // Ends whatever ranks are left.
+  // Ends the ranks that are left.
   ~EngineRig() override;
 
   void StartWorker();
-  // As kill -9 does: nothing is said, supervisors live on.
+  // Ends the worker as kill -9 does: nothing is said, and supervisors live on.
   void KillWorker();
-  // Lets the worker run until `done`; fails the test if that takes too long.
+  // Runs the worker until `done`; fails the test if that takes too long.
   void RunUntil(const std::function<bool()>& done);
   // Hello and welcome.
   void Connect();
 
-  // One rank of a one-node attempt that executes `script` with sh.
+  // An attempt of one node with one rank, which executes `script` with sh.
   Prepare ShellAttempt(AttemptRef ref, const std::string& script) const;
-  // Prepares and starts it, and waits until it runs.
+  // Prepares and starts the attempt, and waits until it runs.
   void RunAttempt(const Prepare& prepare);
   void WaitReturned(AttemptRef ref);
-  // Acknowledges output as it comes, and gives all that came of one stream.
+  // Acknowledges output as it comes. Returns everything that came of one stream.
   void AckOutput();
   std::string OutputOf(AttemptRef ref, int32_t rank, bool is_stderr) const;
 

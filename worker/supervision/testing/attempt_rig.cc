@@ -33,7 +33,7 @@ const Clock* TheClock() {
 
 std::string MakeRoot() {
   std::string path = ::testing::TempDir() + "hpc-supervisor-XXXXXX";
-  // Another account's ranks must reach what is theirs in it.
+  // Ranks of another account must reach their folder in it.
   if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0711) != 0) abort();
   return path;
 }
@@ -83,7 +83,7 @@ absl::StatusOr<LaunchedSupervisor> AttemptRig::Launch() {
   return SupervisorClient::Launch(&Spawner(), spec, account, recall);
 }
 
-// As a worker has one made, by a process of its own.
+// Made as for a worker, by a process of its own.
 SpawnedSupervisor AttemptRig::SpawnWith(int journal, int listener) {
   int server[2], pair[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, server), 0);

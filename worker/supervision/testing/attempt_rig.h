@@ -16,7 +16,7 @@
 
 namespace hpc::worker {
 
-// A folder of its own, removed at the end, and nothing left running.
+// Has a folder of its own, which is removed at the end, and leaves nothing running.
 class AttemptRig {
  public:
   AttemptRig();
@@ -26,28 +26,28 @@ class AttemptRig {
 
   std::string program = HPC_SUPERVISOR_PROGRAM;
   SupervisorSpec spec;
-  std::optional<AccountIds> account;  // that it runs as
+  std::optional<AccountIds> account;  // the account it runs as
   int recall = -1;                    // its socket for recalls
 
-  // The next rank runs this.
+  // Adds a rank that executes this.
   void AddRank(std::vector<std::string> argv);
-  // The next rank is a shell that runs `script`.
+  // Adds a rank that is a shell and runs `script`.
   void AddShell(const std::string& script) { AddRank({"/bin/sh", "-c", script}); }
 
   absl::StatusOr<LaunchedSupervisor> Launch();
-  // One for this spec, whose journal and listener are these.
+  // Makes a supervisor for this spec, with this journal and this listener.
   SpawnedSupervisor SpawnWith(int journal, int listener);
 
-  // Each fails the test if it cannot be done.
+  // Each of these fails the test if it cannot be done.
   void Spawn();
   void Attach();
   void Send(const SupervisorCommand& command);
   void Start() { Send(StartRanks{}); }
   void DropClient() { client.reset(); }
-  // After AllGone: the next one, of that name and with no ranks yet. Whoever served the last one
-  // waits for it, if nothing is left that could be in its way.
+  // To be called after AllGone. Begins the next attempt, with that name and no ranks yet. The
+  // supervisor that served the last one waits for it, if nothing is left that could be in its way.
   void BeginNext(const std::string& name);
-  // All of the attempt's.
+  // Removes all files of the attempt.
   void RemoveFiles();
 
   // Runs the loop until `done`, or fails the test after 20 s.
@@ -55,7 +55,7 @@ class AttemptRig {
   void RunUntilAllGone();
   void RunUntilOutput(const std::string& file, const std::string& content);
 
-  // Events of a kind so far, in order.
+  // The events of one kind so far, in order.
   template <typename Event>
   std::vector<Event> All() const {
     std::vector<Event> found;
@@ -68,9 +68,9 @@ class AttemptRig {
   bool Saw() const {
     return !All<Event>().empty();
   }
-  // How `rank` ended; fails the test if it did not, exactly once.
+  // How `rank` ended; fails the test if it did not end exactly once.
   RankExited ExitOf(int32_t rank) const;
-  // The last word on an output.
+  // The last report about an output.
   OutputGrown LastOutput(int32_t rank, bool is_stderr = false) const;
   std::string FileOf(const std::string& name) const;  // its content
   int64_t supervisor_pid() const;
@@ -82,7 +82,7 @@ class AttemptRig {
 
   SupervisorClient::Callbacks Callbacks();
 
-  // Of `program`.
+  // The spawner of `program`.
   SupervisorSpawner& Spawner();
 
  private:
@@ -91,8 +91,8 @@ class AttemptRig {
   std::unique_ptr<SupervisorSpawner> spawner_;
 };
 
-// A writable cgroup v2 folder for the life of the object; path() is "" (and why_not says why) where
-// there is none.
+// A writable cgroup v2 folder for the life of the object. If there is none, path() is "" and
+// why_not says why.
 class TestCgroup {
  public:
   TestCgroup();

@@ -39,7 +39,8 @@ pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter) {
 pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter) {
   *must_enter = false;
   if (leaf == nullptr) return fork();
-  // Where the C library keeps the number of this thread, which is another in the child.
+  // The address at which the C library keeps the number of this thread. The kernel must store the
+  // number of the child's thread there.
   uint64_t number = 0;
   if (prctl(PR_GET_TID_ADDRESS, &number) != 0 || number == 0) {
     *must_enter = true;
@@ -52,8 +53,8 @@ pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter) {
 }
 
 void ResetSignals() {
-  // The kernel's struct sigaction, of which all zero is SIG_DFL. The C library's call would leave
-  // out its own two signals, which whoever started us may have ignored.
+  // The kernel's struct sigaction; all zeros mean SIG_DFL. The C library's call would leave out its
+  // own two signals, which whoever started us may have ignored.
   const uint64_t defaults[8] = {};
   for (int signal = 1; signal < NSIG; ++signal) {
     syscall(SYS_rt_sigaction, signal, defaults, nullptr, NSIG / 8);

@@ -8,21 +8,22 @@
 
 namespace hpc::worker {
 
-// As fork(2). The child is born inside `leaf` (nullptr: in our own cgroup) where the kernel can do
-// that: else *must_enter is true, and the child has to move itself, which makes it wait for an RCU
-// grace period of the whole machine, some 15 ms. The child of a process of several threads may do
-// system calls only.
+// Forks, as fork(2) does. If the kernel can do that, the child is born inside `leaf` (nullptr: in
+// our own cgroup). Otherwise *must_enter is true and the child has to move itself. It then waits
+// for an RCU grace period of the whole machine, some 15 ms. If the caller has several threads, the
+// child may only make system calls.
 pid_t ForkInto(const CgroupLeaf* leaf, bool* must_enter);
 
-// The same for a process of one thread, whose child goes on with the C library.
+// The same for a caller with one thread, whose child may go on using the C library.
 pid_t ForkToStay(const CgroupLeaf* leaf, bool* must_enter);
 
-// Every signal has its default and none is blocked: whatever whoever started us wanted of them.
+// Gives every signal its default and blocks none, whatever whoever started us wanted.
 void ResetSignals();
 
-// What a supervisor, which began like that, does not heed itself.
+// Ignores the signals that a supervisor does not react to itself. It must have begun with
+// ResetSignals.
 void IgnoreSignals();
-// For its child, before it executes something: as ResetSignals, of those alone.
+// For a supervisor's child, before it executes something: resets only the signals of IgnoreSignals.
 void HeedSignals();
 
 }  // namespace hpc::worker

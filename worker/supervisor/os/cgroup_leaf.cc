@@ -15,7 +15,7 @@
 namespace hpc::worker {
 namespace {
 
-// A rank can nest folders as deep as it likes; nobody does so deeper than this in earnest.
+// A rank can nest folders as deep as it likes, but no serious program nests them deeper than this.
 constexpr int kMaxDepth = 32;
 
 std::vector<std::string> Subfolders(const std::string& path) {
@@ -51,7 +51,7 @@ std::string FindCgroup2Mount() {
   const std::string mounts = ReadSmallFile(AT_FDCWD, "/proc/self/mountinfo").value_or("");
   const size_t type = mounts.find(" - cgroup2 ");
   if (type == std::string::npos) return "";
-  size_t at = mounts.rfind('\n', type) + 1;  // npos + 1 is the first line's start
+  size_t at = mounts.rfind('\n', type) + 1;  // npos + 1 is the start of the first line
   for (int field = 0; field < 4; ++field) at = mounts.find(' ', at) + 1;
   return mounts.substr(at, mounts.find(' ', at) - at);
 }
@@ -95,7 +95,8 @@ bool CgroupLeaf::WaitEmpty(int64_t timeout_ms) const {
   const UniqueFd events(openat(dir_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
   const int64_t deadline = BootTimeNs() + timeout_ms * 1'000'000;
   for (;;) {
-    // Read through this descriptor first: the kernel signals changes since its last reading.
+    // The file is read before it is polled, through the same descriptor: the kernel signals only
+    // changes since the last reading.
     char text[256];
     const ssize_t n = pread(events.get(), text, sizeof text, 0);
     if (n < 0 || std::string(text, n).find("populated 1") == std::string::npos) return true;
@@ -114,7 +115,7 @@ std::vector<int64_t> CgroupLeaf::Processes() const {
 
 bool CgroupLeaf::HasFolders() const {
   struct stat info;
-  // Each is a link to it, besides its own two.
+  // Each folder in it is a link to it, besides its own two links.
   return fstat(dir_.get(), &info) != 0 || info.st_nlink > 2;
 }
 
@@ -122,7 +123,7 @@ void CgroupLeaf::Remove() { RemoveFolders(path_, kMaxDepth); }
 
 std::string Cgroup2Mount() {
   static const std::string mount = FindCgroup2Mount();
-  // It could not be read, perhaps: once more.
+  // It may have failed to be read, so this tries once more.
   return mount.empty() ? FindCgroup2Mount() : mount;
 }
 
@@ -138,7 +139,7 @@ std::string OwnCgroup() { return CgroupOf(getpid()); }
 
 std::string OwnWritableCgroup() {
   const std::string mount = Cgroup2Mount(), own = OwnCgroup();
-  // Above the root of a cgroup namespace ("/../x") nothing is reachable.
+  // Nothing above the root of a cgroup namespace ("/../x") can be reached.
   if (mount.empty() || own.empty() || own.find("/..") != std::string::npos) return "";
   const std::string path = own == "/" ? mount : mount + own;
   const bool writable =

@@ -1,4 +1,4 @@
-// The cgroup v2 folder that holds the processes of one attempt: what is born inside stays inside.
+// The cgroup v2 folder that holds the processes of one attempt. What is born inside stays inside.
 #ifndef HPC_WORKER_SUPERVISOR_OS_CGROUP_LEAF_H_
 #define HPC_WORKER_SUPERVISOR_OS_CGROUP_LEAF_H_
 
@@ -13,26 +13,27 @@ namespace hpc::worker {
 
 class CgroupLeaf {
  public:
-  // Makes the folder. nullopt: errno says why not; ENOTSUP means that the kernel (before 5.14)
+  // Makes the folder. nullopt: errno says why not. ENOTSUP means that the kernel (before 5.14)
   // cannot kill a cgroup at once.
   static std::optional<CgroupLeaf> Make(const std::string& path);
-  // One that another process made. nullopt: there is none any more.
+  // Opens a folder that another process made. nullopt: it does not exist any more.
   static std::optional<CgroupLeaf> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
   int dir_fd() const { return dir_.get(); }
 
-  // Moves the calling process in. For the child of a fork: system calls only, no memory taken.
+  // Moves the calling process into it. For the child of a fork: makes only system calls, and
+  // allocates no memory.
   bool Enter() const;
-  // SIGKILLs everything inside, also what is being forked at this moment.
+  // SIGKILLs everything inside, including what is being forked at this moment.
   void Kill() const;
-  // Whether a process lives inside, zombies apart.
+  // Whether a process lives inside; zombies do not count.
   bool Populated() const;
-  // Waits until nothing lives inside, at most so long. False: something still does.
+  // Waits until nothing lives inside, for `timeout_ms` at most. False: something still does.
   bool WaitEmpty(int64_t timeout_ms) const;
-  // Those that live inside, in folders that the ranks made below it too.
+  // The processes that live inside, including those in folders that the ranks made below it.
   std::vector<int64_t> Processes() const;
-  // Whether there are folders below it.
+  // Whether there are folders in it.
   bool HasFolders() const;
   // Removes the empty folder and those below it.
   void Remove();
@@ -43,16 +44,16 @@ class CgroupLeaf {
   UniqueFd dir_;
 };
 
-// Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere. As it
-// was when this process first asked, if there was one.
+// Where cgroup v2 is mounted: "/sys/fs/cgroup", "/sys/fs/cgroup/unified", or "" if nowhere. A mount
+// found by this process once is not looked for again.
 std::string Cgroup2Mount();
 
 // A process's folder below that mount ("/hpc.slice/x.scope"), or "" if it has none.
 std::string CgroupOf(int64_t pid);
 std::string OwnCgroup();
 
-// The calling process's folder as a path, where it may make folders below and move processes there;
-// "" where it may not.
+// The path of the calling process's folder if it may make folders in it and move processes there;
+// otherwise "".
 std::string OwnWritableCgroup();
 
 }  // namespace hpc::worker

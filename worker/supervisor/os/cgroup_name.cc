@@ -7,7 +7,7 @@ constexpr char kBegin[] = "hpc-";
 constexpr char kHex[] = "0123456789abcdef";
 constexpr size_t kDigits = 8;
 
-// FNV-1a: the same in every build, since a supervisor outlives an upgrade.
+// FNV-1a, which is the same in every build: a supervisor outlives an upgrade.
 std::string HashOf(const std::string& dir) {
   uint32_t hash = 2166136261u;
   for (const char c : dir) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;

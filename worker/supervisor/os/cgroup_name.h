@@ -1,4 +1,5 @@
-// The names of an attempt's cgroups, by which they are found even if every file of it is lost.
+// The names of an attempt's cgroups. By them the cgroups are found even if every file of the
+// attempt is lost.
 #ifndef HPC_WORKER_SUPERVISOR_OS_CGROUP_NAME_H_
 #define HPC_WORKER_SUPERVISOR_OS_CGROUP_NAME_H_
 
@@ -9,17 +10,18 @@
 namespace hpc::worker {
 
 // "hpc-12.2-1a2b3c4d-4711". The number in the middle stands for the attempt dir, because several
-// workers may share a machine; `maker` is the supervisor, or the worker where that holds it.
+// workers may share a machine. `maker` is the supervisor, or the worker if that holds the cgroup.
 std::string AttemptCgroupName(const std::string& attempt, const std::string& dir,
                               const std::string& maker);
 
-// Of the scope, which the worker asks for and the supervisor waits for: with ".scope".
+// The name of the scope, which the worker asks for and the supervisor waits for. Ends with
+// ".scope".
 std::string ScopeUnitName(const std::string& attempt, const std::string& dir,
                           int64_t supervisor_pid);
 
-// The attempt of such a name, "12.2", if it is one.
+// The attempt in such a name, "12.2"; nullopt if it is not such a name.
 std::optional<std::string> AttemptOfCgroup(const std::string& name);
-// Whether it is a name of the attempt that has this dir.
+// Whether the name is one of the attempt that has this dir.
 bool IsCgroupOf(const std::string& name, const std::string& attempt, const std::string& dir);
 
 }  // namespace hpc::worker

@@ -63,7 +63,7 @@ void Poller::ArmTimer(int64_t deadline_ns) {
   armed_ns_ = deadline_ns;
   itimerspec when{};  // all zero disarms
   if (deadline_ns != kNever) {
-    // A time already past must not read as zero.
+    // A time that has already passed must not be read as zero.
     const int64_t at = deadline_ns > 0 ? deadline_ns : 1;
     when.it_value = {.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
   }
@@ -77,7 +77,7 @@ void Poller::Wait(int64_t deadline_ns) {
   for (int i = 0; i < n; ++i) {
     const auto it = callbacks_.find(events[i].data.fd);
     if (it == callbacks_.end()) continue;
-    // Held: the callback may remove itself.
+    // A copy is held, since the callback may remove itself.
     const auto callback = it->second;
     (*callback)();
   }

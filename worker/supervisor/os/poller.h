@@ -1,5 +1,5 @@
-// The supervisor's event loop: descriptors on epoll and one deadline on CLOCK_BOOTTIME, which goes
-// on while the machine sleeps.
+// The supervisor's event loop. It waits for descriptors on epoll and for one deadline on
+// CLOCK_BOOTTIME, which goes on while the machine sleeps.
 #ifndef HPC_WORKER_SUPERVISOR_OS_POLLER_H_
 #define HPC_WORKER_SUPERVISOR_OS_POLLER_H_
 
@@ -20,20 +20,20 @@ class Poller {
   Poller();
   bool ok() const { return epoll_.ok() && timer_.ok(); }
 
-  // Calls `callback` while `fd` is readable or hung up (level triggered), and with Modify also
-  // writable. Descriptors must not block: a callback may come once for nothing.
+  // Calls `callback` while `fd` is readable or hung up (level triggered) and, after Modify, also
+  // while it is writable. Descriptors must not block: a callback may come without need.
   void Add(int fd, std::function<void()> callback);
   // The same, but calls it once, and once more after each Rearm.
   void AddOnce(int fd, std::function<void()> callback);
   void Rearm(int fd);
   void Modify(int fd, bool readable, bool writable);
-  // Before `fd` is closed.
+  // Must be called before `fd` is closed.
   void Remove(int fd);
 
-  // All at once: nobody is called any more.
+  // Removes all of them: nothing is called any more.
   void Clear();
 
-  // One round: waits until something happens or until `deadline_ns`.
+  // Runs one round: waits until something happens or until `deadline_ns`.
   void Wait(int64_t deadline_ns);
 
  private:

@@ -13,24 +13,25 @@
 namespace hpc::worker {
 namespace {
 
-// A decimal number that is an id, and where it ends.
+// Takes a decimal number that is an id from `text`, and moves `at` behind it.
 bool TakeId(const std::string& text, size_t* at, uint32_t* id) {
   const size_t begin = *at;
   uint64_t value = 0;
   while (*at < text.size() && text[*at] >= '0' && text[*at] <= '9' && *at - begin < 10) {
     value = value * 10 + static_cast<uint64_t>(text[(*at)++] - '0');
   }
-  // The largest means "leave it as it is" to the kernel.
+  // To the kernel, the largest number means "leave it as it is".
   if (*at == begin || value >= UINT32_MAX) return false;
   *id = static_cast<uint32_t>(value);
   return true;
 }
 
-// No execve can give back what is not in here.
+// Without the bounding set, no execve can give capabilities back.
 bool EmptyBoundingSet() {
   unsigned long capability = 0;
   while (prctl(PR_CAPBSET_DROP, capability) == 0) ++capability;
-  // The first that the kernel does not know; EPERM is one that it would not let us drop.
+  // Stops at the first capability that the kernel does not know. EPERM means that the kernel would
+  // not let us drop one.
   return errno == EINVAL && capability > 0;
 }
 
@@ -70,7 +71,7 @@ bool BecomeSupervisorFor(const AccountIds& ids) {
   if (setgroups(groups.size(), groups.data()) != 0) return false;
   if (setresgid(ids.gid, ids.gid, ids.gid) != 0) return false;
   if (setresuid(kSupervisorUid, ids.uid, kSupervisorUid) != 0) return false;
-  // A kernel or a security module that lied about it.
+  // A kernel or a security module claimed success wrongly.
   if (setuid(0) == 0 || geteuid() != ids.uid || getegid() != ids.gid) {
     errno = EPERM;
     return false;
@@ -94,12 +95,12 @@ OnOwnBehalf::~OnOwnBehalf() {
 
 bool GiveUpPrivileges() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-  // Root's come back with the next execve; of anybody else they would be what an owner of this
-  // process had been lent.
+  // Root gets its capabilities back with the next execve. Any other account would keep capabilities
+  // that whoever started this process had been lent.
   if (geteuid() != 0 && !DropCapabilities()) return false;
   rlimit core;
   if (getrlimit(RLIMIT_CORE, &core) != 0) return false;
-  // A program that wants one may raise it again.
+  // A program that wants core files may raise the limit again.
   core.rlim_cur = 0;
   return setrlimit(RLIMIT_CORE, &core) == 0;
 }

@@ -1,4 +1,4 @@
-// What a supervisor may do, and as whom: less than whoever started it.
+// What a supervisor may do, and as which account. It has fewer rights than whoever started it.
 #ifndef HPC_WORKER_SUPERVISOR_OS_PRIVILEGES_H_
 #define HPC_WORKER_SUPERVISOR_OS_PRIVILEGES_H_
 
@@ -13,32 +13,33 @@ namespace hpc::worker {
 struct AccountIds {
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::vector<uint32_t> groups;  // supplementary ones
+  std::vector<uint32_t> groups;  // supplementary groups
 
   bool operator==(const AccountIds&) const = default;
 };
 
-// "1000:1000:27,44", for a command line.
+// For example "1000:1000:27,44", for a command line.
 std::string ToText(const AccountIds& ids);
-// nullopt: not such a text, or root's, which nobody is to become.
+// nullopt: it is not such a text, or it names root, which nobody may become.
 std::optional<AccountIds> ParseAccountIds(const std::string& text);
 
-// No account has this number: a process that is really of it and only works as another takes no
-// signal from that other's processes, nor can be traced by them.
+// No account has this number. A supervisor for another account has it as its real uid, and the
+// account's number as its effective uid. The account's processes can then neither signal nor trace
+// it.
 inline constexpr uint32_t kSupervisorUid = 65533;
 
-// Works as that account from now on and stays really kSupervisorUid: opens files, signals and
-// starts processes with the account's rights, and these cannot end or stop it. No way leads back to
-// who it was. For root in a process of one thread. False: errno says why; whoever goes on is
-// neither nor.
+// From now on the caller works as that account, while its real uid becomes kSupervisorUid. It opens
+// files, signals and starts processes with the account's rights, and those processes cannot end or
+// stop it. It cannot change back. For root, in a process with one thread. False: errno says why,
+// and the process must end, since it may be neither the old account nor the new one.
 bool BecomeSupervisorFor(const AccountIds& ids);
-// For a child of such a process, which becomes that account for good, also for what it executes.
-// Takes no memory.
+// For a child of such a process. The child becomes that account for good, also for what it
+// executes. Allocates no memory.
 bool BecomeWhomWeWorkAs();
 
-// While it lives, such a process has kSupervisorUid's rights on files, and not the account's: on
-// the cgroups that hold its ranks, which these may not touch. Of any other process it changes
-// nothing.
+// While an object lives, such a process has the rights of kSupervisorUid on files instead of the
+// account's. It needs them for the cgroups that hold its ranks, which the ranks may not touch. For
+// any other process this changes nothing.
 class OnOwnBehalf {
  public:
   OnOwnBehalf();
@@ -51,12 +52,12 @@ class OnOwnBehalf {
 };
 
 // The calling process and its descendants gain no privileges from what they execute (setuid
-// programs, file capabilities), have none left but what being root gives, and leave no core files
-// unless they ask for them. False: errno says why.
+// programs, file capabilities). They lose all privileges except those of being root, and leave no
+// core files unless they ask for them. False: errno says why.
 bool GiveUpPrivileges();
 
-// Others of the same account may not trace the calling process, nor read its memory or environment.
-// Does not outlive an execve.
+// Other processes of the same account may not trace the calling process, or read its memory or
+// environment. An execve ends this.
 void ForbidTracing();
 // Undoes that, for a child that is about to execve.
 void AllowTracing();

@@ -10,8 +10,8 @@
 namespace hpc::worker {
 
 std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
-  // "4711 (any) thing) S ppid pgrp session ...", the start time in ticks being field 22. The name
-  // ends at the last parenthesis.
+  // "4711 (any) thing) S ppid pgrp session ...". Field 22 is the start time in ticks. The name ends
+  // at the last parenthesis.
   const size_t name = text.find(" (");
   const size_t name_end = text.rfind(") ");
   if (name == std::string::npos || name_end == std::string::npos || name_end < name + 2 ||

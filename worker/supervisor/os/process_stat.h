@@ -1,4 +1,4 @@
-// What /proc says of a process in one line.
+// What /proc says about a process in one line.
 #ifndef HPC_WORKER_SUPERVISOR_OS_PROCESS_STAT_H_
 #define HPC_WORKER_SUPERVISOR_OS_PROCESS_STAT_H_
 
@@ -18,19 +18,21 @@ struct ProcessStat {
   int64_t session = 0;
   int64_t started_ns = 0;  // CLOCK_BOOTTIME
 
-  // Its main thread has, and mostly with it the whole process, which then waits to be reaped. Not
-  // one of which another thread is held up in the kernel: it keeps all that it has open.
+  // Whether the main thread has ended. Mostly the whole process has ended with it, and waits to be
+  // reaped. But if another thread is stuck in the kernel, the process keeps everything that it has
+  // open.
   bool Ended() const { return state == 'Z' || state == 'X'; }
 };
 
-// From the text of /proc/<pid>/stat, zero for numbers that it ends before; nullopt if it is not
-// such a text.
+// Parses the text of /proc/<pid>/stat. Numbers beyond its end are zero. nullopt if it is not such a
+// text.
 std::optional<ProcessStat> ParseProcessStat(const std::string& text);
 
 // nullopt: there is no such process or thread.
 std::optional<ProcessStat> ReadProcessStat(int64_t pid);
 
-// Who a process really is; its folder in /proc is root's if it does not want to be looked at.
+// The real uid of a process. It is not the owner of its folder in /proc, which belongs to root if
+// the process may not be inspected.
 std::optional<uid_t> RealUid(int64_t pid);
 
 }  // namespace hpc::worker

@@ -4,7 +4,7 @@
 
 namespace hpc::worker {
 
-// The kernel puts them one behind the other, each with its null.
+// The kernel puts the arguments one behind the other, each with its null.
 ProcessTitle::ProcessTitle(int argc, char** argv)
     : begin_(argv[0]), end_(argv[argc - 1] + strlen(argv[argc - 1])) {}
 
@@ -15,7 +15,7 @@ void ProcessTitle::Set(const std::vector<std::string>& arguments) {
     memcpy(at, argument.c_str(), argument.size() + 1);
     at += argument.size() + 1;
   }
-  // Last: whoever reads it meanwhile still finds that this is a supervisor.
+  // The rest is cleared last, so that whoever reads the title meanwhile still finds a supervisor.
   memset(at, 0, static_cast<size_t>(end_ - at));
 }
 

@@ -1,4 +1,4 @@
-// What lists of processes show as a process's arguments.
+// The arguments that lists of processes show for a process.
 #ifndef HPC_WORKER_SUPERVISOR_OS_PROCESS_TITLE_H_
 #define HPC_WORKER_SUPERVISOR_OS_PROCESS_TITLE_H_
 
@@ -7,15 +7,16 @@
 
 namespace hpc::worker {
 
-// The last argument of a supervisor that has no attempt; of one that has, it is the attempt's dir.
+// The last argument of a supervisor that has no attempt. If it has one, the argument is the
+// attempt's dir.
 inline constexpr char kIdleTitle[] = "--idle";
 
 class ProcessTitle {
  public:
-  // Takes over the memory of main's arguments: they are gone with the first Set.
+  // Takes over the memory of main's arguments, which are gone after the first Set.
   ProcessTitle(int argc, char** argv);
 
-  // As many of them as there is room for: that of the arguments which the program was given.
+  // Shows as many of the arguments as fit into the room of those that the program was started with.
   void Set(const std::vector<std::string>& arguments);
 
  private:

@@ -1,4 +1,4 @@
-// How the kernel lets a process run: what a child of it begins with too.
+// How the kernel schedules a process. Its children begin with the same values.
 #ifndef HPC_WORKER_SUPERVISOR_OS_SCHEDULING_H_
 #define HPC_WORKER_SUPERVISOR_OS_SCHEDULING_H_
 
@@ -6,7 +6,7 @@
 
 namespace hpc::worker {
 
-// Whoever shares our account may change all of it, and we may not change all of it back.
+// Whoever shares our account may change all of these, and we may not change all of them back.
 struct Scheduling {
   int policy = 0;
   int nice = 0;
@@ -15,7 +15,7 @@ struct Scheduling {
   bool operator==(const Scheduling& other) const;
 };
 
-// Of this thread. What the kernel does not tell is left at 0.
+// The values of this thread. What the kernel does not tell is left at 0.
 Scheduling ReadScheduling();
 
 }  // namespace hpc::worker

@@ -58,7 +58,7 @@ std::string ReadBootId() {
 
 std::string BootId() {
   static const std::string id = ReadBootId();
-  // It could not be read: once more.
+  // It may have failed to be read, so this tries once more.
   return id.empty() ? ReadBootId() : id;
 }
 

@@ -1,4 +1,5 @@
-// Files of /proc, /sys and the attempt dir by plain system calls, for a program without iostreams.
+// Reads and writes files of /proc, /sys and the attempt dir with plain system calls, for a program
+// without iostreams.
 #ifndef HPC_WORKER_SUPERVISOR_OS_SMALL_FILE_H_
 #define HPC_WORKER_SUPERVISOR_OS_SMALL_FILE_H_
 
@@ -9,17 +10,18 @@
 
 namespace hpc::worker {
 
-// `name` is taken from the folder `dir_fd` (AT_FDCWD: the current one) unless it is absolute.
+// `name` is looked up in the folder `dir_fd` (AT_FDCWD: the current one) unless it is absolute.
 // nullopt: errno says why.
 std::optional<std::string> ReadSmallFile(int dir_fd, const std::string& name);
 
 // The rest of an open file.
 std::optional<std::string> ReadAll(int fd);
 
-// One write to a file that exists already, as the kernel's control files want it.
+// Writes to a file that exists already, in a single write, as the kernel's control files want it.
 bool WriteControlFile(int dir_fd, const std::string& name, const std::string& content);
 
-// The decimal numbers of a text, whatever stands between them; INT64_MAX for what is larger.
+// The decimal numbers in a text, whatever is between them. A number that is too large gives
+// INT64_MAX.
 std::vector<int64_t> Numbers(const std::string& text);
 
 // The kernel's random id of this boot.

@@ -10,7 +10,7 @@
 namespace hpc::worker {
 namespace {
 
-// One worker is served at a time; a few more may be on their way out.
+// One worker is served at a time; a few more connections may be about to close.
 constexpr size_t kMaxConnections = 8;
 
 }  // namespace
@@ -67,7 +67,7 @@ void EventFeed::Close() {
 
 void EventFeed::Read(Connection& connection) {
   while (!connection.closed) {
-    // A first look tells the size: a StartRanks may be long.
+    // A first look tells the size, since a StartRanks may be long.
     const ssize_t size =
         recv(connection.socket.get(), nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
@@ -78,7 +78,7 @@ void EventFeed::Read(Connection& connection) {
     }
     std::string bytes(size, '\0');
     (void)!recv(connection.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    // One that a newer worker knows and we do not is passed over.
+    // A newer worker may know a command that we do not. It is ignored.
     const auto command = DecodeSupervisorCommand(bytes);
     if (command) on_command_(*command);
   }

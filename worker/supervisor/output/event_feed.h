@@ -1,4 +1,5 @@
-// Tells every connected worker everything: what happened before it came, then what happens.
+// Tells every connected worker everything: first what happened before it connected, then what
+// happens.
 #ifndef HPC_WORKER_SUPERVISOR_OUTPUT_EVENT_FEED_H_
 #define HPC_WORKER_SUPERVISOR_OUTPUT_EVENT_FEED_H_
 
@@ -15,32 +16,33 @@
 
 namespace hpc::worker {
 
-// A worker that does not read (frozen, or gone and not yet noticed) never holds anybody up: each
-// connection remembers how far it has been told, and of an output only how it stands now.
+// A worker that does not read (it is frozen, or gone and that was not noticed yet) never delays
+// anybody. Each connection remembers how far it has been told. Of each output it is told only the
+// newest state.
 class EventFeed {
  public:
   using OnCommand = std::function<void(const SupervisorCommand&)>;
 
-  // `outputs` outlive the feed and do not change their number once a connection exists.
+  // `outputs` outlives the feed, and its size does not change once a connection exists.
   EventFeed(Poller* poller, const std::vector<OutputGrown>* outputs, OnCommand on_command);
 
-  // Takes connections at the bound socket. False: errno says why not.
+  // Accepts connections at the bound socket. False: errno says why not.
   bool Listen(UniqueFd bound);
-  // That of the worker which has made us.
+  // Adds the connection of the worker that has made us.
   void AdoptOwn(UniqueFd socket) { Adopt(std::move(socket)).own = true; }
-  // Gives both back; not ok: it has none, or the worker has closed the other end.
+  // These give the two sockets back. Not ok: there is none, or the worker has closed the other end.
   UniqueFd TakeListener();
   UniqueFd TakeOwn();
-  // Ends all of them.
+  // Closes all connections.
   void Close();
 
-  // Kept, and told to later connections too.
+  // The event is kept, and told to later connections, too.
   void Publish(SupervisorEvent event) { events_.push_back(std::move(event)); }
-  // The stream's state is worth telling.
+  // The state of the stream has changed enough to be told.
   void StreamGrew(size_t stream);
-  // Told after everything else, streams included.
+  // Is told after everything else, including the streams.
   void PublishLast(const AllGone& all_gone) { last_ = all_gone; }
-  // Told to whoever reads just now, then forgotten.
+  // Is told to the workers that are connected now, and then forgotten.
   void Offer(const SupervisorEvent& event);
 
   // Sends what can be sent without waiting.
@@ -48,14 +50,14 @@ class EventFeed {
   bool HasConnection() const { return !connections_.empty(); }
   // Whether every connection has been told everything.
   bool Drained() const;
-  // Whether one has.
+  // Whether any connection has been told everything.
   bool HasListener() const;
 
  private:
   struct Connection {
     UniqueFd socket;
     bool own = false;
-    size_t told = 0;             // of events_
+    size_t told = 0;             // events of events_ told so far
     std::vector<bool> outdated;  // by stream
     bool told_last = false;
     bool waits_to_write = false;
@@ -65,7 +67,7 @@ class EventFeed {
   void Accept();
   Connection& Adopt(UniqueFd socket);
   void Read(Connection& connection);
-  // False: it takes no more now, or never again.
+  // False: the connection takes no more now, or never again.
   bool Send(Connection& connection, const SupervisorEvent& event);
   bool Flush(Connection& connection);
   void DropClosed();

@@ -10,14 +10,14 @@ namespace hpc::worker {
 namespace {
 
 constexpr off_t kReserveBytes = 16 << 10;
-// Its start, its end, and what was cut of two streams.
+// Enough for a rank's start, its end, and what was cut of its two streams.
 constexpr off_t kReserveBytesOfRank = 256;
 
 }  // namespace
 
 void JournalFile::Adopt(UniqueFd file, size_t ranks) {
   file_ = std::move(file);
-  // Not every file system can; then the journal is as safe as any other file.
+  // Not every file system can do this. If it cannot, the journal is as safe as any other file.
   (void)fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, lseek(file_.get(), 0, SEEK_END),
                   kReserveBytes + kReserveBytesOfRank * static_cast<off_t>(ranks));
 }

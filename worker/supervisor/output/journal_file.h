@@ -1,4 +1,4 @@
-// The supervisor's side of the journal: appends lines. All of it may wait for the disk.
+// The supervisor's side of the journal, which appends lines. Each method may wait for the disk.
 #ifndef HPC_WORKER_SUPERVISOR_OUTPUT_JOURNAL_FILE_H_
 #define HPC_WORKER_SUPERVISOR_OUTPUT_JOURNAL_FILE_H_
 
@@ -10,17 +10,17 @@ namespace hpc::worker {
 
 class JournalFile {
  public:
-  // Goes on in `file`, with room for the usual lines of an attempt of so many ranks set aside, so
+  // Goes on in `file`. Sets space aside for the usual lines of an attempt with this many ranks, so
   // that a disk that fills up later does not cost an exit code.
   void Adopt(UniqueFd file, size_t ranks);
 
-  // Whole lines.
+  // `lines` must be complete lines.
   void Add(const std::string& lines) { pending_ += lines; }
 
-  // Appends what was added since, in one write. False: a full disk has refused some of it, which is
-  // kept and tried again the next time.
+  // Appends what was added since the last call, in one write. False: a full disk has refused some
+  // of it; that part is kept and tried again the next time.
   bool Write();
-  // Makes it survive a power cut too. Takes milliseconds on some disks.
+  // Makes the journal survive a power cut, too. Takes milliseconds on some disks.
   void Sync();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr int kPipeBytes = 1 << 20;
 constexpr int64_t kPumpBytes = 4 * kPipeBytes;
 
-// The kernel's pages are touched once each way; a larger buffer falls out of the cache.
+// The kernel's pages are touched once in each direction. A larger buffer would not fit the cache.
 char buffer[256 << 10];
 
 }  // namespace
@@ -27,9 +27,10 @@ bool OutputStream::Open() {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   read_.Reset(ends[0]);
   write_.Reset(ends[1]);
-  // The reading end alone: the rank must not find its stdout non-blocking.
+  // Only the reading end, since the rank must not find its stdout non-blocking.
   fcntl(read_.get(), F_SETFL, O_NONBLOCK);
-  // So that a rank seldom waits for us; an account at its quota of pipe pages keeps 64 KiB.
+  // A larger pipe, so that a rank seldom waits for us. An account at its quota of pipe pages keeps
+  // 64 KiB.
   fcntl(read_.get(), F_SETPIPE_SZ, kPipeBytes);
   return true;
 }
@@ -37,7 +38,8 @@ bool OutputStream::Open() {
 bool OutputStream::OpenFile() {
   if (!file_.ok()) {
     const std::string name = "rank-" + std::to_string(rank_) + (is_stderr_ ? ".err" : ".out");
-    // Whatever is there already a rank has put there; waiting at its pipe would be its end of us.
+    // If something is there already, a rank has put it there. It is not opened: if it were a pipe,
+    // we would wait for ever.
     file_.Reset(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
   return file_.ok();
@@ -46,7 +48,7 @@ bool OutputStream::OpenFile() {
 int64_t OutputStream::Store(const char* data, int64_t size) {
   if (size <= 0) return 0;
   if (!OpenFile()) {
-    // Something of the rank's own in its place is no shortage.
+    // If the rank has put something in the file's place, nothing is lacking.
     refusal_ = errno == EEXIST ? 0 : errno;
     return 0;
   }
@@ -66,7 +68,7 @@ int64_t OutputStream::Store(const char* data, int64_t size) {
   return stored;
 }
 
-// The whole line or nothing of it.
+// Writes the whole line or nothing of it.
 bool OutputStream::MarkGap() {
   const bool full = refusal_ == ENOSPC || refusal_ == EDQUOT;
   const std::string line = std::string(ends_line_ ? "" : "\n") +

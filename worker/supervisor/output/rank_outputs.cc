@@ -12,9 +12,9 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kTellEvery = 20 * kMs;
 constexpr int64_t kTellShortageEvery = 10'000 * kMs;
-// A rank that writes many short lines would wake us for each: one that has something again within
-// kBusy is left alone for kPause, in which the pipe fills by less than it holds, and then looked at
-// every so often for as long as it has something each time.
+// A rank that writes many short lines would wake us for each of them. If a stream has something
+// again within kBusy, it is left alone for kPause. The pipe does not fill up in that time. After
+// that it is looked at in regular intervals for as long as it has something each time.
 constexpr int64_t kBusy = 1 * kMs;
 constexpr int64_t kPause = 2 * kMs;
 constexpr int64_t kFewBytes = 64 << 10;
@@ -27,7 +27,7 @@ bool RankOutputs::Open(const std::vector<RankSpec>& ranks, int64_t limit) {
       streams_.push_back(std::make_shared<OutputStream>(rank.rank, is_stderr, limit));
       if (!streams_.back()->Open()) {
         const int error = errno;
-        // Whoever says so needs a descriptor.
+        // The pipes are closed, since reporting this error takes a descriptor.
         streams_.clear();
         errno = error;
         return false;

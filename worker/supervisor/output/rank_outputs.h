@@ -15,48 +15,48 @@
 
 namespace hpc::worker {
 
-// Reading and writing is the writer's work. A stream whose file hangs is not read meanwhile: its
-// rank waits once the pipe is full.
+// The writer thread does the reading and writing. A stream whose file hangs is not read meanwhile;
+// its rank waits once the pipe is full.
 class RankOutputs {
  public:
   RankOutputs(Poller* poller, WriterThread* writer) : poller_(poller), writer_(writer) {}
 
-  // Two streams for each rank: stdout, stderr. False: errno says why.
+  // Opens two streams for each rank: stdout and stderr. False: errno says why.
   bool Open(const std::vector<RankSpec>& ranks, int64_t limit);
-  // As they were when the writer last had to do with them.
+  // Their states when the writer thread last finished with them.
   const std::vector<OutputGrown>& states() const { return states_; }
   const OutputStream& stdout_of(size_t rank) const { return *streams_[2 * rank]; }
   const OutputStream& stderr_of(size_t rank) const { return *streams_[2 * rank + 1]; }
 
-  // Once all ranks hold their ends.
+  // To be called once all ranks hold their ends.
   void Watch();
   // Nobody is left who could write.
   void Finish();
-  // After that: whether all that was written is in its files.
+  // To be called after Finish: whether everything that was written is in the files.
   bool Finished() const;
-  // Does not wait for it any longer: tells all streams to have ended as they are.
+  // Stops waiting for that: tells that all streams have ended as they are.
   void GiveUp();
 
-  // Looks again at streams that were left alone for a moment.
+  // Looks again at the streams that were left alone for a moment.
   void Resume(int64_t now);
-  // Tells what grew, each stream at most every 20 ms and at its end; a cut goes into the journal,
-  // and so does, at most every 10 s, that the disk begins to refuse output or takes it again.
+  // Tells what grew, each stream at most every 20 ms and at its end. A cut goes into the journal.
+  // So does, at most every 10 s, the news that the disk begins to refuse output or takes it again.
   void Tell(int64_t now, EventFeed* feed, EventBook* book);
   int64_t NextDeadline() const;
 
  private:
   struct Care {
-    bool watched = false;                // by the poller, armed or not
-    bool pumping = false;                // the writer has it
-    bool quick = false;                  // had something when last looked at
-    bool outdated = false;               // grown since it was told
+    bool watched = false;                // the poller has it, armed or not
+    bool pumping = false;                // the writer thread has it
+    bool quick = false;                  // it had something when last looked at
+    bool outdated = false;               // it has grown since it was told
     int64_t told_ns = 0;                 // when it was last told
     int64_t pumped_ns = 0;               // when it last had something
     int64_t resume_ns = Poller::kNever;  // when to look again
   };
   void Pump(size_t stream);
   void Take(size_t stream, int64_t (OutputStream::*how)());
-  // Most are: their end needs no turn of the writer's.
+  // Most streams are unused, and their end needs no work of the writer thread.
   bool EndIfUnused(size_t stream);
   struct Pumped {
     int64_t taken = 0;
@@ -69,12 +69,12 @@ class RankOutputs {
 
   Poller* poller_;
   WriterThread* writer_;
-  // Shared with what the writer has to do with them.
+  // Shared with the work that the writer thread has for them.
   std::vector<std::shared_ptr<OutputStream>> streams_;
   std::vector<OutputGrown> states_;
   std::vector<Care> cares_;
   bool finishing_ = false;
-  Shortage shortage_;  // as it is
+  Shortage shortage_;  // the present one
   int32_t told_error_ = 0;
   int64_t next_shortage_ns_ = 0;
 };

@@ -16,7 +16,7 @@ namespace hpc::worker {
 namespace {
 
 TEST(RankOutputsTest, ThatLastWordsAreRefusedIsToldToo) {
-  // In a folder that is gone no file can be made.
+  // No file can be made in a folder that is gone.
   char gone[] = "/tmp/rank_outputs_test.XXXXXX";
   ASSERT_NE(mkdtemp(gone), nullptr);
   ASSERT_EQ(chdir(gone), 0);

@@ -19,7 +19,7 @@
 namespace hpc::worker {
 namespace {
 
-// Its work calls little: a smaller stack is a shorter start.
+// The thread's work needs little stack, and a smaller stack makes its start faster.
 constexpr size_t kStackBytes = 256 << 10;
 
 }  // namespace
@@ -32,11 +32,11 @@ struct WriterThread::Shared {
   UniqueFd done_fd;  // readable: something is in `done`
   std::mutex mutex;
   std::condition_variable changed;
-  // All below under the mutex.
+  // The mutex guards everything below.
   std::deque<Job> jobs;
   std::deque<std::function<void()>> done;
   bool started = false;
-  bool busy = false;  // with work that is no longer in `jobs`
+  bool busy = false;  // with a job that is no longer in `jobs`
   bool told = false;  // done_fd is readable
   bool stopped = false;
   bool ended = false;

@@ -1,6 +1,6 @@
-// The thread that does all that touches a disk for a supervisor. A disk that hangs (frozen, dying,
-// a network one) holds whoever writes to it for as long as it likes, against any signal; the
-// supervisor itself must go on stopping its ranks meanwhile.
+// The thread that does everything that touches a disk for a supervisor. A disk that hangs (frozen,
+// dying, or on a network) holds whoever writes to it for as long as it likes, whatever signal
+// comes. Meanwhile the supervisor itself must go on stopping its ranks.
 #ifndef HPC_WORKER_SUPERVISOR_OUTPUT_WRITER_THREAD_H_
 #define HPC_WORKER_SUPERVISOR_OUTPUT_WRITER_THREAD_H_
 
@@ -13,25 +13,28 @@
 
 namespace hpc::worker {
 
-// For the poller's thread. Does nothing while there is nothing to do.
+// To be used from the poller's thread. The thread does nothing while there is nothing to do.
 class WriterThread {
  public:
   explicit WriterThread(Poller* poller);
-  // Waits for no work: what has not begun is dropped, and one that hangs is left to itself, so that
-  // `work` must own all it touches. No `done` is called any more.
+  // Waits for no work. Work that has not begun is dropped, and work that hangs is left to itself,
+  // so `work` must own everything it touches. No `done` is called any more.
   ~WriterThread();
   WriterThread(const WriterThread&) = delete;
   WriterThread& operator=(const WriterThread&) = delete;
 
-  // If it has not. The thread takes no signals. False: errno says why there is none.
+  // Starts the thread if it has not been started. The thread takes no signals. False: errno says
+  // why there is none.
   bool Start();
 
   // Runs `work` on the thread, in the order of the calls, and then `done` in a round of the poller.
   void Run(std::function<void()> work, std::function<void()> done = {});
 
-  // Waits until all work is done, or until then (CLOCK_BOOTTIME). `done` of it is not called.
+  // Waits until all work is done, or until `deadline_ns` (CLOCK_BOOTTIME). Does not call its
+  // `done`.
   bool WaitIdle(int64_t deadline_ns);
-  // Where it is idle: calls no `done` of what it has done so far. The poller may have been cleared.
+  // To be called when the thread is idle: drops each `done` of work finished so far. The poller may
+  // have been cleared.
   void Forget();
 
  private:

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// A disk that hangs until it is let go.
+// A disk that hangs until it is released.
 class Gate {
  public:
   void Wait() {

@@ -1,5 +1,5 @@
-// How the structs of spec.h become bytes and back: integers little-endian in their full width, text
-// and lists preceded by a 32-bit count. Every value has exactly one encoding.
+// How the structs of spec.h become bytes and back. Integers are little-endian in their full width;
+// text and lists are preceded by a 32-bit count. Every value has exactly one encoding.
 #ifndef HPC_WORKER_SUPERVISOR_PROTOCOL_FIELD_BYTES_H_
 #define HPC_WORKER_SUPERVISOR_PROTOCOL_FIELD_BYTES_H_
 
@@ -10,8 +10,8 @@
 
 namespace hpc::worker {
 
-// Both archives are called with fields one after the other; `Fields(archive, value)` lists those of
-// a struct once for both directions.
+// Both archives are called with the fields one after the other. `Fields(archive, value)` lists the
+// fields of a struct once, for both directions.
 class WireWriter {
  public:
   template <typename T>
@@ -46,7 +46,7 @@ class WireWriter {
   std::string bytes_;
 };
 
-// Each call answers false, and changes nothing it should not, once the bytes are not what
+// Each call returns false, and changes nothing that it must not change, once the bytes are not what
 // WireWriter makes.
 class WireReader {
  public:
@@ -75,7 +75,7 @@ class WireReader {
   template <typename T>
   bool operator()(std::vector<T>& list) {
     uint32_t count = 0;
-    // Every element takes at least a byte, so a count that lies cannot make us allocate much.
+    // Every element takes at least one byte, so a false count cannot make us allocate much.
     if (!(*this)(count) || Left() < count) return false;
     list.clear();
     for (uint32_t i = 0; i < count; ++i) {

@@ -8,7 +8,7 @@
 namespace hpc::worker {
 namespace {
 
-// Any bytes as one word: never empty, no blanks, no line ends.
+// Turns any bytes into one word: it is never empty and has no blanks or line ends.
 std::string Escape(const std::string& text) {
   constexpr char kHex[] = "0123456789abcdef";
   if (text.empty()) return "%";
@@ -73,7 +73,7 @@ class LineReader {
     }
     words_.push_back(line.substr(from));
   }
-  // True if the line is of this kind and has as many fields.
+  // True if the line is of this kind and has this many fields.
   bool Is(const char* kind, size_t fields) const {
     return words_[0] == kind && words_.size() == fields + 1;
   }
@@ -131,7 +131,8 @@ struct LineOf {
 
 // Fills `event` if the line is of its kind.
 bool Read(LineReader& line, RankStarted& e) {
-  // Whoever reads it may kill what has this number, or a session that does.
+  // Whoever reads this may kill the process or the session with this number, so it must be a real
+  // one.
   return line.Is("started", 3) && (line >> e.rank >> e.pid >> e.at_ns).ok() && e.pid > 1;
 }
 bool Read(LineReader& line, RankStartFailed& e) {

@@ -1,5 +1,5 @@
-// The journal of an attempt as text: one line per event, fields apart by one space, below its title
-// (record.h).
+// The journal of an attempt as text. There is one line per event, with fields separated by one
+// space, below the journal's title (record.h).
 //
 //   ready 4711 cgroup 5f3c...-boot-id /sys/fs/cgroup/hpc/12.2-4711
 //   started 0 4712 1234567890
@@ -20,19 +20,20 @@
 
 namespace hpc::worker {
 
-// The first line of an attempt: who wrote this journal, and what to kill if it cannot go on.
+// The first line of an attempt: who wrote this journal, and what to kill if the writer cannot go
+// on.
 struct JournalHeader {
   int64_t pid = 0;
   std::string containment;
   std::string boot_id;  // of the machine; after another boot nothing of the attempt is left
-  std::string cgroup;   // leaf that holds the ranks, or ""
+  std::string cgroup;   // the leaf that holds the ranks, or ""
 };
 
-// Without the line end. SupervisorReady and NotGone have no line: theirs is empty.
+// The line without its line end; "" for SupervisorReady and NotGone, which have no line.
 std::string JournalLine(const JournalHeader& header);
 std::string JournalLine(const SupervisorEvent& event);
 
-// `line` without its line end; monostate if it is not one of ours.
+// `line` is given without its line end. monostate: it is not one of our lines.
 std::variant<std::monostate, JournalHeader, SupervisorEvent> ParseJournalLine(
     const std::string& line);
 

@@ -14,12 +14,12 @@
 namespace hpc::worker {
 namespace {
 
-// No command to a supervisor begins so: their first byte is a small number (spec.h).
+// No command to a supervisor begins like this: its first byte is a small number (spec.h).
 constexpr char kMagic[] = "hpc-order-1";
 
-// Nor does any event of one (spec.h).
+// No event of a supervisor begins like this, either (spec.h).
 constexpr std::string_view kIdle = "hpc-idle-1";
-// Events behind the last one of an attempt: a supervisor sends none.
+// More events than a supervisor can have sent behind the last one of an attempt: it sends none.
 constexpr int kMostLeft = 100;
 
 template <typename Archive>
@@ -59,7 +59,7 @@ std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes) {
   return order;
 }
 
-// A worker that does not hear it has no use for us.
+// If the worker does not hear it, it has no use for us.
 void SayIdle(int socket) { (void)send(socket, kIdle.data(), kIdle.size(), MSG_NOSIGNAL); }
 
 bool HearIdle(int socket, int patience_ms) {

@@ -1,4 +1,4 @@
-// What a supervisor that waits is given: the next attempt.
+// What a waiting supervisor is given: its next attempt.
 #ifndef HPC_WORKER_SUPERVISOR_PROTOCOL_ORDER_H_
 #define HPC_WORKER_SUPERVISOR_PROTOCOL_ORDER_H_
 
@@ -11,14 +11,15 @@
 
 namespace hpc::worker {
 
-// One message of the worker's socket (passed_files.h). With it come the journal, then the spec if
-// it is not in the message, then the bound socket for recalls if `recallable`.
+// One message of the worker's socket (passed_files.h). The descriptors that come with it are the
+// journal, then the spec if it is not in the message, and then the bound socket for recalls if
+// `recallable`.
 struct SupervisorOrder {
-  std::string dir;   // of the attempt
-  std::string spec;  // encoded; "": in a file, since it is long
+  std::string dir;   // the attempt dir
+  std::string spec;  // encoded; "": it is long, and comes in a file
   bool recallable = false;
 };
-// Of a spec in the message. The socket would take twice as much.
+// The limit for a spec in the message. The socket would take twice as much.
 inline constexpr size_t kMostSpecInOrder = 64 << 10;
 inline constexpr size_t kMostOrderBytes = kMostSpecInOrder + (8 << 10);
 
@@ -29,19 +30,19 @@ std::optional<SupervisorOrder> DecodeSupervisorOrder(const std::string& bytes);
 struct ReceivedOrder {
   SupervisorOrder order;
   UniqueFd journal;
-  UniqueFd spec;    // not ok: it is in the order
-  UniqueFd recall;  // not ok: not recallable
+  UniqueFd spec;    // not ok: the spec is in the order
+  UniqueFd recall;  // not ok: the attempt is not recallable
 };
 
-// Tells the worker, once an attempt is over and nothing of it is left, that the next order is
-// awaited.
+// Tells the worker that the next order is awaited. To be called once an attempt is over and nothing
+// of it is left.
 void SayIdle(int socket);
-// Whether a supervisor whose attempt is over has said so, or does within so long. False at once if
-// it has ended, or says too much else.
+// Whether a supervisor whose attempt is over has said that it is idle, or says so within
+// `patience_ms`. False at once if it has ended, or says too much else.
 bool HearIdle(int socket, int patience_ms);
 
-// The next one that comes by `socket`; what else comes meanwhile was meant for the attempt before.
-// nullopt: the worker does not need us any more.
+// The next order that comes through `socket`. Anything else that comes meanwhile was meant for the
+// attempt before. nullopt: the worker does not need us any more.
 std::optional<ReceivedOrder> AwaitOrder(int socket);
 
 }  // namespace hpc::worker

@@ -1,4 +1,4 @@
-// Messages of a Unix socket that bring open files along.
+// Messages of a Unix socket that carry open files.
 #ifndef HPC_WORKER_SUPERVISOR_PROTOCOL_PASSED_FILES_H_
 #define HPC_WORKER_SUPERVISOR_PROTOCOL_PASSED_FILES_H_
 
@@ -18,11 +18,11 @@ struct PassedFiles {
   std::vector<UniqueFd> files;  // close-on-exec
 };
 
-// One message of a SOCK_SEQPACKET with at most kMostPassedFiles. Returns errno, or 0.
+// Sends one message of a SOCK_SEQPACKET with at most kMostPassedFiles. Returns errno, or 0.
 int SendFiles(int socket, const std::string& bytes, const std::vector<int>& files);
 
-// The next one, of at most so many bytes. nullopt: the other end is closed, or errno says what is
-// wrong.
+// Receives the next message, of at most `most_bytes`. nullopt: the other end is closed, or errno
+// says what is wrong.
 std::optional<PassedFiles> ReceiveFiles(int socket, size_t most_bytes);
 
 }  // namespace hpc::worker

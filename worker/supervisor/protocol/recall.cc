@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kWord[] = "hpc-recall ";
 
-// In a time that does not tell how much of it is right.
+// Compares in a time that does not reveal how much of the secret is right.
 bool SameSecret(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned char differences = 0;

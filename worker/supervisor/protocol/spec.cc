@@ -6,8 +6,8 @@
 
 namespace hpc::worker {
 
-// The fields of each struct, in the order of their bytes. Not in the unnamed namespace:
-// field_bytes.h finds those of list elements by argument-dependent lookup.
+// The fields of each struct, in the order of their bytes. These are not in the unnamed namespace,
+// since field_bytes.h finds those of list elements by argument-dependent lookup.
 template <typename A>
 bool Fields(A& a, RankSpec& v) {
   return a(v.rank) && a(v.local_rank) && a(v.program) && a(v.argv) && a(v.env);
@@ -82,12 +82,12 @@ bool Fields(A& a, Shortage& v) {
 
 namespace {
 
-// The last digit is the version: a supervisor refuses a spec of another.
+// The last digit is the version. A supervisor refuses a spec with another version.
 constexpr char kMagic[] = "hpc-spec-3";
 
 template <typename T>
 void Write(WireWriter& writer, const T& value) {
-  // The lists of fields serve both directions and so take their struct by reference; a writer only
+  // The lists of fields serve both directions and so take their struct by reference. A writer only
   // reads it.
   Fields(writer, const_cast<T&>(value));
 }

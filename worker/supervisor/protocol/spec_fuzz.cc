@@ -1,5 +1,5 @@
-// Any bytes to the decoders of the spec, the two sides of the socket and the journal: what they
-// accept is exactly what the encoders make.
+// Gives any bytes to the decoders of the spec, of both sides of the socket, and of the journal.
+// What they accept is exactly what the encoders make.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -99,7 +99,7 @@ TEST(SpecTest, AnUnknownMessageIsRefused) {
   EXPECT_FALSE(DecodeSupervisorEvent("\xff"));
 }
 
-// The bytes of every message, its truncations refused.
+// Checks the bytes of a message; each truncation of them is refused.
 template <typename Message, typename Decoder>
 void ExpectRoundTrip(const Message& message, Decoder decode) {
   const std::string bytes = Encode(message);

@@ -1,6 +1,6 @@
-// evil_rank NAME FIFO [leave]: a rank that does all it can to outlive its attempt. All its
-// processes are called NAME and ignore SIGTERM. With "leave" the rank itself exits once the others
-// live.
+// evil_rank NAME FIFO [leave]: a rank that does everything it can to outlive its attempt. All of
+// its processes are called NAME and ignore SIGTERM. With "leave" the rank itself exits once the
+// others live.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,20 +13,20 @@
 
 namespace {
 
-// Not for ever: a test that fails must not leave us behind.
+// Does not last for ever, since a test that fails must not leave us behind.
 [[noreturn]] void Linger() {
   alarm(60);
   for (;;) pause();
 }
 
-// In a session of its own, out of reach of a signal to the rank's process group.
+// This child has a session of its own, so a signal to the rank's process group does not reach it.
 void StartSessionChild() {
   if (fork() != 0) return;
   setsid();
   Linger();
 }
 
-// Nothing connects it to the rank any more: no parent, environment, session or descriptor.
+// Nothing connects the daemon to the rank any more: no parent, environment, session or descriptor.
 void StartDaemon() {
   const pid_t middle = fork();
   if (middle != 0) {
@@ -40,8 +40,8 @@ void StartDaemon() {
   Linger();
 }
 
-// Another process every 0.2 ms: gone from wherever it was just seen. Tells each hop to `fifo`, and
-// gives up once nobody reads there.
+// Becomes another process every 0.2 ms, and is gone from wherever it was just seen. It reports each
+// hop to `fifo`, and gives up once nobody reads there.
 void StartHopper(int fifo) {
   if (fork() != 0) return;
   setsid();

@@ -1,5 +1,6 @@
-// half_dead ATTEMPT_DIR: a supervisor whose disk hangs and whose main thread was ended. It says
-// that it is ready, hears one command, says its last words, and then only its other thread is left.
+// half_dead ATTEMPT_DIR: a supervisor whose disk hangs, and whose main thread was ended. It says
+// that it is ready, hears one command, and says its last words. After that only its other thread is
+// left.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -23,13 +24,13 @@ void Tell(const hpc::worker::SupervisorEvent& event) {
   (void)!send(kWorkerSocketFd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-// Not for ever: a test that fails must not leave us behind.
+// Does not last for ever, since a test that fails must not leave us behind.
 void* Hang(void*) {
   sleep(60);
   _exit(0);
 }
 
-// It is made as a supervisor is, and by the thread that serves forks.
+// Made as a supervisor is made, by the thread that serves forks.
 int BeHalfDead(const hpc::worker::ForkRequest&, hpc::worker::ProcessTitle* title) {
   const auto order = hpc::worker::AwaitOrder(kWorkerSocketFd);
   if (!order) return 1;
@@ -41,7 +42,7 @@ int BeHalfDead(const hpc::worker::ForkRequest&, hpc::worker::ProcessTitle* title
   Tell(hpc::worker::StopBegan{.reason = "SIGTERM", .at_ns = 1});
   pthread_t thread;
   if (pthread_create(&thread, nullptr, Hang, nullptr) != 0) return 1;
-  syscall(SYS_exit, 0);  // this thread alone
+  syscall(SYS_exit, 0);  // ends this thread only
   return 1;
 }
 

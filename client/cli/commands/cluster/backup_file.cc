@@ -38,7 +38,7 @@ absl::StatusOr<BackupFile> BackupFile::Begin(const std::string& path, bool repla
                      S_ISREG(info.st_mode) ? ": name another file, or replace it with --force"
                                            : ", and is no file"));
   }
-  // Of a backup that was cut short.
+  // The file may be left from a backup that was cut short.
   unlink((path + ".tmp").c_str());
   const std::string temporary = path + ".tmp";
   UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

@@ -1,4 +1,4 @@
-// The file that a backup is written to: whole under its name, or not there.
+// The file that a backup is written to. It is there under its name as a whole, or not at all.
 #ifndef HPC_CLIENT_CLI_COMMANDS_CLUSTER_BACKUP_FILE_H_
 #define HPC_CLIENT_CLI_COMMANDS_CLUSTER_BACKUP_FILE_H_
 
@@ -16,16 +16,16 @@ namespace hpc::client {
 class BackupFile {
  public:
   // Begins "<path>.tmp", readable by its owner alone. AlreadyExists: there is a file at `path`, and
-  // it was not said to `replace` it. Else what the file system said.
+  // `replace` is false. Other errors are those of the file system.
   static absl::StatusOr<BackupFile> Begin(const std::string& path, bool replace);
-  // Removes what is not finished.
+  // Removes a file that is not finished.
   ~BackupFile();
   BackupFile(BackupFile&&) noexcept = default;
   BackupFile& operator=(BackupFile&&) = delete;
 
-  // ResourceExhausted: no space, of which `total` bytes are needed.
+  // ResourceExhausted: there is no space for `total` bytes.
   absl::Status Write(absl::string_view data, int64_t total);
-  // On disk, and under its name. DataLoss: it has other than `total` bytes.
+  // Makes the file durable, under its name. DataLoss: it does not have `total` bytes.
   absl::Status Finish(int64_t total);
 
   int64_t written() const { return written_; }
@@ -35,7 +35,7 @@ class BackupFile {
   std::string Temporary() const { return path_ + ".tmp"; }
 
   std::string path_;
-  UniqueFd fd_;  // none: finished, or moved from
+  UniqueFd fd_;  // none: the file is finished, or was moved from here
   int64_t written_ = 0;
 };
 

@@ -64,13 +64,14 @@ class CheckCommand : public Command {
                                      " is not where a PC finds it from anywhere: begin with /"));
     }
     Caller caller = ThisCaller();
-    caller.workdir = "/";  // on every PC, and no code of the caller's
+    caller.workdir = "/";  // exists on every PC and holds none of the caller's code
     AttachedRun attached(session, caller);
     run_.ranks_per_node = 1;
     run_.time_limit = kTimeLimit;
     run_.name = "check";
-    // Its findings are what there is to read. Threads that spin while they wait lose a core that
-    // something else wants: then a step takes 20 times as long, and says nothing of the PC.
+    // Warnings are hidden, since the user wants to read the findings. Idle threads must not spin: a
+    // thread that spins while it waits takes a core that another one needs. A step then takes 20
+    // times as long, and its time says nothing about the PC.
     run_.env = {"TORCH_CPP_LOG_LEVEL=ERROR", "OMP_WAIT_POLICY=PASSIVE"};
     run_.command = {program_, "check"};
     if (largest_mib_ > 0) Add("--largest-mib", largest_mib_);
@@ -91,7 +92,7 @@ class CheckCommand : public Command {
   absl::Status TakeAllIdle(Session* session) {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     HPC_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client->ListNodes());
-    // The coordinator refuses a run for PCs that there are none of, and says which there are.
+    // If a PC is unknown, the coordinator refuses the run and names the PCs that exist.
     if (!AllAreKnown(response)) return absl::OkStatus();
     int nodes = 0, with_gpus = 0;
     for (const v1::Node& node : response.nodes()) {
@@ -99,7 +100,7 @@ class CheckCommand : public Command {
       ++nodes;
       with_gpus += HasGpu(node) ? 1 : 0;
     }
-    // Where there are some, a run is for those.
+    // If some PCs have GPUs, the run takes only those.
     if (with_gpus > 0) nodes = with_gpus;
     if (nodes == 0) {
       return absl::FailedPreconditionError(
@@ -110,7 +111,7 @@ class CheckCommand : public Command {
     return absl::OkStatus();
   }
 
-  // Of --nodelist and --exclude.
+  // Returns whether all PCs of --nodelist and --exclude are known.
   bool AllAreKnown(const v1::ListNodesResponse& response) const {
     std::vector<std::string> known;
     for (const v1::Node& node : response.nodes()) known.push_back(node.name());

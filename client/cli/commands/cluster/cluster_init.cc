@@ -19,7 +19,8 @@
 namespace hpc::client {
 namespace {
 
-// Who makes the cluster is its first admin; "admin" where the account's name is no user's.
+// Returns the name of the account that makes the cluster, which becomes its first admin. It is
+// "admin" where the account's name is not valid as a user's.
 std::string FounderName() {
   const std::string account = AccountName();
   return CheckNodeName(account).ok() ? account : "admin";
@@ -47,7 +48,8 @@ class ClusterInitCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
-    pki::UseLeanProvider();  // whatever the machine configures: keys are made here
+    // Keys are made here, so the machine's configuration of OpenSSL must not matter.
+    pki::UseLeanProvider();
     const std::string standard =
         DefaultCoordinatorPaths(geteuid(), session->environment()).state_dir;
     if (state_dir_.empty()) state_dir_ = standard;
@@ -67,8 +69,8 @@ class ClusterInitCommand : public Command {
   }
 
  private:
-  // A membership of another cluster is left alone: at the socket of this one's coordinator the
-  // account is an admin anyway.
+  // A membership of another cluster stays as it is. At the socket of the new cluster's coordinator
+  // the account is an admin even without a membership.
   absl::Status AddFounder(const pki::Keyring& keyring, Session* session) const {
     const std::string folder = IdentityFolder(session->environment());
     if (!absl::IsNotFound(pki::LoadMembership(folder).status())) {

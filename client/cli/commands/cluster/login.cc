@@ -30,7 +30,8 @@ class LoginCommand : public Command {
   }
 
   absl::StatusOr<int> Run(Session* session) override {
-    pki::UseLeanProvider();  // whatever the machine configures: keys are made here
+    // Keys are made here, so the machine's configuration of OpenSSL must not matter.
+    pki::UseLeanProvider();
     const absl::StatusOr<pki::JoinToken> token = member::ReadToken(token_, member::Door::kClient);
     if (!token.ok()) return UsageError(absl::string_view(token.status().message()));
     const std::string name = name_.empty() ? AccountName() : name_;

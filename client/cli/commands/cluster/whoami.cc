@@ -1,4 +1,4 @@
-// hpcctl whoami: as whom the coordinator knows the caller.
+// hpcctl whoami: show as whom the coordinator knows the caller.
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/exit_codes.h"

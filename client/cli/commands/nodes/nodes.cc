@@ -26,7 +26,7 @@ std::vector<Column> Columns() {
           {"reason", "REASON"}};
 }
 
-// "2 x RTX 4090", "CPU".
+// Returns "2 x RTX 4090", or "CPU".
 std::string Model(const v1::Inventory& inventory) {
   if (inventory.devices().empty()) return "";
   const v1::Device& first = inventory.devices(0);

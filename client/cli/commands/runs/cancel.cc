@@ -28,7 +28,7 @@ class CancelCommand : public Command {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     if (runs_.size() == 1) return CancelOne(session, client, runs_[0]);
     HPC_RETURN_IF_ERROR(QueuedFirst(client));
-    // One that is somebody else's does not save the others.
+    // A run that belongs to somebody else must not save the others.
     int code = kExitOk;
     for (const int64_t run : runs_) {
       const absl::StatusOr<int> done = CancelOne(session, client, run);
@@ -41,7 +41,7 @@ class CancelCommand : public Command {
   }
 
  private:
-  // Else what a running one gives back would start one of the others.
+  // Queued runs are cancelled first. Otherwise the nodes of a running one would start one of them.
   absl::Status QueuedFirst(Client* client) {
     std::vector<int64_t> queued, others;
     for (const int64_t run : runs_) {
@@ -56,7 +56,8 @@ class CancelCommand : public Command {
   static absl::StatusOr<int> CancelOne(Session* session, Client* client, int64_t run) {
     const absl::Status status = client->Cancel(run);
     if (absl::IsFailedPrecondition(status)) {
-      session->Notice(absl::string_view(status.message()));  // what was wished for is so already
+      // The run is over already, which is what was wanted.
+      session->Notice(absl::string_view(status.message()));
       return kExitOk;
     }
     HPC_RETURN_IF_ERROR(status);

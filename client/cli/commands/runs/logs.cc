@@ -58,7 +58,7 @@ class LogsCommand : public Command {
   }
 
  private:
-  // Why nothing was printed.
+  // Says why nothing was printed.
   void SayNone(Session* session, const v1::RunDetail& detail) const {
     const bool some = rank_ || attempt_ || stdout_only_ || stderr_only_;
     std::string text = absl::StrCat("run ", run_, " has no output", some ? " of that kind" : "");
@@ -66,7 +66,7 @@ class LogsCommand : public Command {
     session->Notice(absl::StrCat(text, IsOver(detail.run().state()) ? "" : " yet"));
   }
 
-  // Output that no log has.
+  // Says how much output is in no log.
   void SayCut(Session* session, const v1::RunDetail& detail) const {
     int64_t cut = 0;
     for (const v1::LogStream& stream : detail.log_streams()) {
@@ -125,8 +125,8 @@ class LogsCommand : public Command {
     return client->ReadLog(Request(), [&](const v1::LogPiece& piece) { Write(piece, output); });
   }
 
-  // From the end of the log if that has as many lines, which few bytes mostly do; else from the
-  // beginning.
+  // Prints the last lines. Reads the end of the log, where a few bytes mostly hold as many lines as
+  // are wanted. If they do not, reads the log from its beginning.
   absl::Status Tail(Client* client, RankOutput* output) {
     for (const int64_t last_bytes : {kTailBytes, int64_t{0}}) {
       v1::ReadLogRequest request = Request();
@@ -147,7 +147,7 @@ class LogsCommand : public Command {
   bool follow_ = false, stdout_only_ = false, stderr_only_ = false, label_ = false,
        no_label_ = false;
   std::optional<int32_t> rank_, attempt_, tail_;
-  int64_t position_ = 0;  // in the log, behind what was read
+  int64_t position_ = 0;  // in the log, after what was read
   bool any_ = false;      // something was printed
 };
 

@@ -25,8 +25,8 @@
 namespace hpc::client {
 namespace {
 
-// Prints one answer for each line, in the order of the lines: those that were refused here wait
-// behind those that the coordinator has not answered yet.
+// Prints one answer for each line, in the order of the lines. A line that was refused here waits
+// behind earlier lines that the coordinator has not answered yet.
 class Answers {
  public:
   explicit Answers(Output* out) : out_(out) {}
@@ -95,7 +95,7 @@ struct CloseFile {
   }
 };
 
-// What the thread that reads the lines works on. It may outlive the command.
+// The lines of the input, for the thread that reads them. It may outlive the command.
 class Lines {
  public:
   static absl::StatusOr<std::shared_ptr<Lines>> Open(const std::string& name) {
@@ -113,9 +113,9 @@ class Lines {
   }
   explicit Lines(std::FILE* file) : file_(file) {}
 
-  // nullopt at the end. Empty lines count, but are not given. InvalidArgument: the line is longer
-  // than any run can be; the next call goes on behind it, or says that there is no more where it is
-  // so long that it may well have no end.
+  // Returns the next line, or nullopt at the end. Empty lines are counted, but skipped.
+  // InvalidArgument: the line is longer than any run can be. The next call then goes on after it. A
+  // line that is so long that it may have no end is the last one.
   std::optional<absl::StatusOr<std::string>> Next() {
     while (!endless_) {
       std::string line;
@@ -142,7 +142,7 @@ class Lines {
   int64_t number() const { return number_; }
 
  private:
-  // A run has 10 MB of arguments at most, and JSON may need several bytes for one.
+  // A run has at most 10 MB of arguments, and JSON may need several bytes for one byte.
   static constexpr size_t kMaxLine = 32 << 20;
   static constexpr size_t kEndless = 256 << 20;
 
@@ -173,7 +173,7 @@ class SubmitCommand : public Command {
     CodeStateReader code_reader(caller->workdir);
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     v1::CodeState code = code_reader.Finish(kCodeStateTime);
-    // Once for each of perhaps thousands of runs would be too much.
+    // The difference to the commit is left out, since there may be thousands of runs.
     code.set_diff_cut(code.dirty());
     code.clear_diff();
     auto answers = std::make_shared<Answers>(&session->out());

@@ -25,7 +25,8 @@ class WaitCommand : public Command {
   absl::StatusOr<int> Run(Session* session) override {
     HPC_ASSIGN_OR_RETURN(Client * client, session->Connect());
     std::map<int64_t, int> codes;
-    std::map<int64_t, RunTeller> tellers;  // of those that were told of while they lasted
+    // One teller for each run of which something was told before it was over.
+    std::map<int64_t, RunTeller> tellers;
     HPC_RETURN_IF_ERROR(client->Wait(runs_, [&](const v1::WaitResponse& response) {
       for (const v1::Run& run : response.over()) {
         const auto teller = tellers.try_emplace(run.id(), session).first;

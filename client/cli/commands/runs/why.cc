@@ -1,4 +1,4 @@
-// hpcctl why: what a run or a node waits for, and the decisions that led there.
+// hpcctl why: show what a run or a node waits for, and the decisions that led there.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
