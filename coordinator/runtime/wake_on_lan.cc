@@ -7,8 +7,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "common/files/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
@@ -32,7 +32,12 @@ absl::StatusOr<std::string> ParseMac(absl::string_view mac) {
       return bad();
     }
   }
-  std::string bytes = absl::HexStringToBytes(absl::StrReplaceAll(mac, {{":", ""}, {"-", ""}}));
+  std::string bytes;
+  for (size_t i = 0; i < mac.size(); i += 3) {
+    uint32_t byte = 0;
+    if (!absl::SimpleHexAtoi(mac.substr(i, 2), &byte)) return bad();
+    bytes.push_back(static_cast<char>(byte));
+  }
   if (bytes == std::string(kMacBytes, '\0')) return bad();
   return bytes;
 }

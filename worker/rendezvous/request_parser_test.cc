@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "common/status_matchers.h"
 #include "worker/rendezvous/testing/test_bytes.h"
 
@@ -147,7 +148,7 @@ TEST(RequestParserTest, RefusesWhatBreaksTheProtocol) {
     std::string bytes;
     std::string message;
   } cases[] = {
-      {absl::HexStringToBytes("00deadbeef"), "VALIDATE with 0xefbeadde"},
+      {Hex("00deadbeef"), "VALIDATE with 0xefbeadde"},
       {absl::StrCat(Hello(), Hello()), "a second VALIDATE"},
       {absl::StrCat(Hello(), U8(19)), "unknown request type 19"},
       {absl::StrCat(Hello(), U8(255)), "unknown request type 255"},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "common/status_matchers.h"
 #include "worker/rendezvous/testing/test_bytes.h"
 
@@ -180,10 +181,10 @@ TEST(StoreCoreTest, AnswersTheBytesOfARealSession) {
   // These are the bytes that torch 2.13 sends to join: VALIDATE, PING with pid 1234, ADD init/ 1.
   StoreCore core;
   const ClientId id = core.Connect("10.0.0.1");
-  const std::string sent = absl::HexStringToBytes(
-      "00cef7853c"
-      "0dd2040000"
-      "040500000000000000696e69742f0100000000000000");
+  const std::string sent =
+      Hex("00cef7853c"
+          "0dd2040000"
+          "040500000000000000696e69742f0100000000000000");
   EXPECT_EQ(absl::BytesToHexString(Ask(core, id, sent)), "d20400000100000000000000");
 }
 
@@ -290,7 +291,7 @@ TEST(StoreCoreTest, AClientThatLeftWaitsForNothing) {
 TEST(StoreCoreTest, AClientFailsByBreakingTheProtocol) {
   StoreCore core;
   const ClientId id = core.Connect("10.0.0.1");
-  core.Receive(id, absl::HexStringToBytes("0012345678"));
+  core.Receive(id, Hex("0012345678"));
   EXPECT_THAT(core.Failure(id), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("magic")));
   EXPECT_THAT(core.TakeTouched(), ElementsAre(id));
   EXPECT_FALSE(core.WantsInput(id));

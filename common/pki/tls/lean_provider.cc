@@ -110,7 +110,7 @@ void NameWhatIsKept() {
   }
 }
 
-bool Load() {
+bool LoadLean() {
   NameWhatIsKept();
   // Loading any provider keeps OpenSSL from loading the default one by itself. If ours cannot be
   // loaded, the default one is loaded explicitly.
@@ -119,19 +119,22 @@ bool Load() {
          OSSL_PROVIDER_load(nullptr, "default") != nullptr;
 }
 
+bool IsLinkedStatically() { return ossl_default_provider_init != nullptr; }
+
 }  // namespace
 
 bool HasLeanProvider() {
 #if OPENSSL_VERSION_MAJOR == 3 && OPENSSL_VERSION_MINOR == 0
-  return ossl_default_provider_init != nullptr;
+  return IsLinkedStatically();
 #else
   return false;
 #endif
 }
 
 void UseLeanProvider() {
-  if (!HasLeanProvider()) return;
-  [[maybe_unused]] static const bool loaded = Load();
+  if (!IsLinkedStatically()) return;
+  [[maybe_unused]] static const bool loaded =
+      HasLeanProvider() ? LoadLean() : OSSL_PROVIDER_load(nullptr, "default") != nullptr;
 }
 
 }  // namespace hpc::pki

@@ -11,13 +11,16 @@ namespace hpc::pki {
 // for a program that makes a single one. The list of names that former versions knew is cut down in
 // the same way: it holds only the algorithms that are kept.
 //
-// Call it before anything else of OpenSSL. OpenSSL keeps all that it has if it was used before, if
-// its configuration activates a provider of its own, or without HasLeanProvider. Thread-safe; a
-// second call does nothing.
+// A static OpenSSL for which HasLeanProvider is false keeps all of its algorithms. This call loads
+// them even if the machine's configuration (OPENSSL_CONF) names another provider or one that cannot
+// be loaded, with which there would be none. A shared OpenSSL is left alone.
+//
+// Call it before anything else of OpenSSL. OpenSSL keeps all that it has if it was used before, or
+// if its configuration activates a provider of its own. Thread-safe; a second call does nothing.
 void UseLeanProvider();
 
-// Returns whether UseLeanProvider does anything in this program. It needs OpenSSL 3.0, which it was
-// made for, linked statically. Other versions are left as they are: later ones are faster by
+// Returns whether UseLeanProvider leaves anything out in this program. It needs OpenSSL 3.0, which
+// it was made for, linked statically. Other versions keep everything: later ones are faster by
 // themselves, and have algorithms that have not been examined for this.
 bool HasLeanProvider();
 

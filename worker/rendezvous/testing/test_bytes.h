@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -24,8 +23,17 @@ inline std::string Text(absl::string_view text) {
   return absl::StrCat(Number(text.size(), 8), text);
 }
 
+// Two digits make a byte.
+inline std::string Hex(absl::string_view digits) {
+  std::string out;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    out.push_back(static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+  }
+  return out;
+}
+
 // VALIDATE and its magic number.
-inline std::string Hello() { return absl::HexStringToBytes("00cef7853c"); }
+inline std::string Hello() { return Hex("00cef7853c"); }
 
 // Requests in the numbering that begins with VALIDATE.
 inline std::string Set(absl::string_view key, absl::string_view value) {
