@@ -56,6 +56,7 @@ TEST_F(AdoptedAgentTest, AllThatClaimOneDeviceAreStoppedAndTheHelloTellsWhy) {
   EXPECT_EQ(stops[1].ref, (AttemptRef{14, 2}));
   EXPECT_EQ(stops[0].reason,
             "device 1 is attempt 14.2's too, as the worker's files say: they are damaged");
+  EXPECT_THAT(All<Say>(effects), IsEmpty()) << "the hello says it";
   const auto held = All<OpenLink>(effects).at(0).hello.attempts;
   EXPECT_THAT(held.at(0).halt.reason, HasSubstr("attempt 14.2's too"));
   EXPECT_EQ(held.at(1).halt.reason, "");

@@ -458,6 +458,7 @@ void Agent::StopContested(Now now, Effects* effects) {
 
 void Agent::Tick(Now now, Effects* effects) {
   StopContested(now, effects);
+  DropUnsayable(effects);  // the hello that may follow tells it
   TickConnection(now, effects);
   ExtendLeasesIfDue(now, effects);
   StopIfCutOff(now, effects);
