@@ -27,6 +27,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
 
 Turn Cluster::Impl::Begin(Now now, Effects* effects) {
   Turn turn(now, effects, &events);
+  state.pauses.AtWork(now.mono);
   if (!resumed) {
     resumed = true;
     Resume(turn);

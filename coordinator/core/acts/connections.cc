@@ -112,6 +112,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
 }
 
 absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
+  state_->pauses.AtWork(now.mono);
   Node* node = state_->nodes.Find(name);
   if (node == nullptr || !node->connected) {
     return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
@@ -172,8 +173,9 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     node->lease.Renew(turn.mono());
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  if (turn.mono() >= node->lease.deadline() + kLate &&
-      node->lease.LookAgain(turn.mono(), kReading)) {
+  const bool stood_still = turn.mono() >= node->lease.deadline() + kLate ||
+                           state_->pauses.EndedWithin(kReading, turn.mono());
+  if (stood_still && node->lease.LookAgain(turn.mono(), kReading)) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
   // The spares that stood ready may be gone or taken by now.

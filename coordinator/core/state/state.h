@@ -7,6 +7,7 @@
 
 #include "common/ids.h"
 #include "coordinator/core/state/node_table.h"
+#include "coordinator/core/state/pauses.h"
 #include "coordinator/core/state/run_queue.h"
 #include "coordinator/core/state/run_table.h"
 #include "coordinator/core/state/timers.h"
@@ -23,6 +24,7 @@ struct State {
   RunTable runs;
   RunQueue queue;
   Timers timers;
+  Pauses pauses;  // of the coordinator itself
 
   // What the next Tick has to consider.
   bool capacity_changed = true;         // a queued run may fit where it did not before

@@ -498,6 +498,18 @@ TEST(StandstillTest, ACoordinatorThatComesLateToADeadlineFirstReadsWhatLiesThere
   EXPECT_EQ(c.NodeState("pc2"), "lost");
 }
 
+TEST(StandstillTest, ItReadsFirstAlsoWhereTheDeadlinePassesAsItGoesOn) {
+  ClusterTester c;
+  c.Join({"pc1", "pc2"});
+  c.StandStill(absl::Seconds(5.99));
+  ASSERT_OK(c.cluster().Heartbeat(c.now(), "pc1", 1));
+  c.Pass(absl::Milliseconds(20), {"pc1", "pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "idle") << "its heartbeat is read next";
+  c.Pass(absl::Milliseconds(310), {"pc1", "pc2"});
+  EXPECT_EQ(c.NodeState("pc2"), "lost") << "there was none";
+  EXPECT_EQ(c.NodeState("pc1"), "idle");
+}
+
 TEST(StandstillTest, CoordinatorThatStoodStillItselfGivesNodesAnotherLease) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
