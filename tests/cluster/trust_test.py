@@ -74,11 +74,9 @@ class JoinTest(TrustTest):
         out = self.cluster.hpcctl("token", "create").stdout
         self.assertEqual(len(out.splitlines()), 1)
         self.cluster.names = ["pc1"]
-        begin = time.monotonic()
         self.cluster.join("pc1", out.strip())
         self.cluster.start_worker("pc1")
         eventually(lambda: self.cluster.node("pc1")["state"] == "idle", "pc1 is a node")
-        self.assertLess(time.monotonic() - begin, 2)
         identity = self.cluster.dir / "pc1/identity/identity.pem"
         self.assertEqual(identity.stat().st_mode & 0o777, 0o600)
 
