@@ -12,8 +12,8 @@ namespace {
 
 class Reconciler {
  public:
-  Reconciler(Turn& turn, State* state, Gangs* gangs, const Node& node)
-      : turn_(turn), state_(state), gangs_(gangs), node_(node) {}
+  Reconciler(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted)
+      : turn_(turn), state_(state), gangs_(gangs), node_(node), rebooted_(rebooted) {}
 
   void TakeOver(const HeldAttempt& held) {
     Run* run = Live(held.ref);
@@ -48,6 +48,8 @@ class Reconciler {
     if (Live(held.ref) == nullptr) return;
     if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.halt);
     const bool told = run->attempt->stopping();
+    // What the worker has found of it since tells less: its files may lack their ends.
+    if (rebooted_) gangs_->Restarted(turn_, run, MemberOf(*run), /*holds=*/true);
     gangs_->Halted(turn_, run, MemberOf(*run), held.halt);
     if (told) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
     if (run->attempt->stopping()) return;
@@ -58,11 +60,11 @@ class Reconciler {
   }
 
   // The worker does not have an attempt that it should have.
-  void Missing(Run* run, bool rebooted) {
+  void Missing(Run* run) {
     Member* member = MemberOf(*run);
-    if (!rebooted) return gangs_->Disowned(turn_, run, member);
+    if (!rebooted_) return gangs_->Disowned(turn_, run, member);
     if (member->disowned()) member->contact = MemberContact::kLost;
-    gangs_->Restarted(turn_, run, member);
+    gangs_->Restarted(turn_, run, member, /*holds=*/false);
   }
 
   // The live attempts that this node has been told of and has not returned.
@@ -143,13 +145,14 @@ class Reconciler {
   State* state_;
   Gangs* gangs_;
   const Node& node_;
+  const bool rebooted_;
 };
 
 }  // namespace
 
 void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
                const std::vector<HeldAttempt>& held) {
-  Reconciler reconciler(turn, state, gangs, node);
+  Reconciler reconciler(turn, state, gangs, node, rebooted);
   std::vector<Run*> missing = reconciler.Believed();
   for (const HeldAttempt& attempt : held) {
     missing.erase(std::remove_if(missing.begin(), missing.end(),
@@ -157,7 +160,7 @@ void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool re
                   missing.end());
   }
   for (const HeldAttempt& attempt : held) reconciler.TakeOver(attempt);
-  for (Run* run : missing) reconciler.Missing(run, rebooted);
+  for (Run* run : missing) reconciler.Missing(run);
 }
 
 }  // namespace hpc::coordinator

@@ -95,14 +95,17 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
 }
 
 void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
+  TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
+}
+
+void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
   // A node that has no ranks yet is judged when it returns the attempt.
   if (!member->Reached(MemberStage::kToldToStart) || member->placement.returned ||
       WorkIsDoneOn(attempt, node))
     return;
-  const std::optional<Cause> cause = CauseOf(turn, attempt, node, halt);
-  if (cause) Learn(&attempt, *cause);
+  if (why) Learn(&attempt, *why);
   StopForFailures(turn, run);
 }
 
@@ -112,11 +115,12 @@ void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
   TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
 }
 
-void Gangs::Restarted(Turn& turn, Run* run, Member* member) {
+void Gangs::Restarted(Turn& turn, Run* run, Member* member, bool holds) {
   const std::string& node = member->placement.node;
-  TakeReturn(turn, run, member,
-             ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
-                          absl::StrCat(node, ": the PC has restarted")));
+  const Cause cause =
+      ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
+                   absl::StrCat(node, ": the PC has restarted"));
+  holds ? TakeHalt(turn, run, member, cause) : TakeReturn(turn, run, member, cause);
 }
 
 void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {

@@ -67,8 +67,9 @@ class Gangs {
                  RankAges ago);
   // The node holds nothing of the attempt any more. `halt` says what ended its ranks there.
   void Returned(Turn& turn, Run* run, Member* member, const Halt& halt);
-  // The same for a node whose PC has restarted: what was there ended when the node fell silent.
-  void Restarted(Turn& turn, Run* run, Member* member);
+  // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
+  // it has files of it still, and returns it later.
+  void Restarted(Turn& turn, Run* run, Member* member, bool holds);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
@@ -122,6 +123,8 @@ class Gangs {
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const Halt& halt) const;
+  // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
+  void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);

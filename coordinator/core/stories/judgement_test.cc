@@ -213,6 +213,22 @@ TEST_F(JudgementTest, APcThatRestartsWasGoneWhenItFellSilent) {
   EXPECT_THAT(c.TakeEvents("run.requeued"), Contains(HasSubstr("pc2: the PC has restarted")));
 }
 
+TEST_F(JudgementTest, FilesThatAPcStillHasAfterARestartSayLessThanTheRestart) {
+  c.Pass(absl::Seconds(5), {"pc2"});
+  ASSERT_OK(c.Exit(run, 0, Code(1)));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  NodeHello hello = HelloOf("pc2");
+  hello.boot_id = "boot-2";
+  hello.incarnation = 2;
+  HeldAttempt held;
+  held.ref = {run, 1};
+  hello.attempts.push_back(held);
+  ASSERT_OK(c.Hello(hello));
+  ASSERT_OK(c.Halted(run, "pc2", SupervisorKilled()));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+}
+
 TEST_F(JudgementTest, ACancelDoesNotUndoAFailureThatCameFirst) {
   ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
   ASSERT_OK(c.Cancel(run, "ben"));
