@@ -300,6 +300,7 @@ void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects
   if (Attempt* attempt = Find(ref)) {
     StopForOurselves(now, attempt, HaltKind::kSupervisorLost, reason, effects);
   }
+  DropUnsayable(effects);
 }
 
 void Agent::StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
