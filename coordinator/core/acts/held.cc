@@ -32,7 +32,7 @@ class Reconciler {
     Reckon(run, held);
     const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);
     if (before != MemberContact::kThere && !held.returned) SayOrphaned(held);
-    if (held.store_lost) run->attempt->store_lost_with = node_.name();
+    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
     // Each of these calls may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
       std::vector<StartedRank> ranks;

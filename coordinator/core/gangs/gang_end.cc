@@ -98,6 +98,17 @@ void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
   TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
+void Gangs::StoreLost(Turn& turn, Run* run, Member* member) {
+  Attempt& attempt = *run->attempt;
+  const std::string& node = member->placement.node;
+  if (std::exchange(attempt.store_lost_with, node) == node || attempt.causes.empty()) return;
+  // A failure that has been heard already may be one for want of the store.
+  attempt.causes.push_back(
+      ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
+                   absl::StrCat("its rendezvous store was lost with the worker of ", node)));
+  StopForFailures(turn, run);
+}
+
 void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
@@ -132,6 +143,7 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   ArmFence(run);
   if (attempt.stopping()) {
     if (why && !done) Learn(&attempt, *why);
+    if (!why) Withdraw(&attempt, node);
     JudgeAgain(turn, run);
     return FinishIfReturned(turn, run);
   }

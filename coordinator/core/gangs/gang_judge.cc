@@ -56,6 +56,14 @@ void Gangs::Learn(Attempt* attempt, const Cause& cause) {
   attempt->causes.push_back(cause);
 }
 
+void Gangs::Withdraw(Attempt* attempt, const std::string& node) {
+  std::vector<Cause>& causes = attempt->causes;
+  const auto wish = std::find_if(causes.begin(), causes.end(), [&](const Cause& cause) {
+    return cause.guessed && cause.outcome == AttemptOutcome::kReclaimed && cause.node == node;
+  });
+  if (wish != causes.end() && causes.size() > 1) causes.erase(wish);
+}
+
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
                                     const std::string& node, const Halt& halt) const {
   if (halt.kind == HaltKind::kNone) return std::nullopt;

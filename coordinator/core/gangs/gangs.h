@@ -70,6 +70,8 @@ class Gangs {
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
+  // The worker of the node served the attempt's rendezvous store, which died with it.
+  void StoreLost(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
@@ -125,6 +127,8 @@ class Gangs {
                                const Halt& halt) const;
   // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
+  // The node has ended its part without its owner, whose wish was taken for a cause.
+  static void Withdraw(Attempt* attempt, const std::string& node);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);

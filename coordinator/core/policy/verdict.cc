@@ -36,7 +36,6 @@ bool AsksForRestart(const RunRequest& request, int32_t exit_code) {
 // Such restarts cost nothing but time, and their number is not limited: the program knows what it
 // waits for.
 Verdict AfterRetryExit(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
-  if (ending.ran_for >= kRowEndsAfter) verdict.retries = 0;
   ++verdict.retries;
   const absl::Duration delay = BackOff(options.restart_backoff, verdict.retries);
   return Again(std::move(verdict), delay,
@@ -59,7 +58,6 @@ Verdict AfterFailure(Verdict verdict, const RunRecord& run, const Ending& ending
 }
 
 Verdict AfterLoss(Verdict verdict, const Ending& ending, const ClusterOptions& options) {
-  if (ending.ran_for >= kRowEndsAfter) verdict.losses = 0;
   if (ending.free_of_charge) return Again(verdict, absl::ZeroDuration(), "costs nothing");
   ++verdict.losses;
   if (verdict.losses > options.infrastructure_retries) {
@@ -84,6 +82,7 @@ Verdict JudgeEnding(const RunRecord& run, const Ending& ending, const ClusterOpt
   verdict.failures = run.failures;
   verdict.losses = run.losses;
   verdict.retries = run.retries;
+  if (ending.ran_for >= kRowEndsAfter) verdict.losses = verdict.retries = 0;
   if (ending.outcome == AttemptOutcome::kSucceeded) {
     return Over(std::move(verdict), RunState::kSucceeded, 0);
   }

@@ -35,6 +35,14 @@ TEST_F(VerdictTest, ProgramsOwnFailuresUseUpTheRestarts) {
   EXPECT_EQ(verdict.reason, "it ended; no restart is left of 2");
 }
 
+TEST_F(VerdictTest, AnAttemptThatRanForAMinuteEndsARowHoweverItEnded) {
+  run.losses = 5;
+  EXPECT_EQ(After(AttemptOutcome::kReclaimed).losses, 5);
+  EXPECT_EQ(After(AttemptOutcome::kReclaimed, absl::Minutes(1)).losses, 0);
+  EXPECT_EQ(After(AttemptOutcome::kGrown, absl::Minutes(1)).losses, 0);
+  EXPECT_EQ(After(AttemptOutcome::kNodeLost, absl::Minutes(1)).losses, 1);
+}
+
 TEST_F(VerdictTest, AnExitThatAsksForARestartCostsNothing) {
   run.request.retry_exits = {75, 3};
   run.failures = 0;

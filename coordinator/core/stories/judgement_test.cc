@@ -229,6 +229,36 @@ TEST_F(JudgementTest, FilesThatAPcStillHasAfterARestartSayLessThanTheRestart) {
   EXPECT_EQ(c.record(run).losses, 1);
 }
 
+TEST_F(JudgementTest, AnOwnerWhoComesWhenNothingRunsThereExcusesNothing) {
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  c.Disconnect("pc2", /*reset=*/false);
+  c.Pass(absl::Seconds(2), {"pc2"});
+  NodeHello hello = BackWithItsPart("pc2", run);
+  hello.incarnation = 2;
+  hello.reclaimed = hello.owner_changed = true;
+  c.StandStill(absl::Seconds(8));
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 3);
+}
+
+TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirst) {
+  c.Disconnect("pc1", /*reset=*/true);
+  ASSERT_OK(c.Exit(run, 1, Code(1, "DistNetworkError: the store is gone")));
+  NodeHello hello = HelloOf("pc1");
+  hello.incarnation = 2;
+  HeldAttempt held;
+  held.ref = {run, 1};
+  held.started = held.store_lost = true;
+  held.ranks = {{0, 100, {}, {}}};
+  hello.attempts.push_back(held);
+  ASSERT_OK(c.Hello(hello));
+  EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.attempt(run).reason,
+              HasSubstr("its rendezvous store was lost with the worker of "));
+}
+
 TEST_F(JudgementTest, ACancelDoesNotUndoAFailureThatCameFirst) {
   ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
   ASSERT_OK(c.Cancel(run, "ben"));

@@ -21,6 +21,12 @@ void Blame::Fails(AttemptRef ref, int32_t rank, int32_t exit_code) {
   truths_[ref].failures.push_back({context_->now(), rank, exit_code});
 }
 
+void Blame::Ended(AttemptRef ref, int32_t rank) {
+  for (Failure& failure : truths_[ref].failures) {
+    if (failure.rank == rank) failure.ended = std::min(failure.ended, context_->now());
+  }
+}
+
 void Blame::Harmed(AttemptRef ref, const std::string& what) {
   Truth& truth = truths_[ref];
   if (truth.harmed_at) return;
@@ -54,7 +60,7 @@ void Blame::CheckEarliest(const co::AttemptRecord& attempt, int32_t rank) const 
   const Now now = context_->agenda.clock();
   const MonoTime caused = now.mono - (now.wall - attempt.caused_from);
   for (const Failure& failure : found->second.failures) {
-    if (failure.rank != rank || caused <= failure.at + kOrderedWithin) continue;
+    if (failure.rank != rank || caused <= failure.ended + kOrderedWithin) continue;
     context_->verdict.Broken("cause-is-earliest", "attempt ", attempt.ref.ToString(),
                              " ended for what happened ", absl::FormatDuration(caused - failure.at),
                              " after the failure of rank ", rank,

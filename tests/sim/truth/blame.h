@@ -18,6 +18,9 @@ class Blame {
 
   // A rank's own program failed at this moment.
   void Fails(AttemptRef ref, int32_t rank, int32_t exit_code);
+  // The process of the rank is over. It may have closed its connections long before: its PC may
+  // have been suspended meanwhile.
+  void Ended(AttemptRef ref, int32_t rank);
   // Somebody else ended ranks of the attempt, or told them to end.
   void Harmed(AttemptRef ref, const std::string& what);
 
@@ -34,6 +37,7 @@ class Blame {
     MonoTime at;
     int32_t rank = 0;
     int32_t exit_code = 0;
+    MonoTime ended = MonoTime::Infinite();
   };
   struct Truth {
     std::vector<Failure> failures;
