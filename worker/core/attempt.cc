@@ -199,6 +199,10 @@ void Attempt::OnSlept(absl::Duration slept) {
   fence_ = fence_ - slept;
   halted_at_ = halted_at_ - slept;
   returned_at_ = returned_at_ - slept;
+  for (auto& [number, rank] : ranks_) {
+    rank.started_at = rank.started_at - slept;
+    rank.ended_at = rank.ended_at - slept;
+  }
 }
 
 HeldAttempt Attempt::Held(MonoTime now) const {

@@ -256,6 +256,14 @@ TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "");
 }
 
+TEST(AttemptTest, TimeThatTheMachineSleptIsPartOfTheAgesOfWhatIsHeld) {
+  Attempt attempt = RunningAttempt();
+  Effects effects;
+  attempt.OnRankExited(At(30), 4, Code(3), {absl::Seconds(3), absl::Seconds(1)}, &effects);
+  attempt.OnSlept(absl::Seconds(100));
+  EXPECT_EQ(attempt.Held(At(40)).ranks[0].ago, (RankAges{absl::Seconds(113), absl::Seconds(111)}));
+}
+
 TEST(AttemptTest, AHelloTellsWhatIsHeld) {
   Attempt attempt = RunningAttempt();
   Effects effects;

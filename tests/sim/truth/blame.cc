@@ -61,10 +61,10 @@ void Blame::CheckEarliest(const co::AttemptRecord& attempt, int32_t rank) const 
   const MonoTime caused = now.mono - (now.wall - attempt.caused_from);
   for (const Failure& failure : found->second.failures) {
     if (failure.rank != rank || caused <= failure.ended + kOrderedWithin) continue;
-    context_->verdict.Broken("cause-is-earliest", "attempt ", attempt.ref.ToString(),
-                             " ended for what happened ", absl::FormatDuration(caused - failure.at),
-                             " after the failure of rank ", rank,
-                             ", which was reported: ", attempt.reason);
+    context_->verdict.Broken(
+        "cause-is-earliest", "attempt ", attempt.ref.ToString(), " ended for what happened ",
+        absl::FormatDuration(caused - failure.ended), " after the failure of rank ", rank,
+        ", which was reported: ", attempt.reason);
   }
 }
 
