@@ -33,6 +33,7 @@ Worker::Worker(Context* context, Pc* pc)
           FindsNothing(*context) ? std::vector<wo::AdoptedAttempt>() : AdoptedFrom(context, *pc)) {}
 
 void Worker::Start() {
+  pc_->TakeSlept();  // before this process began: its clocks know nothing of it
   Adopt();
   Tick();
 }
