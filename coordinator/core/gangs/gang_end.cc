@@ -62,10 +62,11 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
   if (rank.node != member->placement.node || rank.exit.has_value()) return;
   rank.exit = exit;
-  // Both times come from this report. So their difference is what the node measured, even if our
-  // wall clock has jumped meanwhile.
-  if (rank.pid != 0) rank.started_at = turn.wall() - ago.started;
-  rank.ended_at = turn.wall() - ago.ended;
+  // The report may have waited to be read, which the node's clock tells. How long the rank ran is
+  // what the node measured, whatever our wall clock has done since its start.
+  const MonoTime ended = WhenOn(rank.node, turn.now(), ago.ended, {}).latest;
+  rank.ended_at = turn.wall() - (turn.mono() - ended);
+  if (rank.pid != 0) rank.started_at = rank.ended_at - (ago.started - ago.ended);
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
   about.rank = number;
