@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/returning.h"
@@ -160,7 +161,8 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
     return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
   }
   if (!member->Reached(MemberStage::kStarted)) {
-    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", cause.text));
+    const absl::string_view why_not = absl::StripPrefix(cause.text, absl::StrCat(node, ": "));
+    WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", why_not));
   }
   Learn(&attempt, cause);
   StopForFailures(turn, run);
