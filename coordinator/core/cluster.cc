@@ -126,7 +126,9 @@ void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
                         const NodeTimes& times) {
   Node* node = impl_->state.nodes.Find(name);
   if (node != nullptr && node->connected && node->incarnation == incarnation) {
+    const bool compared = node->clock.bounded();
     node->clock.Take(times, now.mono);
+    if (!compared && node->clock.bounded()) impl_->gangs.ClockCompared(now);
   }
 }
 

@@ -82,8 +82,8 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
       return;
     case Alarm::kDoubt:
       return gangs.LookAtSilence(turn, state.nodes.At(key.subject));
-    case Alarm::kPeersWord:
-      return gangs.StopForFailures(turn, state.runs.Find(key.subject));
+    case Alarm::kWord:
+      return gangs.WordOver(turn, state.runs.Find(key.subject));
     case Alarm::kRetry:
       return ledger.RetryNow(state.runs.Find(key.subject));
   }

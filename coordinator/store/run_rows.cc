@@ -222,7 +222,7 @@ PlacementRecord ReadPlacement(Row& row) {
 constexpr Table kRanks = {
     "ranks", "run, attempt, rank",
     "local_rank, node, devices, pid, started_at, ended_at, exit_code, signal, after_stop, "
-    "message, traceback"};
+    "message, traceback, ended_from"};
 
 void Bind(const RankRecord& rank, Statement& to) {
   static const RankExit& none = *new RankExit;
@@ -239,7 +239,7 @@ void Bind(const RankRecord& rank, Statement& to) {
       .OptionalInt32(exit.exit_code)
       .OptionalInt32(exit.signal);
   rank.exit.has_value() ? to.Int(exit.after_stop) : to.Null();
-  to.Text(exit.message).Text(exit.traceback);
+  to.Text(exit.message).Text(exit.traceback).Time(rank.ended_from);
 }
 
 RankRecord ReadRank(Row& row) {
@@ -261,6 +261,7 @@ RankRecord ReadRank(Row& row) {
   exit.message = row.Text();
   exit.traceback = row.Text();
   if (ended) rank.exit = std::move(exit);
+  rank.ended_from = row.Time(absl::InfinitePast());
   return rank;
 }
 

@@ -126,6 +126,7 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAttemptPlacementRankAndNode) {
   RunRecord run = MakeRun(1);
   run.state = RunState::kRunning;
   RankRecord exited = MakeRank(first, 0, "pc1");
+  exited.ended_from = At(49);
   exited.ended_at = At(50);
   exited.exit = RankExit{.exit_code = 1, .after_stop = false, .message = "boom", .traceback = "T"};
   RankRecord killed = MakeRank(first, 1, "pc2");

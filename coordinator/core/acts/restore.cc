@@ -31,6 +31,13 @@ Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt
   return m;
 }
 
+// When the rank ended. A record of an older version does not say how early that may have been.
+Window EndOf(const RankRecord& rank, Now now) {
+  const MonoTime latest = MonoOf(rank.ended_at, now);
+  if (rank.ended_from == absl::InfinitePast()) return Window::Exactly(latest);
+  return {std::min(MonoOf(rank.ended_from, now), latest), latest};
+}
+
 void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& request, Now now,
                      Attempt* attempt) {
   attempt->ranks = MakeRanks(attempt->members);
@@ -42,8 +49,8 @@ void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& r
       ++attempt->ranks_done;
       continue;
     }
-    attempt->causes.push_back(
-        FailureOf(record, Window::Exactly(MonoOf(record.ended_at, now)), request.retry_exits));
+    attempt->causes.Add(
+        FailureOf(record, EndOf(record, now), /*reaped_there=*/std::nullopt, request.retry_exits));
   }
 }
 
@@ -62,7 +69,7 @@ void RestoreVerdict(Now now, Attempt* attempt) {
   cause.text = record.reason;
   cause.exit_code = record.exit_code;
   cause.free_of_charge = record.free_of_charge;
-  attempt->causes.insert(attempt->causes.begin(), std::move(cause));
+  attempt->causes.AddFirst(std::move(cause));
 }
 
 std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,

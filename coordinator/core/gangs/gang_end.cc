@@ -65,8 +65,9 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   rank.exit = exit;
   // The report may have waited to be read, which the node's clock tells. How long the rank ran is
   // what the node measured, whatever our wall clock has done since its start.
-  const MonoTime ended = WhenOn(rank.node, turn.now(), ago.ended, {}).latest;
-  rank.ended_at = turn.wall() - (turn.mono() - ended);
+  const Window ended = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
+  rank.ended_from = turn.WallOf(ended.earliest);
+  rank.ended_at = turn.WallOf(ended.latest);
   if (rank.pid != 0) rank.started_at = rank.ended_at - (ago.started - ago.ended);
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
@@ -83,10 +84,10 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
     // Then its worker told it to end: a worker ends ranks by itself when it has not heard from us
     // for too long.
     if (!attempt.stopping()) {
-      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node,
-                                 WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
+      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended,
                                  absl::StrCat(rank.node, " stopped its ranks by itself"));
       cause.guessed = true;
+      cause.there = WhenOnNode(rank.node, ago.ended, ago.ended_within);
       StopFor(turn, run, cause, run->request().stop_grace);
     }
     return;
@@ -105,7 +106,7 @@ void Gangs::StoreLost(Turn& turn, Run* run, Member* member) {
   const std::string& node = member->placement.node;
   if (std::exchange(attempt.store_lost_with, node) == node || attempt.causes.empty()) return;
   // A failure that has been heard already may be one for want of the store.
-  attempt.causes.push_back(
+  attempt.causes.Add(
       ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
                    absl::StrCat("its rendezvous store was lost with the worker of ", node)));
   StopForFailures(turn, run);
@@ -118,7 +119,7 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
   if (!member->Reached(MemberStage::kToldToStart) || member->placement.returned ||
       WorkIsDoneOn(attempt, node))
     return;
-  if (why) Learn(&attempt, *why);
+  if (why) attempt.causes.Learn(*why);
   StopForFailures(turn, run);
 }
 
@@ -144,10 +145,11 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);
   if (attempt.stopping()) {
-    if (why && !done) Learn(&attempt, *why);
-    if (!why) Withdraw(&attempt, node);
+    if (why && !done) attempt.causes.Learn(*why);
+    if (!why) attempt.causes.Withdraw(node);
     JudgeAgain(turn, run);
-    return FinishIfReturned(turn, run);
+    FinishIfReturned(turn, run);
+    return;
   }
   if (AllRanksEndedOn(attempt, node)) {
     if (!attempt.causes.empty()) return StopForFailures(turn, run);
@@ -164,7 +166,7 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
     const absl::string_view why_not = absl::StripPrefix(cause.text, absl::StrCat(node, ": "));
     WorkElsewhere(turn, node, absl::StrCat("could not start run ", run->id(), ": ", why_not));
   }
-  Learn(&attempt, cause);
+  attempt.causes.Learn(cause);
   StopForFailures(turn, run);
 }
 
@@ -208,6 +210,16 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
     StopFor(turn, run, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why), grace);
   }
+  ExplainSigterm(turn, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why));
+}
+
+void Gangs::ExplainSigterm(Turn& turn, const Cause& cause) {
+  for (const RunId id : state_->runs.Ids()) {
+    Run* const run = state_->runs.Find(id);
+    if (run->attempt == nullptr || !run->attempt->causes.AwaitsWordOf(cause.node)) continue;
+    run->attempt->causes.Learn(cause);
+    WordOver(turn, run);
+  }
 }
 
 void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
@@ -225,8 +237,31 @@ void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
   state_->capacity_changed = true;
 }
 
-void Gangs::FinishIfReturned(Turn& turn, Run* run) {
-  if (run->attempt->AllReturned()) Finish(turn, run);
+bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
+  Attempt& attempt = *run->attempt;
+  if (!attempt.AllReturned()) return false;
+  if (!attempt.AllRanksDone() && attempt.causes.MayChange(state_->nodes, turn.mono())) {
+    if (attempt.settled_at == MonoTime{}) attempt.settled_at = turn.mono() + kWordOfPeer;
+    state_->timers.Set(Alarm::kWord, run->id(), attempt.settled_at);
+    if (turn.mono() < attempt.settled_at) return false;
+  }
+  Finish(turn, run);
+  return true;
+}
+
+void Gangs::WordOver(Turn& turn, Run* run) {
+  if (!run->attempt->stopping()) return StopForFailures(turn, run);
+  JudgeAgain(turn, run);
+  FinishIfReturned(turn, run);
+}
+
+void Gangs::ClockCompared(Now now) {
+  for (const RunId id : state_->runs.Ids()) {
+    const Run* const run = state_->runs.Find(id);
+    if (run->attempt != nullptr && run->attempt->stopping()) {
+      state_->timers.Set(Alarm::kWord, id, now.mono);
+    }
+  }
 }
 
 void Gangs::Finish(Turn& turn, Run* run) {
@@ -247,7 +282,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());
-  state_->timers.Stop(Alarm::kPeersWord, run->id());
+  state_->timers.Stop(Alarm::kWord, run->id());
   state_->timers.Stop(Alarm::kRendezvous, run->id());
   state_->timers.Stop(Alarm::kGrow, run->id());
   run->last_nodes = attempt->NodeNames();

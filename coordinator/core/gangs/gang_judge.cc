@@ -27,17 +27,6 @@ AttemptOutcome OutcomeOf(HaltKind kind) {
                                                                 : AttemptOutcome::kNodeLost;
 }
 
-// For example "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code 1: ...".
-// The failure is added if it was heard first and the deciding cause explains it.
-std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
-  std::vector<Cause> before(causes.data(), &deciding);
-  before.erase(std::remove_if(before.begin(), before.end(),
-                              [](const Cause& cause) { return !IsFailure(cause); }),
-               before.end());
-  if (IsFailure(deciding) || before.empty()) return deciding.text;
-  return absl::StrCat(deciding.text, ", and then ", Deciding(before).text);
-}
-
 }  // namespace
 
 Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
@@ -47,21 +36,9 @@ Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
   return when;
 }
 
-void Gangs::Learn(Attempt* attempt, const Cause& cause) {
-  for (Cause& known : attempt->causes) {
-    if (!known.guessed || known.node != cause.node) continue;
-    known = cause;
-    return;
-  }
-  attempt->causes.push_back(cause);
-}
-
-void Gangs::Withdraw(Attempt* attempt, const std::string& node) {
-  std::vector<Cause>& causes = attempt->causes;
-  const auto wish = std::find_if(causes.begin(), causes.end(), [&](const Cause& cause) {
-    return cause.guessed && cause.outcome == AttemptOutcome::kReclaimed && cause.node == node;
-  });
-  if (wish != causes.end() && causes.size() > 1) causes.erase(wish);
+std::optional<NodeWindow> Gangs::WhenOnNode(const std::string& name, absl::Duration ago,
+                                            absl::Duration within) const {
+  return state_->nodes.Find(name)->clock.BeforeOnNode(ago, within);
 }
 
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
@@ -78,13 +55,16 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
   const std::string text = halt.kind == HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  return ClusterCause(OutcomeOf(halt.kind), node, when, text);
+  Cause cause = ClusterCause(OutcomeOf(halt.kind), node, when, text);
+  cause.there = WhenOnNode(node, halt.ago, halt.within);
+  return cause;
 }
 
 void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
   Attempt& attempt = *run->attempt;
-  Cause cause = FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
-                          run->request().retry_exits);
+  Cause cause =
+      FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
+                WhenOnNode(rank.node, ago.ended, ago.ended_within), run->request().retry_exits);
   cause.text += AfterItsWork(attempt, *rank.exit);
   // A rank that needs the store once more fails because it is gone, in whatever words the program
   // has for that.
@@ -94,12 +74,13 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
     cause.text = absl::StrCat("its rendezvous store was lost with the worker of ",
                               attempt.store_lost_with, ", and then ", cause.text);
   }
-  attempt.causes.push_back(std::move(cause));
+  attempt.causes.Add(std::move(cause));
 }
 
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
-  const Cause& cause = Deciding(attempt->causes);
-  const std::string reason = InWords(attempt->causes, cause);
+  attempt->causes.Narrow(state_->nodes, now.mono);
+  const Cause& cause = attempt->causes.Deciding();
+  const std::string reason = attempt->causes.Reason();
   AttemptRecord& record = attempt->record;
   if (cause == attempt->decided && reason == record.reason) return false;
   attempt->decided = cause;
@@ -126,10 +107,10 @@ void Gangs::StopForFailures(Turn& turn, Run* run) {
   if (attempt.causes.empty()) return;
   if (attempt.stopping()) return JudgeAgain(turn, run);
   const bool may_ask = !run->request().retry_exits.empty();
-  if (MayBeConsequences(attempt.causes, may_ask) && attempt.SomeRankRuns()) {
+  if (attempt.causes.MayBeConsequences(may_ask) && attempt.SomeRankRuns()) {
     if (attempt.word_of_peer_until == MonoTime{}) {
       attempt.word_of_peer_until = turn.mono() + kWordOfPeer;
-      state_->timers.Set(Alarm::kPeersWord, run->id(), attempt.word_of_peer_until);
+      state_->timers.Set(Alarm::kWord, run->id(), attempt.word_of_peer_until);
     }
     if (turn.mono() < attempt.word_of_peer_until) return;
   }

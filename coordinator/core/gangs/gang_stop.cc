@@ -54,7 +54,7 @@ void Gangs::Stop(Turn& turn, Run* run, const StopOrder& order) {
 
 void Gangs::StopFor(Turn& turn, Run* run, const Cause& cause, absl::Duration grace) {
   Attempt& attempt = *run->attempt;
-  Learn(&attempt, cause);
+  attempt.causes.Learn(cause);
   if (!attempt.stopping()) return BeginStop(turn, run, grace);
   JudgeAgain(turn, run);
   Hasten(turn, run, grace);
@@ -67,7 +67,7 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
   TakeVerdict(turn.now(), &attempt);
   attempt.stopping_since = turn.mono();
   attempt.stop_grace = std::min(grace, run->request().stop_grace);
-  state_->timers.Stop(Alarm::kPeersWord, run->id());
+  state_->timers.Stop(Alarm::kWord, run->id());
   state_->runs.SetState(run, RunState::kStopping);
   run->record.reason = attempt.record.reason;
   for (Member& m : attempt.members) {
@@ -78,7 +78,7 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
       RepeatStop(turn, *run, m);
     }
   }
-  if (attempt.AllReturned()) return Finish(turn, run);
+  if (FinishIfReturned(turn, run)) return;
   turn.Save(attempt.record);
   turn.Save(run->record);
   turn.Event(event::kRunStopping, About(attempt.ref()), attempt.record.reason,

@@ -109,6 +109,10 @@ class Gangs {
   void PhaseOver(Turn& turn, Run* run);
   // The ranks of a lost node may have ended by now.
   void FencePassed(Turn& turn, Run* run);
+  // Nothing that may explain the failures of the attempt has been waited for any longer.
+  void WordOver(Turn& turn, Run* run);
+  // The clock of a node has just been compared with ours, so what it has told can be dated better.
+  void ClockCompared(Now now);
   // Sets the timer of the attempt's present phase.
   void Watch(Run* run);
 
@@ -120,20 +124,22 @@ class Gangs {
   // When something happened that was `ago` before the node said what is being read now, or up to
   // `within` earlier.
   Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
-  // Adds a cause. If the cause of its node so far was a guess, it replaces that.
-  static void Learn(Attempt* attempt, const Cause& cause);
+  // The same on the node's own clock; nothing if the node did not say its time.
+  std::optional<NodeWindow> WhenOnNode(const std::string& node, absl::Duration ago,
+                                       absl::Duration within) const;
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const Halt& halt) const;
   // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  // The node has ended its part without its owner, whose wish was taken for a cause.
-  static void Withdraw(Attempt* attempt, const std::string& node);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
+  // Runs whose only failure is a SIGTERM on the node of the cause may have returned its devices,
+  // and wait for what the node says.
+  void ExplainSigterm(Turn& turn, const Cause& cause);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
   // Writes down the verdict from the causes. Returns whether it has changed.
-  static bool TakeVerdict(Now now, Attempt* attempt);
+  bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);
   // Nodes of a stopping attempt that are still preparing have none of its ranks, whatever delays
   // them. Gives them back without waiting for them.
@@ -149,7 +155,9 @@ class Gangs {
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
-  void FinishIfReturned(Turn& turn, Run* run);
+  // Ends the attempt, and returns true, if every node has returned its devices. If a node may still
+  // say something that changes the verdict, it first has kWordOfPeer for that.
+  bool FinishIfReturned(Turn& turn, Run* run);
   void Finish(Turn& turn, Run* run);
   // Every rank has exited 0. If devices do not come back now, something that was left behind holds
   // them.

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "common/clock.h"
-#include "coordinator/core/values/cause.h"
+#include "coordinator/core/state/causes.h"
 #include "coordinator/core/values/model.h"
 #include "coordinator/core/values/reports.h"
 
@@ -65,10 +65,11 @@ struct Attempt {
   bool since_told = true;
   MonoTime stopping_since{};
   absl::Duration stop_grace;
-  std::vector<Cause> causes;      // why it ends, in the order heard; empty while all goes well
+  Causes causes;                  // why it ends; empty while all goes well
   MonoTime word_of_peer_until{};  // complaints about a peer are not acted on before; 0: none
-  Cause decided;                  // the cause that the record shows; only while stopping
-  int32_t ranks_done = 0;         // ranks that exited 0 of their own accord
+  MonoTime settled_at{};   // when it has returned, its verdict is final from then on; 0: none
+  Cause decided;           // the cause that the record shows; only while stopping
+  int32_t ranks_done = 0;  // ranks that exited 0 of their own accord
   // The state of the rendezvous store, as last reported.
   std::optional<RendezvousReport> rendezvous;
   bool all_connected = false;

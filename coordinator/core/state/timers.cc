@@ -20,7 +20,7 @@ bool IsOfNode(Alarm alarm) {
     case Alarm::kLastCall:
     case Alarm::kGrow:
     case Alarm::kHold:
-    case Alarm::kPeersWord:
+    case Alarm::kWord:
       return false;
   }
   return false;

@@ -26,7 +26,7 @@ enum class Alarm {
   kGrow = 10,       // run: it may be time for it to grow
   kHold = 11,       // no subject: what a restored backup did not know has ended by now
   kDoubt = 12,      // node: has it been silent for so long that it may be gone?
-  kPeersWord = 13,  // run: a rank that others complained about has not ended by now
+  kWord = 13,       // run: what may explain its failures has not been heard by now
 };
 
 struct TimerKey {

@@ -47,6 +47,8 @@ class Turn {
   Now now() const { return now_; }
   MonoTime mono() const { return now_.mono; }
   absl::Time wall() const { return now_.wall; }
+  // What the wall clock showed then, as seen from now.
+  absl::Time WallOf(MonoTime then) const { return now_.wall - (now_.mono - then); }
 
   // Makes the record durable in its present state.
   template <typename Record>

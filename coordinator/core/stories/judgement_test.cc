@@ -277,6 +277,90 @@ TEST_F(JudgementTest, ACancelKeepsARunFromStartingAgain) {
   EXPECT_EQ(c.record(run).reason, "cancelled by ben");
 }
 
+// The node says when it sent a heartbeat and, from the second one on, that the one before was
+// heard.
+void Beats(ClusterTester* c, const std::string& node, uint64_t incarnation) {
+  const absl::Duration first = absl::Hours(1) + absl::Milliseconds(10);
+  const absl::Duration heard = first + absl::Milliseconds(5);
+  c->cluster().NoteTimes(c->now(), node, incarnation, {first, /*heartbeat=*/true});
+  c->Pass(absl::Milliseconds(10), {node});
+  c->cluster().NoteTimes(c->now(), node, incarnation, {heard, /*heartbeat=*/true, first, heard});
+  c->Pass(absl::Milliseconds(1), {node});
+}
+
+TEST_F(JudgementTest, ARestartOfTheCoordinatorDoesNotMakeALaterWishTheCause) {
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ClusterTester again({}, c.Durable());
+  again.StandStill(absl::Seconds(3));
+  ASSERT_OK(again.Hello(BackWithItsPart("pc1", run)));
+  NodeHello reclaimed = BackWithItsPart("pc2", run);
+  reclaimed.said = absl::Hours(1);
+  reclaimed.attempts[0].halt = Owner(absl::Seconds(1));
+  ASSERT_OK(again.Hello(reclaimed));
+  EXPECT_EQ(again.state(run), RunState::kStopping) << "the clock of pc2 has not been compared yet";
+  Beats(&again, "pc2", reclaimed.incarnation);
+  EXPECT_EQ(again.state(run), RunState::kFailed);
+  EXPECT_EQ(again.record(run).exit_code, 3);
+}
+
+TEST_F(JudgementTest, ANodeWhoseClockIsNeverComparedHoldsUpNothingForLong) {
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  ClusterTester again({}, c.Durable());
+  again.StandStill(absl::Seconds(3));
+  ASSERT_OK(again.Hello(BackWithItsPart("pc1", run)));
+  NodeHello reclaimed = BackWithItsPart("pc2", run);
+  reclaimed.said = absl::Hours(1);
+  reclaimed.attempts[0].halt = Owner(absl::Seconds(1));
+  ASSERT_OK(again.Hello(reclaimed));
+  again.Pass(absl::Seconds(1));
+  EXPECT_EQ(again.record(run).attempts, 2);
+  EXPECT_EQ(again.record(run).failures, 0) << "in doubt the run does not pay";
+}
+
+TEST_F(JudgementTest, HowEarlyARankMayHaveEndedSurvivesARestartOfTheCoordinator) {
+  Begin(0, {75});
+  c.Pass(absl::Seconds(5));
+  ASSERT_OK(c.Exit(run, 1, Code(75), {{}, absl::ZeroDuration(), absl::Seconds(4)}));
+  EXPECT_EQ(c.rank(run, 1).ended_at - c.rank(run, 1).ended_from, absl::Seconds(4));
+}
+
+TEST_F(JudgementTest, SigtermOfAPcThatGoesDownIsNoFailure) {
+  const RankExit terminated{std::nullopt, 15, false, "", ""};
+  ASSERT_OK(c.Exit(run, 1, terminated));
+  EXPECT_EQ(c.state(run), RunState::kRunning) << "its node may say why";
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Leaving("pc2", "shutdown"));
+  ASSERT_OK(c.Exit(run, 0, AfterStop()));
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 0);
+}
+
+TEST_F(JudgementTest, SigtermOfTheOnlyRankWaitsForItsNode) {
+  RunRequest alone = Nodes(1);
+  alone.node_list = {"pc3"};
+  c.Join({"pc3"});
+  const RunId id = c.Submit(alone);
+  c.Run(id);
+  ASSERT_OK(c.Exit(id, 0, RankExit{std::nullopt, 15, false, "", ""}));
+  ASSERT_OK(c.Returned(id, "pc3"));
+  EXPECT_EQ(c.state(id), RunState::kStopping);
+  c.Pass(absl::Milliseconds(20));
+  ASSERT_OK(c.Leaving("pc3", "shutdown"));
+  c.Pass(absl::Seconds(1));
+  EXPECT_FALSE(IsTerminal(c.state(id)));
+  EXPECT_EQ(c.record(id).failures, 0);
+}
+
+TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
+  ASSERT_OK(c.Exit(run, 1, RankExit{std::nullopt, 15, false, "", ""}));
+  c.Pass(absl::Seconds(1));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 143);
+}
+
 TEST_F(JudgementTest, AFailureBeforeAWishIsNotForgivenByARestartOfTheCoordinator) {
   c.Pass(absl::Seconds(5));
   ASSERT_OK(c.Reclaim("pc2"));

@@ -24,6 +24,8 @@ constexpr std::array kWordsOfPeers = {
     "collective", "watchdog",    "end of file", "network is down", "disconnect",
     "no route",   "unavailable", "other rank",  "eoferror"};
 
+constexpr int32_t kTerminatedCode = 128 + 15;  // SIGTERM
+
 bool SpeaksOfPeer(const RankExit& exit) {
   const absl::string_view line = TellingLine(exit.message);
   const std::string words = absl::AsciiStrToLower(line.empty() ? exit.message : line);
@@ -63,6 +65,10 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
 // Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
+  if (failure.kind == CauseKind::kTerminated && other.kind == CauseKind::kCluster &&
+      other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {
+    return false;
+  }
   if (failure.when.SurelyBefore(other.when)) return true;
   // The coordinator gave this order when it had already heard of the failure.
   if (other.kind == CauseKind::kOrdered && &failure < &other) return true;
@@ -76,16 +82,20 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;
   if (exit.signal.has_value() && SignalName(*exit.signal) == "SIGKILL") return CauseKind::kKilled;
+  if (ShellCode(exit) == kTerminatedCode) return CauseKind::kTerminated;
   if (exit.message.empty()) return CauseKind::kSilent;
   return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
 
 Cause FailureOf(const RankRecord& rank, const Window& reaped,
+                const std::optional<NodeWindow>& reaped_there,
                 const std::vector<int32_t>& retry_exits) {
   Cause cause;
   cause.kind = KindOfFailure(*rank.exit, retry_exits);
   cause.outcome = AttemptOutcome::kProgramFailed;
   cause.when = {reaped.earliest - kTeardown, reaped.latest};
+  cause.there = reaped_there;
+  if (cause.there) cause.there->earliest -= kTeardown;
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
   cause.exit_code = ShellCode(*rank.exit);
@@ -115,7 +125,8 @@ const Cause& Deciding(const std::vector<Cause>& causes) {
 
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask) {
   return std::all_of(causes.begin(), causes.end(), [may_ask](const Cause& cause) {
-    return cause.kind == CauseKind::kOfPeer || (may_ask && cause.kind == CauseKind::kSilent);
+    return cause.kind == CauseKind::kOfPeer || cause.kind == CauseKind::kTerminated ||
+           (may_ask && cause.kind == CauseKind::kSilent);
   });
 }
 

@@ -7,6 +7,7 @@
 #define HPC_COORDINATOR_CORE_VALUES_CAUSE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ enum class CauseKind {
   kOwn = 5,      // a rank failed, and its last words speak of its own trouble
   kSilent = 6,   // a rank failed without a word
   kOfPeer = 7,   // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  kTerminated = 8,  // a rank ended by a SIGTERM that hpcctl did not send: its PC may be going down
 };
 
 struct Cause {
@@ -37,6 +39,8 @@ struct Cause {
   // The node ended ranks by itself and has not said why yet. When it says why, that replaces this
   // cause.
   bool guessed = false;
+  // When it happened on the clock of its node; unset if the node did not say its time.
+  std::optional<NodeWindow> there = {};
 
   bool operator==(const Cause&) const = default;
 };
@@ -54,8 +58,10 @@ inline bool IsFailure(const Cause& cause) {
 CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
-// `reaped` is when its end was seen; it may have failed up to kTeardown earlier.
+// `reaped` is when its end was seen, here and on its node's clock; it may have failed up to
+// kTeardown earlier.
 Cause FailureOf(const RankRecord& rank, const Window& reaped,
+                const std::optional<NodeWindow>& reaped_there,
                 const std::vector<int32_t>& retry_exits);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
@@ -74,17 +80,18 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 //    taken away may fail in any way that its program likes: with a complaint about a peer, with an
 //    error of its own, or by a signal. The exception is a rank that SIGKILL ended, since that is
 //    never a consequence: it decides if it was probably first, that is, if the later end of its
-//    window came first.
+//    window came first. A PC that goes down sends SIGTERM to all of its processes, and a rank may
+//    get it first: such an end gives way to what its node says of itself up to kWordOfPeer later.
 // 3. If no failure decides, the earliest of the other causes does. Those that came after the
 //    failure are left out, since they do not explain it.
 const Cause& Deciding(const std::vector<Cause>& causes);
 
-// Whether the failures so far may all be consequences of a failure that is still to be heard. That
-// is so if all of them complain about a peer. Where ranks `may_ask` for a restart (--retry-exit),
-// failures without words count as possible consequences, too.
+// Whether the failures so far may all be consequences of something that is still to be heard. That
+// is so if all of them complain about a peer or were ended by SIGTERM. Where ranks `may_ask` for a
+// restart (--retry-exit), failures without words count as possible consequences, too.
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask);
 
-// The first failure that may be a consequence waits this long for what its peer itself says.
+// The first failure that may be a consequence waits this long for what its peer, or its node, says.
 inline constexpr absl::Duration kWordOfPeer = absl::Seconds(1);
 
 }  // namespace hpc::coordinator

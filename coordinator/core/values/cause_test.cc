@@ -36,6 +36,7 @@ TEST(KindOfFailureTest, NoEndOfAPeerBringsSigkill) {
   EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kSilent) << "a library may crash when its peer is gone";
   EXPECT_EQ(KindOf({}, 6, "ProcessGroupNCCL's watchdog got stuck"), CauseKind::kOfPeer);
   EXPECT_EQ(KindOf({}, 13, ""), CauseKind::kSilent);
+  EXPECT_EQ(KindOf({}, 15, ""), CauseKind::kTerminated);
 }
 
 TEST(KindOfFailureTest, ACodeOfRetryExitAsksForARestart) {
@@ -92,6 +93,16 @@ TEST(DecidingTest, ARankThatSigkillEndedIsProbablyNoConsequence) {
   EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 9.9, 10, "SIGKILL"), cut}), "SIGKILL");
   EXPECT_EQ(Decided({Failure(CauseKind::kKilled, 10.9, 11.2, "SIGKILL"), cut}),
             "nothing heard from pc2");
+}
+
+TEST(DecidingTest, SigtermGivesWayToItsNodeForASecond) {
+  const Cause sigterm = Failure(CauseKind::kTerminated, 9.9, 10, "SIGTERM");
+  Cause leaves = Loss(10.9, 11, "pc1 goes down");
+  EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM") << "which another node says of itself";
+  leaves.node = "pc1";
+  EXPECT_EQ(Decided({sigterm, leaves}), "pc1 goes down");
+  leaves.when = {At(11.1), At(11.2)};
+  EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM");
 }
 
 TEST(DecidingTest, WhatWasHeardBeforeAnOrderCameBeforeIt) {

@@ -209,6 +209,7 @@ struct RankRecord {
   int64_t pid = 0;
   std::optional<RankExit> exit;
   absl::Time started_at = absl::InfinitePast();
+  absl::Time ended_from = absl::InfinitePast();  // it may have ended as early as this
   absl::Time ended_at = absl::InfinitePast();
 
   bool operator==(const RankRecord&) const = default;

@@ -9,6 +9,12 @@ absl::Duration NodeClock::Drift(const Bound& bound, MonoTime now) {
   return (now - bound.known) / 1000;
 }
 
+void NodeClock::Restart() {
+  const int era = era_;
+  *this = NodeClock();
+  era_ = era + 1;
+}
+
 void NodeClock::Take(const NodeTimes& times, MonoTime now) {
   said_ = times.said;
   Said(times.said, now);
@@ -26,13 +32,29 @@ void NodeClock::Said(absl::Duration said, MonoTime now) {
   if (most_.ahead == absl::InfiniteDuration() || ahead <= Most(now)) most_ = {ahead, now};
   // The bounds contradict each other if the coordinator's PC was suspended, since its clock does
   // not count that time.
-  if (least_ && Least(now) > Most(now)) least_.reset();
+  if (least_ && Least(now) > Most(now)) {
+    least_.reset();
+    ++era_;
+  }
 }
 
 void NodeClock::Heard(absl::Duration heard, MonoTime told, MonoTime now) {
   const absl::Duration ahead = told.since_zero - heard;
   if (ahead > Most(now)) return;
   if (!least_ || ahead >= Least(now)) least_ = Bound{ahead, now};
+}
+
+std::optional<NodeWindow> NodeClock::BeforeOnNode(absl::Duration ago, absl::Duration within) const {
+  if (!said_) return std::nullopt;
+  const absl::Duration latest = *said_ - ago;
+  return NodeWindow{latest - within, latest, era_};
+}
+
+Window NodeClock::Narrow(const Window& when, const NodeWindow& there, MonoTime now) const {
+  if (!bounded() || there.era != era_) return when;
+  const Window known{At(there.earliest, now).earliest, At(there.latest, now).latest};
+  const Window both{std::max(when.earliest, known.earliest), std::min(when.latest, known.latest)};
+  return both.earliest <= both.latest ? both : known;
 }
 
 Window NodeClock::At(absl::Duration when, MonoTime now) const {

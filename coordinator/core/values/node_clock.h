@@ -29,6 +29,15 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
+// The same on a node's clock.
+struct NodeWindow {
+  absl::Duration earliest;
+  absl::Duration latest;
+  int era = 0;  // NodeClock::era() at that time
+
+  bool operator==(const NodeWindow&) const = default;
+};
+
 // What a node's clock shows. It counts from an unknown moment.
 struct NodeTimes {
   absl::Duration said;  // when it said what is being read now
@@ -47,7 +56,9 @@ class NodeClock {
   static constexpr absl::Duration kUnheard = absl::Seconds(10);
 
   // The node's clock counts from the beginning again, as it does when the PC starts.
-  void Restart() { *this = NodeClock(); }
+  void Restart();
+  // Times on the node's clock can be compared only within one era.
+  int era() const { return era_; }
   // A new connection begins. What is read from now on does not say what the clock showed, until it
   // is given to Take.
   void Untold() {
@@ -66,6 +77,13 @@ class NodeClock {
   Window Before(absl::Duration ago, MonoTime now) const {
     return said_ ? At(*said_ - ago, now) : Window::Exactly(now - ago);
   }
+
+  // The same on the node's own clock, or up to `within` earlier. Nothing if the node did not say
+  // its time.
+  std::optional<NodeWindow> BeforeOnNode(absl::Duration ago, absl::Duration within) const;
+  // Something happened `when`, as was known until now, and at `there` on the node's clock. Returns
+  // when it happened as is known by now: the window never becomes wider.
+  Window Narrow(const Window& when, const NodeWindow& there, MonoTime now) const;
 
   // Its clock showed `said` when it said what is read at `now`.
   void Said(absl::Duration said, MonoTime now);
@@ -86,6 +104,7 @@ class NodeClock {
   absl::Duration Most(MonoTime now) const { return most_.ahead + Drift(most_, now); }
   absl::Duration Least(MonoTime now) const { return least_->ahead - Drift(*least_, now); }
 
+  int era_ = 0;
   Bound most_{absl::InfiniteDuration(), {}};
   std::optional<Bound> least_;
   std::optional<absl::Duration> said_;

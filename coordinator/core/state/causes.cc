@@ -1,0 +1,67 @@
+#include "coordinator/core/state/causes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace hpc::coordinator {
+
+void Causes::Learn(const Cause& cause) {
+  for (Cause& known : heard_) {
+    if (!known.guessed || known.node != cause.node) continue;
+    known = cause;
+    return;
+  }
+  heard_.push_back(cause);
+}
+
+void Causes::Withdraw(const std::string& node) {
+  const auto wish = std::find_if(heard_.begin(), heard_.end(), [&](const Cause& cause) {
+    return cause.guessed && cause.outcome == AttemptOutcome::kReclaimed && cause.node == node;
+  });
+  if (wish != heard_.end() && heard_.size() > 1) heard_.erase(wish);
+}
+
+void Causes::Narrow(const NodeTable& nodes, MonoTime now) {
+  for (Cause& cause : heard_) {
+    if (!cause.there) continue;
+    const Node* const node = nodes.Find(cause.node);
+    if (node != nullptr) cause.when = node->clock.Narrow(cause.when, *cause.there, now);
+  }
+}
+
+std::string Causes::Reason() const {
+  const Cause& deciding = Deciding();
+  std::vector<Cause> before(heard_.data(), &deciding);
+  before.erase(std::remove_if(before.begin(), before.end(),
+                              [](const Cause& cause) { return !IsFailure(cause); }),
+               before.end());
+  if (IsFailure(deciding) || before.empty()) return deciding.text;
+  return absl::StrCat(deciding.text, ", and then ", coordinator::Deciding(before).text);
+}
+
+bool Causes::AwaitsWordOf(const std::string& node) const {
+  if (heard_.empty()) return false;
+  const Cause& deciding = Deciding();
+  return deciding.kind == CauseKind::kTerminated && deciding.node == node;
+}
+
+bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
+  if (heard_.empty()) return false;
+  const auto connected = [&](const Cause& cause) {
+    const Node* const node = nodes.Find(cause.node);
+    return node != nullptr && node->connected ? node : nullptr;
+  };
+  const Cause& deciding = Deciding();
+  if (deciding.kind == CauseKind::kTerminated && now < deciding.when.latest + kWordOfPeer &&
+      connected(deciding) != nullptr) {
+    return true;
+  }
+  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
+  return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
+    const Node* const node = cause.there ? connected(cause) : nullptr;
+    return node != nullptr && !node->clock.bounded();
+  });
+}
+
+}  // namespace hpc::coordinator

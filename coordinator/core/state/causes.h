@@ -1,0 +1,52 @@
+// The causes of one attempt's end, as they are heard, and the verdict that they make.
+#ifndef HPC_COORDINATOR_CORE_STATE_CAUSES_H_
+#define HPC_COORDINATOR_CORE_STATE_CAUSES_H_
+
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "coordinator/core/state/node_table.h"
+#include "coordinator/core/values/cause.h"
+
+namespace hpc::coordinator {
+
+class Causes {
+ public:
+  bool empty() const { return heard_.empty(); }
+
+  void Add(Cause cause) { heard_.push_back(std::move(cause)); }
+  // Adds a cause that came before all others.
+  void AddFirst(Cause cause) { heard_.insert(heard_.begin(), std::move(cause)); }
+  // Adds what a node says for itself. If the cause of its node so far was a guess, this replaces
+  // the guess.
+  void Learn(const Cause& cause);
+  // The node has ended its part without its owner, whose wish was taken for a cause. The last cause
+  // stays in any case.
+  void Withdraw(const std::string& node);
+
+  // Narrows the times at which the causes happened by what is known of the nodes' clocks by now.
+  void Narrow(const NodeTable& nodes, MonoTime now);
+
+  // The cause that decides. There must be one.
+  const Cause& Deciding() const { return coordinator::Deciding(heard_); }
+  // Why the attempt ends, in words: the deciding cause, and what followed from it if that was heard
+  // first. For example "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code
+  // 1".
+  std::string Reason() const;
+  bool MayBeConsequences(bool may_ask) const {
+    return coordinator::MayBeConsequences(heard_, may_ask);
+  }
+  // Whether SIGTERM decides that ended a rank of the node, so that the node may say why.
+  bool AwaitsWordOf(const std::string& node) const;
+  // Whether nodes that are connected are about to say something that may change the verdict: what
+  // their clocks show, or why SIGTERM ended a rank.
+  bool MayChange(const NodeTable& nodes, MonoTime now) const;
+
+ private:
+  std::vector<Cause> heard_;  // in the order in which they were heard
+};
+
+}  // namespace hpc::coordinator
+
+#endif  // HPC_COORDINATOR_CORE_STATE_CAUSES_H_
