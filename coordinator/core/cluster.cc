@@ -234,6 +234,7 @@ absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t
                                       AttemptRef ref, const Halt& halt, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
+  if (std::erase(node->orphans, ref) > 0) impl_->state.capacity_changed = true;
   // About an attempt that is over this report is true and harmless. It is refused, so that the node
   // forgets the attempt, but it is not counted.
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));

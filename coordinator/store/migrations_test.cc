@@ -112,9 +112,10 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
   ASSERT_OK(Migrate(db_.get(), all));
   std::string run;
   ASSERT_OK(db_->Sql("SELECT losses || '|' || max_restarts || '|' || retry_exits || '|' || retries "
-                     "|| '|' || grow || '|' || leave_asleep FROM runs")
+                     "|| '|' || grow || '|' || leave_asleep || '|' || refused_by "
+                     "FROM runs")
                 .Query([&](Row& row) { run = row.Text(); }));
-  EXPECT_EQ(run, "2|3|[]|0|checkpoint|[]");
+  EXPECT_EQ(run, "2|3|[]|0|checkpoint|[]|[]");
 }
 
 // A node is shut out if one of its certificates was revoked and none is valid any more. A node that
@@ -150,7 +151,7 @@ TEST_F(MigrationsTest, TheViewsCanBeRead) {
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'succeeded', 'done', 1, 0, 0, 0, 0,
       1000000, 2000000, 4500000, 1, 1, 0, NULL, '[]', '[]', 0, NULL, NULL, 0, 'torchrun', 'auto',
-      30000000, '[]', 0, 'now', NULL, '[]');
+      30000000, '[]', 0, 'now', NULL, '[]', '[]');
     INSERT INTO programs VALUES (1, '["python","train.py"]', '/', NULL, '', 'none', '', '', '', 0,
       0, '{}', '');
     INSERT INTO placements VALUES (1, 1, 'pc2', 1, '', '[0]', 1, 1, 1),

@@ -16,7 +16,8 @@ constexpr Table kRuns = {
     "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
     "cancel_requested, submitted_at, started_at, ended_at, min_nodes, max_nodes, priority, "
     "ranks_per_node, gpus_per_node, node_list, exclude, after_run, time_limit, max_restarts, "
-    "mode, store_host, stop_grace, retry_exits, grow, retry_at, leave_asleep"};
+    "mode, store_host, stop_grace, retry_exits, grow, retry_at, leave_asleep, "
+    "refused_by"};
 static_assert(std::string_view(kRuns.columns).starts_with(kListedRuns.columns));
 
 absl::string_view ExperimentOf(const RunRecord& run) {
@@ -56,7 +57,8 @@ void Bind(const RunRecord& run, Statement& to) {
       .Text(ToJson(request.retry_exits))
       .Text(ToWord(request.grow))
       .Time(run.retry_at)
-      .Text(ToJson(run.leave_asleep));
+      .Text(ToJson(run.leave_asleep))
+      .Text(ToJson(run.refused_by));
 }
 
 RunRecord ReadListedRun(Row& row) {
@@ -100,6 +102,7 @@ RunRecord ReadRun(Row& row) {
   request.grow = ReadWord<GrowMode>(row);
   run.retry_at = row.Time(absl::InfinitePast());
   run.leave_asleep = ReadTexts(row);
+  run.refused_by = ReadTexts(row);
   return run;
 }
 

@@ -318,6 +318,7 @@ TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
   shown.request.priority = run.request.priority;
   shown.retry_at = absl::InfinitePast();
   shown.leave_asleep.clear();
+  shown.refused_by.clear();
   EXPECT_EQ(store_->ListRuns({})->front().record, shown);
 }
 

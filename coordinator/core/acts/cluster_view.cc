@@ -58,7 +58,7 @@ ClusterView View(State& state, Now now, const Node* asleep) {
     const size_t index = view.nodes.size();
     NodeSpace space = EmptySpace(name, node->record.inventory);
     space.awake = node->ReadyForWork();
-    space.usable = space.awake || node->Wakeable();
+    space.usable = (space.awake && node->orphans.empty()) || node->Wakeable();
     space.unable = space.awake && now.mono < node->unable_until;
     if (node == asleep) {
       space.awake = false;

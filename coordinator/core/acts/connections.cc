@@ -107,7 +107,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   // The order matters: an owner's wish explains why attempts ended there, and attempts that wait
   // for the node to wake must not be taken for attempts that it has lost.
   owners_->Greet(turn, node, hello);
-  Reconcile(turn, state_, gangs_, *node, rebooted, hello.attempts);
+  Reconcile(turn, state_, gangs_, node, rebooted, hello.attempts);
   power_->Back(turn, node, rebooted || hello.resumed);
 }
 

@@ -17,7 +17,8 @@ bool MayGrow(const Run& run) {
 }
 
 bool Refused(const Run& run, const std::string& node) {
-  return std::find(run.refused_by.begin(), run.refused_by.end(), node) != run.refused_by.end();
+  const std::vector<std::string>& by = run.record.refused_by;
+  return std::find(by.begin(), by.end(), node) != by.end();
 }
 
 int32_t RanksOf(const Fit& fit) {

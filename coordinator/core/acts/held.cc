@@ -12,8 +12,8 @@ namespace {
 
 class Reconciler {
  public:
-  Reconciler(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted)
-      : turn_(turn), state_(state), gangs_(gangs), node_(node), rebooted_(rebooted) {}
+  Reconciler(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted)
+      : turn_(turn), state_(state), gangs_(gangs), node_(*node), rebooted_(rebooted) {}
 
   void TakeOver(const HeldAttempt& held) {
     Run* run = Live(held.ref);
@@ -21,6 +21,7 @@ class Reconciler {
       if (held.returned && held.witnessed && IsLive(held.ref)) return;  // others may still ask it
       if (!held.returned) {
         SayOrphaned(held);
+        node_.orphans.push_back(held.ref);
         turn_.Tell(node_.name(), EndOrphan(held.ref));
       }
       turn_.Tell(node_.name(), ForgetAttempt{held.ref});
@@ -144,15 +145,16 @@ class Reconciler {
   Turn& turn_;
   State* state_;
   Gangs* gangs_;
-  const Node& node_;
+  Node& node_;
   const bool rebooted_;
 };
 
 }  // namespace
 
-void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
+void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
                const std::vector<HeldAttempt>& held) {
   Reconciler reconciler(turn, state, gangs, node, rebooted);
+  node->orphans.clear();
   std::vector<Run*> missing = reconciler.Believed();
   for (const HeldAttempt& attempt : held) {
     missing.erase(std::remove_if(missing.begin(), missing.end(),

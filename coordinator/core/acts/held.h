@@ -11,11 +11,12 @@
 namespace hpc::coordinator {
 
 // - Attempts that are over or were replaced are stopped if anything of them runs, and forgotten.
+//   Until they have ended, they are the node's orphans.
 // - Of live attempts the starts, exits and returns are taken over, and an order to stop is
 //   repeated.
 // - Attempts that the node should have but does not hold ended there without a word. `rebooted`
 //   says that the PC has restarted since it was last heard, which explains these.
-void Reconcile(Turn& turn, State* state, Gangs* gangs, const Node& node, bool rebooted,
+void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
                const std::vector<HeldAttempt>& held);
 
 }  // namespace hpc::coordinator

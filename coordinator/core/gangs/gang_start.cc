@@ -157,7 +157,7 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
     StopOrder order{AttemptOutcome::kStartFailed, what, run->request().stop_grace};
     // A run that has run elsewhere goes on without a PC that cannot run it.
     const bool has_run = run->record.started_at != absl::InfinitePast();
-    if (IsRefusal(report.status) && has_run) run->refused_by.push_back(node);
+    if (IsRefusal(report.status) && has_run) run->record.refused_by.push_back(node);
     if (IsRefusal(report.status) && !has_run) {
       order.outcome = AttemptOutcome::kRefused;
       order.exit_code = RefusalCode(report.status);

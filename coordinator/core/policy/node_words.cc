@@ -69,6 +69,10 @@ std::string WhyNotUsable(const Node& node, absl::Time now) {
   }
   if (node.lost) return "is lost";
   if (!node.connected) return node.seen ? "is reconnecting" : "has not connected yet";
+  if (!node.orphans.empty()) {
+    return absl::StrCat("still ends attempt ", node.orphans.front().ToString(),
+                        ", which was given up");
+  }
   return "";
 }
 

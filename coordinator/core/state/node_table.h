@@ -51,6 +51,9 @@ struct Node {
   MonoTime doubt_at{};      // when its silence is checked next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
+  // Attempts that were given up and have not ended there yet, as its worker has said. Their devices
+  // are not known any more, so nothing is placed there until they have ended.
+  std::vector<AttemptRef> orphans;
   // The node could not prepare a run, and that was not the run's fault. Until this time runs go to
   // other nodes if they can.
   MonoTime unable_until{};

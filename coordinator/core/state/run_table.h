@@ -23,8 +23,6 @@ struct Run {
   std::unique_ptr<Attempt> attempt;     // the live one
   std::vector<std::string> last_nodes;  // of the previous attempt, by node rank
   std::string cancel_reason;
-  // Nodes that cannot run it, as was found after it had run on others. It does not grow onto them.
-  std::vector<std::string> refused_by;
   bool in_queue = false;              // maintained by RunQueue
   MonoTime retry_at{};                // when its back-off ends, as in the record
   std::optional<MonoTime> last_call;  // it could start, but waits for more nodes until then

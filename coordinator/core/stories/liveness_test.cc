@@ -242,6 +242,18 @@ TEST_F(LivenessTest, RanksOfAWorkerThatIsBackTooLateAreStoppedAndItIsSaid) {
   EXPECT_THAT(c.TakeEvents("attempt"), IsEmpty()) << "once";
 }
 
+TEST_F(LivenessTest, NothingIsPlacedWhereAnAttemptThatWasGivenUpStillEnds) {
+  NodeHello hello = HelloOf("pc5");
+  hello.attempts = {Held({77, 1}, 0)};
+  ASSERT_OK(c.Hello(hello));
+  RunRequest request = Nodes(1);
+  request.node_list = {"pc5"};
+  const RunId other = c.Submit(request);
+  EXPECT_THAT(c.Wait(other), HasSubstr("pc5 still ends attempt 77.1, which was given up"));
+  EXPECT_FALSE(c.ReturnedOver("pc5", {77, 1}).ok()) << "so that its worker forgets it";
+  EXPECT_EQ(c.state(other), RunState::kStarting);
+}
+
 TEST_F(LivenessTest, BrokenConnectionWithoutProofWaitsForTheLease) {
   c.Pass(absl::Seconds(1));
   c.Disconnect("pc2", /*reset=*/false);

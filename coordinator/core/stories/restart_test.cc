@@ -349,6 +349,8 @@ TEST(RestoredTest, AnAttemptThatTheBackupDoesNotKnowIsStoppedAndItsNumberNotUsed
   ASSERT_OK(c.Hello(Holding("pc2", {Held({77, 1}, 0)})));
   EXPECT_THAT(c.TakeMessages(),
               ElementsAre("pc2: stop 77.1 within 30 s: this attempt is over", "pc2: forget 77.1"));
+  EXPECT_FALSE(c.ReturnedOver("pc1", {1, 2}).ok()) << "so that its worker forgets it";
+  EXPECT_FALSE(c.ReturnedOver("pc2", {77, 1}).ok());
   c.Pass(absl::Seconds(340));
   EXPECT_EQ(c.record(1).attempts, 1001);
 }

@@ -347,6 +347,13 @@ absl::Status ClusterTester::Returned(RunId run, const std::string& name,
       lost_reason.empty() ? Halt() : Halt{HaltKind::kSupervisorLost, lost_reason, {}, {}});
 }
 
+absl::Status ClusterTester::ReturnedOver(const std::string& name, AttemptRef ref) {
+  absl::Status status =
+      cluster_->AttemptReturned(now(), name, incarnations_[name], ref, {}, &effects_);
+  Settle();
+  return status;
+}
+
 absl::Status ClusterTester::Halted(RunId run, const std::string& name, const Halt& halt) {
   absl::Status status =
       cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), halt, &effects_);

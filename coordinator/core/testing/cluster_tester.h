@@ -73,6 +73,8 @@ class ClusterTester {
   absl::Status Exit(RunId run, int rank, int code);
   absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
+  // The node says that an attempt has ended there which is over already.
+  absl::Status ReturnedOver(const std::string& node, AttemptRef ref);
   absl::Status Halted(RunId run, const std::string& node, const Halt& halt);
   // The node ends the ranks by itself, and still has some.
   absl::Status Halts(RunId run, const std::string& node, const Halt& halt);

@@ -128,6 +128,8 @@ struct RunRecord {
   bool cancel_requested = false;
   absl::Time retry_at = absl::InfinitePast();  // while queued: it is not started before this time
   std::vector<std::string> leave_asleep;       // nodes that it left because they were to sleep
+  // Nodes that cannot run it, as was found after it had run on others. It does not grow onto them.
+  std::vector<std::string> refused_by;
   absl::Time submitted_at;
   absl::Time started_at = absl::InfinitePast();  // when all ranks ran for the first time
   absl::Time ended_at = absl::InfinitePast();

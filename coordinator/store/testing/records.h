@@ -78,6 +78,7 @@ inline RunRecord FullRun(RunId id) {
   run.cancel_requested = true;
   run.retry_at = At(150);
   run.leave_asleep = {"pc4", "pc5"};
+  run.refused_by = {"pc6"};
   run.started_at = At(100);
   run.ended_at = At(200);
   return run;
