@@ -129,6 +129,9 @@ void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
     const bool compared = node->clock.bounded();
     node->clock.Take(times, now.mono);
     if (!compared && node->clock.bounded()) impl_->gangs.ClockCompared(now);
+    // What waits while the coordinator itself stands still was not held up on its way.
+    const bool stood_still = impl_->state.pauses.EndedWithin(NodeClock::kHeldUp, now.mono);
+    if (node->clock.held_up() && !stood_still) node->held_up = node->clock.held_up();
   }
 }
 

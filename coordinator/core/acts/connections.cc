@@ -60,6 +60,8 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   HPC_RETURN_IF_ERROR(CheckFree(*node, hello, turn.mono()));
   NodeRecord& record = node->record;
   node->silence_before = node->Silence(turn.now());
+  // A worker that connects again found its connection dead.
+  if (node->seen && node->incarnation == hello.incarnation) node->held_up = node->silence_before;
   const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
   record.address = hello.address;
   record.inventory = hello.inventory;

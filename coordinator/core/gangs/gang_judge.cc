@@ -77,7 +77,28 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   attempt.causes.Add(std::move(cause));
 }
 
+// Where ranks complain about peers at a time when the connection to one of their nodes carried
+// nothing, that is why: it need not last for a lease, since programs have time limits of their own.
+void Gangs::LearnHeldUp(Attempt* attempt) {
+  if (attempt->members.size() < 2 || !attempt->causes.AllComplainOfPeers()) return;
+  const Window complained = attempt->causes.Deciding().when;
+  for (const Member& m : attempt->members) {
+    const std::string& node = m.placement.node;
+    const std::optional<Window>& held_up = state_->nodes.Find(node)->held_up;
+    if (!held_up || held_up->latest < complained.earliest ||
+        complained.latest < held_up->earliest) {
+      continue;
+    }
+    attempt->causes.Add(
+        ClusterCause(AttemptOutcome::kNodeLost, node, *held_up,
+                     absl::StrCat("nothing passed to and from ", node, " for ",
+                                  HumanDuration(held_up->latest - held_up->earliest))));
+    return;
+  }
+}
+
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
+  LearnHeldUp(attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
   const Cause& cause = attempt->causes.Deciding();
   const std::string reason = attempt->causes.Reason();

@@ -138,6 +138,7 @@ class Gangs {
   // and wait for what the node says.
   void ExplainSigterm(Turn& turn, const Cause& cause);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
+  void LearnHeldUp(Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);

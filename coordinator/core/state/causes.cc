@@ -40,6 +40,12 @@ std::string Causes::Reason() const {
   return absl::StrCat(deciding.text, ", and then ", coordinator::Deciding(before).text);
 }
 
+bool Causes::AllComplainOfPeers() const {
+  return !heard_.empty() && std::all_of(heard_.begin(), heard_.end(), [](const Cause& cause) {
+    return cause.kind == CauseKind::kOfPeer;
+  });
+}
+
 bool Causes::AwaitsWordOf(const std::string& node) const {
   if (heard_.empty()) return false;
   const Cause& deciding = Deciding();

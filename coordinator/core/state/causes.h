@@ -37,6 +37,7 @@ class Causes {
   bool MayBeConsequences(bool may_ask) const {
     return coordinator::MayBeConsequences(heard_, may_ask);
   }
+  bool AllComplainOfPeers() const;
   // Whether SIGTERM decides that ended a rank of the node, so that the node may say why.
   bool AwaitsWordOf(const std::string& node) const;
   // Whether nodes that are connected are about to say something that may change the verdict: what

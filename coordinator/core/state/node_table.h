@@ -48,7 +48,9 @@ struct Node {
   // its connection, has been silent, or a little before.
   Window Silence(Now now) const;
   Window silence_before{};  // the silence that ended when the node connected
-  MonoTime doubt_at{};      // when its silence is checked next, while it has a witnessed attempt
+  // The last time for which the connection to the node was there and carried nothing.
+  std::optional<Window> held_up;
+  MonoTime doubt_at{};  // when its silence is checked next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;
   // Attempts that were given up and have not ended there yet, as its worker has said. Their devices

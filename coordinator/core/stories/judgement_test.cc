@@ -361,6 +361,37 @@ TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
   EXPECT_EQ(c.record(run).exit_code, 143);
 }
 
+// The heartbeats of pc2 come four seconds late: its cable was out for that time.
+void HoldsUp(ClusterTester* c) {
+  const absl::Duration sent = absl::Hours(1) + absl::Seconds(1);
+  c->Pass(absl::Seconds(4), {"pc2"});
+  c->cluster().NoteTimes(c->now(), "pc2", 1, {sent, /*heartbeat=*/true});
+}
+
+TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramThatCannotWait) {
+  Beats(&c, "pc2", 1);
+  c.StandStill(absl::Milliseconds(980));
+  ASSERT_OK(c.Exit(run, 0, Code(1, "RuntimeError: Timed out waiting for a peer"),
+                   {{}, absl::ZeroDuration(), {}}));
+  HoldsUp(&c);
+  ASSERT_OK(c.Exit(run, 1, AfterStop()));
+  c.AllReturned(run);
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_THAT(
+      c.TakeEvents("run.requeued"),
+      Contains(HasSubstr("nothing passed to and from pc2 for 4 s, and then rank 0 on pc1")));
+}
+
+TEST_F(JudgementTest, ACableThatIsOutExcusesNoFailureOfTheProgramsOwn) {
+  Beats(&c, "pc2", 1);
+  c.StandStill(absl::Milliseconds(980));
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  HoldsUp(&c);
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
 TEST_F(JudgementTest, AFailureBeforeAWishIsNotForgivenByARestartOfTheCoordinator) {
   c.Pass(absl::Seconds(5));
   ASSERT_OK(c.Reclaim("pc2"));

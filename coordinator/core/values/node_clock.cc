@@ -29,6 +29,11 @@ void NodeClock::Take(const NodeTimes& times, MonoTime now) {
 
 void NodeClock::Said(absl::Duration said, MonoTime now) {
   const absl::Duration ahead = now.since_zero - said;
+  if (least_ && ahead > Most(now) + kHeldUp) {
+    const MonoTime sent = At(said, now).earliest;
+    const bool goes_on = held_up_ && sent <= held_up_->latest;
+    held_up_ = Window{goes_on ? held_up_->earliest : sent, now};
+  }
   if (most_.ahead == absl::InfiniteDuration() || ahead <= Most(now)) most_ = {ahead, now};
   // The bounds contradict each other if the coordinator's PC was suspended, since its clock does
   // not count that time.

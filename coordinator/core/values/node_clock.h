@@ -55,6 +55,9 @@ class NodeClock {
   // connect that it came with, and a worker gives such an attempt up after this time.
   static constexpr absl::Duration kUnheard = absl::Seconds(10);
 
+  // A report that was under way for so long longer than the quickest one was held up.
+  static constexpr absl::Duration kHeldUp = absl::Seconds(1);
+
   // The node's clock counts from the beginning again, as it does when the PC starts.
   void Restart();
   // Times on the node's clock can be compared only within one era.
@@ -85,6 +88,10 @@ class NodeClock {
   // when it happened as is known by now: the window never becomes wider.
   Window Narrow(const Window& when, const NodeWindow& there, MonoTime now) const;
 
+  // The last time for which what the node said was held up on its way: from when the first such
+  // report was sent to when the last one was read.
+  const std::optional<Window>& held_up() const { return held_up_; }
+
   // Its clock showed `said` when it said what is read at `now`.
   void Said(absl::Duration said, MonoTime now);
   // Its clock showed `heard` when it had heard what was told at `told`.
@@ -108,6 +115,7 @@ class NodeClock {
   Bound most_{absl::InfiniteDuration(), {}};
   std::optional<Bound> least_;
   std::optional<absl::Duration> said_;
+  std::optional<Window> held_up_;
   // When the heartbeat that was read last was sent. A later one may say when its answer was heard.
   absl::Duration beat_said_;
   MonoTime beat_read_{};
