@@ -137,6 +137,12 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
   turn.Save(node->record);
   turn.Event(event::kNodeDisconnected, About(node->name()), NodeReason(*node, turn.now()),
              Severity::kWarning);
+  // A PC that goes down sends SIGTERM to all of its processes, and its worker may not get to say
+  // so.
+  gangs_->ExplainSigterm(
+      turn, ClusterCause(AttemptOutcome::kNodeLost, node->name(), node->Silence(turn.now()),
+                         absl::StrCat(node->name(),
+                                      " seems to be going down: its worker went away as well")));
 }
 
 void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {

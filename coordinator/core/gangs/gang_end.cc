@@ -216,7 +216,9 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
 void Gangs::ExplainSigterm(Turn& turn, const Cause& cause) {
   for (const RunId id : state_->runs.Ids()) {
     Run* const run = state_->runs.Find(id);
-    if (run->attempt == nullptr || !run->attempt->causes.AwaitsWordOf(cause.node)) continue;
+    if (run->attempt == nullptr || !run->attempt->causes.AwaitsWordOf(cause.node, turn.mono())) {
+      continue;
+    }
     run->attempt->causes.Learn(cause);
     WordOver(turn, run);
   }

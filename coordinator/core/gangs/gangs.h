@@ -87,6 +87,10 @@ class Gangs {
   // until its fence.
   void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
 
+  // The cause explains why SIGTERM has just ended ranks on its node. Their runs wait for such a
+  // word, and may have returned their devices already.
+  void ExplainSigterm(Turn& turn, const Cause& cause);
+
   // The node `by` was told to recall the ranks of `lost`, and found that none is left there.
   void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
   // The node `by` could not recall them: another node of the gang tries.
@@ -134,9 +138,6 @@ class Gangs {
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  // Runs whose only failure is a SIGTERM on the node of the cause may have returned its devices,
-  // and wait for what the node says.
-  void ExplainSigterm(Turn& turn, const Cause& cause);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
   void LearnHeldUp(Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.

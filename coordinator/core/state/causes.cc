@@ -46,10 +46,11 @@ bool Causes::AllComplainOfPeers() const {
   });
 }
 
-bool Causes::AwaitsWordOf(const std::string& node) const {
+bool Causes::AwaitsWordOf(const std::string& node, MonoTime now) const {
   if (heard_.empty()) return false;
   const Cause& deciding = Deciding();
-  return deciding.kind == CauseKind::kTerminated && deciding.node == node;
+  return deciding.kind == CauseKind::kTerminated && deciding.node == node &&
+         now < deciding.when.latest + kWordOfPeer;
 }
 
 bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
@@ -58,11 +59,7 @@ bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
     const Node* const node = nodes.Find(cause.node);
     return node != nullptr && node->connected ? node : nullptr;
   };
-  const Cause& deciding = Deciding();
-  if (deciding.kind == CauseKind::kTerminated && now < deciding.when.latest + kWordOfPeer &&
-      connected(deciding) != nullptr) {
-    return true;
-  }
+  if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
   if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
     const Node* const node = cause.there ? connected(cause) : nullptr;

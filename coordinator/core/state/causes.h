@@ -38,8 +38,8 @@ class Causes {
     return coordinator::MayBeConsequences(heard_, may_ask);
   }
   bool AllComplainOfPeers() const;
-  // Whether SIGTERM decides that ended a rank of the node, so that the node may say why.
-  bool AwaitsWordOf(const std::string& node) const;
+  // Whether a SIGTERM decides that has just ended a rank of the node, so that the node may say why.
+  bool AwaitsWordOf(const std::string& node, MonoTime now) const;
   // Whether nodes that are connected are about to say something that may change the verdict: what
   // their clocks show, or why SIGTERM ended a rank.
   bool MayChange(const NodeTable& nodes, MonoTime now) const;

@@ -352,6 +352,14 @@ TEST_F(JudgementTest, SigtermOfTheOnlyRankWaitsForItsNode) {
   EXPECT_EQ(c.record(id).failures, 0);
 }
 
+TEST_F(JudgementTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
+  ASSERT_OK(c.Exit(run, 1, RankExit{std::nullopt, 15, false, "", ""}));
+  c.Pass(absl::Milliseconds(20));
+  c.Disconnect("pc2", /*reset=*/true);
+  EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.record(run).reason, StartsWith("pc2 seems to be going down"));
+}
+
 TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
   ASSERT_OK(c.Exit(run, 1, RankExit{std::nullopt, 15, false, "", ""}));
   c.Pass(absl::Seconds(1));
