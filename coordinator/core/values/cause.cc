@@ -24,9 +24,8 @@ constexpr std::array kWordsOfPeers = {
     "collective", "watchdog",    "end of file", "network is down", "disconnect",
     "no route",   "unavailable", "other rank",  "eoferror"};
 
-bool SpeaksOfPeer(const RankExit& exit) {
-  const absl::string_view line = TellingLine(exit.message);
-  const std::string words = absl::AsciiStrToLower(line.empty() ? exit.message : line);
+bool SpeaksOfPeer(absl::string_view line) {
+  const std::string words = absl::AsciiStrToLower(line);
   return std::any_of(kWordsOfPeers.begin(), kWordsOfPeers.end(),
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
@@ -76,8 +75,9 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;
   if (exit.signal.has_value() && SignalName(*exit.signal) == "SIGKILL") return CauseKind::kKilled;
-  if (exit.message.empty()) return CauseKind::kSilent;
-  return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
+  const absl::string_view line = TellingLine(exit.message);
+  if (line.empty()) return CauseKind::kSilent;
+  return SpeaksOfPeer(line) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
 
 Cause FailureOf(const RankRecord& rank, const Window& reaped,

@@ -31,6 +31,15 @@ TEST(KindOfFailureTest, LastWordsSayWhetherItWasAPeer) {
   EXPECT_EQ(KindOf(3, {}, ""), CauseKind::kSilent);
 }
 
+TEST(KindOfFailureTest, AWarningIsNoWord) {
+  EXPECT_EQ(KindOf(1, {},
+                   "[W1127 20:11:05.1 socket.cpp:752] [c10d] The client socket cannot be "
+                   "initialized to connect to [pc1]:29500\n"),
+            CauseKind::kSilent);
+  EXPECT_EQ(KindOf(1, {}, "run.py:3: UserWarning: no connection yet\n  warnings.warn(\n"),
+            CauseKind::kSilent);
+}
+
 TEST(KindOfFailureTest, NoEndOfAPeerBringsSigkill) {
   EXPECT_EQ(KindOf({}, 9, "Connection closed by peer"), CauseKind::kKilled);
   EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kSilent) << "a library may crash when its peer is gone";
