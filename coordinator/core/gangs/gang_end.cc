@@ -74,7 +74,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   if (SucceededByItself(exit)) {
     turn.Event(event::kRankExited, about, "exited with code 0");
     ++attempt.ranks_done;
-    if (attempt.stopping()) return;
+    if (attempt.stopping()) return JudgeAgain(turn, run);
     if (attempt.AllRanksDone()) return WatchLinger(turn, run);
     return StopForFailures(turn, run);
   }

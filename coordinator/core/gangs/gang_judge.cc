@@ -4,23 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/text.h"
+#include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/values/exit_words.h"
 #include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
-
-// Some programs abort on their way out, because threads of a library are still alive when the
-// interpreter ends. If other ranks have finished, an abort looks like that.
-std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
-  constexpr int32_t kAborted = 128 + 6;  // SIGABRT
-  if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
-  return absl::StrCat(" (when ", attempt.ranks_done, " of ",
-                      Count(attempt.record.world_size, "rank"),
-                      " had exited 0: perhaps on its way out, with its work done)");
-}
 
 AttemptOutcome OutcomeOf(HaltKind kind) {
   return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
@@ -29,12 +18,15 @@ AttemptOutcome OutcomeOf(HaltKind kind) {
 
 // For example "pc2 was taken back by its owner, and then rank 0 on pc1 exited with code 1: ...".
 // The failure is added if it was heard first and the deciding cause explains it.
-std::string InWords(const std::vector<Cause>& causes, const Cause& deciding) {
+std::string InWords(const Attempt& attempt, const Cause& deciding) {
+  const std::vector<Cause>& causes = attempt.causes;
   std::vector<Cause> before(causes.data(), &deciding);
   before.erase(std::remove_if(before.begin(), before.end(),
                               [](const Cause& cause) { return !IsFailure(cause); }),
                before.end());
-  if (IsFailure(deciding) || before.empty()) return deciding.text;
+  if (IsFailure(deciding) || before.empty()) {
+    return absl::StrCat(deciding.text, WhoHadFinished(attempt, deciding));
+  }
   return absl::StrCat(deciding.text, ", and then ", Deciding(before).text);
 }
 
@@ -85,7 +77,6 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   Attempt& attempt = *run->attempt;
   Cause cause = FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
                           run->request().retry_exits);
-  cause.text += AfterItsWork(attempt, *rank.exit);
   // A rank that needs the store once more fails because it is gone, in whatever words the program
   // has for that.
   if (!attempt.store_lost_with.empty()) {
@@ -99,7 +90,7 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
 
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   const Cause& cause = Deciding(attempt->causes);
-  const std::string reason = InWords(attempt->causes, cause);
+  const std::string reason = InWords(*attempt, cause);
   AttemptRecord& record = attempt->record;
   if (cause == attempt->decided && reason == record.reason) return false;
   attempt->decided = cause;

@@ -89,6 +89,7 @@ Cause FailureOf(const RankRecord& rank, const Window& reaped,
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
   cause.exit_code = ShellCode(*rank.exit);
+  cause.rank = rank.rank;
   return cause;
 }
 

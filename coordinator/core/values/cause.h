@@ -37,6 +37,7 @@ struct Cause {
   // The node ended ranks by itself and has not said why yet. When it says why, that replaces this
   // cause.
   bool guessed = false;
+  int32_t rank = -1;  // the rank that failed; -1: none, or not known
 
   bool operator==(const Cause&) const = default;
 };
