@@ -80,12 +80,14 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   }
   if (exit.after_stop) {
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
-    // Then its worker told it to end: a worker ends ranks by itself when it has not heard from us
-    // for too long.
+    // Then its worker told it to end, and mostly says why when all of its ranks are gone.
     if (!attempt.stopping()) {
       Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node,
                                  WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
-                                 absl::StrCat(rank.node, " stopped its ranks by itself"));
+                                 absl::StrCat(rank.node,
+                                              " ended its ranks without an order of the "
+                                              "coordinator and has not said why (its owner, a lost "
+                                              "connection, or a stop of its worker)"));
       cause.guessed = true;
       StopFor(turn, run, cause, run->request().stop_grace);
     }

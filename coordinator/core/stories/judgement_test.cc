@@ -92,6 +92,15 @@ TEST_F(JudgementTest, AFailureThatCameFirstStaysTheCause) {
   EXPECT_EQ(c.record(run).exit_code, 3);
 }
 
+TEST_F(JudgementTest, OfANodeThatNeverSaysWhyItEndedItsRanksIsSaidWhatThatMayBe) {
+  ASSERT_OK(c.Exit(run, 1, AfterStop()));
+  c.AllReturned(run);
+  EXPECT_THAT(c.TakeEvents("run.requeued"),
+              Contains(HasSubstr("pc2 ended its ranks without an order of the coordinator and has "
+                                 "not said why (its owner, a lost connection, or a stop of its "
+                                 "worker)")));
+}
+
 TEST_F(JudgementTest, AWishThatIsOverCostsNothing) {
   ASSERT_OK(c.Exit(run, 1, AfterStop()));
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost) << "as far as is known";
