@@ -30,6 +30,12 @@ bool SpeaksOfPeer(absl::string_view line) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
+// What is known of a SIGKILL that nobody here has sent.
+std::string WhoKills(const std::string& node) {
+  return absl::StrCat(" (hpcctl did not send it; the kernel does when memory runs out, which ",
+                      "'journalctl -k' or 'dmesg' on ", node, " shows)");
+}
+
 int Standing(const Cause& failure) {
   if (failure.kind == CauseKind::kAsked) return 0;
   return failure.kind == CauseKind::kOfPeer ? 2 : 1;
@@ -88,6 +94,7 @@ Cause FailureOf(const RankRecord& rank, const Window& reaped,
   cause.when = {reaped.earliest - kTeardown, reaped.latest};
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
+  if (cause.kind == CauseKind::kKilled) cause.text += WhoKills(rank.node);
   cause.exit_code = ShellCode(*rank.exit);
   cause.rank = rank.rank;
   return cause;
