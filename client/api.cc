@@ -115,11 +115,12 @@ absl::StatusOr<v1::ListExperimentsResponse> Client::ListExperiments() {
   return response;
 }
 
-absl::Status Client::Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink) {
+absl::Status Client::Follow(v1::FollowRequest request,
+                            absl::FunctionRef<absl::Status(const v1::FollowResponse&)> sink) {
   bool over = false;
   return stubs_->connection->Resume([&](wire::Caller caller) {
-    const absl::Status status = ReadAll<v1::FollowResponse>(
-        caller, "/hpc.v1.Runs/Follow", request, [&](const v1::FollowResponse& response) {
+    const absl::Status status = caller.Stream<v1::FollowResponse>(
+        "/hpc.v1.Runs/Follow", request, [&](const v1::FollowResponse& response) {
           stubs_->connection->Progressed();
           if (response.has_output()) {
             request.set_log_position(response.output().next_position());
@@ -127,7 +128,7 @@ absl::Status Client::Follow(v1::FollowRequest request, Sink<v1::FollowResponse> 
             request.set_after_event(response.state().event());
             over = IsOver(response.state().run().state());
           }
-          sink(response);
+          return sink(response);
         });
     if (!status.ok() || over) return status;
     return absl::UnavailableError("ended before the run was over");

@@ -58,7 +58,9 @@ class Client {
   absl::StatusOr<v1::ListExperimentsResponse> ListExperiments();
 
   // Returns when the run is over and all of its output has come. `request` gives the first cursors.
-  absl::Status Follow(v1::FollowRequest request, Sink<v1::FollowResponse> sink);
+  // An error of `sink` ends the call.
+  absl::Status Follow(v1::FollowRequest request,
+                      absl::FunctionRef<absl::Status(const v1::FollowResponse&)> sink);
   // Returns when all of `runs` are over. Each end is reported once.
   absl::Status Wait(std::vector<int64_t> runs, Sink<v1::WaitResponse> sink);
   absl::Status ReadLog(v1::ReadLogRequest request, Sink<v1::LogPiece> sink);

@@ -1,15 +1,19 @@
 // Tests the client against services that restart, over a real socket, and whole command lines on
 // top.
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -17,6 +21,7 @@
 #include "client/cli/command_line.h"
 #include "client/testing/fake_services.h"
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 
 namespace hpc::client {
 namespace {
@@ -28,6 +33,15 @@ using testing::FakeRuns;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::World;
+
+// A command gets the signal, as it would with no other threads beside its own: these, made later,
+// leave it alone.
+const bool interrupts_are_blocked = [] {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  return pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0;
+}();
 
 // A coordinator on a Unix socket that can be stopped and started again.
 class ClientApiTest : public ::testing::Test {
@@ -73,13 +87,20 @@ class ClientApiTest : public ::testing::Test {
   };
   // Runs a whole command line, in a pipe.
   Done Hpcctl(const std::vector<std::string>& words) {
-    Output out = Output::ToText(), err = Output::ToText();
-    Session session(&out, &err, [this](const char* name) -> const char* {
+    Output out = Output::ToText();
+    return Hpcctl(words, &out);
+  }
+  Done Hpcctl(const std::vector<std::string>& words, Output* out) {
+    Output err = Output::ToText();
+    return Hpcctl(words, out, &err);
+  }
+  Done Hpcctl(const std::vector<std::string>& words, Output* out, Output* err) {
+    Session session(out, err, [this](const char* name) -> const char* {
       return absl::string_view(name) == "HPC_COORDINATOR" ? coordinator_.c_str() : nullptr;
     });
     coordinator_ = endpoint_.ToString();
     const int code = RunCommandLine(words, &session);
-    return {code, out.text(), err.text()};
+    return {code, out->text(), err->text()};
   }
   std::string File(const std::string& text) {
     std::ofstream(dir_ + "/in") << text;
@@ -137,10 +158,21 @@ TEST_F(ClientApiTest, FollowingGoesOnWhereItBrokeWithoutLossOrRepetition) {
     } else {
       last = response.state().run().state();
     }
+    return absl::OkStatus();
   }));
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(last, v1::RUN_STATE_SUCCEEDED);
   EXPECT_GE(outages_, 7);
+}
+
+TEST_F(ClientApiTest, WhatTheFollowerRefusesEndsTheCall) {
+  int seen = 0;
+  EXPECT_TRUE(absl::IsAborted(Connected()->Follow({}, [&](const v1::FollowResponse&) {
+    ++seen;
+    return absl::AbortedError("enough");
+  })));
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(outages_, 0);
 }
 
 TEST_F(ClientApiTest, OneOutageIsToldOnceHoweverLongItLasts) {
@@ -149,7 +181,7 @@ TEST_F(ClientApiTest, OneOutageIsToldOnceHoweverLongItLasts) {
     absl::MutexLock lock(&world_.mutex);
     world_.away_for = 4;
   }
-  ASSERT_OK(client->Follow({}, [](const v1::FollowResponse&) {}));
+  ASSERT_OK(client->Follow({}, [](const v1::FollowResponse&) { return absl::OkStatus(); }));
   EXPECT_EQ(outages_, 1);
 }
 
@@ -165,6 +197,7 @@ TEST_F(ClientApiTest, FollowingSurvivesARestartOfTheServer) {
   std::thread follower([&] {
     status = client->Follow({}, [&](const v1::FollowResponse&) {
       if (++states == 1) running.Notify();
+      return absl::OkStatus();
     });
   });
   running.WaitForNotification();
@@ -208,8 +241,10 @@ TEST_F(ClientApiTest, AnInterruptEndsWhatWaits) {
     absl::MutexLock lock(&world_.mutex);
     world_.over = false;
   }
-  const absl::Status status =
-      client->Follow({}, [&](const v1::FollowResponse&) { client->Interrupt(); });
+  const absl::Status status = client->Follow({}, [&](const v1::FollowResponse&) {
+    client->Interrupt();
+    return absl::OkStatus();
+  });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(client->Cancel(1).code(), absl::StatusCode::kCancelled);
 }
@@ -284,6 +319,56 @@ TEST_F(ClientApiTest, ASingleRankIsPassedOnByteForByte) {
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.out, bytes);
   EXPECT_EQ(done.err, "hpcctl: run 1\n");
+}
+
+TEST_F(ClientApiTest, OutputThatNobodyReadsIsNotFetchedToItsEnd) {
+  constexpr int kPieces = 1000;
+  {
+    absl::MutexLock lock(&world_.mutex);
+    world_.output.assign(kPieces, std::string(32 << 10, 'x'));
+    world_.end = v1::RUN_STATE_CANCELLED;
+  }
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd reader(fds[0]), writer(fds[1]);
+  Output out = Output::ForFd(writer.get());
+  out.WaitAtMost(absl::Milliseconds(20));
+  const Done done = Hpcctl({"run", "--", "true"}, &out);
+  EXPECT_EQ(done.code, 1);
+  EXPECT_THAT(done.err, HasSubstr("run 1 cancelled: because"));
+  EXPECT_THAT(done.err, HasSubstr("nobody has read any of it for 20 ms"));
+  absl::MutexLock lock(&world_.mutex);
+  EXPECT_LT(world_.pieces_sent, kPieces);
+}
+
+TEST_F(ClientApiTest, ACancelThatIsRefusedIsToldAtOnce) {
+  {
+    absl::MutexLock lock(&world_.mutex);
+    world_.submitted = {{"a", 1}, {"b", 2}};  // run 3 is not ours to cancel
+    world_.over = false;
+  }
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd reader(fds[0]), writer(fds[1]);
+  std::string said;
+  std::thread user([&] {
+    bool interrupted = false;
+    while (!absl::StrContains(said, "asks again")) {
+      char buffer[1000];
+      const ssize_t n = read(reader.get(), buffer, sizeof buffer);
+      if (n <= 0) break;
+      said.append(buffer, static_cast<size_t>(n));
+      if (!absl::StrContains(said, "hpcctl: run 3\n")) continue;
+      if (!std::exchange(interrupted, true)) kill(getpid(), SIGINT);
+    }
+    absl::MutexLock lock(&world_.mutex);
+    world_.over = true;
+  });
+  Output out = Output::ToText(), err = Output::ForFd(writer.get());
+  EXPECT_EQ(Hpcctl({"run", "--", "true"}, &out, &err).code, 0);
+  user.join();
+  EXPECT_THAT(said, HasSubstr("hpcctl: run 3 is NOT being cancelled, and GOES ON: run 3 is bert's; "
+                              "you are anna. 'hpcctl cancel 3' asks again\n"));
 }
 
 TEST_F(ClientApiTest, DetachedRunsPrintTheirNumber) {

@@ -1,20 +1,60 @@
 #include "common/telling_line.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace hpc {
 namespace {
 
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+}
+
+bool IsOfAName(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+}
+
 // Returns "ValueError: x" for "[rank1]: ValueError: x": torch puts the rank before each line of an
-// uncaught exception.
+// uncaught exception, and "[rank1]:" before what its C++ logs.
 absl::string_view WithoutRank(absl::string_view line) {
-  const size_t colon = line.find("]: ");
-  if (absl::StartsWith(line, "[rank") && colon != absl::string_view::npos) {
-    line.remove_prefix(colon + 3);
-  }
-  return line;
+  absl::string_view rest = line;
+  if (!absl::ConsumePrefix(&rest, "[rank")) return line;
+  const size_t end = rest.find("]:");
+  if (end == absl::string_view::npos || !IsNumber(rest.substr(0, end))) return line;
+  return absl::StripLeadingAsciiWhitespace(rest.substr(end + 2));
+}
+
+// Returns whether a C++ library logged `line` as a warning or for information: "[W1127 20:11:05.1
+// socket.cpp:752] ...", "[I socket.cpp:752] ..." of torch, "W1127 20:11:05.1 4711 run.py:12] ...".
+bool IsLoggedInPassing(absl::string_view line) {
+  absl::ConsumePrefix(&line, "[");
+  const size_t end = line.find(']');
+  if (end == absl::string_view::npos || end < 2) return false;
+  if (line[0] != 'W' && line[0] != 'I') return false;
+  if (!IsDigit(line[1]) && line[1] != ' ') return false;
+  const absl::string_view head = line.substr(0, end);
+  const size_t space = head.rfind(' '), colon = head.rfind(':');
+  if (space == absl::string_view::npos || colon == absl::string_view::npos) return false;
+  return space + 1 < colon && IsNumber(head.substr(colon + 1));
+}
+
+// Returns whether Python issued `line` as a warning: "train.py:12: UserWarning: ...". Without a
+// place before it, "UserWarning: ..." is the end of a traceback.
+bool IsPythonWarning(absl::string_view line) {
+  const size_t name_end = line.find("Warning:");
+  if (name_end == absl::string_view::npos) return false;
+  absl::string_view place = line.substr(0, name_end);
+  while (!place.empty() && IsOfAName(place.back())) place.remove_suffix(1);
+  if (!absl::ConsumeSuffix(&place, ": ")) return false;
+  const size_t colon = place.rfind(':');
+  return colon != absl::string_view::npos && IsNumber(place.substr(colon + 1));
 }
 
 // Returns whether `line` ends a Python traceback: "ValueError: bad shape",
@@ -22,9 +62,7 @@ absl::string_view WithoutRank(absl::string_view line) {
 bool NamesAnException(absl::string_view line) {
   const absl::string_view name = line.substr(0, line.find(':'));
   if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name[0]))) return false;
-  for (const char c : name) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') return false;
-  }
+  if (!std::all_of(name.begin(), name.end(), IsOfAName)) return false;
   return absl::EndsWith(name, "Error") || absl::EndsWith(name, "Exception") ||
          name == "KeyboardInterrupt";
 }
@@ -33,9 +71,13 @@ bool NamesAnException(absl::string_view line) {
 
 absl::string_view TellingLine(absl::string_view text) {
   absl::string_view last, exception;
-  for (absl::string_view line : absl::StrSplit(text, absl::ByAnyChar("\r\n"))) {
-    line = WithoutRank(absl::StripAsciiWhitespace(line));
-    if (line.empty()) continue;
+  bool after_warning = false;
+  for (const absl::string_view raw : absl::StrSplit(text, absl::ByAnyChar("\r\n"))) {
+    const absl::string_view line = WithoutRank(absl::StripAsciiWhitespace(raw));
+    // Python shows the line of source that issued a warning, indented, below it.
+    const bool of_warning = std::exchange(after_warning, IsPythonWarning(line));
+    if (line.empty() || after_warning || IsLoggedInPassing(line)) continue;
+    if (of_warning && absl::StartsWith(raw, "  ")) continue;
     last = line;
     // torch's launcher only says that one of its processes has failed, but not why.
     const bool of_launcher = absl::StrContains(line, "ChildFailedError:");

@@ -7,7 +7,9 @@
 namespace hpc {
 
 // Returns the last line that names a Python exception, without torch's "[rank1]: ". If there is
-// none, returns the last line, since a program speaks of its failure at its end.
+// none, returns the last line, since a program speaks of its failure at its end. Warnings of
+// Python, and what torch logs as a warning or for information, are left out, since a program goes
+// on after them. Returns "" if nothing is left.
 absl::string_view TellingLine(absl::string_view text);
 
 }  // namespace hpc

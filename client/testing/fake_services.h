@@ -34,7 +34,8 @@ struct World {
   int break_before ABSL_GUARDED_BY(mutex) = 0;
   int break_after ABSL_GUARDED_BY(mutex) = 0;
   int break_streams_after ABSL_GUARDED_BY(mutex) = -1;
-  int away_for ABSL_GUARDED_BY(mutex) = 0;  // how many streams end before they send anything
+  int pieces_sent ABSL_GUARDED_BY(mutex) = 0;  // to those who follow a run
+  int away_for ABSL_GUARDED_BY(mutex) = 0;     // how many streams end before they send anything
 };
 
 grpc::Status Away() { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting"); }
@@ -102,9 +103,11 @@ class FakeRuns : public v1::Runs::Service {
       if (Take(&world_->away_for)) return Away();
     }
     const auto send = [&](const v1::FollowResponse& response) {
-      absl::MutexLock lock(&world_->mutex);
-      if (sent++ == world_->break_streams_after) return false;
-      return writer->Write(response);
+      {
+        absl::MutexLock lock(&world_->mutex);
+        if (sent++ == world_->break_streams_after) return false;
+      }
+      return writer->Write(response);  // waits for who reads slowly
     };
     if (!send(State(request->run(), v1::RUN_STATE_RUNNING, 1))) return Away();
     for (size_t at = static_cast<size_t>(request->log_position()); request->with_output(); ++at) {
@@ -113,6 +116,7 @@ class FakeRuns : public v1::Runs::Service {
         absl::MutexLock lock(&world_->mutex);
         if (at >= world_->output.size()) break;
         *response.mutable_output() = Piece(at);
+        ++world_->pieces_sent;
       }
       if (!send(response)) return Away();
     }

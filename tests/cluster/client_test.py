@@ -406,7 +406,7 @@ class UnreadOutputTest(ClusterTest):
         words.seek(0)
         said = words.read()
         self.assertIn(f"run {run} cancelled", said)
-        self.assertIn("nobody has read any of it for 5 s", said)
+        self.assertIn("nobody has read any of it for 2 s", said)
 
 
 class ExitCodeTest(ClusterTest):

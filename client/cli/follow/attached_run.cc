@@ -22,8 +22,8 @@ int Left(Session* session, int64_t id, bool asked_to_end) {
                                  "' waits for its end"));
   } else {
     session->Notice(absl::StrCat("left run ", id,
-                                 ", which GOES ON: the coordinator is away and has not heard "
-                                 "that it is to be cancelled. Once it is back, 'hpcctl cancel ",
+                                 ", which GOES ON: the coordinator has not agreed to cancel it, or "
+                                 "is away. Once it answers, 'hpcctl cancel ",
                                  id, "' ends the run, 'hpcctl logs -f ", id, "' follows it"));
   }
   return kExitDetached;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 
 namespace hpc::client {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 constexpr absl::Duration kAnswerTime = absl::Seconds(2);
 
 // How long output may wait for whoever reads it once the run is to end: enough for one who is slow,
-// and less than the 10 s and more that those who send SIGTERM wait before they kill.
-constexpr absl::Duration kReadTime = absl::Seconds(5);
+// and little for one who waits for us to leave. All of it is in the run's log.
+constexpr absl::Duration kReadTime = absl::Seconds(2);
 
 }  // namespace
 
@@ -62,11 +63,20 @@ void CancelOnInterrupt::OnSignal(int count, int signal) {
   session_->Interject(
       absl::StrCat("cancelling run ", run_, "; Ctrl-C again does not wait for its end"));
   canceller_ = std::thread([this, client = client_, run = run_] {
-    // A refusal means that the run is over, and the thread that follows the run hears that anyway.
-    asked_ = client->Cancel(run).ok();
+    const absl::Status answer = client->Cancel(run);
+    asked_ = answer.ok();
     answered_.Notify();
+    TellRefusal(run, answer);
   });
   session_->WaitForReaders(kReadTime);
+}
+
+void CancelOnInterrupt::TellRefusal(int64_t run, const absl::Status& answer) {
+  // That the run is over, and that it was left before an answer came, is told by who follows it.
+  if (answer.ok() || absl::IsFailedPrecondition(answer) || absl::IsCancelled(answer)) return;
+  session_->Interject(
+      absl::StrCat("run ", run, " is NOT being cancelled, and GOES ON: ", OneLine(answer.message()),
+                   ". 'hpcctl cancel ", run, "' asks again"));
 }
 
 void CancelOnInterrupt::Leave() {

@@ -34,6 +34,7 @@ class CancelOnInterrupt {
 
  private:
   void OnSignal(int count, int signal);
+  void TellRefusal(int64_t run, const absl::Status& answer);
   void Leave() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool KnownOrOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return run_ != 0 || over_; }
 

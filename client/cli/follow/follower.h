@@ -19,11 +19,18 @@ class Follower {
   absl::StatusOr<int> FollowToEnd(Client* client);
 
  private:
+  // Follows the run with request_. Aborted: the output is given up.
+  absl::Status Follow(Client* client);
+  // Whether the run is being cancelled and nobody reads the output. What is left of it may be much,
+  // and is not asked for then.
+  bool GivenUp() const;
   // Says once, as soon as it is known, that some output of a rank could not be kept.
   void TellLostOutput();
 
   Session* const session_;
   const int64_t id_;
+  v1::FollowRequest request_;
+  v1::Run run_;  // as last heard
   RankOutput output_;
   RunTeller teller_;
   bool told_lost_output_ = false;

@@ -46,6 +46,7 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   GrowthInput input;
   input.mode = run->request().grow;
   input.now = turn.mono();
+  input.grow_steady = state_->options.grow_steady;
   input.gang_steady_at = attempt.running_since + state_->options.grow_steady;
   input.nodes = static_cast<int32_t>(attempt.members.size());
   input.waiting = scheduler_->waits();
@@ -60,7 +61,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
     for (const NodeShare& share : larger->shares) {
       const Node& node = *nodes[share.node];
       if (attempt.FindMember(node.name()) == nullptr) {
-        input.fresh.push_back({node.name(), SteadyAt(node)});
+        const bool stays = SteadyAt(node) == StayedAt(node);
+        input.fresh.push_back({node.name(), SteadyAt(node), stays ? node.departures : 0});
       }
     }
   }
@@ -107,9 +109,12 @@ std::optional<Fit> Grower::Larger(Turn& turn, const Run& run, MonoTime by,
   return fit;
 }
 
+MonoTime Grower::StayedAt(const Node& node) const {
+  return node.back_since + SteadyTime(state_->options.grow_steady, node.departures);
+}
+
 MonoTime Grower::SteadyAt(const Node& node) const {
-  const absl::Duration least = state_->options.grow_steady;
-  return std::max(node.back_since + SteadyTime(least, node.departures), node.free_since + least);
+  return std::max(StayedAt(node), node.free_since + state_->options.grow_steady);
 }
 
 void Grower::Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,

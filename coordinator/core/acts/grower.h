@@ -28,6 +28,9 @@ class Grower {
   // Nothing if that gang is not larger.
   std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
                             std::vector<Node*>* nodes) const;
+  // When the node, as far as it stays, will have been there long enough.
+  MonoTime StayedAt(const Node& node) const;
+  // The same, and free for long enough.
   MonoTime SteadyAt(const Node& node) const;
   void Grow(Turn& turn, Run* run, const Fit& fit, const std::vector<Node*>& nodes,
             const std::string& why);

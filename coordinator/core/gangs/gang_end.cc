@@ -75,17 +75,19 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   if (SucceededByItself(exit)) {
     turn.Event(event::kRankExited, about, "exited with code 0");
     ++attempt.ranks_done;
-    if (attempt.stopping()) return;
+    if (attempt.stopping()) return JudgeAgain(turn, run);
     if (attempt.AllRanksDone()) return WatchLinger(turn, run);
     return StopForFailures(turn, run);
   }
   if (exit.after_stop) {
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
-    // Then its worker told it to end: a worker ends ranks by itself when it has not heard from us
-    // for too long.
+    // Then its worker told it to end, and mostly says why when all of its ranks are gone.
     if (!attempt.stopping()) {
       Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended,
-                                 absl::StrCat(rank.node, " stopped its ranks by itself"));
+                                 absl::StrCat(rank.node,
+                                              " ended its ranks without an order of the "
+                                              "coordinator and has not said why (its owner, a lost "
+                                              "connection, or a stop of its worker)"));
       cause.guessed = true;
       cause.there = WhenOnNode(rank.node, ago.ended, ago.ended_within);
       StopFor(turn, run, cause, run->request().stop_grace);

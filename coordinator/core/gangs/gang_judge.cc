@@ -4,23 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/text.h"
+#include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/values/exit_words.h"
 #include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
-
-// Some programs abort on their way out, because threads of a library are still alive when the
-// interpreter ends. If other ranks have finished, an abort looks like that.
-std::string AfterItsWork(const Attempt& attempt, const RankExit& exit) {
-  constexpr int32_t kAborted = 128 + 6;  // SIGABRT
-  if (ShellCode(exit) != kAborted || attempt.ranks_done == 0) return "";
-  return absl::StrCat(" (when ", attempt.ranks_done, " of ",
-                      Count(attempt.record.world_size, "rank"),
-                      " had exited 0: perhaps on its way out, with its work done)");
-}
 
 AttemptOutcome OutcomeOf(HaltKind kind) {
   return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
@@ -65,7 +54,6 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   Cause cause =
       FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
                 WhenOnNode(rank.node, ago.ended, ago.ended_within), run->request().retry_exits);
-  cause.text += AfterItsWork(attempt, *rank.exit);
   // A rank that needs the store once more fails because it is gone, in whatever words the program
   // has for that.
   if (!attempt.store_lost_with.empty()) {
@@ -101,7 +89,7 @@ bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   LearnHeldUp(attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
   const Cause& cause = attempt->causes.Deciding();
-  const std::string reason = attempt->causes.Reason();
+  const std::string reason = attempt->causes.Reason() + WhoHadFinished(*attempt, cause);
   AttemptRecord& record = attempt->record;
   if (cause == attempt->decided && reason == record.reason) return false;
   attempt->decided = cause;

@@ -18,17 +18,23 @@ std::string Names(const std::vector<NewNode>& nodes) {
 
 // The node that will be steady last. If that is the gang itself, the name is "".
 NewNode Last(const GrowthInput& input) {
-  NewNode last{"", input.gang_steady_at};
+  NewNode last{"", input.gang_steady_at, 0};
   for (const NewNode& node : input.fresh) {
     if (node.steady_at > last.steady_at) last = node;
   }
   return last;
 }
 
-std::string WaitsFor(const NewNode& last, absl::Duration left) {
-  const std::string time = HumanDuration(left);
-  if (last.name.empty()) return absl::StrCat("once it has run for a while, in ", time);
-  return absl::StrCat("if ", last.name, " stays, in ", time);
+std::string WaitsFor(const GrowthInput& input, const NewNode& last) {
+  const std::string in = absl::StrCat("in ", HumanDuration(last.steady_at - input.now));
+  const std::string steady = HumanDuration(SteadyTime(input.grow_steady, last.departures));
+  if (last.name.empty()) return absl::StrCat("once it has run for ", steady, ", ", in);
+  const std::string stays = absl::StrCat("if ", last.name, " stays, ", in);
+  if (last.departures <= 1) {
+    return absl::StrCat(stays, ": it must have been there and free for ", steady);
+  }
+  return absl::StrCat(stays, ": it was lost or reclaimed ", last.departures,
+                      " times without an hour's rest between, so it must stay for ", steady);
 }
 
 }  // namespace
@@ -57,8 +63,7 @@ GrowthDecision DecideGrowth(const GrowthInput& input) {
   const NewNode last = Last(input);
   if (input.now < last.steady_at) {
     decision.again = last.steady_at;
-    decision.words =
-        absl::StrCat("may grow ", how, ", ", WaitsFor(last, last.steady_at - input.now));
+    decision.words = absl::StrCat("may grow ", how, ", ", WaitsFor(input, last));
     return decision;
   }
   if (input.mode == GrowMode::kCheckpoint && !input.at_checkpoint) {

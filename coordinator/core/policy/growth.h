@@ -26,12 +26,15 @@ absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures);
 
 struct NewNode {
   std::string name;
-  MonoTime steady_at;  // by then it will have been there long enough
+  MonoTime steady_at;  // by then it will have been there and free for long enough
+  // How often it went away in a row, if that is why it must stay for longer than `grow_steady`.
+  int32_t departures = 0;
 };
 
 struct GrowthInput {
   GrowMode mode = GrowMode::kCheckpoint;
   MonoTime now;
+  absl::Duration grow_steady;
   MonoTime gang_steady_at;     // by then the gang will have run long enough
   int32_t nodes = 0;           // how many it has
   std::vector<NewNode> fresh;  // nodes that it would have besides; none: it cannot grow

@@ -16,6 +16,7 @@ class GrowthTest : public ::testing::Test {
   // At second 100 the gang runs on two nodes, and a third node is there and steady.
   GrowthTest() {
     input.mode = GrowMode::kNow;
+    input.grow_steady = absl::Seconds(30);
     input.now = At(100);
     input.gang_steady_at = At(50);
     input.nodes = 2;
@@ -60,7 +61,16 @@ TEST_F(GrowthTest, WaitsUntilEveryNewNodeIsSteady) {
   const GrowthDecision decision = DecideGrowth(input);
   EXPECT_FALSE(decision.grow);
   EXPECT_EQ(decision.again, At(112));
-  EXPECT_EQ(decision.words, "may grow from 2 to 4 nodes with pc3 and pc4, if pc4 stays, in 12 s");
+  EXPECT_EQ(decision.words,
+            "may grow from 2 to 4 nodes with pc3 and pc4, if pc4 stays, in 12 s: it must have been "
+            "there and free for 30 s");
+}
+
+TEST_F(GrowthTest, SaysWhyANodeMustStayForLonger) {
+  input.fresh = {{"pc3", At(100 + 31 * 60), 7}};
+  EXPECT_EQ(DecideGrowth(input).words,
+            "may grow from 2 to 3 nodes with pc3, if pc3 stays, in 31 min: it was lost or "
+            "reclaimed 7 times without an hour's rest between, so it must stay for 32 min");
 }
 
 TEST_F(GrowthTest, WaitsUntilTheGangItselfHasRunForAWhile) {
@@ -68,7 +78,7 @@ TEST_F(GrowthTest, WaitsUntilTheGangItselfHasRunForAWhile) {
   const GrowthDecision decision = DecideGrowth(input);
   EXPECT_FALSE(decision.grow);
   EXPECT_EQ(decision.again, At(105));
-  EXPECT_THAT(decision.words, HasSubstr("once it has run for a while, in 5 s"));
+  EXPECT_THAT(decision.words, HasSubstr("once it has run for 30 s, in 5 s"));
 }
 
 TEST_F(GrowthTest, AQueuedRunGoesFirst) {

@@ -14,6 +14,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 TEST(GangTest, PreparesAllThenStartsAllThenSucceedsWhenEveryRankHasExitedZero) {
   ClusterTester c;
@@ -318,7 +319,7 @@ TEST_F(RunningGangTest, EarliestFailureIsTheCauseWhateverTheOrderOfReports) {
   cause.signal = 9;
   ASSERT_OK(c.Exit(run, 0, victim, {absl::Seconds(1), absl::Milliseconds(5)}));
   ASSERT_OK(c.Exit(run, 1, cause, {absl::Seconds(1), absl::Milliseconds(80)}));
-  EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGKILL");
+  EXPECT_THAT(c.record(run).reason, StartsWith("rank 1 on pc2 was killed by SIGKILL"));
   c.AllReturned(run);
   c.Pass(absl::Seconds(1));
   ASSERT_EQ(c.record(run).attempts, 2) << "one restart is allowed";
@@ -327,7 +328,8 @@ TEST_F(RunningGangTest, EarliestFailureIsTheCauseWhateverTheOrderOfReports) {
   c.AllReturned(run);
   EXPECT_EQ(c.state(run), RunState::kFailed);
   EXPECT_EQ(c.record(run).exit_code, 137);
-  EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGKILL; no restart is left of 1");
+  EXPECT_THAT(c.record(run).reason, StartsWith("rank 1 on pc2 was killed by SIGKILL"));
+  EXPECT_THAT(c.record(run).reason, HasSubstr("; no restart is left of 1"));
 }
 
 TEST_F(RunningGangTest, ProgramThatFailedIsTriedAgainAfterABackOffOnTheSameNodes) {

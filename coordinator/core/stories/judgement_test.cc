@@ -92,6 +92,15 @@ TEST_F(JudgementTest, AFailureThatCameFirstStaysTheCause) {
   EXPECT_EQ(c.record(run).exit_code, 3);
 }
 
+TEST_F(JudgementTest, OfANodeThatNeverSaysWhyItEndedItsRanksIsSaidWhatThatMayBe) {
+  ASSERT_OK(c.Exit(run, 1, AfterStop()));
+  c.AllReturned(run);
+  EXPECT_THAT(c.TakeEvents("run.requeued"),
+              Contains(HasSubstr("pc2 ended its ranks without an order of the coordinator and has "
+                                 "not said why (its owner, a lost connection, or a stop of its "
+                                 "worker)")));
+}
+
 TEST_F(JudgementTest, AWishThatIsOverCostsNothing) {
   ASSERT_OK(c.Exit(run, 1, AfterStop()));
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost) << "as far as is known";
@@ -121,6 +130,27 @@ TEST_F(JudgementTest, APeerThatDoesNotEndIsToldToAfterASecond) {
   c.Pass(absl::Milliseconds(100));
   EXPECT_EQ(c.state(run), RunState::kStopping);
   EXPECT_THAT(c.TakeMessages(), Contains(StartsWith("pc2: stop")));
+}
+
+TEST_F(JudgementTest, APeerThatHadExitedIsNamedBesideTheComplaint) {
+  ASSERT_OK(c.Exit(run, 1, Code(0)));
+  c.Pass(absl::Seconds(3));
+  ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
+  const std::string why =
+      "rank 0 on pc1 exited with code 1: RuntimeError: Connection closed by peer (rank 1 on pc2 "
+      "exited with code 0, 3 s before)";
+  EXPECT_EQ(c.record(run).reason, why);
+  ClusterTester again({}, c.Durable());
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.record(run).reason, why);
+}
+
+TEST_F(JudgementTest, APeerWhoseExitIsHeardLaterIsNamedToo) {
+  ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
+  c.Pass(absl::Seconds(2));
+  ASSERT_EQ(c.state(run), RunState::kStopping);
+  ASSERT_OK(c.Exit(run, 1, Code(0), {absl::Seconds(3), absl::Seconds(3), {}}));
+  EXPECT_THAT(c.record(run).reason, HasSubstr("(rank 1 on pc2 exited with code 0, 1 s before)"));
 }
 
 TEST_F(JudgementTest, WhatIsClearStopsTheGangAtOnce) {

@@ -26,11 +26,16 @@ constexpr std::array kWordsOfPeers = {
 
 constexpr int32_t kTerminatedCode = 128 + 15;  // SIGTERM
 
-bool SpeaksOfPeer(const RankExit& exit) {
-  const absl::string_view line = TellingLine(exit.message);
-  const std::string words = absl::AsciiStrToLower(line.empty() ? exit.message : line);
+bool SpeaksOfPeer(absl::string_view line) {
+  const std::string words = absl::AsciiStrToLower(line);
   return std::any_of(kWordsOfPeers.begin(), kWordsOfPeers.end(),
                      [&](const char* word) { return absl::StrContains(words, word); });
+}
+
+// What is known of a SIGKILL that nobody here has sent.
+std::string WhoKills(const std::string& node) {
+  return absl::StrCat(" (hpcctl did not send it; the kernel does when memory runs out, which ",
+                      "'journalctl -k' or 'dmesg' on ", node, " shows)");
 }
 
 int Standing(const Cause& failure) {
@@ -83,8 +88,9 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
   if (asked) return CauseKind::kAsked;
   if (exit.signal.has_value() && SignalName(*exit.signal) == "SIGKILL") return CauseKind::kKilled;
   if (ShellCode(exit) == kTerminatedCode) return CauseKind::kTerminated;
-  if (exit.message.empty()) return CauseKind::kSilent;
-  return SpeaksOfPeer(exit) ? CauseKind::kOfPeer : CauseKind::kOwn;
+  const absl::string_view line = TellingLine(exit.message);
+  if (line.empty()) return CauseKind::kSilent;
+  return SpeaksOfPeer(line) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
 
 Cause FailureOf(const RankRecord& rank, const Window& reaped,
@@ -98,7 +104,9 @@ Cause FailureOf(const RankRecord& rank, const Window& reaped,
   if (cause.there) cause.there->earliest -= kTeardown;
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
+  if (cause.kind == CauseKind::kKilled) cause.text += WhoKills(rank.node);
   cause.exit_code = ShellCode(*rank.exit);
+  cause.rank = rank.rank;
   return cause;
 }
 

@@ -21,11 +21,14 @@ enum class CauseKind {
   kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
   kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
   kAsked = 3,    // a rank ended with a code of --retry-exit
-  kKilled = 4,   // a rank died of SIGKILL, which the end of a peer never brings about
-  kOwn = 5,      // a rank failed, and its last words speak of its own trouble
-  kSilent = 6,   // a rank failed without a word
-  kOfPeer = 7,   // a rank failed, and its last words speak of a peer: "connection closed by peer"
-  kTerminated = 8,  // a rank ended by a SIGTERM that hpcctl did not send: its PC may be going down
+  // A rank died of a SIGKILL that we did not send. The end of a peer never brings that about, but
+  // the kernel does when memory runs out.
+  kKilled = 4,
+  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
+  kSilent = 6,  // a rank failed without a word
+  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  // A rank ended by a SIGTERM that hpcctl did not send: its PC may be going down.
+  kTerminated = 8,
 };
 
 struct Cause {
@@ -41,6 +44,7 @@ struct Cause {
   bool guessed = false;
   // When it happened on the clock of its node; unset if the node did not say its time.
   std::optional<NodeWindow> there = {};
+  int32_t rank = -1;  // the rank that failed; -1: none, or not known
 
   bool operator==(const Cause&) const = default;
 };

@@ -31,6 +31,15 @@ TEST(KindOfFailureTest, LastWordsSayWhetherItWasAPeer) {
   EXPECT_EQ(KindOf(3, {}, ""), CauseKind::kSilent);
 }
 
+TEST(KindOfFailureTest, AWarningIsNoWord) {
+  EXPECT_EQ(KindOf(1, {},
+                   "[W1127 20:11:05.1 socket.cpp:752] [c10d] The client socket cannot be "
+                   "initialized to connect to [pc1]:29500\n"),
+            CauseKind::kSilent);
+  EXPECT_EQ(KindOf(1, {}, "run.py:3: UserWarning: no connection yet\n  warnings.warn(\n"),
+            CauseKind::kSilent);
+}
+
 TEST(KindOfFailureTest, NoEndOfAPeerBringsSigkill) {
   EXPECT_EQ(KindOf({}, 9, "Connection closed by peer"), CauseKind::kKilled);
   EXPECT_EQ(KindOf({}, 11, ""), CauseKind::kSilent) << "a library may crash when its peer is gone";
@@ -41,6 +50,19 @@ TEST(KindOfFailureTest, NoEndOfAPeerBringsSigkill) {
 
 TEST(KindOfFailureTest, ACodeOfRetryExitAsksForARestart) {
   EXPECT_EQ(KindOf(75, {}, "Connection closed by peer"), CauseKind::kAsked);
+}
+
+TEST(FailureOfTest, ASigkillThatNobodyHereSentIsExplained) {
+  RankRecord rank;
+  rank.rank = 1;
+  rank.node = "pc2";
+  rank.exit = RankExit{{}, 9, false, "step 12\n", ""};
+  const Window now = Window::Exactly(At(10));
+  EXPECT_EQ(FailureOf(rank, now, {}).text,
+            "rank 1 on pc2 was killed by SIGKILL: step 12 (hpcctl did not send it; the kernel does "
+            "when memory runs out, which 'journalctl -k' or 'dmesg' on pc2 shows)");
+  rank.exit->signal = 11;
+  EXPECT_EQ(FailureOf(rank, now, {}).text, "rank 1 on pc2 was killed by SIGSEGV: step 12");
 }
 
 TEST(DecidingTest, TheEarliestFailureCountsWhenItIsHeardLast) {

@@ -18,8 +18,11 @@ TEST(ExitWordsTest, CodeSignalAndTheTellingLineOfTheMessage) {
   EXPECT_EQ(ExitWords(exit), "was killed by SIGABRT");
   EXPECT_EQ(ShellCode(exit), 134);
   exit.signal = 15;
+  exit.message = "words of long ago";
+  EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM: words of long ago");
   exit.message = "[W socket.cpp:755] a warning of long ago";
-  EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM: [W socket.cpp:755] a warning of long ago");
+  EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM");
+  exit.message = "words of long ago";
   exit.after_stop = true;
   EXPECT_EQ(ExitWords(exit), "was killed by SIGTERM");
   exit.signal = 44;

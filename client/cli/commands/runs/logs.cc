@@ -110,6 +110,7 @@ class LogsCommand : public Command {
     return client->Follow(request, [&](const v1::FollowResponse& response) {
       if (response.has_output()) Write(response.output(), output);
       session->LeaveIfUnwritten();
+      return absl::OkStatus();
     });
   }
 
