@@ -37,6 +37,34 @@ os._exit(1)
 """
 
 
+# Rank 0 ends at once. The other goes on until a file is there, and uses the rendezvous store all the
+# time: on a connection that it has had from the beginning, and each time on a new one, too.
+STORE = """#!/usr/bin/env python3
+import os, socket, struct, time
+
+class Store:
+    def __init__(self):
+        place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        self.socket = socket.create_connection(place)
+        self.socket.sendall(struct.pack("<BI", 0, 0x3C85F7CE))
+
+    def set_and_get(self, key, value):
+        text = lambda text: struct.pack("<Q", len(text)) + text
+        self.socket.sendall(b"\\1" + text(key) + text(value) + b"\\3" + text(key))
+        answer = self.socket.recv(8 + len(value), socket.MSG_WAITALL)
+        assert answer == text(value), answer
+
+if os.environ["RANK"] == "1":
+    first = Store()
+    number = 0
+    while not os.path.exists("{over}"):
+        number += 1
+        for store in first, Store():
+            store.set_and_get(b"key", b"%d" % number)
+        time.sleep(0.02)
+"""
+
+
 class GangTest(ClusterTest):
     options = {"nodes": 4}
 
@@ -176,6 +204,19 @@ class GangTest(ClusterTest):
         self.cluster.hpcctl("run", "--", script)
         pid = int(marker.read_text())
         eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "the grandchild is gone")
+
+    def test_the_store_outlives_the_part_of_its_node_which_is_free_for_others(self):
+        over = self.cluster.dir / "over"
+        script = self.cluster.script("store.py", STORE.format(over=over))
+        run = self.cluster.submit("-N", 2, "--", "python3", script)
+        self.cluster.wait_state(run, "running")
+        rank0 = lambda: self.cluster.json("show", run)["ranks"][0]
+        eventually(lambda: "exit" in rank0(), "rank 0 has ended")
+        self.cluster.hpcctl("run", "--nodelist", rank0()["node"], "--", "true")
+        time.sleep(0.5)  # the other rank meets the store more than ten times
+        self.assertEqual(self.cluster.run_state(run), "running")
+        over.touch()
+        self.cluster.wait_state(run, "succeeded")
 
     def test_an_exit_that_asks_for_a_restart_costs_none(self):
         script = self.cluster.script("busy.sh", "#!/bin/sh\n"

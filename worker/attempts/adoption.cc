@@ -179,7 +179,7 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     one.attempt = FromJournal(one.file, journal, BootTimeNs());
     FinishWithoutSupervisor(journal, &one);
     const auto store = ReadStoreRecord(dir);
-    one.attempt.store_lost = store && WasUsedByAll(*store);
+    one.attempt.store_lost = store && IsLost(*store, one.attempt.returned);
     one.attempt.witnessed = ReadWitnessRecord(dir).has_value();
     AddLastWords(one.dir, &one.attempt);
     for (const SupervisorEvent& event : journal) {

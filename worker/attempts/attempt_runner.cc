@@ -449,7 +449,6 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
 void AttemptRunner::Returned(const Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   watch_.TellAll();
-  gang_.PartReturned();
   context_->observer->OnReturned(ref_, halt);
 }
 

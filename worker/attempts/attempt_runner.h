@@ -105,6 +105,8 @@ class AttemptRunner {
   // Adds what each running rank is doing, and each process that cannot be killed, until `doing` has
   // `most` entries.
   void AddDoing(size_t most, std::vector<RankDoing>* doing) const;
+  // What this node does for the others of the gang, until the attempt is over on all of them.
+  GangServices& services() { return gang_; }
   // Whether the supervisor is idle, and nothing was seen to be left.
   bool proved_gone() const { return proved_gone_; }
 

@@ -40,7 +40,7 @@ struct AdoptedAttempt {
   std::vector<Rank> ranks;  // all ranks of this node
   bool returned = false;
   Halt halt;
-  bool store_lost = false;  // its ranks have met, but cannot meet again
+  bool store_lost = false;  // its ranks go on, but cannot meet again
   bool witnessed = false;   // whether it was started as a witnessed one
 };
 

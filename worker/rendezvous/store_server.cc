@@ -53,7 +53,6 @@ class Server : public StoreServer {
   ~Server() override;
 
   int port() const override { return port_; }
-  void SendClientsAway() override;
   StoreStatus Status() const override;
   void OnChange(std::function<void()> callback) override { on_change_ = std::move(callback); }
   void AnswerKeepalives(std::function<std::string(const std::string&)> answer) override {
@@ -95,7 +94,7 @@ class Server : public StoreServer {
   const std::set<std::string> allowed_;  // canonical; empty: any
   const std::optional<uint32_t> account_;
   const int max_connections_;
-  bool only_keepalives_;
+  const bool only_keepalives_;
 
   StoreCore core_;
   std::map<StoreCore::ClientId, Connection> connections_;
@@ -132,15 +131,6 @@ StoreStatus Server::Status() const {
   StoreStatus status = core_.Status();
   status.refused = refused_;
   return status;
-}
-
-void Server::SendClientsAway() {
-  only_keepalives_ = true;
-  std::vector<StoreCore::ClientId> clients;
-  for (const auto& [id, connection] : connections_) {
-    if (connection.begun && !connection.keepalives) clients.push_back(id);
-  }
-  for (const StoreCore::ClientId id : clients) Close(id);
 }
 
 void Server::OnListener() {

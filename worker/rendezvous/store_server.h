@@ -54,8 +54,6 @@ class StoreServer {
   // size, and each frame is answered with what `answer` makes of it. If that is empty, or if there
   // is no `answer`, the connection is closed.
   virtual void AnswerKeepalives(std::function<std::string(const std::string& frame)> answer) = 0;
-  // From now on the store is gone, and only keepalives are answered.
-  virtual void SendClientsAway() = 0;
   virtual StoreStatus Status() const = 0;
   // `callback` is called on the loop when arrivals or what is blocked have changed in Status, at
   // most every 100 ms.

@@ -396,24 +396,6 @@ TEST_F(StoreServerTest, WhoIsNotAnsweredIsSentAway) {
   EXPECT_TRUE(node.closed());
 }
 
-TEST_F(StoreServerTest, AStoreThatIsGoneAnswersKeepalivesOnly) {
-  const auto server = Listen();
-  server->AnswerKeepalives([](const std::string&) { return std::string("answer"); });
-  const std::string frame = "K" + std::string(store::kKeepaliveBytes - 1, 'x');
-  Client node(*server), rank(*server), quiet(*server);
-  node.Send(frame);
-  rank.Send(Hello() + Ping(1));
-  Settle();
-  server->SendClientsAway();
-  node.Send(frame);
-  Settle();
-  EXPECT_TRUE(rank.closed());
-  EXPECT_EQ(node.Received(), "answeranswer");
-  quiet.Send(Hello() + Ping(2));
-  Settle();
-  EXPECT_TRUE(quiet.closed());
-}
-
 TEST_F(StoreServerTest, AStoreThatWasLostAnswersKeepalivesOnly) {
   const auto server = Listen({.only_keepalives = true});
   server->AnswerKeepalives([](const std::string&) { return std::string("answer"); });

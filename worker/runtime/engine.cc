@@ -201,6 +201,7 @@ void Engine::Do(const OpenLink& effect) {
   surroundings_.Look(options_.route->next(), [this, hello = effect.hello, number = ++opening_](
                                                  absl::StatusOr<std::string> address) {
     if (number != opening_ || !before_open_) return;
+    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
     if (!options_.address.empty()) address = options_.address;
     if (!address.ok()) return OnLinkClosed(address.status());
     address_ = *address;
@@ -300,6 +301,19 @@ void Engine::Do(const StopAttempt& effect) {
                                   {"reason", effect.reason},
                                   {"grace_s", absl::ToDoubleSeconds(effect.grace)}});
   it->second->Stop(effect.grace, effect.reason, effect.halt);
+}
+
+// The output may have to wait long for its acknowledgement, and the store need not.
+void Engine::Do(const DropAttempt& effect) {
+  const auto it = runners_.find(effect.ref);
+  if (it != runners_.end()) it->second->services().Close();
+  output_.DropWhenDone(effect.ref);
+}
+
+// While the coordinator is away it cannot say that an attempt is over. Ranks that live keep their
+// connections, and so do nodes that vouch.
+void Engine::CloseUnusedStores() {
+  for (auto& [ref, runner] : runners_) runner->services().CloseUnused();
 }
 
 void Engine::Do(const ExtendLeases&) {

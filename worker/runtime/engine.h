@@ -114,7 +114,7 @@ class Engine : public AttemptObserver {
   void Do(const PrepareAttempt& effect);
   void Do(const StartAttempt& effect);
   void Do(const StopAttempt& effect);
-  void Do(const DropAttempt& effect) { output_.DropWhenDone(effect.ref); }
+  void Do(const DropAttempt& effect);
   void Do(const ExtendLeases& effect);
   void Do(const SetFence& effect);
   void Do(const RecallRanks& effect);
@@ -126,6 +126,7 @@ class Engine : public AttemptObserver {
   void OnMessage(const CoordinatorMessage& message);
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
+  void CloseUnusedStores();
   void DeleteFiles(AttemptRef ref);
   // Once an hour, removes what runs left here too long ago.
   void SweepRunDirs();

@@ -119,7 +119,7 @@ std::string Story(const std::vector<FoundAttempt>& found) {
   for (const FoundAttempt& one : found) {
     const AdoptedAttempt& attempt = one.attempt;
     absl::StrAppend(&story, attempt.ref.ToString(), attempt.started ? " started" : "",
-                    attempt.returned ? " returned" : "", attempt.store_lost ? " met" : "",
+                    attempt.returned ? " returned" : "", attempt.store_lost ? " store lost" : "",
                     attempt.witnessed ? " witnessed" : "", " ", attempt.halt.reason);
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {
       const int32_t code = rank.exit ? rank.exit->exit_code.value_or(-1) : -1;
@@ -167,8 +167,8 @@ TEST(AttemptCrashTest, WhatWasPreparedIsFoundAgainAndWhatWasBeingPreparedIsRemov
   const size_t witnessed_at = folder.done();
   attempt.TellRanksStarted(kNoPid + 4);
   attempt.Arrive(1);
+  const size_t arrived_at = folder.done();
   attempt.Arrive(2);
-  const size_t met_at = folder.done();
   attempt.TellEnd();
   const size_t ended_at = folder.done();
   ForEachPowerCut(folder.Stop(), {.parent = scratch.parent()}, [&](const PowerCut& cut) {
@@ -182,7 +182,7 @@ TEST(AttemptCrashTest, WhatWasPreparedIsFoundAgainAndWhatWasBeingPreparedIsRemov
     if (cut.left == Leftover::kAllThatWasDone && cut.done >= prepared_at) {
       ASSERT_EQ(found.size(), 1u);
       EXPECT_EQ(found[0].attempt.witnessed, cut.done >= witnessed_at);
-      EXPECT_EQ(found[0].attempt.store_lost, cut.done >= met_at);
+      EXPECT_EQ(found[0].attempt.store_lost, cut.done >= arrived_at);
       EXPECT_EQ(found[0].attempt.halt.reason.empty(), cut.done >= ended_at);
     }
     EXPECT_OK(MakeAttemptFiles(cut.folder, TwoRanks({12, 3}), nullptr));

@@ -36,7 +36,7 @@ Supervisor::Supervisor(SupervisorSpec spec, Workplace* place)
       feed_(&poller_, &outputs_.states(),
             [this](const SupervisorCommand& command) { OnCommand(command); }),
       book_(&writer_, &feed_),
-      recall_(&poller_, [this](int64_t grace_ms) { BeginStop("recall", grace_ms); }),
+      recall_(&poller_, [this](int64_t grace_ms) { StopOnOrder("recall", grace_ms); }),
       ranks_(spec_.ranks.size()) {}
 
 bool Supervisor::Prepare(UniqueFd journal, UniqueFd recall) {
@@ -117,6 +117,13 @@ void Supervisor::OnSignals() {
   }
 }
 
+// What the kernel has to tell is taken first, since this process may have stood still meanwhile. A
+// rank that has ended before it could be told to has ended by itself.
+void Supervisor::StopOnOrder(const std::string& reason, int64_t grace_ms) {
+  OnSignals();
+  BeginStop(reason, grace_ms);
+}
+
 void Supervisor::OnCommand(const SupervisorCommand& command) {
   if (const auto* start = std::get_if<StartRanks>(&command)) {
     // The supervisor may stand still between any two commands, so the time is checked here.
@@ -125,7 +132,7 @@ void Supervisor::OnCommand(const SupervisorCommand& command) {
     start_wanted_ = true;
     if (phase_ == Phase::kReady) StartRanksNow();
   } else if (const auto* stop = std::get_if<StopRanks>(&command)) {
-    BeginStop(stop->reason, stop->grace_ms);
+    StopOnOrder(stop->reason, stop->grace_ms);
   } else if (std::holds_alternative<ExtendLease>(command)) {
     lease_deadline_ns_ = BootTimeNs() + spec_.lease_ms * kMs;
   } else if (const auto* fence = std::get_if<Fence>(&command)) {
@@ -140,10 +147,10 @@ void Supervisor::SayLater(const std::string& line) {
 }
 
 void Supervisor::Advance(int64_t now) {
-  if (phase_ < Phase::kKilling && BehindFence(now)) BeginStop("fence", 0);
+  if (phase_ < Phase::kKilling && BehindFence(now)) StopOnOrder("fence", 0);
   if (phase_ == Phase::kPreparing) SettleScope(now);
   if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
-    BeginStop("lease", spec_.default_grace_ms);
+    StopOnOrder("lease", spec_.default_grace_ms);
   }
   if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
   if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();

@@ -77,6 +77,7 @@ class Supervisor {
   void SettleScope(int64_t now);
   void BecomeReady();
   void OnSignals();
+  void StopOnOrder(const std::string& reason, int64_t grace_ms);
   void OnCommand(const SupervisorCommand& command);
   void SayLater(const std::string& line);
   void SyncJournal();

@@ -9,6 +9,7 @@
 #include "common/status_matchers.h"
 #include "worker/loop/boot_time.h"
 #include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor/os/process_stat.h"
 
 namespace hpc::worker {
 namespace {
@@ -212,6 +213,30 @@ TEST(SupervisorTest, ASecondStopCanOnlyHasten) {
   rig.RunUntilAllGone();
   ASSERT_THAT(rig.All<StopBegan>(), SizeIs(1));
   EXPECT_EQ(rig.All<StopBegan>()[0].reason, "first");
+}
+
+TEST(SupervisorTest, ARankThatEndedBeforeTheStopIsReadHasEndedByItself) {
+  AttemptRig rig;
+  rig.AddShell("exec sleep 1000");
+  rig.AddShell("exec sleep 1000");
+  rig.Spawn();
+  rig.Start();
+  rig.RunUntil("both ranks", [&] { return rig.All<RankStarted>().size() == 2; });
+  const pid_t supervisor = static_cast<pid_t>(rig.supervisor_pid());
+  const pid_t rank = static_cast<pid_t>(rig.All<RankStarted>()[0].pid);
+  const auto stat_of = [](pid_t pid) { return ReadProcessStat(pid).value_or(ProcessStat{}); };
+  kill(supervisor, SIGSTOP);
+  rig.RunUntil("a standstill", [&] { return stat_of(supervisor).state == 'T'; });
+  // An order that came before the end, so that the socket is read before the signals are.
+  rig.Send(ExtendLease{});
+  kill(rank, SIGKILL);
+  rig.RunUntil("the end of a rank", [&] { return stat_of(rank).Ended(); });
+  rig.Send(StopRanks{.grace_ms = 15'000, .reason = "cancelled"});
+  kill(supervisor, SIGCONT);
+  rig.RunUntilAllGone();
+  const int32_t first = rig.All<RankStarted>()[0].rank;
+  EXPECT_FALSE(rig.ExitOf(first).after_stop);
+  EXPECT_TRUE(rig.ExitOf(1 - first).after_stop);
 }
 
 TEST(SupervisorTest, SigtermToTheSupervisorStopsItsRanks) {

@@ -18,7 +18,7 @@ class Reconciler {
   void TakeOver(const HeldAttempt& held) {
     Run* run = Live(held.ref);
     if (run == nullptr) {
-      if (held.returned && held.witnessed && IsLive(held.ref)) return;  // others may still ask it
+      if (held.returned && GoesOnElsewhere(held.ref)) return TakeOverReturned(held);
       if (!held.returned) {
         SayOrphaned(held);
         node_.orphans.push_back(held.ref);
@@ -60,6 +60,12 @@ class Reconciler {
     }
   }
 
+  // The other parts may still need what this node does for them.
+  void TakeOverReturned(const HeldAttempt& held) {
+    Run* run = Find(held.ref);
+    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
+  }
+
   // The worker does not have an attempt that it should have.
   void Missing(Run* run) {
     Member* member = MemberOf(*run);
@@ -92,21 +98,27 @@ class Reconciler {
             absl::StrCat("attempt ", run->attempt->ref().ToString(), " runs in its place")};
   }
 
-  // Whether the attempt is live on any node.
-  bool IsLive(AttemptRef ref) const {
-    const Run* run = state_->runs.Find(ref.run);
-    return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref;
+  // The run, if the attempt is not over on all nodes.
+  Run* Find(AttemptRef ref) const {
+    Run* run = state_->runs.Find(ref.run);
+    return run != nullptr && run->attempt != nullptr && run->attempt->ref() == ref ? run : nullptr;
+  }
+  // Whether this node has returned its part, and the attempt is not over.
+  bool GoesOnElsewhere(AttemptRef ref) const {
+    const Run* run = Find(ref);
+    const Member* member = run == nullptr ? nullptr : MemberOf(*run);
+    return member != nullptr && member->placement.returned;
   }
   Run* Live(AttemptRef ref) {
-    Run* run = state_->runs.Find(ref.run);
-    if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return nullptr;
+    Run* run = Find(ref);
+    if (run == nullptr) return nullptr;
     const Member* member = MemberOf(*run);
     return member != nullptr && member->Reached(MemberStage::kToldToPrepare) &&
                    !member->placement.returned
                ? run
                : nullptr;
   }
-  Member* MemberOf(const Run& run) { return run.attempt->FindMember(node_.name()); }
+  Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
   // Computes since when the attempt runs, by the clocks of its nodes.
   void Reckon(Run* run, const HeldAttempt& held) {

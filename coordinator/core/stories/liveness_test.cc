@@ -314,6 +314,25 @@ TEST_F(LivenessTest, FailureWithoutTheStoreThatAWorkerLostIsNotTheProgramsFault)
   EXPECT_EQ(c.record(run).attempts, 2);
 }
 
+TEST_F(LivenessTest, APartThatHasReturnedIsKeptForTheOthersAndItsStoreMayBeLostToo) {
+  ASSERT_OK(c.Exit(run, 0, 0));
+  ASSERT_OK(c.Returned(run, "pc1"));
+  HeldAttempt held = Held({run, 1}, 0);
+  held.ranks[0].exit = RankExit{.exit_code = 0};
+  held.returned = true;
+  c.TakeMessages();
+  c.Disconnect("pc1", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc1", {held})));
+  EXPECT_THAT(c.TakeMessages(), IsEmpty()) << "pc2 may still use the store of pc1";
+  held.store_lost = true;
+  c.Disconnect("pc1", /*reset=*/true);
+  ASSERT_OK(c.Hello(Back("pc1", {held})));
+  EXPECT_EQ(c.state(run), RunState::kRunning);
+  ASSERT_OK(c.Exit(run, 1, 1));
+  EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("store was lost with the worker of pc1"));
+}
+
 TEST_F(LivenessTest, AttemptThatTheWorkerNoLongerHasIsLostThere) {
   c.Disconnect("pc2", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc2", {})));

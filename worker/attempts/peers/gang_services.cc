@@ -75,16 +75,18 @@ void GangServices::BeginWitnessing(const WitnessRecord& record) {
                  {{"attempt", ref_.ToString()}, {"error", server.status().ToString()}});
     }
   }
-  StoreServer* const server = keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
-  witness_ = std::make_unique<GangWitness>(loop_, ref_, record, server, callbacks_.witness);
+  witness_ = std::make_unique<GangWitness>(loop_, ref_, record, Server(), callbacks_.witness);
 }
 
-void GangServices::PartReturned() {
-  if (witness_ == nullptr) {
-    store_ = {};
-  } else if (store_.server != nullptr) {
-    store_.server->SendClientsAway();
-  }
+void GangServices::Close() {
+  witness_.reset();
+  keepalives_.reset();
+  store_ = {};
+}
+
+void GangServices::CloseUnused() {
+  const StoreServer* const server = Server();
+  if (server != nullptr && server->Status().connections == 0) Close();
 }
 
 void GangServices::ReportRendezvous() {

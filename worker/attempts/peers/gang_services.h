@@ -43,15 +43,19 @@ class GangServices {
   absl::Status Reopen();
   // The ranks are about to be started.
   void Start(const Prepare& prepare, const worker::Start& start, absl::Duration vouch_limit);
-  // Closes the port, since no rank will come.
-  void Close() { store_ = {}; }
-  // Nothing of the attempt is left here. The nodes of a witnessed attempt vouch for one another
-  // until it is over on all of them.
-  void PartReturned();
+  // Closes the port. To be called when no rank will come, or when the attempt is over on all nodes:
+  // until then others may need the store, and vouch for one another, whatever has ended here.
+  void Close();
+  // Closes the port if nobody is connected to it.
+  void CloseUnused();
   // Tells once more who has reached the store, if it is served here.
   void ReportRendezvous();
 
  private:
+  // Who listens at the port; nullptr where nobody does.
+  StoreServer* Server() const {
+    return keepalives_ != nullptr ? keepalives_.get() : store_.server.get();
+  }
   void Watch();
   void BeginWitnessing(const WitnessRecord& record);
   void RecordArrivals(int32_t arrived);

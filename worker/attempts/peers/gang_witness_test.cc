@@ -81,12 +81,6 @@ TEST_F(GangWitnessTest, OneWhosePartHasEndedForGoodMayGo) {
   for (int32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(BecomesWhole(rank)) << rank;
 }
 
-TEST_F(GangWitnessTest, TheStoreMayBeGoneBeforeTheAttemptIs) {
-  EXPECT_TRUE(BecomesWhole(1));
-  store_->SendClientsAway();
-  EXPECT_TRUE(BecomesWhole(1));
-}
-
 TEST_F(GangWitnessTest, TheOneThatIsAskedMayBeStartedAnew) {
   EXPECT_TRUE(BecomesWhole(1));
   nodes_.erase(0);

@@ -112,11 +112,13 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
   return StoreRecord{.world_size = 2, .arrived = 1};
 }
 
-bool WasUsedByAll(const StoreRecord& record) { return record.arrived >= record.world_size; }
+bool IsLost(const StoreRecord& record, bool returned) {
+  return record.arrived >= (returned ? 1 : record.world_size);
+}
 
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record) {
-  if (WasUsedByAll(record)) return nullptr;
+  if (IsLost(record, /*returned=*/false)) return nullptr;
   if (record.arrived == 0)
     return Listen(loop, record.address, record.port, record.allowed, record.account);
   return absl::FailedPreconditionError(

@@ -44,13 +44,15 @@ absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived);
 // nullopt: this worker serves no store for that attempt.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);
 
-// Whether the loss of the store does not end the attempt. All ranks have met, and only a rank that
-// makes another group would miss the store.
-bool WasUsedByAll(const StoreRecord& record);
+// Whether ranks go on without the store that died with an earlier worker. They do if all have met
+// there: only one that makes another group would miss it. Where our own part has `returned`, ranks
+// elsewhere go on in any case, and may miss it if any has been there.
+bool IsLost(const StoreRecord& record, bool returned);
 
-// To be called after a restart of the worker. If no rank had reached the store, serves it again at
-// the same port. If WasUsedByAll, returns null: the ranks go on without it. Otherwise
-// FailedPrecondition: what the first ranks said is lost, and the others would wait for it.
+// To be called after a restart of the worker, if our part has not returned. If no rank had reached
+// the store, serves it again at the same port. If it IsLost, returns null: the ranks go on without
+// it. Otherwise FailedPrecondition: what the first ranks said is lost, and the others would wait
+// for it.
 absl::StatusOr<std::unique_ptr<StoreServer>> ReopenStore(EventLoop* loop,
                                                          const StoreRecord& record);
 
