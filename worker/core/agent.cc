@@ -251,7 +251,7 @@ void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
     if (attempt.stopping()) {
       attempt.OnStop(now.mono, grace, reason, effects);
     } else {
-      attempt.StopForOurselves(now.mono, grace, HaltKind::kOwner, reason, effects);
+      attempt.StopForOurselves(now.mono, grace, {HaltKind::kOwner, reason}, effects);
     }
   }
 }
@@ -298,15 +298,13 @@ void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* 
 
 void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects) {
   if (Attempt* attempt = Find(ref)) {
-    StopForOurselves(now, attempt, HaltKind::kSupervisorLost, reason, effects);
+    StopForOurselves(now, attempt, {HaltKind::kSupervisorLost, reason}, effects);
   }
   DropUnsayable(effects);
 }
 
-void Agent::StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
-                             Effects* effects) {
-  attempt->StopForOurselves(now.mono, std::min(kOwnGrace, attempt->stop_grace()), kind, reason,
-                            effects);
+void Agent::StopForOurselves(Now now, Attempt* attempt, const Halt& halt, Effects* effects) {
+  attempt->StopForOurselves(now.mono, std::min(kOwnGrace, attempt->stop_grace()), halt, effects);
 }
 
 void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
@@ -352,13 +350,13 @@ void Agent::OnFallingAsleep(const std::string& reason, Effects* effects) {
   DropUnsayable(effects);
 }
 
-void Agent::Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects) {
+void Agent::Leave(Now now, const Leaving& words, absl::Duration ago, bool stop_ranks,
+                  Effects* effects) {
   leaving_ = true;
   leave_words_ = words;
-  if (stop_ranks) {
-    for (auto& [ref, attempt] : attempts_) {
-      StopForOurselves(now, &attempt, HaltKind::kLeaving, node_ + ": " + words.reason, effects);
-    }
+  if (stop_ranks || !words.stays_on) {
+    const Halt halt{HaltKind::kLeaving, node_ + ": " + words.reason, ago};
+    for (auto& [ref, attempt] : attempts_) StopForOurselves(now, &attempt, halt, effects);
   } else if (live_attempts() > 0) {
     leaving_said_ = true;
     effects->push_back(Say{HandingOver{}});
@@ -418,9 +416,10 @@ void Agent::StopIfCutOff(Now now, Effects* effects) {
   if (cut_off_acted_ || now.mono < connection_.SilenceLimit()) return;
   cut_off_acted_ = true;
   for (auto& [ref, attempt] : attempts_) {
-    StopForOurselves(now, &attempt, HaltKind::kCutOff,
-                     absl::StrCat(node_, " had no contact with the coordinator for ",
-                                  HumanDuration(connection_.welcome().stop_after_disconnect)),
+    StopForOurselves(now, &attempt,
+                     {HaltKind::kCutOff,
+                      absl::StrCat(node_, " had no contact with the coordinator for ",
+                                   HumanDuration(connection_.welcome().stop_after_disconnect))},
                      effects);
   }
 }
@@ -444,7 +443,7 @@ void Agent::TickYield(Now now, Effects* effects) {
 void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
   if (!yield_.reclaimed()) return;
   for (auto& [ref, attempt] : attempts_) {
-    StopForOurselves(now, &attempt, HaltKind::kOwner, TakenBack(), effects);
+    StopForOurselves(now, &attempt, {HaltKind::kOwner, TakenBack()}, effects);
   }
 }
 
@@ -452,7 +451,7 @@ void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
 void Agent::StopContested(Now now, Effects* effects) {
   for (const auto& [ref, why] : std::exchange(contested_, {})) {
     if (Attempt* attempt = Find(ref)) {
-      StopForOurselves(now, attempt, HaltKind::kDamaged, why, effects);
+      StopForOurselves(now, attempt, {HaltKind::kDamaged, why}, effects);
     }
   }
 }

@@ -73,10 +73,11 @@ class Agent {
   // The power command was accepted; the machine will be gone in a moment.
   void OnFallingAsleep(const std::string& reason, Effects* effects);
 
-  // ---- the end of this process. Without `stop_ranks`, attempts live on under their supervisors.
-  // Then the coordinator is told that the node hands them over. If there are none, it is told that
-  // the node leaves.
-  void Leave(Now now, const Leaving& words, bool stop_ranks, Effects* effects);
+  // ---- the end of this process, which was told `ago` to end. Ranks are stopped first if the PC
+  // goes down, or if `stop_ranks`. Otherwise attempts live on under their supervisors, and the
+  // coordinator is told that the node hands them over. Once there are none, it is told that the
+  // node leaves.
+  void Leave(Now now, const Leaving& words, absl::Duration ago, bool stop_ranks, Effects* effects);
   // Whether all that Leave waits for is done.
   bool ReadyToExit() const;
 
@@ -103,8 +104,7 @@ class Agent {
   std::string TakenBack() const { return node_ + " was taken back by its owner"; }
   // Stops all attempts for the owner.
   void StopAll(Now now, absl::Duration grace, Effects* effects);
-  static void StopForOurselves(Now now, Attempt* attempt, HaltKind kind, const std::string& reason,
-                               Effects* effects);
+  static void StopForOurselves(Now now, Attempt* attempt, const Halt& halt, Effects* effects);
   void SayOwner(Now now, absl::Duration grace, Effects* effects);
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);

@@ -410,7 +410,7 @@ TEST_F(AgentTest, AFailedPowerCommandIsSaidOnTheConnectionThatStays) {
 TEST_F(AgentTest, LeavingWithoutRanksIsSaid) {
   Connect();
   Effects effects;
-  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
   ASSERT_THAT(Said<Leaving>(effects), SizeIs(1));
   EXPECT_TRUE(Said<Leaving>(effects)[0].stays_on);
   EXPECT_TRUE(agent_.ReadyToExit());
@@ -428,7 +428,7 @@ TEST_F(AgentTest, RanksThatAreLeftBehindAreHandedOverToTheNextWorker) {
   Connect();
   Run();
   Effects effects;
-  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
   EXPECT_THAT(Said<Leaving>(effects), IsEmpty());
   EXPECT_THAT(Said<HandingOver>(effects), SizeIs(1));
   EXPECT_THAT(All<StopAttempt>(effects), IsEmpty());
@@ -448,7 +448,7 @@ TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
   Connect();
   Run();
   Effects effects;
-  agent_.Leave(now(), {"the worker was stopped", true}, true, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, {}, true, &effects);
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
   EXPECT_FALSE(agent_.ReadyToExit());
   Return();
@@ -456,10 +456,25 @@ TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
   EXPECT_TRUE(agent_.ReadyToExit());
 }
 
+TEST_F(AgentTest, APcThatGoesDownEndsItsRanksAndSaysSoFirst) {
+  Connect();
+  Run();
+  Effects effects;
+  agent_.Leave(now(), {"the PC is going down", false}, absl::Milliseconds(20), false, &effects);
+  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<AttemptHalted>(effects)[0].halt,
+            (Halt{HaltKind::kLeaving, "pc1: the PC is going down", absl::Milliseconds(20)}));
+  EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
+  EXPECT_THAT(Said<HandingOver>(effects), IsEmpty());
+  EXPECT_FALSE(agent_.ReadyToExit());
+  Return();
+  EXPECT_FALSE(Said<Leaving>(Tick())[0].stays_on);
+}
+
 TEST_F(AgentTest, ALeavingWorkerTakesNoWorkAndDoesNotReconnect) {
   Connect();
   Effects effects;
-  agent_.Leave(now(), {"the worker was stopped", true}, false, &effects);
+  agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
   EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
               testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is stopping")));
   LoseLink();

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace hpc::worker {
+namespace {
+
+constexpr int kSigterm = 15;
+// A PC that goes down sends SIGTERM to all of its processes within this time.
+constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
+
+}  // namespace
 
 Attempt::Attempt(const Prepare& prepare)
     : ref_(prepare.ref), devices_(prepare.devices), stop_grace_(prepare.stop_grace) {
@@ -142,6 +149,19 @@ void Attempt::TakeHalt(MonoTime now, const Halt& halt) {
   if (halt_.kind != HaltKind::kNone && halted_at_ <= now - halt.ago) return;
   halt_ = halt;
   halted_at_ = now - halt.ago;
+  ReachBackToSigterm();
+}
+
+// A PC that goes down sends SIGTERM to all of its processes, and a rank may get it first. So what
+// halts the attempt may have begun with the end of that rank.
+void Attempt::ReachBackToSigterm() {
+  if (halt_.kind != HaltKind::kLeaving && halt_.kind != HaltKind::kSupervisorLost) return;
+  for (const auto& [number, rank] : ranks_) {
+    if (!rank.exit || rank.exit->signal != kSigterm || rank.exit->after_stop) continue;
+    const absl::Duration before = halted_at_ - rank.ended_at;
+    if (before < absl::ZeroDuration() || before > kSigtermSpread) continue;
+    halt_.within = std::max(halt_.within, before + rank.ended_within);
+  }
 }
 
 Halt Attempt::HaltAt(MonoTime now) const {
@@ -164,12 +184,12 @@ void Attempt::OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects) 
   SayHalt(now, halt, effects);
 }
 
-void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
-                               const std::string& reason, Effects* effects) {
+void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, const Halt& halt,
+                               Effects* effects) {
   if (!live() || stopping()) return;
   phase_ = Phase::kStopping;
-  SayHalt(now, {kind, reason}, effects);
-  effects->push_back(StopAttempt{ref_, grace, reason, kind});
+  SayHalt(now, halt, effects);
+  effects->push_back(StopAttempt{ref_, grace, halt.reason, halt.kind});
 }
 
 void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {

@@ -82,8 +82,7 @@ class Attempt {
   void OnReturned(MonoTime now, const Halt& halt, Effects* effects);
   // The worker itself ends the attempt, for a reason that is not the run's fault. The reason is
   // reported, unless the attempt was being stopped already.
-  void StopForOurselves(MonoTime now, absl::Duration grace, HaltKind kind,
-                        const std::string& reason, Effects* effects);
+  void StopForOurselves(MonoTime now, absl::Duration grace, const Halt& halt, Effects* effects);
 
   // ---- witnessed attempts
   // This node does not vouch for the attempt before `until`.
@@ -129,6 +128,7 @@ class Attempt {
     bool unstarted() const { return pid == 0 && !exit; }
   };
   void TakeHalt(MonoTime now, const Halt& halt);
+  void ReachBackToSigterm();
   // The same, and tells the coordinator at once: the return may be far off, and this worker may not
   // live to see it.
   void SayHalt(MonoTime now, const Halt& halt, Effects* effects);

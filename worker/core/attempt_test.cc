@@ -228,7 +228,7 @@ TEST(AttemptTest, ForgottenWhileItRunsItIsStoppedFirst) {
 TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.StopForOurselves(At(0), absl::Seconds(10), HaltKind::kCutOff, "pc1 had no contact",
+  attempt.StopForOurselves(At(0), absl::Seconds(10), {HaltKind::kCutOff, "pc1 had no contact"},
                            &effects);
   attempt.OnReturned(At(0), {}, &effects);
   ASSERT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
@@ -246,11 +246,30 @@ TEST(AttemptTest, WhatTheSupervisorDidBeforeAnOrderIsToldAlsoIfTheOrderWasReadFi
             (Halt{HaltKind::kCutOff, "fence", absl::Seconds(3)}));
 }
 
+TEST(AttemptTest, AHaltOfAPcThatGoesDownReachesBackToTheRanksThatGotSigtermFirst) {
+  const auto within = [](HaltKind kind, int rank_ended_s, const RankExit& exit) {
+    Attempt attempt = RunningAttempt();
+    Effects effects;
+    const RankAges ages{absl::Seconds(10), absl::ZeroDuration(), absl::Milliseconds(250)};
+    attempt.OnRankExited(At(rank_ended_s), 4, exit, ages, &effects);
+    attempt.StopForOurselves(At(20), absl::Seconds(10), {kind, "goes"}, &effects);
+    return Said<AttemptHalted>(effects)[0].halt.within;
+  };
+  const RankExit terminated{std::nullopt, 15, false, "", ""};
+  const RankExit told{std::nullopt, 15, /*after_stop=*/true, "", ""};
+  EXPECT_EQ(within(HaltKind::kLeaving, 19, terminated), absl::Milliseconds(1250));
+  EXPECT_EQ(within(HaltKind::kSupervisorLost, 20, terminated), absl::Milliseconds(250));
+  EXPECT_EQ(within(HaltKind::kLeaving, 18, terminated), absl::ZeroDuration());
+  EXPECT_EQ(within(HaltKind::kLeaving, 20, told), absl::ZeroDuration());
+  EXPECT_EQ(within(HaltKind::kLeaving, 20, Code(1)), absl::ZeroDuration());
+  EXPECT_EQ(within(HaltKind::kOwner, 20, terminated), absl::ZeroDuration());
+}
+
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;
   attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
-  attempt.StopForOurselves(At(0), absl::Seconds(10), HaltKind::kCutOff, "pc1 had no contact",
+  attempt.StopForOurselves(At(0), absl::Seconds(10), {HaltKind::kCutOff, "pc1 had no contact"},
                            &effects);
   attempt.OnReturned(At(0), {}, &effects);
   EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "");

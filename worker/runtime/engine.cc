@@ -496,15 +496,15 @@ void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
   exit_asked_ = loop_->clock().Get().mono;
   // Only the PC itself can tell whether it is being turned off or only its worker is being stopped.
-  system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
-                    [this](bool going_down) {
-                      const Leaving words = {
-                          going_down ? "the PC is going down" : "its worker was stopped",
-                          /*stays_on=*/!going_down};
-                      Decide([&](Now now, Effects* effects) {
-                        agent_->Leave(now, words, options_.stop_ranks_on_exit, effects);
-                      });
-                    });
+  system_.Ask<bool>(
+      [power = machine_.power] { return power->GoingDown(); },
+      [this](bool going_down) {
+        const Leaving words = {going_down ? "the PC is going down" : "its worker was stopped",
+                               /*stays_on=*/!going_down};
+        Decide([&](Now now, Effects* effects) {
+          agent_->Leave(now, words, now.mono - exit_asked_, options_.stop_ranks_on_exit, effects);
+        });
+      });
 }
 
 void Engine::ExitWhenReady() {

@@ -612,6 +612,17 @@ TEST_F(EngineTest, SaysThatThePcGoesDownWithIt) {
   EXPECT_FALSE(link_->Heard<Leaving>()[0].stays_on);
 }
 
+TEST_F(EngineTest, SaysWhyAndEndsItsRanksBeforeThePcGoesDown) {
+  RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
+  power_.going_down = true;
+  engine_->Shutdown([] {});
+  RunUntil([&] { return link_->finished; });
+  ASSERT_THAT(link_->Heard<AttemptHalted>(), SizeIs(1));
+  EXPECT_EQ(link_->Heard<AttemptHalted>()[0].halt.kind, HaltKind::kLeaving);
+  EXPECT_THAT(link_->Heard<AttemptReturned>(), SizeIs(1));
+  EXPECT_FALSE(link_->Heard<Leaving>()[0].stays_on);
+}
+
 TEST_F(EngineTest, WaitsForAnswersToItsHeartbeatsOnlyWhileItHasAnAttempt) {
   Welcome welcome;
   welcome.heartbeat_interval = absl::Milliseconds(10);

@@ -341,6 +341,15 @@ TEST_F(ServingOnTest, ALaterAttemptIsStoppedAsAFirstOne) {
   EXPECT_EQ(rig_.All<AllGone>()[0].kill_ns, 0);
 }
 
+TEST_F(ServingOnTest, OneThatWasItselfToldToEndDoesNot) {
+  rig_.BeginNext("13.1");
+  StartSleeper();
+  kill(static_cast<pid_t>(pid_), SIGTERM);
+  rig_.RunUntilAllGone();
+  EXPECT_EQ(rig_.supervisor_pid(), pid_);
+  rig_.RunUntil("its end", [&] { return !Lives(pid_); });
+}
+
 TEST_F(ServingOnTest, OneWhoseCgroupWasKilledDoesNot) {
   rig_.BeginNext("13.1");
   rig_.AddShell("setsid sleep 1000 & exit 3");

@@ -110,6 +110,7 @@ void Supervisor::OnSignals() {
   // This comes first. If everybody is told to go at once, ranks that obeyed have ended after a
   // stop.
   if (term) BeginStop("SIGTERM", spec_.default_grace_ms);
+  told_to_end_ |= term;
   if (phase_ == Phase::kKilling) {
     ContinueKill(BootTimeNs());
   } else {
@@ -220,8 +221,11 @@ Supervisor::End Supervisor::Run() {
 }
 
 // This is true only if a cgroup shows that nothing is left. Without one, somebody else may have to
-// look for traces of the ranks.
-bool Supervisor::IsTidy() const { return containment_.IsTidy() && book_.Flawless(); }
+// look for traces of the ranks. If we were told to end, ranks of a next attempt may be told, too,
+// and we would not hear of it: the PC goes down, or our scope is being stopped.
+bool Supervisor::IsTidy() const {
+  return containment_.IsTidy() && book_.Flawless() && !told_to_end_;
+}
 
 void Supervisor::SyncJournal() {
   // If the process dies, nothing is lost from an unsynced file. In a power cut the attempt is lost

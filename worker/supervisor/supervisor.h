@@ -117,7 +117,8 @@ class Supervisor {
   StartRanks start_;  // the command that came
   bool start_wanted_ = false;
   bool scope_refused_ = false;
-  bool stopping_ = false;  // from now on, exits count as after a stop
+  bool stopping_ = false;     // from now on, exits count as after a stop
+  bool told_to_end_ = false;  // by SIGTERM
   bool gone_recorded_ = false;
   bool journal_unsynced_ = false;  // an end is written but not synced
   int32_t killed_ = 0;

@@ -121,7 +121,7 @@ void Worker::ShutDown(bool stop_ranks) {
   Do([this, stop_ranks] {
     Decide([&](Now now, wo::Effects* effects) {
       leaving_ = true;  // not before the end of a sleep that ends now is handled
-      agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, stop_ranks, effects);
+      agent_.Leave(now, {"its worker was stopped", /*stays_on=*/true}, {}, stop_ranks, effects);
     });
   });
 }

@@ -221,7 +221,7 @@ void BareWorker::FailToSleep() {
 void BareWorker::Leave(bool stop_ranks) {
   leaving_ = true;
   Effects effects;
-  agent_->Leave(now_, {"it is told to", /*stays_on=*/true}, stop_ranks, &effects);
+  agent_->Leave(now_, {"it is told to", /*stays_on=*/true}, {}, stop_ranks, &effects);
   Do(effects);
 }
 
