@@ -189,6 +189,8 @@ absl::Status Server::Impl::Start() {
   queue_ = builder.AddCompletionQueue();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC does not start");
+  HPC_RETURN_IF_ERROR(engine_->BeginReads(
+      [queue = queue_.get()](std::function<void()> work) { Posted::To(queue, std::move(work)); }));
   host_.queue = queue_.get();
   host_.doorman = &doorman_;
   host_.issue_certificate = [this] { return KeepCertificate(); };
@@ -303,7 +305,7 @@ void Server::Impl::EndCalls(const absl::Status& reason) {
   host_.SendGathered();
   host_.open.StopAll(reason);
   const MonoTime deadline = engine_->now().mono + options_.stop_grace;
-  while (!host_.open.empty() && engine_->now().mono < deadline) {
+  while ((!host_.open.empty() || engine_->reading()) && engine_->now().mono < deadline) {
     TakeEvents(deadline - engine_->now().mono);
     // Sends the answers that are owed. If nothing can be written any more, they have been answered
     // with that error.
@@ -315,6 +317,9 @@ void Server::Impl::EndCalls(const absl::Status& reason) {
 void Server::Impl::ShutDown() {
   if (queue_ == nullptr) return;
   doors_.Stop();
+  // Their threads post to the queue. Whoever still waits for a read is answered below.
+  engine_->EndReads(host_.stopping.ok() ? absl::UnavailableError("the coordinator stops")
+                                        : host_.stopping);
   {
     const std::lock_guard lock(stop_mutex_);
     can_stop_ = false;

@@ -3,10 +3,19 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
 
 namespace hpc::coordinator {
+namespace {
+
+// Each read is a page at most, so that a few threads suffice for many clients. With more than one,
+// a long read holds up no short one.
+constexpr size_t kReadThreads = 3;
+
+}  // namespace
 
 Engine::Engine(const ClusterOptions& options, const Snapshot& snapshot, const Clock* clock,
                Store* store, LogStore* logs, SecretVault* secrets, WakeSender* wake_sender)
@@ -16,7 +25,6 @@ Engine::~Engine() = default;
 
 Now Engine::now() const { return impl_->clock->Get(); }
 const Cluster& Engine::cluster() const { return impl_->cluster; }
-Store& Engine::store() { return *impl_->store; }
 LogStore& Engine::logs() { return *impl_->logs; }
 bool Engine::OutputComplete(RunId run) const { return impl_->output.Complete(run); }
 
@@ -138,6 +146,41 @@ void Engine::Note(const ClusterNote& note) {
 
 void Engine::AfterCommit(std::function<void()> done) {
   impl_->answers.push_back([done = std::move(done)](const absl::Status&) { done(); });
+}
+
+// ---- reading
+
+absl::Status Engine::BeginReads(ReadPool::Post post) {
+  std::vector<std::unique_ptr<StoreReader>> readers(kReadThreads);
+  for (std::unique_ptr<StoreReader>& reader : readers) {
+    HPC_ASSIGN_OR_RETURN(reader, impl_->store->OpenReader());
+  }
+  impl_->reads.emplace(std::move(readers), std::move(post));
+  return absl::OkStatus();
+}
+
+void Engine::EndReads(const absl::Status& why) {
+  if (impl_->reads) impl_->reads->Stop(why);
+}
+
+bool Engine::reading() const { return impl_->awaited_reads > 0; }
+
+void Engine::StartRead(ReadPool::Read read, ReadPool::Done done) {
+  ++impl_->awaited_reads;
+  auto end = [impl = impl_.get(), done = std::move(done)](const absl::Status& status) {
+    --impl->awaited_reads;
+    done(status);
+  };
+  auto begin = [impl = impl_.get(), read = std::move(read),
+                end = std::move(end)](const absl::Status& written) mutable {
+    if (!written.ok()) return end(written);
+    impl->reads->Start(std::move(read), std::move(end));
+  };
+  if (impl_->Unwritten()) {
+    impl_->answers.push_back(std::move(begin));
+  } else {
+    begin(absl::OkStatus());
+  }
 }
 
 }  // namespace hpc::coordinator

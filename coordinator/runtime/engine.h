@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +24,9 @@
 #include "coordinator/core/values/reports.h"
 #include "coordinator/runtime/secret_vault.h"
 #include "coordinator/store/logs/log_store.h"
+#include "coordinator/store/read_pool.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/store_reader.h"
 
 namespace hpc::coordinator {
 
@@ -152,14 +156,33 @@ class Engine {
 
   // ---- reading
   //
-  // Commits what Flush has put off. To be called before anything is read for a client.
-  void CatchUp();
-  // The same, and also commits what this round has brought. To be called before the core itself is
-  // read.
-  void CommitNow();
+  // Reads the store for a client, on another thread, so that a long read delays nobody else. It
+  // sees everything that the core was told before this call: what of that is not written yet is
+  // written first. `query` takes a StoreReader& and returns an absl::StatusOr; all that it reads is
+  // of one moment. It must not touch anything that the owner's thread uses. `done` is called with
+  // its result on the owner's thread, after this call has returned; or with an error, if what comes
+  // before could not be written, or if EndReads was called.
+  template <typename Query, typename Done>
+  void Read(Query query, Done done) {
+    using Result = std::invoke_result_t<Query&, StoreReader&>;
+    auto result = std::make_shared<Result>(absl::UnknownError("nothing was read"));
+    StartRead(
+        [query = std::move(query), result](StoreReader& reader) mutable {
+          *result = query(reader);
+          return result->status();
+        },
+        [done = std::move(done), result](const absl::Status& status) {
+          done(status.ok() ? std::move(*result) : Result(status));
+        });
+  }
+  // Starts the threads of Read. Must be called before it. `post` leaves work to the owner's thread.
+  absl::Status BeginReads(ReadPool::Post post);
+  // Ends them. Reads that have not begun end with `why`, and so do those that come later.
+  void EndReads(const absl::Status& why);
+  // Whether somebody waits for a read.
+  bool reading() const;
   Now now() const;
   const Cluster& cluster() const;
-  Store& store();
   LogStore& logs();
   // Whether all output and all metrics of a run that is over have arrived, or never will.
   bool OutputComplete(RunId run) const;
@@ -182,6 +205,8 @@ class Engine {
 
  private:
   struct Impl;
+  void StartRead(ReadPool::Read read, ReadPool::Done done);
+
   std::unique_ptr<Impl> impl_;
 };
 

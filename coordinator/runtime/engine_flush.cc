@@ -163,17 +163,6 @@ bool Engine::Impl::WaitsOn(MonoTime now) {
   return false;
 }
 
-void Engine::CatchUp() {
-  if (impl_->unwritten_since) CommitNow();
-}
-
-void Engine::CommitNow() {
-  if (!impl_->Unwritten()) return;
-  AfterCommit([] {});
-  // What this flush cannot write, the next one has to write, too.
-  Flush().IgnoreError();
-}
-
 absl::Status Engine::Flush() {
   const Now now = impl_->clock->Get();
   impl_->cluster.Tick(now, &impl_->effects);

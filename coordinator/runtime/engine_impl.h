@@ -118,6 +118,8 @@ struct Engine::Impl {
   std::optional<MonoTime> logs_full_since;  // since when there has been no space for logs
   MonoTime last_progress = kLongAgo;
   bool progress_stale = false;  // something happened since last_progress
+  int64_t awaited_reads = 0;    // reads whose end has not been told
+  std::optional<ReadPool> reads;
 
   Cluster cluster;  // must be last: its constructor may already ask for past runs
 };

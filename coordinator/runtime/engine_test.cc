@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "common/status_matchers.h"
 #include "coordinator/core/values/event_kinds.h"
 #include "coordinator/runtime/output_tracker.h"
@@ -31,6 +32,36 @@ using ::testing::SizeIs;
 
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
+// A store whose disk has become full.
+class FullStore final : public Store {
+ public:
+  explicit FullStore(Store* real) : real_(real) {}
+  absl::Status Commit(const WriteBatch&) override {
+    return absl::ResourceExhaustedError("no space left on device");
+  }
+  absl::StatusOr<Snapshot> Load() override { return real_->Load(); }
+  absl::StatusOr<TrustSnapshot> LoadTrust() override { return real_->LoadTrust(); }
+  absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override { return real_->OpenReader(); }
+  absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
+  absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
+  absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
+  absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) override {
+    return real_->RunsAwaitingOutput(since);
+  }
+  absl::StatusOr<RunId> FindRequest(const std::string& id) override {
+    return real_->FindRequest(id);
+  }
+  absl::StatusOr<std::vector<std::string>> MetricKeys(RunId run) override {
+    return real_->MetricKeys(run);
+  }
+  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
+    return real_->MetricOffsets(run);
+  }
+
+ private:
+  Store* real_;
+};
+
 TEST_F(EngineTest, ASubmissionIsAnsweredByFlushAndStoredThen) {
   rig_.Connect("pc1", &link_);
   Submit();
@@ -46,7 +77,7 @@ TEST_F(EngineTest, ARefusedSubmissionIsAnsweredInItsTurnAndStoresNothing) {
   Submit("", 5);
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_THAT(errors_, ElementsAre(StatusIs(kPrecondition, _)));
-  EXPECT_THAT(*rig_.store->ListRuns({}), IsEmpty());
+  EXPECT_THAT(*rig_.reader->ListRuns({}), IsEmpty());
 }
 
 TEST_F(EngineTest, TheSameRequestIdIsOneRunWithinABatchAndAfterIt) {
@@ -57,7 +88,7 @@ TEST_F(EngineTest, TheSameRequestIdIsOneRunWithinABatchAndAfterIt) {
   Submit("abc");
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_THAT(ids_, ElementsAre(1, 1, 1));
-  EXPECT_THAT(*rig_.store->ListRuns({}), SizeIs(1));
+  EXPECT_THAT(*rig_.reader->ListRuns({}), SizeIs(1));
 }
 
 TEST_F(EngineTest, TheProgramGoesToTheNodeWithThePrepare) {
@@ -142,7 +173,7 @@ TEST_F(EngineTest, OnlyOfARunThatIsOverTheEndOfAStreamIsNotPutOff) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
   const LogStreamId out{ref, 0, false}, err{ref, 0, true};
-  const auto stored = [&] { return rig_.store->GetRun(ref.run)->log_streams; };
+  const auto stored = [&] { return rig_.reader->GetRun(ref.run)->log_streams; };
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
   EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
   EXPECT_OK(rig_.engine->Flush());
@@ -196,14 +227,65 @@ TEST_F(EngineTest, WhatSomebodyWaitsForTakesReportsAlong) {
 TEST_F(EngineTest, WhoReadsFindsReportsThatNobodyWaitedForUntilThen) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  rig_.engine->CatchUp();
-  EXPECT_EQ(rig_.StateOf(ref.run), RunState::kRunning);
+  std::optional<RunState> read;
+  rig_.engine->Read([ref](StoreReader& reader) { return reader.GetRun(ref.run); },
+                    [&](const absl::StatusOr<RunDetail>& run) { read = run->record.state; });
+  EXPECT_TRUE(rig_.FinishReads());
+  EXPECT_EQ(read, RunState::kRunning);
+}
+
+TEST_F(EngineTest, ALongReadOfMetricsDelaysNoHeartbeatAndNoSubmission) {
+  const Session session = rig_.Connect("pc1", &link_);
+  const AttemptRef ref = rig_.RunOn(session, &link_);
+  const MetricPoint point{ref, 0, "loss", 1, 0.5, rig_.clock.Get().wall};
+  EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 20}, .points = {point}}));
+  rig_.clock.Advance(absl::Milliseconds(50));
+  EXPECT_OK(rig_.engine->Flush());
+
+  absl::Notification go_on;
+  std::vector<MetricRow> read;
+  rig_.engine->Read(
+      [&, ref](StoreReader& reader) {
+        auto rows = reader.ListMetrics({.run = ref.run});
+        go_on.WaitForNotification();
+        return rows;
+      },
+      [&](absl::StatusOr<std::vector<MetricRow>> rows) { read = *std::move(rows); });
+  for (int i = 0; i < 3; ++i) {
+    rig_.clock.Advance(absl::Minutes(40));  // the lease is an hour
+    EXPECT_OK(rig_.engine->OnHeartbeat(session, {}));
+    EXPECT_OK(rig_.engine->Flush());
+  }
+  EXPECT_EQ(rig_.engine->cluster().GetTotals().nodes_connected, 1);
+  EXPECT_EQ(rig_.StateOf(rig_.SubmitOk()), RunState::kQueued);
+  EXPECT_TRUE(rig_.engine->reading());
+  EXPECT_THAT(read, IsEmpty());
+
+  go_on.Notify();
+  EXPECT_TRUE(rig_.FinishReads());
+  EXPECT_THAT(read, SizeIs(1));
+}
+
+TEST_F(EngineTest, WhoReadsIsToldThatWhatComesBeforeCouldNotBeWritten) {
+  rig_.Connect("pc1", &link_);
+  FullStore full(rig_.store.get());
+  Engine engine(ClusterOptions(), *full.Load(), &rig_.clock, &full, rig_.logs.get(),
+                rig_.secrets.get(), &rig_.wake_sender);
+  EXPECT_OK(engine.BeginReads(rig_.inbox.post()));
+  engine.Submit(OneNode(), MakeProgram(), [](const absl::StatusOr<RunId>&) {});
+  engine.Read([](StoreReader& reader) { return reader.ListRuns({}); },
+              [this](const absl::StatusOr<std::vector<RunRow>>& runs) {
+                errors_.push_back(runs.status());
+              });
+  EXPECT_FALSE(engine.Flush().ok());
+  EXPECT_THAT(errors_, ElementsAre(StatusIs(absl::StatusCode::kResourceExhausted, _)));
+  EXPECT_FALSE(engine.reading());
 }
 
 TEST_F(EngineTest, WhatIsNoReportOfARunIsWrittenAtOnce) {
   rig_.engine->Note({event::kSecurityRefused, "a stranger", Severity::kWarning});
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_THAT(*rig_.store->ListEvents({}), SizeIs(1));
+  EXPECT_THAT(*rig_.reader->ListEvents({}), SizeIs(1));
 }
 
 TEST_F(EngineTest, NothingWaitsOnAtTheEnd) {
@@ -264,7 +346,7 @@ TEST_F(EngineTest, MetricsThatComeAgainAreStoredOnceAndAcknowledgedAgain) {
     EXPECT_OK(rig_.engine->Flush());
   }
   EXPECT_THAT(link_.metric_acks, ElementsAre(offset, offset));
-  EXPECT_THAT(*rig_.store->ListMetrics({.run = ref.run}), SizeIs(1));
+  EXPECT_THAT(*rig_.reader->ListMetrics({.run = ref.run}), SizeIs(1));
 }
 
 TEST_F(EngineTest, TheLastMetricsAreStoredWithTheEndOfTheRun) {
@@ -277,7 +359,7 @@ TEST_F(EngineTest, TheLastMetricsAreStoredWithTheEndOfTheRun) {
       rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}, .points = {point}, .ended = true}));
   rig_.Finish(session, ref);
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kSucceeded);
-  EXPECT_THAT(*rig_.store->ListMetrics({.run = ref.run}), SizeIs(2));
+  EXPECT_THAT(*rig_.reader->ListMetrics({.run = ref.run}), SizeIs(2));
 }
 
 TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
@@ -285,7 +367,7 @@ TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
   const AttemptRef ref = rig_.RunOn(session, &link_);
   const auto events = [&] {
     std::vector<std::string> texts;
-    const auto all = rig_.store->ListEvents({.run = ref.run});
+    const auto all = rig_.reader->ListEvents({.run = ref.run});
     for (const EventRecord& event : *all) {
       if (event.kind != "rank.metrics") continue;
       EXPECT_EQ(event.node, "pc1");
@@ -468,53 +550,6 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
   EXPECT_OK(wake());
   EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
 }
-
-// A store whose disk has become full.
-class FullStore final : public Store {
- public:
-  explicit FullStore(Store* real) : real_(real) {}
-  absl::Status Commit(const WriteBatch&) override {
-    return absl::ResourceExhaustedError("no space left on device");
-  }
-  absl::StatusOr<Snapshot> Load() override { return real_->Load(); }
-  absl::StatusOr<TrustSnapshot> LoadTrust() override { return real_->LoadTrust(); }
-  absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
-  absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
-  absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
-  absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) override {
-    return real_->RunsAwaitingOutput(since);
-  }
-  absl::StatusOr<RunId> FindRequest(const std::string& id) override {
-    return real_->FindRequest(id);
-  }
-  absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& f) override {
-    return real_->ListRuns(f);
-  }
-  absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) override {
-    return real_->DescribeRuns(parts, runs);
-  }
-  absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
-    return real_->ListExperiments();
-  }
-  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& f) override {
-    return real_->ListEvents(f);
-  }
-  absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) override {
-    return real_->SummarizeMetrics(run);
-  }
-  absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& f) override {
-    return real_->ListMetrics(f);
-  }
-  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
-    return real_->MetricOffsets(run);
-  }
-  absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
-    return real_->LogSegments(run);
-  }
-
- private:
-  Store* real_;
-};
 
 TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
   const Session session = rig_.Connect("pc1", &link_);

@@ -12,13 +12,13 @@ absl::StatusOr<MetricIntake::Run*> MetricIntake::Known(RunId run) {
   const auto found = known_.find(run);
   if (found != known_.end()) return &found->second;
   HPC_ASSIGN_OR_RETURN(const std::vector<MetricOffset> stored, store_->MetricOffsets(run));
-  HPC_ASSIGN_OR_RETURN(std::vector<MetricSummary> summaries, store_->SummarizeMetrics(run));
+  HPC_ASSIGN_OR_RETURN(std::vector<std::string> keys, store_->MetricKeys(run));
   Run& known = known_[run];
   for (const MetricOffset& offset : stored) {
     known.offsets[offset.ref.number][offset.rank] = offset.offset;
     known.bytes += offset.offset;
   }
-  for (MetricSummary& summary : summaries) known.keys.insert(std::move(summary.key));
+  for (std::string& key : keys) known.keys.insert(std::move(key));
   return &known;
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/store/sqlite_store.h"
+#include "coordinator/store/store_reader.h"
 #include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
@@ -53,7 +54,7 @@ class MetricIntakeTest : public ::testing::Test {
     EXPECT_THAT(intake_->Flush(&batch), SizeIs(1)) << "all is acknowledged";
     EXPECT_OK(store_->Commit(batch));
   }
-  size_t Stored() { return store_->ListMetrics({.run = 1})->size(); }
+  size_t Stored() { return (*store_->OpenReader())->ListMetrics({.run = 1})->size(); }
 
   TempDir dir_;
   std::unique_ptr<Store> store_;
@@ -112,7 +113,7 @@ TEST_F(MetricIntakeTest, ARunHasSoManyNamesAndNoMore) {
   EXPECT_EQ(Add(kFirst, 30, {"loss-of-18", "accuracy"}), "") << "it was told before";
   Flush();
   EXPECT_EQ(Stored(), 5u);
-  EXPECT_THAT(*store_->SummarizeMetrics(1), SizeIs(2));
+  EXPECT_THAT(*(*store_->OpenReader())->SummarizeMetrics(1), SizeIs(2));
 }
 
 }  // namespace

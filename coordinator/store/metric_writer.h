@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/store/sqlite.h"
-#include "coordinator/store/store.h"
+#include "coordinator/store/store_reader.h"
 
 namespace hpc::coordinator {
 

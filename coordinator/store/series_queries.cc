@@ -68,6 +68,15 @@ absl::StatusOr<std::vector<MetricSummary>> QueryMetricSummaries(Connection* db, 
   return summaries;
 }
 
+absl::StatusOr<std::vector<std::string>> QueryMetricKeys(Connection* db, RunId run) {
+  std::vector<std::string> keys;
+  HPC_RETURN_IF_ERROR(
+      db->Sql("SELECT key FROM metric_keys WHERE run = ?").Int(run).Query([&](Row& row) {
+        keys.push_back(row.Text());
+      }));
+  return keys;
+}
+
 absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const MetricFilter& filter) {
   const bool one_key = !filter.key.empty();
   Statement& statement = db->Sql(absl::StrCat(

@@ -306,14 +306,27 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::OpenToRead(const std::string& path) {
-  HPC_RETURN_IF_ERROR(CheckPlainFiles(path));
-  sqlite3* db = nullptr;
   const std::string uri =
       absl::StrCat("file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
                    "?immutable=1");
-  const int flags =
-      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int rc = sqlite3_open_v2(uri.c_str(), &db, flags, nullptr);
+  return OpenForReading(path, uri, SQLITE_OPEN_URI);
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::OpenBeside(const std::string& path,
+                                                                   absl::Duration busy_timeout) {
+  HPC_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, OpenForReading(path, path, 0));
+  sqlite3_busy_timeout(connection->db_, static_cast<int>(absl::ToInt64Milliseconds(busy_timeout)));
+  return connection;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::OpenForReading(const std::string& path,
+                                                                       const std::string& name,
+                                                                       int flags) {
+  HPC_RETURN_IF_ERROR(CheckPlainFiles(path));
+  sqlite3* db = nullptr;
+  const int rc = sqlite3_open_v2(
+      name.c_str(), &db, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+      nullptr);
   if (db == nullptr) return absl::ResourceExhaustedError(absl::StrCat(path, ": out of memory"));
   std::unique_ptr<Connection> connection(new Connection(db, path));
   if (rc != SQLITE_OK) return connection->ErrorStatus(rc);
@@ -355,6 +368,13 @@ absl::Status Connection::InTransaction(absl::FunctionRef<absl::Status()> body) {
   // After some errors, such as a full disk, SQLite has already rolled back by itself.
   if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Sql("ROLLBACK").Run().IgnoreError();
   return status;
+}
+
+absl::Status Connection::InSnapshot(absl::FunctionRef<absl::Status()> body) {
+  HPC_RETURN_IF_ERROR(Sql("BEGIN").Run());
+  absl::Status status = body();
+  const absl::Status ended = Sql("COMMIT").Run();
+  return status.ok() ? ended : status;
 }
 
 absl::Status Connection::LengthenLog(int64_t bytes) {

@@ -112,6 +112,10 @@ class Connection {
                                                           absl::Duration busy_timeout);
   // Opens an existing file, which nobody changes, for reading. Makes no files beside it.
   static absl::StatusOr<std::unique_ptr<Connection>> OpenToRead(const std::string& path);
+  // Opens for reading a file that another connection of this process has open in write-ahead mode,
+  // and keeps open for longer than this one.
+  static absl::StatusOr<std::unique_ptr<Connection>> OpenBeside(const std::string& path,
+                                                                absl::Duration busy_timeout);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -133,6 +137,8 @@ class Connection {
   // Runs `body` in a transaction that takes the write lock first. Commits if `body` returns OK, and
   // otherwise rolls back.
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
+  // Runs `body` in a transaction that only reads. All that it reads is of one moment.
+  absl::Status InSnapshot(absl::FunctionRef<absl::Status()> body);
 
   // Makes the write-ahead log `bytes` long if it is shorter, by writing zeros behind its content,
   // and syncs them. A later commit overwrites the zeros, so it has only its data to sync and not
@@ -153,6 +159,10 @@ class Connection {
 
  private:
   Connection(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  // `name` is what SQLite opens: the path, or a URI.
+  static absl::StatusOr<std::unique_ptr<Connection>> OpenForReading(const std::string& path,
+                                                                    const std::string& name,
+                                                                    int flags);
 
   sqlite3* db_;
   std::string path_;

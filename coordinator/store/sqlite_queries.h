@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/store_reader.h"
 
 namespace hpc::coordinator {
 
@@ -28,6 +29,7 @@ absl::StatusOr<TrustSnapshot> QueryTrust(Connection* db);
 // series_queries.cc
 absl::StatusOr<std::vector<EventRecord>> QueryEvents(Connection* db, const EventFilter& filter);
 absl::StatusOr<std::vector<MetricSummary>> QueryMetricSummaries(Connection* db, RunId run);
+absl::StatusOr<std::vector<std::string>> QueryMetricKeys(Connection* db, RunId run);
 absl::StatusOr<std::vector<MetricRow>> QueryMetrics(Connection* db, const MetricFilter& filter);
 absl::StatusOr<std::vector<MetricOffset>> QueryMetricOffsets(Connection* db, RunId run);
 absl::StatusOr<std::vector<LogSegmentRecord>> QueryLogSegments(Connection* db, RunId run);

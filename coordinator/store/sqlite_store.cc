@@ -8,6 +8,7 @@
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/sqlite_queries.h"
+#include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_writer.h"
 
 namespace hpc::coordinator {
@@ -61,7 +62,8 @@ absl::Status UseWriteAheadLog(Connection* db) {
 
 class SqliteStore : public Store {
  public:
-  explicit SqliteStore(std::unique_ptr<Connection> db) : db_(std::move(db)), writer_(db_.get()) {}
+  SqliteStore(std::unique_ptr<Connection> db, absl::Duration busy_timeout)
+      : db_(std::move(db)), busy_timeout_(busy_timeout), writer_(db_.get()) {}
 
   absl::StatusOr<Snapshot> Load() override { return LoadSnapshot(db_.get()); }
 
@@ -70,6 +72,10 @@ class SqliteStore : public Store {
   absl::Status Commit(const WriteBatch& batch) override {
     HPC_RETURN_IF_ERROR(db_->CheckInPlace());
     return db_->InTransaction([&] { return writer_.Write(batch); });
+  }
+
+  absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override {
+    return OpenSqliteReader(db_->path(), busy_timeout_);
   }
 
   absl::StatusOr<RunDetail> GetRun(RunId run) override { return QueryRun(db_.get(), run); }
@@ -83,33 +89,16 @@ class SqliteStore : public Store {
   absl::StatusOr<RunId> FindRequest(const std::string& request_id) override {
     return QueryRequest(db_.get(), request_id);
   }
-  absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) override {
-    return QueryRuns(db_.get(), filter);
-  }
-  absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) override {
-    return QueryExtras(db_.get(), parts, runs);
-  }
-  absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() override {
-    return QueryExperiments(db_.get());
-  }
-  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) override {
-    return QueryEvents(db_.get(), filter);
-  }
-  absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) override {
-    return QueryMetricSummaries(db_.get(), run);
-  }
-  absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) override {
-    return QueryMetrics(db_.get(), filter);
+  absl::StatusOr<std::vector<std::string>> MetricKeys(RunId run) override {
+    return QueryMetricKeys(db_.get(), run);
   }
   absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
     return QueryMetricOffsets(db_.get(), run);
   }
-  absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) override {
-    return QueryLogSegments(db_.get(), run);
-  }
 
  private:
   const std::unique_ptr<Connection> db_;
+  const absl::Duration busy_timeout_;
   SqliteWriter writer_;
 };
 
@@ -127,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::string& path,
   HPC_RETURN_IF_ERROR(Migrate(db.get(), SchemaMigrations()));
   // This only makes commits faster, so an error does not matter.
   if (options.lengthen_log) db->LengthenLog(kLogBytes).IgnoreError();
-  return std::make_unique<SqliteStore>(std::move(db));
+  return std::make_unique<SqliteStore>(std::move(db), options.busy_timeout);
 }
 
 }  // namespace hpc::coordinator

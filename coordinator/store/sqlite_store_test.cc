@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "common/status_matchers.h"
+#include "coordinator/store/store_reader.h"
 #include "coordinator/store/testing/records.h"
 
 namespace hpc::coordinator {
@@ -39,10 +40,12 @@ class SqliteStoreTest : public ::testing::Test {
   SqliteStoreTest() { Reopen(); }
 
   void Reopen() {
+    reader_ = nullptr;
     store_ = nullptr;
     absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.File("hpc.db"));
     ASSERT_OK(opened);
     store_ = *std::move(opened);
+    reader_ = *store_->OpenReader();
   }
 
   void Commit(WriteBatch batch) { ASSERT_OK(store_->Commit(batch)); }
@@ -58,6 +61,7 @@ class SqliteStoreTest : public ::testing::Test {
 
   TempDir dir_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<StoreReader> reader_;
 };
 
 TEST_F(SqliteStoreTest, BeginsEmpty) {
@@ -66,8 +70,8 @@ TEST_F(SqliteStoreTest, BeginsEmpty) {
   EXPECT_EQ(snapshot.last_event, 0);
   EXPECT_THAT(snapshot.runs, IsEmpty());
   EXPECT_THAT(snapshot.nodes, IsEmpty());
-  EXPECT_THAT(*store_->ListRuns({}), IsEmpty());
-  EXPECT_THAT(*store_->ListExperiments(), IsEmpty());
+  EXPECT_THAT(*reader_->ListRuns({}), IsEmpty());
+  EXPECT_THAT(*reader_->ListExperiments(), IsEmpty());
 }
 
 TEST_F(SqliteStoreTest, ANodeThatIsForgottenStaysTheNameOfWhereRunsRan) {
@@ -76,7 +80,7 @@ TEST_F(SqliteStoreTest, ANodeThatIsForgottenStaysTheNameOfWhereRunsRan) {
   node.forgotten = true;
   Commit({.changes = {MakePlacement({1, 1}, "pc1", 0), node}});
   EXPECT_THAT(store_->Load()->nodes, IsEmpty());
-  EXPECT_EQ(store_->GetRun(1)->placements[0].node, "pc1");
+  EXPECT_EQ(reader_->GetRun(1)->placements[0].node, "pc1");
   Commit({.changes = {MakeNode("pc1")}});
   EXPECT_THAT(store_->Load()->nodes, ElementsAre(MakeNode("pc1"))) << "it has joined again";
 }
@@ -148,7 +152,7 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAttemptPlacementRankAndNode) {
        .log_streams = {log}});
   Reopen();
 
-  const RunDetail detail = *store_->GetRun(1);
+  const RunDetail detail = *reader_->GetRun(1);
   EXPECT_EQ(detail.record, run);
   EXPECT_EQ(detail.program, MakeProgram());
   EXPECT_THAT(detail.attempts, ElementsAre(FullAttempt(first), MakeAttempt(second)));
@@ -192,7 +196,7 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAnEvent) {
   event.node = "pc1";
   event.rank = 0;
   Commit({.changes = {MakeEvent(4), event}});
-  EXPECT_THAT(*store_->ListEvents({}), ElementsAre(MakeEvent(4), event));
+  EXPECT_THAT(*reader_->ListEvents({}), ElementsAre(MakeEvent(4), event));
 }
 
 TEST_F(SqliteStoreTest, ListsEventsByCursorRunAndNode) {
@@ -206,7 +210,7 @@ TEST_F(SqliteStoreTest, ListsEventsByCursorRunAndNode) {
   Commit(batch);
   const auto ids = [&](const EventFilter& filter) {
     std::vector<EventId> found;
-    const std::vector<EventRecord> events = *store_->ListEvents(filter);
+    const std::vector<EventRecord> events = *reader_->ListEvents(filter);
     for (const EventRecord& event : events) found.push_back(event.id);
     return found;
   };
@@ -224,7 +228,7 @@ TEST_F(SqliteStoreTest, AnEventIsNeverReplaced) {
   EventRecord again = MakeEvent(1);
   again.text = "something else";
   EXPECT_THAT(store_->Commit({.changes = {again}}), StatusIs(absl::StatusCode::kInternal, _));
-  EXPECT_THAT(*store_->ListEvents({}), ElementsAre(MakeEvent(1)));
+  EXPECT_THAT(*reader_->ListEvents({}), ElementsAre(MakeEvent(1)));
 }
 
 TEST_F(SqliteStoreTest, NothingOfABatchThatFailsIsStored) {
@@ -232,10 +236,10 @@ TEST_F(SqliteStoreTest, NothingOfABatchThatFailsIsStored) {
   const absl::Status refused =
       store_->Commit({.changes = {MakeRun(1), MakeEvent(1)}, .metrics = {of_unknown_run}});
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInternal, HasSubstr("FOREIGN KEY")));
-  EXPECT_THAT(*store_->ListRuns({}), IsEmpty());
-  EXPECT_THAT(*store_->ListEvents({}), IsEmpty());
+  EXPECT_THAT(*reader_->ListRuns({}), IsEmpty());
+  EXPECT_THAT(*reader_->ListEvents({}), IsEmpty());
   Commit({.changes = {MakeRun(1), MakeEvent(1)}});
-  EXPECT_THAT(*store_->ListRuns({}), SizeIs(1));
+  EXPECT_THAT(*reader_->ListRuns({}), SizeIs(1));
 }
 
 TEST_F(SqliteStoreTest, FindsARunByItsRequest) {
@@ -258,11 +262,11 @@ TEST_F(SqliteStoreTest, ARequestBelongsToOneRunOnly) {
 }
 
 TEST_F(SqliteStoreTest, UnknownRunsAreNotFound) {
-  EXPECT_THAT(store_->GetRun(12), StatusIs(absl::StatusCode::kNotFound, "there is no run 12"));
+  EXPECT_THAT(reader_->GetRun(12), StatusIs(absl::StatusCode::kNotFound, "there is no run 12"));
   EXPECT_THAT(store_->GetRunRecord(12), StatusIs(absl::StatusCode::kNotFound, _));
   EXPECT_THAT(store_->GetProgram(12), StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(*store_->SummarizeMetrics(12), IsEmpty());
-  EXPECT_THAT(*store_->LogSegments(12), IsEmpty());
+  EXPECT_THAT(*reader_->SummarizeMetrics(12), IsEmpty());
+  EXPECT_THAT(*reader_->LogSegments(12), IsEmpty());
 }
 
 TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
@@ -281,7 +285,7 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
   Commit(batch);
   const auto ids = [&](const RunFilter& filter) {
     std::vector<RunId> found;
-    const std::vector<RunRow> rows = *store_->ListRuns(filter);
+    const std::vector<RunRow> rows = *reader_->ListRuns(filter);
     for (const RunRow& row : rows) found.push_back(row.record.id);
     return found;
   };
@@ -301,8 +305,8 @@ TEST_F(SqliteStoreTest, ListsRunsNewestFirstByEachFilter) {
                    .before = 5,
                    .limit = 9}),
               ElementsAre(4));
-  EXPECT_THAT(store_->ListRuns({})->front().extras.command, ElementsAre("train", "6"));
-  EXPECT_THAT(store_->ListRuns({.parts = {.command = false}})->front().extras.command, IsEmpty());
+  EXPECT_THAT(reader_->ListRuns({})->front().extras.command, ElementsAre("train", "6"));
+  EXPECT_THAT(reader_->ListRuns({.parts = {.command = false}})->front().extras.command, IsEmpty());
 }
 
 TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
@@ -319,7 +323,7 @@ TEST_F(SqliteStoreTest, AListedRunIsWhatWasStoredAsFarAsItIsShown) {
   shown.retry_at = absl::InfinitePast();
   shown.leave_asleep.clear();
   shown.refused_by.clear();
-  EXPECT_EQ(store_->ListRuns({})->front().record, shown);
+  EXPECT_EQ(reader_->ListRuns({})->front().record, shown);
 }
 
 TEST_F(SqliteStoreTest, AListedRunHasTheNodesOfItsNewestAttempt) {
@@ -329,7 +333,7 @@ TEST_F(SqliteStoreTest, AListedRunHasTheNodesOfItsNewestAttempt) {
                       MakeAttempt({1, 2}), MakePlacement({1, 1}, "pc3", 0),
                       MakePlacement({1, 2}, "pc2", 0), MakePlacement({1, 2}, "pc1", 1)},
           .programs = {{1, MakeProgram()}}});
-  EXPECT_THAT(store_->ListRuns({})->front().extras.nodes, ElementsAre("pc2", "pc1"));
+  EXPECT_THAT(reader_->ListRuns({})->front().extras.nodes, ElementsAre("pc2", "pc1"));
 }
 
 TEST_F(SqliteStoreTest, AListedRunHasItsResultsWhereTheyAreAskedFor) {
@@ -341,10 +345,10 @@ TEST_F(SqliteStoreTest, AListedRunHasItsResultsWhereTheyAreAskedFor) {
   Commit({.metrics = {{.ref = {1, 1}, .key = "loss", .step = 1, .value = 5},
                       {.ref = {1, 1}, .key = "loss", .step = 9, .value = 3},
                       {.ref = {1, 1}, .key = "acc", .step = 9, .value = 0.5}}});
-  EXPECT_THAT(store_->ListRuns({})->front().extras.params, IsEmpty());
-  EXPECT_THAT(store_->ListRuns({})->back().extras.metrics, IsEmpty());
+  EXPECT_THAT(reader_->ListRuns({})->front().extras.params, IsEmpty());
+  EXPECT_THAT(reader_->ListRuns({})->back().extras.metrics, IsEmpty());
 
-  const std::vector<RunRow> rows = *store_->ListRuns({.parts = {.results = true}});
+  const std::vector<RunRow> rows = *reader_->ListRuns({.parts = {.results = true}});
   ASSERT_THAT(rows, SizeIs(3));
   EXPECT_THAT(rows[0].extras.params, ElementsAre(Pair("lr", "0.1"), Pair("batch", "32")));
   EXPECT_THAT(rows[0].extras.metrics, IsEmpty());
@@ -361,7 +365,7 @@ TEST_F(SqliteStoreTest, AnExperimentBeginsWithItsFirstRun) {
   RunRecord third = MakeRun(3);
   third.request.experiment = "sweep";
   Commit({.changes = {MakeRun(1), MakeRun(2), third}});
-  const std::vector<ExperimentRow> rows = *store_->ListExperiments();
+  const std::vector<ExperimentRow> rows = *reader_->ListExperiments();
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].name, "sweep");
   EXPECT_EQ(rows[0].runs, 1);
@@ -388,7 +392,7 @@ TEST_F(SqliteStoreTest, KeepsMetricsOfAnyValueInTheirOrder) {
   Commit({.metrics = {{.ref = {1, 1}, .key = "loss", .value = 7}}});
   Reopen();
 
-  const std::vector<MetricRow> loss = *store_->ListMetrics({.run = 1, .key = "loss"});
+  const std::vector<MetricRow> loss = *reader_->ListMetrics({.run = 1, .key = "loss"});
   ASSERT_THAT(loss, SizeIs(7));
   EXPECT_EQ(loss[0].point.value, 0.25);
   EXPECT_EQ(loss[0].point.ref, (AttemptRef{1, 1}));
@@ -404,12 +408,13 @@ TEST_F(SqliteStoreTest, KeepsMetricsOfAnyValueInTheirOrder) {
   EXPECT_EQ(loss[6].point.value, 7);
 
   std::vector<std::string> keys;
-  const std::vector<MetricRow> rest = *store_->ListMetrics({.run = 1, .after_row = 5});
+  const std::vector<MetricRow> rest = *reader_->ListMetrics({.run = 1, .after_row = 5});
   for (const MetricRow& row : rest) keys.push_back(row.point.key);
   EXPECT_THAT(keys, ElementsAre("loss", "acc", "loss"));
-  EXPECT_THAT(*store_->ListMetrics({.run = 1, .after_row = loss[6].row}), IsEmpty());
-  EXPECT_THAT(*store_->ListMetrics({.run = 1, .key = "loss", .after_row = loss[1].row, .limit = 2}),
-              SizeIs(2));
+  EXPECT_THAT(*reader_->ListMetrics({.run = 1, .after_row = loss[6].row}), IsEmpty());
+  EXPECT_THAT(
+      *reader_->ListMetrics({.run = 1, .key = "loss", .after_row = loss[1].row, .limit = 2}),
+      SizeIs(2));
 }
 
 TEST_F(SqliteStoreTest, SummarizesEachKeyOverAllBatches) {
@@ -421,7 +426,7 @@ TEST_F(SqliteStoreTest, SummarizesEachKeyOverAllBatches) {
   Commit({.metrics = {point("loss", 1, 5), point("loss", 2, nan), point("bad", 1, nan)}});
   Reopen();
   Commit({.metrics = {point("loss", 3, 2), point("loss", 4, 3)}});
-  const std::vector<MetricSummary> summaries = *store_->SummarizeMetrics(1);
+  const std::vector<MetricSummary> summaries = *reader_->SummarizeMetrics(1);
   ASSERT_THAT(summaries, SizeIs(2));
   EXPECT_EQ(summaries[0].key, "bad");
   EXPECT_EQ(summaries[0].points, 1);
@@ -455,7 +460,7 @@ TEST_F(SqliteStoreTest, KeepsTheIndexOfLogs) {
   LogSegmentRecord longer = live;
   longer.bytes = longer.stored_bytes = 30;
   Commit({.log_segments = {longer}});
-  EXPECT_THAT(*store_->LogSegments(1), ElementsAre(sealed, longer));
+  EXPECT_THAT(*reader_->LogSegments(1), ElementsAre(sealed, longer));
 }
 
 }  // namespace

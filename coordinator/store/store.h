@@ -1,10 +1,11 @@
-// Everything the coordinator must not forget. The one implementation is in sqlite_store.h;
+// Everything the coordinator must not forget. Clients are answered from it by readers
+// (store_reader.h). The one implementation is in sqlite_store.h;
 // docs/STORAGE.md describes the tables.
 #ifndef HPC_COORDINATOR_STORE_STORE_H_
 #define HPC_COORDINATOR_STORE_STORE_H_
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "coordinator/trust/records.h"
 
 namespace hpc::coordinator {
+
+class StoreReader;
 
 // One logged value. NaN and infinities are values like any other.
 struct MetricPoint {
@@ -92,47 +95,7 @@ struct WriteBatch {
   }
 };
 
-// Which parts of a run's RunExtras are read.
-struct RunParts {
-  bool nodes = true;
-  bool command = true;
-  bool results = false;  // parameters and metrics
-};
-
-struct RunFilter {
-  std::vector<RunState> states;  // empty: any
-  std::optional<std::string> experiment;
-  std::optional<std::string> tag;
-  RunId before = 0;   // only ids below; 0: no bound
-  RunId above = 0;    // only ids above
-  int64_t limit = 0;  // newest first; 0: no limit
-  RunParts parts;
-};
-
-struct MetricSummary {
-  std::string key;
-  int64_t points = 0;
-  int64_t last_step = 0;
-  double last = 0, min = 0, max = 0;
-};
-
-// What a listing shows of a run besides its record.
-struct RunExtras {
-  RunId run = 0;
-  int32_t attempts = 0;            // as in the run's record
-  std::vector<std::string> nodes;  // the nodes of the newest attempt, by node rank
-  std::vector<std::string> command;
-  // Only with RunParts::results: parameters in the order given, and metrics by key.
-  std::vector<std::pair<std::string, std::string>> params;
-  std::vector<MetricSummary> metrics;
-};
-
-// A row of the run listing.
-struct RunRow {
-  RunRecord record;  // what only placing and running it needs is left at its default
-  RunExtras extras;
-};
-
+// All that is known of a run but its events, metrics and output.
 struct RunDetail {
   RunRecord record;
   RunProgram program;
@@ -143,37 +106,8 @@ struct RunDetail {
   std::vector<LogStreamRecord> log_streams;
 };
 
-struct ExperimentRow {
-  std::string name;
-  int64_t runs = 0;
-  absl::Time created_at;
-  absl::Time last_run_at;
-};
-
-// Events of a kind "security. ..." are shown to admins only.
-enum class SecurityEvents { kWithAll, kWithout, kOnly };
-
-struct EventFilter {
-  EventId after = 0;  // only ids above
-  RunId run = 0;      // 0: any
-  std::string node;   // "": any
-  SecurityEvents security = SecurityEvents::kWithAll;
-  int64_t limit = 1000;  // oldest first
-  bool newest = false;   // take the newest `limit` of them instead (still oldest first)
-};
-
-struct MetricFilter {
-  RunId run = 0;
-  std::string key;        // "": all keys
-  int64_t after_row = 0;  // resume behind this row
-  int64_t limit = 10000;
-};
-
-struct MetricRow {
-  int64_t row = 0;
-  MetricPoint point;
-};
-
+// What the core's thread, which owns it, writes and must know itself. What it reads is found by a
+// number or a name, and is short.
 class Store {
  public:
   virtual ~Store() = default;
@@ -188,7 +122,11 @@ class Store {
   // an error nothing of the batch is stored.
   virtual absl::Status Commit(const WriteBatch& batch) = 0;
 
-  // Reads see everything that Commit has returned for. NotFound: there is no such run.
+  // One more connection to the same data, for reading on a thread of its own. The store must
+  // outlive it.
+  virtual absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() = 0;
+
+  // These see everything that Commit has returned for. NotFound: there is no such run.
   virtual absl::StatusOr<RunDetail> GetRun(RunId run) = 0;
   virtual absl::StatusOr<RunProgram> GetProgram(RunId run) = 0;
   virtual absl::StatusOr<RunRecord> GetRunRecord(RunId run) = 0;
@@ -196,17 +134,10 @@ class Store {
   // log.
   virtual absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) = 0;
   virtual absl::StatusOr<RunId> FindRequest(const std::string& request_id) = 0;
-  virtual absl::StatusOr<std::vector<RunRow>> ListRuns(const RunFilter& filter) = 0;
-  // Fills in the rest of `runs`. Each has its number and attempts already, and the newest run is
-  // first.
-  virtual absl::Status DescribeRuns(RunParts parts, std::vector<RunExtras>* runs) = 0;
-  virtual absl::StatusOr<std::vector<ExperimentRow>> ListExperiments() = 0;
-  virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventFilter& filter) = 0;
-  virtual absl::StatusOr<std::vector<MetricSummary>> SummarizeMetrics(RunId run) = 0;
-  virtual absl::StatusOr<std::vector<MetricRow>> ListMetrics(const MetricFilter& filter) = 0;
+  // The names of the metrics that the run has recorded.
+  virtual absl::StatusOr<std::vector<std::string>> MetricKeys(RunId run) = 0;
   // The offsets of all attempts of a run.
   virtual absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) = 0;
-  virtual absl::StatusOr<std::vector<LogSegmentRecord>> LogSegments(RunId run) = 0;
 };
 
 }  // namespace hpc::coordinator

@@ -1,6 +1,7 @@
 #include "coordinator/rpc/answers/follow_source.h"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,10 @@ void FollowSource::PokeProgress() {
 }
 
 absl::StatusOr<Step> FollowSource::Next(v1::FollowResponse* message) {
-  HPC_ASSIGN_OR_RETURN(const bool state, NextState(message));
-  if (state || NextProgress(message)) return Step::kMessage;
+  if (news_.idle() && events_.empty() && look_for_events_) ReadNews();
+  if (news_.ready()) HPC_RETURN_IF_ERROR(TakeNews());
+  if (!news_.idle()) return Step::kWait;
+  if (NextState(message) || NextProgress(message)) return Step::kMessage;
   if (with_output_) {
     HPC_ASSIGN_OR_RETURN(const bool output, NextOutput(message));
     if (output) return Step::kMessage;
@@ -51,22 +54,36 @@ absl::StatusOr<Step> FollowSource::Next(v1::FollowResponse* message) {
   return over && (!with_output_ || engine_->OutputComplete(run_)) ? Step::kEnd : Step::kWait;
 }
 
-absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
-  if (events_.empty() && look_for_events_) {
-    EventFilter filter;
-    filter.after = event_;
-    filter.run = run_;
-    filter.limit = kEventsAtOnce;
-    HPC_ASSIGN_OR_RETURN(std::vector<EventRecord> events, engine_->store().ListEvents(filter));
-    look_for_events_ = static_cast<int64_t>(events.size()) == kEventsAtOnce;
-    events_.assign(std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
-    HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run_));
-    state_.Clear();
-    ShowRun(*engine_, engine_->now(), row.record, row.extras, &state_);
-    // Progress is read at the same moment as the state. Otherwise it could tell what the run waited
-    // for in an earlier state.
-    progress_ = Progress(*engine_, run_);
-  }
+void FollowSource::ReadNews() {
+  look_for_events_ = false;
+  EventFilter filter;
+  filter.after = event_;
+  filter.run = run_;
+  filter.limit = kEventsAtOnce;
+  const auto read = [filter](StoreReader& reader) -> absl::StatusOr<News> {
+    HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(reader, filter.run));
+    News news;
+    ToProto(row.record, row.extras, &news.state);
+    HPC_ASSIGN_OR_RETURN(news.events, reader.ListEvents(filter));
+    return news;
+  };
+  news_.Start(engine_, read, wake_);
+}
+
+absl::Status FollowSource::TakeNews() {
+  HPC_ASSIGN_OR_RETURN(News news, news_.Take());
+  look_for_events_ |= static_cast<int64_t>(news.events.size()) == kEventsAtOnce;
+  events_.assign(std::make_move_iterator(news.events.begin()),
+                 std::make_move_iterator(news.events.end()));
+  state_ = std::move(news.state);
+  ShowWait(*engine_, &state_);
+  // Progress is told together with the state. Otherwise it could tell what the run waited for in an
+  // earlier state.
+  progress_ = Progress(*engine_, state_).value_or("");
+  return absl::OkStatus();
+}
+
+bool FollowSource::NextState(v1::FollowResponse* message) {
   if (events_.empty() && told_) return false;
   if (!events_.empty()) {
     const EventRecord& event = events_.front();
@@ -83,9 +100,9 @@ absl::StatusOr<bool> FollowSource::NextState(v1::FollowResponse* message) {
 
 bool FollowSource::NextProgress(v1::FollowResponse* message) {
   if (!std::exchange(look_for_progress_, false)) return false;
-  std::string progress = Progress(*engine_, run_);
-  if (progress == progress_) return false;
-  progress_ = std::move(progress);
+  std::optional<std::string> progress = Progress(*engine_, state_);
+  if (!progress || *progress == progress_) return false;
+  progress_ = *std::move(progress);
   FillState(message);
   return true;
 }

@@ -5,8 +5,10 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/rpc/answers/pending_read.h"
 #include "coordinator/rpc/answers/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/runs.pb.h"
@@ -24,8 +26,16 @@ class FollowSource final : public Source<v1::FollowResponse>, public Watcher {
   void PokeProgress() override;
 
  private:
+  // What is read of the store at once.
+  struct News {
+    std::vector<EventRecord> events;
+    v1::Run state;
+  };
+
+  void ReadNews();
+  absl::Status TakeNews();
   // Each of these fills in `message` if it has something to say.
-  absl::StatusOr<bool> NextState(v1::FollowResponse* message);
+  bool NextState(v1::FollowResponse* message);
   bool NextProgress(v1::FollowResponse* message);
   absl::StatusOr<bool> NextOutput(v1::FollowResponse* message);
   void FillState(v1::FollowResponse* message) const;
@@ -41,6 +51,7 @@ class FollowSource final : public Source<v1::FollowResponse>, public Watcher {
   std::string progress_;
   bool told_ = false;  // the state has been told at least once
 
+  PendingRead<News> news_;
   std::deque<EventRecord> events_;  // read, not told yet
   std::deque<LogRecord> output_;
   // There may be something new to read.

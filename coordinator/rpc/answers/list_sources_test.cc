@@ -10,12 +10,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
+#include "coordinator/core/values/event_kinds.h"
 #include "coordinator/rpc/answers/run_page.h"
+#include "coordinator/rpc/convert/convert_run.h"
 #include "coordinator/runtime/testing/engine_test_fixture.h"
 
 namespace hpc::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::EngineTest;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -47,13 +50,21 @@ class RunsSourceTest : public EngineTest {
     EXPECT_OK(rig_.engine->Flush());
   }
 
+  // The next step of the source, once it has read what it needs.
+  absl::StatusOr<Step> Next(RunsSource* source, v1::ListRunsResponse* message) {
+    absl::StatusOr<Step> step = source->Next(message);
+    while (step.ok() && *step == Step::kWait && rig_.FinishReads()) step = source->Next(message);
+    return step;
+  }
+
   // The listing as clients read it.
   std::vector<std::string> Listed(const RunFilter& filter) {
     RunsSource source(rig_.engine.get(), filter);
+    source.OnOpen([] {});
     std::vector<std::string> listed;
     v1::ListRunsResponse message;
-    absl::StatusOr<Step> step = source.Next(&message);
-    for (; step.ok() && *step == Step::kMessage; step = source.Next(&message)) {
+    absl::StatusOr<Step> step = Next(&source, &message);
+    for (; step.ok() && *step == Step::kMessage; step = Next(&source, &message)) {
       for (const v1::Run& run : message.runs()) listed.push_back(run.ShortDebugString());
       message.Clear();
     }
@@ -64,10 +75,11 @@ class RunsSourceTest : public EngineTest {
   // The same listing, made only from what is stored.
   std::vector<std::string> Stored(const RunFilter& filter) {
     std::vector<std::string> listed;
-    const std::vector<RunRow> rows = *rig_.store->ListRuns(filter);
+    const std::vector<RunRow> rows = *rig_.reader->ListRuns(filter);
     for (const RunRow& row : rows) {
       v1::Run run;
-      ShowRun(*rig_.engine, rig_.engine->now(), row.record, row.extras, &run);
+      ToProto(row.record, row.extras, &run);
+      ShowWait(*rig_.engine, &run);
       listed.push_back(run.ShortDebugString());
     }
     return listed;
@@ -104,7 +116,40 @@ TEST_F(RunsSourceTest, RunsThatAreNotOverAreListedAsTheyAreStored) {
 TEST_F(RunsSourceTest, ARunThatIsNotYetStoredIsStoredBeforeItIsListed) {
   SubmitTo("lr", "best");
   EXPECT_EQ(Listed({}).size(), 1);
-  EXPECT_EQ(rig_.store->ListRuns({})->size(), 1);
+  EXPECT_EQ(rig_.reader->ListRuns({})->size(), 1);
+}
+
+TEST_F(RunsSourceTest, WhatMovesWhileAPageIsReadIsListedOnceAsItWas) {
+  for (int i = 0; i < 3; ++i) SubmitTo("lr", "best");
+  EXPECT_OK(rig_.engine->Flush());
+  rig_.engine->Note({event::kSecurityRefused, "a stranger", Severity::kWarning});
+  RunsSource source(rig_.engine.get(), {.limit = 10});
+  source.OnOpen([] {});
+  v1::ListRunsResponse message;
+  EXPECT_EQ(*source.Next(&message), Step::kWait);  // for the commit of that note
+  rig_.engine->Cancel(2, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
+  SubmitTo("lr", "best");
+  EXPECT_EQ(*Next(&source, &message), Step::kMessage);
+  std::vector<std::string> listed;
+  for (const v1::Run& run : message.runs()) {
+    listed.push_back(absl::StrCat(run.id(), " ", v1::RunState_Name(run.state())));
+  }
+  EXPECT_EQ(rig_.StateOf(2), RunState::kCancelled);
+  EXPECT_THAT(listed,
+              ElementsAre("3 RUN_STATE_QUEUED", "2 RUN_STATE_QUEUED", "1 RUN_STATE_STARTING"));
+}
+
+TEST_F(RunsSourceTest, AListingMayBeGivenUpWhileAPageIsRead) {
+  SubmitTo("lr", "best");
+  bool woken = false;
+  {
+    RunsSource source(rig_.engine.get(), {});
+    source.OnOpen([&] { woken = true; });
+    v1::ListRunsResponse message;
+    EXPECT_EQ(*source.Next(&message), Step::kWait);
+  }
+  EXPECT_TRUE(rig_.FinishReads());
+  EXPECT_FALSE(woken);
 }
 
 TEST_F(RunsSourceTest, AMessageIsFullBeforeItIsTooLong) {
@@ -116,9 +161,10 @@ TEST_F(RunsSourceTest, AMessageIsFullBeforeItIsTooLong) {
                         [](const absl::StatusOr<RunId>& run) { EXPECT_OK(run); });
   }
   RunsSource source(rig_.engine.get(), {.parts = {.results = true}});
+  source.OnOpen([] {});
   int runs = 0;
   v1::ListRunsResponse message;
-  while (*source.Next(&message) == Step::kMessage) {
+  while (*Next(&source, &message) == Step::kMessage) {
     runs += message.runs_size();
     for (const v1::Run& run : message.runs()) EXPECT_EQ(run.params_size(), 1);
     EXPECT_LT(message.ByteSizeLong(), 2 << 20);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/rpc/convert/convert_run.h"
+#include "coordinator/rpc/convert/limits.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -18,61 +19,111 @@ bool Matches(const RunFilter& filter, const RunRecord& run) {
   return filter.states.empty() || absl::c_linear_search(filter.states, run.state);
 }
 
-// Whether runs that are over can match.
-bool WantsOver(const RunFilter& filter) {
-  return filter.states.empty() || absl::c_any_of(filter.states, IsTerminal);
+constexpr RunState kOver[] = {RunState::kSucceeded, RunState::kFailed, RunState::kCancelled,
+                              RunState::kTimedOut};
+
+// The states that are asked for of runs that are over.
+std::vector<RunState> StatesOver(const RunFilter& filter) {
+  std::vector<RunState> states;
+  for (const RunState state : kOver) {
+    if (filter.states.empty() || absl::c_linear_search(filter.states, state)) {
+      states.push_back(state);
+    }
+  }
+  return states;
 }
 
-void Append(const RunRecord* record, RunPage* page) {
-  page->records.push_back(record);
-  page->extras.push_back({.run = record->id, .attempts = record->attempts});
-}
-
-// Appends runs from the store, as many as there is room for.
-absl::Status AppendStored(Store& store, RunFilter filter, RunPage* page) {
-  filter.limit -= static_cast<int64_t>(page->records.size());
+// Appends runs from the store.
+absl::Status AppendStored(StoreReader& reader, RunFilter filter, v1::ListRunsResponse* page) {
   filter.parts = {.nodes = false, .command = false};
-  HPC_ASSIGN_OR_RETURN(std::vector<RunRow> rows, store.ListRuns(filter));
-  for (RunRow& row : rows) Append(&page->stored.emplace_back(std::move(row.record)), page);
+  HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> rows, reader.ListRuns(filter));
+  for (const RunRow& row : rows) ToProto(row.record, page->add_runs());
   return absl::OkStatus();
 }
 
-absl::Status AppendMatching(Engine& engine, RunFilter filter, RunPage* page) {
-  if (filter.tag.has_value()) return AppendStored(engine.store(), filter, page);
+// Appends the runs that are over, as many as there is room for between those that are not. A run
+// that has ended since the page was begun is in it already, and one that was submitted since is
+// left out.
+absl::Status AppendOver(StoreReader& reader, RunFilter filter, v1::ListRunsResponse* page) {
+  filter.states = StatesOver(filter);
+  if (filter.states.empty()) return absl::OkStatus();
   if (filter.before == 0) filter.before = std::numeric_limits<RunId>::max();
-  const auto full = [&] { return static_cast<int64_t>(page->records.size()) >= filter.limit; };
-  while (!full()) {
-    const RunRecord* const run = engine.cluster().NewestRunBelow(filter.before);
-    filter.above = run == nullptr ? 0 : run->id;
-    if (filter.above + 1 < filter.before && WantsOver(filter)) {
-      HPC_RETURN_IF_ERROR(AppendStored(engine.store(), filter, page));
-    }
-    if (run == nullptr) break;
-    if (!full() && Matches(filter, *run)) Append(run, page);
-    filter.before = run->id;
+  const int live = page->runs_size();
+  const int64_t most = filter.limit;
+  for (int i = 0; i <= live; ++i) {
+    // So many runs come before this gap: live ones, and those that have been appended.
+    filter.limit = most - i - (page->runs_size() - live);
+    if (filter.limit <= 0) break;
+    filter.above = i < live ? page->runs(i).id() : 0;
+    if (filter.above + 1 < filter.before) HPC_RETURN_IF_ERROR(AppendStored(reader, filter, page));
+    filter.before = filter.above;
   }
   return absl::OkStatus();
+}
+
+void Cut(int size, v1::ListRunsResponse* page) {
+  if (size < page->runs_size()) {
+    page->mutable_runs()->DeleteSubrange(size, page->runs_size() - size);
+  }
+}
+
+// Adds the store's half of each run, until the message is full. Returns the bytes of the runs.
+absl::StatusOr<int64_t> Complete(StoreReader& reader, RunParts parts, v1::ListRunsResponse* page) {
+  std::vector<RunExtras> extras;
+  for (const v1::Run& run : page->runs()) {
+    extras.push_back({.run = run.id(), .attempts = run.attempts()});
+  }
+  HPC_RETURN_IF_ERROR(reader.DescribeRuns(parts, &extras));
+  int fit = 0;
+  int64_t bytes = 0;
+  for (; fit < page->runs_size() && bytes < kBytesPerMessage; ++fit) {
+    AddExtras(extras[static_cast<size_t>(fit)], page->mutable_runs(fit));
+    bytes += static_cast<int64_t>(page->runs(fit).ByteSizeLong());
+  }
+  Cut(fit, page);
+  return bytes;
 }
 
 }  // namespace
 
-absl::StatusOr<RunPage> ReadRuns(Engine& engine, const RunFilter& filter) {
-  RunPage page;
-  HPC_RETURN_IF_ERROR(AppendMatching(engine, filter, &page));
-  HPC_RETURN_IF_ERROR(engine.store().DescribeRuns(filter.parts, &page.extras));
-  return page;
+void AddLiveRuns(const Engine& engine, const RunFilter& filter, v1::ListRunsResponse* page) {
+  if (filter.tag.has_value()) return;
+  const Now now = engine.now();
+  RunId before = filter.before == 0 ? std::numeric_limits<RunId>::max() : filter.before;
+  while (page->runs_size() < filter.limit) {
+    const RunRecord* const run = engine.cluster().NewestRunBelow(before);
+    if (run == nullptr) break;
+    before = run->id;
+    if (!Matches(filter, *run)) continue;
+    v1::Run* const shown = page->add_runs();
+    ToProto(*run, shown);
+    if (run->state == RunState::kQueued) AddWait(engine.cluster().Waiting(now, run->id), shown);
+  }
 }
 
-absl::StatusOr<RunRow> FindRunRow(Store& store, RunId run) {
+absl::StatusOr<int64_t> ReadRuns(StoreReader& reader, const RunFilter& filter,
+                                 v1::ListRunsResponse* page) {
+  if (filter.tag.has_value()) {
+    HPC_RETURN_IF_ERROR(AppendStored(reader, filter, page));
+  } else {
+    HPC_RETURN_IF_ERROR(AppendOver(reader, filter, page));
+    std::sort(page->mutable_runs()->pointer_begin(), page->mutable_runs()->pointer_end(),
+              [](const v1::Run* a, const v1::Run* b) { return a->id() > b->id(); });
+    Cut(static_cast<int>(filter.limit), page);
+  }
+  return Complete(reader, filter.parts, page);
+}
+
+absl::StatusOr<RunRow> FindRunRow(StoreReader& reader, RunId run) {
   RunFilter filter;
   filter.limit = 1;
   if (run > 0 && run < std::numeric_limits<RunId>::max()) {
     filter.before = run + 1;  // the newest run below the next id is this one, if it exists
-    HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> rows, store.ListRuns(filter));
+    HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> rows, reader.ListRuns(filter));
     if (!rows.empty() && rows[0].record.id == run) return rows[0];
   }
   filter.before = 0;
-  HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> newest, store.ListRuns(filter));
+  HPC_ASSIGN_OR_RETURN(const std::vector<RunRow> newest, reader.ListRuns(filter));
   return absl::NotFoundError(
       absl::StrCat("no run ", run,
                    newest.empty() ? ": none has been submitted yet"
@@ -105,16 +156,28 @@ absl::Status CheckOutputOf(const RunDetail& detail, std::optional<int32_t> attem
       ranks == 1 ? "only rank 0" : absl::StrCat("ranks 0 to ", ranks - 1)));
 }
 
-void ShowRun(const Engine& engine, Now now, const RunRecord& record, const RunExtras& extras,
-             v1::Run* out) {
-  ToProto(record, extras, out);
-  if (record.state == RunState::kQueued) {
-    AddWait(engine.cluster().Waiting(now, record.id), out);
+const RunRecord* LiveRun(const Engine& engine, RunId run) {
+  if (run <= 0 || run == std::numeric_limits<RunId>::max()) return nullptr;
+  const RunRecord* const record = engine.cluster().NewestRunBelow(run + 1);
+  return record != nullptr && record->id == run ? record : nullptr;
+}
+
+bool IsStill(const Engine& engine, RunId run, RunState state) {
+  const RunRecord* const live = LiveRun(engine, run);
+  return live != nullptr && live->state == state;
+}
+
+void ShowWait(const Engine& engine, v1::Run* run) {
+  if (run->state() == v1::RUN_STATE_QUEUED && IsStill(engine, run->id(), RunState::kQueued)) {
+    AddWait(engine.cluster().Waiting(engine.now(), run->id()), run);
   }
 }
 
-std::string Progress(const Engine& engine, RunId run) {
-  return engine.cluster().Waiting(engine.now(), run).text;
+std::optional<std::string> Progress(const Engine& engine, const v1::Run& run) {
+  const auto state = static_cast<RunState>(run.state());
+  if (IsTerminal(state)) return "";
+  if (!IsStill(engine, run.id(), state)) return std::nullopt;
+  return engine.cluster().Waiting(engine.now(), run.id()).text;
 }
 
 }  // namespace hpc::coordinator

@@ -1,9 +1,11 @@
 #include "coordinator/rpc/answers/wait_source.h"
 
+#include <functional>
 #include <utility>
 
 #include "common/status_macros.h"
 #include "coordinator/rpc/answers/run_page.h"
+#include "coordinator/rpc/convert/convert_run.h"
 #include "coordinator/rpc/convert/limits.h"
 
 namespace hpc::coordinator {
@@ -43,8 +45,13 @@ void WaitSource::OnProgress(RunId run) {
 }
 
 absl::StatusOr<Step> WaitSource::Next(v1::WaitResponse* message) {
-  HPC_RETURN_IF_ERROR(TakeOver(message));
-  if (message->over_size() > 0) return Step::kMessage;
+  if (over_.idle()) LookAtMoved();
+  if (over_.ready()) {
+    HPC_RETURN_IF_ERROR(TakeOver(message));
+    if (message->over_size() > 0) return Step::kMessage;
+    if (!moved_.empty()) LookAtMoved();
+  }
+  if (!over_.idle()) return Step::kWait;
   if (left_.empty()) return Step::kEnd;
   const RunId oldest = left_.begin()->first;
   if (const RunId before = std::exchange(oldest_, oldest); before != oldest) {
@@ -56,25 +63,42 @@ absl::StatusOr<Step> WaitSource::Next(v1::WaitResponse* message) {
   return told ? Step::kMessage : Step::kWait;
 }
 
-absl::Status WaitSource::TakeOver(v1::WaitResponse* message) {
-  size_t bytes = 0;
-  while (!moved_.empty() && message->over_size() < kRowsPerMessage && bytes < kBytesPerMessage) {
-    const int before = message->over_size();
-    HPC_RETURN_IF_ERROR(TakeOver(moved_.extract(moved_.begin()).value(), message));
-    if (message->over_size() > before) bytes += message->over(before).ByteSizeLong();
+void WaitSource::LookAtMoved() {
+  std::vector<RunId> gone;
+  for (const RunId run : std::exchange(moved_, {})) {
+    if (left_.count(run) > 0 && LiveRun(*engine_, run) == nullptr) gone.push_back(run);
   }
-  return absl::OkStatus();
+  if (gone.empty()) return;
+  over_.Start(engine_, std::bind_front(&ReadOver, std::move(gone), !all_exist_), wake_);
 }
 
-absl::Status WaitSource::TakeOver(RunId run, v1::WaitResponse* message) {
-  const auto waited = left_.find(run);
-  if (waited == left_.end() || engine_->cluster().FindRun(run)) return absl::OkStatus();
-  HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
-  // The end of the run may not be on disk yet. In that case the run will move once more.
-  if (!IsTerminal(row.record.state)) return absl::OkStatus();
-  ShowRun(*engine_, engine_->now(), row.record, row.extras, message->add_over());
-  engine_->Unwatch(&waited->second);
-  left_.erase(waited);
+absl::StatusOr<WaitSource::Over> WaitSource::ReadOver(const std::vector<RunId>& runs, bool all,
+                                                      StoreReader& reader) {
+  Over over;
+  size_t bytes = 0;
+  for (const RunId run : runs) {
+    const bool full = over.message.over_size() == kRowsPerMessage || bytes >= kBytesPerMessage;
+    if (full) over.rest.push_back(run);
+    if (full && !all) continue;
+    HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(reader, run));
+    if (full || !IsTerminal(row.record.state)) continue;
+    v1::Run* const told = over.message.add_over();
+    ToProto(row.record, row.extras, told);
+    bytes += told->ByteSizeLong();
+  }
+  return over;
+}
+
+absl::Status WaitSource::TakeOver(v1::WaitResponse* message) {
+  HPC_ASSIGN_OR_RETURN(Over over, over_.Take());
+  all_exist_ = true;
+  *message = std::move(over.message);
+  moved_.insert(over.rest.begin(), over.rest.end());
+  for (const v1::Run& run : message->over()) {
+    const auto waited = left_.find(run.id());
+    engine_->Unwatch(&waited->second);
+    left_.erase(waited);
+  }
   return absl::OkStatus();
 }
 

@@ -7,9 +7,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "coordinator/rpc/answers/follow_source.h"
+#include "coordinator/rpc/answers/pending_read.h"
 #include "coordinator/rpc/answers/reply.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/runs.pb.h"
@@ -18,7 +20,7 @@ namespace hpc::coordinator {
 
 class WaitSource final : public Source<v1::WaitResponse> {
  public:
-  // All of the runs exist.
+  // Ends with NotFound before anything is told if one of the runs does not exist.
   WaitSource(Engine* engine, const v1::WaitRequest& request);
   ~WaitSource() override;
 
@@ -38,9 +40,19 @@ class WaitSource final : public Source<v1::WaitResponse> {
 
   void OnMove(RunId run);
   void OnProgress(RunId run);
-  // Adds those runs of `moved_` that are over, as many as fit.
+  // Some of the runs that were looked at.
+  struct Over {
+    v1::WaitResponse message;  // those that are over, as many as fit
+    std::vector<RunId> rest;   // those that did not fit
+  };
+
+  // Looks at `all` runs even if they do not fit, so that one that does not exist is found.
+  static absl::StatusOr<Over> ReadOver(const std::vector<RunId>& runs, bool all,
+                                       StoreReader& reader);
+  // Reads those runs of `moved_` that the core does not know any more.
+  void LookAtMoved();
+  // Takes the result into `message`.
   absl::Status TakeOver(v1::WaitResponse* message);
-  absl::Status TakeOver(RunId run, v1::WaitResponse* message);
   // Begins to follow the oldest run left.
   void FollowOldest();
   absl::StatusOr<bool> NextOfOldest(v1::WaitResponse* message);
@@ -50,6 +62,8 @@ class WaitSource final : public Source<v1::WaitResponse> {
   std::function<void()> wake_;
   std::map<RunId, Waited> left_;
   std::set<RunId> moved_;  // the runs to look at
+  bool all_exist_ = false;
+  PendingRead<Over> over_;
 
   RunId oldest_ = 0;  // among the runs left
   MonoTime oldest_since_;

@@ -8,7 +8,7 @@
 
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/values/reports.h"
-#include "coordinator/store/store.h"
+#include "coordinator/store/store_reader.h"
 
 namespace hpc::coordinator {
 

@@ -128,6 +128,8 @@ v1::LogStream ToProto(const LogStreamRecord& stream) {
   return out;
 }
 
+}  // namespace
+
 void ToProto(const RunRecord& record, v1::Run* to) {
   v1::Run& out = *to;
   out.set_id(record.id);
@@ -149,8 +151,6 @@ void ToProto(const RunRecord& record, v1::Run* to) {
   out.set_losses(record.losses);
   out.set_retries(record.retries);
 }
-
-}  // namespace
 
 RunRequest ToRunRequest(const v1::RunSpec& spec) {
   RunRequest out;
@@ -228,6 +228,10 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
 
 void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out) {
   ToProto(record, out);
+  AddExtras(extras, out);
+}
+
+void AddExtras(const RunExtras& extras, v1::Run* out) {
   for (const std::string& node : extras.nodes) out->add_nodes(node);
   AddCommand(extras.command, out);
   AddPairs(extras.params, out->mutable_params());

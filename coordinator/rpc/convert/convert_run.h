@@ -5,7 +5,7 @@
 #include "coordinator/core/values/model.h"
 #include "coordinator/core/values/reports.h"
 #include "coordinator/store/logs/log_store.h"
-#include "coordinator/store/store.h"
+#include "coordinator/store/store_reader.h"
 #include "hpc/v1/run.pb.h"
 #include "hpc/v1/runs.pb.h"
 
@@ -21,6 +21,9 @@ v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
 // Fills `out`, which is empty, with a row of a listing. (A listing uses one message again and
 // again.) A command that is too long for a row is cut, and ends in "...".
 void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out);
+// The two halves of it.
+void ToProto(const RunRecord& record, v1::Run* out);
+void AddExtras(const RunExtras& extras, v1::Run* out);
 // Adds what the core knows better than the store while a run waits.
 void AddWait(RunWait wait, v1::Run* run);
 

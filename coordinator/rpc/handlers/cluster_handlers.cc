@@ -1,6 +1,7 @@
 #include "coordinator/rpc/handlers/cluster_handlers.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -26,21 +27,51 @@ namespace {
 constexpr int64_t kEventsRead = 500;
 constexpr size_t kEventsTold = 20;
 
-}  // namespace
-
-void ClusterHandlers::GetStatus(const Caller&, const v1::GetStatusRequest&,
-                                Reply<v1::GetStatusResponse> reply) {
-  engine_->AfterCommit([this, reply] { reply(Status()); });
-}
-
-absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
+// Adds the numbers of the newest event and run.
+absl::StatusOr<v1::GetStatusResponse> AddNewest(v1::GetStatusResponse out, StoreReader& reader) {
   EventFilter newest_event;
   newest_event.newest = true;
   newest_event.limit = 1;
   RunFilter newest_run;
   newest_run.limit = 1;
-  HPC_ASSIGN_OR_RETURN(const auto events, engine_->store().ListEvents(newest_event));
-  HPC_ASSIGN_OR_RETURN(const auto runs, engine_->store().ListRuns(newest_run));
+  HPC_ASSIGN_OR_RETURN(const auto events, reader.ListEvents(newest_event));
+  HPC_ASSIGN_OR_RETURN(const auto runs, reader.ListRuns(newest_run));
+  out.set_last_event(events.empty() ? 0 : events[0].id);
+  out.set_last_run(runs.empty() ? 0 : runs[0].record.id);
+  return out;
+}
+
+// Adds the events that `filter` lets through and that explain something.
+absl::Status AddEvents(EventFilter filter, StoreReader& reader, v1::WhyResponse* out) {
+  filter.newest = true;
+  filter.limit = kEventsRead;
+  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> read, reader.ListEvents(filter));
+  const std::vector<EventRecord> once = TellOnce(read);
+  const std::vector<EventRecord> told = Shorten(once, kEventsTold);
+  for (const EventRecord& event : told) *out->add_events() = ToProto(event);
+  out->set_left_out(static_cast<int64_t>(once.size() - told.size()));
+  return absl::OkStatus();
+}
+
+// What the store knows of a run.
+struct ReadWhy {
+  RunRow row;
+  v1::WhyResponse out;
+};
+
+absl::StatusOr<ReadWhy> ReadWhyRun(RunId run, StoreReader& reader) {
+  ReadWhy why;
+  HPC_ASSIGN_OR_RETURN(why.row, FindRunRow(reader, run));
+  EventFilter filter;
+  filter.run = run;
+  HPC_RETURN_IF_ERROR(AddEvents(filter, reader, &why.out));
+  return why;
+}
+
+}  // namespace
+
+void ClusterHandlers::GetStatus(const Caller&, const v1::GetStatusRequest&,
+                                Reply<v1::GetStatusResponse> reply) {
   const Cluster::Totals totals = engine_->cluster().GetTotals();
   v1::GetStatusResponse out;
   out.set_version(Version());
@@ -51,25 +82,20 @@ absl::StatusOr<v1::GetStatusResponse> ClusterHandlers::Status() {
   out.set_devices_free(totals.devices_free);
   out.set_queued(totals.queued);
   out.set_running(totals.running);
-  out.set_last_event(events.empty() ? 0 : events[0].id);
-  out.set_last_run(runs.empty() ? 0 : runs[0].record.id);
   out.set_stale_refused(totals.stale_refused);
   out.set_state_dir(state_dir_);
   out.set_now_us(ToMicros(engine_->now().wall));
-  return out;
+  engine_->Read([out = std::move(out)](StoreReader& reader) { return AddNewest(out, reader); },
+                std::move(reply));
 }
 
 SourceOr<v1::ListEventsResponse> ClusterHandlers::ListEvents(const Caller& caller,
                                                              const v1::ListEventsRequest& request) {
   HPC_RETURN_IF_ERROR(CheckListEvents(request));
-  engine_->CatchUp();
   if (!request.node().empty()) {
     HPC_RETURN_IF_ERROR(CheckNodeName(request.node()));
     // Events of security may name a node that was refused, so no such node needs to exist.
     if (!request.security()) HPC_RETURN_IF_ERROR(engine_->cluster().CheckNode(request.node()));
-  }
-  if (request.run() != 0) {
-    HPC_RETURN_IF_ERROR(FindRunRow(engine_->store(), request.run()).status());
   }
   if (request.security() && caller.own_only) {
     return absl::PermissionDeniedError("events of security are told to admins only");
@@ -96,58 +122,54 @@ SourceOr<v1::BackupPiece> ClusterHandlers::Backup(const Caller& caller,
 
 void ClusterHandlers::Why(const Caller&, const v1::WhyRequest& request,
                           Reply<v1::WhyResponse> reply) {
-  engine_->AfterCommit([this, subject = request.subject(), reply] { reply(WhyEither(subject)); });
-}
-
-absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyEither(const std::string& subject) {
-  HPC_RETURN_IF_ERROR(CheckName("the run or node", subject, kMaxName));
-  RunId run = 0;
-  const bool number = absl::SimpleAtoi(subject, &run);
-  if (number) {
-    absl::StatusOr<v1::WhyResponse> why = WhyRun(run);
-    if (why.ok() || !engine_->cluster().CheckNode(subject).ok()) return why;
+  const std::string& subject = request.subject();
+  if (absl::Status status = CheckName("the run or node", subject, kMaxName); !status.ok()) {
+    return reply(status);
   }
-  return WhyNode(subject);
+  RunId run = 0;
+  if (!absl::SimpleAtoi(subject, &run)) return WhyNode(subject, std::move(reply));
+  WhyRun(run, [this, subject, reply](const absl::StatusOr<v1::WhyResponse>& why) {
+    if (why.ok() || !engine_->cluster().CheckNode(subject).ok()) return reply(why);
+    WhyNode(subject, reply);
+  });
 }
 
-absl::Status ClusterHandlers::AddEvents(EventFilter filter, v1::WhyResponse* out) {
-  filter.newest = true;
-  filter.limit = kEventsRead;
-  HPC_ASSIGN_OR_RETURN(const std::vector<EventRecord> read, engine_->store().ListEvents(filter));
-  const std::vector<EventRecord> once = TellOnce(read);
-  const std::vector<EventRecord> told = Shorten(once, kEventsTold);
-  for (const EventRecord& event : told) *out->add_events() = ToProto(event);
-  out->set_left_out(static_cast<int64_t>(once.size() - told.size()));
-  return absl::OkStatus();
+void ClusterHandlers::WhyRun(RunId run, Reply<v1::WhyResponse> reply) {
+  engine_->Read([run](StoreReader& reader) { return ReadWhyRun(run, reader); },
+                [this, run, reply](absl::StatusOr<ReadWhy> why) {
+                  if (!why.ok()) return reply(why.status());
+                  RunWait wait;
+                  std::string rendezvous;
+                  if (IsStill(*engine_, run, why->row.record.state)) {
+                    wait = engine_->cluster().Waiting(engine_->now(), run);
+                    rendezvous = engine_->cluster().RendezvousState(engine_->now(), run);
+                  }
+                  v1::WhyResponse out = std::move(why->out);
+                  out.set_subject(absl::StrCat("run ", run));
+                  out.set_now(ExplainRun(why->row, wait, rendezvous));
+                  reply(std::move(out));
+                });
 }
 
-absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyRun(RunId run) {
-  HPC_ASSIGN_OR_RETURN(const RunRow row, FindRunRow(engine_->store(), run));
-  v1::WhyResponse out;
-  out.set_subject(absl::StrCat("run ", run));
-  out.set_now(ExplainRun(row, engine_->cluster().Waiting(engine_->now(), run),
-                         engine_->cluster().RendezvousState(engine_->now(), run)));
-  EventFilter filter;
-  filter.run = run;
-  HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
-  return out;
-}
-
-absl::StatusOr<v1::WhyResponse> ClusterHandlers::WhyNode(const std::string& name) {
+void ClusterHandlers::WhyNode(const std::string& name, Reply<v1::WhyResponse> reply) {
   for (const Cluster::NodeView& node : engine_->cluster().Nodes(engine_->now())) {
     if (node.record.name != name) continue;
     v1::WhyResponse out;
     out.set_subject(absl::StrCat("node ", name));
     out.set_now(ExplainNode(node));
-    EventFilter filter;
-    filter.node = name;
-    HPC_RETURN_IF_ERROR(AddEvents(filter, &out));
-    return out;
+    const auto read = [name, out](StoreReader& reader) -> absl::StatusOr<v1::WhyResponse> {
+      EventFilter filter;
+      filter.node = name;
+      v1::WhyResponse why = out;
+      HPC_RETURN_IF_ERROR(AddEvents(filter, reader, &why));
+      return why;
+    };
+    return engine_->Read(read, std::move(reply));
   }
   const std::string nearest = Nearest(name, engine_->cluster().NodeNames());
-  return absl::NotFoundError(
+  reply(absl::NotFoundError(
       absl::StrCat("'", name, "' is neither a run's number nor a node's name",
-                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"))));
 }
 
 }  // namespace hpc::coordinator

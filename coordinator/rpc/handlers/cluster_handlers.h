@@ -32,12 +32,8 @@ class ClusterHandlers {
   SourceOr<v1::BackupPiece> Backup(const Caller& caller, const v1::BackupRequest& request);
 
  private:
-  absl::StatusOr<v1::GetStatusResponse> Status();
-  absl::StatusOr<v1::WhyResponse> WhyRun(RunId run);
-  absl::StatusOr<v1::WhyResponse> WhyNode(const std::string& name);
-  absl::StatusOr<v1::WhyResponse> WhyEither(const std::string& subject);
-  // Adds the events that `filter` lets through and that explain something.
-  absl::Status AddEvents(EventFilter filter, v1::WhyResponse* out);
+  void WhyRun(RunId run, Reply<v1::WhyResponse> reply);
+  void WhyNode(const std::string& name, Reply<v1::WhyResponse> reply);
 
   Engine* const engine_;
   const std::string state_dir_;

@@ -23,6 +23,28 @@ absl::string_view HowItEnded(RunState state) {
   return Name(state);
 }
 
+absl::Status CheckMayCancel(const Caller& caller, const RunRecord& run) {
+  if (!caller.own_only || run.request.user == caller.user) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("run ", run.id, " is ", run.request.user, "'s; you are ", caller.user));
+}
+
+absl::StatusOr<v1::RunDetail> ReadRun(RunId run, StoreReader& reader) {
+  HPC_RETURN_IF_ERROR(FindRunRow(reader, run).status());
+  HPC_ASSIGN_OR_RETURN(const RunDetail detail, reader.GetRun(run));
+  HPC_ASSIGN_OR_RETURN(const std::vector<MetricSummary> metrics, reader.SummarizeMetrics(run));
+  v1::RunDetail out = ToProto(detail);
+  for (const MetricSummary& metric : metrics) *out.add_metrics() = ToProto(metric);
+  return out;
+}
+
+absl::StatusOr<v1::ListExperimentsResponse> ReadExperiments(StoreReader& reader) {
+  HPC_ASSIGN_OR_RETURN(const std::vector<ExperimentRow> rows, reader.ListExperiments());
+  v1::ListExperimentsResponse out;
+  for (const ExperimentRow& row : rows) *out.add_experiments() = ToProto(row);
+  return out;
+}
+
 }  // namespace
 
 void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request,
@@ -41,77 +63,65 @@ void RunsHandlers::Submit(const Caller& caller, const v1::SubmitRequest& request
 void RunsHandlers::Cancel(const Caller& caller, const v1::CancelRequest& request,
                           Reply<v1::CancelResponse> reply) {
   const RunId run = request.run();
-  if (caller.own_only) {
-    const absl::StatusOr<RunRow> row = FindRunRow(engine_->store(), run);
-    if (!row.ok()) return reply(row.status());
-    if (row->record.request.user != caller.user) {
-      return reply(absl::PermissionDeniedError(absl::StrCat(
-          "run ", run, " is ", row->record.request.user, "'s; you are ", caller.user)));
-    }
-  }
-  engine_->Cancel(run, WhoIs(caller), [this, run, reply](const absl::Status& status) {
+  const RunRecord* const live = LiveRun(*engine_, run);
+  if (live == nullptr) return RefuseToCancel(caller, run, std::move(reply));
+  if (absl::Status status = CheckMayCancel(caller, *live); !status.ok()) return reply(status);
+  engine_->Cancel(run, WhoIs(caller), [reply](const absl::Status& status) {
     if (status.ok()) return reply(v1::CancelResponse());
-    if (!absl::IsNotFound(status)) return reply(status);
-    // The core knows only runs that are not over.
-    const absl::StatusOr<RunRow> row = FindRunRow(engine_->store(), run);
-    if (!row.ok()) return reply(row.status());
-    reply(absl::FailedPreconditionError(
-        absl::StrCat("run ", run, " is over already: it ", HowItEnded(row->record.state))));
+    reply(status);
   });
+}
+
+// The core knows only runs that are not over.
+void RunsHandlers::RefuseToCancel(const Caller& caller, RunId run,
+                                  Reply<v1::CancelResponse> reply) {
+  engine_->Read([run](StoreReader& reader) { return FindRunRow(reader, run); },
+                [caller, run, reply](const absl::StatusOr<RunRow>& row) {
+                  if (!row.ok()) return reply(row.status());
+                  absl::Status status = CheckMayCancel(caller, row->record);
+                  if (!status.ok()) return reply(status);
+                  reply(absl::FailedPreconditionError(absl::StrCat(
+                      "run ", run, " is over already: it ", HowItEnded(row->record.state))));
+                });
 }
 
 void RunsHandlers::Get(const Caller&, const v1::GetRunRequest& request,
                        Reply<v1::RunDetail> reply) {
-  const RunId run = request.run();
-  engine_->CatchUp();
-  if (absl::Status status = CheckExists(run); !status.ok()) return reply(status);
-  const absl::StatusOr<RunDetail> detail = engine_->store().GetRun(run);
-  if (!detail.ok()) return reply(detail.status());
-  const absl::StatusOr<std::vector<MetricSummary>> metrics = engine_->store().SummarizeMetrics(run);
-  if (!metrics.ok()) return reply(metrics.status());
-  v1::RunDetail response = ToProto(*detail);
-  for (const MetricSummary& metric : *metrics) *response.add_metrics() = ToProto(metric);
-  if (detail->record.state == RunState::kQueued) {
-    AddWait(engine_->cluster().Waiting(engine_->now(), run), response.mutable_run());
-  }
-  response.set_rendezvous(engine_->cluster().RendezvousState(engine_->now(), run));
-  response.set_now_us(ToMicros(engine_->now().wall));
-  reply(std::move(response));
+  engine_->Read([run = request.run()](StoreReader& reader) { return ReadRun(run, reader); },
+                [this, reply](absl::StatusOr<v1::RunDetail> detail) {
+                  if (!detail.ok()) return reply(detail.status());
+                  const Now now = engine_->now();
+                  v1::Run* const run = detail->mutable_run();
+                  ShowWait(*engine_, run);
+                  if (IsStill(*engine_, run->id(), static_cast<RunState>(run->state()))) {
+                    detail->set_rendezvous(engine_->cluster().RendezvousState(now, run->id()));
+                  }
+                  detail->set_now_us(ToMicros(now.wall));
+                  reply(std::move(detail));
+                });
 }
 
 void RunsHandlers::ListExperiments(const Caller&, const v1::ListExperimentsRequest&,
                                    Reply<v1::ListExperimentsResponse> reply) {
-  engine_->CatchUp();
-  const absl::StatusOr<std::vector<ExperimentRow>> rows = engine_->store().ListExperiments();
-  if (!rows.ok()) return reply(rows.status());
-  v1::ListExperimentsResponse response;
-  for (const ExperimentRow& row : *rows) *response.add_experiments() = ToProto(row);
-  response.set_now_us(ToMicros(engine_->now().wall));
-  reply(std::move(response));
-}
-
-absl::Status RunsHandlers::CheckExists(RunId run) {
-  return FindRunRow(engine_->store(), run).status();
+  engine_->Read(&ReadExperiments,
+                [this, reply](absl::StatusOr<v1::ListExperimentsResponse> experiments) {
+                  if (!experiments.ok()) return reply(experiments.status());
+                  experiments->set_now_us(ToMicros(engine_->now().wall));
+                  reply(std::move(experiments));
+                });
 }
 
 SourceOr<v1::FollowResponse> RunsHandlers::Follow(const Caller&, const v1::FollowRequest& request) {
-  engine_->CatchUp();
-  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   return std::make_unique<FollowSource>(engine_, request);
 }
 
 SourceOr<v1::WaitResponse> RunsHandlers::Wait(const Caller&, const v1::WaitRequest& request) {
-  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckWait(request));
-  for (const RunId run : request.runs()) {
-    if (!engine_->cluster().FindRun(run)) HPC_RETURN_IF_ERROR(CheckExists(run));
-  }
   return std::make_unique<WaitSource>(engine_, request);
 }
 
 SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
                                                   const v1::ListRunsRequest& request) {
-  engine_->CatchUp();
   HPC_RETURN_IF_ERROR(CheckListRuns(request));
   RunFilter filter;
   for (const int state : request.states()) filter.states.push_back(static_cast<RunState>(state));
@@ -124,38 +134,12 @@ SourceOr<v1::ListRunsResponse> RunsHandlers::List(const Caller&,
 }
 
 SourceOr<v1::LogPiece> RunsHandlers::ReadLog(const Caller&, const v1::ReadLogRequest& request) {
-  engine_->CatchUp();
-  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   HPC_RETURN_IF_ERROR(CheckReadLog(request));
-  if (request.has_rank() || request.has_attempt()) {
-    HPC_ASSIGN_OR_RETURN(const RunDetail detail, engine_->store().GetRun(request.run()));
-    HPC_RETURN_IF_ERROR(CheckOutputOf(
-        detail, request.has_attempt() ? std::make_optional(request.attempt()) : std::nullopt,
-        request.has_rank() ? std::make_optional(request.rank()) : std::nullopt));
-  }
-  if (request.last_bytes() == 0) return std::make_unique<LogSource>(engine_, request);
-  v1::ReadLogRequest from = request;
-  HPC_ASSIGN_OR_RETURN(const int64_t position, LogTail(request.run(), request.last_bytes()));
-  from.set_position(position);
-  return std::make_unique<LogSource>(engine_, from);
-}
-
-// Starts at a segment, since a segment can be read without the ones before it.
-absl::StatusOr<int64_t> RunsHandlers::LogTail(RunId run, int64_t last_bytes) {
-  const int64_t wanted = engine_->logs().EndPosition(run) - last_bytes;
-  HPC_ASSIGN_OR_RETURN(const std::vector<LogSegmentRecord> segments,
-                       engine_->store().LogSegments(run));
-  int64_t position = 0;
-  for (const LogSegmentRecord& segment : segments) {
-    if (segment.first_position <= wanted) position = segment.first_position;
-  }
-  return position;
+  return std::make_unique<LogSource>(engine_, request);
 }
 
 SourceOr<v1::ListMetricsResponse> RunsHandlers::ListMetrics(const Caller&,
                                                             const v1::ListMetricsRequest& request) {
-  engine_->CatchUp();
-  HPC_RETURN_IF_ERROR(CheckExists(request.run()));
   MetricFilter filter;
   filter.run = request.run();
   filter.key = request.key();

@@ -29,9 +29,8 @@ class RunsHandlers {
                                                 const v1::ListMetricsRequest& request);
 
  private:
-  absl::Status CheckExists(RunId run);
-  // The position in the log at which a reader begins that wants the last bytes.
-  absl::StatusOr<int64_t> LogTail(RunId run, int64_t last_bytes);
+  // Finds out why a run that the core does not know cannot be cancelled.
+  void RefuseToCancel(const Caller& caller, RunId run, Reply<v1::CancelResponse> reply);
 
   Engine* const engine_;
 };

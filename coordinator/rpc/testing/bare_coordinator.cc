@@ -155,6 +155,7 @@ void BareCoordinator::Start() {
   secrets_ = std::make_unique<SecretVault>(*std::move(secrets));
   engine_ = std::make_unique<Engine>(ClusterOptions(), *snapshot, &clock_, store_.get(),
                                      logs_.get(), secrets_.get(), wake_.get());
+  Check(engine_->BeginReads(inbox_.post()), "the readers");
   auto keyring = pki::Keyring::Load(KeysIn(dir_), clock_.Get().wall);
   Check(keyring.status(), "the authority");
   const auto known = store_->LoadTrust();
@@ -192,6 +193,10 @@ void BareCoordinator::Pass(uint64_t ms) {
 
 void BareCoordinator::Settle() {
   Check(engine_->Flush(), "the store");
+  while (engine_->reading()) {
+    inbox_.TakeOne();
+    Check(engine_->Flush(), "the store");
+  }
   for (const RunRecord& run : Waiting()) {
     Check(!engine_->cluster().Waiting(clock_.Get(), run.id).text.empty(),
           "whatever waits has a reason");

@@ -19,6 +19,7 @@
 #include "coordinator/rpc/handlers/token_handlers.h"
 #include "coordinator/rpc/handlers/worker_session.h"
 #include "coordinator/runtime/engine.h"
+#include "coordinator/runtime/testing/inbox.h"
 #include "coordinator/store/testing/memory_files.h"
 #include "coordinator/trust/trust.h"
 #include "hpc/v1/worker.pb.h"
@@ -79,11 +80,13 @@ class BareCoordinator final : public Gate {
     auto source = (handlers->*method)(caller, request);
     if (!source.ok()) return;
     (*source)->OnOpen([] {});
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 2000; ++i) {
       Response response;
       const absl::StatusOr<Step> step = (*source)->Next(&response);
-      if (!step.ok() || *step != Step::kMessage) return;
-      CheckReadable(response);
+      if (!step.ok() || *step == Step::kEnd) return;
+      if (*step == Step::kMessage) CheckReadable(response);
+      if (*step == Step::kWait && !engine_->reading()) return;
+      if (*step == Step::kWait) Settle();
     }
     Check(false, "a stream ends or waits");
   }
@@ -123,6 +126,7 @@ class BareCoordinator final : public Gate {
   std::unique_ptr<Store> store_;
   std::unique_ptr<LogStore> logs_;
   std::unique_ptr<SecretVault> secrets_;
+  Inbox inbox_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Trust> trust_;
   std::unique_ptr<RunsHandlers> runs_;

@@ -38,7 +38,7 @@ TestServer::TestServer(bool secure) : secure_(secure) {
 }
 
 void TestServer::Start() {
-  store_ = OrDie(OpenSqliteStore(dir_.File("hpc.db")));
+  store_ = std::make_unique<HoldingStore>(OrDie(OpenSqliteStore(dir_.File("hpc.db"))));
   logs_ = OrDie(LogStore::Open(dir_.File("logs"), LogStoreOptions()));
   const absl::StatusOr<Snapshot> snapshot = store_->Load();
   EXPECT_OK(snapshot);

@@ -13,9 +13,9 @@
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/rpc/testing/holding_store.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/store/logs/log_store.h"
-#include "coordinator/store/store.h"
 #include "coordinator/store/testing/records.h"
 #include "hpc/v1/nodes.grpc.pb.h"
 #include "hpc/v1/runs.grpc.pb.h"
@@ -52,6 +52,7 @@ class TestServer {
   v1::Cluster::Stub& cluster() { return *cluster_; }
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
 
+  HoldingStore& store() { return *store_; }
   Trust& trust() { return *trust_; }
   // A channel to the loopback port. It shows this key and certificate, both PEM; "": shows none.
   std::shared_ptr<grpc::Channel> TlsChannel(const std::string& key, const std::string& certificate);
@@ -61,7 +62,7 @@ class TestServer {
   const bool secure_;
   RealClock clock_;
   RecordingWakeSender wake_sender_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<HoldingStore> store_;
   std::unique_ptr<LogStore> logs_;
   std::unique_ptr<Trust> trust_;
   std::unique_ptr<SecretVault> secrets_;

@@ -41,14 +41,17 @@ EngineRig::EngineRig() { Restart(); }
 void EngineRig::Restart() {
   engine.reset();
   logs.reset();
+  reader.reset();
   store.reset();
   store = *OpenSqliteStore(dir_.File("hpc.db"));
+  reader = *store->OpenReader();
   logs = *LogStore::Open("/logs", LogStoreOptions(), &files);
   const Snapshot snapshot = *store->Load();
   secrets =
       std::make_unique<SecretVault>(*SecretVault::Open(dir_.File("secrets"), LiveRuns(snapshot)));
   engine = std::make_unique<Engine>(Patient(), snapshot, &clock, store.get(), logs.get(),
                                     secrets.get(), &wake_sender);
+  EXPECT_OK(engine->BeginReads(inbox.post()));
 }
 
 Session EngineRig::Connect(const std::string& node, RecordingLink* link) {
@@ -91,6 +94,16 @@ void EngineRig::Finish(const Session& session, AttemptRef ref) {
   EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, RankAges()));
   EXPECT_OK(engine->OnAttemptReturned(session, ref, {}));
   EXPECT_OK(engine->Flush());
+}
+
+bool EngineRig::FinishReads() {
+  EXPECT_OK(engine->Flush());
+  const bool any = engine->reading();
+  while (engine->reading()) {
+    inbox.TakeOne();
+    EXPECT_OK(engine->Flush());
+  }
+  return any;
 }
 
 RunState EngineRig::StateOf(RunId run) { return store->GetRunRecord(run).value().state; }

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "coordinator/runtime/engine.h"
+#include "coordinator/runtime/testing/inbox.h"
 #include "coordinator/store/testing/memory_files.h"
 #include "coordinator/store/testing/records.h"
 
@@ -91,12 +92,17 @@ class EngineRig {
 
   RunState StateOf(RunId run);
 
+  // Ends the round and waits for all reads. Returns whether there were any.
+  bool FinishReads();
+
   FakeClock clock;
   RecordingWakeSender wake_sender;
   MemoryFiles files;  // the files of the logs
   std::unique_ptr<Store> store;
+  std::unique_ptr<StoreReader> reader;  // what is on disk
   std::unique_ptr<LogStore> logs;
   std::unique_ptr<SecretVault> secrets;
+  Inbox inbox;
   std::unique_ptr<Engine> engine;
 
  private:
