@@ -238,6 +238,7 @@ TEST(SupervisorClientTest, OneThatASignalHasStoppedEndsItsRanksAllTheSame) {
   rig.Spawn();
   rig.Start();
   rig.RunUntilOutput("rank-0.out", "up");
+  rig.RunUntil("its number", [&] { return rig.supervisor_pid() != 0; });
   kill(static_cast<pid_t>(rig.supervisor_pid()), SIGSTOP);
   rig.Send(StopRanks{.grace_ms = 15'000, .reason = "reclaimed"});
   rig.RunUntilAllGone();
