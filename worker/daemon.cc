@@ -27,6 +27,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "common/version.h"
+#include "worker/coordinator_way.h"
 #include "worker/link/coordinator_link.h"
 #include "worker/link/enrolment.h"
 #include "worker/link/route.h"
@@ -34,11 +35,10 @@
 #include "worker/os/account.h"
 #include "worker/os/devices/device_probe.h"
 #include "worker/os/host_probe.h"
-#include "worker/os/power_command.h"
+#include "worker/os/machine_power.h"
 #include "worker/os/python/python_probe.h"
 #include "worker/runtime/control_server.h"
 #include "worker/runtime/engine.h"
-#include "worker/way.h"
 
 namespace hpc::worker {
 namespace {

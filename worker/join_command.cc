@@ -8,7 +8,7 @@
 #include "member/admission.h"
 #include "member/join.h"
 #include "worker/attempts/former_cluster.h"
-#include "worker/way.h"
+#include "worker/coordinator_way.h"
 
 namespace hpc::worker {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/files/state_dir.h"
 #include "common/status_matchers.h"
 #include "member/testing.h"
-#include "worker/way.h"
+#include "worker/coordinator_way.h"
 
 namespace hpc::worker {
 namespace {

@@ -317,7 +317,7 @@ void Cluster::Tick(Now now, Effects* effects) {
 }
 
 MonoTime Cluster::NextDeadline() const {
-  return impl_->resumed ? impl_->state.timers.Next() : impl_->restored_at;
+  return impl_->resumed ? impl_->state.timers.Next() : impl_->loaded_at;
 }
 
 void Cluster::SaveSeen(Now now, Effects* effects) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "coordinator/core/acts/restore.h"
+#include "coordinator/core/acts/restart.h"
 #include "coordinator/core/gangs/rendezvous.h"
 
 namespace hpc::coordinator {
@@ -19,7 +19,7 @@ Cluster::Impl::Impl(const ClusterOptions& options, const Snapshot& snapshot, Now
       removal(&state, &power),
       scheduler(&state, &gangs, &power),
       grower(&state, &gangs, &scheduler),
-      restored_at(now.mono) {
+      loaded_at(now.mono) {
   state.since = now.mono;
   state.seen_saved = now.mono;
   Load(snapshot, now, &state);
@@ -77,7 +77,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
     case Alarm::kGrow:
       return grower.LookAt(turn, state.runs.Find(key.subject), /*at_checkpoint=*/false);
     case Alarm::kHold:
-      turn.Save(HoldOver{state.restored_at});
+      turn.Save(HoldOver{state.backup_restored_at});
       state.capacity_changed = true;
       return;
     case Alarm::kDoubt:

@@ -49,7 +49,7 @@ class Cluster::Impl {
 
   // A restarted coordinator resumes with the first call that may have effects.
   bool resumed = false;
-  MonoTime restored_at;
+  MonoTime loaded_at;
 
  private:
   void Resume(Turn& turn);

@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/waiting.h"
+#include "coordinator/core/acts/waiting_words.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/cluster_impl.h"
 #include "coordinator/core/gangs/rendezvous.h"

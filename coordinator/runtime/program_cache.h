@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "common/ids.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

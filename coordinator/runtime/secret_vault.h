@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 #include "coordinator/core/values/cluster_options.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -16,7 +16,7 @@
 #include "common/ids.h"
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/effects.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "coordinator/trust/records.h"
 
 namespace hpc::coordinator {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "coordinator/store/store.h"
 
 namespace hpc::coordinator {

@@ -15,7 +15,7 @@
 #include "common/version.h"
 #include "train/make_communicator.h"
 #include "train/net/launch_environment.h"
-#include "train/program/one_line.h"
+#include "train/program/error_line.h"
 #include "train/program/options/option_rules.h"
 #include "train/program/options/run_params.h"
 #include "train/program/summary_file.h"

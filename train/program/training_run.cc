@@ -13,7 +13,7 @@
 #include "train/group/gloo_communicator.h"
 #include "train/group/regroup.h"
 #include "train/make_communicator.h"
-#include "train/program/one_line.h"
+#include "train/program/error_line.h"
 #include "train/program/options/option_rules.h"
 #include "train/program/summary_file.h"
 #include "train/tool/standard_output.h"

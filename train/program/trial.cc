@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "train/program/buffer_copy.h"
-#include "train/program/one_line.h"
+#include "train/program/error_line.h"
 #include "train/tensors/tensor_text.h"
 
 namespace hpc::train {

@@ -8,8 +8,9 @@
 namespace hpc::worker {
 namespace {
 
-// The fence leaves one second for killing the ranks. The supervisor gets this part of it, and the
-// rest is for killing what the supervisor has not killed.
+// With the default lease the fence leaves one second for killing the ranks, and never less than
+// half a second. The supervisor gets this part of it. The rest is for killing what the supervisor
+// has not killed.
 constexpr absl::Duration kSlack = absl::Milliseconds(400);
 constexpr absl::Duration kHearing = absl::Milliseconds(100);
 

@@ -28,7 +28,7 @@ class RankWatch {
   RankWatch& operator=(const RankWatch&) = delete;
 
   void Started(const RankStarted& event) { started_[event.rank] = event; }
-  // All ranks that have not been reported as ended were alive then.
+  // The supervisor looked then: all ranks that it has not reported as ended were alive.
   void Looked(int64_t at_ns) { looked_ns_ = at_ns; }
   // A failure is told a moment later, because the rank's last words may still be on their way to
   // its file.

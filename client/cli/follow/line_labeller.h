@@ -25,7 +25,7 @@ class LineLabeller {
  public:
   // Returns the lines that `data` completes, each behind `label`, and keeps an unfinished one. A
   // line ends with "\n", "\r\n" or "\r", and is written with "\n". So each state of a progress bar
-  // becomes a line, but a "\r" alone does not. A line of more than 64 KiB is written as several.
+  // becomes a line, but an empty state does not. A line of more than 64 KiB is written as several.
   // With an empty label the bytes are not changed, and only wait for the end of their line.
   std::string Add(const StreamId& stream, absl::string_view label, absl::string_view data);
 

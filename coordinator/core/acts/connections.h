@@ -1,4 +1,4 @@
-// Nodes connect, are heard, fall silent and leave.
+// Nodes connect, are heard, fall silent, count as lost after a while, and leave.
 #ifndef HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
 #define HPC_COORDINATOR_CORE_ACTS_CONNECTIONS_H_
 

@@ -49,11 +49,11 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   input.grow_steady = state_->options.grow_steady;
   input.gang_steady_at = attempt.running_since + state_->options.grow_steady;
   input.nodes = static_cast<int32_t>(attempt.members.size());
-  input.waiting = scheduler_->waits();
+  input.waiting = scheduler_->waiting_run();
   input.at_checkpoint = at_checkpoint;
   std::vector<Node*> nodes;
-  // First only nodes that will be steady soon: a node that comes and goes needs long to be steady,
-  // and must not hold up the others.
+  // Nodes that come and go take long to count as steady. They are tried last, so that they hold up
+  // no others.
   const MonoTime soon = turn.mono() + state_->options.grow_steady;
   std::optional<Fit> larger = Larger(turn, *run, soon, &nodes);
   if (!larger.has_value()) larger = Larger(turn, *run, MonoTime::Infinite(), &nodes);
@@ -69,8 +69,8 @@ void Grower::LookAt(Turn& turn, Run* run, bool at_checkpoint) {
   const GrowthDecision decision = DecideGrowth(input);
   state_->timers.Set(Alarm::kGrow, run->id(), decision.again);
   if (decision.grow) return Grow(turn, run, *larger, nodes, decision.words);
-  // This is told once for each set of nodes. It is not told again because fewer seconds are left,
-  // and not at all if nobody wants to grow.
+  // This is told once for each set of nodes: that fewer seconds are left is no reason to tell it
+  // again. If nobody wants to grow, it is not told at all.
   std::string fresh;
   for (const NewNode& node : input.fresh) absl::StrAppend(&fresh, node.name, " ");
   const bool wanted = input.mode != GrowMode::kNever && !fresh.empty();

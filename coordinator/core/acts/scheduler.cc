@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "coordinator/core/acts/cluster_view.h"
-#include "coordinator/core/acts/waiting.h"
+#include "coordinator/core/acts/waiting_words.h"
 #include "coordinator/core/gangs/returning.h"
 #include "coordinator/core/policy/fit.h"
 #include "coordinator/core/state/lease.h"

@@ -30,7 +30,7 @@ class Scheduler {
   RunId holder() const { return holder_; }
   // A run that waits for devices that others could take: the holder, or a run in its last call, or
   // a run that will be queued again. 0: none.
-  RunId waits() const {
+  RunId waiting_run() const {
     if (holder_ != 0) return holder_;
     if (!gathering_.empty()) return gathering_.front();
     return later_.empty() ? 0 : later_.front();

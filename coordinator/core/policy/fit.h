@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 
@@ -27,7 +27,7 @@ absl::Duration SteadyTime(absl::Duration grow_steady, int32_t departures);
 struct NewNode {
   std::string name;
   MonoTime steady_at;  // by then it will have been there and free for long enough
-  // How often it went away in a row, if that is why it must stay for longer than `grow_steady`.
+  // How often it went away in a row. 0 unless that makes it wait for longer than `grow_steady`.
   int32_t departures = 0;
 };
 

@@ -24,7 +24,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "coordinator/core/policy/fit.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

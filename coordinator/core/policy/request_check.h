@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/core/state/node_table.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

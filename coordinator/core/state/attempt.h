@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "coordinator/core/state/causes.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {

@@ -12,8 +12,8 @@
 #include "common/ids.h"
 #include "coordinator/core/state/lease.h"
 #include "coordinator/core/values/cluster_options.h"
-#include "coordinator/core/values/model.h"
 #include "coordinator/core/values/node_clock.h"
+#include "coordinator/core/values/records.h"
 #include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "coordinator/core/state/attempt.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -41,7 +41,7 @@ struct State {
   // After a backup was restored: runs with numbers up to `held_run` may have attempts that the
   // backup does not know. By `held_until` the ranks of those attempts have stopped by themselves.
   // None of these runs is started before that.
-  absl::Time restored_at;
+  absl::Time backup_restored_at;
   RunId held_run = 0;
   MonoTime held_until{};
   bool Held(const Run& run, MonoTime now) const { return run.id() <= held_run && now < held_until; }

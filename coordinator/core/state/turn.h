@@ -10,7 +10,7 @@
 #include "common/ids.h"
 #include "coordinator/core/values/effects.h"
 #include "coordinator/core/values/event_kinds.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

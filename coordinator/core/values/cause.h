@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/values/model.h"
 #include "coordinator/core/values/node_clock.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

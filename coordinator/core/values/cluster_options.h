@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "coordinator/core/values/effects.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

@@ -3,7 +3,7 @@
 #include "coordinator/rpc/calls/status.h"
 #include "coordinator/rpc/convert/convert_run.h"
 #include "coordinator/rpc/convert/limits.h"
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 #include "hpc/v1/runs.pb.h"
 
 namespace hpc::coordinator {

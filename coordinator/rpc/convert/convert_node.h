@@ -3,7 +3,7 @@
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_NODE_H_
 
 #include "coordinator/core/cluster.h"
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "hpc/v1/event.pb.h"
 #include "hpc/v1/node.pb.h"
 

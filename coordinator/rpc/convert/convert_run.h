@@ -2,7 +2,7 @@
 #ifndef HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_RUN_H_
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "coordinator/core/values/reports.h"
 #include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store_reader.h"

@@ -17,7 +17,7 @@
 #include "coordinator/rpc/convert/convert_common.h"
 #include "coordinator/rpc/convert/convert_node.h"
 #include "coordinator/rpc/convert/limits.h"
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 
 namespace hpc::coordinator {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "coordinator/rpc/convert/convert_common.h"
 #include "coordinator/rpc/convert/convert_node.h"
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 
 namespace hpc::coordinator {
 namespace {

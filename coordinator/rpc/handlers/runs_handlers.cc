@@ -12,7 +12,7 @@
 #include "coordinator/rpc/answers/wait_source.h"
 #include "coordinator/rpc/convert/convert_common.h"
 #include "coordinator/rpc/convert/convert_run.h"
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 
 namespace hpc::coordinator {
 namespace {

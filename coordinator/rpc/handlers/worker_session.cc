@@ -8,7 +8,7 @@
 #include "coordinator/rpc/convert/convert_node.h"
 #include "coordinator/rpc/convert/convert_worker.h"
 #include "coordinator/rpc/convert/limits.h"
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 
 namespace hpc::coordinator {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "tests/sim/machines/bonds.h"
 #include "tests/sim/machines/link.h"
 #include "tests/sim/machines/peers.h"

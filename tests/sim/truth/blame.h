@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 #include "tests/sim/frame/context.h"
 
 namespace hpc::sim {

@@ -35,7 +35,7 @@ class GangServices {
   GangServices& operator=(const GangServices&) = delete;
 
   // To be called at the node of rank 0: opens the store's port and says in `prepared` where it is.
-  // `account`: as which the ranks run. Unavailable: the address cannot be bound here.
+  // `account`: the account that the ranks run as. Unavailable: the address cannot be bound here.
   absl::Status Open(const Prepare& prepare, uint32_t account, Prepared* prepared);
   // What the attempt's files are to say of the store; nothing where this node serves none.
   const std::optional<StoreRecord>& store_record() const { return store_record_; }

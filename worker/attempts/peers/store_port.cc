@@ -109,6 +109,7 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir) {
   } catch (const std::exception&) {
   }
   // The record is damaged, or was being written when the worker died: some rank had just arrived.
+  // So it counts as a store at which some ranks have met, and not all.
   return StoreRecord{.world_size = 2, .arrived = 1};
 }
 

@@ -44,9 +44,10 @@ absl::Status AddArrivals(const std::string& attempt_dir, int32_t arrived);
 // nullopt: this worker serves no store for that attempt.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& attempt_dir);
 
-// Whether ranks go on without the store that died with an earlier worker. They do if all have met
-// there: only one that makes another group would miss it. Where our own part has `returned`, ranks
-// elsewhere go on in any case, and may miss it if any has been there.
+// Whether the store that died with an earlier worker is lost to ranks that go on without it. They
+// go on if all have met there: only a rank that makes another group later needs it again. Where our
+// own part has `returned`, ranks elsewhere go on in any case, and need it again if any has been
+// there.
 bool IsLost(const StoreRecord& record, bool returned);
 
 // To be called after a restart of the worker, if our part has not returned. If no rank had reached

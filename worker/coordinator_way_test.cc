@@ -1,4 +1,4 @@
-#include "worker/way.h"
+#include "worker/coordinator_way.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

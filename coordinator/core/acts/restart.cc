@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/restore.h"
+#include "coordinator/core/acts/restart.h"
 
 #include <algorithm>
 #include <map>
@@ -54,8 +54,9 @@ void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& r
   }
 }
 
-// Restores the cause for which the attempt was being stopped. A rank's failure is known already.
-void RestoreVerdict(Now now, Attempt* attempt) {
+// Restores the cause for which the attempt was being stopped. If that was a rank's failure,
+// RestoreFailures has restored it.
+void RestoreStopCause(Now now, Attempt* attempt) {
   const AttemptRecord& record = attempt->record;
   if (!attempt->stopping()) return;
   if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
@@ -89,7 +90,7 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
     attempt->members.push_back(MakeMember(p, record));
   }
   RestoreFailures(ranks, request, now, attempt.get());
-  RestoreVerdict(now, attempt.get());
+  RestoreStopCause(now, attempt.get());
   return attempt;
 }
 
@@ -114,19 +115,20 @@ void RestoreHoldings(const Attempt& attempt, State* state) {
   }
 }
 
-// The runs that the backup knows are held until all ranks that it does not know of have ended, even
-// where nobody reports that. Each start of the coordinator begins this time anew until it has
-// passed once: no clock could tell how long ago the last start was.
+// The runs that the backup knows are held until all ranks that the backup does not know of must
+// have ended, whether or not anybody reports that. Each start of the coordinator begins this time
+// anew until it has passed once: no clock could tell how long ago the last start was.
 void HoldAfterBackup(const Restored& restored, Now now, State* state) {
   if (restored.at == absl::InfinitePast() || restored.hold_over) return;
-  absl::Duration whole;
+  absl::Duration longest_alone;
   for (RunId id : state->runs.Ids()) {
     if (id > restored.known_run) continue;
-    whole = std::max(whole, LongestAlone(state->options, state->runs.Find(id)->request()));
+    longest_alone =
+        std::max(longest_alone, LongestAlone(state->options, state->runs.Find(id)->request()));
   }
-  state->restored_at = restored.at;
+  state->backup_restored_at = restored.at;
   state->held_run = restored.known_run;
-  state->held_until = now.mono + whole;
+  state->held_until = now.mono + longest_alone;
   state->timers.Set(Alarm::kHold, 0, state->held_until);
 }
 

@@ -1,6 +1,6 @@
 // Whether a node whose worker has just gone is needed.
-#ifndef HPC_COORDINATOR_CORE_ACTS_SPARE_H_
-#define HPC_COORDINATOR_CORE_ACTS_SPARE_H_
+#ifndef HPC_COORDINATOR_CORE_ACTS_SPARES_READY_H_
+#define HPC_COORDINATOR_CORE_ACTS_SPARES_READY_H_
 
 #include "common/clock.h"
 #include "coordinator/core/state/state.h"
@@ -14,4 +14,4 @@ bool SparesStandReady(State& state, Now now, const Node& node);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_ACTS_SPARE_H_
+#endif  // HPC_COORDINATOR_CORE_ACTS_SPARES_READY_H_

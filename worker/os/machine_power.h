@@ -1,6 +1,6 @@
-// Puts the machine to sleep by running a command.
-#ifndef HPC_WORKER_OS_POWER_COMMAND_H_
-#define HPC_WORKER_OS_POWER_COMMAND_H_
+// Puts the machine to sleep by running a command, and finds out whether it is going down.
+#ifndef HPC_WORKER_OS_MACHINE_POWER_H_
+#define HPC_WORKER_OS_MACHINE_POWER_H_
 
 #include <string>
 
@@ -44,4 +44,4 @@ class PowerCommand : public Power {
 
 }  // namespace hpc::worker
 
-#endif  // HPC_WORKER_OS_POWER_COMMAND_H_
+#endif  // HPC_WORKER_OS_MACHINE_POWER_H_

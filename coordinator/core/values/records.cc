@@ -1,4 +1,4 @@
-#include "coordinator/core/values/model.h"
+#include "coordinator/core/values/records.h"
 
 namespace hpc::coordinator {
 

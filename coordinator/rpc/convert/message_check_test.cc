@@ -1,4 +1,4 @@
-#include "coordinator/rpc/convert/validate.h"
+#include "coordinator/rpc/convert/message_check.h"
 
 #include <string>
 

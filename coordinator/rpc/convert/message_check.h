@@ -1,7 +1,7 @@
 // Checks requests before anything is done with them. It refuses text that cannot be stored, values
 // out of range, and contradictions. What depends on the cluster's state is checked by the core.
-#ifndef HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
-#define HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
+#ifndef HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
+#define HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
 
 #include "absl/status/status.h"
 #include "hpc/v1/nodes.pb.h"
@@ -25,4 +25,4 @@ absl::Status CheckLogEnd(const v1::LogEnd& end);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_RPC_CONVERT_VALIDATE_H_
+#endif  // HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_

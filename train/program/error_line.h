@@ -1,6 +1,6 @@
 // Says an error in one line.
-#ifndef HPC_TRAIN_PROGRAM_ONE_LINE_H_
-#define HPC_TRAIN_PROGRAM_ONE_LINE_H_
+#ifndef HPC_TRAIN_PROGRAM_ERROR_LINE_H_
+#define HPC_TRAIN_PROGRAM_ERROR_LINE_H_
 
 #include <exception>
 #include <string>
@@ -20,4 +20,4 @@ std::string OneLineOfMakingAModel(const std::exception& error);
 
 }  // namespace hpc::train
 
-#endif  // HPC_TRAIN_PROGRAM_ONE_LINE_H_
+#endif  // HPC_TRAIN_PROGRAM_ERROR_LINE_H_

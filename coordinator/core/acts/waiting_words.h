@@ -1,6 +1,6 @@
 // Why a run is not running yet (or any more), in words that are true now.
-#ifndef HPC_COORDINATOR_CORE_ACTS_WAITING_H_
-#define HPC_COORDINATOR_CORE_ACTS_WAITING_H_
+#ifndef HPC_COORDINATOR_CORE_ACTS_WAITING_WORDS_H_
+#define HPC_COORDINATOR_CORE_ACTS_WAITING_WORDS_H_
 
 #include "common/clock.h"
 #include "coordinator/core/state/run_table.h"
@@ -14,4 +14,4 @@ RunWait WaitOf(State& state, Now now, const Run& run, RunId holder);
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_ACTS_WAITING_H_
+#endif  // HPC_COORDINATOR_CORE_ACTS_WAITING_WORDS_H_

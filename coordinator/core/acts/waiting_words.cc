@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/waiting.h"
+#include "coordinator/core/acts/waiting_words.h"
 
 #include <algorithm>
 #include <string>

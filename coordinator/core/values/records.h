@@ -1,7 +1,7 @@
 // What the coordinator knows, as plain values: its core decides on these records and its store
 // keeps them. They have no behaviour; docs/DESIGN.md draws the state machines.
-#ifndef HPC_COORDINATOR_CORE_VALUES_MODEL_H_
-#define HPC_COORDINATOR_CORE_VALUES_MODEL_H_
+#ifndef HPC_COORDINATOR_CORE_VALUES_RECORDS_H_
+#define HPC_COORDINATOR_CORE_VALUES_RECORDS_H_
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ enum class RunState {
   kQueued = 1,    // waits for its turn, for another run, or for devices
   kStarting = 2,  // an attempt is being prepared or started on its nodes
   kRunning = 3,   // every rank of the attempt has been started
-  kStopping = 4,  // ranks are being ended; what comes after is already decided or still open
+  kStopping = 4,  // ranks are being ended; what comes after may not be decided yet
   kSucceeded = 5,
   kFailed = 6,
   kCancelled = 7,
@@ -275,8 +275,8 @@ enum class Link {
   kLost = 3,  // unexpectedly silent: its lease has run out or its connection was reset
 };
 
-// The last known power state. Requests and transitions are states too, so that nothing is done
-// twice.
+// The last known power state. That a node was asked to sleep or to wake is a state, too, so that it
+// is not asked twice.
 enum class Power {
   kOn = 1,
   kDraining = 2,       // asked to sleep; its attempts are still being stopped
@@ -331,4 +331,4 @@ struct EventRecord {
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_VALUES_MODEL_H_
+#endif  // HPC_COORDINATOR_CORE_VALUES_RECORDS_H_

@@ -1,4 +1,4 @@
-#include "train/program/one_line.h"
+#include "train/program/error_line.h"
 
 #include <new>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "worker/os/power_command.h"
+#include "worker/os/machine_power.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Compares what a connecting worker still has with what is believed to be there, and acts on the
 // differences.
-#ifndef HPC_COORDINATOR_CORE_ACTS_HELD_H_
-#define HPC_COORDINATOR_CORE_ACTS_HELD_H_
+#ifndef HPC_COORDINATOR_CORE_ACTS_RECONCILE_H_
+#define HPC_COORDINATOR_CORE_ACTS_RECONCILE_H_
 
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
@@ -21,4 +21,4 @@ void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted
 
 }  // namespace hpc::coordinator
 
-#endif  // HPC_COORDINATOR_CORE_ACTS_HELD_H_
+#endif  // HPC_COORDINATOR_CORE_ACTS_RECONCILE_H_

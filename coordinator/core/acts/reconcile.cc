@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/held.h"
+#include "coordinator/core/acts/reconcile.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "coordinator/core/acts/spare.h"
+#include "coordinator/core/acts/spares_ready.h"
 
 #include <algorithm>
 #include <optional>

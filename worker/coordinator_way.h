@@ -1,6 +1,6 @@
 // Which coordinator the worker connects to, and with which identity.
-#ifndef HPC_WORKER_WAY_H_
-#define HPC_WORKER_WAY_H_
+#ifndef HPC_WORKER_COORDINATOR_WAY_H_
+#define HPC_WORKER_COORDINATOR_WAY_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ std::string HostName();
 
 }  // namespace hpc::worker
 
-#endif  // HPC_WORKER_WAY_H_
+#endif  // HPC_WORKER_COORDINATOR_WAY_H_
