@@ -53,7 +53,8 @@ class CoordinatorLink : public Link {
 
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
 
-  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) override {
+  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
+            int64_t said_ns) override {
     Close();
     const uint64_t number = *current_;
     // When something is posted, the loop may have moved on to another stream, or be gone. The
@@ -91,16 +92,16 @@ class CoordinatorLink : public Link {
         std::move(handlers));
     beat_ = {};
     v1::WorkerMessage message = HelloToProto(identity, hello, inventory);
-    message.set_said_us(NowUs());
+    message.set_said_us(said_ns / 1000);
     stream_->Start(std::move(message));
   }
 
-  void Send(const WorkerMessage& message) override {
+  void Send(const WorkerMessage& message, int64_t said_ns) override {
     const bool bulk =
         std::holds_alternative<LogData>(message) || std::holds_alternative<LogEnd>(message);
     if (stream_ == nullptr) return;
     v1::WorkerMessage out = ToProto(message);
-    if (!bulk) out.set_said_us(NowUs());
+    if (!bulk) out.set_said_us(said_ns / 1000);
     stream_->Send(std::move(out), bulk);
   }
 

@@ -11,6 +11,7 @@
 #include "hpc/v1/worker.grpc.pb.h"
 #include "member/admission.h"
 #include "member/testing.h"
+#include "worker/loop/boot_time.h"
 
 namespace hpc::worker {
 namespace {
@@ -83,7 +84,7 @@ class CoordinatorLinkTest : public ::testing::Test {
       loop_.RunOnce(absl::Milliseconds(5));
     }
   }
-  void Open() { link_->Open({"pc1", 7, "10.0.0.1"}, Hello{}, Inventory{}); }
+  void Open() { link_->Open({"pc1", 7, "10.0.0.1"}, Hello{}, Inventory{}, BootTimeNs()); }
 
   RealClock clock_;
   EventLoop loop_{&clock_};
@@ -115,12 +116,22 @@ TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  for (int i = 0; i < 100; ++i) link_->Send(AttemptReturned{{1, i}, {}});
+  for (int i = 0; i < 100; ++i) link_->Send(AttemptReturned{{1, i}, {}}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 101; });
   EXPECT_TRUE(coordinator.heard()[0].has_hello());
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(coordinator.heard()[static_cast<size_t>(i) + 1].attempt_returned().ref().number(), i);
   }
+}
+
+TEST_F(CoordinatorLinkTest, WhatHasWaitedIsDatedByWhenItWasMade) {
+  FakeCoordinator coordinator;
+  Link(coordinator.endpoint());
+  link_->Open({"pc1", 7, "10.0.0.1"}, Hello{}, Inventory{}, /*said_ns=*/5'000'000);
+  link_->Send(AttemptReturned{{1, 1}, {}}, /*said_ns=*/6'000'000);
+  RunUntil([&] { return coordinator.heard().size() == 2; });
+  EXPECT_EQ(coordinator.heard()[0].said_us(), 5'000);
+  EXPECT_EQ(coordinator.heard()[1].said_us(), 6'000);
 }
 
 TEST_F(CoordinatorLinkTest, WhatIsSaidInOneRoundIsOneMessageToWhoTakesIt) {
@@ -131,8 +142,8 @@ TEST_F(CoordinatorLinkTest, WhatIsSaidInOneRoundIsOneMessageToWhoTakesIt) {
   Open();
   RunUntil([&] { return !messages_.empty(); });
   EXPECT_TRUE(coordinator.heard()[0].hello().takes_more());
-  link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
-  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, {}});
+  link_->Send(LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
+  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, {}}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 2; });
   const v1::WorkerMessage first = coordinator.heard()[1];
   EXPECT_EQ(first.attempt_returned().ref().number(), 0);
@@ -148,9 +159,9 @@ TEST_F(CoordinatorLinkTest, LongOutputGoesAlone) {
   Link(coordinator.endpoint());
   Open();
   RunUntil([&] { return !messages_.empty(); });
-  link_->Send(AttemptReturned{{1, 1}, {}});
-  link_->Send(LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')});
-  link_->Send(LogEnd{{{1, 1}, 0, false}, 0});
+  link_->Send(AttemptReturned{{1, 1}, {}}, BootTimeNs());
+  link_->Send(LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')}, BootTimeNs());
+  link_->Send(LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 3; });
   EXPECT_EQ(coordinator.heard()[1].more_size(), 0);
   EXPECT_TRUE(coordinator.heard()[2].has_log_data());
@@ -177,7 +188,8 @@ TEST_F(CoordinatorLinkTest, OutputWaitsForEverythingElse) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  for (int i = 0; i < 10; ++i) link_->Send(LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')});
+  for (int i = 0; i < 10; ++i)
+    link_->Send(LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')}, BootTimeNs());
   link_->SendHeartbeat({}, {}, /*answer_may_wait=*/true);
   RunUntil([&] { return coordinator.heard().size() == 12; });
   EXPECT_TRUE(coordinator.heard()[1].has_heartbeat());
@@ -220,7 +232,7 @@ TEST_F(CoordinatorLinkTest, FinishDeliversWhatWasSentAndEndsWell) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  link_->Send(Leaving{"the worker was stopped"});
+  link_->Send(Leaving{"the worker was stopped"}, BootTimeNs());
   link_->Finish();
   RunUntil([&] { return !closed_.empty(); });
   EXPECT_OK(closed_[0]);
@@ -292,7 +304,7 @@ TEST_F(CoordinatorLinkTest, MayBeDestroyedAtAnyTime) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  link_->Send(Leaving{"now"});
+  link_->Send(Leaving{"now"}, BootTimeNs());
   link_.reset();
   loop_.RunOnce(absl::ZeroDuration());
   EXPECT_THAT(closed_, SizeIs(0));

@@ -33,13 +33,17 @@ class Link {
 
   virtual void SetCallbacks(Callbacks callbacks) = 0;
 
+  // `said_ns` is what BootTimeNs was when the hello or the message was made, which the ages in it
+  // go by. It may have waited since then.
+
   // Connects and says hello. What is sent next goes behind the hello. The link must not be open.
-  virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) = 0;
+  virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
+                    int64_t said_ns) = 0;
   // Messages given to Send and SendHeartbeat since the last Flush are sent with the next one.
   // Output (LogData, LogEnd) waits for everything else, so that it never holds up a heartbeat. All
   // other messages keep their order. That includes metrics, which arrive before the end of their
   // attempt. While nothing is open, messages are dropped.
-  virtual void Send(const WorkerMessage& message) = 0;
+  virtual void Send(const WorkerMessage& message, int64_t said_ns) = 0;
   // `answer_may_wait`: the answer may wait until the coordinator says something else.
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
                              const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;

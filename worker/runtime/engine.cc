@@ -198,17 +198,20 @@ void Engine::AfterRound() {
 
 void Engine::Do(const OpenLink& effect) {
   before_open_.emplace();
-  surroundings_.Look(options_.route->next(), [this, hello = effect.hello, number = ++opening_](
-                                                 absl::StatusOr<std::string> address) {
-    if (number != opening_ || !before_open_) return;
-    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
-    if (!options_.address.empty()) address = options_.address;
-    if (!address.ok()) return OnLinkClosed(address.status());
-    address_ = *address;
-    link_->Open({options_.node, options_.incarnation, address_}, hello, surroundings_.inventory());
-    const std::vector<WorkerMessage> waiting = *std::exchange(before_open_, std::nullopt);
-    for (const WorkerMessage& message : waiting) link_->Send(message);
-  });
+  surroundings_.Look(options_.route->next(),
+                     [this, hello = effect.hello, said_ns = BootTimeNs(),
+                      number = ++opening_](absl::StatusOr<std::string> address) {
+                       if (number != opening_ || !before_open_) return;
+                       if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit())
+                         CloseUnusedStores();
+                       if (!options_.address.empty()) address = options_.address;
+                       if (!address.ok()) return OnLinkClosed(address.status());
+                       address_ = *address;
+                       link_->Open({options_.node, options_.incarnation, address_}, hello,
+                                   surroundings_.inventory(), said_ns);
+                       const auto waiting = *std::exchange(before_open_, std::nullopt);
+                       for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
+                     });
 }
 
 void Engine::Do(const CloseLink& effect) {
@@ -221,9 +224,9 @@ void Engine::Do(const CloseLink& effect) {
 
 void Engine::Send(const WorkerMessage& message) {
   if (before_open_) {
-    before_open_->push_back(message);
+    before_open_->push_back({message, BootTimeNs()});
   } else {
-    link_->Send(message);
+    link_->Send(message, BootTimeNs());
   }
 }
 

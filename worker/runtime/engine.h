@@ -163,8 +163,9 @@ class Engine : public AttemptObserver {
   EventLoop::TimerId timer_ = 0;
   std::mt19937_64 random_;
 
-  // While our address is being found, messages wait here, so that the hello goes first.
-  std::optional<std::vector<WorkerMessage>> before_open_;
+  // While our address is being found, messages wait here, so that the hello goes first. Each has
+  // the time at which it was made.
+  std::optional<std::vector<std::pair<WorkerMessage, int64_t>>> before_open_;
   uint64_t opening_ = 0;  // the OpenLink that before_open_ belongs to
   std::string address_;
   std::function<void(const std::string&)> on_welcome_;

@@ -24,13 +24,14 @@ namespace hpc::worker {
 class FakeLink : public Link {
  public:
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
-  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory) override {
+  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
+            int64_t) override {
     open = true;
     identities.push_back(identity);
     hellos.push_back(hello);
     inventories.push_back(inventory);
   }
-  void Send(const WorkerMessage& message) override {
+  void Send(const WorkerMessage& message, int64_t) override {
     if (open) said.push_back(message);
   }
   void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<RankDoing>& ranks,
