@@ -40,6 +40,8 @@ const std::vector<BugInfo>& PlantedBugs() {
       {Bug::kForgetHalt, "forget-halt", "a node does not say that it ended ranks by itself"},
       {Bug::kNoNodeClock, "no-node-clock",
        "reports are dated by when they are read, and what their nodes' clocks show is ignored"},
+      {Bug::kLateHello, "late-hello",
+       "a hello says when it was sent, and its ages go by when it was made, up to a second before"},
       {Bug::kPowerEndedEarly, "power-ended-early",
        "a power command counts as ended as soon as it has begun"},
   };

@@ -38,6 +38,7 @@ enum class Bug {
   kForgetDoubt,
   kForgetHalt,
   kNoNodeClock,
+  kLateHello,
   kPowerEndedEarly,
   kRecallUnanswered,
 };

@@ -118,6 +118,7 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
                                MonoTime said) {
   if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
     co::NodeHello dated = *hello;
+    if (context_->Bugged(Bug::kLateHello)) said = said + context_->random.Unit() * absl::Seconds(1);
     if (!context_->Bugged(Bug::kNoNodeClock)) dated.said = OnClockOfPc(said);
     return OnHello(from, dated);
   }
