@@ -176,7 +176,8 @@ std::vector<FoundAttempt> FindAttempts(const std::string& state_dir) {
     one.dir = RanksDir(state_dir, *ref);
     // Without a journal, the supervisor ended before it could begin one.
     const auto journal = ReadJournal(one.dir).value_or(std::vector<SupervisorEvent>());
-    one.attempt = FromJournal(one.file, journal, BootTimeNs());
+    one.read_ns = BootTimeNs();
+    one.attempt = FromJournal(one.file, journal, one.read_ns);
     FinishWithoutSupervisor(journal, &one);
     const auto store = ReadStoreRecord(dir);
     one.attempt.store_lost = store && IsLost(*store, one.attempt.returned);

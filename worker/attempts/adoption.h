@@ -16,6 +16,7 @@ struct FoundAttempt {
   AttemptFile file;
   std::string dir;
   AdoptedAttempt attempt;            // as its journal tells it
+  int64_t read_ns = 0;               // what CLOCK_BOOTTIME showed when its ages were measured
   std::vector<OutputGrown> outputs;  // how far its files go
 };
 

@@ -11,6 +11,14 @@ constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
 
 }  // namespace
 
+void AdoptedAttempt::Age(absl::Duration passed) {
+  for (Rank& rank : ranks) {
+    rank.ago.started += passed;
+    if (rank.exit) rank.ago.ended += passed;
+  }
+  halt.ago += passed;
+}
+
 Attempt::Attempt(const Prepare& prepare)
     : ref_(prepare.ref), devices_(prepare.devices), stop_grace_(prepare.stop_grace) {
   for (int32_t i = 0; i < prepare.ranks; ++i) ranks_[prepare.first_rank + i];

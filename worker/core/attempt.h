@@ -42,6 +42,9 @@ struct AdoptedAttempt {
   Halt halt;
   bool store_lost = false;  // its ranks go on, but cannot meet again
   bool witnessed = false;   // whether it was started as a witnessed one
+
+  // So much time has passed since its ages were measured.
+  void Age(absl::Duration passed);
 };
 
 class Attempt {

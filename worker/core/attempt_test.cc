@@ -318,6 +318,18 @@ TEST(AttemptTest, AnAdoptedOneGoesOnWhereItWas) {
   EXPECT_THAT(Said<RankEnded>(effects), SizeIs(1));
 }
 
+TEST(AttemptTest, WhatIsKnownOfAnAdoptedOneGrowsOlderUntilItIsAdopted) {
+  AdoptedAttempt adopted;
+  adopted.ref = kRef;
+  adopted.started = adopted.returned = true;
+  adopted.ranks = {{4, 104, Code(1), {absl::Seconds(60), absl::Seconds(7)}}};
+  adopted.halt = {HaltKind::kCutOff, "no contact", absl::Seconds(8)};
+  adopted.Age(absl::Seconds(2));
+  const HeldAttempt held = Attempt(At(100), adopted).Held(At(100));
+  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(62), absl::Seconds(9)}));
+  EXPECT_EQ(held.halt.ago, absl::Seconds(10));
+}
+
 TEST(AttemptTest, AnAdoptedOneThatIsOverOnlyHasFiles) {
   AdoptedAttempt adopted;
   adopted.ref = kRef;

@@ -109,9 +109,14 @@ Engine::~Engine() {
 absl::Status Engine::Start() {
   HPC_ASSIGN_OR_RETURN(const OwnerState owner, ReadOwnerFile(options_.state_dir));
   const std::vector<FoundAttempt> found = FindAttempts(options_.state_dir);
+  // What runs without a supervisor was killed meanwhile, which takes its time.
+  const Now now = loop_->clock().Get();
   std::vector<AdoptedAttempt> adopted;
-  for (const FoundAttempt& one : found) adopted.push_back(one.attempt);
-  agent_ = std::make_unique<Agent>(options_.node, loop_->clock().Get(), owner, adopted);
+  for (const FoundAttempt& one : found) {
+    adopted.push_back(one.attempt);
+    adopted.back().Age(absl::Nanoseconds(BootTimeNs() - one.read_ns));
+  }
+  agent_ = std::make_unique<Agent>(options_.node, now, owner, adopted);
   for (const FoundAttempt& one : found) {
     const AttemptRef ref = one.attempt.ref;
     output_.Add(ref, one.dir, AttemptDir(options_.state_dir, ref), one.file.RankNumbers(),
