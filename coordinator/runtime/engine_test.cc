@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "common/status_matchers.h"
 #include "coordinator/core/values/event_kinds.h"
 #include "coordinator/runtime/output_tracker.h"
@@ -242,12 +242,12 @@ TEST_F(EngineTest, ALongReadOfMetricsDelaysNoHeartbeatAndNoSubmission) {
   rig_.clock.Advance(absl::Milliseconds(50));
   EXPECT_OK(rig_.engine->Flush());
 
-  absl::Notification go_on;
+  std::promise<void> go_on;
   std::vector<MetricRow> read;
   rig_.engine->Read(
       [&, ref](StoreReader& reader) {
         auto rows = reader.ListMetrics({.run = ref.run});
-        go_on.WaitForNotification();
+        go_on.get_future().wait();
         return rows;
       },
       [&](absl::StatusOr<std::vector<MetricRow>> rows) { read = *std::move(rows); });
@@ -261,7 +261,7 @@ TEST_F(EngineTest, ALongReadOfMetricsDelaysNoHeartbeatAndNoSubmission) {
   EXPECT_TRUE(rig_.engine->reading());
   EXPECT_THAT(read, IsEmpty());
 
-  go_on.Notify();
+  go_on.set_value();
   EXPECT_TRUE(rig_.FinishReads());
   EXPECT_THAT(read, SizeIs(1));
 }

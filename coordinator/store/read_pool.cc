@@ -16,10 +16,11 @@ ReadPool::~ReadPool() { Stop(absl::UnavailableError("nothing is read any more"))
 void ReadPool::Start(Read read, Done done) {
   absl::Status refused;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     refused = stopped_;
     if (refused.ok()) tasks_.push_back({std::move(read), std::move(done)});
   }
+  changed_.notify_one();
   if (!refused.ok()) {
     post_([done = std::move(done), refused = std::move(refused)] { done(refused); });
   }
@@ -28,11 +29,12 @@ void ReadPool::Start(Read read, Done done) {
 void ReadPool::Stop(const absl::Status& why) {
   std::deque<Task> dropped;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (!stopped_.ok()) return;
     stopped_ = why;
     dropped.swap(tasks_);
   }
+  changed_.notify_all();
   for (Task& task : dropped) {
     post_([done = std::move(task.done), why] { done(why); });
   }
@@ -40,7 +42,8 @@ void ReadPool::Stop(const absl::Status& why) {
 }
 
 bool ReadPool::Take(Task* task) {
-  absl::MutexLock lock(&mutex_, absl::Condition(this, &ReadPool::HasNews));
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return !tasks_.empty() || !stopped_.ok(); });
   if (tasks_.empty()) return false;
   *task = std::move(tasks_.front());
   tasks_.pop_front();

@@ -3,15 +3,15 @@
 #ifndef HPC_COORDINATOR_STORE_READ_POOL_H_
 #define HPC_COORDINATOR_STORE_READ_POOL_H_
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "coordinator/store/store_reader.h"
 
 namespace hpc::coordinator {
@@ -49,15 +49,14 @@ class ReadPool {
   void Work(StoreReader* reader);
   // Waits for the next task. False: the pool has been stopped.
   bool Take(Task* task);
-  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !tasks_.empty() || !stopped_.ok();
-  }
 
   const std::vector<std::unique_ptr<StoreReader>> readers_;
   const Post post_;
-  absl::Mutex mutex_;
-  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  absl::Status stopped_ ABSL_GUARDED_BY(mutex_);  // why there are no more reads, once it is not OK
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  absl::Status stopped_;  // why there are no more reads, once it is not OK
+
   std::vector<std::thread> threads_;
 };
 

@@ -4,17 +4,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "common/status_matchers.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/store/testing/records.h"
@@ -32,14 +33,17 @@ using testing::TempDir;
 constexpr size_t kThreads = 2;
 
 // A read that stays in its snapshot until the test lets it go on.
-struct Held {
-  absl::Notification begun;
-  absl::Notification go_on;
-
+class Held {
+ public:
   void Wait() {
-    begun.Notify();
-    go_on.WaitForNotification();
+    begun_.set_value();
+    go_on_.get_future().wait();
   }
+  void AwaitBegun() { begun_.get_future().wait(); }
+  void GoOn() { go_on_.set_value(); }
+
+ private:
+  std::promise<void> begun_, go_on_;
 };
 
 class ReadPoolTest : public ::testing::Test {
@@ -48,8 +52,11 @@ class ReadPoolTest : public ::testing::Test {
     std::vector<std::unique_ptr<StoreReader>> readers;
     for (size_t i = 0; i < kThreads; ++i) readers.push_back(*store_->OpenReader());
     pool_ = std::make_unique<ReadPool>(std::move(readers), [this](std::function<void()> work) {
-      absl::MutexLock lock(&mutex_);
-      posted_.push_back(std::move(work));
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        posted_.push_back(std::move(work));
+      }
+      changed_.notify_all();
     });
   }
 
@@ -73,7 +80,7 @@ class ReadPoolTest : public ::testing::Test {
         return absl::OkStatus();
       });
     }
-    for (Held& one : held) one.begun.WaitForNotification();
+    for (Held& one : held) one.AwaitBegun();
   }
 
   // Waits for the ends of this many reads more.
@@ -81,7 +88,8 @@ class ReadPoolTest : public ::testing::Test {
     for (; count > 0; --count) {
       std::function<void()> work;
       {
-        absl::MutexLock lock(&mutex_, absl::Condition(this, &ReadPoolTest::HasPosted));
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait(lock, [this] { return !posted_.empty(); });
         work = std::move(posted_.front());
         posted_.pop_front();
       }
@@ -90,15 +98,15 @@ class ReadPoolTest : public ::testing::Test {
   }
 
   void AwaitPosted() {
-    absl::MutexLock lock(&mutex_, absl::Condition(this, &ReadPoolTest::HasPosted));
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return !posted_.empty(); });
   }
-
-  bool HasPosted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !posted_.empty(); }
 
   TempDir dir_;
   std::unique_ptr<Store> store_;
-  absl::Mutex mutex_;
-  std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> posted_;
   std::vector<std::string> ended_;
   std::unique_ptr<ReadPool> pool_;
 };
@@ -129,9 +137,9 @@ TEST_F(ReadPoolTest, AReadIsOfOneMomentAndNobodyWhoWritesWaitsForIt) {
     after = reader.ListEvents({})->size();
     return absl::OkStatus();
   });
-  held.begun.WaitForNotification();
+  held.AwaitBegun();
   for (RunId run = 2; run <= 100; ++run) Commit(run);
-  held.go_on.Notify();
+  held.GoOn();
   AwaitEnds(1);
   EXPECT_EQ(before, 1);
   EXPECT_EQ(after, 1);
@@ -144,12 +152,12 @@ TEST_F(ReadPoolTest, OthersReadWhatIsNewWhileALongReadIsUnderWay) {
     held.Wait();
     return status;
   });
-  held.begun.WaitForNotification();
+  held.AwaitBegun();
   Commit(1);
   Start("short", [](StoreReader& reader) { return reader.GetRun(1).status(); });
   AwaitEnds(1);
   EXPECT_THAT(ended_, ElementsAre("short OK"));
-  held.go_on.Notify();
+  held.GoOn();
   AwaitEnds(1);
   EXPECT_THAT(ended_, ElementsAre("short OK", "long OK"));
 }
@@ -165,10 +173,10 @@ TEST_F(ReadPoolTest, ReadsThatFindNoThreadFreeWaitTheirTurn) {
     });
   }
   EXPECT_THAT(order, IsEmpty());
-  held[0].go_on.Notify();
+  held[0].GoOn();
   AwaitEnds(4);
   EXPECT_THAT(order, ElementsAre(1, 2, 3));
-  held[1].go_on.Notify();
+  held[1].GoOn();
   AwaitEnds(1);
 }
 

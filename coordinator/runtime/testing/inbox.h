@@ -2,12 +2,11 @@
 #ifndef HPC_COORDINATOR_RUNTIME_TESTING_INBOX_H_
 #define HPC_COORDINATOR_RUNTIME_TESTING_INBOX_H_
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <utility>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 
 namespace hpc::coordinator::testing {
 
@@ -16,8 +15,11 @@ class Inbox {
   // A function for Engine::BeginReads. The inbox must outlive the threads.
   std::function<void(std::function<void()>)> post() {
     return [this](std::function<void()> work) {
-      absl::MutexLock lock(&mutex_);
-      work_.push_back(std::move(work));
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        work_.push_back(std::move(work));
+      }
+      changed_.notify_one();
     };
   }
 
@@ -25,7 +27,8 @@ class Inbox {
   void TakeOne() {
     std::function<void()> work;
     {
-      absl::MutexLock lock(&mutex_, absl::Condition(this, &Inbox::HasWork));
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this] { return !work_.empty(); });
       work = std::move(work_.front());
       work_.pop_front();
     }
@@ -33,10 +36,9 @@ class Inbox {
   }
 
  private:
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !work_.empty(); }
-
-  absl::Mutex mutex_;
-  std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
 };
 
 }  // namespace hpc::coordinator::testing
