@@ -13,6 +13,12 @@
 #include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
+namespace {
+
+// What is not held up is on its way for less than this.
+constexpr absl::Duration kOnItsWay = absl::Milliseconds(200);
+
+}  // namespace
 
 Cluster::Cluster(const ClusterOptions& options, const Snapshot& snapshot, Now now,
                  PastRunLookup past_run, void* past_run_context)
@@ -127,11 +133,14 @@ void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
   Node* node = impl_->state.nodes.Find(name);
   if (node != nullptr && node->connected && node->incarnation == incarnation) {
     const bool compared = node->clock.bounded();
+    const std::optional<Window> held_up = node->clock.held_up();
     node->clock.Take(times, now.mono);
     if (!compared && node->clock.bounded()) impl_->gangs.ClockCompared(now);
     // What waits while the coordinator itself stands still was not held up on its way.
-    const bool stood_still = impl_->state.pauses.EndedWithin(NodeClock::kHeldUp, now.mono);
-    if (node->clock.held_up() && !stood_still) node->held_up = node->clock.held_up();
+    if (node->clock.held_up() != held_up &&
+        impl_->state.pauses.WorkedAfter(node->clock.held_up()->earliest + kOnItsWay, now.mono)) {
+      node->held_up = node->clock.held_up();
+    }
   }
 }
 

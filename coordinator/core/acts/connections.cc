@@ -61,7 +61,10 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   NodeRecord& record = node->record;
   node->silence_before = node->Silence(turn.now());
   // A worker that connects again found its connection dead.
-  if (node->seen && node->incarnation == hello.incarnation) node->held_up = node->silence_before;
+  if (node->seen && node->incarnation == hello.incarnation &&
+      state_->pauses.WorkedAfter(node->lease.heard() + kReading, turn.mono())) {
+    node->held_up = node->silence_before;
+  }
   const bool rebooted = !record.boot_id.empty() && record.boot_id != hello.boot_id;
   record.address = hello.address;
   record.inventory = hello.inventory;

@@ -74,7 +74,7 @@ void Gangs::LearnHeldUp(Attempt* attempt) {
   for (const Member& m : attempt->members) {
     const std::string& node = m.placement.node;
     const std::optional<Window>& held_up = state_->nodes.Find(node)->held_up;
-    if (!held_up || held_up->latest < complained.earliest ||
+    if (!held_up || attempt->WorkIsDoneOn(node) || held_up->latest < complained.earliest ||
         complained.latest < held_up->earliest) {
       continue;
     }

@@ -24,14 +24,6 @@ bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   });
 }
 
-// Whether all ranks of the node have exited 0 by themselves. Their work is done then, and nothing
-// that is lost there matters to them.
-bool WorkIsDoneOn(const Attempt& attempt, const std::string& node) {
-  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
-    return rank.node != node || (rank.exit.has_value() && SucceededByItself(*rank.exit));
-  });
-}
-
 // When the last rank ended, if all ends are known; otherwise now.
 absl::Time EndOf(const Attempt& attempt, absl::Time now) {
   absl::Time last = absl::InfinitePast();
@@ -119,7 +111,7 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
   const std::string& node = member->placement.node;
   // A node that has no ranks yet is judged when it returns the attempt.
   if (!member->Reached(MemberStage::kToldToStart) || member->placement.returned ||
-      WorkIsDoneOn(attempt, node))
+      attempt.WorkIsDoneOn(node))
     return;
   if (why) attempt.causes.Learn(*why);
   StopForFailures(turn, run);
@@ -142,7 +134,7 @@ void Gangs::Restarted(Turn& turn, Run* run, Member* member, bool holds) {
 void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
-  const bool done = WorkIsDoneOn(attempt, node);
+  const bool done = attempt.WorkIsDoneOn(node);
   GiveBack(turn, run, member);
   if (!EndedWell(attempt, *member)) TakePromise(turn.mono(), MonoTime::Infinite(), member);
   ArmFence(run);

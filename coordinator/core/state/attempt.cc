@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "coordinator/core/values/exit_words.h"
 
 namespace hpc::coordinator {
 
@@ -14,6 +15,12 @@ std::string Member::Doing(int32_t rank) const {
     if (one.rank == rank) words.push_back(one.text);
   }
   return JoinWords(words);
+}
+
+bool Attempt::WorkIsDoneOn(const std::string& node) const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const RankRecord& rank) {
+    return rank.node != node || (rank.exit.has_value() && SucceededByItself(*rank.exit));
+  });
 }
 
 bool Attempt::AllReturned() const {

@@ -87,6 +87,9 @@ struct Attempt {
   bool stopping() const { return record.state == AttemptState::kStopping; }
   bool SomeRankRuns() const;
   bool AllRanksDone() const { return ranks_done == static_cast<int32_t>(ranks.size()); }
+  // Whether all ranks of the node have exited 0 by themselves. Their work is done then, and nothing
+  // that is lost there matters to them.
+  bool WorkIsDoneOn(const std::string& node) const;
   bool AllReturned() const;
   bool AllPrepared() const;
   bool AllStarted() const;

@@ -18,13 +18,30 @@ class Pauses {
   // To be called whenever the coordinator does something.
   void AtWork(MonoTime now) {
     if (now - at_work_ >= kPause) resumed_ = now;
+    if (now - at_work_ >= kReading) {
+      before_burst_ = at_work_;
+      burst_began_ = now;
+    }
     at_work_ = now;
   }
   // Whether a pause ended less than `span` ago.
   bool EndedWithin(absl::Duration span, MonoTime now) const { return now < resumed_ + span; }
+  // Whether the coordinator was at work at some time after `then`. To read what has waited until
+  // `now` is no proof of that.
+  bool WorkedAfter(MonoTime then, MonoTime now) const {
+    const bool new_burst = now - at_work_ >= kReading;
+    const MonoTime began = new_burst ? now : burst_began_;
+    return began + kReading <= now || (new_burst ? at_work_ : before_burst_) >= then;
+  }
 
  private:
+  // After a pause, what has waited is read within this time.
+  static constexpr absl::Duration kReading = absl::Milliseconds(500);
+
   MonoTime at_work_{}, resumed_{-absl::InfiniteDuration()};
+  // The coordinator has been at work since then without a longer gap than kReading, and when it was
+  // at work for the last time before that.
+  MonoTime burst_began_{}, before_burst_{-absl::InfiniteDuration()};
 };
 
 }  // namespace hpc::coordinator

@@ -421,6 +421,28 @@ TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramTha
       Contains(HasSubstr("nothing passed to and from pc2 for 4 s, and then rank 0 on pc1")));
 }
 
+TEST_F(JudgementTest, ACoordinatorThatStoodStillExcusesNoComplaint) {
+  Beats(&c, "pc2", 1);
+  c.StandStill(absl::Seconds(3));
+  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(1), true});
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ConnectionRefusedError: by the data server"),
+                   {{}, absl::Seconds(2), {}}));
+  c.Pass(absl::Milliseconds(900));
+  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(3.9), true});
+  c.Pass(absl::Milliseconds(100));
+  EXPECT_EQ(outcome(), AttemptOutcome::kProgramFailed);
+}
+
+TEST_F(JudgementTest, ACableThatIsOutBehindAPartThatEndedWellExcusesNothing) {
+  Beats(&c, "pc2", 1);
+  ASSERT_OK(c.Exit(run, 1, 0));
+  c.StandStill(absl::Milliseconds(980));
+  ASSERT_OK(c.Exit(run, 0, Code(3, "TimeoutError: the data server timed out")));
+  HoldsUp(&c);
+  c.AllReturned(run);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
 TEST_F(JudgementTest, ACableThatIsOutExcusesNoFailureOfTheProgramsOwn) {
   Beats(&c, "pc2", 1);
   c.StandStill(absl::Milliseconds(980));
