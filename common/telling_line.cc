@@ -1,7 +1,7 @@
 #include "common/telling_line.h"
 
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -67,17 +67,29 @@ bool NamesAnException(absl::string_view line) {
          name == "KeyboardInterrupt";
 }
 
+// How many lines from lines[at] on belong to a warning of Python; 0 if none begins there. Below its
+// text, which may have several lines, Python shows the line of source that issued it, indented.
+size_t LinesOfWarning(const std::vector<absl::string_view>& lines, size_t at) {
+  constexpr size_t kLongest = 6;
+  if (!IsPythonWarning(WithoutRank(absl::StripAsciiWhitespace(lines[at])))) return 0;
+  for (size_t i = at + 1; i < std::min(at + kLongest, lines.size()); ++i) {
+    if (absl::StartsWith(lines[i], "  ")) return i - at + 1;
+  }
+  return 1;
+}
+
 }  // namespace
 
 absl::string_view TellingLine(absl::string_view text) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, absl::ByAnyChar("\r\n"));
   absl::string_view last, exception;
-  bool after_warning = false;
-  for (const absl::string_view raw : absl::StrSplit(text, absl::ByAnyChar("\r\n"))) {
-    const absl::string_view line = WithoutRank(absl::StripAsciiWhitespace(raw));
-    // Python shows the line of source that issued a warning, indented, below it.
-    const bool of_warning = std::exchange(after_warning, IsPythonWarning(line));
-    if (line.empty() || after_warning || IsLoggedInPassing(line)) continue;
-    if (of_warning && absl::StartsWith(raw, "  ")) continue;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (const size_t warning = LinesOfWarning(lines, i); warning > 0) {
+      i += warning - 1;
+      continue;
+    }
+    const absl::string_view line = WithoutRank(absl::StripAsciiWhitespace(lines[i]));
+    if (line.empty() || IsLoggedInPassing(line)) continue;
     last = line;
     // torch's launcher only says that one of its processes has failed, but not why.
     const bool of_launcher = absl::StrContains(line, "ChildFailedError:");

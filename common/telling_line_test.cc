@@ -54,6 +54,9 @@ TEST(TellingLineTest, AWarningOfPythonTellsNothingNorDoesItsSource) {
   EXPECT_EQ(TellingLine("/venv/torch/nn.py:12: UserWarning: lr_scheduler before optimizer\n"
                         "  warnings.warn(\n"),
             "");
+  EXPECT_EQ(TellingLine("t.py:19: UserWarning: Converting a tensor may lose something.\n"
+                        "Consider using tensor.detach() first.\n  log(loss=float(loss))\n"),
+            "");
   EXPECT_EQ(TellingLine("sys:1: torch.jit.TracerWarning:\n"), "");
   EXPECT_EQ(TellingLine("no GPU here\na b.py:3: FutureWarning: old\n  load(path)\n"),
             "no GPU here");

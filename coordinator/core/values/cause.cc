@@ -105,6 +105,7 @@ Cause FailureOf(const RankRecord& rank, const Window& reaped,
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));
   if (cause.kind == CauseKind::kKilled) cause.text += WhoKills(rank.node);
+  if (cause.kind == CauseKind::kTerminated) cause.text += " (hpcctl did not send it)";
   cause.exit_code = ShellCode(*rank.exit);
   cause.rank = rank.rank;
   return cause;
