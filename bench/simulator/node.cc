@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "worker/loop/boot_time.h"
 #include "worker/runtime/surroundings.h"
 
 namespace hpc::simulator {
@@ -82,12 +83,12 @@ MonoTime Node::NextDeadline() const {
 // ------------------------------------------------------------------------------ the coordinator
 
 void Node::Do(Now, const worker::OpenLink& effect) {
-  link_->Open(traits_.identity, effect.hello, traits_.inventory);
+  link_->Open(traits_.identity, effect.hello, traits_.inventory, worker::BootTimeNs());
 }
 
 void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
 
-void Node::Do(Now, const worker::Say& effect) { link_->Send(effect.message); }
+void Node::Do(Now, const worker::Say& effect) { link_->Send(effect.message, worker::BootTimeNs()); }
 
 void Node::Do(Now now, const worker::SayHeartbeat& effect) {
   std::vector<worker::RankDoing> doing;
@@ -126,8 +127,10 @@ void Node::Do(Now now, const worker::PrepareAttempt& effect) {
     prepared.store_port = kStorePort;
   }
   Decide(now, [&](Effects* effects) { agent_.OnPrepared(now, prepared, effects); });
-  link_->Send(worker::EnvironmentReport{
-      prepare.ref, {{"python", "3.11.2"}}, {{"NODE_RANK", absl::StrCat(prepare.node_rank)}}});
+  link_->Send(
+      worker::EnvironmentReport{
+          prepare.ref, {{"python", "3.11.2"}}, {{"NODE_RANK", absl::StrCat(prepare.node_rank)}}},
+      worker::BootTimeNs());
 }
 
 void Node::Do(Now now, const worker::StartAttempt& effect) {
@@ -182,11 +185,11 @@ void Node::SendOutput(AttemptRef ref, const Work& work) {
     if (work.began) {
       metrics.end_offset = kMetricsFileBytes;
       metrics.points.push_back({"loss", 1, 0.5, absl::ZeroDuration()});
-      link_->Send(worker::LogData{{ref, rank, false}, 0, LineOf(ref, rank)});
+      link_->Send(worker::LogData{{ref, rank, false}, 0, LineOf(ref, rank)}, worker::BootTimeNs());
     }
-    link_->Send(metrics);
+    link_->Send(metrics, worker::BootTimeNs());
     for (const bool is_stderr : {false, true}) {
-      link_->Send(worker::LogEnd{{ref, rank, is_stderr}, 0});
+      link_->Send(worker::LogEnd{{ref, rank, is_stderr}, 0}, worker::BootTimeNs());
     }
   }
 }

@@ -18,11 +18,11 @@ const AttemptRef kRef{7, 1};
 class FakeLink : public worker::Link {
  public:
   void SetCallbacks(Callbacks) override {}
-  void Open(const worker::Identity&, const worker::Hello& hello,
-            const worker::Inventory&) override {
+  void Open(const worker::Identity&, const worker::Hello& hello, const worker::Inventory&,
+            int64_t) override {
     hellos.push_back(hello);
   }
-  void Send(const worker::WorkerMessage& message) override { said.push_back(message); }
+  void Send(const worker::WorkerMessage& message, int64_t) override { said.push_back(message); }
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                      const std::vector<worker::RankDoing>& doing, bool) override {
     ++heartbeats;

@@ -12,7 +12,7 @@ namespace hpc::simulator {
 using worker::CoordinatorStream;
 
 void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hello,
-                     const worker::Inventory& inventory) {
+                     const worker::Inventory& inventory, int64_t said_ns) {
   const uint64_t number = ++current_;
   CoordinatorStream::Handlers handlers;
   handlers.on_shown = [](const std::string&) {};
@@ -29,7 +29,9 @@ void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hell
   stream_ = std::make_shared<CoordinatorStream>(
       CoordinatorStream::Way{route_.next(), route_.security(), channel_}, queue_,
       std::move(handlers));
-  stream_->Start(worker::HelloToProto(identity, hello, inventory));
+  v1::WorkerMessage message = worker::HelloToProto(identity, hello, inventory);
+  message.set_said_us(said_ns / 1000);
+  stream_->Start(std::move(message));
 }
 
 void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
@@ -60,15 +62,16 @@ void QueueLink::OnClosed(const absl::Status& why) {
 
 void QueueLink::Put(v1::WorkerMessage message, bool bulk) {
   if (stream_ == nullptr) return;
-  if (!bulk) message.set_said_us(worker::BootTimeNs() / 1000);
   stream_->Send(std::move(message), bulk);
   stream_->Flush();
 }
 
-void QueueLink::Send(const worker::WorkerMessage& message) {
+void QueueLink::Send(const worker::WorkerMessage& message, int64_t said_ns) {
   const bool bulk = std::holds_alternative<worker::LogData>(message) ||
                     std::holds_alternative<worker::LogEnd>(message);
-  Put(worker::ToProto(message), bulk);
+  v1::WorkerMessage out = worker::ToProto(message);
+  if (!bulk) out.set_said_us(said_ns / 1000);
+  Put(std::move(out), bulk);
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,

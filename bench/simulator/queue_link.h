@@ -25,9 +25,9 @@ class QueueLink final : public worker::Link {
 
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
   void Open(const worker::Identity& identity, const worker::Hello& hello,
-            const worker::Inventory& inventory) override;
+            const worker::Inventory& inventory, int64_t said_ns) override;
   // Each message is sent at once, since a node has little to send at a time.
-  void Send(const worker::WorkerMessage& message) override;
+  void Send(const worker::WorkerMessage& message, int64_t said_ns) override;
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                      const std::vector<worker::RankDoing>& doing, bool answer_may_wait) override;
   void SendInventory(const worker::Inventory& inventory) override;
