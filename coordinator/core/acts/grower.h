@@ -28,7 +28,7 @@ class Grower {
   // Nothing if that gang is not larger.
   std::optional<Fit> Larger(Turn& turn, const Run& run, MonoTime by,
                             std::vector<Node*>* nodes) const;
-  // When the node, as far as it stays, will have been there long enough.
+  // When the node will have been there for long enough, if it stays.
   MonoTime StayedAt(const Node& node) const;
   // The same, and free for long enough.
   MonoTime SteadyAt(const Node& node) const;

@@ -187,6 +187,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
 }
 
 void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
+  const Cause cause = ClusterCause(outcome, node.name(), node.Silence(turn.now()), why);
   for (Run* run : RunsOn(node)) {
     Attempt& attempt = *run->attempt;
     Member* member = attempt.FindMember(node.name());
@@ -202,9 +203,9 @@ void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
     for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
-    StopFor(turn, run, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why), grace);
+    StopFor(turn, run, cause, grace);
   }
-  ExplainSigterm(turn, ClusterCause(outcome, node.name(), node.Silence(turn.now()), why));
+  ExplainSigterm(turn, cause);
 }
 
 void Gangs::ExplainSigterm(Turn& turn, const Cause& cause) {
@@ -238,8 +239,10 @@ bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   if (!attempt.AllReturned()) return false;
   if (!attempt.AllRanksDone() && attempt.causes.MayChange(state_->nodes, turn.mono())) {
     if (attempt.settled_at == MonoTime{}) attempt.settled_at = turn.mono() + kWordOfPeer;
-    state_->timers.Set(Alarm::kWord, run->id(), attempt.settled_at);
-    if (turn.mono() < attempt.settled_at) return false;
+    if (turn.mono() < attempt.settled_at) {
+      state_->timers.Set(Alarm::kWord, run->id(), attempt.settled_at);
+      return false;
+    }
   }
   Finish(turn, run);
   return true;

@@ -113,7 +113,7 @@ class Gangs {
   void PhaseOver(Turn& turn, Run* run);
   // The ranks of a lost node may have ended by now.
   void FencePassed(Turn& turn, Run* run);
-  // Nothing that may explain the failures of the attempt has been waited for any longer.
+  // The attempt need not wait any longer for what may explain its failures.
   void WordOver(Turn& turn, Run* run);
   // The clock of a node has just been compared with ours, so what it has told can be dated better.
   void ClockCompared(Now now);
@@ -139,6 +139,8 @@ class Gangs {
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
+  // Adds the cause that a node's connection carried nothing, if that explains all complaints so
+  // far.
   void LearnHeldUp(Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);

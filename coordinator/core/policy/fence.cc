@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/values/exit_words.h"
-
 namespace hpc::coordinator {
 
 void TakePromise(MonoTime now, MonoTime until, Member* member) {
@@ -19,11 +17,7 @@ absl::Duration LongestAlone(const ClusterOptions& options, const RunRequest& req
 }
 
 bool EndedWell(const Attempt& attempt, const Member& member) {
-  return member.placement.returned &&
-         std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
-           return rank.node != member.placement.node ||
-                  (rank.exit.has_value() && SucceededByItself(*rank.exit));
-         });
+  return member.placement.returned && attempt.WorkIsDoneOn(member.placement.node);
 }
 
 Fenced DeadBy(const FenceTimes& times, const Attempt& attempt, const Member& lost, MonoTime heard) {
