@@ -1,5 +1,8 @@
 #include "coordinator/rpc/testing/holding_store.h"
 
+#include <utility>
+#include <vector>
+
 #include "common/status_macros.h"
 
 namespace hpc::coordinator::testing {
@@ -67,7 +70,7 @@ void Barrier::AwaitSomebody() {
 }
 
 absl::StatusOr<std::unique_ptr<StoreReader>> HoldingStore::OpenReader() {
-  HPC_ASSIGN_OR_RETURN(std::unique_ptr<StoreReader> reader, real_->OpenReader());
+  HPC_ASSIGN_OR_RETURN(std::unique_ptr<StoreReader> reader, ForwardingStore::OpenReader());
   return std::make_unique<HoldingReader>(std::move(reader), &barrier_);
 }
 

@@ -4,14 +4,13 @@
 #define HPC_COORDINATOR_RPC_TESTING_HOLDING_STORE_H_
 
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/store_reader.h"
+#include "coordinator/store/testing/forwarding_store.h"
 
 namespace hpc::coordinator::testing {
 
@@ -34,36 +33,18 @@ class Barrier {
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-class HoldingStore final : public Store {
+class HoldingStore final : public ForwardingStore {
  public:
-  explicit HoldingStore(std::unique_ptr<Store> real) : real_(std::move(real)) {}
+  explicit HoldingStore(std::unique_ptr<Store> real)
+      : ForwardingStore(real.get()), owned_(std::move(real)) {}
 
   // Every reader passes it before it reads metrics.
   Barrier& metrics_barrier() { return barrier_; }
 
   absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override;
 
-  absl::StatusOr<Snapshot> Load() override { return real_->Load(); }
-  absl::StatusOr<TrustSnapshot> LoadTrust() override { return real_->LoadTrust(); }
-  absl::Status Commit(const WriteBatch& batch) override { return real_->Commit(batch); }
-  absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_->GetRun(run); }
-  absl::StatusOr<RunProgram> GetProgram(RunId run) override { return real_->GetProgram(run); }
-  absl::StatusOr<RunRecord> GetRunRecord(RunId run) override { return real_->GetRunRecord(run); }
-  absl::StatusOr<std::vector<RunId>> RunsAwaitingOutput(absl::Time since) override {
-    return real_->RunsAwaitingOutput(since);
-  }
-  absl::StatusOr<RunId> FindRequest(const std::string& id) override {
-    return real_->FindRequest(id);
-  }
-  absl::StatusOr<std::vector<std::string>> MetricKeys(RunId run) override {
-    return real_->MetricKeys(run);
-  }
-  absl::StatusOr<std::vector<MetricOffset>> MetricOffsets(RunId run) override {
-    return real_->MetricOffsets(run);
-  }
-
  private:
-  const std::unique_ptr<Store> real_;
+  const std::unique_ptr<Store> owned_;
   Barrier barrier_;
 };
 
