@@ -61,6 +61,7 @@ if os.environ["RANK"] == "1":
         number += 1
         for store in first, Store():
             store.set_and_get(b"key", b"%d" % number)
+        print(number, flush=True)
         time.sleep(0.02)
 """
 
@@ -213,7 +214,9 @@ class GangTest(ClusterTest):
         rank0 = lambda: self.cluster.json("show", run)["ranks"][0]
         eventually(lambda: "exit" in rank0(), "rank 0 has ended")
         self.cluster.hpcctl("run", "--nodelist", rank0()["node"], "--", "true")
-        time.sleep(0.5)  # the other rank meets the store more than ten times
+        met = lambda: self.cluster.hpcctl("logs", run).stdout.count("\n")
+        before = met()
+        eventually(lambda: met() > before + 10, "the other rank goes on to use the store")
         self.assertEqual(self.cluster.run_state(run), "running")
         over.touch()
         self.cluster.wait_state(run, "succeeded")
