@@ -1,5 +1,5 @@
 // Enumerations as the words that the database holds, and back. The words of states, outcomes and
-// power are those that clients see (Name() in model.h).
+// power are those that clients see (Name() in records.h).
 #ifndef HPC_COORDINATOR_STORE_NAMES_H_
 #define HPC_COORDINATOR_STORE_NAMES_H_
 
