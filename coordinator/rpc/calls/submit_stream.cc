@@ -1,9 +1,8 @@
 #include "coordinator/rpc/calls/submit_stream.h"
 
 #include "coordinator/rpc/calls/status.h"
-#include "coordinator/rpc/convert/convert_run.h"
+#include "coordinator/rpc/convert/convert_spec.h"
 #include "coordinator/rpc/convert/limits.h"
-#include "coordinator/rpc/convert/message_check.h"
 #include "hpc/v1/runs.pb.h"
 
 namespace hpc::coordinator {

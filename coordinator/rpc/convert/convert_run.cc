@@ -4,54 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
-#include "common/text.h"
 #include "coordinator/rpc/convert/convert_common.h"
-#include "coordinator/rpc/convert/limits.h"
+#include "coordinator/rpc/convert/convert_spec.h"
 
 namespace hpc::coordinator {
 namespace {
 
 constexpr size_t kListedCommandBytes = 4096;
-constexpr absl::Duration kDefaultStopGrace = absl::Seconds(30);
-
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-bool IsInterpreter(absl::string_view program) {
-  return absl::StartsWith(program, "python") || program == "sh" || program == "bash";
-}
-
-// The file name of the program, or of its script if the program is an interpreter ("python -u
-// train.py", "python -m package.train"). "python" alone would not tell runs apart.
-template <typename Command>
-std::string DefaultName(const Command& command) {
-  std::string name = FileName(command.Get(0));
-  for (int i = 1; IsInterpreter(FileName(command.Get(0))) && i < command.size(); ++i) {
-    const std::string& argument = command.Get(i);
-    if (argument == "-c") break;
-    if (absl::StartsWith(argument, "-")) continue;
-    name = FileName(argument);
-    break;
-  }
-  return CheckName("the name", name, kMaxName).ok() ? name : "run";
-}
-
-CodeState FromProto(const v1::CodeState& code) {
-  return {code.repository(), code.commit(), code.branch(),
-          code.dirty(),      code.diff(),   code.diff_cut()};
-}
-
-v1::CodeState ToProto(const CodeState& code) {
-  v1::CodeState out;
-  out.set_repository(code.repository);
-  out.set_commit(code.commit);
-  out.set_branch(code.branch);
-  out.set_dirty(code.dirty);
-  out.set_diff(code.diff);
-  out.set_diff_cut(code.diff_cut);
-  return out;
-}
 
 void AddCommand(const std::vector<std::string>& command, v1::Run* run) {
   size_t left = kListedCommandBytes;
@@ -150,80 +109,6 @@ void ToProto(const RunRecord& record, v1::Run* to) {
   out.set_cancel_requested(record.cancel_requested);
   out.set_losses(record.losses);
   out.set_retries(record.retries);
-}
-
-RunRequest ToRunRequest(const v1::RunSpec& spec) {
-  RunRequest out;
-  out.name = spec.name().empty() ? DefaultName(spec.command()) : spec.name();
-  out.experiment = spec.experiment().empty() ? "default" : spec.experiment();
-  out.min_nodes = spec.min_nodes() == 0 ? 1 : spec.min_nodes();
-  out.max_nodes = spec.max_nodes() == 0 ? out.min_nodes : spec.max_nodes();
-  out.ranks_per_node = spec.ranks_per_node();
-  if (spec.has_gpus_per_node()) out.gpus_per_node = spec.gpus_per_node();
-  out.node_list = FromProto(spec.node_list());
-  out.exclude = FromProto(spec.exclude());
-  out.priority = spec.priority();
-  out.after = spec.after_run();
-  if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
-  out.max_restarts = spec.max_restarts();
-  out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
-  if (spec.grow() != v1::GROW_MODE_UNSPECIFIED) out.grow = static_cast<GrowMode>(spec.grow());
-  if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
-  if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
-    out.store_host = static_cast<StoreHost>(spec.store_host());
-  }
-  out.stop_grace = spec.stop_grace_ms() > 0 ? FromMillis(spec.stop_grace_ms()) : kDefaultStopGrace;
-  return out;
-}
-
-RunProgram ToRunProgram(const v1::SubmitRequest& request) {
-  const v1::RunSpec& spec = request.spec();
-  RunProgram out;
-  out.command = FromProto(spec.command());
-  out.workdir = spec.workdir();
-  out.env = FromProto(spec.env());
-  out.unstored_env = FromProto(spec.unstored_env());
-  if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED) {
-    out.legacy_local_rank = static_cast<LegacyLocalRank>(spec.legacy_local_rank());
-  }
-  out.params = FromProto(spec.params());
-  out.tags = FromProto(spec.tags());
-  out.code = FromProto(spec.code());
-  out.submit_host = spec.submit_host();
-  out.request_id = request.request_id();
-  return out;
-}
-
-v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program) {
-  v1::RunSpec out;
-  out.set_name(request.name);
-  out.set_experiment(request.experiment);
-  AddPairs(program.params, out.mutable_params());
-  for (const std::string& tag : program.tags) out.add_tags(tag);
-  out.set_min_nodes(request.min_nodes);
-  out.set_max_nodes(request.max_nodes);
-  out.set_ranks_per_node(request.ranks_per_node);
-  if (request.gpus_per_node) out.set_gpus_per_node(*request.gpus_per_node);
-  for (const std::string& node : request.node_list) out.add_node_list(node);
-  for (const std::string& node : request.exclude) out.add_exclude(node);
-  out.set_grow(static_cast<v1::GrowMode>(request.grow));
-  out.set_mode(static_cast<v1::LaunchMode>(request.mode));
-  out.set_store_host(static_cast<v1::StoreHost>(request.store_host));
-  out.set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
-  out.set_priority(request.priority);
-  out.set_after_run(request.after);
-  if (request.time_limit != absl::InfiniteDuration()) {
-    out.set_time_limit_ms(absl::ToInt64Milliseconds(request.time_limit));
-  }
-  out.set_max_restarts(request.max_restarts);
-  AddInts(request.retry_exits, out.mutable_retry_exits());
-  out.set_stop_grace_ms(absl::ToInt64Milliseconds(request.stop_grace));
-  for (const std::string& argument : program.command) out.add_command(argument);
-  out.set_workdir(program.workdir);
-  AddPairs(program.env, out.mutable_env());
-  *out.mutable_code() = ToProto(program.code);
-  out.set_submit_host(program.submit_host);
-  return out;
 }
 
 void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out) {

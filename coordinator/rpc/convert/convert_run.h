@@ -11,13 +11,6 @@
 
 namespace hpc::coordinator {
 
-// The two halves of a submission that passed CheckSubmit, with defaults filled in.
-RunRequest ToRunRequest(const v1::RunSpec& spec);
-RunProgram ToRunProgram(const v1::SubmitRequest& request);
-
-// The reverse, for reading a run back.
-v1::RunSpec ToSpec(const RunRequest& request, const RunProgram& program);
-
 // Fills `out`, which is empty, with a row of a listing. (A listing uses one message again and
 // again.) A command that is too long for a row is cut, and ends in "...".
 void ToProto(const RunRecord& record, const RunExtras& extras, v1::Run* out);

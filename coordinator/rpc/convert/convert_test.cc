@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,95 +13,6 @@ namespace hpc::coordinator {
 namespace {
 
 using ::testing::ElementsAre;
-
-v1::RunSpec FullSpec() {
-  v1::RunSpec spec;
-  spec.set_name("digits");
-  spec.set_experiment("rates");
-  v1::KeyValue* param = spec.add_params();
-  param->set_key("lr");
-  param->set_value("0.1");
-  spec.add_tags("best");
-  spec.set_min_nodes(2);
-  spec.set_max_nodes(4);
-  spec.set_ranks_per_node(3);
-  spec.set_gpus_per_node(0);
-  spec.add_node_list("pc1");
-  spec.add_exclude("pc2");
-  spec.set_mode(v1::LAUNCH_MODE_PER_NODE);
-  spec.set_store_host(v1::STORE_HOST_RANK0);
-  spec.set_legacy_local_rank(v1::LEGACY_LOCAL_RANK_UNDERSCORE);
-  spec.set_priority(-3);
-  spec.set_after_run(11);
-  spec.set_time_limit_ms(7'200'000);
-  spec.set_max_restarts(2);
-  spec.set_stop_grace_ms(1500);
-  spec.add_retry_exits(75);
-  spec.set_grow(v1::GROW_MODE_NOW);
-  spec.add_command("python");
-  spec.add_command("train.py");
-  spec.set_workdir("/home/ada");
-  spec.add_env()->set_key("A");
-  spec.mutable_code()->set_commit("0123");
-  spec.mutable_code()->set_dirty(true);
-  spec.set_submit_host("laptop");
-  return spec;
-}
-
-TEST(Runs, ASpecComesBackAsItWent) {
-  v1::SubmitRequest request;
-  *request.mutable_spec() = FullSpec();
-  const v1::RunSpec back = ToSpec(ToRunRequest(request.spec()), ToRunProgram(request));
-  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(back, FullSpec()))
-      << back.DebugString();
-}
-
-TEST(Runs, VariablesThatAreNotToBeStoredAreNamed) {
-  v1::SubmitRequest request;
-  request.mutable_spec()->add_unstored_env("HF_TOKEN");
-  EXPECT_THAT(ToRunProgram(request).unstored_env, ::testing::ElementsAre("HF_TOKEN"));
-}
-
-TEST(Runs, WhatIsLeftOutTakesItsDefault) {
-  v1::RunSpec spec;
-  spec.add_command("/usr/bin/python3");
-  const RunRequest request = ToRunRequest(spec);
-  EXPECT_EQ(request.name, "python3");
-  EXPECT_EQ(request.experiment, "default");
-  EXPECT_EQ(request.min_nodes, 1);
-  EXPECT_EQ(request.max_nodes, 1);
-  EXPECT_EQ(request.gpus_per_node, std::nullopt);
-  EXPECT_EQ(request.time_limit, absl::InfiniteDuration());
-  EXPECT_EQ(request.stop_grace, absl::Seconds(30));
-  EXPECT_EQ(request.mode, LaunchMode::kTorchrun);
-  EXPECT_EQ(request.grow, GrowMode::kCheckpoint);
-  EXPECT_EQ(request.store_host, StoreHost::kAuto);
-}
-
-TEST(Runs, TheLargestNumberOfNodesIsTheLeastWhereOnlyThatIsSaid) {
-  v1::RunSpec spec = FullSpec();
-  spec.set_max_nodes(0);
-  EXPECT_EQ(ToRunRequest(spec).max_nodes, 2);
-}
-
-TEST(Runs, AnInterpretersRunIsCalledAfterItsScript) {
-  const auto name = [](std::initializer_list<const char*> command) {
-    v1::RunSpec spec;
-    for (const char* argument : command) spec.add_command(argument);
-    return ToRunRequest(spec).name;
-  };
-  EXPECT_EQ(name({"/usr/bin/python3", "-u", "code/train.py", "--lr", "1"}), "train.py");
-  EXPECT_EQ(name({"python", "-m", "package.train"}), "package.train");
-  EXPECT_EQ(name({"python", "-c", "print(1)"}), "python");
-  EXPECT_EQ(name({"bash", "train.sh"}), "train.sh");
-  EXPECT_EQ(name({"hpc-train", "digits"}), "hpc-train");
-}
-
-TEST(Runs, AProgramWhoseFileNameIsNoNameIsCalledRun) {
-  v1::RunSpec spec;
-  spec.add_command("/bin/line\nend");
-  EXPECT_EQ(ToRunRequest(spec).name, "run");
-}
 
 TEST(Runs, ALongCommandIsCutInListings) {
   RunExtras extras;

@@ -1,9 +1,13 @@
-// The most that a peer may send.
+// The most that a peer may send, and the errors for what is beyond it.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_LIMITS_H_
 #define HPC_COORDINATOR_RPC_CONVERT_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace hpc::coordinator {
 
@@ -27,6 +31,16 @@ inline constexpr int32_t kMaxPriority = 1000;     // and -1000
 inline constexpr int64_t kRowsPerMessage = 1000;        // of a listing
 inline constexpr int64_t kBytesPerMessage = 1 << 20;    // after which a listing's message is full
 inline constexpr size_t kUnansweredSubmissions = 1024;  // of a stream that is still read
+
+// Each error begins with `what`. InvalidArgument: the value is out of its range, or the text cannot
+// be stored. ResourceExhausted: it is too long, or there are too many.
+absl::Status CheckRange(absl::string_view what, int64_t value, int64_t least, int64_t most);
+// Checks a time span in milliseconds, from 0 to `most`.
+absl::Status CheckSpan(absl::string_view what, int64_t span, int64_t most);
+absl::Status CheckLength(absl::string_view what, size_t bytes, size_t most);
+absl::Status CheckShortText(absl::string_view what, const std::string& text, size_t most);
+// Checks against kMaxPairs.
+absl::Status CheckCount(absl::string_view what, int count);
 
 }  // namespace hpc::coordinator
 

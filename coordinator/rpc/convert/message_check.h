@@ -1,5 +1,6 @@
 // Checks requests before anything is done with them. It refuses text that cannot be stored, values
-// out of range, and contradictions. What depends on the cluster's state is checked by the core.
+// out of range, and contradictions. What depends on the cluster's state is checked by the core, and
+// a submission by convert_spec.h.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
 #define HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
 
@@ -11,7 +12,6 @@
 namespace hpc::coordinator {
 
 // InvalidArgument: the error names field, value and what is allowed. ResourceExhausted: too large.
-absl::Status CheckSubmit(const v1::SubmitRequest& request);
 absl::Status CheckWait(const v1::WaitRequest& request);
 absl::Status CheckListRuns(const v1::ListRunsRequest& request);
 absl::Status CheckListEvents(const v1::ListEventsRequest& request);

@@ -12,6 +12,7 @@
 #include "coordinator/rpc/answers/wait_source.h"
 #include "coordinator/rpc/convert/convert_common.h"
 #include "coordinator/rpc/convert/convert_run.h"
+#include "coordinator/rpc/convert/convert_spec.h"
 #include "coordinator/rpc/convert/message_check.h"
 
 namespace hpc::coordinator {
