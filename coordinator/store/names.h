@@ -10,14 +10,97 @@
 
 namespace hpc::coordinator {
 
-// Defined for RunState, AttemptState, AttemptOutcome (kNone is ""), LaunchMode, GrowMode,
-// StoreHost, LegacyLocalRank, Power, DeviceKind and Severity.
 template <typename E>
-absl::string_view ToWord(E value);
+struct Word {
+  E value;
+  absl::string_view word;
+};
+
+// All words of an enumeration, in kAll. Those of the options of a run stand beside their columns,
+// in run_rows.cc.
+template <typename E>
+struct Words;
+
+template <>
+struct Words<RunState> {
+  static constexpr Word<RunState> kAll[] = {
+      {RunState::kQueued, "queued"},       {RunState::kStarting, "starting"},
+      {RunState::kRunning, "running"},     {RunState::kStopping, "stopping"},
+      {RunState::kSucceeded, "succeeded"}, {RunState::kFailed, "failed"},
+      {RunState::kCancelled, "cancelled"}, {RunState::kTimedOut, "timed-out"},
+  };
+};
+
+template <>
+struct Words<AttemptState> {
+  static constexpr Word<AttemptState> kAll[] = {
+      {AttemptState::kWaking, "waking"},     {AttemptState::kPreparing, "preparing"},
+      {AttemptState::kStarting, "starting"}, {AttemptState::kRunning, "running"},
+      {AttemptState::kStopping, "stopping"}, {AttemptState::kEnded, "ended"},
+  };
+};
+
+template <>
+struct Words<AttemptOutcome> {
+  static constexpr Word<AttemptOutcome> kAll[] = {
+      {AttemptOutcome::kNone, ""},
+      {AttemptOutcome::kSucceeded, "succeeded"},
+      {AttemptOutcome::kProgramFailed, "program-failed"},
+      {AttemptOutcome::kRefused, "refused"},
+      {AttemptOutcome::kCancelled, "cancelled"},
+      {AttemptOutcome::kTimedOut, "timed-out"},
+      {AttemptOutcome::kReclaimed, "reclaimed"},
+      {AttemptOutcome::kNodeLost, "node-lost"},
+      {AttemptOutcome::kStartFailed, "start-failed"},
+      {AttemptOutcome::kGrown, "grown"},
+  };
+};
+
+template <>
+struct Words<Power> {
+  static constexpr Word<Power> kAll[] = {
+      {Power::kOn, "on"},
+      {Power::kDraining, "draining"},
+      {Power::kFallingAsleep, "falling-asleep"},
+      {Power::kOff, "off"},
+      {Power::kWaking, "waking"},
+      {Power::kStopped, "stopped"},
+  };
+};
+
+template <>
+struct Words<DeviceKind> {
+  static constexpr Word<DeviceKind> kAll[] = {
+      {DeviceKind::kGpu, "gpu"},
+      {DeviceKind::kCpuSlot, "cpu-slot"},
+  };
+};
+
+template <>
+struct Words<Severity> {
+  static constexpr Word<Severity> kAll[] = {
+      {Severity::kInfo, "info"},
+      {Severity::kWarning, "warning"},
+      {Severity::kError, "error"},
+  };
+};
+
+template <typename E>
+absl::string_view ToWord(E value) {
+  for (const Word<E>& entry : Words<E>::kAll) {
+    if (entry.value == value) return entry.word;
+  }
+  return "?";
+}
 
 // nullopt: no value of E has this word.
 template <typename E>
-std::optional<E> FromWord(absl::string_view word);
+std::optional<E> FromWord(absl::string_view word) {
+  for (const Word<E>& entry : Words<E>::kAll) {
+    if (entry.word == word) return entry.value;
+  }
+  return std::nullopt;
+}
 
 }  // namespace hpc::coordinator
 

@@ -34,10 +34,6 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
   ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
-  ExpectWords(LaunchMode::kTorchrun, LaunchMode::kPerNode);
-  ExpectWords(GrowMode::kNever, GrowMode::kNow);
-  ExpectWords(StoreHost::kAuto, StoreHost::kRank0);
-  ExpectWords(LegacyLocalRank::kNone, LegacyLocalRank::kUnderscore);
   ExpectWords(Power::kOn, Power::kWaking);
   ExpectWords(DeviceKind::kGpu, DeviceKind::kCpuSlot);
   ExpectWords(Severity::kInfo, Severity::kError);

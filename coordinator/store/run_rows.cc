@@ -6,6 +6,41 @@
 
 namespace hpc::coordinator {
 
+template <>
+struct Words<LaunchMode> {
+  static constexpr Word<LaunchMode> kAll[] = {
+      {LaunchMode::kTorchrun, "torchrun"},
+      {LaunchMode::kPerNode, "per-node"},
+  };
+};
+
+template <>
+struct Words<GrowMode> {
+  static constexpr Word<GrowMode> kAll[] = {
+      {GrowMode::kNever, "never"},
+      {GrowMode::kCheckpoint, "checkpoint"},
+      {GrowMode::kNow, "now"},
+  };
+};
+
+template <>
+struct Words<StoreHost> {
+  static constexpr Word<StoreHost> kAll[] = {
+      {StoreHost::kAuto, "auto"},
+      {StoreHost::kWorker, "worker"},
+      {StoreHost::kRank0, "rank0"},
+  };
+};
+
+template <>
+struct Words<LegacyLocalRank> {
+  static constexpr Word<LegacyLocalRank> kAll[] = {
+      {LegacyLocalRank::kNone, "none"},
+      {LegacyLocalRank::kDash, "dash"},
+      {LegacyLocalRank::kUnderscore, "underscore"},
+  };
+};
+
 constexpr Table kListedRuns = {
     "runs", "id",
     "name, experiment, user, state, reason, attempts, failures, losses, retries, exit_code, "
