@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "client/cli/input/run_options.h"
 #include "client/cli/input/usage_error.h"
 
 namespace hpc::client {
@@ -23,8 +24,8 @@ bool IsModule(absl::string_view name) {
 
 // Looks for a launcher in what Python is to run: "-m" and a module, or a script. Only two of the
 // options before it take a word of their own.
-std::string LauncherOfPython(const std::vector<std::string>& command) {
-  for (size_t i = 1; i < command.size(); ++i) {
+std::string LauncherOfPython(const CommandWords& command) {
+  for (int i = 1; i < command.size(); ++i) {
     const std::string& word = command[i];
     if (word == "-m") {
       const bool found = i + 1 < command.size() && IsModule(command[i + 1]);
@@ -42,29 +43,34 @@ std::string LauncherOfPython(const std::vector<std::string>& command) {
 }
 
 // Returns the number of ranks on a node; 0 means one for each GPU that the node turns out to have.
-int32_t RanksOfANode(const RunOptions& run) {
-  if (run.ranks_per_node > 0 || !run.gpus_per_node) return run.ranks_per_node;
-  return std::max(1, *run.gpus_per_node);
+int32_t RanksOfANode(const v1::RunSpec& spec) {
+  if (spec.ranks_per_node() > 0 || !spec.has_gpus_per_node()) return spec.ranks_per_node();
+  return std::max(1, spec.gpus_per_node());
 }
+
+bool IsOnOneNode(const v1::RunSpec& spec) { return spec.max_nodes() <= 1; }
 
 // Returns whether at most one launcher is started on each node, and the launchers of several nodes
 // are told where to meet.
-bool FindsItsPeers(const RunOptions& run) {
-  if (RanksOfANode(run) != 1) return false;
-  return run.nodes == "1" ||
-         std::any_of(run.command.begin(), run.command.end(), [](const std::string& word) {
+bool FindsItsPeers(const v1::RunSpec& spec) {
+  if (RanksOfANode(spec) != 1) return false;
+  const auto& words = spec.command();
+  return IsOnOneNode(spec) || std::any_of(words.begin(), words.end(), [](const std::string& word) {
            return std::any_of(kRendezvous.begin(), kRendezvous.end(),
                               [&](const char* option) { return absl::StartsWith(word, option); });
          });
 }
 
 // A user who names the mode knows about it, so only the default is suspicious.
-bool Suspicious(const RunOptions& run) {
-  return run.mode.empty() && !LauncherIn(run.command).empty() && !FindsItsPeers(run);
+bool Suspicious(const v1::RunSpec& spec) {
+  return spec.mode() == v1::LAUNCH_MODE_UNSPECIFIED && !LauncherIn(spec.command()).empty() &&
+         !FindsItsPeers(spec);
 }
 
-std::string Remedy(const RunOptions& run, absl::string_view launcher) {
-  const std::string nodes = run.nodes == "1" ? "" : absl::StrCat("-N ", run.nodes, " ");
+std::string Remedy(const v1::RunSpec& spec, absl::string_view launcher) {
+  const std::string nodes =
+      IsOnOneNode(spec) ? ""
+                        : absl::StrCat("-N ", NodeRange(spec.min_nodes(), spec.max_nodes()), " ");
   return absl::StrCat(
       "Type 'hpcctl run ", nodes, "--mode per-node -- ", launcher,
       " ...' for one on each node; or leave ", launcher,
@@ -74,26 +80,26 @@ std::string Remedy(const RunOptions& run, absl::string_view launcher) {
 
 }  // namespace
 
-std::string LauncherIn(const std::vector<std::string>& command) {
+std::string LauncherIn(const CommandWords& command) {
   if (command.empty()) return "";
   const absl::string_view program = FileName(command[0]);
   if (program == "torchrun") return "torchrun";
   return absl::StartsWith(program, "python") ? LauncherOfPython(command) : "";
 }
 
-absl::Status CheckLauncher(const RunOptions& run) {
-  if (!Suspicious(run) || (run.nodes == "1" && RanksOfANode(run) == 0)) return absl::OkStatus();
-  const std::string launcher = LauncherIn(run.command);
+absl::Status CheckLauncher(const v1::RunSpec& spec) {
+  if (!Suspicious(spec) || (IsOnOneNode(spec) && RanksOfANode(spec) == 0)) return absl::OkStatus();
+  const std::string launcher = LauncherIn(spec.command());
   return UsageError(absl::StrCat(launcher, " starts the ranks itself, and would be started once ",
                                  "for each of them, as many runs that know nothing of each other. ",
-                                 Remedy(run, launcher), ". --mode torchrun insists."));
+                                 Remedy(spec, launcher), ". --mode torchrun insists."));
 }
 
-std::string LauncherHint(const RunOptions& run) {
-  if (!Suspicious(run)) return "";
-  const std::string launcher = LauncherIn(run.command);
+std::string LauncherHint(const v1::RunSpec& spec) {
+  if (!Suspicious(spec)) return "";
+  const std::string launcher = LauncherIn(spec.command());
   return absl::StrCat(launcher, " starts the ranks itself, and on a node with several GPUs it is ",
-                      "now started once for each of them. ", Remedy(run, launcher));
+                      "now started once for each of them. ", Remedy(spec, launcher));
 }
 
 }  // namespace hpc::client

@@ -4,24 +4,24 @@
 #define HPC_CLIENT_CLI_INPUT_LAUNCHER_CHECK_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "client/cli/input/run_options.h"
+#include "hpc/v1/run.pb.h"
 
 namespace hpc::client {
 
 // Returns "torchrun", or "python -m torch.distributed.run" with the words as typed. Returns "" for
 // a command that is not a launcher, or does not look like one.
-std::string LauncherIn(const std::vector<std::string>& command);
+using CommandWords = google::protobuf::RepeatedPtrField<std::string>;
+std::string LauncherIn(const CommandWords& command);
 
 // Returns a usage error where a launcher would be started more than once on a node, or on nodes
 // that would not find each other. --mode says that this is meant, and then there is no error.
-absl::Status CheckLauncher(const RunOptions& run);
+absl::Status CheckLauncher(const v1::RunSpec& spec);
 
 // Returns what to say before the start of a run that is right on some nodes only, and "" for any
 // other run.
-std::string LauncherHint(const RunOptions& run);
+std::string LauncherHint(const v1::RunSpec& spec);
 
 }  // namespace hpc::client
 

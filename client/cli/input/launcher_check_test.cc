@@ -14,13 +14,19 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string LauncherOf(const std::string& line) { return LauncherIn(absl::StrSplit(line, ' ')); }
+CommandWords Split(const std::string& line) {
+  const std::vector<std::string> words = absl::StrSplit(line, ' ');
+  return {words.begin(), words.end()};
+}
 
-// Returns the options of "hpcctl run -N `nodes` -- `line`".
-RunOptions Typed(const std::string& nodes, const std::string& line) {
-  RunOptions run;
-  run.nodes = nodes;
-  run.command = absl::StrSplit(line, ' ');
+std::string LauncherOf(const std::string& line) { return LauncherIn(Split(line)); }
+
+// Returns what "hpcctl run -N `min`:`max` -- `line`" asks for.
+v1::RunSpec Typed(int min, int max, const std::string& line) {
+  v1::RunSpec run;
+  run.set_min_nodes(min);
+  run.set_max_nodes(max);
+  *run.mutable_command() = Split(line);
   return run;
 }
 
@@ -45,7 +51,7 @@ TEST(LauncherCheckTest, TakesNothingElseForIt) {
 }
 
 TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {
-  const absl::Status status = CheckLauncher(Typed("2:4", "torchrun --nproc-per-node=2 train.py"));
+  const absl::Status status = CheckLauncher(Typed(2, 4, "torchrun --nproc-per-node=2 train.py"));
   EXPECT_TRUE(IsUsageError(status));
   EXPECT_THAT(
       std::string(status.message()),
@@ -56,40 +62,40 @@ TEST(LauncherCheckTest, OnSeveralNodesItIsRefusedWithWhatToType) {
 }
 
 TEST(LauncherCheckTest, MoreThanOnceOnANodeItIsRefused) {
-  RunOptions run = Typed("1", "python -m torch.distributed.launch train.py");
-  run.ranks_per_node = 2;
+  v1::RunSpec run = Typed(1, 1, "python -m torch.distributed.launch train.py");
+  run.set_ranks_per_node(2);
   EXPECT_TRUE(IsUsageError(CheckLauncher(run)));
-  run.ranks_per_node = 0;
-  run.gpus_per_node = 2;
+  run.set_ranks_per_node(0);
+  run.set_gpus_per_node(2);
   EXPECT_TRUE(IsUsageError(CheckLauncher(run)));
 }
 
 TEST(LauncherCheckTest, OnOneNodeWhoseGpusAreNotKnownItIsHintedAt) {
-  const RunOptions run = Typed("1", "torchrun train.py");
+  const v1::RunSpec run = Typed(1, 1, "torchrun train.py");
   EXPECT_OK(CheckLauncher(run));
   EXPECT_THAT(LauncherHint(run), AllOf(HasSubstr("once for each of them"),
                                        HasSubstr("'hpcctl run --mode per-node -- torchrun ...'")));
 }
 
 TEST(LauncherCheckTest, WhatIsMeantPassesInSilence) {
-  RunOptions per_node = Typed("2", "torchrun train.py");
-  per_node.mode = "per-node";
-  RunOptions insists = Typed("2", "torchrun train.py");
-  insists.mode = "torchrun";
-  RunOptions alone = Typed("1", "torchrun --standalone --nproc-per-node=4 train.py");
-  alone.ranks_per_node = 1;
-  RunOptions one_gpu = Typed("1", "torchrun train.py");
-  one_gpu.gpus_per_node = 1;
-  RunOptions with_its_own_rendezvous =
-      Typed("2", "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_endpoint=10.0.0.1:29500 train.py");
-  with_its_own_rendezvous.ranks_per_node = 1;
-  for (const RunOptions& run : {per_node, insists, alone, one_gpu, with_its_own_rendezvous,
-                                Typed("4", "python train.py")}) {
+  v1::RunSpec per_node = Typed(2, 2, "torchrun train.py");
+  per_node.set_mode(v1::LAUNCH_MODE_PER_NODE);
+  v1::RunSpec insists = Typed(2, 2, "torchrun train.py");
+  insists.set_mode(v1::LAUNCH_MODE_TORCHRUN);
+  v1::RunSpec alone = Typed(1, 1, "torchrun --standalone --nproc-per-node=4 train.py");
+  alone.set_ranks_per_node(1);
+  v1::RunSpec one_gpu = Typed(1, 1, "torchrun train.py");
+  one_gpu.set_gpus_per_node(1);
+  v1::RunSpec with_its_own_rendezvous = Typed(
+      2, 2, "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_endpoint=10.0.0.1:29500 train.py");
+  with_its_own_rendezvous.set_ranks_per_node(1);
+  for (const v1::RunSpec& run : {per_node, insists, alone, one_gpu, with_its_own_rendezvous,
+                                 Typed(4, 4, "python train.py")}) {
     EXPECT_OK(CheckLauncher(run));
     EXPECT_EQ(LauncherHint(run), "");
   }
-  RunOptions apart = Typed("2", "torchrun train.py");
-  apart.ranks_per_node = 1;
+  v1::RunSpec apart = Typed(2, 2, "torchrun train.py");
+  apart.set_ranks_per_node(1);
   EXPECT_THAT(CheckLauncher(apart), Not(::hpc::testing::IsOk()));
 }
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/input/usage_error.h"
+#include "client/cli/input/values.h"
 #include "common/status_macros.h"
 #include "common/text.h"
 
@@ -18,16 +18,9 @@ namespace {
 
 constexpr size_t kHelpColumn = 32;
 
-// Values that are sent to the coordinator must be text.
-absl::Status CheckValue(absl::string_view option, absl::string_view value) {
-  const absl::Status status = CheckText(option, value);
-  if (status.ok()) return status;
-  return UsageError(absl::StrCat(absl::string_view(status.message()), "."));
-}
-
 absl::Status ReadRun(absl::string_view name, absl::string_view value, int64_t* run) {
-  if (absl::SimpleAtoi(value, run) && *run >= 1) return absl::OkStatus();
-  return usage::NotANumber(name, value, 1, std::numeric_limits<int64_t>::max());
+  HPC_ASSIGN_OR_RETURN(*run, ReadInteger(name, value, 1, std::numeric_limits<int64_t>::max()));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -50,7 +43,7 @@ void Options::Text(absl::string_view names, absl::string_view metavar, std::stri
   Add(names, metavar, Takes::kValue, help,
       [target](absl::string_view option, absl::string_view value) {
         *target = std::string(value);
-        return CheckValue(option, value);
+        return AsUsageError(CheckText(option, value));
       });
 }
 
@@ -60,7 +53,7 @@ void Options::Word(absl::string_view names, absl::string_view metavar, std::stri
       [target](absl::string_view option, absl::string_view value) {
         if (value.empty()) return usage::BadValue(option, "it is empty");
         *target = std::string(value);
-        return CheckValue(option, value);
+        return AsUsageError(CheckText(option, value));
       });
 }
 
@@ -77,7 +70,7 @@ void Options::List(absl::string_view names, absl::string_view metavar,
   Add(names, metavar, Takes::kValue, help,
       [target](absl::string_view option, absl::string_view value) {
         for (absl::string_view part : absl::StrSplit(value, ',')) target->emplace_back(part);
-        return CheckValue(option, value);
+        return AsUsageError(CheckText(option, value));
       });
 }
 
@@ -85,11 +78,9 @@ void Options::AddInteger(absl::string_view names, absl::string_view metavar,
                          std::function<void(int64_t)> store, int64_t min, int64_t max,
                          absl::string_view help) {
   Add(names, metavar, Takes::kValue, help,
-      [store = std::move(store), min, max](absl::string_view option, absl::string_view value) {
-        int64_t number = 0;
-        if (!absl::SimpleAtoi(value, &number) || number < min || number > max) {
-          return usage::NotANumber(option, value, min, max);
-        }
+      [store = std::move(store), min, max](absl::string_view option,
+                                           absl::string_view value) -> absl::Status {
+        HPC_ASSIGN_OR_RETURN(const int64_t number, ReadInteger(option, value, min, max));
         store(number);
         return absl::OkStatus();
       });
@@ -98,12 +89,10 @@ void Options::AddInteger(absl::string_view names, absl::string_view metavar,
 void Options::AddDuration(absl::string_view names, absl::string_view metavar,
                           std::function<void(absl::Duration)> store, absl::string_view help) {
   Add(names, metavar, Takes::kValue, help,
-      [store = std::move(store)](absl::string_view option, absl::string_view value) {
-        const absl::StatusOr<absl::Duration> duration = ParseDuration(value);
-        if (!duration.ok()) {
-          return usage::BadValue(option, absl::string_view(duration.status().message()));
-        }
-        store(*duration);
+      [store = std::move(store)](absl::string_view option,
+                                 absl::string_view value) -> absl::Status {
+        HPC_ASSIGN_OR_RETURN(const absl::Duration duration, ReadDuration(option, value));
+        store(duration);
         return absl::OkStatus();
       });
 }
@@ -111,24 +100,11 @@ void Options::AddDuration(absl::string_view names, absl::string_view metavar,
 void Options::Choice(absl::string_view names, std::string* target, std::vector<std::string> choices,
                      absl::string_view help) {
   Add(names, absl::StrJoin(choices, "|"), Takes::kValue, help,
-      [target, choices](absl::string_view option, absl::string_view value) {
-        if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
-          return usage::NotAChoice(option, value, choices);
-        }
-        *target = std::string(value);
+      [target, choices](absl::string_view option, absl::string_view value) -> absl::Status {
+        HPC_ASSIGN_OR_RETURN(const size_t choice, ReadChoice(option, value, choices));
+        *target = choices[choice];
         return absl::OkStatus();
       });
-}
-
-void Options::OptionalChoice(absl::string_view names, std::string* target,
-                             std::vector<std::string> choices, absl::string_view help) {
-  Choice(names, target, std::move(choices), help);
-  Option& option = options_.back();
-  option.takes = Takes::kMaybeValue;
-  const std::string first = option.metavar.substr(0, option.metavar.find('|'));
-  option.set = [first, set = option.set](absl::string_view name, absl::string_view value) {
-    return set(name, value.empty() ? absl::string_view(first) : value);
-  };
 }
 
 void Options::Argument(absl::string_view metavar, std::string* target, absl::string_view help,
@@ -136,7 +112,7 @@ void Options::Argument(absl::string_view metavar, std::string* target, absl::str
   positionals_.push_back({std::string(metavar), std::string(help), required,
                           [target](absl::string_view name, absl::string_view value) {
                             *target = std::string(value);
-                            return CheckValue(name, value);
+                            return AsUsageError(CheckText(name, value));
                           }});
 }
 

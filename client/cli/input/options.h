@@ -59,10 +59,10 @@ class Options {
   }
   void Choice(absl::string_view names, std::string* target, std::vector<std::string> choices,
               absl::string_view help);
-  // Declares an option that may be given without a value and then means the first choice: "--x" or
-  // "--x=VALUE".
-  void OptionalChoice(absl::string_view names, std::string* target,
-                      std::vector<std::string> choices, absl::string_view help);
+  // Declares an option of another kind. `set` gets "" for a value that is not given.
+  enum class Takes { kNothing, kValue, kMaybeValue };
+  void Add(absl::string_view names, absl::string_view metavar, Takes takes, absl::string_view help,
+           Setter set);
 
   // Declares a word that is not an option. Required ones come before optional ones.
   void Argument(absl::string_view metavar, std::string* target, absl::string_view help,
@@ -90,7 +90,6 @@ class Options {
   std::vector<std::string> LongNames() const;
 
  private:
-  enum class Takes { kNothing, kValue, kMaybeValue };
   struct Option {
     std::vector<std::string> names;
     std::string metavar, help, group;
@@ -117,8 +116,6 @@ class Options {
     return static_cast<typename ValueType<T>::type>(value);
   }
 
-  void Add(absl::string_view names, absl::string_view metavar, Takes takes, absl::string_view help,
-           Setter set);
   void AddInteger(absl::string_view names, absl::string_view metavar,
                   std::function<void(int64_t)> store, int64_t min, int64_t max,
                   absl::string_view help);

@@ -36,7 +36,11 @@ absl::StatusOr<Parsed> Parse(const std::vector<std::string>& words) {
   options.Integer("--number", "N", &p.number, -5, 100, "a number");
   options.Duration("--time", "2h", &p.time, "a time");
   options.Choice("--choice", &p.choice, {"red", "green"}, "a colour");
-  options.OptionalChoice("--maybe", &p.maybe, {"dash", "underscore"}, "a form");
+  options.Add("--maybe", "dash|underscore", Options::Takes::kMaybeValue, "a form",
+              [&p](absl::string_view, absl::string_view value) {
+                p.maybe = value.empty() ? "dash" : std::string(value);
+                return absl::OkStatus();
+              });
   options.RunArgument(&p.run);
   options.Program(&p.program);
   options.Example("hpcctl try 1 -- true");

@@ -1,49 +1,75 @@
-// The wishes of a user, as typed: options of `hpcctl run`, or a line of `hpcctl submit`. Pure.
+// The wishes of a user about a run. Each is an option of `hpcctl run` and a field of a line of
+// `hpcctl submit`, and the ordinary ones are lines of `hpcctl show`. Pure.
 #ifndef HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 #define HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 
-#include <cstdint>
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/cli/input/options.h"
+#include "hpc/v1/run.pb.h"
 
 namespace hpc::client {
 
-// All values are as typed. Empty or unset means the default.
+// What was typed.
 struct RunOptions {
-  std::string nodes = "1";  // "4" or "2:4"
-  int32_t ranks_per_node = 0;
-  std::optional<int32_t> gpus_per_node;
-  std::vector<std::string> node_list, exclude;
-  std::string mode, store, legacy_local_rank, grow;
-  std::string name, experiment;
-  std::vector<std::string> params;  // "key=value"
-  std::vector<std::string> tags;
+  // What is understood without the caller. What was not typed is not set: its default is the
+  // coordinator's. The command and the environment are never set.
+  v1::RunSpec spec;
+  std::vector<std::string> command;
   std::vector<std::string> env;         // "KEY=VALUE", or "KEY" to copy the caller's
   std::vector<std::string> env_secret;  // "KEY": copies the caller's and does not store it
   bool env_all = false;
-  int32_t priority = 0;
-  int64_t after = 0;
-  std::optional<absl::Duration> time_limit, stop_grace;
-  int32_t max_restarts = 0;
-  std::vector<std::string> retry_exits;  // whole numbers
-  std::string workdir;
-  std::vector<std::string> command;
 };
 
-// These are the values that options with a fixed set of words may take.
-const std::vector<std::string>& ModeWords();
-const std::vector<std::string>& StoreWords();
-const std::vector<std::string>& GrowWords();
-const std::vector<std::string>& LegacyLocalRankWords();
-inline constexpr int32_t kMaxPriority = 1000;
-inline constexpr int32_t kMaxCount = 1'000'000;
+// How a value is typed, and what it is in JSON.
+enum class Form {
+  kText,
+  kWord,       // one of a few
+  kMaybeWord,  // the same; the first one if it is given without a value
+  kNumber,
+  kSpan,     // "2h"; in JSON a number of seconds, too
+  kNodes,    // "4" or "2:4"; in JSON a number, too
+  kFlag,     // no value; in JSON true or false
+  kTexts,    // given several times; in JSON an array
+  kNumbers,  // the same
+  kPairs,    // given several times, "key=value"; in JSON an object
+  kList,     // "a,b"; in JSON an array
+};
 
-// Declares all of the above as options of a command line.
+// A line of `hpcctl show`. People are not shown it without a title or without text; JSON has it
+// unless `json` is empty.
+struct Shown {
+  std::string key, title, text, json;
+};
+
+struct RunOption {
+  std::string names;  // "-N,--nodes"; "" for what is not typed as an option
+  std::string field;  // of a line of `hpcctl submit`
+  std::string metavar;
+  Form form;
+  std::string help;
+  // Takes one value. It returns a usage error that names `option`, which is as it was typed.
+  std::function<absl::Status(absl::string_view option, absl::string_view value, RunOptions*)> set;
+  // Not set for options that `hpcctl show` has in a way of their own.
+  std::function<Shown(const v1::RunSpec&)> show = nullptr;
+  std::string group = "";  // the title above it in the help
+};
+
+// Returns all of them, in the order in which they are shown.
+const std::vector<RunOption>& AllRunOptions();
+
+// Declares all of them as options of a command line.
 void DeclareRunOptions(Options* options, RunOptions* run);
+// Declares one, which says something else about itself in this command.
+void DeclareRunOption(absl::string_view field, absl::string_view help, Options* options,
+                      RunOptions* run);
+
+// Returns the value of -N: "2" or "2:4".
+std::string NodeRange(int min_nodes, int max_nodes);
 
 }  // namespace hpc::client
 

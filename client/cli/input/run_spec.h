@@ -19,9 +19,9 @@ struct Caller {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-// Returns usage errors only, for a contradiction, or for text that cannot be stored. The error
-// names the option, the value and what is allowed.
-absl::StatusOr<v1::RunSpec> BuildSpec(const RunOptions& run, const Caller& caller);
+// Adds what only the caller knows. It returns usage errors only, for a contradiction, or for text
+// that cannot be stored. The error names the option, the value and what is allowed.
+absl::StatusOr<v1::RunSpec> BuildSpec(RunOptions run, const Caller& caller);
 
 }  // namespace hpc::client
 

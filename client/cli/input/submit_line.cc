@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/input/suggest.h"
@@ -18,8 +15,6 @@ namespace hpc::client {
 namespace {
 
 using Json = nlohmann::json;
-// Stores one field's value. The error says what the field takes.
-using Store = std::function<absl::Status(const std::string& name, const Json&, RunOptions*)>;
 
 absl::Status Wrong(const std::string& name, absl::string_view takes, const Json& value) {
   std::string found = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -27,146 +22,89 @@ absl::Status Wrong(const std::string& name, absl::string_view takes, const Json&
   return UsageError(absl::StrCat("'", name, "' takes ", takes, ", not ", ToValidUtf8(found)));
 }
 
-Store TextInto(std::string RunOptions::*member) {
-  return [member](const std::string& name, const Json& value, RunOptions* run) {
-    if (!value.is_string()) return Wrong(name, "a text", value);
-    run->*member = value.get<std::string>();
-    return absl::OkStatus();
-  };
+bool IsInteger(const Json& value) { return value.is_number_integer(); }
+bool IsText(const Json& value) { return value.is_string(); }
+bool IsArrayOf(bool (*is_item)(const Json&), const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_item);
 }
 
-Store ChoiceInto(std::string RunOptions::*member, const std::vector<std::string>& choices) {
-  return [member, &choices](const std::string& name, const Json& value, RunOptions* run) {
-    const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
-    if (std::find(choices.begin(), choices.end(), word) == choices.end()) {
-      return usage::NotAChoice(absl::StrCat("'", name, "'"), word, choices);
-    }
-    run->*member = word;
-    return absl::OkStatus();
-  };
-}
-
-Store TextsInto(std::vector<std::string> RunOptions::*member) {
-  return [member](const std::string& name, const Json& value, RunOptions* run) {
-    const auto is_text = [](const Json& item) { return item.is_string(); };
-    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_text)) {
-      return Wrong(name, "an array of texts", value);
-    }
-    run->*member = value.get<std::vector<std::string>>();
-    return absl::OkStatus();
-  };
-}
-
-// Stores an array of whole numbers in the form in which they are typed, so that the run's checks
-// take them.
-Store IntegersInto(std::vector<std::string> RunOptions::*member) {
-  return [member](const std::string& name, const Json& value, RunOptions* run) {
-    const auto is_integer = [](const Json& item) { return item.is_number_integer(); };
-    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_integer)) {
-      return Wrong(name, "an array of whole numbers", value);
-    }
-    for (const Json& item : value) (run->*member).push_back(item.dump());
-    return absl::OkStatus();
-  };
-}
-
-template <typename T>
-Store IntegerInto(T RunOptions::*member, int64_t min, int64_t max) {
-  return [member, min, max](const std::string& name, const Json& value, RunOptions* run) {
-    // A number beyond int64 is unsigned, and would be read as a negative one.
-    const bool too_large =
-        value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(max);
-    if (!value.is_number_integer() || too_large || value.get<int64_t>() < min ||
-        value.get<int64_t>() > max) {
-      return usage::NotANumber(absl::StrCat("'", name, "'"), value.dump(), min, max);
-    }
-    if constexpr (std::is_same_v<T, int64_t>) {
-      run->*member = value.get<int64_t>();
-    } else {
-      run->*member = value.get<int32_t>();
-    }
-    return absl::OkStatus();
-  };
-}
-
-// Takes "2h", or a number of seconds.
-Store DurationInto(std::optional<absl::Duration> RunOptions::*member) {
-  return [member](const std::string& name, const Json& value, RunOptions* run) {
-    if (!value.is_string() && !value.is_number()) {
-      return Wrong(name, "a duration, as \"2h\" or a number of seconds", value);
-    }
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    const absl::StatusOr<absl::Duration> duration = ParseDuration(text);
-    if (!duration.ok()) {
-      return usage::BadValue(absl::StrCat("'", name, "'"),
-                             absl::string_view(duration.status().message()));
-    }
-    run->*member = *duration;
-    return absl::OkStatus();
-  };
-}
-
-// Takes an object of plain values, and stores them as "key=value".
-Store PairsInto(std::vector<std::string> RunOptions::*member) {
-  return [member](const std::string& name, const Json& value, RunOptions* run) {
-    if (!value.is_object()) return Wrong(name, "an object of plain values", value);
-    for (const auto& [key, item] : value.items()) {
-      if (key.find('=') != std::string::npos) {
-        return UsageError(
-            absl::StrCat("'", name, "' has the name '", ToValidUtf8(key), "', which contains '='"));
-      }
-      if (item.is_structured() || item.is_null()) {
-        return Wrong(absl::StrCat(name, ".", key), "a plain value", item);
-      }
-      const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
-      (run->*member).push_back(absl::StrCat(key, "=", text));
-    }
-    return absl::OkStatus();
-  };
-}
-
-absl::Status StoreNodes(const std::string& name, const Json& value, RunOptions* run) {
-  if (!value.is_number_integer() && !value.is_string()) {
-    return Wrong(name, "a number of nodes or a range, as 4 or \"2:4\"", value);
+// Returns what the value of an option of this form is, or "" if this value may be one.
+absl::string_view TakesInstead(Form form, const Json& value) {
+  switch (form) {
+    case Form::kText:
+      return IsText(value) ? "" : "a text";
+    case Form::kWord:
+    case Form::kMaybeWord:
+    case Form::kNumber:
+      return "";
+    case Form::kSpan:
+      return IsText(value) || value.is_number() ? ""
+                                                : "a duration, as \"2h\" or a number of seconds";
+    case Form::kNodes:
+      return IsText(value) || IsInteger(value) ? ""
+                                               : "a number of nodes or a range, as 4 or \"2:4\"";
+    case Form::kFlag:
+      return value.is_boolean() ? "" : "true or false";
+    case Form::kTexts:
+    case Form::kList:
+      return IsArrayOf(IsText, value) ? "" : "an array of texts";
+    case Form::kNumbers:
+      return IsArrayOf(IsInteger, value) ? "" : "an array of whole numbers";
+    case Form::kPairs:
+      return value.is_object() ? "" : "an object of plain values";
   }
-  run->nodes = value.is_string() ? value.get<std::string>() : value.dump();
-  return absl::OkStatus();
+  return "";
 }
 
-absl::Status StoreEnvAll(const std::string& name, const Json& value, RunOptions* run) {
-  if (!value.is_boolean()) return Wrong(name, "true or false", value);
-  run->env_all = value.get<bool>();
-  return absl::OkStatus();
+// Returns the value as it is typed. A text in the place of a number keeps its quotes, and is
+// refused with them.
+std::string Typed(const Json& value, Form form) {
+  const bool bare = IsText(value) && form != Form::kNumber;
+  return bare ? value.get<std::string>() : value.dump();
 }
 
-const std::map<std::string, Store>& Fields() {
-  static const auto* fields = new std::map<std::string, Store>{
-      {"command", TextsInto(&RunOptions::command)},
-      {"nodes", StoreNodes},
-      {"ranks_per_node", IntegerInto(&RunOptions::ranks_per_node, 1, kMaxCount)},
-      {"gpus_per_node", IntegerInto(&RunOptions::gpus_per_node, 0, kMaxCount)},
-      {"nodelist", TextsInto(&RunOptions::node_list)},
-      {"exclude", TextsInto(&RunOptions::exclude)},
-      {"mode", ChoiceInto(&RunOptions::mode, ModeWords())},
-      {"grow", ChoiceInto(&RunOptions::grow, GrowWords())},
-      {"store", ChoiceInto(&RunOptions::store, StoreWords())},
-      {"legacy_local_rank", ChoiceInto(&RunOptions::legacy_local_rank, LegacyLocalRankWords())},
-      {"name", TextInto(&RunOptions::name)},
-      {"experiment", TextInto(&RunOptions::experiment)},
-      {"params", PairsInto(&RunOptions::params)},
-      {"tags", TextsInto(&RunOptions::tags)},
-      {"env", PairsInto(&RunOptions::env)},
-      {"env_all", StoreEnvAll},
-      {"env_secret", TextsInto(&RunOptions::env_secret)},
-      {"priority", IntegerInto(&RunOptions::priority, -kMaxPriority, kMaxPriority)},
-      {"after", IntegerInto(&RunOptions::after, 1, std::numeric_limits<int64_t>::max())},
-      {"time_limit", DurationInto(&RunOptions::time_limit)},
-      {"stop_grace", DurationInto(&RunOptions::stop_grace)},
-      {"max_restarts", IntegerInto(&RunOptions::max_restarts, 0, kMaxCount)},
-      {"retry_exits", IntegersInto(&RunOptions::retry_exits)},
-      {"workdir", TextInto(&RunOptions::workdir)},
-  };
-  return *fields;
+absl::StatusOr<std::vector<std::string>> PairsOf(const std::string& name, const Json& value) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, item] : value.items()) {
+    if (key.find('=') != std::string::npos) {
+      return UsageError(
+          absl::StrCat("'", name, "' has the name '", ToValidUtf8(key), "', which contains '='"));
+    }
+    if (item.is_structured() || item.is_null()) {
+      return Wrong(absl::StrCat(name, ".", key), "a plain value", item);
+    }
+    pairs.push_back(absl::StrCat(key, "=", Typed(item, Form::kText)));
+  }
+  return pairs;
+}
+
+// Returns the values of the option as they are typed.
+absl::StatusOr<std::vector<std::string>> ValuesOf(const RunOption& option, const Json& value) {
+  const absl::string_view takes = TakesInstead(option.form, value);
+  if (!takes.empty()) return Wrong(option.field, takes, value);
+  if (option.form == Form::kPairs) return PairsOf(option.field, value);
+  std::vector<std::string> values;
+  if (value.is_array()) {
+    for (const Json& item : value) values.push_back(Typed(item, option.form));
+  } else if (option.form != Form::kFlag || value.get<bool>()) {
+    values.push_back(Typed(value, option.form));
+  }
+  return values;
+}
+
+absl::Status SetField(const std::string& name, const Json& value, RunOptions* run) {
+  const auto& all = AllRunOptions();
+  const auto option = std::find_if(all.begin(), all.end(),
+                                   [&](const RunOption& each) { return each.field == name; });
+  if (option == all.end()) {
+    return UsageError(absl::StrCat("there is no field '", ToValidUtf8(name), "'.",
+                                   DidYouMean(name, SubmitFields())));
+  }
+  HPC_ASSIGN_OR_RETURN(const std::vector<std::string> values, ValuesOf(*option, value));
+  for (const std::string& each : values) {
+    HPC_RETURN_IF_ERROR(option->set(absl::StrCat("'", name, "'"), each, run));
+  }
+  return absl::OkStatus();
 }
 
 // No field nests deeper than 2. The depth is limited because printing and freeing a value take
@@ -206,7 +144,8 @@ class LineCheck {
 
 std::vector<std::string> SubmitFields() {
   std::vector<std::string> names;
-  for (const auto& [name, store] : Fields()) names.push_back(name);
+  for (const RunOption& option : AllRunOptions()) names.push_back(option.field);
+  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -223,12 +162,7 @@ absl::StatusOr<RunOptions> ParseSubmitLine(const std::string& line) {
   }
   RunOptions run;
   for (const auto& [name, value] : parsed.items()) {
-    const auto field = Fields().find(name);
-    if (field == Fields().end()) {
-      return UsageError(absl::StrCat("there is no field '", ToValidUtf8(name), "'.",
-                                     DidYouMean(name, SubmitFields())));
-    }
-    HPC_RETURN_IF_ERROR(field->second(name, value, &run));
+    HPC_RETURN_IF_ERROR(SetField(name, value, &run));
   }
   return run;
 }

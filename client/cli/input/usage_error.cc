@@ -35,6 +35,10 @@ absl::Status UsageError(absl::string_view message) {
 
 bool IsUsageError(const absl::Status& status) { return status.GetPayload(kPayload).has_value(); }
 
+absl::Status AsUsageError(const absl::Status& status) {
+  return status.ok() ? status : UsageError(absl::StrCat(status.message(), "."));
+}
+
 namespace usage {
 
 absl::Status UnknownCommand(absl::string_view typed, const std::vector<std::string>& commands) {

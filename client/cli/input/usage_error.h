@@ -14,6 +14,8 @@ namespace hpc::client {
 // Makes an InvalidArgument that can be told apart from the coordinator's own.
 absl::Status UsageError(absl::string_view message);
 bool IsUsageError(const absl::Status& status);
+// Makes one of what a checker of common/text.h returned; OK stays OK.
+absl::Status AsUsageError(const absl::Status& status);
 
 // `command` is a command's name, "" for the program itself.
 namespace usage {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/input/run_options.h"
 #include "client/cli/show/run_tables.h"
 #include "client/cli/show/words.h"
 #include "client/run_state.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/input/run_options.h"
 #include "client/cli/show/record.h"
 #include "client/cli/show/run_tables.h"
 #include "client/cli/show/times.h"
@@ -73,23 +74,14 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   record->Note("Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
   record->Integer("min_nodes", "", spec.min_nodes());
   record->Integer("max_nodes", "", spec.max_nodes());
-  record->Text("grow", spec.max_nodes() > spec.min_nodes() ? "Grows" : "", Word(spec.grow()));
-  record->Integer("ranks_per_node", "", spec.ranks_per_node());
-  if (spec.ranks_per_node() > 0) {
-    record->Note("Ranks per node", absl::StrCat(spec.ranks_per_node()));
-  }
-  if (spec.has_gpus_per_node()) {
-    record->Integer("gpus_per_node", "GPUs per node", spec.gpus_per_node());
+  for (const RunOption& option : AllRunOptions()) {
+    if (option.show == nullptr) continue;
+    const Shown shown = option.show(spec);
+    record->Note(shown.title, shown.text);
+    if (!shown.json.empty()) record->Raw(shown.key, shown.json);
   }
   record->Items("node_list", "Only on", spec.node_list());
   record->Items("exclude", "Never on", spec.exclude());
-  record->Text("mode", "Mode", Word(spec.mode()));
-  record->Text("store", "Store", Word(spec.store_host()));
-  record->Text("legacy_local_rank", "", Word(spec.legacy_local_rank()));
-  record->Integer("priority", "Priority", spec.priority());
-  if (spec.after_run() != 0) record->Integer("after", "After run", spec.after_run());
-  record->Duration("time_limit_ms", "Time limit", spec.time_limit_ms());
-  record->Integer("max_restarts", "Max restarts", spec.max_restarts());
   JsonWriter codes;
   codes.BeginArray();
   for (const int32_t code : spec.retry_exits()) codes.Integer(code);
@@ -98,7 +90,6 @@ void AddWishes(const v1::RunSpec& spec, Record* record) {
   if (!spec.retry_exits().empty()) {
     record->Note("Retry exits", absl::StrJoin(spec.retry_exits(), ", "));
   }
-  record->Duration("stop_grace_ms", "Stop grace", spec.stop_grace_ms());
   record->Text("submit_host", "Submitted on", spec.submit_host());
   record->Raw("params", PairsJson(spec.params()));
   for (const std::string& param : Joined(spec.params())) record->Note("Param", param);

@@ -35,6 +35,7 @@ v1::RunDetail Failed() {
   for (const char* word : {"python", "train.py", "it's"}) d.mutable_spec()->add_command(word);
   d.mutable_spec()->set_min_nodes(2);
   d.mutable_spec()->set_max_nodes(4);
+  d.mutable_spec()->set_grow(v1::GROW_MODE_CHECKPOINT);
   d.mutable_spec()->set_time_limit_ms(7'200'000);
   Add(d.mutable_spec()->mutable_params(), "lr", "0.1");
   d.mutable_spec()->mutable_code()->set_repository("/home/ada/work");

@@ -28,25 +28,6 @@ std::string Word(v1::RunState state) {
   }
 }
 
-std::string Word(v1::LaunchMode mode) {
-  return mode == v1::LAUNCH_MODE_PER_NODE ? "per-node" : "torchrun";
-}
-
-std::string Word(v1::GrowMode grow) {
-  if (grow == v1::GROW_MODE_NEVER) return "never";
-  return grow == v1::GROW_MODE_NOW ? "now" : "checkpoint";
-}
-
-std::string Word(v1::StoreHost host) {
-  if (host == v1::STORE_HOST_WORKER) return "worker";
-  return host == v1::STORE_HOST_RANK0 ? "rank0" : "auto";
-}
-
-std::string Word(v1::LegacyLocalRank form) {
-  if (form == v1::LEGACY_LOCAL_RANK_DASH) return "dash";
-  return form == v1::LEGACY_LOCAL_RANK_UNDERSCORE ? "underscore" : "none";
-}
-
 std::string Word(v1::DeviceKind kind) { return kind == v1::DEVICE_KIND_GPU ? "gpu" : "cpu-slot"; }
 
 std::string Word(v1::Severity severity) {
@@ -93,11 +74,6 @@ Colour ColourOfNode(const std::string& state) {
   if (state == "idle" || state == "busy") return Colour::kGood;
   if (state == "lost" || state == "unknown" || state == "revoked") return Colour::kBad;
   return state == "off" || state == "stopped" ? Colour::kQuiet : Colour::kBusy;
-}
-
-std::string NodeRange(int min_nodes, int max_nodes) {
-  if (min_nodes == max_nodes || max_nodes == 0) return absl::StrCat(min_nodes);
-  return absl::StrCat(min_nodes, ":", max_nodes);
 }
 
 std::string ExitWords(const v1::Rank& rank) {

@@ -16,12 +16,8 @@ namespace hpc::client {
 
 // Returns "queued", "running", ...; "unknown" for a state that only a newer coordinator knows.
 std::string Word(v1::RunState state);
-std::string Word(v1::LaunchMode mode);  // "torchrun", "per-node"
-std::string Word(v1::GrowMode grow);
-std::string Word(v1::StoreHost host);        // "auto", "worker", "rank0"
-std::string Word(v1::LegacyLocalRank form);  // "none", "dash", "underscore"
-std::string Word(v1::DeviceKind kind);       // "gpu", "cpu-slot"
-std::string Word(v1::Severity severity);     // "info", "warning", "error"
+std::string Word(v1::DeviceKind kind);    // "gpu", "cpu-slot"
+std::string Word(v1::Severity severity);  // "info", "warning", "error"
 
 std::vector<std::string> RunStateWords();
 // Returns RUN_STATE_UNSPECIFIED if the word names no state.
@@ -30,9 +26,6 @@ v1::RunState RunStateOf(const std::string& word);
 Colour ColourOf(v1::RunState state);
 Colour ColourOf(v1::Severity severity);
 Colour ColourOfNode(const std::string& state);
-
-// Returns "2" or "2:4".
-std::string NodeRange(int min_nodes, int max_nodes);
 
 // Returns "code 3", "SIGKILL", "SIGTERM after stop" or "running".
 std::string ExitWords(const v1::Rank& rank);

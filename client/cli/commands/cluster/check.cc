@@ -17,7 +17,8 @@ namespace {
 
 constexpr absl::Duration kTimeLimit = absl::Minutes(15);
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
+template <typename Names>
+bool Contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -39,9 +40,9 @@ class CheckCommand : public Command {
         "PC after 'sudo deploy/install.sh train' there.\n\n"
         "The exit code is 0, or 1 if something is wrong.");
     options->Group("Where it runs");
-    options->Text("-N,--nodes", "N", &run_.nodes, "on how many nodes (default: all that are idle)");
-    options->List("--nodelist", "A,B", &run_.node_list, "only these nodes");
-    options->List("--exclude", "C,D", &run_.exclude, "never these nodes");
+    DeclareRunOption("nodes", "on how many nodes (default: all that are idle)", options, &run_);
+    DeclareRunOption("nodelist", "only these nodes", options, &run_);
+    DeclareRunOption("exclude", "never these nodes", options, &run_);
     options->Text("--program", "PATH", &program_,
                   "the program, where it is on every node (default: hpc-train)");
     options->Group("What it measures");
@@ -66,9 +67,9 @@ class CheckCommand : public Command {
     Caller caller = ThisCaller();
     caller.workdir = "/";  // exists on every PC and holds none of the caller's code
     AttachedRun attached(session, caller);
-    run_.ranks_per_node = 1;
-    run_.time_limit = kTimeLimit;
-    run_.name = "check";
+    run_.spec.set_ranks_per_node(1);
+    run_.spec.set_time_limit_ms(absl::ToInt64Milliseconds(kTimeLimit));
+    run_.spec.set_name("check");
     // Warnings are hidden, since the user wants to read the findings. Idle threads must not spin: a
     // thread that spins while it waits takes a core that another one needs. A step then takes 20
     // times as long, and its time says nothing about the PC.
@@ -79,9 +80,8 @@ class CheckCommand : public Command {
     if (threads_ > 0) Add("--threads", threads_);
     if (!device_.empty()) run_.command.insert(run_.command.end(), {"--device", device_});
     if (json_) run_.command.push_back("--json");
-    const bool all_idle = std::exchange(run_.nodes, run_.nodes.empty() ? "1" : run_.nodes).empty();
     HPC_ASSIGN_OR_RETURN(v1::RunSpec spec, BuildSpec(run_, caller));
-    if (all_idle) {
+    if (spec.min_nodes() == 0) {
       HPC_RETURN_IF_ERROR(TakeAllIdle(session));
       HPC_ASSIGN_OR_RETURN(spec, BuildSpec(run_, caller));
     }
@@ -107,7 +107,7 @@ class CheckCommand : public Command {
           "no such PC is idle: 'hpcctl nodes' says what they do. 'hpcctl check -N 4' waits for "
           "four");
     }
-    run_.nodes = absl::StrCat(nodes);
+    run_.spec.set_min_nodes(nodes);
     return absl::OkStatus();
   }
 
@@ -116,13 +116,13 @@ class CheckCommand : public Command {
     std::vector<std::string> known;
     for (const v1::Node& node : response.nodes()) known.push_back(node.name());
     const auto is_known = [&](const std::string& name) { return Contains(known, name); };
-    return std::all_of(run_.node_list.begin(), run_.node_list.end(), is_known) &&
-           std::all_of(run_.exclude.begin(), run_.exclude.end(), is_known);
+    return std::all_of(run_.spec.node_list().begin(), run_.spec.node_list().end(), is_known) &&
+           std::all_of(run_.spec.exclude().begin(), run_.spec.exclude().end(), is_known);
   }
 
   bool IsWanted(const std::string& node) const {
-    return (run_.node_list.empty() || Contains(run_.node_list, node)) &&
-           !Contains(run_.exclude, node);
+    return (run_.spec.node_list().empty() || Contains(run_.spec.node_list(), node)) &&
+           !Contains(run_.spec.exclude(), node);
   }
 
   void Add(const char* option, int32_t value) {
@@ -130,7 +130,7 @@ class CheckCommand : public Command {
     run_.command.push_back(absl::StrCat(value));
   }
 
-  RunOptions run_{.nodes = ""};
+  RunOptions run_;
   std::string program_ = "hpc-train";
   int32_t largest_mib_ = 0, measure_ms_ = 0, threads_ = 0;
   std::string device_;

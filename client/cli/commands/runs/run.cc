@@ -44,7 +44,7 @@ class RunCommand : public Command {
     if (json_ && !detach_) {
       return UsageError("--json needs --detach: otherwise the run's own output is printed.");
     }
-    const std::string hint = LauncherHint(run_);
+    const std::string hint = LauncherHint(spec);
     if (!hint.empty()) session->Notice(hint);
     if (detach_) return Detached(session, caller, &spec);
     return AttachedRun(session, caller).Run(std::move(spec), LabellingAsked());

@@ -198,8 +198,8 @@ class SubmitCommand : public Command {
   static absl::StatusOr<v1::RunSpec> SpecOf(const absl::StatusOr<std::string>& line,
                                             const Caller& caller) {
     HPC_RETURN_IF_ERROR(line.status());
-    HPC_ASSIGN_OR_RETURN(const RunOptions run, ParseSubmitLine(*line));
-    return BuildSpec(run, caller);
+    HPC_ASSIGN_OR_RETURN(RunOptions run, ParseSubmitLine(*line));
+    return BuildSpec(std::move(run), caller);
   }
 
   std::string file_;
