@@ -15,10 +15,19 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace hpc::client {
+
+// Each reads a value of an option. A usage error names the option and what it takes.
+absl::StatusOr<int64_t> ReadInteger(absl::string_view option, absl::string_view value, int64_t min,
+                                    int64_t max);
+absl::StatusOr<absl::Duration> ReadDuration(absl::string_view option, absl::string_view value);
+// Returns the place of the value among the choices.
+absl::StatusOr<size_t> ReadChoice(absl::string_view option, absl::string_view value,
+                                  const std::vector<std::string>& choices);
 
 class Options {
  public:

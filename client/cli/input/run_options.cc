@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "client/cli/input/run_option_kinds.h"
 #include "client/cli/input/usage_error.h"
 #include "common/status_macros.h"
 #include "common/text.h"
@@ -85,20 +84,17 @@ absl::Status AddParam(absl::string_view, absl::string_view value, RunOptions* ru
   return absl::OkStatus();
 }
 
+// Returns a setter for a name, of which an empty one means the default.
+auto NameInto(std::string* (v1::RunSpec::*text)()) {
+  return [text](absl::string_view option, absl::string_view value, RunOptions* run) {
+    *(run->spec.*text)() = std::string(value);
+    return value.empty() ? absl::OkStatus() : AsUsageError(CheckName(option, value));
+  };
+}
+
 absl::Status AddTag(absl::string_view option, absl::string_view value, RunOptions* run) {
   run->spec.add_tags(std::string(value));
   return AsUsageError(CheckName(option, value));
-}
-
-// An empty name is the default one.
-absl::Status SetName(absl::string_view option, absl::string_view value, RunOptions* run) {
-  run->spec.set_name(std::string(value));
-  return value.empty() ? absl::OkStatus() : AsUsageError(CheckName(option, value));
-}
-
-absl::Status SetExperiment(absl::string_view option, absl::string_view value, RunOptions* run) {
-  run->spec.set_experiment(std::string(value));
-  return value.empty() ? absl::OkStatus() : AsUsageError(CheckName(option, value));
 }
 
 absl::Status SetWorkdir(absl::string_view option, absl::string_view value, RunOptions* run) {
@@ -119,109 +115,125 @@ auto AddTo(std::vector<std::string> RunOptions::*member) {
   };
 }
 
-RunOption OptionalWord(RunOption option) {
-  option.form = Form::kMaybeWord;
+template <typename T>
+SpecField Of(T (v1::RunSpec::*get)() const, void (v1::RunSpec::*set)(T),
+             bool (v1::RunSpec::*has)() const = nullptr) {
+  return {[=](const v1::RunSpec& spec) -> std::optional<int64_t> {
+            if (has != nullptr && !(spec.*has)()) return std::nullopt;
+            return (spec.*get)();
+          },
+          [=](int64_t value, v1::RunSpec* spec) { (spec->*set)(static_cast<T>(value)); }};
+}
+
+// `values` are those of the words in the option's metavar.
+template <typename E>
+SpecField WordOf(E (v1::RunSpec::*get)() const, void (v1::RunSpec::*set)(E),
+                 const std::vector<int64_t>& values) {
+  SpecField field = Of(get, set);
+  field.values = values;
+  return field;
+}
+
+std::vector<std::string> Words(const RunOption& option) {
+  return absl::StrSplit(option.metavar, '|');
+}
+
+absl::StatusOr<int64_t> Read(const RunOption& option, absl::string_view name,
+                             absl::string_view value) {
+  if (option.form == Form::kNumber) return ReadInteger(name, value, option.min, option.max);
+  if (option.form == Form::kSpan) {
+    HPC_ASSIGN_OR_RETURN(const absl::Duration span, ReadDuration(name, value));
+    return std::max<int64_t>(1, absl::ToInt64Milliseconds(span));
+  }
+  HPC_ASSIGN_OR_RETURN(const size_t choice, ReadChoice(name, value, Words(option)));
+  return option.to.values[choice];
+}
+
+RunOption Own(const char* names, const char* field, const char* metavar, Form form,
+              const char* help, RunSetter set) {
+  RunOption option{names, metavar, form, help};
+  option.field = field;
+  option.set = std::move(set);
   return option;
 }
 
-// Without room to grow, people are not told when the run grows.
-RunOption ShownIfElastic(RunOption option) {
-  option.show = [show = option.show](const v1::RunSpec& spec) {
-    Shown shown = show(spec);
-    if (spec.max_nodes() <= spec.min_nodes()) shown.title = "";
-    return shown;
-  };
-  return option;
-}
+using Spec = v1::RunSpec;
 
 std::vector<RunOption> Placement() {
-  using Spec = v1::RunSpec;
   return {
-      {"-N,--nodes", "nodes", "N|MIN:MAX", Form::kNodes,
-       "how many nodes, or the fewest and the most (default 1)", SetNodes},
-      ShownIfElastic(WordOption<v1::GrowMode>(
-          "--grow",
-          {{"checkpoint", v1::GROW_MODE_CHECKPOINT},
-           {"never", v1::GROW_MODE_NEVER},
-           {"now", v1::GROW_MODE_NOW}},
-          {&Spec::grow, &Spec::set_grow},
-          "when a gang that has fewer than MAX is started again on more nodes: when it has "
-          "saved a checkpoint (default), never, or as soon as they stay",
-          "Grows")),
-      NumberOption<int32_t>(
-          "--ranks-per-node", "R", 1, kMaxCount, {&Spec::ranks_per_node, &Spec::set_ranks_per_node},
-          "processes on each node (default: one for each of its GPUs)", "Ranks per node"),
-      NumberOption<int32_t>(
-          "--gpus-per-node", "G", 0, kMaxCount,
-          {&Spec::gpus_per_node, &Spec::set_gpus_per_node, &Spec::has_gpus_per_node},
-          "GPUs of each node (default: all; 0: none, a CPU slot)", "GPUs per node"),
-      {"--nodelist", "nodelist", "A,B", Form::kList, "only these nodes", AddWantedNode},
-      {"--exclude", "exclude", "C,D", Form::kList, "never these nodes", AddUnwantedNode},
+      Own("-N,--nodes", "nodes", "N|MIN:MAX", Form::kNodes,
+          "how many nodes, or the fewest and the most (default 1)", SetNodes),
+      {"--grow", "checkpoint|never|now", Form::kWord,
+       "when a gang that has fewer than MAX is started again on more nodes: when it has "
+       "saved a checkpoint (default), never, or as soon as they stay",
+       "Grows",
+       WordOf(&Spec::grow, &Spec::set_grow,
+              {v1::GROW_MODE_CHECKPOINT, v1::GROW_MODE_NEVER, v1::GROW_MODE_NOW})},
+      {"--ranks-per-node", "R", Form::kNumber,
+       "processes on each node (default: one for each of its GPUs)", "Ranks per node",
+       Of(&Spec::ranks_per_node, &Spec::set_ranks_per_node), 1, kMaxCount},
+      {"--gpus-per-node", "G", Form::kNumber,
+       "GPUs of each node (default: all; 0: none, a CPU slot)", "GPUs per node",
+       Of(&Spec::gpus_per_node, &Spec::set_gpus_per_node, &Spec::has_gpus_per_node), 0, kMaxCount},
+      Own("--nodelist", "nodelist", "A,B", Form::kList, "only these nodes", AddWantedNode),
+      Own("--exclude", "exclude", "C,D", Form::kList, "never these nodes", AddUnwantedNode),
   };
 }
 
 std::vector<RunOption> Scheduling() {
-  using Spec = v1::RunSpec;
   return {
-      NumberOption<int32_t>("--priority", "P", -1000, 1000, {&Spec::priority, &Spec::set_priority},
-                            "larger goes first, -1000 to 1000 (default 0)", "Priority"),
-      NumberOption<int64_t>("--after", "RUN", 1, std::numeric_limits<int64_t>::max(),
-                            {&Spec::after_run, &Spec::set_after_run},
-                            "start only after this run's success", "After run"),
-      SpanOption("--time-limit", "2h", {&Spec::time_limit_ms, &Spec::set_time_limit_ms},
-                 "end it so long after its start; each attempt has all of it", "Time limit"),
-      NumberOption<int32_t>("--max-restarts", "K", 0, kMaxCount,
-                            {&Spec::max_restarts, &Spec::set_max_restarts},
-                            "start it again after so many failures (default 0)", "Max restarts"),
-      {"--retry-exit", "retry_exits", "CODE", Form::kNumbers,
-       "start it again after this exit code, at no cost; as 75; repeatable", AddRetryExit},
-      SpanOption("--stop-grace", "30s", {&Spec::stop_grace_ms, &Spec::set_stop_grace_ms},
-                 "from asking it to end to ending it (default 30s)", "Stop grace"),
+      {"--priority", "P", Form::kNumber, "larger goes first, -1000 to 1000 (default 0)", "Priority",
+       Of(&Spec::priority, &Spec::set_priority), -1000, 1000},
+      {"--after", "RUN", Form::kNumber, "start only after this run's success", "After run",
+       Of(&Spec::after_run, &Spec::set_after_run), 1, std::numeric_limits<int64_t>::max()},
+      {"--time-limit", "2h", Form::kSpan,
+       "end it so long after its start; each attempt has all of it", "Time limit",
+       Of(&Spec::time_limit_ms, &Spec::set_time_limit_ms)},
+      {"--max-restarts", "K", Form::kNumber, "start it again after so many failures (default 0)",
+       "Max restarts", Of(&Spec::max_restarts, &Spec::set_max_restarts), 0, kMaxCount},
+      Own("--retry-exit", "retry_exits", "CODE", Form::kNumbers,
+          "start it again after this exit code, at no cost; as 75; repeatable", AddRetryExit),
+      {"--stop-grace", "30s", Form::kSpan, "from asking it to end to ending it (default 30s)",
+       "Stop grace", Of(&Spec::stop_grace_ms, &Spec::set_stop_grace_ms)},
   };
 }
 
 std::vector<RunOption> Program() {
-  using Spec = v1::RunSpec;
   return {
-      {"", "command", "", Form::kTexts, "", AddTo(&RunOptions::command)},
-      WordOption<v1::LaunchMode>(
-          "--mode",
-          {{"torchrun", v1::LAUNCH_MODE_TORCHRUN}, {"per-node", v1::LAUNCH_MODE_PER_NODE}},
-          {&Spec::mode, &Spec::set_mode}, "variables as torchrun gives them, or one process a node",
-          "Mode"),
-      WordOption<v1::StoreHost>("--store",
-                                {{"auto", v1::STORE_HOST_AUTO},
-                                 {"worker", v1::STORE_HOST_WORKER},
-                                 {"rank0", v1::STORE_HOST_RANK0}},
-                                {&Spec::store_host, &Spec::set_store_host},
-                                "who serves the rendezvous store (default auto)", "Store"),
-      OptionalWord(WordOption<v1::LegacyLocalRank>(
-          "--legacy-local-rank",
-          {{"dash", v1::LEGACY_LOCAL_RANK_DASH},
-           {"underscore", v1::LEGACY_LOCAL_RANK_UNDERSCORE},
-           {"none", v1::LEGACY_LOCAL_RANK_NONE}},
-          {&Spec::legacy_local_rank, &Spec::set_legacy_local_rank},
-          "also give --local-rank=N, or --local_rank=N, as an argument (default none)", "")),
-      {"--env", "env", "K=V|K", Form::kPairs, "set a variable, or copy the one here; repeatable",
-       AddTo(&RunOptions::env)},
-      {"--env-secret", "env_secret", "K", Form::kTexts,
-       "copy a variable from here without storing it anywhere; repeatable",
-       AddTo(&RunOptions::env_secret)},
-      {"--env-all", "env_all", "", Form::kFlag, "copy all variables of this shell", SetEnvAll},
-      {"--workdir", "workdir", "DIR", Form::kText,
-       "where to run, on every node (default: this directory)", SetWorkdir},
+      Own("", "command", "", Form::kTexts, "", AddTo(&RunOptions::command)),
+      {"--mode", "torchrun|per-node", Form::kWord,
+       "variables as torchrun gives them, or one process a node", "Mode",
+       WordOf(&Spec::mode, &Spec::set_mode, {v1::LAUNCH_MODE_TORCHRUN, v1::LAUNCH_MODE_PER_NODE})},
+      {"--store", "auto|worker|rank0", Form::kWord,
+       "who serves the rendezvous store (default auto)", "Store",
+       WordOf(&Spec::store_host, &Spec::set_store_host,
+              {v1::STORE_HOST_AUTO, v1::STORE_HOST_WORKER, v1::STORE_HOST_RANK0})},
+      {"--legacy-local-rank", "dash|underscore|none", Form::kMaybeWord,
+       "also give --local-rank=N, or --local_rank=N, as an argument", "",
+       WordOf(&Spec::legacy_local_rank, &Spec::set_legacy_local_rank,
+              {v1::LEGACY_LOCAL_RANK_DASH, v1::LEGACY_LOCAL_RANK_UNDERSCORE,
+               v1::LEGACY_LOCAL_RANK_NONE})},
+      Own("--env", "env", "K=V|K", Form::kPairs, "set a variable, or copy the one here; repeatable",
+          AddTo(&RunOptions::env)),
+      Own("--env-secret", "env_secret", "K", Form::kTexts,
+          "copy a variable from here without storing it anywhere; repeatable",
+          AddTo(&RunOptions::env_secret)),
+      Own("--env-all", "env_all", "", Form::kFlag, "copy all variables of this shell", SetEnvAll),
+      Own("--workdir", "workdir", "DIR", Form::kText,
+          "where to run, on every node (default: this directory)", SetWorkdir),
   };
 }
 
 std::vector<RunOption> Names() {
   return {
-      {"--name", "name", "X", Form::kText,
-       "of the run (default: the program's file name, or its script's)", SetName},
-      {"--experiment", "experiment", "E", Form::kText, "the set of runs it belongs to",
-       SetExperiment},
-      {"--param", "params", "K=V", Form::kPairs, "a parameter to compare runs by; repeatable",
-       AddParam},
-      {"--tag", "tags", "T", Form::kTexts, "a tag to find it by; repeatable", AddTag},
+      Own("--name", "name", "X", Form::kText,
+          "of the run (default: the program's file name, or its script's)",
+          NameInto(&Spec::mutable_name)),
+      Own("--experiment", "experiment", "E", Form::kText, "the set of runs it belongs to",
+          NameInto(&Spec::mutable_experiment)),
+      Own("--param", "params", "K=V", Form::kPairs, "a parameter to compare runs by; repeatable",
+          AddParam),
+      Own("--tag", "tags", "T", Form::kTexts, "a tag to find it by; repeatable", AddTag),
   };
 }
 
@@ -229,11 +241,11 @@ void Declare(const RunOption& option, absl::string_view help, Options* options, 
   using Takes = Options::Takes;
   const auto set = [&option, run](absl::string_view name, absl::string_view value) {
     if (option.form == Form::kMaybeWord && value.empty()) {
-      value = absl::string_view(option.metavar).substr(0, option.metavar.find('|'));
+      return SetOption(option, name, Words(option)[0], run);
     }
-    if (option.form != Form::kList) return option.set(name, value, run);
+    if (option.form != Form::kList) return SetOption(option, name, value, run);
     for (absl::string_view part : absl::StrSplit(value, ',')) {
-      HPC_RETURN_IF_ERROR(option.set(name, part, run));
+      HPC_RETURN_IF_ERROR(SetOption(option, name, part, run));
     }
     return absl::OkStatus();
   };
@@ -248,19 +260,37 @@ void Declare(const RunOption& option, absl::string_view help, Options* options, 
 const std::vector<RunOption>& AllRunOptions() {
   static const auto* all = [] {
     auto* options = new std::vector<RunOption>;
-    const auto add = [&](const char* group, std::vector<RunOption> more) {
-      for (RunOption& option : more) {
-        option.group = group;
+    const std::pair<const char*, std::vector<RunOption>> groups[] = {
+        {"Where it runs", Placement()},
+        {"When it runs, and for how long", Scheduling()},
+        {"What the program gets", Program()},
+        {"How it is found again", Names()}};
+    for (const auto& [title, group] : groups) {
+      for (RunOption option : group) {
+        if (option.field.empty()) {
+          option.field = absl::StrReplaceAll(option.names.substr(2), {{"-", "_"}});
+        }
+        option.group = title;
         options->push_back(std::move(option));
       }
-    };
-    add("Where it runs", Placement());
-    add("When it runs, and for how long", Scheduling());
-    add("What the program gets", Program());
-    add("How it is found again", Names());
+    }
     return options;
   }();
   return *all;
+}
+
+absl::Status SetOption(const RunOption& option, absl::string_view name, absl::string_view value,
+                       RunOptions* run) {
+  if (option.set != nullptr) return option.set(name, value, run);
+  HPC_ASSIGN_OR_RETURN(const int64_t found, Read(option, name, value));
+  option.to.set(found, &run->spec);
+  return absl::OkStatus();
+}
+
+std::string WordFor(const RunOption& option, int64_t value) {
+  const std::vector<int64_t>& values = option.to.values;
+  const size_t at = std::find(values.begin(), values.end(), value) - values.begin();
+  return at == values.size() ? "" : Words(option)[at];
 }
 
 void DeclareRunOptions(Options* options, RunOptions* run) {

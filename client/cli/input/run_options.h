@@ -3,7 +3,9 @@
 #ifndef HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 #define HPC_CLIENT_CLI_INPUT_RUN_OPTIONS_H_
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,24 +42,38 @@ enum class Form {
   kList,     // "a,b"; in JSON an array
 };
 
-// A line of `hpcctl show`. People are not shown it without a title or without text; JSON has it
-// unless `json` is empty.
-struct Shown {
-  std::string key, title, text, json;
+// One field of the message: a word, a number or a time in milliseconds.
+struct SpecField {
+  std::function<std::optional<int64_t>(const v1::RunSpec&)> get;  // nullopt: nothing is said
+  std::function<void(int64_t, v1::RunSpec*)> set;
+  std::vector<int64_t> values = {};  // of the words, in their order
 };
 
+// Takes one value. It returns a usage error that names `option`, which is as it was typed.
+using RunSetter =
+    std::function<absl::Status(absl::string_view option, absl::string_view value, RunOptions*)>;
+
 struct RunOption {
-  std::string names;  // "-N,--nodes"; "" for what is not typed as an option
-  std::string field;  // of a line of `hpcctl submit`
-  std::string metavar;
+  std::string names;    // "-N,--nodes"; "" for what is not typed as an option
+  std::string metavar;  // the words, "checkpoint|never|now"; else what is typed, "2h"
   Form form;
   std::string help;
-  // Takes one value. It returns a usage error that names `option`, which is as it was typed.
-  std::function<absl::Status(absl::string_view option, absl::string_view value, RunOptions*)> set;
-  // Not set for options that `hpcctl show` has in a way of their own.
-  std::function<Shown(const v1::RunSpec&)> show = nullptr;
-  std::string group = "";  // the title above it in the help
+  // `hpcctl show` has an ordinary option, for people if there is a title. The others it knows one
+  // by one.
+  std::string title = "";
+  SpecField to = {};
+  int64_t min = 0, max = 0;  // of a number
+  RunSetter set = nullptr;   // of an option that is not ordinary
+  std::string field = "";    // of a line of `hpcctl submit`: "time_limit"
+  std::string group = "";    // the title above it in the help
 };
+
+// Takes one value, as `set` does.
+absl::Status SetOption(const RunOption& option, absl::string_view name, absl::string_view value,
+                       RunOptions* run);
+
+// Returns "" for a value that has no word, as one of a newer coordinator.
+std::string WordFor(const RunOption& option, int64_t value);
 
 // Returns all of them, in the order in which they are shown.
 const std::vector<RunOption>& AllRunOptions();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -22,38 +23,35 @@ absl::Status Wrong(const std::string& name, absl::string_view takes, const Json&
   return UsageError(absl::StrCat("'", name, "' takes ", takes, ", not ", ToValidUtf8(found)));
 }
 
+bool IsBool(const Json& value) { return value.is_boolean(); }
 bool IsInteger(const Json& value) { return value.is_number_integer(); }
 bool IsText(const Json& value) { return value.is_string(); }
-bool IsArrayOf(bool (*is_item)(const Json&), const Json& value) {
+bool IsTextOrInteger(const Json& value) { return IsText(value) || IsInteger(value); }
+bool IsTextOrNumber(const Json& value) { return IsText(value) || value.is_number(); }
+bool IsObject(const Json& value) { return value.is_object(); }
+template <bool (*is_item)(const Json&)>
+bool IsArrayOf(const Json& value) {
   return value.is_array() && std::all_of(value.begin(), value.end(), is_item);
 }
 
-// Returns what the value of an option of this form is, or "" if this value may be one.
-absl::string_view TakesInstead(Form form, const Json& value) {
-  switch (form) {
-    case Form::kText:
-      return IsText(value) ? "" : "a text";
-    case Form::kWord:
-    case Form::kMaybeWord:
-    case Form::kNumber:
-      return "";
-    case Form::kSpan:
-      return IsText(value) || value.is_number() ? ""
-                                                : "a duration, as \"2h\" or a number of seconds";
-    case Form::kNodes:
-      return IsText(value) || IsInteger(value) ? ""
-                                               : "a number of nodes or a range, as 4 or \"2:4\"";
-    case Form::kFlag:
-      return value.is_boolean() ? "" : "true or false";
-    case Form::kTexts:
-    case Form::kList:
-      return IsArrayOf(IsText, value) ? "" : "an array of texts";
-    case Form::kNumbers:
-      return IsArrayOf(IsInteger, value) ? "" : "an array of whole numbers";
-    case Form::kPairs:
-      return value.is_object() ? "" : "an object of plain values";
-  }
-  return "";
+// What a value is, by the form of its option. Words and numbers are not here: whoever reads them
+// says what they are.
+struct Kind {
+  bool (*is)(const Json&);
+  const char* words;
+};
+const std::map<Form, Kind>& Kinds() {
+  static const auto* kinds = new std::map<Form, Kind>{
+      {Form::kText, {IsText, "a text"}},
+      {Form::kSpan, {IsTextOrNumber, "a duration, as \"2h\" or a number of seconds"}},
+      {Form::kNodes, {IsTextOrInteger, "a number of nodes or a range, as 4 or \"2:4\""}},
+      {Form::kFlag, {IsBool, "true or false"}},
+      {Form::kTexts, {IsArrayOf<IsText>, "an array of texts"}},
+      {Form::kList, {IsArrayOf<IsText>, "an array of texts"}},
+      {Form::kNumbers, {IsArrayOf<IsInteger>, "an array of whole numbers"}},
+      {Form::kPairs, {IsObject, "an object of plain values"}},
+  };
+  return *kinds;
 }
 
 // Returns the value as it is typed. A text in the place of a number keeps its quotes, and is
@@ -80,8 +78,10 @@ absl::StatusOr<std::vector<std::string>> PairsOf(const std::string& name, const 
 
 // Returns the values of the option as they are typed.
 absl::StatusOr<std::vector<std::string>> ValuesOf(const RunOption& option, const Json& value) {
-  const absl::string_view takes = TakesInstead(option.form, value);
-  if (!takes.empty()) return Wrong(option.field, takes, value);
+  const auto kind = Kinds().find(option.form);
+  if (kind != Kinds().end() && !kind->second.is(value)) {
+    return Wrong(option.field, kind->second.words, value);
+  }
   if (option.form == Form::kPairs) return PairsOf(option.field, value);
   std::vector<std::string> values;
   if (value.is_array()) {
@@ -102,7 +102,7 @@ absl::Status SetField(const std::string& name, const Json& value, RunOptions* ru
   }
   HPC_ASSIGN_OR_RETURN(const std::vector<std::string> values, ValuesOf(*option, value));
   for (const std::string& each : values) {
-    HPC_RETURN_IF_ERROR(option->set(absl::StrCat("'", name, "'"), each, run));
+    HPC_RETURN_IF_ERROR(SetOption(*option, absl::StrCat("'", name, "'"), each, run));
   }
   return absl::OkStatus();
 }

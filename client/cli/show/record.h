@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -28,8 +29,9 @@ class Record {
   void Time(absl::string_view key, absl::string_view title, int64_t us);
   // Shows milliseconds in JSON; 0 is not shown to people.
   void Duration(absl::string_view key, absl::string_view title, int64_t ms);
-  template <typename Strings>
-  void Items(absl::string_view key, absl::string_view title, const Strings& items);
+  // Takes texts or whole numbers.
+  template <typename Values>
+  void Items(absl::string_view key, absl::string_view title, const Values& items);
   // Takes JSON that is already written, for a key without a title.
   void Raw(absl::string_view key, absl::string_view json);
   // The fields between the two calls are an object of their own in JSON. People see no difference.
@@ -51,13 +53,19 @@ class Record {
   std::vector<Line> lines_;
 };
 
-template <typename Strings>
-void Record::Items(absl::string_view key, absl::string_view title, const Strings& items) {
+template <typename Values>
+void Record::Items(absl::string_view key, absl::string_view title, const Values& items) {
   Note(title, absl::StrJoin(items, ", "));
   if (!form_.json) return;
   json_.Key(key);
   json_.BeginArray();
-  for (const auto& item : items) json_.String(item);
+  for (const auto& item : items) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(item)>>) {
+      json_.Integer(item);
+    } else {
+      json_.String(item);
+    }
+  }
   json_.EndArray();
 }
 

@@ -63,33 +63,32 @@ void AddState(const v1::RunDetail& detail, int64_t now_us, Record* record) {
   record->Bool("cancel_requested", "", run.cancel_requested());
 }
 
+void AddOption(const RunOption& option, const v1::RunSpec& spec, Record* record) {
+  if (option.to.get == nullptr) return;
+  const std::optional<int64_t> value = option.to.get(spec);
+  if (!value) return;
+  if (option.form == Form::kSpan) {
+    record->Duration(absl::StrCat(option.field, "_ms"), option.title, *value);
+  } else if (option.form == Form::kNumber) {
+    // A 0 that cannot be typed says nothing to people.
+    record->Integer(option.field, *value == 0 && option.min > 0 ? "" : option.title, *value);
+  } else {
+    const bool idle = option.field == "grow" && spec.max_nodes() <= spec.min_nodes();
+    record->Text(option.field, idle ? "" : option.title, WordFor(option, *value));
+  }
+}
+
 void AddWishes(const v1::RunSpec& spec, Record* record) {
   record->Note("Command", ShellLine(spec.command()));
-  JsonWriter command;
-  command.BeginArray();
-  for (const std::string& word : spec.command()) command.String(word);
-  command.EndArray();
-  record->Raw("command", command.text());
+  record->Items("command", "", spec.command());
   record->Text("workdir", "Directory", spec.workdir());
   record->Note("Wants nodes", NodeRange(spec.min_nodes(), spec.max_nodes()));
   record->Integer("min_nodes", "", spec.min_nodes());
   record->Integer("max_nodes", "", spec.max_nodes());
-  for (const RunOption& option : AllRunOptions()) {
-    if (option.show == nullptr) continue;
-    const Shown shown = option.show(spec);
-    record->Note(shown.title, shown.text);
-    if (!shown.json.empty()) record->Raw(shown.key, shown.json);
-  }
+  for (const RunOption& option : AllRunOptions()) AddOption(option, spec, record);
   record->Items("node_list", "Only on", spec.node_list());
   record->Items("exclude", "Never on", spec.exclude());
-  JsonWriter codes;
-  codes.BeginArray();
-  for (const int32_t code : spec.retry_exits()) codes.Integer(code);
-  codes.EndArray();
-  record->Raw("retry_exits", codes.text());
-  if (!spec.retry_exits().empty()) {
-    record->Note("Retry exits", absl::StrJoin(spec.retry_exits(), ", "));
-  }
+  record->Items("retry_exits", "Retry exits", spec.retry_exits());
   record->Text("submit_host", "Submitted on", spec.submit_host());
   record->Raw("params", PairsJson(spec.params()));
   for (const std::string& param : Joined(spec.params())) record->Note("Param", param);

@@ -6,9 +6,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/input/run_options.h"
+#include "common/status_matchers.h"
+
 namespace hpc::client {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -109,6 +115,35 @@ TEST(RunSectionsTest, PeopleReadTheWholeStory) {
         "stderr",
         "2.0 KiB"}) {
     EXPECT_THAT(story, HasSubstr(text));
+  }
+}
+
+// Returns what the option may be given: a word, a number or a time.
+std::vector<std::string> SomeValues(const RunOption& option) {
+  if (option.form == Form::kNumber) return {absl::StrCat(option.max)};
+  if (option.form == Form::kSpan) return {"2h"};
+  return absl::StrSplit(option.metavar, '|');
+}
+
+TEST(RunSectionsTest, EveryOrdinaryOptionIsShownAsItWasTyped) {
+  for (const RunOption& option : AllRunOptions()) {
+    if (option.to.get == nullptr) continue;
+    for (const std::string& value : SomeValues(option)) {
+      RunOptions run;
+      run.spec.set_min_nodes(1);
+      run.spec.set_max_nodes(2);
+      ASSERT_OK(SetOption(option, option.names, value, &run));
+      v1::RunDetail detail;
+      *detail.mutable_spec() = run.spec;
+      const std::string shown = option.form == Form::kSpan ? "2 h" : value;
+      EXPECT_THAT(RunStory(detail, {.now_us = kNow}),
+                  ContainsRegex(option.title + " +" + (option.title.empty() ? "" : shown + "\n")));
+      const auto json = nlohmann::json::parse(RunStory(detail, {.json = true, .now_us = kNow}));
+      const bool is_span = option.form == Form::kSpan;
+      const auto& said = json["spec"][option.field + (is_span ? "_ms" : "")];
+      EXPECT_EQ(said.is_string() ? said.get<std::string>() : said.dump(),
+                is_span ? "7200000" : value);
+    }
   }
 }
 

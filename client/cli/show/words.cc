@@ -1,31 +1,18 @@
 #include "client/cli/show/words.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/signal_name.h"
 
 namespace hpc::client {
 
 std::string Word(v1::RunState state) {
-  switch (state) {
-    case v1::RUN_STATE_QUEUED:
-      return "queued";
-    case v1::RUN_STATE_STARTING:
-      return "starting";
-    case v1::RUN_STATE_RUNNING:
-      return "running";
-    case v1::RUN_STATE_STOPPING:
-      return "stopping";
-    case v1::RUN_STATE_SUCCEEDED:
-      return "succeeded";
-    case v1::RUN_STATE_FAILED:
-      return "failed";
-    case v1::RUN_STATE_CANCELLED:
-      return "cancelled";
-    case v1::RUN_STATE_TIMED_OUT:
-      return "timed-out";
-    default:
-      return "unknown";
-  }
+  if (state == v1::RUN_STATE_UNSPECIFIED || !v1::RunState_IsValid(state)) return "unknown";
+  absl::string_view name = v1::RunState_Name(state);
+  absl::ConsumePrefix(&name, "RUN_STATE_");
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}});
 }
 
 std::string Word(v1::DeviceKind kind) { return kind == v1::DEVICE_KIND_GPU ? "gpu" : "cpu-slot"; }

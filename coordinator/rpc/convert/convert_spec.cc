@@ -22,8 +22,6 @@ namespace {
 using KeyValues = google::protobuf::RepeatedPtrField<v1::KeyValue>;
 using Texts = google::protobuf::RepeatedPtrField<std::string>;
 
-constexpr absl::Duration kDefaultStopGrace = absl::Seconds(30);
-
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsInterpreter(absl::string_view program) {
@@ -194,6 +192,12 @@ absl::Status CheckEnums(const v1::RunSpec& spec) {
   return absl::OkStatus();
 }
 
+// What is not said keeps its default.
+template <typename Wire, typename Value>
+void Take(Wire said, Value* to) {
+  if (said != Wire{}) *to = static_cast<Value>(said);
+}
+
 }  // namespace
 
 absl::Status CheckSubmit(const v1::SubmitRequest& request) {
@@ -233,12 +237,10 @@ RunRequest ToRunRequest(const v1::RunSpec& spec) {
   if (spec.time_limit_ms() > 0) out.time_limit = FromMillis(spec.time_limit_ms());
   out.max_restarts = spec.max_restarts();
   out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
-  if (spec.grow() != v1::GROW_MODE_UNSPECIFIED) out.grow = static_cast<GrowMode>(spec.grow());
-  if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
-  if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
-    out.store_host = static_cast<StoreHost>(spec.store_host());
-  }
-  out.stop_grace = spec.stop_grace_ms() > 0 ? FromMillis(spec.stop_grace_ms()) : kDefaultStopGrace;
+  Take(spec.grow(), &out.grow);
+  Take(spec.mode(), &out.mode);
+  Take(spec.store_host(), &out.store_host);
+  if (spec.stop_grace_ms() > 0) out.stop_grace = FromMillis(spec.stop_grace_ms());
   return out;
 }
 
@@ -249,9 +251,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   out.workdir = spec.workdir();
   out.env = FromProto(spec.env());
   out.unstored_env = FromProto(spec.unstored_env());
-  if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED) {
-    out.legacy_local_rank = static_cast<LegacyLocalRank>(spec.legacy_local_rank());
-  }
+  Take(spec.legacy_local_rank(), &out.legacy_local_rank);
   out.params = FromProto(spec.params());
   out.tags = FromProto(spec.tags());
   out.code = FromProto(spec.code());
