@@ -36,7 +36,7 @@ std::string DevicesWords(const Inventory& inventory) {
 }  // namespace
 
 absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
-  if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
+  if (!node.connected() || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
   // A PC that has restarted cannot have two live workers.
   if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
@@ -61,7 +61,7 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   NodeRecord& record = node->record;
   node->silence_before = node->Silence(turn.now());
   // A worker that connects again found its connection dead.
-  if (node->seen && node->incarnation == hello.incarnation &&
+  if (node->seen() && node->incarnation == hello.incarnation &&
       state_->pauses.WorkedAfter(node->lease.heard() + kReading, turn.mono())) {
     node->held_up = node->silence_before;
   }
@@ -80,10 +80,8 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
 void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
                         bool rebooted) {
   const absl::Duration silent = turn.mono() - node->lease.heard();
-  const bool was_seen = node->seen;
-  node->seen = true;
-  node->connected = true;
-  node->lost = false;
+  const bool was_seen = node->seen();
+  node->Connect();
   node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
@@ -119,7 +117,7 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
 absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
   state_->pauses.AtWork(now.mono);
   Node* node = state_->nodes.Find(name);
-  if (node == nullptr || !node->connected) {
+  if (node == nullptr || !node->connected()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
   }
   if (node->incarnation != incarnation) {
@@ -132,7 +130,7 @@ absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint6
 }
 
 void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
-  node->connected = false;
+  node->Disconnect();
   gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
@@ -158,7 +156,7 @@ void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string
 void Connections::SaveSeen(Turn& turn) {
   state_->seen_saved = turn.mono();
   for (const auto& [name, node] : state_->nodes.by_name()) {
-    if (node->connected) turn.Save(node->record);
+    if (node->connected()) turn.Save(node->record);
   }
 }
 
@@ -174,7 +172,7 @@ void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inve
 }
 
 void Connections::OnTimer(Turn& turn, Node* node) {
-  if (node->lost) return;
+  if (node->lost()) return;
   if (turn.mono() < node->lease.deadline()) {
     if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
@@ -195,7 +193,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     node->lease.ProlongReset(ReconnectGrace(turn, *node));
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  node->connected = false;
+  node->Disconnect();
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
@@ -206,7 +204,7 @@ absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
 }
 
 std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
-  if (!node.seen) {
+  if (!node.seen()) {
     return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
   }
   if (const auto grace = node.lease.reset_grace()) {
@@ -219,7 +217,7 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
 }
 
 void Connections::Lost(Turn& turn, Node* node) {
-  node->lost = true;
+  node->Lose();
   node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
   power_->Lost(turn, node);

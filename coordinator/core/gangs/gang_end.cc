@@ -276,7 +276,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (m.Reached(MemberStage::kToldToPrepare) && node->connected)
+    if (m.Reached(MemberStage::kToldToPrepare) && node->connected())
       turn.Tell(node->name(), ForgetAttempt{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());

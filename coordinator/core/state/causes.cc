@@ -57,7 +57,7 @@ bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
   if (heard_.empty()) return false;
   const auto connected = [&](const Cause& cause) {
     const Node* const node = nodes.Find(cause.node);
-    return node != nullptr && node->connected ? node : nullptr;
+    return node != nullptr && node->connected() ? node : nullptr;
   };
   if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
   if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
