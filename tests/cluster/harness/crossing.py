@@ -21,12 +21,11 @@ import random
 import re
 import signal
 import sqlite3
-import subprocess
 import threading
 import time
 
 from .accidents import Accidents
-from .cluster import BIN, ROOT
+from .cluster import ROOT
 from .household import Household
 from .process import eventually
 from .witness import Witness
@@ -222,9 +221,7 @@ class Crossing:
     # ---- steps
 
     def _on_pc(self, command, pc, *args):
-        done = subprocess.run(
-            [BIN / "hpc-worker", command, "--state-dir", self.cluster.dir / pc, *args],
-            capture_output=True, text=True, timeout=40, env=self.cluster.env)
+        done = self.cluster.on_pc(command, pc, *args)
         self.note(" ", done.returncode, done.stdout.strip(), done.stderr.strip())
 
     def _ask(self, *args):
