@@ -140,7 +140,7 @@ class Crossing:
             now = time.monotonic()
             eventually(lambda: self._state() in OVER or self._trains(1, now) or
                        self.cluster.wake_called(), "the gang trains again", 60, 0.1)
-        (self.witness.folder / "done").touch()
+            (self.witness.folder / "done").touch()
         wrong = self._ended("gang", self.run, self.client, wanted)
         paid = self._row()["failures"]
         if paid > self.restarts():
