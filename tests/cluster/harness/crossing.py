@@ -1,7 +1,7 @@
 """A line of faults and actions that cross each other, done to a gang of three on real daemons.
 
     unplug pc2, 4.6, plug pc2
-    hangs: crash rank pc2, 0.3, unplug pc3, 8, plug pc3 => costs 1
+    hangs: crash rank pc2, 0.3, kill coordinator, 8, start coordinator => costs 1
 
 A line is a list of steps: one of STEPS with the PC that it happens to, or a pause in seconds. Before
 the colon stand habits of the ranks (scripts/steps.py) and `fixed`, for a gang that can be no smaller

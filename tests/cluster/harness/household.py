@@ -51,8 +51,6 @@ class Household(Cluster):
             self.network.cable(name, True)
         for name in self.names:
             self.workers[name].signal(signal.SIGCONT)
-            if not self.workers[name].alive():
-                self.start_worker(name, new_boot=self.slept(name), ready=False)
         eventually(self._all_connected, "all PCs are connected", 40, 0.1)
         for name in self.names:
             self.on_pc("lend", name)  # which knows of its owner's wish before the coordinator does
@@ -67,5 +65,7 @@ class Household(Cluster):
             capture_output=True, text=True, timeout=40, env=self.env)
 
     def _all_connected(self):
-        self.wake_called()
+        for name in self.names:
+            if not self.workers[name].alive():
+                self.start_worker(name, new_boot=self.slept(name), ready=False)
         return self.json("status")["nodes_connected"] == len(self.names)
