@@ -17,6 +17,21 @@ AttemptOutcome OutcomeOf(HaltKind kind) {
                                                                 : AttemptOutcome::kNodeLost;
 }
 
+CauseRecord RecordOf(const Cause& cause, Now now) {
+  const auto wall = [now](MonoTime at) { return now.wall - (now.mono - at); };
+  CauseRecord record{.kind = cause.kind, .rank = cause.rank};
+  if (IsFailure(cause)) return record;
+  record.outcome = cause.outcome;
+  record.from = wall(cause.when.earliest);
+  record.until = wall(cause.when.latest);
+  record.node = cause.node;
+  record.text = cause.text;
+  record.exit_code = cause.exit_code;
+  record.free_of_charge = cause.free_of_charge;
+  record.guessed = cause.guessed;
+  return record;
+}
+
 }  // namespace
 
 Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
@@ -92,14 +107,20 @@ bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   const Cause& cause = attempt->causes.Deciding();
   const std::string reason = attempt->causes.Reason() + WhoHadFinished(*attempt, cause);
   AttemptRecord& record = attempt->record;
-  if (cause == attempt->decided && reason == record.reason) return false;
+  std::vector<Cause> causes = attempt->causes.UpToLastOther();
+  if (cause == attempt->decided && causes == attempt->recorded && reason == record.reason) {
+    return false;
+  }
   attempt->decided = cause;
+  attempt->recorded = std::move(causes);
   record.outcome = cause.outcome;
   record.reason = reason;
   record.caused_from = now.wall - (now.mono - cause.when.earliest);
   record.caused_until = now.wall - (now.mono - cause.when.latest);
   record.exit_code = cause.exit_code;
   record.free_of_charge = cause.free_of_charge;
+  record.causes.clear();
+  for (const Cause& one : attempt->recorded) record.causes.push_back(RecordOf(one, now));
   return true;
 }
 

@@ -30,6 +30,12 @@ void Causes::Narrow(const NodeTable& nodes, MonoTime now) {
   }
 }
 
+std::vector<Cause> Causes::UpToLastOther() const {
+  const auto end = std::find_if(heard_.rbegin(), heard_.rend(),
+                                [](const Cause& cause) { return !IsFailure(cause); });
+  return {heard_.begin(), end.base()};
+}
+
 std::string Causes::Reason() const {
   const Cause& deciding = Deciding();
   std::vector<Cause> before(heard_.data(), &deciding);
@@ -60,7 +66,8 @@ bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
     return node != nullptr && node->connected ? node : nullptr;
   };
   if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
-  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
+  const auto fails = [](const Cause& cause) { return IsFailure(cause); };
+  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), fails)) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
     const Node* const node = cause.there ? connected(cause) : nullptr;
     return node != nullptr && !node->clock.bounded();

@@ -28,6 +28,9 @@ class Causes {
   // Narrows the times at which the causes happened by what is known of the nodes' clocks by now.
   void Narrow(const NodeTable& nodes, MonoTime now);
 
+  // All causes up to the last one that is not a failure of a rank.
+  std::vector<Cause> UpToLastOther() const;
+
   // The cause that decides. There must be one.
   const Cause& Deciding() const { return coordinator::Deciding(heard_); }
   // Why the attempt ends, in words: the deciding cause, and what followed from it if that was heard
