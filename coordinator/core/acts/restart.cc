@@ -32,10 +32,11 @@ Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt
 }
 
 // When the rank ended. A record of an older version does not say how early that may have been.
-Window EndOf(const RankRecord& rank, Now now) {
+Moment EndOf(const RankRecord& rank, Now now) {
   const MonoTime latest = MonoOf(rank.ended_at, now);
-  if (rank.ended_from == absl::InfinitePast()) return Window::Exactly(latest);
-  return {std::min(MonoOf(rank.ended_from, now), latest), latest};
+  const bool told = rank.ended_from != absl::InfinitePast();
+  const MonoTime earliest = told ? std::min(MonoOf(rank.ended_from, now), latest) : latest;
+  return {{earliest, latest}, std::nullopt};
 }
 
 void RestoreRanks(const std::vector<RankRecord>& records, Attempt* attempt) {
@@ -72,8 +73,7 @@ void RestoreCauses(const RunRequest& request, Now now, Attempt* attempt) {
   }
   const auto add_failure = [&](const RankRecord* rank) {
     if (rank == nullptr) return;
-    attempt->causes.Add(
-        FailureOf(*rank, EndOf(*rank, now), /*reaped_there=*/std::nullopt, request.retry_exits));
+    attempt->causes.Add(FailureOf(*rank, EndOf(*rank, now), request.retry_exits));
   };
   for (const CauseRecord& record : attempt->record.causes) {
     const bool of_rank = record.rank >= 0 && static_cast<size_t>(record.rank) < failed.size();

@@ -34,42 +34,28 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
 
 }  // namespace
 
-Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
-                     absl::Duration within) const {
-  Window when = state_->nodes.Find(name)->clock.Before(ago, now.mono);
-  when.earliest = when.earliest - within;
-  return when;
-}
-
-std::optional<NodeWindow> Gangs::WhenOnNode(const std::string& name, absl::Duration ago,
-                                            absl::Duration within) const {
-  return state_->nodes.Find(name)->clock.BeforeOnNode(ago, within);
-}
-
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
                                     const std::string& node, const Halt& halt) const {
   if (halt.kind == HaltKind::kNone) return std::nullopt;
-  Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
+  const NodeClock& clock = state_->nodes.Find(node)->clock;
+  Moment halted = clock.Before(halt.ago, halt.within, turn.mono());
   // Until the clocks have been compared, the halt may be as old as the attempt: a coordinator may
   // read a hello long after it was sent.
-  const NodeClock& clock = state_->nodes.Find(node)->clock;
   if (clock.told() && !clock.bounded()) {
-    when.earliest = std::min(when.earliest, attempt.began);
+    halted.when.earliest = std::min(halted.when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
   const std::string text = halt.kind == HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  Cause cause = ClusterCause(OutcomeOf(halt.kind), node, when, text);
-  cause.there = WhenOnNode(node, halt.ago, halt.within);
+  Cause cause = ClusterCause(OutcomeOf(halt.kind), node, halted.when, text);
+  cause.there = halted.there;
   return cause;
 }
 
-void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
+void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
   Attempt& attempt = *run->attempt;
-  Cause cause =
-      FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
-                WhenOnNode(rank.node, ago.ended, ago.ended_within), run->request().retry_exits);
+  Cause cause = FailureOf(rank, ended, run->request().retry_exits);
   // A rank that needs the store once more fails because it is gone, in whatever words the program
   // has for that.
   if (!attempt.store_lost_with.empty()) {

@@ -125,12 +125,6 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // When something happened that was `ago` before the node said what is being read now, or up to
-  // `within` earlier.
-  Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
-  // The same on the node's own clock; nothing if the node did not say its time.
-  std::optional<NodeWindow> WhenOnNode(const std::string& node, absl::Duration ago,
-                                       absl::Duration within) const;
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const Halt& halt) const;
@@ -138,7 +132,7 @@ class Gangs {
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
+  void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
   void LearnHeldUp(Attempt* attempt);

@@ -45,10 +45,8 @@ inline bool IsFailure(const Cause& cause) { return IsFailure(cause.kind); }
 CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
-// `reaped` is when its end was seen, here and on its node's clock; it may have failed up to
-// kTeardown earlier.
-Cause FailureOf(const RankRecord& rank, const Window& reaped,
-                const std::optional<NodeWindow>& reaped_there,
+// `reaped` is when its end was seen; it may have failed up to kTeardown earlier.
+Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,
