@@ -67,6 +67,18 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
   attempt.causes.Add(std::move(cause));
 }
 
+void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member, const HeldAttempt& held) {
+  Attempt& attempt = *run->attempt;
+  const std::string& node = member.placement.node;
+  const NodeClock& clock = state_->nodes.Find(node)->clock;
+  for (const HeldAttempt::Rank& rank : held.ranks) {
+    if (!rank.exit.has_value()) continue;
+    const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
+    attempt.causes.DateEnd(node, rank.rank, ended.there);
+  }
+  if (const auto halt = CauseOf(turn, attempt, node, held.halt)) attempt.causes.DateHalt(*halt);
+}
+
 // Where ranks complain about peers at a time when the connection to one of their nodes carried
 // nothing, that is why: it need not last for a lease, since programs have time limits of their own.
 void Gangs::LearnHeldUp(Attempt* attempt) {

@@ -82,6 +82,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
                                               "coordinator and has not said why (its owner, a lost "
                                               "connection, or a stop of its worker)"));
       cause.guessed = true;
+      cause.rank = rank.rank;
       cause.there = ended.there;
       StopFor(turn, run, cause, run->request().stop_grace);
     }

@@ -70,6 +70,8 @@ class Gangs {
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
+  // The node tells again how its part ended: that dates better what is known of it.
+  void ToldAgain(const Turn& turn, Run* run, const Member& member, const HeldAttempt& held);
   // The worker of the node served the attempt's rendezvous store, which died with it.
   void StoreLost(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.

@@ -8,11 +8,28 @@ namespace hpc::coordinator {
 
 void Causes::Learn(const Cause& cause) {
   for (Cause& known : heard_) {
-    if (!known.guessed || known.node != cause.node) continue;
+    if (known.node != cause.node) continue;
+    if (known.there && known.there == cause.there && known.text == cause.text) return;
+    if (!known.guessed) continue;
     known = cause;
     return;
   }
   heard_.push_back(cause);
+}
+
+void Causes::DateEnd(const std::string& node, int32_t rank,
+                     const std::optional<NodeWindow>& reaped) {
+  for (Cause& cause : heard_) {
+    if (cause.there || !reaped || cause.node != node || cause.rank != rank) continue;
+    cause.there = NodeWindow{reaped->earliest - kTeardown, reaped->latest, reaped->era};
+  }
+}
+
+void Causes::DateHalt(const Cause& halt) {
+  for (Cause& cause : heard_) {
+    if (!cause.there && cause.node == halt.node && cause.text == halt.text)
+      cause.there = halt.there;
+  }
 }
 
 void Causes::Withdraw(const std::string& node) {

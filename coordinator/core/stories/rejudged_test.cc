@@ -35,6 +35,14 @@ class RejudgedTest : public ::testing::Test {
     hello.attempts.push_back(held);
     return hello;
   }
+  // Two heartbeats, the first of which the node sent when its clock showed `first`.
+  void Beats(const std::string& node, absl::Duration first) {
+    const absl::Duration heard = first + absl::Milliseconds(5);
+    c->cluster().NoteTimes(c->now(), node, 1, {first, /*heartbeat=*/true});
+    c->Pass(absl::Milliseconds(10), {node});
+    c->cluster().NoteTimes(c->now(), node, 1, {heard, /*heartbeat=*/true, first, heard});
+    c->Pass(absl::Milliseconds(1), {node});
+  }
   void BothReturn() {
     ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
     ASSERT_OK(c->Hello(Holding("pc2", /*returned=*/true)));
@@ -128,6 +136,55 @@ TEST_F(RejudgedTest, TheReasonStaysTheSame) {
   Restart();
   c->Pass(absl::Milliseconds(1));
   EXPECT_EQ(c->attempt(run).reason, why);
+}
+
+// The hello of pc1 lay in a socket for three seconds, so its rank seems to have failed after the
+// owner's wish. The coordinator is started once more before it can compare the clocks.
+TEST_F(RejudgedTest, AFailureIsDatedAnewWhenTheClocksHaveBeenComparedAtLast) {
+  Begin(Nodes(2));
+  const MonoTime began = c->now().mono;
+  const auto failed = [&](absl::Duration said) {
+    NodeHello hello = Holding("pc1", /*returned=*/true);
+    hello.said = absl::Hours(1) + said;
+    const RankAges ago = {said, said - absl::Seconds(0.5), {}};
+    hello.attempts[0].ranks = {{0, 1000, Code(3, "ValueError: bad shape"), ago}};
+    return hello;
+  };
+  c->Pass(absl::Seconds(1));
+  ASSERT_OK(c->Reclaim("pc2"));
+  Restart();
+  c->StandStill(absl::Seconds(4));
+  ASSERT_OK(c->Hello(failed(c->now().mono - began - absl::Seconds(3))));
+  ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kReclaimed) << "as far as is known";
+  Restart();
+  c->StandStill(absl::Seconds(4));
+  ASSERT_OK(c->Hello(failed(c->now().mono - began - absl::Seconds(3))));
+  NodeHello reclaimed = Holding("pc2", /*returned=*/true);
+  reclaimed.reclaimed = true;
+  ASSERT_OK(c->Hello(reclaimed));
+  EXPECT_EQ(c->state(run), RunState::kStopping) << "the clock of pc1 has not been compared yet";
+  Beats("pc1", absl::Hours(1) + (c->now().mono - began));
+  EXPECT_EQ(c->state(run), RunState::kFailed);
+  EXPECT_EQ(c->record(run).exit_code, 3);
+}
+
+// The same for what a node says of itself: told once more, it is not older than it was.
+TEST_F(RejudgedTest, AHaltThatIsToldAgainIsDatedAsItWas) {
+  Begin(Nodes(2));
+  c->Pass(absl::Seconds(2));
+  ASSERT_OK(c->Exit(run, 0, Code(3, "ValueError: bad shape")));
+  c->Pass(absl::Seconds(1));
+  const Halt halt = {HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}};
+  ASSERT_OK(c->Halts(run, "pc2", halt));
+  ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kProgramFailed);
+  Restart();
+  NodeHello hello = Holding("pc2", /*returned=*/true);
+  hello.said = absl::Hours(1);
+  hello.attempts[0].halt = halt;
+  ASSERT_OK(c->Hello(hello));
+  ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
+  c->Pass(absl::Seconds(1), {"pc2"});
+  EXPECT_EQ(c->state(run), RunState::kFailed);
 }
 
 }  // namespace
