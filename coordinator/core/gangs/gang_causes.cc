@@ -81,26 +81,31 @@ void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member, const He
 
 // Where ranks complain about peers at a time when the connection to one of their nodes carried
 // nothing, that is why: it need not last for a lease, since programs have time limits of their own.
-void Gangs::LearnHeldUp(Attempt* attempt) {
+void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
   if (attempt->members.size() < 2 || !attempt->causes.AllComplainOfPeers()) return;
   const Window complained = attempt->causes.Deciding().when;
+  const bool met = attempt->rendezvous && !attempt->rendezvous->arrivals.empty();
   for (const Member& m : attempt->members) {
-    const std::string& node = m.placement.node;
-    const std::optional<Window>& held_up = state_->nodes.Find(node)->held_up;
-    if (!held_up || attempt->WorkIsDoneOn(node) || held_up->latest < complained.earliest ||
-        complained.latest < held_up->earliest) {
+    const Node& node = *state_->nodes.Find(m.placement.node);
+    // A node whose part has returned still serves the store, but nobody waits for what it will say.
+    const bool serves = met && m.placement.node_rank == 0;
+    const bool away = serves && m.placement.returned && !node.connected && !node.lost;
+    const std::optional<Window> held_up = away ? node.Silence(now) : node.held_up;
+    const bool needed = serves || !attempt->WorkIsDoneOn(node.name());
+    if (!needed || !held_up || held_up->SurelyBefore(complained) ||
+        complained.SurelyBefore(*held_up)) {
       continue;
     }
     attempt->causes.Add(
-        ClusterCause(AttemptOutcome::kNodeLost, node, *held_up,
-                     absl::StrCat("nothing passed to and from ", node, " for ",
+        ClusterCause(AttemptOutcome::kNodeLost, node.name(), *held_up,
+                     absl::StrCat("nothing passed to and from ", node.name(), " for ",
                                   HumanDuration(held_up->latest - held_up->earliest))));
     return;
   }
 }
 
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
-  LearnHeldUp(attempt);
+  LearnHeldUp(now, attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
   const Cause& cause = attempt->causes.Deciding();
   const std::string reason = attempt->causes.Reason() + WhoHadFinished(*attempt, cause);

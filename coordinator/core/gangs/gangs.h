@@ -137,7 +137,7 @@ class Gangs {
   void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
-  void LearnHeldUp(Attempt* attempt);
+  void LearnHeldUp(Now now, Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);
