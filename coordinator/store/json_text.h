@@ -34,6 +34,8 @@ std::optional<std::vector<Device>> DevicesFromJson(const std::string& json);
 std::string ToJson(const std::vector<Disk>& disks);
 std::optional<std::vector<Disk>> DisksFromJson(const std::string& json);
 std::string ToJson(const std::vector<NetworkInterface>& interfaces);
+std::string ToJson(const std::vector<CauseRecord>& causes);
+std::optional<std::vector<CauseRecord>> CausesFromJson(const std::string& json);
 std::optional<std::vector<NetworkInterface>> InterfacesFromJson(const std::string& json);
 
 }  // namespace hpc::coordinator

@@ -34,6 +34,7 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
   ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
+  ExpectWords(CauseKind::kOrdered, CauseKind::kTerminated);
   ExpectWords(LaunchMode::kTorchrun, LaunchMode::kPerNode);
   ExpectWords(GrowMode::kNever, GrowMode::kNow);
   ExpectWords(StoreHost::kAuto, StoreHost::kRank0);
