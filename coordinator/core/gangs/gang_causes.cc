@@ -89,7 +89,7 @@ void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
     const Node& node = *state_->nodes.Find(m.placement.node);
     // A node whose part has returned still serves the store, but nobody waits for what it will say.
     const bool serves = met && m.placement.node_rank == 0;
-    const bool away = serves && m.placement.returned && !node.connected && !node.lost;
+    const bool away = serves && m.placement.returned && !node.connected() && !node.lost();
     const std::optional<Window> held_up = away ? node.Silence(now) : node.held_up;
     const bool needed = serves || !attempt->WorkIsDoneOn(node.name());
     if (!needed || !held_up || held_up->SurelyBefore(complained) ||
