@@ -11,7 +11,7 @@ namespace hpc::simulator {
 
 using worker::CoordinatorStream;
 
-void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hello,
+void QueueLink::Open(const worker::Identity& identity, const protocol::Hello& hello,
                      const worker::Inventory& inventory, int64_t said_ns) {
   const uint64_t number = ++current_;
   CoordinatorStream::Handlers handlers;
@@ -35,13 +35,13 @@ void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hell
 }
 
 void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
-  std::optional<worker::CoordinatorMessage> heard = worker::FromProto(message);
+  std::optional<protocol::CoordinatorMessage> heard = worker::FromProto(message);
   if (!heard) return;
-  if (auto* answer = std::get_if<worker::Heard>(&*heard)) {
+  if (auto* answer = std::get_if<protocol::Heard>(&*heard)) {
     const absl::Duration ago = absl::Nanoseconds(worker::BootTimeNs()) - answer->sent.since_zero;
     answer->sent = RealClock().Get().mono - ago;
   }
-  if (std::holds_alternative<worker::Welcome>(*heard)) {
+  if (std::holds_alternative<protocol::Welcome>(*heard)) {
     answered_ = true;
     route_.OnAnswered();
   }
@@ -66,16 +66,16 @@ void QueueLink::Put(v1::WorkerMessage message, bool bulk) {
   stream_->Flush();
 }
 
-void QueueLink::Send(const worker::WorkerMessage& message, int64_t said_ns) {
-  const bool bulk = std::holds_alternative<worker::LogData>(message) ||
-                    std::holds_alternative<worker::LogEnd>(message);
+void QueueLink::Send(const protocol::WorkerMessage& message, int64_t said_ns) {
+  const bool bulk = std::holds_alternative<protocol::LogData>(message) ||
+                    std::holds_alternative<protocol::LogEnd>(message);
   v1::WorkerMessage out = worker::ToProto(message);
   if (!bulk) out.set_said_us(said_ns / 1000);
   Put(std::move(out), bulk);
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                              const std::vector<worker::RankDoing>& doing, bool answer_may_wait) {
+                              const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) {
   const worker::BeatTimes times{.sent_us = worker::BootTimeNs() / 1000};
   Put(worker::HeartbeatToProto(usage, doing, times, answer_may_wait), false);
 }

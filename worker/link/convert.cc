@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "protocol/limits.h"
 
 namespace hpc::worker {
 namespace {
@@ -19,7 +20,7 @@ std::optional<absl::Duration> Limit(int64_t ms) {
 }
 
 absl::Duration Span(int64_t ms) {
-  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), kMaxSpan);
+  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), protocol::kMaxSpan);
 }
 
 void Fill(AttemptRef ref, v1::AttemptRef* out) {
@@ -30,7 +31,7 @@ void Fill(AttemptRef ref, v1::AttemptRef* out) {
 AttemptRef FromProto(const v1::AttemptRef& ref) { return {ref.run(), ref.number()}; }
 
 template <typename Repeated>
-void Fill(const KeyValues& pairs, Repeated* out) {
+void Fill(const protocol::KeyValues& pairs, Repeated* out) {
   for (const auto& [key, value] : pairs) {
     auto* one = out->Add();
     one->set_key(ToValidUtf8(key));
@@ -39,14 +40,14 @@ void Fill(const KeyValues& pairs, Repeated* out) {
 }
 
 template <typename Repeated>
-KeyValues Pairs(const Repeated& repeated) {
-  KeyValues pairs;
+protocol::KeyValues Pairs(const Repeated& repeated) {
+  protocol::KeyValues pairs;
   for (const auto& one : repeated) pairs.emplace_back(one.key(), one.value());
   return pairs;
 }
 
 // The words of a rank may be any bytes; a proto string may not.
-void Fill(const RankExit& exit, v1::RankExit* out) {
+void Fill(const protocol::RankExit& exit, v1::RankExit* out) {
   if (exit.exit_code) out->set_exit_code(*exit.exit_code);
   if (exit.signal) out->set_signal(*exit.signal);
   out->set_after_stop(exit.after_stop);
@@ -54,7 +55,7 @@ void Fill(const RankExit& exit, v1::RankExit* out) {
   out->set_traceback(ToValidUtf8(exit.traceback));
 }
 
-void Fill(const HeldRank& rank, v1::HeldRank* out) {
+void Fill(const protocol::HeldRank& rank, v1::HeldRank* out) {
   out->set_rank(rank.rank);
   out->set_pid(rank.pid);
   if (rank.exit) Fill(*rank.exit, out->mutable_exit());
@@ -65,23 +66,23 @@ void Fill(const HeldRank& rank, v1::HeldRank* out) {
 
 // An older coordinator takes any reason given here for that of a lost node, so an owner's is left
 // out.
-std::string LostReason(const Halt& halt) {
-  return halt.kind == HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
+std::string LostReason(const protocol::Halt& halt) {
+  return halt.kind == protocol::HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
 }
 
-void Fill(const Halt& halt, v1::Halt* out) {
+void Fill(const protocol::Halt& halt, v1::Halt* out) {
   out->set_kind(static_cast<v1::Halt::Kind>(halt.kind));
   out->set_reason(ToValidUtf8(halt.reason));
   out->set_ago_us(absl::ToInt64Microseconds(halt.ago));
   out->set_within_us(absl::ToInt64Microseconds(halt.within));
 }
 
-void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
+void Fill(const protocol::HeldAttempt& held, v1::HeldAttempt* out) {
   Fill(held.ref, out->mutable_ref());
   out->set_started(held.started);
   out->set_returned(held.returned);
-  for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
-  if (held.halt.kind != HaltKind::kNone) Fill(held.halt, out->mutable_halt());
+  for (const protocol::HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
+  if (held.halt.kind != protocol::HaltKind::kNone) Fill(held.halt, out->mutable_halt());
   out->set_lost_reason(LostReason(held.halt));
   out->set_store_lost(held.store_lost);
   out->set_witnessed(held.witnessed);
@@ -129,13 +130,13 @@ void Fill(const Inventory& inventory, v1::Inventory* out) {
   for (const std::string& owner : inventory.told.owners) out->add_owners(owner);
 }
 
-void Fill(const StreamId& stream, v1::LogData* out) {
+void Fill(const protocol::StreamId& stream, v1::LogData* out) {
   Fill(stream.ref, out->mutable_ref());
   out->set_rank(stream.rank);
   out->set_is_stderr(stream.is_stderr);
 }
 
-void Fill(const StreamId& stream, v1::LogEnd* out) {
+void Fill(const protocol::StreamId& stream, v1::LogEnd* out) {
   Fill(stream.ref, out->mutable_ref());
   out->set_rank(stream.rank);
   out->set_is_stderr(stream.is_stderr);
@@ -143,7 +144,7 @@ void Fill(const StreamId& stream, v1::LogEnd* out) {
 
 // ---- one overload for each thing that is said
 
-void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
+void Fill(const protocol::OwnerChanged& m, v1::WorkerMessage* out) {
   v1::OwnerChanged* one = out->mutable_owner_changed();
   one->set_reclaimed(m.reclaimed);
   one->set_for_ms(LimitMs(m.duration));
@@ -151,18 +152,18 @@ void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
   one->set_grace_ms(absl::ToInt64Milliseconds(m.grace));
 }
 
-void Fill(const HandingOver&, v1::WorkerMessage* out) { out->mutable_handing_over(); }
+void Fill(const protocol::HandingOver&, v1::WorkerMessage* out) { out->mutable_handing_over(); }
 
-void Fill(const SleepFailed& m, v1::WorkerMessage* out) {
+void Fill(const protocol::SleepFailed& m, v1::WorkerMessage* out) {
   out->mutable_sleep_failed()->set_error(ToValidUtf8(m.error));
 }
 
-void Fill(const Leaving& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Leaving& m, v1::WorkerMessage* out) {
   out->mutable_leaving()->set_reason(ToValidUtf8(m.reason));
   out->mutable_leaving()->set_stays_on(m.stays_on);
 }
 
-void Fill(const Prepared& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Prepared& m, v1::WorkerMessage* out) {
   v1::Prepared* one = out->mutable_prepared();
   Fill(m.ref, one->mutable_ref());
   one->set_error_code(static_cast<int32_t>(m.status.code()));
@@ -175,13 +176,13 @@ void Fill(const Prepared& m, v1::WorkerMessage* out) {
   one->set_recall_proof(m.recall.proof);
 }
 
-void Fill(const Started& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Started& m, v1::WorkerMessage* out) {
   v1::Started* one = out->mutable_started();
   Fill(m.ref, one->mutable_ref());
-  for (const HeldRank& rank : m.ranks) Fill(rank, one->add_ranks());
+  for (const protocol::HeldRank& rank : m.ranks) Fill(rank, one->add_ranks());
 }
 
-void Fill(const RankEnded& m, v1::WorkerMessage* out) {
+void Fill(const protocol::RankEnded& m, v1::WorkerMessage* out) {
   v1::RankEnded* one = out->mutable_rank_ended();
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
@@ -191,40 +192,40 @@ void Fill(const RankEnded& m, v1::WorkerMessage* out) {
   one->set_ended_within_us(absl::ToInt64Microseconds(m.ago.ended_within));
 }
 
-void Fill(const Doubted& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Doubted& m, v1::WorkerMessage* out) {
   v1::Doubted* one = out->mutable_doubted();
   Fill(m.ref, one->mutable_ref());
   one->set_asked_us(m.asked_us);
 }
 
-void Fill(const Recalled& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Recalled& m, v1::WorkerMessage* out) {
   v1::Recalled* one = out->mutable_recalled();
   Fill(m.ref, one->mutable_ref());
   one->set_node(m.node);
   if (!m.status.ok()) one->set_error(ToValidUtf8(m.status.message()));
 }
 
-void Fill(const AttemptHalted& m, v1::WorkerMessage* out) {
+void Fill(const protocol::AttemptHalted& m, v1::WorkerMessage* out) {
   v1::AttemptHalted* one = out->mutable_attempt_halted();
   Fill(m.ref, one->mutable_ref());
   Fill(m.halt, one->mutable_halt());
 }
 
-void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
+void Fill(const protocol::AttemptReturned& m, v1::WorkerMessage* out) {
   v1::AttemptReturned* one = out->mutable_attempt_returned();
   Fill(m.ref, one->mutable_ref());
-  if (m.halt.kind != HaltKind::kNone) Fill(m.halt, one->mutable_halt());
+  if (m.halt.kind != protocol::HaltKind::kNone) Fill(m.halt, one->mutable_halt());
   one->set_lost_reason(LostReason(m.halt));
 }
 
-void Fill(const EnvironmentReport& m, v1::WorkerMessage* out) {
+void Fill(const protocol::EnvironmentReport& m, v1::WorkerMessage* out) {
   v1::Environment* one = out->mutable_environment();
   Fill(m.ref, one->mutable_ref());
   Fill(m.facts, one->mutable_facts());
   Fill(m.added, one->mutable_added());
 }
 
-void Fill(const RendezvousReport& m, v1::WorkerMessage* out) {
+void Fill(const protocol::RendezvousReport& m, v1::WorkerMessage* out) {
   v1::Rendezvous* one = out->mutable_rendezvous();
   Fill(m.ref, one->mutable_ref());
   for (const auto& [address, pid] : m.arrivals) {
@@ -236,25 +237,25 @@ void Fill(const RendezvousReport& m, v1::WorkerMessage* out) {
   one->set_waiting(m.waiting);
 }
 
-void Fill(const LogData& m, v1::WorkerMessage* out) {
+void Fill(const protocol::LogData& m, v1::WorkerMessage* out) {
   v1::LogData* one = out->mutable_log_data();
   Fill(m.stream, one);
   one->set_offset(m.offset);
   one->set_data(m.data);
 }
 
-void Fill(const LogEnd& m, v1::WorkerMessage* out) {
+void Fill(const protocol::LogEnd& m, v1::WorkerMessage* out) {
   v1::LogEnd* one = out->mutable_log_end();
   Fill(m.stream, one);
   one->set_cut_bytes(m.cut_bytes);
 }
 
-void Fill(const MetricData& m, v1::WorkerMessage* out) {
+void Fill(const protocol::MetricData& m, v1::WorkerMessage* out) {
   v1::MetricData* one = out->mutable_metric_data();
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
   one->set_end_offset(m.end_offset);
-  for (const MetricPoint& point : m.points) {
+  for (const protocol::MetricPoint& point : m.points) {
     v1::MetricData::Point* p = one->add_points();
     p->set_key(point.key);
     p->set_step(point.step);
@@ -267,8 +268,8 @@ void Fill(const MetricData& m, v1::WorkerMessage* out) {
 
 // ---- one overload for each thing that is heard
 
-Welcome FromProto(const v1::Welcome& m) {
-  Welcome welcome;
+protocol::Welcome FromProto(const v1::Welcome& m) {
+  protocol::Welcome welcome;
   if (m.lease_ms() > 0) welcome.lease = Span(m.lease_ms());
   if (m.heartbeat_interval_ms() > 0) {
     welcome.heartbeat_interval = Span(m.heartbeat_interval_ms());
@@ -281,30 +282,30 @@ Welcome FromProto(const v1::Welcome& m) {
   return welcome;
 }
 
-StoreHost FromProto(v1::StoreHost host) {
+protocol::StoreHost FromProto(v1::StoreHost host) {
   switch (host) {
     case v1::STORE_HOST_WORKER:
-      return StoreHost::kWorker;
+      return protocol::StoreHost::kWorker;
     case v1::STORE_HOST_RANK0:
-      return StoreHost::kRank0;
+      return protocol::StoreHost::kRank0;
     default:
-      return StoreHost::kAuto;
+      return protocol::StoreHost::kAuto;
   }
 }
 
-LegacyLocalRank FromProto(v1::LegacyLocalRank legacy) {
+protocol::LegacyLocalRank FromProto(v1::LegacyLocalRank legacy) {
   switch (legacy) {
     case v1::LEGACY_LOCAL_RANK_DASH:
-      return LegacyLocalRank::kDash;
+      return protocol::LegacyLocalRank::kDash;
     case v1::LEGACY_LOCAL_RANK_UNDERSCORE:
-      return LegacyLocalRank::kUnderscore;
+      return protocol::LegacyLocalRank::kUnderscore;
     default:
-      return LegacyLocalRank::kNone;
+      return protocol::LegacyLocalRank::kNone;
   }
 }
 
-Prepare FromProto(const v1::Prepare& m) {
-  Prepare out;
+protocol::Prepare FromProto(const v1::Prepare& m) {
+  protocol::Prepare out;
   out.ref = FromProto(m.ref());
   out.node_rank = m.node_rank();
   out.devices.assign(m.devices().begin(), m.devices().end());
@@ -314,7 +315,8 @@ Prepare FromProto(const v1::Prepare& m) {
   for (const v1::Peer& peer : m.peers()) {
     out.peers.push_back({peer.node(), peer.address(), peer.first_rank(), peer.ranks()});
   }
-  out.mode = m.mode() == v1::LAUNCH_MODE_PER_NODE ? LaunchMode::kPerNode : LaunchMode::kTorchrun;
+  out.mode = m.mode() == v1::LAUNCH_MODE_PER_NODE ? protocol::LaunchMode::kPerNode
+                                                  : protocol::LaunchMode::kTorchrun;
   out.store_host = FromProto(m.store_host());
   out.restart_count = m.restart_count();
   out.max_restarts = m.max_restarts();
@@ -332,7 +334,7 @@ Prepare FromProto(const v1::Prepare& m) {
 
 }  // namespace
 
-v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
+v1::WorkerMessage HelloToProto(const Identity& identity, const protocol::Hello& hello,
                                const Inventory& inventory) {
   v1::WorkerMessage message;
   v1::Hello* out = message.mutable_hello();
@@ -349,19 +351,19 @@ v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
   out->set_reclaimed(hello.reclaimed);
   out->set_reclaim_left_ms(LimitMs(hello.reclaim_left));
   out->set_reclaim_reason(ToValidUtf8(hello.reclaim_reason));
-  for (const HeldAttempt& held : hello.attempts) Fill(held, out->add_attempts());
+  for (const protocol::HeldAttempt& held : hello.attempts) Fill(held, out->add_attempts());
   return message;
 }
 
-v1::WorkerMessage ToProto(const WorkerMessage& message) {
+v1::WorkerMessage ToProto(const protocol::WorkerMessage& message) {
   v1::WorkerMessage out;
   std::visit([&](const auto& one) { Fill(one, &out); }, message);
   return out;
 }
 
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
-                                   bool answer_may_wait) {
+                                   const std::vector<protocol::RankDoing>& doing,
+                                   const BeatTimes& times, bool answer_may_wait) {
   v1::WorkerMessage message;
   message.set_said_us(times.sent_us);
   v1::Heartbeat* out = message.mutable_heartbeat();
@@ -369,7 +371,7 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
   out->set_heard_us(times.heard_us);
   out->set_heard_at_us(times.heard_at_us);
   out->set_answer_may_wait(answer_may_wait);
-  for (const RankDoing& one : doing) {
+  for (const protocol::RankDoing& one : doing) {
     v1::RankDoing* rank = out->add_doing();
     Fill(one.ref, rank->mutable_ref());
     rank->set_rank(one.rank);
@@ -397,41 +399,44 @@ v1::WorkerMessage InventoryToProto(const Inventory& inventory) {
   return message;
 }
 
-std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
+std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
   switch (m.message_case()) {
     case v1::CoordinatorMessage::kWelcome:
       return FromProto(m.welcome());
     case v1::CoordinatorMessage::kPrepare:
       return FromProto(m.prepare());
     case v1::CoordinatorMessage::kStart:
-      return Start{FromProto(m.start().ref()), m.start().master_addr(), m.start().master_port(),
-                   FromProto(m.start().store_host()), m.start().witnessed()};
+      return protocol::Start{FromProto(m.start().ref()), m.start().master_addr(),
+                             m.start().master_port(), FromProto(m.start().store_host()),
+                             m.start().witnessed()};
     case v1::CoordinatorMessage::kDoubt:
-      return Doubt{FromProto(m.doubt().ref()), absl::Milliseconds(m.doubt().span_ms()),
-                   m.doubt().asked_us()};
+      return protocol::Doubt{FromProto(m.doubt().ref()), absl::Milliseconds(m.doubt().span_ms()),
+                             m.doubt().asked_us()};
     case v1::CoordinatorMessage::kHeard:
-      return Heard{{absl::Microseconds(m.heard().sent_us())}};
+      return protocol::Heard{{absl::Microseconds(m.heard().sent_us())}};
     case v1::CoordinatorMessage::kRecall:
-      return Recall{FromProto(m.recall().ref()),
-                    m.recall().node(),
-                    m.recall().address(),
-                    {m.recall().port(), m.recall().key(), m.recall().proof()},
-                    Span(m.recall().grace_ms())};
+      return protocol::Recall{FromProto(m.recall().ref()),
+                              m.recall().node(),
+                              m.recall().address(),
+                              {m.recall().port(), m.recall().key(), m.recall().proof()},
+                              Span(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
-      return Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()), m.stop().reason()};
+      return protocol::Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()),
+                            m.stop().reason()};
     case v1::CoordinatorMessage::kForget:
-      return Forget{FromProto(m.forget().ref())};
+      return protocol::Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:
-      return SetOwner{m.set_owner().reclaimed(), Limit(m.set_owner().left_ms()),
-                      m.set_owner().reason()};
+      return protocol::SetOwner{m.set_owner().reclaimed(), Limit(m.set_owner().left_ms()),
+                                m.set_owner().reason()};
     case v1::CoordinatorMessage::kGoToSleep:
-      return GoToSleep{m.go_to_sleep().reason()};
+      return protocol::GoToSleep{m.go_to_sleep().reason()};
     case v1::CoordinatorMessage::kLogAck:
-      return LogAck{{FromProto(m.log_ack().ref()), m.log_ack().rank(), m.log_ack().is_stderr()},
-                    m.log_ack().offset()};
+      return protocol::LogAck{
+          {FromProto(m.log_ack().ref()), m.log_ack().rank(), m.log_ack().is_stderr()},
+          m.log_ack().offset()};
     case v1::CoordinatorMessage::kMetricAck:
-      return MetricAck{FromProto(m.metric_ack().ref()), m.metric_ack().rank(),
-                       m.metric_ack().end_offset()};
+      return protocol::MetricAck{FromProto(m.metric_ack().ref()), m.metric_ack().rank(),
+                                 m.metric_ack().end_offset()};
     case v1::CoordinatorMessage::MESSAGE_NOT_SET:
       break;
   }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 #include "worker/os/inventory.h"
 #include "worker/os/seams.h"
 
@@ -25,7 +27,7 @@ struct Identity {
 class Link {
  public:
   struct Callbacks {
-    std::function<void(const CoordinatorMessage&)> on_message;
+    std::function<void(const protocol::CoordinatorMessage&)> on_message;
     // Called once per Open, unless Close comes first. OK: the coordinator has answered Finish.
     std::function<void(const absl::Status&)> on_closed;
   };
@@ -37,16 +39,17 @@ class Link {
   // go by. It may have waited since then.
 
   // Connects and says hello. What is sent next goes behind the hello. The link must not be open.
-  virtual void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
-                    int64_t said_ns) = 0;
+  virtual void Open(const Identity& identity, const protocol::Hello& hello,
+                    const Inventory& inventory, int64_t said_ns) = 0;
   // Messages given to Send and SendHeartbeat since the last Flush are sent with the next one.
   // Output (LogData, LogEnd) waits for everything else, so that it never holds up a heartbeat. All
   // other messages keep their order. That includes metrics, which arrive before the end of their
   // attempt. While nothing is open, messages are dropped.
-  virtual void Send(const WorkerMessage& message, int64_t said_ns) = 0;
+  virtual void Send(const protocol::WorkerMessage& message, int64_t said_ns) = 0;
   // `answer_may_wait`: the answer may wait until the coordinator says something else.
   virtual void SendHeartbeat(const std::vector<DeviceUsage>& usage,
-                             const std::vector<RankDoing>& doing, bool answer_may_wait) = 0;
+                             const std::vector<protocol::RankDoing>& doing,
+                             bool answer_may_wait) = 0;
   virtual void SendInventory(const Inventory& inventory) = 0;
   virtual void Flush() = 0;
   // Says nothing more after what has been sent.

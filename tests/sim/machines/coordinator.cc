@@ -8,7 +8,6 @@
 namespace hpc::sim {
 
 namespace co = hpc::coordinator;
-namespace wo = hpc::worker;
 
 namespace {
 
@@ -140,10 +139,10 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
     HPC_RETURN_IF_ERROR(Alive(session));
     std::optional<MonoTime>& owed = links_.at(session.node).owed;
     owed = heartbeat->answer_may_wait ? std::optional(heartbeat->sent) : std::nullopt;
-    if (!owed) from->Send(wo::Heard{heartbeat->sent});
+    if (!owed) from->Send(protocol::Heard{heartbeat->sent});
     return absl::OkStatus();
   }
-  return OnReport(session, std::get<wo::WorkerMessage>(message));
+  return OnReport(session, std::get<protocol::WorkerMessage>(message));
 }
 
 absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co::NodeHello& hello) {
@@ -185,33 +184,33 @@ AttemptRef Coordinator::Claimed(AttemptRef ref) const {
   return {ref.run, run->attempts};
 }
 
-absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessage& message) {
+absl::Status Coordinator::OnReport(const Session& session, const protocol::WorkerMessage& message) {
   const Now now = this->now();
   const std::string& node = session.node;
   const uint64_t inc = session.incarnation;
-  if (const auto* m = std::get_if<wo::OwnerChanged>(&message)) {
+  if (const auto* m = std::get_if<protocol::OwnerChanged>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     return cluster_.OwnerChanged(now, node, inc, m->reclaimed, ToCoordinator(*m), &effects_);
   }
-  if (const auto* m = std::get_if<wo::Leaving>(&message)) {
+  if (const auto* m = std::get_if<protocol::Leaving>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
     return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
   }
-  if (const auto* m = std::get_if<wo::SleepFailed>(&message)) {
+  if (const auto* m = std::get_if<protocol::SleepFailed>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     return cluster_.SleepFailed(now, node, inc, m->error, &effects_);
   }
-  if (const auto* m = std::get_if<wo::Prepared>(&message)) {
+  if (const auto* m = std::get_if<protocol::Prepared>(&message)) {
     return Report(session, m->ref,
                   [&] { return cluster_.Prepared(now, node, inc, ToCoordinator(*m), &effects_); });
   }
-  if (const auto* m = std::get_if<wo::Started>(&message)) {
+  if (const auto* m = std::get_if<protocol::Started>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.Started(now, node, inc, m->ref, ToCoordinator(*m), &effects_);
     });
   }
-  if (const auto* m = std::get_if<wo::RankEnded>(&message)) {
+  if (const auto* m = std::get_if<protocol::RankEnded>(&message)) {
     co::RankExit exit = ToCoordinator(m->exit);
     if (context_->options.bug == Bug::kExitBeforeStop) exit.after_stop = false;
     return Report(session, m->ref, [&] {
@@ -219,33 +218,33 @@ absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessa
                                 &effects_);
     });
   }
-  if (const auto* m = std::get_if<wo::Doubted>(&message)) {
+  if (const auto* m = std::get_if<protocol::Doubted>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
     });
   }
-  if (std::holds_alternative<wo::HandingOver>(message)) {
+  if (std::holds_alternative<protocol::HandingOver>(message)) {
     return cluster_.HandingOver(now, node, inc);
   }
-  if (const auto* m = std::get_if<wo::Recalled>(&message)) {
+  if (const auto* m = std::get_if<protocol::Recalled>(&message)) {
     return Report(session, m->ref, [&] {
       return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
     });
   }
-  if (const auto* m = std::get_if<wo::AttemptHalted>(&message)) {
+  if (const auto* m = std::get_if<protocol::AttemptHalted>(&message)) {
     if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
     return Report(session, m->ref, [&] {
       return cluster_.AttemptHalted(now, node, inc, m->ref, ToCoordinator(m->halt), &effects_);
     });
   }
-  if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
+  if (const auto* m = std::get_if<protocol::AttemptReturned>(&message)) {
     return Report(session, m->ref, [&] {
       const bool forgets = context_->Bugged(Bug::kForgetHalt);
       return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref),
                                       forgets ? co::Halt() : ToCoordinator(m->halt), &effects_);
     });
   }
-  if (const auto* m = std::get_if<wo::MetricData>(&message)) {
+  if (const auto* m = std::get_if<protocol::MetricData>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     cluster_.CheckpointSaved(now, m->ref, &effects_);
   }
@@ -307,7 +306,7 @@ void Coordinator::SendCommand(const co::NodeMessage& message) {
   Stream& stream = *link->second.stream;
   disk_->CheckTold(message.command);
   if (const auto owed = std::exchange(link->second.owed, std::nullopt)) {
-    stream.Send(wo::Heard{*owed});
+    stream.Send(protocol::Heard{*owed});
   }
   if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
     const auto run = cluster_.FindRun(prepare->ref.run);

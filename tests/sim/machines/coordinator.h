@@ -66,7 +66,7 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
   void Do(std::function<void()> what);
   absl::Status Take(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said);
   absl::Status OnHello(const std::shared_ptr<Stream>& from, const coordinator::NodeHello& hello);
-  absl::Status OnReport(const Session& session, const worker::WorkerMessage& message);
+  absl::Status OnReport(const Session& session, const protocol::WorkerMessage& message);
   absl::Status Alive(const Session& session);
   template <typename Call>
   absl::Status Report(const Session& session, AttemptRef ref, Call call);

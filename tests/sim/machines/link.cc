@@ -67,7 +67,7 @@ void Stream::NoticeIfBroken() {
 
 // ------------------------------------------------------------------------- from the coordinator
 
-void Stream::Send(worker::CoordinatorMessage message) {
+void Stream::Send(protocol::CoordinatorMessage message) {
   if (!coordinator_open_) return;
   const MonoTime arrival = context_->now() + link_->Delay();
   down_free_ = std::max(context_->Bugged(Bug::kReorder) ? arrival : down_free_, arrival);

@@ -11,8 +11,9 @@
 
 #include "absl/status/status.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "tests/sim/frame/context.h"
-#include "worker/core/messages.h"
 
 namespace hpc::sim {
 
@@ -22,14 +23,14 @@ struct Heartbeat {
   // The newest answer that had come: when the heartbeat that it answers was sent, and when it came.
   MonoTime heard{}, heard_at{};
 };
-using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
+using Up = std::variant<coordinator::NodeHello, Heartbeat, protocol::WorkerMessage>;
 
 class Stream;
 
 class WorkerEnd {
  public:
   virtual ~WorkerEnd() = default;
-  virtual void OnMessage(const Stream* from, const worker::CoordinatorMessage& message) = 0;
+  virtual void OnMessage(const Stream* from, const protocol::CoordinatorMessage& message) = 0;
   virtual void OnClosed(const Stream* from, const absl::Status& why) = 0;
 };
 
@@ -63,7 +64,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WorkerDied();
 
   // ---- the coordinator's end
-  void Send(worker::CoordinatorMessage message);
+  void Send(protocol::CoordinatorMessage message);
   void CloseByCoordinator(const absl::Status& why);
   void CoordinatorDied() { CloseByCoordinator(absl::UnavailableError("connection reset")); }
   bool open_at_coordinator() const { return coordinator_open_; }

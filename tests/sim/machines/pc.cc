@@ -57,7 +57,7 @@ void Pc::SaveOwner(const worker::OwnerState& state) {
   owner = state;
 }
 
-std::shared_ptr<Supervisor> Pc::MakeSupervisor(const worker::Prepare& prepare,
+std::shared_ptr<Supervisor> Pc::MakeSupervisor(const protocol::Prepare& prepare,
                                                absl::Duration lease) {
   auto supervisor =
       std::make_shared<Supervisor>(context_, census_, bonds_, &gate_, name_, prepare, lease);

@@ -24,7 +24,7 @@ class Pc {
  public:
   // What the worker keeps of an attempt on disk.
   struct Folder {
-    worker::Prepare prepare;
+    protocol::Prepare prepare;
     std::shared_ptr<Supervisor> supervisor;  // none while the attempt is still being prepared
     bool witnessed = false;
   };
@@ -75,7 +75,8 @@ class Pc {
   worker::OwnerState owner;
   std::map<AttemptRef, Folder> folders;
 
-  std::shared_ptr<Supervisor> MakeSupervisor(const worker::Prepare& prepare, absl::Duration lease);
+  std::shared_ptr<Supervisor> MakeSupervisor(const protocol::Prepare& prepare,
+                                             absl::Duration lease);
 
  private:
   enum class Power { kOn, kSuspended, kOff };

@@ -7,7 +7,6 @@ namespace hpc::sim {
 namespace {
 
 namespace co = hpc::coordinator;
-namespace wo = hpc::worker;
 
 absl::Duration Millis(absl::Duration d) { return absl::Milliseconds(absl::ToInt64Milliseconds(d)); }
 
@@ -19,7 +18,7 @@ std::optional<absl::Duration> Limit(const std::optional<absl::Duration>& d) {
   return std::max(absl::Milliseconds(1), Millis(*d));
 }
 
-co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
+co::HeldAttempt ToCoordinator(const protocol::HeldAttempt& held) {
   co::HeldAttempt out;
   out.ref = held.ref;
   out.started = held.started;
@@ -27,7 +26,7 @@ co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
   out.halt = sim::ToCoordinator(held.halt);
   out.store_lost = held.store_lost;
   out.witnessed = held.witnessed;
-  for (const wo::HeldRank& rank : held.ranks) {
+  for (const protocol::HeldRank& rank : held.ranks) {
     co::HeldAttempt::Rank& r = out.ranks.emplace_back();
     r.rank = rank.rank;
     r.pid = rank.pid;
@@ -39,43 +38,45 @@ co::HeldAttempt ToCoordinator(const wo::HeldAttempt& held) {
 
 }  // namespace
 
-wo::CoordinatorMessage ToWorker(const co::Welcome& w) {
-  return wo::Welcome{Millis(w.lease), Millis(w.heartbeat_interval), Millis(w.stop_after_disconnect),
-                     Millis(w.contact_limit), Millis(w.vouch_limit)};
+protocol::CoordinatorMessage ToWorker(const co::Welcome& w) {
+  return protocol::Welcome{Millis(w.lease), Millis(w.heartbeat_interval),
+                           Millis(w.stop_after_disconnect), Millis(w.contact_limit),
+                           Millis(w.vouch_limit)};
 }
 
-wo::CoordinatorMessage ToWorker(const co::NodeCommand& command) {
+protocol::CoordinatorMessage ToWorker(const co::NodeCommand& command) {
   return std::visit(
-      [](const auto& c) -> wo::CoordinatorMessage {
+      [](const auto& c) -> protocol::CoordinatorMessage {
         using T = std::decay_t<decltype(c)>;
         if constexpr (std::is_same_v<T, co::StartAttempt>) {
-          return wo::Start{c.ref, c.master_addr, c.master_port,
-                           static_cast<wo::StoreHost>(c.store_host), c.witnessed};
+          return protocol::Start{c.ref, c.master_addr, c.master_port,
+                                 static_cast<protocol::StoreHost>(c.store_host), c.witnessed};
         } else if constexpr (std::is_same_v<T, co::DoubtAttempt>) {
-          return wo::Doubt{c.ref, Millis(c.span), absl::ToInt64Microseconds(c.asked.since_zero)};
+          return protocol::Doubt{c.ref, Millis(c.span),
+                                 absl::ToInt64Microseconds(c.asked.since_zero)};
         } else if constexpr (std::is_same_v<T, co::RecallRanks>) {
-          return wo::Recall{c.ref,
-                            c.node,
-                            c.address,
-                            {c.access.port, c.access.key, c.access.proof},
-                            Millis(c.grace)};
+          return protocol::Recall{c.ref,
+                                  c.node,
+                                  c.address,
+                                  {c.access.port, c.access.key, c.access.proof},
+                                  Millis(c.grace)};
         } else if constexpr (std::is_same_v<T, co::StopAttempt>) {
-          return wo::Stop{c.ref, Millis(c.grace), c.reason};
+          return protocol::Stop{c.ref, Millis(c.grace), c.reason};
         } else if constexpr (std::is_same_v<T, co::ForgetAttempt>) {
-          return wo::Forget{c.ref};
+          return protocol::Forget{c.ref};
         } else if constexpr (std::is_same_v<T, co::SetOwner>) {
-          return wo::SetOwner{c.reclaimed, Limit(c.time_left), c.reason};
+          return protocol::SetOwner{c.reclaimed, Limit(c.time_left), c.reason};
         } else if constexpr (std::is_same_v<T, co::GoToSleep>) {
-          return wo::GoToSleep{c.reason};
+          return protocol::GoToSleep{c.reason};
         } else {
-          return wo::Prepare{};
+          return protocol::Prepare{};
         }
       },
       command);
 }
 
-wo::CoordinatorMessage ToWorker(const co::PrepareAttempt& p, const co::RunRecord& run) {
-  wo::Prepare out;
+protocol::CoordinatorMessage ToWorker(const co::PrepareAttempt& p, const co::RunRecord& run) {
+  protocol::Prepare out;
   out.ref = p.ref;
   out.node_rank = p.node_rank;
   out.devices = p.devices;
@@ -85,8 +86,8 @@ wo::CoordinatorMessage ToWorker(const co::PrepareAttempt& p, const co::RunRecord
   for (const co::Peer& peer : p.peers) {
     out.peers.push_back({peer.node, peer.address, peer.first_rank, peer.ranks});
   }
-  out.mode = static_cast<wo::LaunchMode>(p.mode);
-  out.store_host = static_cast<wo::StoreHost>(p.store_host);
+  out.mode = static_cast<protocol::LaunchMode>(p.mode);
+  out.store_host = static_cast<protocol::StoreHost>(p.store_host);
   out.restart_count = p.restart_count;
   out.max_restarts = p.max_restarts;
   out.stop_grace = Millis(p.stop_grace);
@@ -96,33 +97,34 @@ wo::CoordinatorMessage ToWorker(const co::PrepareAttempt& p, const co::RunRecord
   return out;
 }
 
-void ToCoordinator(const wo::Hello& hello, co::NodeHello* out) {
+void ToCoordinator(const protocol::Hello& hello, co::NodeHello* out) {
   out->resumed = hello.resumed;
   out->owner_changed = hello.owner_changed;
   out->reclaimed = hello.reclaimed;
   if (hello.reclaimed) out->reclaim_time_left = Limit(hello.reclaim_left);
   out->reclaim_reason = hello.reclaim_reason;
-  for (const wo::HeldAttempt& held : hello.attempts) out->attempts.push_back(ToCoordinator(held));
+  for (const protocol::HeldAttempt& held : hello.attempts)
+    out->attempts.push_back(ToCoordinator(held));
 }
 
-co::RankExit ToCoordinator(const wo::RankExit& e) {
+co::RankExit ToCoordinator(const protocol::RankExit& e) {
   return {e.exit_code, e.signal, e.after_stop, e.message, e.traceback};
 }
 
-co::Halt ToCoordinator(const wo::Halt& halt) {
+co::Halt ToCoordinator(const protocol::Halt& halt) {
   return {static_cast<co::HaltKind>(halt.kind), halt.reason, Micros(halt.ago), Micros(halt.within)};
 }
 
-co::RankAges ToCoordinator(const wo::RankAges& ages) {
+co::RankAges ToCoordinator(const protocol::RankAges& ages) {
   return {Micros(ages.started), Micros(ages.ended), Micros(ages.ended_within)};
 }
 
-co::PreparedReport ToCoordinator(const wo::Prepared& p) {
+co::PreparedReport ToCoordinator(const protocol::Prepared& p) {
   return {p.ref,        p.status,          p.store_addr,
           p.store_port, p.store_client_ok, {p.recall.port, p.recall.key, p.recall.proof}};
 }
 
-co::ReclaimRequest ToCoordinator(const wo::OwnerChanged& change) {
+co::ReclaimRequest ToCoordinator(const protocol::OwnerChanged& change) {
   co::ReclaimRequest out;
   out.duration = Limit(change.duration);
   out.reason = change.reason;
@@ -131,9 +133,9 @@ co::ReclaimRequest ToCoordinator(const wo::OwnerChanged& change) {
   return out;
 }
 
-std::vector<co::StartedRank> ToCoordinator(const wo::Started& started) {
+std::vector<co::StartedRank> ToCoordinator(const protocol::Started& started) {
   std::vector<co::StartedRank> out;
-  for (const wo::HeldRank& rank : started.ranks) {
+  for (const protocol::HeldRank& rank : started.ranks) {
     out.push_back({rank.rank, rank.pid, Micros(rank.ago.started)});
   }
   return out;

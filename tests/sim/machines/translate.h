@@ -9,24 +9,29 @@
 
 #include "coordinator/core/values/effects.h"
 #include "coordinator/core/values/reports.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/halt.h"
+#include "protocol/hello.h"
+#include "protocol/prepare.h"
+#include "protocol/rank_exit.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::sim {
 
-worker::CoordinatorMessage ToWorker(const coordinator::Welcome& welcome);
+protocol::CoordinatorMessage ToWorker(const coordinator::Welcome& welcome);
 // Translates any command but a preparation, which comes with its run.
-worker::CoordinatorMessage ToWorker(const coordinator::NodeCommand& command);
-worker::CoordinatorMessage ToWorker(const coordinator::PrepareAttempt& prepare,
-                                    const coordinator::RunRecord& run);
+protocol::CoordinatorMessage ToWorker(const coordinator::NodeCommand& command);
+protocol::CoordinatorMessage ToWorker(const coordinator::PrepareAttempt& prepare,
+                                      const coordinator::RunRecord& run);
 
 // `out` already holds the name of the node and what the PC has.
-void ToCoordinator(const worker::Hello& hello, coordinator::NodeHello* out);
-coordinator::RankExit ToCoordinator(const worker::RankExit& exit);
-coordinator::Halt ToCoordinator(const worker::Halt& halt);
-coordinator::RankAges ToCoordinator(const worker::RankAges& ages);
-coordinator::PreparedReport ToCoordinator(const worker::Prepared& prepared);
-coordinator::ReclaimRequest ToCoordinator(const worker::OwnerChanged& change);
-std::vector<coordinator::StartedRank> ToCoordinator(const worker::Started& started);
+void ToCoordinator(const protocol::Hello& hello, coordinator::NodeHello* out);
+coordinator::RankExit ToCoordinator(const protocol::RankExit& exit);
+coordinator::Halt ToCoordinator(const protocol::Halt& halt);
+coordinator::RankAges ToCoordinator(const protocol::RankAges& ages);
+coordinator::PreparedReport ToCoordinator(const protocol::Prepared& prepared);
+coordinator::ReclaimRequest ToCoordinator(const protocol::OwnerChanged& change);
+std::vector<coordinator::StartedRank> ToCoordinator(const protocol::Started& started);
 
 }  // namespace hpc::sim
 
