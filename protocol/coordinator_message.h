@@ -34,11 +34,11 @@ struct Start {
   bool witnessed = false;  // its nodes vouch for one another
 };
 
-// Do not vouch for the attempt for this long. The answer is Doubted, with the same `asked_us`.
+// Do not vouch for the attempt for this long. The answer is Doubted, with the same `asked`.
 struct Doubt {
   AttemptRef ref;
   absl::Duration span;
-  int64_t asked_us = 0;  // when it was asked, by the coordinator's clock
+  MonoTime asked;  // by the clock of the coordinator, which alone can use it
 };
 
 // Send SIGTERM to every rank now, and SIGKILL to all that is left after `grace`. This also rolls

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/ids.h"
 #include "protocol/halt.h"
 #include "protocol/held_attempt.h"
@@ -56,7 +57,7 @@ struct RankEnded {
 // The node does not vouch for the attempt.
 struct Doubted {
   AttemptRef ref;
-  int64_t asked_us = 0;  // as in Doubt
+  MonoTime asked;  // as in Doubt
 };
 
 // The node ends the attempt's ranks by itself. AttemptReturned follows when they are gone.

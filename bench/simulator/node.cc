@@ -28,8 +28,8 @@ constexpr int64_t kMetricsFileBytes = 24;
 Node::Node(Now now, Traits traits, worker::Link* link)
     : traits_(std::move(traits)),
       link_(link),
-      random_(static_cast<uint32_t>(traits_.identity.incarnation)),
-      agent_(traits_.identity.node, now, worker::OwnerState(), {}) {}
+      random_(static_cast<uint32_t>(traits_.incarnation)),
+      agent_(traits_.node, now, worker::OwnerState(), {}) {}
 
 void Node::Decide(Now now, const std::function<void(Effects*)>& event) {
   Effects fresh;
@@ -83,7 +83,15 @@ MonoTime Node::NextDeadline() const {
 // ------------------------------------------------------------------------------ the coordinator
 
 void Node::Do(Now, const worker::OpenLink& effect) {
-  link_->Open(traits_.identity, effect.hello, traits_.inventory, worker::BootTimeNs());
+  protocol::Hello hello = effect.hello;
+  hello.node = traits_.node;
+  hello.incarnation = traits_.incarnation;
+  hello.boot_id = absl::StrCat("simulated-", traits_.node);
+  hello.address = traits_.address;
+  hello.can_vouch = true;
+  hello.inventory = traits_.inventory;
+  hello.said = absl::Nanoseconds(worker::BootTimeNs());
+  link_->Open(hello);
 }
 
 void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
@@ -104,7 +112,7 @@ std::vector<worker::DeviceUsage> Node::TakeUsage(Now now) {
   if (now.mono < next_usage_ || !worker::HasGpus(traits_.inventory)) return {};
   next_usage_ = now.mono + worker::Surroundings::kUsageInterval;
   std::vector<worker::DeviceUsage> usage;
-  for (const worker::Device& device : traits_.inventory.devices) {
+  for (const protocol::Device& device : traits_.inventory.devices) {
     worker::DeviceUsage one;
     one.index = device.index;
     one.utilisation_percent = std::uniform_int_distribution<int32_t>(0, 100)(random_);
@@ -123,7 +131,7 @@ void Node::Do(Now now, const worker::PrepareAttempt& effect) {
   work.ranks = prepare.ranks;
   protocol::Prepared prepared{prepare.ref, absl::OkStatus(), "", 0, true};
   if (prepare.node_rank == 0) {
-    prepared.store_addr = traits_.identity.address;
+    prepared.store_addr = traits_.address;
     prepared.store_port = kStorePort;
   }
   Decide(now, [&](Effects* effects) { agent_.OnPrepared(now, prepared, effects); });
@@ -175,7 +183,7 @@ void Node::End(Now now, AttemptRef ref, Work* work, const protocol::RankExit& ex
 }
 
 std::string Node::LineOf(AttemptRef ref, int32_t rank) const {
-  return absl::StrCat("rank ", rank, " of ", ref.ToString(), " on ", traits_.identity.node, "\n");
+  return absl::StrCat("rank ", rank, " of ", ref.ToString(), " on ", traits_.node, "\n");
 }
 
 // Sends all of it each time: the coordinator drops what it has already.

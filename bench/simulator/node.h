@@ -16,14 +16,17 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
+#include "protocol/coordinator_message.h"
 #include "worker/core/agent.h"
 #include "worker/link/link.h"
 
 namespace hpc::simulator {
 
 struct Traits {
-  worker::Identity identity;
-  worker::Inventory inventory;
+  std::string node;
+  uint64_t incarnation = 0;
+  std::string address;
+  protocol::Inventory inventory;
   absl::Duration run_time;  // how long its ranks run
 };
 

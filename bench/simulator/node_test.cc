@@ -18,10 +18,7 @@ const AttemptRef kRef{7, 1};
 class FakeLink : public worker::Link {
  public:
   void SetCallbacks(Callbacks) override {}
-  void Open(const worker::Identity&, const protocol::Hello& hello, const worker::Inventory&,
-            int64_t) override {
-    hellos.push_back(hello);
-  }
+  void Open(const protocol::Hello& hello) override { hellos.push_back(hello); }
   void Send(const protocol::WorkerMessage& message, int64_t) override { said.push_back(message); }
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
                      const std::vector<protocol::RankDoing>& doing, bool) override {
@@ -29,7 +26,7 @@ class FakeLink : public worker::Link {
     last_usage = usage;
     last_doing = doing;
   }
-  void SendInventory(const worker::Inventory&) override {}
+  void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}
   void Finish() override {}
   void Close() override {}
@@ -51,11 +48,11 @@ class FakeLink : public worker::Link {
 };
 
 Traits Pc(int gpus) {
-  Traits traits{{"pc1", 5, "127.1.0.1"}, {}, absl::Seconds(3)};
+  Traits traits{"pc1", 5, "127.1.0.1", {}, absl::Seconds(3)};
   for (int32_t i = 0; i < gpus; ++i) {
-    worker::Device gpu;
+    protocol::Device gpu;
     gpu.index = i;
-    gpu.kind = worker::DeviceKind::kGpu;
+    gpu.kind = protocol::DeviceKind::kGpu;
     traits.inventory.devices.push_back(gpu);
   }
   return traits;

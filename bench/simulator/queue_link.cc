@@ -11,8 +11,7 @@ namespace hpc::simulator {
 
 using worker::CoordinatorStream;
 
-void QueueLink::Open(const worker::Identity& identity, const protocol::Hello& hello,
-                     const worker::Inventory& inventory, int64_t said_ns) {
+void QueueLink::Open(const protocol::Hello& hello) {
   const uint64_t number = ++current_;
   CoordinatorStream::Handlers handlers;
   handlers.on_shown = [](const std::string&) {};
@@ -29,9 +28,7 @@ void QueueLink::Open(const worker::Identity& identity, const protocol::Hello& he
   stream_ = std::make_shared<CoordinatorStream>(
       CoordinatorStream::Way{route_.next(), route_.security(), channel_}, queue_,
       std::move(handlers));
-  v1::WorkerMessage message = worker::HelloToProto(identity, hello, inventory);
-  message.set_said_us(said_ns / 1000);
-  stream_->Start(std::move(message));
+  stream_->Start(worker::ToProto(hello));
 }
 
 void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
@@ -80,8 +77,8 @@ void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
   Put(worker::HeartbeatToProto(usage, doing, times, answer_may_wait), false);
 }
 
-void QueueLink::SendInventory(const worker::Inventory& inventory) {
-  Put(worker::InventoryToProto(inventory), false);
+void QueueLink::SendInventory(const protocol::Inventory& inventory) {
+  Put(worker::ToProto(inventory), false);
 }
 
 void QueueLink::Finish() {

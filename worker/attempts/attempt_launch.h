@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "protocol/prepare.h"
-#include "protocol/recall.h"
 #include "worker/attempts/peers/store_port.h"
 #include "worker/attempts/prepare_plan.h"
 #include "worker/os/seams.h"

@@ -65,7 +65,7 @@ GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
 }
 
 PrepareContext AttemptRunner::MakeContext(const protocol::Prepare& prepare,
-                                          const Inventory& inventory) const {
+                                          const protocol::Inventory& inventory) const {
   PrepareContext context;
   context.state_dir = context_->state_dir;
   context.python = context_->python;
@@ -83,13 +83,13 @@ PrepareContext AttemptRunner::MakeContext(const protocol::Prepare& prepare,
   facts.own_env = context_->own_env;
   facts.rank_env = context_->rank_env;
   for (int32_t index : prepare.devices) {
-    const Device& device = inventory.devices.at(static_cast<size_t>(index));
-    if (device.kind == DeviceKind::kGpu) facts.gpus.push_back(device.index);
+    const protocol::Device& device = inventory.devices.at(static_cast<size_t>(index));
+    if (device.kind == protocol::DeviceKind::kGpu) facts.gpus.push_back(device.index);
   }
   return context;
 }
 
-void AttemptRunner::Prepare(const protocol::Prepare& prepare, const Inventory& inventory,
+void AttemptRunner::Prepare(const protocol::Prepare& prepare, const protocol::Inventory& inventory,
                             absl::Duration lease) {
   prepare_ = prepare;
   first_rank_ = prepare.first_rank;
@@ -222,8 +222,8 @@ void AttemptRunner::Start(const protocol::Start& start, absl::Duration vouch_lim
   }
   protocol::EnvironmentReport& report = environment_.emplace(
       protocol::EnvironmentReport{ref_, plan_.python.facts, plan_.ranks.added});
-  report.facts.emplace_back("os", inventory_.host.os);
-  report.facts.emplace_back("kernel", inventory_.host.kernel);
+  report.facts.emplace_back("os", inventory_.os);
+  report.facts.emplace_back("kernel", inventory_.kernel);
   if (!inventory_.driver.empty()) report.facts.emplace_back("driver", inventory_.driver);
   report.facts.emplace_back("hpc-worker", Version());
   report.added.insert(report.added.end(), added.begin(), added.end());

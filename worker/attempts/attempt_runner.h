@@ -14,9 +14,6 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/halt.h"
-#include "protocol/prepare.h"
-#include "protocol/rank_exit.h"
 #include "protocol/worker_message.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/attempt_launch.h"
@@ -90,7 +87,8 @@ class AttemptRunner {
 
   // The answer is OnPrepared, or OnReturned if the attempt was stopped meanwhile. `lease`: how long
   // the supervisor may go without ExtendLease.
-  void Prepare(const protocol::Prepare& prepare, const Inventory& inventory, absl::Duration lease);
+  void Prepare(const protocol::Prepare& prepare, const protocol::Inventory& inventory,
+               absl::Duration lease);
   // Finds the supervisor of an earlier worker again. What happened meanwhile is reported as if it
   // happened now, with its true age.
   void Adopt(const AttemptFile& file);
@@ -116,7 +114,8 @@ class AttemptRunner {
   bool proved_gone() const { return proved_gone_; }
 
  private:
-  PrepareContext MakeContext(const protocol::Prepare& prepare, const Inventory& inventory) const;
+  PrepareContext MakeContext(const protocol::Prepare& prepare,
+                             const protocol::Inventory& inventory) const;
   void OnLaunch(protocol::Prepared prepared, worker::Launch launch);
   void SyncFilesSoon();
   GangServices::Callbacks MakeGangCallbacks();
@@ -155,7 +154,7 @@ class AttemptRunner {
   protocol::Prepare prepare_;
   int32_t first_rank_ = 0;
   int32_t ranks_ = 0;
-  Inventory inventory_;
+  protocol::Inventory inventory_;
   PreparePlan plan_;
   std::optional<protocol::EnvironmentReport> environment_;  // set once the ranks are started
   GangServices gang_;

@@ -162,7 +162,7 @@ void Agent::OnStart(Now now, const protocol::Start& start, Effects* effects) {
 
 void Agent::OnDoubt(Now now, const protocol::Doubt& doubt, Effects* effects) {
   if (Attempt* attempt = Find(doubt.ref)) attempt->Doubt(now.mono + doubt.span);
-  effects->push_back(Say{protocol::Doubted{doubt.ref, doubt.asked_us}});
+  effects->push_back(Say{protocol::Doubted{doubt.ref, doubt.asked}});
 }
 
 void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {

@@ -10,10 +10,6 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/halt.h"
-#include "protocol/hello.h"
-#include "protocol/prepare.h"
-#include "protocol/recall.h"
 #include "protocol/worker_message.h"
 #include "worker/core/owner_state.h"
 

@@ -20,7 +20,6 @@
 
 #include "absl/strings/string_view.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/prepare.h"
 
 namespace hpc::worker {
 

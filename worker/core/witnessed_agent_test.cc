@@ -94,12 +94,12 @@ TEST_F(WitnessedTest, AWholeAttemptLivesOnWithoutTheCoordinator) {
 TEST_F(WitnessedTest, ADoubtIsAnsweredAndKeptFromThenOn) {
   Begin();
   EXPECT_TRUE(agent_.Vouches(now(), kRef));
-  const Effects effects = Hear(protocol::Doubt{kRef, absl::Seconds(3), 77});
+  const Effects effects = Hear(protocol::Doubt{kRef, absl::Seconds(3), {absl::Microseconds(77)}});
   ASSERT_THAT(Said<protocol::Doubted>(effects), SizeIs(1));
-  EXPECT_EQ(Said<protocol::Doubted>(effects)[0].asked_us, 77);
+  EXPECT_EQ(Said<protocol::Doubted>(effects)[0].asked, MonoTime{absl::Microseconds(77)});
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
   Stay(absl::Seconds(2));
-  Hear(protocol::Doubt{kRef, absl::Milliseconds(1), 78});
+  Hear(protocol::Doubt{kRef, absl::Milliseconds(1), {}});
   EXPECT_FALSE(agent_.Vouches(now(), kRef)) << "a promise is not shortened";
   Stay(absl::Seconds(1));
   EXPECT_TRUE(agent_.Vouches(now(), kRef));
@@ -149,7 +149,7 @@ TEST_F(WitnessedTest, AHelloTellsOfTheEndToo) {
 
 TEST_F(WitnessedTest, APromiseHoldsOverTheEndOfThePart) {
   Begin();
-  Hear(protocol::Doubt{kRef, absl::Seconds(3), 77});
+  Hear(protocol::Doubt{kRef, absl::Seconds(3), {absl::Microseconds(77)}});
   EndRank({.exit_code = 0});
   Return();
   Stay(absl::Seconds(2));
@@ -157,7 +157,7 @@ TEST_F(WitnessedTest, APromiseHoldsOverTheEndOfThePart) {
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
   Stay(absl::Seconds(1));
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
-  Hear(protocol::Doubt{kRef, absl::Seconds(3), 78});
+  Hear(protocol::Doubt{kRef, absl::Seconds(3), {}});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo) << "it may be that only it is there";
 }
 

@@ -88,11 +88,11 @@ void Fill(const protocol::HeldAttempt& held, v1::HeldAttempt* out) {
   out->set_witnessed(held.witnessed);
 }
 
-v1::DeviceKind ToProto(DeviceKind kind) {
-  return kind == DeviceKind::kGpu ? v1::DEVICE_KIND_GPU : v1::DEVICE_KIND_CPU_SLOT;
+v1::DeviceKind ToProto(protocol::DeviceKind kind) {
+  return kind == protocol::DeviceKind::kGpu ? v1::DEVICE_KIND_GPU : v1::DEVICE_KIND_CPU_SLOT;
 }
 
-void Fill(const Device& device, v1::Device* out) {
+void Fill(const protocol::Device& device, v1::Device* out) {
   out->set_index(device.index);
   out->set_kind(ToProto(device.kind));
   out->set_uuid(device.uuid);
@@ -101,7 +101,7 @@ void Fill(const Device& device, v1::Device* out) {
   out->set_pci_bus_id(device.pci_bus_id);
 }
 
-void Fill(const NetworkInterface& interface, v1::NetworkInterface* out) {
+void Fill(const protocol::NetworkInterface& interface, v1::NetworkInterface* out) {
   out->set_name(interface.name);
   out->set_address(interface.address);
   out->set_mac(interface.mac);
@@ -109,25 +109,25 @@ void Fill(const NetworkInterface& interface, v1::NetworkInterface* out) {
   out->set_broadcast(interface.broadcast);
 }
 
-void Fill(const Inventory& inventory, v1::Inventory* out) {
-  for (const Device& device : inventory.devices) Fill(device, out->add_devices());
-  const HostInfo& host = inventory.host;
-  out->set_cores(host.cores);
-  out->set_memory_bytes(host.memory_bytes);
-  for (const Disk& disk : host.disks) {
+void Fill(const protocol::Inventory& inventory, v1::Inventory* out) {
+  for (const protocol::Device& device : inventory.devices) Fill(device, out->add_devices());
+  out->set_cores(inventory.cores);
+  out->set_memory_bytes(inventory.memory_bytes);
+  for (const protocol::Disk& disk : inventory.disks) {
     v1::Disk* one = out->add_disks();
     one->set_mount(ToValidUtf8(disk.mount));
     one->set_total_bytes(disk.total_bytes);
     one->set_free_bytes(disk.free_bytes);
   }
-  for (const NetworkInterface& interface : host.interfaces) Fill(interface, out->add_interfaces());
-  out->set_hostname(ToValidUtf8(host.hostname));
-  out->set_os(ToValidUtf8(host.os));
-  out->set_kernel(ToValidUtf8(host.kernel));
+  for (const protocol::NetworkInterface& interface : inventory.interfaces)
+    Fill(interface, out->add_interfaces());
+  out->set_hostname(ToValidUtf8(inventory.hostname));
+  out->set_os(ToValidUtf8(inventory.os));
+  out->set_kernel(ToValidUtf8(inventory.kernel));
   out->set_driver(inventory.driver);
-  out->set_worker_version(Version());
-  out->set_can_wake_by_hook(inventory.told.can_wake_by_hook);
-  for (const std::string& owner : inventory.told.owners) out->add_owners(owner);
+  out->set_worker_version(inventory.worker_version);
+  out->set_can_wake_by_hook(inventory.can_wake_by_hook);
+  for (const std::string& owner : inventory.owners) out->add_owners(owner);
 }
 
 void Fill(const protocol::StreamId& stream, v1::LogData* out) {
@@ -195,7 +195,7 @@ void Fill(const protocol::RankEnded& m, v1::WorkerMessage* out) {
 void Fill(const protocol::Doubted& m, v1::WorkerMessage* out) {
   v1::Doubted* one = out->mutable_doubted();
   Fill(m.ref, one->mutable_ref());
-  one->set_asked_us(m.asked_us);
+  one->set_asked_us(absl::ToInt64Microseconds(m.asked.since_zero));
 }
 
 void Fill(const protocol::Recalled& m, v1::WorkerMessage* out) {
@@ -228,10 +228,10 @@ void Fill(const protocol::EnvironmentReport& m, v1::WorkerMessage* out) {
 void Fill(const protocol::RendezvousReport& m, v1::WorkerMessage* out) {
   v1::Rendezvous* one = out->mutable_rendezvous();
   Fill(m.ref, one->mutable_ref());
-  for (const auto& [address, pid] : m.arrivals) {
-    v1::Rendezvous::Arrival* arrival = one->add_arrivals();
-    arrival->set_address(address);
-    arrival->set_pid(pid);
+  for (const protocol::RendezvousReport::Arrival& arrival : m.arrivals) {
+    v1::Rendezvous::Arrival* a = one->add_arrivals();
+    a->set_address(arrival.address);
+    a->set_pid(arrival.pid);
   }
   one->set_blocked_key(ToValidUtf8(m.blocked_key));
   one->set_waiting(m.waiting);
@@ -334,18 +334,18 @@ protocol::Prepare FromProto(const v1::Prepare& m) {
 
 }  // namespace
 
-v1::WorkerMessage HelloToProto(const Identity& identity, const protocol::Hello& hello,
-                               const Inventory& inventory) {
+v1::WorkerMessage ToProto(const protocol::Hello& hello) {
   v1::WorkerMessage message;
+  if (hello.said) message.set_said_us(absl::ToInt64Microseconds(*hello.said));
   v1::Hello* out = message.mutable_hello();
   out->set_protocol_version(kProtocolVersion);
-  out->set_node(identity.node);
-  out->set_incarnation(identity.incarnation);
-  out->set_boot_id(inventory.host.boot_id);
+  out->set_node(hello.node);
+  out->set_incarnation(hello.incarnation);
+  out->set_boot_id(hello.boot_id);
   out->set_resumed(hello.resumed);
-  out->set_address(identity.address);
-  Fill(inventory, out->mutable_inventory());
-  out->set_can_vouch(true);
+  out->set_address(hello.address);
+  Fill(hello.inventory, out->mutable_inventory());
+  out->set_can_vouch(hello.can_vouch);
   out->set_takes_more(true);
   out->set_owner_changed(hello.owner_changed);
   out->set_reclaimed(hello.reclaimed);
@@ -393,7 +393,7 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
   return message;
 }
 
-v1::WorkerMessage InventoryToProto(const Inventory& inventory) {
+v1::WorkerMessage ToProto(const protocol::Inventory& inventory) {
   v1::WorkerMessage message;
   Fill(inventory, message.mutable_inventory());
   return message;
@@ -410,8 +410,9 @@ std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessa
                              m.start().master_port(), FromProto(m.start().store_host()),
                              m.start().witnessed()};
     case v1::CoordinatorMessage::kDoubt:
-      return protocol::Doubt{FromProto(m.doubt().ref()), absl::Milliseconds(m.doubt().span_ms()),
-                             m.doubt().asked_us()};
+      return protocol::Doubt{FromProto(m.doubt().ref()),
+                             absl::Milliseconds(m.doubt().span_ms()),
+                             {absl::Microseconds(m.doubt().asked_us())}};
     case v1::CoordinatorMessage::kHeard:
       return protocol::Heard{{absl::Microseconds(m.heard().sent_us())}};
     case v1::CoordinatorMessage::kRecall:

@@ -24,11 +24,15 @@ TEST(ConvertTest, AHelloTellsEverything) {
                                {4, 101, exit, {absl::Seconds(5), absl::Microseconds(7)}}},
                      .halt = {protocol::HaltKind::kSupervisorLost, "why"},
                      .store_lost = true}};
-  Inventory inventory;
-  inventory.host.boot_id = "boot";
-  inventory.told.owners = {"anna"};
-  inventory.devices = {{.index = 0, .kind = DeviceKind::kGpu, .uuid = "GPU-1"}};
-  const v1::WorkerMessage message = HelloToProto({"pc1", 7, "10.0.0.1"}, hello, inventory);
+  hello.node = "pc1";
+  hello.incarnation = 7;
+  hello.boot_id = "boot";
+  hello.address = "10.0.0.1";
+  hello.said = absl::Milliseconds(5);
+  hello.inventory.owners = {"anna"};
+  hello.inventory.devices = {{.index = 0, .kind = protocol::DeviceKind::kGpu, .uuid = "GPU-1"}};
+  const v1::WorkerMessage message = ToProto(hello);
+  EXPECT_EQ(message.said_us(), 5'000);
   const v1::Hello& out = message.hello();
   EXPECT_EQ(out.protocol_version(), kProtocolVersion);
   EXPECT_EQ(out.node(), "pc1");
@@ -200,7 +204,7 @@ TEST(ConvertTest, WhatIsSaidOfWitnessedAttempts) {
   const protocol::Doubt asked = std::get<protocol::Doubt>(*FromProto(message));
   EXPECT_EQ(asked.ref.run, 12);
   EXPECT_EQ(asked.span, absl::Seconds(3));
-  EXPECT_EQ(ToProto(protocol::Doubted{asked.ref, asked.asked_us}).doubted().asked_us(), 7);
+  EXPECT_EQ(ToProto(protocol::Doubted{asked.ref, asked.asked}).doubted().asked_us(), 7);
   message.mutable_start()->set_witnessed(true);
   EXPECT_TRUE(std::get<protocol::Start>(*FromProto(message)).witnessed);
   message.mutable_welcome()->set_contact_limit_ms(500);

@@ -53,8 +53,7 @@ class CoordinatorLink : public Link {
 
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
 
-  void Open(const Identity& identity, const protocol::Hello& hello, const Inventory& inventory,
-            int64_t said_ns) override {
+  void Open(const protocol::Hello& hello) override {
     Close();
     const uint64_t number = *current_;
     // When something is posted, the loop may have moved on to another stream, or be gone. The
@@ -91,9 +90,7 @@ class CoordinatorLink : public Link {
         CoordinatorStream::Way{route_->next(), route_->security(), nullptr}, &queue_,
         std::move(handlers));
     beat_ = {};
-    v1::WorkerMessage message = HelloToProto(identity, hello, inventory);
-    message.set_said_us(said_ns / 1000);
-    stream_->Start(std::move(message));
+    stream_->Start(ToProto(hello));
   }
 
   void Send(const protocol::WorkerMessage& message, int64_t said_ns) override {
@@ -112,8 +109,8 @@ class CoordinatorLink : public Link {
     stream_->Send(HeartbeatToProto(usage, doing, beat_, answer_may_wait), false);
   }
 
-  void SendInventory(const Inventory& inventory) override {
-    if (stream_ != nullptr) stream_->Send(InventoryToProto(inventory), false);
+  void SendInventory(const protocol::Inventory& inventory) override {
+    if (stream_ != nullptr) stream_->Send(ToProto(inventory), false);
   }
 
   void Flush() override {

@@ -84,7 +84,12 @@ class CoordinatorLinkTest : public ::testing::Test {
       loop_.RunOnce(absl::Milliseconds(5));
     }
   }
-  void Open() { link_->Open({"pc1", 7, "10.0.0.1"}, protocol::Hello{}, Inventory{}, BootTimeNs()); }
+  void Open(int64_t said_ns = BootTimeNs()) {
+    protocol::Hello hello;
+    hello.node = "pc1";
+    hello.said = absl::Nanoseconds(said_ns);
+    link_->Open(hello);
+  }
 
   RealClock clock_;
   EventLoop loop_{&clock_};
@@ -127,7 +132,7 @@ TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
 TEST_F(CoordinatorLinkTest, WhatHasWaitedIsDatedByWhenItWasMade) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
-  link_->Open({"pc1", 7, "10.0.0.1"}, protocol::Hello{}, Inventory{}, /*said_ns=*/5'000'000);
+  Open(/*said_ns=*/5'000'000);
   link_->Send(protocol::AttemptReturned{{1, 1}, {}}, /*said_ns=*/6'000'000);
   RunUntil([&] { return coordinator.heard().size() == 2; });
   EXPECT_EQ(coordinator.heard()[0].said_us(), 5'000);

@@ -13,7 +13,6 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
-#include "protocol/output.h"
 #include "protocol/worker_message.h"
 
 namespace hpc::worker {

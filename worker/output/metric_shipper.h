@@ -13,7 +13,6 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "protocol/output.h"
 #include "protocol/worker_message.h"
 #include "worker/output/metrics_reader.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "protocol/worker_message.h"
 #include "worker/loop/event_loop.h"
 #include "worker/output/log_shipper.h"
 #include "worker/output/metric_shipper.h"

@@ -42,7 +42,7 @@ bool HasRdmaDevice() {
 }
 
 absl::Status CheckPlacement(const std::string& node, const protocol::Prepare& prepare,
-                            const Inventory& inventory) {
+                            const protocol::Inventory& inventory) {
   if (prepare.node_rank < 0 || static_cast<size_t>(prepare.node_rank) >= prepare.peers.size() ||
       prepare.ranks < 1 || prepare.first_rank < 0) {
     return absl::FailedPreconditionError(node + ": the placement contradicts itself");
@@ -201,22 +201,31 @@ void Engine::AfterRound() {
 
 // -------------------------------------------------------------------------------- the coordinator
 
+protocol::Hello Engine::Introduce(protocol::Hello hello) const {
+  hello.node = options_.node;
+  hello.incarnation = options_.incarnation;
+  hello.boot_id = surroundings_.boot_id();
+  hello.address = address_;
+  hello.can_vouch = true;
+  hello.inventory = surroundings_.inventory();
+  return hello;
+}
+
 void Engine::Do(const OpenLink& effect) {
   before_open_.emplace();
-  surroundings_.Look(options_.route->next(),
-                     [this, hello = effect.hello, said_ns = BootTimeNs(),
-                      number = ++opening_](absl::StatusOr<std::string> address) {
-                       if (number != opening_ || !before_open_) return;
-                       if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit())
-                         CloseUnusedStores();
-                       if (!options_.address.empty()) address = options_.address;
-                       if (!address.ok()) return OnLinkClosed(address.status());
-                       address_ = *address;
-                       link_->Open({options_.node, options_.incarnation, address_}, hello,
-                                   surroundings_.inventory(), said_ns);
-                       const auto waiting = *std::exchange(before_open_, std::nullopt);
-                       for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
-                     });
+  protocol::Hello hello = effect.hello;
+  hello.said = absl::Nanoseconds(BootTimeNs());
+  surroundings_.Look(options_.route->next(), [this, hello = std::move(hello), number = ++opening_](
+                                                 absl::StatusOr<std::string> address) {
+    if (number != opening_ || !before_open_) return;
+    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
+    if (!options_.address.empty()) address = options_.address;
+    if (!address.ok()) return OnLinkClosed(address.status());
+    address_ = *address;
+    link_->Open(Introduce(hello));
+    const auto waiting = *std::exchange(before_open_, std::nullopt);
+    for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
+  });
 }
 
 void Engine::Do(const CloseLink& effect) {

@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/attempts/attempt_runner.h"
 #include "worker/attempts/peers/recall_call.h"
 #include "worker/core/agent.h"
@@ -108,6 +110,8 @@ class Engine : public AttemptObserver {
   void SetTimer();
   void AfterRound();
 
+  // Adds who this worker is and what its PC has.
+  protocol::Hello Introduce(protocol::Hello hello) const;
   void Do(const OpenLink& effect);
   void Do(const CloseLink& effect);
   void Do(const Say& effect) { Send(effect.message); }

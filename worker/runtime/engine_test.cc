@@ -54,10 +54,10 @@ class EngineTest : public EngineRig {
 };
 
 TEST_F(EngineTest, IntroducesItself) {
-  EXPECT_EQ(link_->identities[0].node, "pc1");
-  EXPECT_EQ(link_->identities[0].incarnation, 7u);
-  EXPECT_EQ(link_->identities[0].address, "127.0.0.1");
-  EXPECT_THAT(link_->inventories[0].devices, SizeIs(2));
+  EXPECT_EQ(link_->hellos[0].node, "pc1");
+  EXPECT_EQ(link_->hellos[0].incarnation, 7u);
+  EXPECT_EQ(link_->hellos[0].address, "127.0.0.1");
+  EXPECT_THAT(link_->hellos[0].inventory.devices, SizeIs(2));
   EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
 }
 
@@ -457,7 +457,7 @@ TEST_F(EngineTest, OtherNodesAreVouchedForUntilTheAttemptIsOverOnAllOfThem) {
   WaitReturned(kRef);
   const MonoTime returned{absl::Nanoseconds(BootTimeNs())};
   RunUntil([&] { return whole_at > returned; });
-  link_->Say(protocol::Doubt{kRef, absl::Hours(1), 1});
+  link_->Say(protocol::Doubt{kRef, absl::Hours(1), {}});
   const MonoTime doubted{absl::Nanoseconds(BootTimeNs())};
   for (int i = 0; i < 20; ++i) loop_->RunOnce(absl::Milliseconds(10));
   EXPECT_LE(whole_at, doubted) << "its promise holds still";

@@ -7,14 +7,14 @@
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
 
-AttemptOutcome OutcomeOf(HaltKind kind) {
-  return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
-                                                                : AttemptOutcome::kNodeLost;
+AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
+  return kind == protocol::HaltKind::kOwner || kind == protocol::HaltKind::kLeaving
+             ? AttemptOutcome::kReclaimed
+             : AttemptOutcome::kNodeLost;
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ std::optional<NodeWindow> Gangs::WhenOnNode(const std::string& name, absl::Durat
 }
 
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
-                                    const std::string& node, const Halt& halt) const {
-  if (halt.kind == HaltKind::kNone) return std::nullopt;
+                                    const std::string& node, const protocol::Halt& halt) const {
+  if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
   Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
   // Until the clocks have been compared, the halt may be as old as the attempt: a coordinator may
   // read a hello long after it was sent.
@@ -42,7 +42,7 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
     when.earliest = std::min(when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
-  const std::string text = halt.kind == HaltKind::kOwner
+  const std::string text = halt.kind == protocol::HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
   Cause cause = ClusterCause(OutcomeOf(halt.kind), node, when, text);
@@ -50,7 +50,8 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
   return cause;
 }
 
-void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
+void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank,
+                         protocol::RankAges ago) {
   Attempt& attempt = *run->attempt;
   Cause cause =
       FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),

@@ -13,6 +13,7 @@
 
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
 
@@ -59,7 +60,7 @@ inline bool IsFailure(const Cause& cause) {
 }
 
 // The kind of failure of a rank that was not told to end.
-CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
+CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
 // `reaped` is when its end was seen, here and on its node's clock; it may have failed up to

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/core/values/reports.h"
 #include "protocol/coordinator_message.h"
 #include "protocol/worker_message.h"
 #include "tests/sim/frame/context.h"
@@ -23,7 +22,7 @@ struct Heartbeat {
   // The newest answer that had come: when the heartbeat that it answers was sent, and when it came.
   MonoTime heard{}, heard_at{};
 };
-using Up = std::variant<coordinator::NodeHello, Heartbeat, protocol::WorkerMessage>;
+using Up = std::variant<protocol::Hello, Heartbeat, protocol::WorkerMessage>;
 
 class Stream;
 
@@ -101,8 +100,7 @@ class Link {
 
   // Opens a new stream, whose first message is the hello. `coordinator` is nobody when it is down.
   std::shared_ptr<Stream> Open(const std::shared_ptr<WorkerEnd>& worker,
-                               std::weak_ptr<CoordinatorEnd> coordinator,
-                               coordinator::NodeHello hello);
+                               std::weak_ptr<CoordinatorEnd> coordinator, protocol::Hello hello);
   // The cut lasts until Heal. Streams that are open now stay broken even then.
   void Cut(bool up, bool down);
   void Heal() { cut_up_ = cut_down_ = false; }

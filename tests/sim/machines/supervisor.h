@@ -12,9 +12,6 @@
 #include <vector>
 
 #include "protocol/coordinator_message.h"
-#include "protocol/halt.h"
-#include "protocol/prepare.h"
-#include "protocol/rank_exit.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/machines/bonds.h"
 #include "tests/sim/truth/census.h"

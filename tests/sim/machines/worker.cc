@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "tests/sim/machines/adopted.h"
-#include "tests/sim/machines/translate.h"
 
 namespace hpc::sim {
 
@@ -154,7 +153,7 @@ void Worker::OnMessage(const Stream* from, const protocol::CoordinatorMessage& m
         if (const auto* doubt = std::get_if<protocol::Doubt>(&message);
             doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
           return stream_->Send(
-              Up(protocol::WorkerMessage(protocol::Doubted{doubt->ref, doubt->asked_us})));
+              Up(protocol::WorkerMessage(protocol::Doubted{doubt->ref, doubt->asked})));
         }
         Decide([&](Now now, wo::Effects* effects) {
           const auto* heard = std::get_if<protocol::Heard>(&message);
@@ -182,7 +181,7 @@ void Worker::OnClosed(const Stream* from, const absl::Status& why) {
 }
 
 void Worker::Carry(const wo::OpenLink& effect) {
-  coordinator::NodeHello hello;
+  protocol::Hello hello = effect.hello;
   hello.node = pc_->name();
   hello.incarnation = incarnation_;
   hello.boot_id = pc_->boot_id();
@@ -190,7 +189,6 @@ void Worker::Carry(const wo::OpenLink& effect) {
   hello.address = pc_->address();
   hello.can_vouch = pc_->can_vouch();
   hello.inventory = pc_->inventory();
-  ToCoordinator(effect.hello, &hello);
   heard_ = {};
   stream_ = pc_->link().Open(shared_from_this(), pc_->coordinator()(), std::move(hello));
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "protocol/coordinator_message.h"
 #include "tests/sim/machines/pc.h"
 #include "worker/core/agent.h"
 #include "worker/core/witness.h"

@@ -95,7 +95,7 @@ void GangServices::ReportRendezvous() {
   const StoreStatus status = store_.server->Status();
   protocol::RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
   for (const StoreStatus::Arrival& arrival : status.arrivals) {
-    report.arrivals.emplace_back(arrival.address, arrival.pid);
+    report.arrivals.push_back({arrival.address, arrival.pid});
   }
   RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
   callbacks_.on_rendezvous(report);

@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/prepare.h"
 #include "protocol/worker_message.h"
 #include "worker/attempts/peers/gang_witness.h"
 #include "worker/attempts/peers/store_port.h"

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "protocol/coordinator_message.h"
 #include "worker/core/agent.h"
 #include "worker/core/testing/said.h"
 

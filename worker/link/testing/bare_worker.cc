@@ -285,7 +285,7 @@ void BareWorker::Do(const OpenLink& effect) {
     Check(told.insert(held.ref).second, "each attempt once in a hello");
   }
   for (const auto& [ref, part] : parts_) Check(told.count(ref) == 1, "every attempt in the hello");
-  const v1::WorkerMessage wire = HelloToProto({"pc1", 1, "10.0.0.1"}, hello, Inventory());
+  const v1::WorkerMessage wire = ToProto(hello);
   Check(v1::WorkerMessage().ParseFromString(wire.SerializeAsString()), "the hello can be read");
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "hpc/v1/worker.pb.h"
+#include "protocol/hello.h"
 #include "worker/core/agent.h"
 
 namespace hpc::worker {

@@ -13,8 +13,6 @@
 
 #include "common/clock.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/hello.h"
-#include "protocol/prepare.h"
 #include "protocol/worker_message.h"
 #include "worker/link/link.h"
 #include "worker/loop/event_loop.h"
@@ -27,12 +25,9 @@ namespace hpc::worker {
 class FakeLink : public Link {
  public:
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
-  void Open(const Identity& identity, const protocol::Hello& hello, const Inventory& inventory,
-            int64_t) override {
+  void Open(const protocol::Hello& hello) override {
     open = true;
-    identities.push_back(identity);
     hellos.push_back(hello);
-    inventories.push_back(inventory);
   }
   void Send(const protocol::WorkerMessage& message, int64_t) override {
     if (open) said.push_back(message);
@@ -43,7 +38,7 @@ class FakeLink : public Link {
     answer_waits = answer_may_wait;
     doing = ranks;
   }
-  void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
+  void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}
   void Finish() override { finished = true; }
   void Close() override { open = false; }
@@ -68,9 +63,7 @@ class FakeLink : public Link {
   int heartbeats = 0;
   std::vector<protocol::RankDoing> doing;  // of the last heartbeat
   bool answer_waits = false;
-  std::vector<Identity> identities;
   std::vector<protocol::Hello> hellos;
-  std::vector<Inventory> inventories;
   std::vector<protocol::WorkerMessage> said;
 
  private:
@@ -79,20 +72,21 @@ class FakeLink : public Link {
 
 class FakeHost : public HostProbe {
  public:
-  HostInfo Read() override { return info; }
+  protocol::Inventory Read() override { return info; }
+  std::string BootId() override { return "boot"; }
   absl::Duration SuspendedTime() override { return suspended; }
   absl::StatusOr<std::string> SourceAddressFor(const std::string&) override {
     return std::string("127.0.0.1");
   }
   absl::StatusOr<std::string> InterfaceOf(const std::string&) override { return std::string("lo"); }
 
-  HostInfo info;
+  protocol::Inventory info;
   absl::Duration suspended;
 };
 
 class FakeDevices : public DeviceProbe {
  public:
-  std::vector<Device> Devices() override {
+  std::vector<protocol::Device> Devices() override {
     return {{.index = 0, .name = "slot"}, {.index = 1, .name = "slot"}};
   }
   std::vector<DeviceUsage> Usage() override { return {}; }
