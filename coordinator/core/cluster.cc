@@ -133,7 +133,7 @@ absl::Status Cluster::Heartbeat(Now now, const std::string& node, uint64_t incar
 void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
                         const NodeTimes& times) {
   Node* node = impl_->state.nodes.Find(name);
-  if (node != nullptr && node->connected && node->incarnation == incarnation) {
+  if (node != nullptr && node->connected() && node->incarnation == incarnation) {
     const bool compared = node->clock.bounded();
     const std::optional<Window> held_up = node->clock.held_up();
     node->clock.Take(times, now.mono);
@@ -151,7 +151,7 @@ void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnatio
   Turn turn = impl_->Begin(now, effects);
   Node* node = impl_->state.nodes.Find(name);
   // When a stream ends that a newer one has replaced, that means nothing.
-  if (node == nullptr || !node->connected || node->incarnation != incarnation) return;
+  if (node == nullptr || !node->connected() || node->incarnation != incarnation) return;
   impl_->connections.Disconnected(turn, node, reset);
 }
 

@@ -79,6 +79,12 @@ class Members {
       if (ok_) *out = value->get<std::string>();
     }
   }
+  void Flag(const char* name, bool* out) {
+    if (const json* value = Find(name)) {
+      ok_ = ok_ && value->is_boolean();
+      if (ok_) *out = value->get<bool>();
+    }
+  }
   template <typename Int>
   void Number(const char* name, Int* out) {
     if (const json* value = Find(name)) {
@@ -129,6 +135,31 @@ bool ReadOne(const json& object, protocol::NetworkInterface* interface) {
   in.Number("speed_mbps", &interface->speed_mbps);
   in.Text("broadcast", &interface->broadcast);
   return in.ok();
+}
+
+bool ReadOne(const json& object, CauseRecord* cause) {
+  Members in(object);
+  std::string kind, outcome;
+  int64_t from = 0, until = 0;
+  in.Text("kind", &kind);
+  in.Number("rank", &cause->rank);
+  in.Text("outcome", &outcome);
+  in.Number("from", &from);
+  in.Number("until", &until);
+  in.Text("node", &cause->node);
+  in.Text("text", &cause->text);
+  in.Number("exit_code", &cause->exit_code);
+  in.Flag("free_of_charge", &cause->free_of_charge);
+  in.Flag("guessed", &cause->guessed);
+  const std::optional<CauseKind> known = FromWord<CauseKind>(kind);
+  const std::optional<AttemptOutcome> known_outcome = FromWord<AttemptOutcome>(outcome);
+  if (!in.ok() || !known.has_value() || !known_outcome.has_value()) return false;
+  cause->kind = *known;
+  if (IsFailure(cause->kind)) return true;
+  cause->outcome = *known_outcome;
+  cause->from = absl::FromUnixMicros(from);
+  cause->until = absl::FromUnixMicros(until);
+  return true;
 }
 
 template <typename T>
@@ -236,6 +267,29 @@ std::string ToJson(const std::vector<protocol::NetworkInterface>& interfaces) {
 std::optional<std::vector<protocol::NetworkInterface>> InterfacesFromJson(
     const std::string& json_text) {
   return ReadAll<protocol::NetworkInterface>(json_text);
+}
+
+std::string ToJson(const std::vector<CauseRecord>& causes) {
+  json all = json::array();
+  for (const CauseRecord& cause : causes) {
+    json& one = all.emplace_back();
+    one["kind"] = std::string(ToWord(cause.kind));
+    one["rank"] = cause.rank;
+    if (IsFailure(cause.kind)) continue;
+    one["outcome"] = std::string(ToWord(cause.outcome));
+    one["from"] = absl::ToUnixMicros(cause.from);
+    one["until"] = absl::ToUnixMicros(cause.until);
+    one["node"] = cause.node;
+    one["text"] = cause.text;
+    one["exit_code"] = cause.exit_code;
+    one["free_of_charge"] = cause.free_of_charge;
+    one["guessed"] = cause.guessed;
+  }
+  return Dump(all);
+}
+
+std::optional<std::vector<CauseRecord>> CausesFromJson(const std::string& json_text) {
+  return ReadAll<CauseRecord>(json_text);
 }
 
 }  // namespace hpc::coordinator

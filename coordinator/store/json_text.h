@@ -35,6 +35,8 @@ std::optional<std::vector<protocol::Device>> DevicesFromJson(const std::string& 
 std::string ToJson(const std::vector<protocol::Disk>& disks);
 std::optional<std::vector<protocol::Disk>> DisksFromJson(const std::string& json);
 std::string ToJson(const std::vector<protocol::NetworkInterface>& interfaces);
+std::string ToJson(const std::vector<CauseRecord>& causes);
+std::optional<std::vector<CauseRecord>> CausesFromJson(const std::string& json);
 std::optional<std::vector<protocol::NetworkInterface>> InterfacesFromJson(const std::string& json);
 
 }  // namespace hpc::coordinator

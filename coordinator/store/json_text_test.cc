@@ -57,5 +57,14 @@ TEST(JsonTextTest, MembersMayComeAndGo) {
               Optional(ElementsAre(device)));
 }
 
+TEST(JsonTextTest, OfAFailureOnlyTheRankIsWritten) {
+  const CauseRecord failure = {.kind = CauseKind::kOwn, .rank = 2, .text = "bad shape"};
+  EXPECT_EQ(ToJson(std::vector<CauseRecord>{failure}), R"([{"kind":"own","rank":2}])");
+  for (const char* text : {"{}", "[{}]", R"([{"kind":"fate"}])", R"([{"kind":"own","rank":"2"}])",
+                           R"([{"kind":"cluster","guessed":1}])"}) {
+    EXPECT_EQ(CausesFromJson(text), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace hpc::coordinator

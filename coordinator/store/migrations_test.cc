@@ -101,13 +101,15 @@ TEST_F(MigrationsTest, AnotherApplicationsDatabaseIsRefused) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of another application")));
 }
 
-TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
+TEST_F(MigrationsTest, RunsAndAttemptsOfAnOlderReleaseAreKept) {
   const std::vector<std::string>& all = SchemaMigrations();
   ASSERT_OK(Migrate(db_.get(), {all.begin(), all.begin() + 2}));
   ASSERT_OK(db_->Execute(R"(
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'queued', 'waits', 1, 0, 2, 0, 0, 1000000,
       NULL, NULL, 1, 4, 0, NULL, '[]', '[]', 0, NULL, NULL, 3, 'torchrun', 'auto', 30000000);
+    INSERT INTO attempts VALUES (1, 1, 'stopping', 'node-lost', 'pc2 vanished', '', 4, '', 0,
+      'worker', 0, NULL, NULL);
   )"));
   ASSERT_OK(Migrate(db_.get(), all));
   std::string run;
@@ -116,6 +118,11 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
                      "FROM runs")
                 .Query([&](Row& row) { run = row.Text(); }));
   EXPECT_EQ(run, "2|3|[]|0|checkpoint|[]|[]");
+  std::string attempt;
+  ASSERT_OK(db_->Sql("SELECT reason || '|' || exit_code || '|' || free_of_charge || '|' || causes "
+                     "FROM attempts")
+                .Query([&](Row& row) { attempt = row.Text(); }));
+  EXPECT_EQ(attempt, "pc2 vanished|0|0|[]");
 }
 
 // A node is shut out if one of its certificates was revoked and none is valid any more. A node that

@@ -48,6 +48,16 @@ struct Words<AttemptOutcome> {
 };
 
 template <>
+struct Words<CauseKind> {
+  static constexpr Word<CauseKind> kAll[] = {
+      {CauseKind::kOrdered, "ordered"}, {CauseKind::kCluster, "cluster"},
+      {CauseKind::kAsked, "asked"},     {CauseKind::kKilled, "killed"},
+      {CauseKind::kOwn, "own"},         {CauseKind::kSilent, "silent"},
+      {CauseKind::kOfPeer, "of-peer"},  {CauseKind::kTerminated, "terminated"},
+  };
+};
+
+template <>
 struct Words<protocol::LaunchMode> {
   static constexpr Word<protocol::LaunchMode> kAll[] = {
       {protocol::LaunchMode::kTorchrun, "torchrun"},
@@ -136,6 +146,7 @@ std::optional<E> FromWord(absl::string_view word) {
 HPC_INSTANTIATE_WORDS(RunState);
 HPC_INSTANTIATE_WORDS(AttemptState);
 HPC_INSTANTIATE_WORDS(AttemptOutcome);
+HPC_INSTANTIATE_WORDS(CauseKind);
 HPC_INSTANTIATE_WORDS(protocol::LaunchMode);
 HPC_INSTANTIATE_WORDS(GrowMode);
 HPC_INSTANTIATE_WORDS(protocol::StoreHost);

@@ -10,8 +10,8 @@
 
 namespace hpc::coordinator {
 
-// Defined for RunState, AttemptState, AttemptOutcome (kNone is ""), LaunchMode, GrowMode,
-// StoreHost, LegacyLocalRank, Power, DeviceKind and Severity.
+// Defined for RunState, AttemptState, AttemptOutcome (kNone is ""), CauseKind, LaunchMode,
+// GrowMode, StoreHost, LegacyLocalRank, Power, DeviceKind and Severity.
 template <typename E>
 absl::string_view ToWord(E value);
 

@@ -34,6 +34,7 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
   ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
+  ExpectWords(CauseKind::kOrdered, CauseKind::kTerminated);
   ExpectWords(protocol::LaunchMode::kTorchrun, protocol::LaunchMode::kPerNode);
   ExpectWords(GrowMode::kNever, GrowMode::kNow);
   ExpectWords(protocol::StoreHost::kAuto, protocol::StoreHost::kRank0);

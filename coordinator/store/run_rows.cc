@@ -149,7 +149,7 @@ constexpr Table kAttempts = {
     "attempts", "run, number",
     "state, outcome, reason, placement_reason, world_size, master_addr, master_port, "
     "store_host, created_at, started_at, ended_at, caused_from, caused_until, exit_code, "
-    "free_of_charge"};
+    "free_of_charge, causes"};
 
 void Bind(const AttemptRecord& attempt, Statement& to) {
   to.Int(attempt.ref.run)
@@ -168,7 +168,8 @@ void Bind(const AttemptRecord& attempt, Statement& to) {
       .Time(attempt.caused_from)
       .Time(attempt.caused_until)
       .Int(attempt.exit_code)
-      .Int(attempt.free_of_charge);
+      .Int(attempt.free_of_charge)
+      .Text(ToJson(attempt.causes));
 }
 
 AttemptRecord ReadAttempt(Row& row) {
@@ -190,6 +191,7 @@ AttemptRecord ReadAttempt(Row& row) {
   attempt.caused_until = row.Time(absl::InfinitePast());
   attempt.exit_code = row.Int32();
   attempt.free_of_charge = row.Int() != 0;
+  attempt.causes = ReadJson(row, CausesFromJson);
   return attempt;
 }
 

@@ -37,7 +37,7 @@ std::string DevicesWords(const protocol::Inventory& inventory) {
 
 absl::Status Connections::CheckFree(const Node& node, const protocol::Hello& hello,
                                     MonoTime now) const {
-  if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
+  if (!node.connected() || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
   // A PC that has restarted cannot have two live workers.
   if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
@@ -62,7 +62,7 @@ absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol:
   NodeRecord& record = node->record;
   node->silence_before = node->Silence(turn.now());
   // A worker that connects again found its connection dead.
-  if (node->seen && node->incarnation == hello.incarnation &&
+  if (node->seen() && node->incarnation == hello.incarnation &&
       state_->pauses.WorkedAfter(node->lease.heard() + kReading, turn.mono())) {
     node->held_up = node->silence_before;
   }
@@ -81,10 +81,8 @@ absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol:
 void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new,
                         bool rebooted) {
   const absl::Duration silent = turn.mono() - node->lease.heard();
-  const bool was_seen = node->seen;
-  node->seen = true;
-  node->connected = true;
-  node->lost = false;
+  const bool was_seen = node->seen();
+  node->Connect();
   node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
@@ -120,7 +118,7 @@ void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bo
 absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
   state_->pauses.AtWork(now.mono);
   Node* node = state_->nodes.Find(name);
-  if (node == nullptr || !node->connected) {
+  if (node == nullptr || !node->connected()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
   }
   if (node->incarnation != incarnation) {
@@ -133,7 +131,7 @@ absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint6
 }
 
 void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
-  node->connected = false;
+  node->Disconnect();
   gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
@@ -159,7 +157,7 @@ void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string
 void Connections::SaveSeen(Turn& turn) {
   state_->seen_saved = turn.mono();
   for (const auto& [name, node] : state_->nodes.by_name()) {
-    if (node->connected) turn.Save(node->record);
+    if (node->connected()) turn.Save(node->record);
   }
 }
 
@@ -175,7 +173,7 @@ void Connections::InventoryChanged(Turn& turn, Node* node, const protocol::Inven
 }
 
 void Connections::OnTimer(Turn& turn, Node* node) {
-  if (node->lost) return;
+  if (node->lost()) return;
   if (turn.mono() < node->lease.deadline()) {
     if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
@@ -196,7 +194,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     node->lease.ProlongReset(ReconnectGrace(turn, *node));
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  node->connected = false;
+  node->Disconnect();
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
@@ -207,7 +205,7 @@ absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
 }
 
 std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
-  if (!node.seen) {
+  if (!node.seen()) {
     return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
   }
   if (const auto grace = node.lease.reset_grace()) {
@@ -220,7 +218,7 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
 }
 
 void Connections::Lost(Turn& turn, Node* node) {
-  node->lost = true;
+  node->Lose();
   node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
   power_->Lost(turn, node);

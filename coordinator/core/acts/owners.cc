@@ -113,7 +113,7 @@ void Owners::Restore(Turn& turn, Node* node) {
 }
 
 void Owners::TellNode(Turn& turn, const Node& node) {
-  if (!node.connected) return;  // it is told when it says hello
+  if (!node.connected()) return;  // it is told when it says hello
   const NodeRecord& record = node.record;
   protocol::SetOwner command;
   command.reclaimed = record.reclaimed;

@@ -27,6 +27,7 @@ class Reconciler {
       turn_.Tell(node_.name(), protocol::Forget{held.ref});
       return;
     }
+    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
       gangs_->WatchSilence(*run->attempt);
     }
@@ -59,6 +60,7 @@ class Reconciler {
   // The other parts may still need what this node does for them.
   void TakeOverReturned(const protocol::HeldAttempt& held) {
     Run* run = Find(held.ref);
+    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
   }
 

@@ -56,9 +56,10 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
   rank.exit = exit;
   // The report may have waited to be read, which the node's clock tells. How long the rank ran is
   // what the node measured, whatever our wall clock has done since its start.
-  const Window ended = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
-  rank.ended_from = turn.WallOf(ended.earliest);
-  rank.ended_at = turn.WallOf(ended.latest);
+  const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
+  const Moment ended = clock.Before(ago.ended, ago.ended_within, turn.mono());
+  rank.ended_from = turn.WallOf(ended.when.earliest);
+  rank.ended_at = turn.WallOf(ended.when.latest);
   if (rank.pid != 0) rank.started_at = rank.ended_at - (ago.started - ago.ended);
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
@@ -74,19 +75,20 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
     // Then its worker told it to end, and mostly says why when all of its ranks are gone.
     if (!attempt.stopping()) {
-      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended,
+      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended.when,
                                  absl::StrCat(rank.node,
                                               " ended its ranks without an order of the "
                                               "coordinator and has not said why (its owner, a lost "
                                               "connection, or a stop of its worker)"));
       cause.guessed = true;
-      cause.there = WhenOnNode(rank.node, ago.ended, ago.ended_within);
+      cause.rank = rank.rank;
+      cause.there = ended.there;
       StopFor(turn, run, cause, run->request().stop_grace);
     }
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  LearnFailure(turn, run, rank, ago);
+  LearnFailure(run, rank, ended);
   StopForFailures(turn, run);
 }
 
@@ -275,7 +277,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (m.Reached(MemberStage::kToldToPrepare) && node->connected)
+    if (m.Reached(MemberStage::kToldToPrepare) && node->connected())
       turn.Tell(node->name(), protocol::Forget{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());

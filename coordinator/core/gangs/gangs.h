@@ -72,6 +72,9 @@ class Gangs {
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
+  // The node tells again how its part ended: that dates better what is known of it.
+  void ToldAgain(const Turn& turn, Run* run, const Member& member,
+                 const protocol::HeldAttempt& held);
   // The worker of the node served the attempt's rendezvous store, which died with it.
   void StoreLost(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
@@ -127,12 +130,6 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // When something happened that was `ago` before the node said what is being read now, or up to
-  // `within` earlier.
-  Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
-  // The same on the node's own clock; nothing if the node did not say its time.
-  std::optional<NodeWindow> WhenOnNode(const std::string& node, absl::Duration ago,
-                                       absl::Duration within) const;
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
                                const protocol::Halt& halt) const;
@@ -140,10 +137,10 @@ class Gangs {
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, protocol::RankAges ago);
+  void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
-  void LearnHeldUp(Attempt* attempt);
+  void LearnHeldUp(Now now, Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);

@@ -67,8 +67,11 @@ struct Attempt {
   absl::Duration stop_grace;
   Causes causes;                  // why it ends; empty while all goes well
   MonoTime word_of_peer_until{};  // complaints about a peer are not acted on before; 0: none
-  MonoTime settled_at{};   // when it has returned, its verdict is final from then on; 0: none
-  Cause decided;           // the cause that the record shows; only while stopping
+  MonoTime settled_at{};  // when it has returned, its verdict is final from then on; 0: none
+  // The cause that the record shows as the one that decides, and all causes in it; only while
+  // stopping.
+  Cause decided;
+  std::vector<Cause> recorded;
   int32_t ranks_done = 0;  // ranks that exited 0 of their own accord
   // The state of the rendezvous store, as last reported.
   std::optional<protocol::RendezvousReport> rendezvous;

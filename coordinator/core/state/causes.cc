@@ -8,11 +8,28 @@ namespace hpc::coordinator {
 
 void Causes::Learn(const Cause& cause) {
   for (Cause& known : heard_) {
-    if (!known.guessed || known.node != cause.node) continue;
+    if (known.node != cause.node) continue;
+    if (known.there && known.there == cause.there && known.text == cause.text) return;
+    if (!known.guessed) continue;
     known = cause;
     return;
   }
   heard_.push_back(cause);
+}
+
+void Causes::DateEnd(const std::string& node, int32_t rank,
+                     const std::optional<NodeWindow>& reaped) {
+  for (Cause& cause : heard_) {
+    if (cause.there || !reaped || cause.node != node || cause.rank != rank) continue;
+    cause.there = NodeWindow{reaped->earliest - kTeardown, reaped->latest, reaped->era};
+  }
+}
+
+void Causes::DateHalt(const Cause& halt) {
+  for (Cause& cause : heard_) {
+    if (!cause.there && cause.node == halt.node && cause.text == halt.text)
+      cause.there = halt.there;
+  }
 }
 
 void Causes::Withdraw(const std::string& node) {
@@ -28,6 +45,12 @@ void Causes::Narrow(const NodeTable& nodes, MonoTime now) {
     const Node* const node = nodes.Find(cause.node);
     if (node != nullptr) cause.when = node->clock.Narrow(cause.when, *cause.there, now);
   }
+}
+
+std::vector<Cause> Causes::UpToLastOther() const {
+  const auto end = std::find_if(heard_.rbegin(), heard_.rend(),
+                                [](const Cause& cause) { return !IsFailure(cause); });
+  return {heard_.begin(), end.base()};
 }
 
 std::string Causes::Reason() const {
@@ -57,10 +80,11 @@ bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
   if (heard_.empty()) return false;
   const auto connected = [&](const Cause& cause) {
     const Node* const node = nodes.Find(cause.node);
-    return node != nullptr && node->connected ? node : nullptr;
+    return node != nullptr && node->connected() ? node : nullptr;
   };
   if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
-  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
+  const auto fails = [](const Cause& cause) { return IsFailure(cause); };
+  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), fails)) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
     const Node* const node = cause.there ? connected(cause) : nullptr;
     return node != nullptr && !node->clock.bounded();

@@ -2,6 +2,8 @@
 #ifndef HPC_COORDINATOR_CORE_STATE_CAUSES_H_
 #define HPC_COORDINATOR_CORE_STATE_CAUSES_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,14 +21,21 @@ class Causes {
   // Adds a cause that came before all others.
   void AddFirst(Cause cause) { heard_.insert(heard_.begin(), std::move(cause)); }
   // Adds what a node says for itself. If the cause of its node so far was a guess, this replaces
-  // the guess.
+  // the guess. What it has said before is not added again.
   void Learn(const Cause& cause);
+  // A coordinator that is started again does not know what the clocks of the nodes showed. A node
+  // has told again, at a time that is known, that a rank ended, or why it ended ranks by itself.
+  void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& reaped);
+  void DateHalt(const Cause& halt);
   // The node has ended its part without its owner, whose wish was taken for a cause. The last cause
   // stays in any case.
   void Withdraw(const std::string& node);
 
   // Narrows the times at which the causes happened by what is known of the nodes' clocks by now.
   void Narrow(const NodeTable& nodes, MonoTime now);
+
+  // All causes up to the last one that is not a failure of a rank.
+  std::vector<Cause> UpToLastOther() const;
 
   // The cause that decides. There must be one.
   const Cause& Deciding() const { return coordinator::Deciding(heard_); }

@@ -15,20 +15,21 @@ bool Node::CanWake() const {
 }
 
 bool Node::ReadyForWork() const {
-  return connected && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+  return connected() && record.power == Power::kOn && !record.reclaimed && !ShutOut();
 }
 
 bool Node::Wakeable() const {
   const bool off = record.power == Power::kOff || record.power == Power::kWaking;
-  return off && CanWake() && !leave_alone && !record.reclaimed && !ShutOut();
+  return off && CanWake() && wake_plan != WakePlan::kLeaveAlone && !record.reclaimed && !ShutOut();
 }
 
 bool Node::Expected() const {
-  return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+  return contact_ == NodeContact::kAwaited && record.power == Power::kOn && !record.reclaimed &&
+         !ShutOut();
 }
 
 Window Node::LastHeard(Now now) const {
-  if (!seen) {
+  if (!seen()) {
     // The coordinator before this one heard the node. It wrote down from time to time when that
     // was.
     const absl::Duration ago = std::max(now.wall - record.last_seen, absl::ZeroDuration());

@@ -291,6 +291,31 @@ TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirs
               HasSubstr("its rendezvous store was lost with the worker of "));
 }
 
+// Rank 0 has done its work. Its node, which goes on serving the store, loses its worker.
+void LoseStoreOfFinishedPart(ClusterTester* c, RunId run, const protocol::RendezvousReport& met) {
+  ASSERT_OK(c->Rendezvous("pc1", met));
+  ASSERT_OK(c->Exit(run, 0, 0));
+  ASSERT_OK(c->Returned(run, "pc1"));
+  c->Disconnect("pc1", /*reset=*/true);
+}
+
+TEST_F(JudgementTest, AComplaintForWantOfTheStoreOfAFinishedPartIsNotTheProgramsEither) {
+  LoseStoreOfFinishedPart(&c, run, {{run, 1}, {{"10.0.0.pc2", 1001}}, "", 0});
+  ASSERT_OK(c.Exit(run, 1, Code(1, "DistNetworkError: TCPStore: connection reset")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_THAT(c.TakeEvents("run.requeued"), Contains(HasSubstr("to and from pc1")));
+}
+
+TEST_F(JudgementTest, WhereNoRankCameToTheStoreItsLossExcusesNothing) {
+  LoseStoreOfFinishedPart(&c, run, {{run, 1}, {}, "", 0});
+  ASSERT_OK(c.Exit(run, 1, Code(3, "ConnectionRefusedError: by the data server")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 3);
+}
+
 TEST_F(JudgementTest, ACancelDoesNotUndoAFailureThatCameFirst) {
   ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
   ASSERT_OK(c.Cancel(run, "ben"));

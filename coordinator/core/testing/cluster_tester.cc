@@ -82,8 +82,10 @@ RunRequest Gpus(int n) {
   return request;
 }
 
-ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snapshot)
-    : cluster_(std::make_unique<Cluster>(options, snapshot, clock_.Get(), &PastOf, this)),
+ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snapshot,
+                             const FakeClock& clock)
+    : clock_(clock),
+      cluster_(std::make_unique<Cluster>(options, snapshot, clock_.Get(), &PastOf, this)),
       last_event_(snapshot.last_event),
       last_run_(snapshot.last_run) {
   for (const RunRecord& r : snapshot.runs) runs_[r.id] = r;

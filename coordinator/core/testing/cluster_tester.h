@@ -29,7 +29,9 @@ RunRequest Gpus(int n);
 
 class ClusterTester {
  public:
-  explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {});
+  // `clock` shows the time at which the coordinator is started.
+  explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {},
+                         const FakeClock& clock = {});
 
   // ---- what happens
   // Connects nodes with one GPU each.

@@ -93,14 +93,13 @@ CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_
   return SpeaksOfPeer(line) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
 
-Cause FailureOf(const RankRecord& rank, const Window& reaped,
-                const std::optional<NodeWindow>& reaped_there,
+Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits) {
   Cause cause;
   cause.kind = KindOfFailure(*rank.exit, retry_exits);
   cause.outcome = AttemptOutcome::kProgramFailed;
-  cause.when = {reaped.earliest - kTeardown, reaped.latest};
-  cause.there = reaped_there;
+  cause.when = {reaped.when.earliest - kTeardown, reaped.when.latest};
+  cause.there = reaped.there;
   if (cause.there) cause.there->earliest -= kTeardown;
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));

@@ -38,6 +38,12 @@ struct NodeWindow {
   bool operator==(const NodeWindow&) const = default;
 };
 
+// When something happened on a node, on both clocks.
+struct Moment {
+  Window when;
+  std::optional<NodeWindow> there;  // unset if the node did not say its time
+};
+
 // What a node's clock shows. It counts from an unknown moment.
 struct NodeTimes {
   absl::Duration said;  // when it said what is being read now
@@ -80,10 +86,9 @@ class NodeClock {
   Window Before(absl::Duration ago, MonoTime now) const {
     return said_ ? At(*said_ - ago, now) : Window::Exactly(now - ago);
   }
+  // The same on both clocks, where it may have happened up to `within` earlier.
+  Moment Before(absl::Duration ago, absl::Duration within, MonoTime now) const;
 
-  // The same on the node's own clock, or up to `within` earlier. Nothing if the node did not say
-  // its time.
-  std::optional<NodeWindow> BeforeOnNode(absl::Duration ago, absl::Duration within) const;
   // Something happened `when`, as was known until now, and at `there` on the node's clock. Returns
   // when it happened as is known by now: the window never becomes wider.
   Window Narrow(const Window& when, const NodeWindow& there, MonoTime now) const;

@@ -143,6 +143,43 @@ enum class AttemptOutcome {
 };
 const char* Name(AttemptOutcome outcome);
 
+// Why an attempt ends. The kinds of causes differ in how much they say about whose fault that is.
+enum class CauseKind {
+  kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
+  kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
+  kAsked = 3,    // a rank ended with a code of --retry-exit
+  // A rank died of a SIGKILL that we did not send. The end of a peer never brings that about, but
+  // the kernel does when memory runs out.
+  kKilled = 4,
+  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
+  kSilent = 6,  // a rank failed without a word
+  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  // A rank ended by a SIGTERM that hpcctl did not send: its PC may be going down.
+  kTerminated = 8,
+};
+
+// Whether it is the kind of a rank's failure.
+inline bool IsFailure(CauseKind kind) {
+  return kind != CauseKind::kOrdered && kind != CauseKind::kCluster;
+}
+
+// One cause of the end of an attempt (cause.h), as it is stored.
+struct CauseRecord {
+  CauseKind kind = CauseKind::kOrdered;
+  int32_t rank = -1;
+  // Of the failure of a rank, only the above is stored: the rank's own record tells the rest.
+  AttemptOutcome outcome = AttemptOutcome::kNone;
+  absl::Time from = absl::InfinitePast();
+  absl::Time until = absl::InfinitePast();
+  std::string node;
+  std::string text;
+  int32_t exit_code = 0;
+  bool free_of_charge = false;
+  bool guessed = false;
+
+  bool operator==(const CauseRecord&) const = default;
+};
+
 struct AttemptRecord {
   AttemptRef ref;
   AttemptState state = AttemptState::kPreparing;
@@ -156,13 +193,16 @@ struct AttemptRecord {
   absl::Time created_at;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
-  // What is known of the cause, from the moment that the attempt is being stopped: the two times
-  // between which it happened, the exit code of the rank that failed or of a refusal, and whether
-  // no budget of the run pays.
+  // What is known of the cause that decides, from the moment that the attempt is being stopped: the
+  // two times between which it happened, the exit code of the rank that failed or of a refusal, and
+  // whether no budget of the run pays.
   absl::Time caused_from = absl::InfinitePast();
   absl::Time caused_until = absl::InfinitePast();
   int32_t exit_code = 0;
   bool free_of_charge = false;
+  // All causes that are known, in the order in which they were heard. Failures of ranks that were
+  // heard after the last other cause may be left out.
+  std::vector<CauseRecord> causes;
 
   bool operator==(const AttemptRecord&) const = default;
 };

@@ -179,6 +179,16 @@ inline AttemptRecord FullAttempt(AttemptRef ref) {
   attempt.caused_until = At(29);
   attempt.exit_code = 127;
   attempt.free_of_charge = true;
+  CauseRecord lost;
+  lost.kind = CauseKind::kCluster;
+  lost.outcome = AttemptOutcome::kNodeLost;
+  lost.from = At(28);
+  lost.until = At(29);
+  lost.node = "pc2";
+  lost.text = "pc2 vanished";
+  lost.exit_code = 127;
+  lost.free_of_charge = lost.guessed = true;
+  attempt.causes = {{.kind = CauseKind::kOfPeer, .rank = 3}, lost};
   return attempt;
 }
 

@@ -1,15 +1,21 @@
 """A rank that does nothing but count steps, and writes down each of them where no daemon looks.
 
-    steps.py FOLDER PERIOD
+    steps.py FOLDER PERIOD [HABIT ...]
 
 FOLDER/starts has one line for each start of a rank; FOLDER/RUN.ATTEMPT.RANK begins with "start AT"
 and has "STEP AT" for each step that was logged, printed and recorded before (AT: monotonic seconds).
 Rank 0 keeps a checkpoint; it ends when FOLDER/done is there. The ranks hold connections to rank 0 as
 those of a training do, and fail at once when one is closed.
+
+    HABIT        what the ranks do otherwise
+    hangs        a rank that has lost a peer waits for ever, as under NCCL
+    ignores      SIGTERM does not end a rank, so that its grace runs out
+    third-ends   rank 2 is done after six steps and exits with 0, and the others go on
 """
 
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -92,19 +98,47 @@ class Bond:
                 time.sleep(0.05)  # rank 0 is not there yet, or cannot be reached now
 
     def holds(self, seconds):
-        """Waits for so long, and returns whether all peers are still there."""
-        return not select.select(self._peers, [], [], seconds)[0]
+        """Waits for so long, and returns whether all peers are still there or have said goodbye."""
+        end = time.monotonic() + seconds
+        while left := select.select(self._peers, [], [], max(0, end - time.monotonic()))[0]:
+            for peer in left:
+                if not self._said_goodbye(peer):
+                    return False
+                self._peers.remove(peer)
+        return True
+
+    @staticmethod
+    def _said_goodbye(peer):
+        try:
+            return peer.recv(1) != b""
+        except OSError:
+            return False
+
+    def say_goodbye(self):
+        self._peers[0].sendall(b"x")
+
+
+def lost_a_peer(habits):
+    while "hangs" in habits:
+        time.sleep(1)
+    sys.exit("Connection closed by peer")
 
 
 def main():
-    steps = Steps(sys.argv[1])
-    bond = Bond(sys.argv[1])
-    step = steps.load()
+    folder, period, habits = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    if "ignores" in habits:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    steps = Steps(folder)
+    bond = Bond(folder)
+    step = first = steps.load()
     while not steps.done():
         step += 1
         steps.made(step)
-        if not bond.holds(float(sys.argv[2])) and not steps.done():
-            sys.exit("Connection closed by peer")
+        if "third-ends" in habits and steps.rank == "2" and step == first + 6:
+            bond.say_goodbye()
+            return
+        if not bond.holds(period) and not steps.done():
+            lost_a_peer(habits)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""Which lines of harness.crossing are tried: every fault that lasts, crossed with all that happens at
+once, on the same PC and on others, during it and just before it."""
+
+# What lasts: (how it begins, how it ends, for how many seconds); `it` is pc2.
+AWAY = ("kill coordinator", "start coordinator", (0.5, 2, 8))
+FROZEN = ("freeze coordinator", "thaw coordinator", (1, 5.5))
+LOCKED = ("lock database {}", None, (0.3, 1.5))
+MASTER_CUT = ("unplug master", "plug master", (2, 4.6))
+CUT = ("unplug pc2", "plug pc2", (1, 4.6, 8))
+WORKER_DEAD = ("kill worker pc2", "start worker pc2", (0.3, 2, 8))
+WORKER_FROZEN = ("freeze worker pc2", "thaw worker pc2", (1, 4.6, 8))
+OF_THE_MASTER = (AWAY, FROZEN, LOCKED, MASTER_CUT)
+OF_A_PC = (CUT, WORKER_DEAD, WORKER_FROZEN)
+ANSWERING = (LOCKED, MASTER_CUT, *OF_A_PC)  # the coordinator answers meanwhile
+
+# What happens at once, or lasts for a while of its own. An owner's command goes to his worker, which
+# must be there to answer.
+ON_A_PC = ("kill supervisor {}", "kill rank {}", "crash rank {}", "reclaim at {}",
+           "reclaim at {}, 0.5, lend at {}", "unplug {}, 1, plug {}",
+           "kill worker {}, 0.5, start worker {}", "freeze worker {}, 1, thaw worker {}")
+BY_THE_COORDINATOR = ("reclaim {}", "sleep {}")
+
+# How long a cable is out, or a worker stands still, where a fence and a lease end.
+EDGES = (3.5, 4.2, 4.6, 5, 5.4, 5.8, 6.3)
+
+
+def _lasting(fault, seconds, inner="", before=False):
+    """`inner` happens in the middle of the fault, or a third of a second before it."""
+    begins, ends, _ = fault
+    ends = [ends] if ends else []
+    if before:
+        steps = [inner, "0.3", begins.format(seconds), str(seconds), *ends]
+    elif inner:
+        half = str(round(seconds / 2, 2))
+        steps = [begins.format(seconds), half, inner, half, *ends]
+    else:
+        steps = [begins.format(seconds), str(seconds), *ends]
+    return ", ".join(steps)
+
+
+def _can_answer(fault, inner, pc):
+    """Whether whoever is asked in the middle of the fault is there to answer."""
+    if fault in (WORKER_DEAD, WORKER_FROZEN) and pc == "pc2":
+        return not inner.startswith(("reclaim at", "kill worker", "freeze worker"))
+    if fault is CUT and pc == "pc2":
+        return not inner.startswith("unplug")
+    return True
+
+
+def single_faults():
+    for seconds in EDGES:
+        for pc in ("pc1", "pc2"):
+            yield f"unplug {pc}, {seconds}, plug {pc}"
+            yield f"freeze worker {pc}, {seconds}, thaw worker {pc}"
+            yield f"hangs: unplug {pc}, {seconds}, plug {pc}"
+    for fault in OF_THE_MASTER:
+        for seconds in fault[2]:
+            yield _lasting(fault, seconds)
+    for seconds in (1, 4.6, 8):
+        for pc in ("pc2", "pc3"):
+            yield f"part pc1 from {pc}, {seconds}, join pc1 to {pc}"
+    for pc in ("pc1", "pc2"):
+        yield f"kill supervisor {pc}"
+        yield f"crash rank {pc} => costs 1"
+        yield f"kill rank {pc}, 3, kill rank {pc} => costs 2"
+
+
+def crossed():
+    for fault in OF_THE_MASTER:
+        for seconds in fault[2]:
+            for inner in ON_A_PC:
+                for pc in ("pc1", "pc2"):
+                    yield _lasting(fault, seconds, inner.format(pc, pc))
+        for inner in ON_A_PC:
+            yield _lasting(fault, fault[2][-1], inner.format("pc2", "pc2"), before=True)
+    for fault in OF_A_PC:
+        for seconds in fault[2]:
+            for inner in ON_A_PC:
+                for pc in ("pc1", "pc2", "pc3"):
+                    if _can_answer(fault, inner, pc):
+                        yield _lasting(fault, seconds, inner.format(pc, pc))
+        for inner in ON_A_PC:
+            for pc in ("pc1", "pc2", "pc3"):
+                costs = " => costs 1" if inner.startswith("crash") and pc != "pc2" else ""
+                if _can_answer(fault, inner, pc) or not inner.startswith(("kill worker", "freeze", "unplug")):
+                    yield _lasting(fault, fault[2][1], inner.format(pc, pc), before=True) + costs
+
+
+def asked():
+    """What people ask for through the coordinator, while something lasts."""
+    for fault in ANSWERING:
+        for seconds in fault[2][-2:]:
+            for pc in ("pc1", "pc2"):
+                for ask in BY_THE_COORDINATOR:
+                    yield _lasting(fault, seconds, ask.format(pc))
+            yield _lasting(fault, seconds, "cancel")
+            yield _lasting(fault, seconds, "important run")
+            yield _lasting(fault, seconds, "run after it")
+    for ask in ("reclaim pc2", "sleep pc2", "cancel"):
+        for fault in (AWAY, FROZEN, CUT, WORKER_DEAD):
+            yield _lasting(fault, fault[2][0], ask, before=True)
+            yield "ignores: " + _lasting(fault, fault[2][-1], ask, before=True)
+
+
+def with_habits():
+    """Ranks that hang without their peers, that ignore SIGTERM, and one that is done before the
+    others."""
+    for fault in (AWAY, FROZEN, CUT, WORKER_DEAD, WORKER_FROZEN):
+        for inner in ("crash rank pc1", "kill supervisor pc3", "reclaim at pc3", "kill rank pc2"):
+            yield "hangs: " + _lasting(fault, fault[2][-1], inner)
+            yield "ignores: " + _lasting(fault, fault[2][1], inner)
+            if not inner.startswith("kill rank"):
+                # Of a PC that falls silent just afterwards nobody can tell that it was well before.
+                certain = inner.startswith("crash") and fault in OF_THE_MASTER
+                yield ("hangs ignores: " + _lasting(fault, fault[2][-1], inner, before=True) +
+                       (" => costs 1" if certain else ""))
+    for seconds in (0.5, 1.5, 2.5, 3, 4, 5, 8):
+        yield f"third-ends: 1, kill coordinator, {seconds}, start coordinator, 1 => unbroken"
+    for step in ("reclaim pc3", "reclaim at pc3", "sleep pc3", "kill worker pc3, 4, start worker pc3",
+                 "unplug pc3, 8, plug pc3", "freeze worker pc3, 8, thaw worker pc3"):
+        yield f"third-ends: 1, {step}, 1 => unbroken"
+    for step in ("kill worker pc3", "unplug pc3", "reclaim at pc3"):
+        yield f"third-ends: 1, kill coordinator, {step}, 8, start coordinator, 1 => unbroken"
+    for step in ("kill supervisor pc2", "reclaim at pc2", "unplug pc2, 4.6, plug pc2"):
+        yield f"third-ends: 1, {step}, 1"
+
+
+def promises_of_owner_and_power():
+    for ask in ("reclaim pc2", "reclaim at pc2"):
+        yield f"ignores: sleep pc2, 0.5, {ask}, 6 => pc2 stays on"
+        yield f"{ask} => free"
+    yield "fixed: sleep pc2, 1.5, kill coordinator, 0.5, start coordinator, 6 => pc2 sleeps on"
+    yield "fixed: sleep pc2, 6 => pc2 sleeps on"
+    yield "reclaim for 2s at pc2, 4 => free"
+    for pc in ("pc1", "pc2"):
+        yield f"kill coordinator, reclaim for 2s at {pc}, 4, start coordinator, 1 => free"
+        yield f"kill coordinator, reclaim at {pc}, 1, lend at {pc}, 1, start coordinator, 1 => free"
+        yield f"kill coordinator, reclaim at {pc}, 2, start coordinator, 1 => free"
+        yield (f"kill coordinator, reclaim at {pc}, kill worker {pc}, 1, start worker {pc}, "
+               "start coordinator, 2 => free")
+    yield "kill worker pc2, reclaim pc2, 1, start worker pc2, 1.5 => free"
+    yield "reclaim at pc2, kill worker pc2, 0.3, start worker pc2, 2 => free"
+    yield "unplug pc2, reclaim at pc2, 3, plug pc2"
+    yield "unplug master, reclaim at pc2, 2, plug master => free"
+    yield "unplug pc2, kill coordinator, reclaim at pc2, 2, plug pc2, start coordinator"
+
+
+def all_lines():
+    """Each once, in an order that does not change."""
+    return list(dict.fromkeys([
+        *single_faults(), *crossed(), *asked(), *with_habits(), *promises_of_owner_and_power()]))
