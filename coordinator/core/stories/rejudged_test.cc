@@ -121,7 +121,7 @@ TEST_F(RejudgedTest, WhatDidNotDecideIsNotForgotten) {
 
 TEST_F(RejudgedTest, AnEndThatNobodyCouldTellIsNoSuccess) {
   Begin(Nodes(2));
-  ASSERT_OK(c->Exit(run, 0, RankExit()));
+  ASSERT_OK(c->Exit(run, 0, protocol::RankExit()));
   Restart();
   protocol::Hello hello = Holding("pc2", /*returned=*/true);
   hello.attempts[0].ranks = {{1, 1001, Code(0), {}}};
