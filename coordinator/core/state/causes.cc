@@ -60,7 +60,11 @@ std::string Causes::Reason() const {
                               [](const Cause& cause) { return !IsFailure(cause); }),
                before.end());
   if (IsFailure(deciding) || before.empty()) return deciding.text;
-  return absl::StrCat(deciding.text, ", and then ", coordinator::Deciding(before).text);
+  const Cause& failure = coordinator::Deciding(before);
+  const bool in_order =
+      failure.kind == CauseKind::kOfPeer || deciding.when.latest <= failure.when.latest;
+  return absl::StrCat(deciding.text, in_order ? ", and then " : ", and at about the same time ",
+                      failure.text);
 }
 
 bool Causes::AllComplainOfPeers() const {

@@ -39,8 +39,9 @@ class Causes {
 
   // The cause that decides. There must be one.
   const Cause& Deciding() const { return coordinator::Deciding(heard_); }
-  // Why the attempt ends, in words: the deciding cause, and what followed from it if that was heard
-  // first. For example: pc2 was taken back by its owner, and then rank 0 on pc1 failed.
+  // Why the attempt ends, in words: the deciding cause, and what followed from it, or may have, if
+  // that was heard first. For example: pc2 was taken back by its owner, and then rank 0 on pc1
+  // failed.
   std::string Reason() const;
   bool MayBeConsequences(bool may_ask) const {
     return coordinator::MayBeConsequences(heard_, may_ask);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "common/status_matchers.h"
 #include "coordinator/core/testing/cluster_tester.h"
 
@@ -189,6 +191,18 @@ TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
   c.Pass(absl::Seconds(4), {"pc2"});
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.record(run).reason, HasSubstr("nothing heard from pc2 for 6 s, and then rank 0"));
+}
+
+TEST_F(LivenessTest, ACrashOfWhichNobodyKnowsWhetherTheLossCameFirstIsNotSaidToFollowIt) {
+  c.Pass(absl::Seconds(1), {"pc2"});
+  protocol::RankExit crash;
+  crash.signal = SIGSEGV;
+  ASSERT_OK(c.Exit(run, 0, crash));
+  c.Pass(absl::Seconds(5), {"pc2"});
+  EXPECT_EQ(
+      c.record(run).reason,
+      "nothing heard from pc2 for 6 s, and at about the same time rank 0 on pc1 was killed by "
+      "SIGSEGV");
 }
 
 TEST_F(LivenessTest, FailureBeforeTheLossStaysTheCause) {
