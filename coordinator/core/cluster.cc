@@ -11,6 +11,7 @@
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/exit_codes.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -119,7 +120,8 @@ void Cluster::ShutOut(Now now, const std::string& name, const std::string& why, 
 
 // ------------------------------------------------------------------------------------- nodes
 
-absl::StatusOr<Welcome> Cluster::Hello(Now now, const NodeHello& hello, Effects* effects) {
+absl::StatusOr<protocol::Welcome> Cluster::Hello(Now now, const protocol::Hello& hello,
+                                                 Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   return impl_->connections.Hello(turn, hello);
 }
@@ -176,7 +178,7 @@ absl::Status Cluster::SleepFailed(Now now, const std::string& name, uint64_t inc
 }
 
 absl::Status Cluster::InventoryChanged(Now now, const std::string& name, uint64_t incarnation,
-                                       const Inventory& inventory, Effects* effects) {
+                                       const protocol::Inventory& inventory, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   impl_->connections.InventoryChanged(turn, node, inventory);
@@ -184,15 +186,10 @@ absl::Status Cluster::InventoryChanged(Now now, const std::string& name, uint64_
 }
 
 absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t incarnation,
-                                   bool reclaimed, const ReclaimRequest& request,
-                                   Effects* effects) {
+                                   const protocol::OwnerChanged& changed, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, Owners::MadeThere{node->clock.Before({}, now.mono)});
-  } else {
-    impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
-  }
+  impl_->owners.Changed(turn, node, changed);
   impl_->owners.Answer(turn, *node);
   return absl::OkStatus();
 }
@@ -207,8 +204,8 @@ absl::StatusOr<LiveAttempt> Cluster::Impl::Reported(Turn& turn, Now now, const s
   return live;
 }
 
-absl::Status Cluster::Prepared(Now now, const std::string& node, uint64_t incarnation,
-                               const PreparedReport& report, Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::Prepared& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
                        impl_->Reported(turn, now, node, incarnation, report.ref));
@@ -216,62 +213,63 @@ absl::Status Cluster::Prepared(Now now, const std::string& node, uint64_t incarn
   return absl::OkStatus();
 }
 
-absl::Status Cluster::Started(Now now, const std::string& node, uint64_t incarnation,
-                              AttemptRef ref, const std::vector<StartedRank>& ranks,
-                              Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::Started& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Started(turn, live.run, live.member, ranks);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  impl_->gangs.Started(turn, live.run, live.member, report.ranks);
   return absl::OkStatus();
 }
 
-absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incarnation,
-                                AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
-                                Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::RankEnded& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ago);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  impl_->gangs.RankEnded(turn, live.run, live.member, report.rank, report.exit, report.ago);
   return absl::OkStatus();
 }
 
-absl::Status Cluster::AttemptHalted(Now now, const std::string& node, uint64_t incarnation,
-                                    AttemptRef ref, const Halt& halt, Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::AttemptHalted& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Halted(turn, live.run, live.member, halt);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  impl_->gangs.Halted(turn, live.run, live.member, report.halt);
   return absl::OkStatus();
 }
 
-absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t incarnation,
-                                      AttemptRef ref, const Halt& halt, Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& name, uint64_t incarnation,
+                             const protocol::AttemptReturned& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  if (std::erase(node->orphans, ref) > 0) impl_->state.capacity_changed = true;
+  if (std::erase(node->orphans, report.ref) > 0) impl_->state.capacity_changed = true;
   // About an attempt that is over this report is true and harmless. It is refused, so that the node
   // forgets the attempt, but it is not counted.
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
-  impl_->gangs.Returned(turn, live.run, live.member, halt);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, report.ref));
+  impl_->gangs.Returned(turn, live.run, live.member, report.halt);
   return absl::OkStatus();
 }
 
-absl::Status Cluster::Doubted(Now now, const std::string& node, uint64_t incarnation,
-                              AttemptRef ref, MonoTime asked, Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::Doubted& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Doubted(turn, live.run, live.member, asked);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
+                       impl_->Reported(turn, now, node, incarnation, report.ref));
+  impl_->gangs.Doubted(turn, live.run, live.member, report.asked);
   return absl::OkStatus();
 }
 
-absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarnation,
-                               AttemptRef ref, const std::string& lost, const absl::Status& status,
-                               Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& name, uint64_t incarnation,
+                             const protocol::Recalled& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
   // About an attempt that is over this report comes late, and is harmless.
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
-  Member* const member = live.run->attempt->FindMember(lost);
+  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, report.ref));
+  Member* const member = live.run->attempt->FindMember(report.node);
   if (member == nullptr) return absl::OkStatus();
-  if (status.ok()) {
+  if (report.status.ok()) {
     impl_->gangs.Recalled(turn, live.run, member, name);
   } else {
     // If no node can recall them, the fence decides.
@@ -280,7 +278,7 @@ absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarn
   return absl::OkStatus();
 }
 
-void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doing) {
+void Cluster::RanksDo(const std::string& name, const std::vector<protocol::RankDoing>& doing) {
   const Node* node = impl_->state.nodes.Find(name);
   if (node == nullptr) return;
   for (const Holding& holding : node->holdings) {
@@ -288,7 +286,7 @@ void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doi
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != holding.ref) continue;
     Member* member = run->attempt->FindMember(name);
     member->doing.clear();
-    for (const RankDoing& one : doing) {
+    for (const protocol::RankDoing& one : doing) {
       if (one.ref == holding.ref) member->doing.push_back(one);
     }
   }
@@ -309,8 +307,8 @@ void Cluster::CheckpointSaved(Now now, AttemptRef ref, Effects* effects) {
   impl_->grower.LookAt(turn, run, /*at_checkpoint=*/true);
 }
 
-absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t incarnation,
-                                 const RendezvousReport& report, Effects* effects) {
+absl::Status Cluster::Report(Now now, const std::string& node, uint64_t incarnation,
+                             const protocol::RendezvousReport& report, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
                        impl_->Reported(turn, now, node, incarnation, report.ref));

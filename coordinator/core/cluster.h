@@ -23,6 +23,8 @@
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -81,7 +83,7 @@ class Cluster {
 
   // AlreadyExists: another worker of this name is connected and alive (the error names its
   // address).
-  absl::StatusOr<Welcome> Hello(Now now, const NodeHello& hello, Effects* effects);
+  absl::StatusOr<protocol::Welcome> Hello(Now now, const protocol::Hello& hello, Effects* effects);
   absl::Status Heartbeat(Now now, const std::string& node, uint64_t incarnation);
   // What the node's clock showed when it said the report that is given next. For a report without
   // this, ages are counted as if the report had not been under way for long.
@@ -100,38 +102,32 @@ class Cluster {
   absl::Status SleepFailed(Now now, const std::string& node, uint64_t incarnation,
                            const std::string& error, Effects* effects);
   absl::Status InventoryChanged(Now now, const std::string& node, uint64_t incarnation,
-                                const Inventory& inventory, Effects* effects);
+                                const protocol::Inventory& inventory, Effects* effects);
   // The owner used `hpc-worker reclaim|lend` on the PC itself.
-  absl::Status OwnerChanged(Now now, const std::string& node, uint64_t incarnation, bool reclaimed,
-                            const ReclaimRequest& request, Effects* effects);
+  absl::Status OwnerChanged(Now now, const std::string& node, uint64_t incarnation,
+                            const protocol::OwnerChanged& changed, Effects* effects);
 
   // Reports about attempts. A report is refused (FailedPrecondition) and counted if its number is
   // not that of the run's live attempt, or if the node is not part of that. The caller answers with
-  // ForgetAttempt.
-  absl::Status Prepared(Now now, const std::string& node, uint64_t incarnation,
-                        const PreparedReport& report, Effects* effects);
-  absl::Status Started(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                       const std::vector<StartedRank>& ranks, Effects* effects);
-  absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                         int32_t rank, const RankExit& exit, RankAges ago, Effects* effects);
-  // The node ends the attempt's ranks by itself. It says so again with AttemptReturned, which
-  // follows.
-  absl::Status AttemptHalted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                             const Halt& halt, Effects* effects);
-  // No process of the attempt is left on the node, and its devices are free. `halt` says what ended
-  // the attempt there.
-  absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,
-                               AttemptRef ref, const Halt& halt, Effects* effects);
-  // The node does not vouch for the attempt. It was asked for this at `asked`.
-  absl::Status Doubted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                       MonoTime asked, Effects* effects);
-  // What `node` found when it was told to recall the ranks of `lost`. OK: none is left.
-  absl::Status Recalled(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                        const std::string& lost, const absl::Status& status, Effects* effects);
-  absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
-                          const RendezvousReport& report, Effects* effects);
+  // Forget.
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::Prepared& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::Started& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::RankEnded& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::AttemptHalted& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::AttemptReturned& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::Doubted& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::Recalled& report, Effects* effects);
+  absl::Status Report(Now now, const std::string& node, uint64_t incarnation,
+                      const protocol::RendezvousReport& report, Effects* effects);
   // Replaces what was known of the node's ranks. This is soft state that comes with heartbeats.
-  void RanksDo(const std::string& node, const std::vector<RankDoing>& doing);
+  void RanksDo(const std::string& node, const std::vector<protocol::RankDoing>& doing);
   // Writes an event about what a rank logs: something that its user should know. The attempt may be
   // over. The caller must know that the rank belongs to that node.
   void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,

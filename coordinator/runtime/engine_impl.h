@@ -19,6 +19,8 @@
 #include "coordinator/runtime/postscripts.h"
 #include "coordinator/runtime/program_cache.h"
 #include "coordinator/runtime/watchers.h"
+#include "protocol/hello.h"
+#include "protocol/prepare.h"
 
 namespace hpc::coordinator {
 
@@ -63,10 +65,10 @@ struct Engine::Impl {
   absl::Status Output(const Session& session, AttemptRef ref, std::optional<int32_t> rank,
                       Take take);
   absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
-  absl::Status SayWhereToGoOn(const NodeHello& hello);
+  absl::Status SayWhereToGoOn(const protocol::Hello& hello);
   // Treats the attempt as if the node had found that it cannot run it.
   void RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why);
-  Inventory WithOurHook(Inventory inventory) const;
+  protocol::Inventory WithOurHook(protocol::Inventory inventory) const;
   void Fail(const absl::Status& status);
   void FailUnlessItPasses(const absl::Status& status);
 
@@ -86,7 +88,7 @@ struct Engine::Impl {
   void Publish(Now now, Outgoing* out);
   void Acknowledge(Now now, const Outgoing& out, std::set<std::string>* told);
   void SendCommand(const NodeMessage& message);
-  void SendPrepare(const std::string& node, NodeLink* link, const PrepareAttempt& prepare);
+  void SendPrepare(const std::string& node, NodeLink* link, protocol::Prepare prepare);
   void PokeProgress(Now now);
 
   const Clock* const clock;

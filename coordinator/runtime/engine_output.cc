@@ -31,7 +31,7 @@ absl::Status Engine::OnEnvironment(const Session& session, const EnvironmentReco
   });
 }
 
-absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
+absl::Status Engine::OnLog(const Session& session, const protocol::StreamId& stream, int64_t offset,
                            absl::string_view data) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
     const absl::Status status =
@@ -41,7 +41,7 @@ absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, in
   });
 }
 
-absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
+absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& stream,
                               int64_t cut_bytes) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
     const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes,

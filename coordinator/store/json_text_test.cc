@@ -52,7 +52,7 @@ TEST(JsonTextTest, RefusesEveryOtherForm) {
 }
 
 TEST(JsonTextTest, MembersMayComeAndGo) {
-  const Device device = {.index = 3, .kind = DeviceKind::kGpu};
+  const protocol::Device device = {.index = 3, .kind = protocol::DeviceKind::kGpu};
   EXPECT_THAT(DevicesFromJson(R"([{"index":3,"kind":"gpu","colour":"green"}])"),
               Optional(ElementsAre(device)));
 }

@@ -58,10 +58,10 @@ struct Words<CauseKind> {
 };
 
 template <>
-struct Words<LaunchMode> {
-  static constexpr Word<LaunchMode> kAll[] = {
-      {LaunchMode::kTorchrun, "torchrun"},
-      {LaunchMode::kPerNode, "per-node"},
+struct Words<protocol::LaunchMode> {
+  static constexpr Word<protocol::LaunchMode> kAll[] = {
+      {protocol::LaunchMode::kTorchrun, "torchrun"},
+      {protocol::LaunchMode::kPerNode, "per-node"},
   };
 };
 
@@ -75,20 +75,20 @@ struct Words<GrowMode> {
 };
 
 template <>
-struct Words<StoreHost> {
-  static constexpr Word<StoreHost> kAll[] = {
-      {StoreHost::kAuto, "auto"},
-      {StoreHost::kWorker, "worker"},
-      {StoreHost::kRank0, "rank0"},
+struct Words<protocol::StoreHost> {
+  static constexpr Word<protocol::StoreHost> kAll[] = {
+      {protocol::StoreHost::kAuto, "auto"},
+      {protocol::StoreHost::kWorker, "worker"},
+      {protocol::StoreHost::kRank0, "rank0"},
   };
 };
 
 template <>
-struct Words<LegacyLocalRank> {
-  static constexpr Word<LegacyLocalRank> kAll[] = {
-      {LegacyLocalRank::kNone, "none"},
-      {LegacyLocalRank::kDash, "dash"},
-      {LegacyLocalRank::kUnderscore, "underscore"},
+struct Words<protocol::LegacyLocalRank> {
+  static constexpr Word<protocol::LegacyLocalRank> kAll[] = {
+      {protocol::LegacyLocalRank::kNone, "none"},
+      {protocol::LegacyLocalRank::kDash, "dash"},
+      {protocol::LegacyLocalRank::kUnderscore, "underscore"},
   };
 };
 
@@ -105,10 +105,10 @@ struct Words<Power> {
 };
 
 template <>
-struct Words<DeviceKind> {
-  static constexpr Word<DeviceKind> kAll[] = {
-      {DeviceKind::kGpu, "gpu"},
-      {DeviceKind::kCpuSlot, "cpu-slot"},
+struct Words<protocol::DeviceKind> {
+  static constexpr Word<protocol::DeviceKind> kAll[] = {
+      {protocol::DeviceKind::kGpu, "gpu"},
+      {protocol::DeviceKind::kCpuSlot, "cpu-slot"},
   };
 };
 
@@ -147,12 +147,12 @@ HPC_INSTANTIATE_WORDS(RunState);
 HPC_INSTANTIATE_WORDS(AttemptState);
 HPC_INSTANTIATE_WORDS(AttemptOutcome);
 HPC_INSTANTIATE_WORDS(CauseKind);
-HPC_INSTANTIATE_WORDS(LaunchMode);
+HPC_INSTANTIATE_WORDS(protocol::LaunchMode);
 HPC_INSTANTIATE_WORDS(GrowMode);
-HPC_INSTANTIATE_WORDS(StoreHost);
-HPC_INSTANTIATE_WORDS(LegacyLocalRank);
+HPC_INSTANTIATE_WORDS(protocol::StoreHost);
+HPC_INSTANTIATE_WORDS(protocol::LegacyLocalRank);
 HPC_INSTANTIATE_WORDS(Power);
-HPC_INSTANTIATE_WORDS(DeviceKind);
+HPC_INSTANTIATE_WORDS(protocol::DeviceKind);
 HPC_INSTANTIATE_WORDS(Severity);
 #undef HPC_INSTANTIATE_WORDS
 

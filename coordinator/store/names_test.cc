@@ -35,12 +35,12 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
   ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
   ExpectWords(CauseKind::kOrdered, CauseKind::kTerminated);
-  ExpectWords(LaunchMode::kTorchrun, LaunchMode::kPerNode);
+  ExpectWords(protocol::LaunchMode::kTorchrun, protocol::LaunchMode::kPerNode);
   ExpectWords(GrowMode::kNever, GrowMode::kNow);
-  ExpectWords(StoreHost::kAuto, StoreHost::kRank0);
-  ExpectWords(LegacyLocalRank::kNone, LegacyLocalRank::kUnderscore);
+  ExpectWords(protocol::StoreHost::kAuto, protocol::StoreHost::kRank0);
+  ExpectWords(protocol::LegacyLocalRank::kNone, protocol::LegacyLocalRank::kUnderscore);
   ExpectWords(Power::kOn, Power::kWaking);
-  ExpectWords(DeviceKind::kGpu, DeviceKind::kCpuSlot);
+  ExpectWords(protocol::DeviceKind::kGpu, protocol::DeviceKind::kCpuSlot);
   ExpectWords(Severity::kInfo, Severity::kError);
 }
 

@@ -95,8 +95,8 @@ RunRecord ReadRun(Row& row) {
   request.after = row.Int();
   request.time_limit = row.Duration(absl::InfiniteDuration());
   request.max_restarts = row.Int32();
-  request.mode = ReadWord<LaunchMode>(row);
-  request.store_host = ReadWord<StoreHost>(row);
+  request.mode = ReadWord<protocol::LaunchMode>(row);
+  request.store_host = ReadWord<protocol::StoreHost>(row);
   request.stop_grace = row.Duration(absl::InfiniteDuration());
   request.retry_exits = ReadJson(row, IntsFromJson);
   request.grow = ReadWord<GrowMode>(row);
@@ -134,7 +134,7 @@ RunProgram ReadProgram(Row& row) {
   program.workdir = row.Text();
   program.request_id = row.Text();
   program.submit_host = row.Text();
-  program.legacy_local_rank = ReadWord<LegacyLocalRank>(row);
+  program.legacy_local_rank = ReadWord<protocol::LegacyLocalRank>(row);
   program.code.repository = row.Text();
   program.code.commit = row.Text();
   program.code.branch = row.Text();
@@ -183,7 +183,7 @@ AttemptRecord ReadAttempt(Row& row) {
   attempt.world_size = row.Int32();
   attempt.master_addr = row.Text();
   attempt.master_port = row.Int32();
-  attempt.store_host = ReadWord<StoreHost>(row);
+  attempt.store_host = ReadWord<protocol::StoreHost>(row);
   attempt.created_at = row.Time(absl::UnixEpoch());
   attempt.started_at = row.Time(absl::InfinitePast());
   attempt.ended_at = row.Time(absl::InfinitePast());
@@ -230,8 +230,8 @@ constexpr Table kRanks = {
     "message, traceback, ended_from"};
 
 void Bind(const RankRecord& rank, Statement& to) {
-  static const RankExit& none = *new RankExit;
-  const RankExit& exit = rank.exit.has_value() ? *rank.exit : none;
+  static const protocol::RankExit& none = *new protocol::RankExit;
+  const protocol::RankExit& exit = rank.exit.has_value() ? *rank.exit : none;
   to.Int(rank.ref.run)
       .Int(rank.ref.number)
       .Int(rank.rank)
@@ -258,7 +258,7 @@ RankRecord ReadRank(Row& row) {
   rank.pid = row.Int();
   rank.started_at = row.Time(absl::InfinitePast());
   rank.ended_at = row.Time(absl::InfinitePast());
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = row.OptionalInt32();
   exit.signal = row.OptionalInt32();
   const bool ended = !row.NextIsNull();

@@ -28,14 +28,15 @@ constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
 // A coordinator that crashed knows to within this time when its nodes were last heard.
 constexpr absl::Duration kSaveSeen = absl::Minutes(5);
 
-std::string DevicesWords(const Inventory& inventory) {
+std::string DevicesWords(const protocol::Inventory& inventory) {
   const NodeSpace space = EmptySpace("", inventory);
   return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
 }
 
 }  // namespace
 
-absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
+absl::Status Connections::CheckFree(const Node& node, const protocol::Hello& hello,
+                                    MonoTime now) const {
   if (!node.connected() || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
   // A PC that has restarted cannot have two live workers.
@@ -47,7 +48,7 @@ absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, Mo
                    "; stop that one, or give this one (", hello.address, ") a name of its own"));
 }
 
-absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
+absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol::Hello& hello) {
   HPC_RETURN_IF_ERROR(CheckNodeName(hello.node));
   Node* node = state_->nodes.Find(hello.node);
   const bool is_new = node == nullptr;
@@ -73,11 +74,11 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   record.revoked.clear();  // it has a new certificate
   Greet(turn, node, hello, is_new, rebooted);
   const FenceTimes times(state_->options.lease);
-  return Welcome{state_->options.lease, state_->options.heartbeat_interval,
-                 state_->options.stop_after_disconnect, times.contact, times.vouch};
+  return protocol::Welcome{state_->options.lease, state_->options.heartbeat_interval,
+                           state_->options.stop_after_disconnect, times.contact, times.vouch};
 }
 
-void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
+void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new,
                         bool rebooted) {
   const absl::Duration silent = turn.mono() - node->lease.heard();
   const bool was_seen = node->seen();
@@ -160,7 +161,7 @@ void Connections::SaveSeen(Turn& turn) {
   }
 }
 
-void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
+void Connections::InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory) {
   if (node->record.inventory == inventory) return;
   const bool devices = node->record.inventory.devices != inventory.devices;
   node->record.inventory = inventory;

@@ -81,7 +81,7 @@ void PowerControl::DevicesReturned(Turn& turn, Node* node) {
   if (!node->connected()) return;
   const std::string reason = node->record.reason;
   Set(turn, node, Power::kFallingAsleep, reason);
-  turn.Tell(node->name(), GoToSleep{reason});
+  turn.Tell(node->name(), protocol::GoToSleep{reason});
   state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
 }
 

@@ -58,10 +58,10 @@ TEST(SleepTest, IsDrainedFirst) {
 }
 
 // What a node that is drained for sleep says about the run that it still has.
-NodeHello Draining(AttemptRef ref) {
-  NodeHello hello = HelloOf("pc1");
+protocol::Hello Draining(AttemptRef ref) {
+  protocol::Hello hello = HelloOf("pc1");
   hello.incarnation = 2;
-  HeldAttempt held;
+  protocol::HeldAttempt held;
   held.ref = ref;
   held.started = true;
   held.ranks.push_back({0, 1000, std::nullopt, {}});
@@ -138,7 +138,7 @@ TEST(SleepTest, OwnerWhoCannotWaitShortensTheGraceOfTheWholeGangAndNobodyLengthe
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "6 s are left";
   c.Disconnect("pc1", /*reset=*/false);
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.attempts.push_back({{run, 1}, true});
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(),
@@ -315,7 +315,7 @@ TEST(SleepTest, RunThatHadToLeaveDoesNotWakeTheNodeAfterARestartEither) {
       c.Wait(run),
       "needs 2 nodes, 1 is free: pc2 was put to sleep (`hpcctl wake pc2` lets the run go on)");
   ASSERT_OK(c.Wake("pc2"));
-  NodeHello awake = HelloOf("pc2");
+  protocol::Hello awake = HelloOf("pc2");
   awake.boot_id = "boot-2";
   ASSERT_OK(c.Hello(awake));
   EXPECT_EQ(c.state(run), RunState::kStarting);
@@ -376,7 +376,7 @@ TEST(SleepTest, RunThatIsStoppedForItMayLeaveAnotherOneNothingButTheSleepingNode
 
 TEST(SleepTest, NodeThatCannotBeWokenIsWokenByNobody) {
   ClusterTester c;
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.inventory.interfaces.clear();
   ASSERT_OK(c.Hello(hello));
   c.Run(c.Submit(Nodes(1)));

@@ -50,7 +50,7 @@ TEST_F(StoppedTest, IsNotWoken) {
 TEST_F(StoppedTest, IsOnAgainOnceItsWorkerIs) {
   const RunId run = c.Submit(Nodes(2));
   c.TakeEvents();
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeEvents("node."), ElementsAre(HasSubstr("node.connected connected from")));

@@ -4,6 +4,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/core/testing/cluster_tester.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator::testing {
 namespace {
@@ -128,7 +129,7 @@ class MeetingTest : public ::testing::Test {
 
   ClusterTester c;
   RunId run;
-  RendezvousReport report;
+  protocol::RendezvousReport report;
 };
 
 TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {

@@ -7,14 +7,14 @@
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
 
-AttemptOutcome OutcomeOf(HaltKind kind) {
-  return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
-                                                                : AttemptOutcome::kNodeLost;
+AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
+  return kind == protocol::HaltKind::kOwner || kind == protocol::HaltKind::kLeaving
+             ? AttemptOutcome::kReclaimed
+             : AttemptOutcome::kNodeLost;
 }
 
 CauseRecord RecordOf(const Cause& cause, Now now) {
@@ -35,8 +35,8 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
 }  // namespace
 
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
-                                    const std::string& node, const Halt& halt) const {
-  if (halt.kind == HaltKind::kNone) return std::nullopt;
+                                    const std::string& node, const protocol::Halt& halt) const {
+  if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
   const NodeClock& clock = state_->nodes.Find(node)->clock;
   Moment halted = clock.Before(halt.ago, halt.within, turn.mono());
   // Until the clocks have been compared, the halt may be as old as the attempt: a coordinator may
@@ -45,7 +45,7 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
     halted.when.earliest = std::min(halted.when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
-  const std::string text = halt.kind == HaltKind::kOwner
+  const std::string text = halt.kind == protocol::HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
   Cause cause = ClusterCause(OutcomeOf(halt.kind), node, halted.when, text);
@@ -67,11 +67,12 @@ void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) 
   attempt.causes.Add(std::move(cause));
 }
 
-void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member, const HeldAttempt& held) {
+void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
+                      const protocol::HeldAttempt& held) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member.placement.node;
   const NodeClock& clock = state_->nodes.Find(node)->clock;
-  for (const HeldAttempt::Rank& rank : held.ranks) {
+  for (const protocol::HeldRank& rank : held.ranks) {
     if (!rank.exit.has_value()) continue;
     const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
     attempt.causes.DateEnd(node, rank.rank, ended.there);

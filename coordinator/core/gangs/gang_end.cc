@@ -8,7 +8,6 @@
 #include "coordinator/core/gangs/returning.h"
 #include "coordinator/core/policy/fence.h"
 #include "coordinator/core/values/exit_words.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -48,8 +47,8 @@ std::vector<Run*> Gangs::RunsOn(const Node& node) {
   return runs;
 }
 
-void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, const RankExit& exit,
-                      RankAges ago) {
+void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
+                      const protocol::RankExit& exit, protocol::RankAges ago) {
   Attempt& attempt = *run->attempt;
   if (number < 0 || number >= attempt.record.world_size) return;
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
@@ -93,7 +92,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   StopForFailures(turn, run);
 }
 
-void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
+void Gangs::Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
   TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
@@ -119,7 +118,7 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
   StopForFailures(turn, run);
 }
 
-void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
   if (member->placement.returned || member->disowned()) return;
   const std::string& node = member->placement.node;
   TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
@@ -152,8 +151,8 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  const Halt unsaid{HaltKind::kSupervisorLost,
-                    "returned its devices without saying how its ranks ended"};
+  const protocol::Halt unsaid{protocol::HaltKind::kSupervisorLost,
+                              "returned its devices without saying how its ranks ended"};
   const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
   if (!member->Reached(MemberStage::kToldToStart)) {
     return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
@@ -172,7 +171,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   // Without an order to start there can be no rank there, and ranks that have ended are not there
   // any more.
   if (!member->Reached(MemberStage::kToldToStart) || AllRanksEndedOn(*run->attempt, node)) {
-    return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
+    return Returned(turn, run, member, {protocol::HaltKind::kSupervisorLost, why});
   }
   const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
   if (before == MemberContact::kThere) {
@@ -279,7 +278,7 @@ void Gangs::Finish(Turn& turn, Run* run) {
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
     if (m.Reached(MemberStage::kToldToPrepare) && node->connected())
-      turn.Tell(node->name(), ForgetAttempt{record.ref});
+      turn.Tell(node->name(), protocol::Forget{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());

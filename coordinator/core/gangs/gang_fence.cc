@@ -68,8 +68,8 @@ void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grac
     if (before != nullptr && m.placement.node_rank <= before->placement.node_rank) continue;
     if (&m == lost || m.lost() || !node->connected()) continue;
     lost->recall_by = node->name();
-    turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost->placement.node,
-                                        lost->placement.address, lost->recall, grace});
+    turn.Tell(node->name(), protocol::Recall{run.attempt->ref(), lost->placement.node,
+                                             lost->placement.address, lost->recall, grace});
     return;
   }
 }
@@ -127,7 +127,7 @@ void Gangs::Doubt(Turn& turn, const Node& node) {
       const Node* other = state_->nodes.Find(m.placement.node);
       if (other == &node || !other->connected()) continue;
       if (m.placement.returned && !EndedWell(attempt, m)) continue;
-      turn.Tell(other->name(), DoubtAttempt{attempt.ref(), span, turn.mono()});
+      turn.Tell(other->name(), protocol::Doubt{attempt.ref(), span, turn.mono()});
     }
   }
 }

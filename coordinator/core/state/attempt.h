@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "coordinator/core/state/causes.h"
 #include "coordinator/core/values/records.h"
-#include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -39,9 +39,9 @@ struct Member {
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
-  RecallAccess recall;           // unset after a restart of the coordinator
-  std::string recall_by;         // if lost: the node that was asked to recall its ranks
-  std::vector<RankDoing> doing;  // as its last heartbeat said
+  protocol::RecallAccess recall;           // unset after a restart of the coordinator
+  std::string recall_by;                   // if lost: the node that was asked to recall its ranks
+  std::vector<protocol::RankDoing> doing;  // as its last heartbeat said
 
   bool Reached(MemberStage to) const { return stage >= to; }
   // The stage becomes `to`, unless a later one has been reached.
@@ -74,7 +74,7 @@ struct Attempt {
   std::vector<Cause> recorded;
   int32_t ranks_done = 0;  // ranks that exited 0 of their own accord
   // The state of the rendezvous store, as last reported.
-  std::optional<RendezvousReport> rendezvous;
+  std::optional<protocol::RendezvousReport> rendezvous;
   bool all_connected = false;
   bool connected_unknown = false;  // restored: not known whether that was said
   bool witnessed = false;          // its nodes vouch for one another

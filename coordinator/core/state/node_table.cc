@@ -11,7 +11,7 @@ bool Node::CanWake() const {
   if (record.inventory.can_wake_by_hook) return true;
   const auto& interfaces = record.inventory.interfaces;
   return std::any_of(interfaces.begin(), interfaces.end(),
-                     [](const NetworkInterface& i) { return !i.mac.empty(); });
+                     [](const protocol::NetworkInterface& i) { return !i.mac.empty(); });
 }
 
 bool Node::ReadyForWork() const {
@@ -59,7 +59,7 @@ void Node::WentAway(MonoTime now) {
 
 std::vector<int32_t> Node::FreeDevices() const {
   std::vector<int32_t> free;
-  for (const Device& device : record.inventory.devices) {
+  for (const protocol::Device& device : record.inventory.devices) {
     const bool held = std::any_of(holdings.begin(), holdings.end(), [&](const Holding& h) {
       return std::find(h.devices.begin(), h.devices.end(), device.index) != h.devices.end();
     });

@@ -14,7 +14,6 @@
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 

@@ -367,7 +367,7 @@ class BackOneByOneTest : public ::testing::Test {
     before.Join({"pc3"});
     after_ = std::make_unique<ClusterTester>(ClusterOptions{}, before.Durable());
     for (const char* name : {"pc1", "pc2"}) {
-      NodeHello hello = HelloOf(name);
+      protocol::Hello hello = HelloOf(name);
       hello.attempts.push_back({before.ref(run_), /*started=*/false, /*returned=*/true, {}, {}});
       EXPECT_OK(after_->Hello(hello));
     }

@@ -143,9 +143,9 @@ TEST_F(RecallTest, AWorkerThatIsBackInTimeChangesNothing) {
   Begin(Nodes(2), {"pc1", "pc2", "pc3"});
   c.Disconnect("pc2", /*reset=*/true);
   c.Pass(absl::Milliseconds(400), {"pc2"});
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.incarnation = 2;
-  HeldAttempt held;
+  protocol::HeldAttempt held;
   held.ref = {run, 1};
   held.started = true;
   held.ranks.push_back({1, 1001, std::nullopt, {}});

@@ -10,8 +10,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-RankExit Code(int code, const std::string& message = "") { return {code, {}, false, message, ""}; }
-RankExit Signal(int signal) { return {std::nullopt, signal, false, "", ""}; }
+protocol::RankExit Code(int code, const std::string& message = "") {
+  return {code, {}, false, message, ""};
+}
+protocol::RankExit Signal(int signal) { return {std::nullopt, signal, false, "", ""}; }
 
 // A gang that runs on pc1 and pc2.
 class RejudgedTest : public ::testing::Test {
@@ -26,9 +28,9 @@ class RejudgedTest : public ::testing::Test {
   }
 
   // The hello of a node that has its part of the run.
-  NodeHello Holding(const std::string& name, bool returned) const {
-    NodeHello hello = HelloOf(name);
-    HeldAttempt held;
+  protocol::Hello Holding(const std::string& name, bool returned) const {
+    protocol::Hello hello = HelloOf(name);
+    protocol::HeldAttempt held;
     held.ref = {run, 1};
     held.started = true;
     held.returned = returned;
@@ -70,13 +72,13 @@ TEST_F(RejudgedTest, AWishThatWasGuessedIsWithdrawn) {
   Begin(Nodes(2));
   c->Disconnect("pc2", /*reset=*/false);
   ASSERT_OK(c->Exit(run, 0, Code(3, "ValueError: bad shape")));
-  NodeHello hello = Holding("pc2", /*returned=*/false);
+  protocol::Hello hello = Holding("pc2", /*returned=*/false);
   hello.reclaimed = hello.owner_changed = true;
   hello.attempts[0].ranks = {{1, 1001, {}, {}}};
   ASSERT_OK(c->Hello(hello));
   ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kReclaimed) << "as far as is known";
   Restart();
-  NodeHello returned = Holding("pc2", /*returned=*/true);
+  protocol::Hello returned = Holding("pc2", /*returned=*/true);
   returned.reclaimed = true;
   ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
   ASSERT_OK(c->Hello(returned));
@@ -87,12 +89,12 @@ TEST_F(RejudgedTest, AWishThatWasGuessedIsWithdrawn) {
 
 TEST_F(RejudgedTest, WhatANodeSaysReplacesTheGuess) {
   Begin(Nodes(2));
-  ASSERT_OK(c->Exit(run, 1, RankExit{std::nullopt, 15, true, "", ""}));
+  ASSERT_OK(c->Exit(run, 1, protocol::RankExit{std::nullopt, 15, true, "", ""}));
   ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kNodeLost) << "as far as is known";
   Restart();
-  NodeHello hello = Holding("pc2", /*returned=*/true);
+  protocol::Hello hello = Holding("pc2", /*returned=*/true);
   hello.attempts[0].halt = {
-      HaltKind::kOwner, "pc2 was taken back by its owner", absl::Seconds(1), {}};
+      protocol::HaltKind::kOwner, "pc2 was taken back by its owner", absl::Seconds(1), {}};
   c->StandStill(absl::Seconds(1));
   ASSERT_OK(c->Hello(hello));
   ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
@@ -105,11 +107,12 @@ TEST_F(RejudgedTest, WhatDidNotDecideIsNotForgotten) {
   Begin(request);
   ASSERT_OK(c->Exit(run, 0, Code(1)));
   c->Pass(absl::Milliseconds(900));
-  ASSERT_OK(c->Halts(run, "pc2", {HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}}));
+  ASSERT_OK(c->Halts(run, "pc2",
+                     {protocol::HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}}));
   c->Pass(absl::Milliseconds(100));
   ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kProgramFailed) << "as far as is known";
   Restart();
-  NodeHello hello = Holding("pc2", /*returned=*/true);
+  protocol::Hello hello = Holding("pc2", /*returned=*/true);
   hello.attempts[0].ranks = {{1, 1001, Code(75), {absl::Seconds(9), {}, {}}}};
   ASSERT_OK(c->Hello(hello));
   ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
@@ -120,9 +123,9 @@ TEST_F(RejudgedTest, WhatDidNotDecideIsNotForgotten) {
 
 TEST_F(RejudgedTest, AnEndThatNobodyCouldTellIsNoSuccess) {
   Begin(Nodes(2));
-  ASSERT_OK(c->Exit(run, 0, RankExit()));
+  ASSERT_OK(c->Exit(run, 0, protocol::RankExit()));
   Restart();
-  NodeHello hello = Holding("pc2", /*returned=*/true);
+  protocol::Hello hello = Holding("pc2", /*returned=*/true);
   hello.attempts[0].ranks = {{1, 1001, Code(0), {}}};
   ASSERT_OK(c->Hello(hello));
   ASSERT_OK(c->Hello(Holding("pc1", /*returned=*/true)));
@@ -132,7 +135,8 @@ TEST_F(RejudgedTest, AnEndThatNobodyCouldTellIsNoSuccess) {
 TEST_F(RejudgedTest, TheReasonStaysTheSame) {
   Begin(Nodes(2));
   ASSERT_OK(c->Exit(run, 0, Code(1, "RuntimeError: Connection closed by peer")));
-  ASSERT_OK(c->Halts(run, "pc2", {HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}}));
+  ASSERT_OK(c->Halts(run, "pc2",
+                     {protocol::HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}}));
   const std::string why = c->attempt(run).reason;
   ASSERT_THAT(why, HasSubstr("its supervisor was killed, and then rank 0 on pc1 exited"));
   Restart();
@@ -146,9 +150,9 @@ TEST_F(RejudgedTest, AFailureIsDatedAnewWhenTheClocksHaveBeenComparedAtLast) {
   Begin(Nodes(2));
   const MonoTime began = c->now().mono;
   const auto failed = [&](absl::Duration said) {
-    NodeHello hello = Holding("pc1", /*returned=*/true);
+    protocol::Hello hello = Holding("pc1", /*returned=*/true);
     hello.said = absl::Hours(1) + said;
-    const RankAges ago = {said, said - absl::Seconds(0.5), {}};
+    const protocol::RankAges ago = {said, said - absl::Seconds(0.5), {}};
     hello.attempts[0].ranks = {{0, 1000, Code(3, "ValueError: bad shape"), ago}};
     return hello;
   };
@@ -161,7 +165,7 @@ TEST_F(RejudgedTest, AFailureIsDatedAnewWhenTheClocksHaveBeenComparedAtLast) {
   Restart();
   c->StandStill(absl::Seconds(4));
   ASSERT_OK(c->Hello(failed(c->now().mono - began - absl::Seconds(3))));
-  NodeHello reclaimed = Holding("pc2", /*returned=*/true);
+  protocol::Hello reclaimed = Holding("pc2", /*returned=*/true);
   reclaimed.reclaimed = true;
   ASSERT_OK(c->Hello(reclaimed));
   EXPECT_EQ(c->state(run), RunState::kStopping) << "the clock of pc1 has not been compared yet";
@@ -176,11 +180,12 @@ TEST_F(RejudgedTest, AHaltThatIsToldAgainIsDatedAsItWas) {
   c->Pass(absl::Seconds(2));
   ASSERT_OK(c->Exit(run, 0, Code(3, "ValueError: bad shape")));
   c->Pass(absl::Seconds(1));
-  const Halt halt = {HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}};
+  const protocol::Halt halt = {
+      protocol::HaltKind::kSupervisorLost, "its supervisor was killed", {}, {}};
   ASSERT_OK(c->Halts(run, "pc2", halt));
   ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kProgramFailed);
   Restart();
-  NodeHello hello = Holding("pc2", /*returned=*/true);
+  protocol::Hello hello = Holding("pc2", /*returned=*/true);
   hello.said = absl::Hours(1);
   hello.attempts[0].halt = halt;
   ASSERT_OK(c->Hello(hello));

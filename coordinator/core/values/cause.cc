@@ -82,7 +82,7 @@ bool ComesBefore(const Cause& failure, const Cause& other) {
 
 }  // namespace
 
-CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits) {
+CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits) {
   const bool asked =
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;

@@ -13,6 +13,7 @@
 
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
 
@@ -42,7 +43,7 @@ inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 inline bool IsFailure(const Cause& cause) { return IsFailure(cause.kind); }
 
 // The kind of failure of a rank that was not told to end.
-CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
+CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
 // `reaped` is when its end was seen; it may have failed up to kTeardown earlier.

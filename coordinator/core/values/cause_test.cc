@@ -56,7 +56,7 @@ TEST(FailureOfTest, ASigkillThatNobodyHereSentIsExplained) {
   RankRecord rank;
   rank.rank = 1;
   rank.node = "pc2";
-  rank.exit = RankExit{{}, 9, false, "step 12\n", ""};
+  rank.exit = protocol::RankExit{{}, 9, false, "step 12\n", ""};
   const Moment now = {Window::Exactly(At(10)), std::nullopt};
   EXPECT_EQ(FailureOf(rank, now, {}).text,
             "rank 1 on pc2 was killed by SIGKILL: step 12 (hpcctl did not send it; the kernel does "

@@ -80,7 +80,7 @@ v1::Attempt ToProto(const AttemptRecord& attempt) {
   out.set_world_size(attempt.world_size);
   out.set_master_addr(attempt.master_addr);
   out.set_master_port(attempt.master_port);
-  out.set_store_host(attempt.store_host == StoreHost::kRank0 ? "rank0" : "worker");
+  out.set_store_host(attempt.store_host == protocol::StoreHost::kRank0 ? "rank0" : "worker");
   out.set_created_at_us(ToMicros(attempt.created_at));
   out.set_started_at_us(ToMicros(attempt.started_at));
   out.set_ended_at_us(ToMicros(attempt.ended_at));
@@ -112,7 +112,7 @@ v1::Rank ToProto(const RankRecord& rank) {
   out.set_node(rank.node);
   AddInts(rank.devices, out.mutable_devices());
   out.set_pid(rank.pid);
-  if (rank.exit) *out.mutable_exit() = ToProto(*rank.exit);
+  if (rank.exit) *out.mutable_exit() = coordinator::ToProto(*rank.exit);
   out.set_started_at_us(ToMicros(rank.started_at));
   out.set_ended_at_us(ToMicros(rank.ended_at));
   return out;
@@ -168,9 +168,10 @@ RunRequest ToRunRequest(const v1::RunSpec& spec) {
   out.max_restarts = spec.max_restarts();
   out.retry_exits.assign(spec.retry_exits().begin(), spec.retry_exits().end());
   if (spec.grow() != v1::GROW_MODE_UNSPECIFIED) out.grow = static_cast<GrowMode>(spec.grow());
-  if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED) out.mode = static_cast<LaunchMode>(spec.mode());
+  if (spec.mode() != v1::LAUNCH_MODE_UNSPECIFIED)
+    out.mode = static_cast<protocol::LaunchMode>(spec.mode());
   if (spec.store_host() != v1::STORE_HOST_UNSPECIFIED) {
-    out.store_host = static_cast<StoreHost>(spec.store_host());
+    out.store_host = static_cast<protocol::StoreHost>(spec.store_host());
   }
   out.stop_grace = spec.stop_grace_ms() > 0 ? FromMillis(spec.stop_grace_ms()) : kDefaultStopGrace;
   return out;
@@ -184,7 +185,7 @@ RunProgram ToRunProgram(const v1::SubmitRequest& request) {
   out.env = FromProto(spec.env());
   out.unstored_env = FromProto(spec.unstored_env());
   if (spec.legacy_local_rank() != v1::LEGACY_LOCAL_RANK_UNSPECIFIED) {
-    out.legacy_local_rank = static_cast<LegacyLocalRank>(spec.legacy_local_rank());
+    out.legacy_local_rank = static_cast<protocol::LegacyLocalRank>(spec.legacy_local_rank());
   }
   out.params = FromProto(spec.params());
   out.tags = FromProto(spec.tags());
@@ -265,7 +266,7 @@ v1::RunDetail ToProto(const RunDetail& detail) {
   return out;
 }
 
-v1::RankExit ToProto(const RankExit& exit) {
+v1::RankExit ToProto(const protocol::RankExit& exit) {
   v1::RankExit out;
   if (exit.exit_code) out.set_exit_code(*exit.exit_code);
   if (exit.signal) out.set_signal(*exit.signal);

@@ -42,7 +42,7 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
     return absl::PermissionDeniedError(
         absl::StrCat("this is the certificate of worker ", caller.user, ", not of ", hello.node()));
   }
-  NodeHello said = FromProto(hello);
+  protocol::Hello said = FromProto(hello);
   if (const auto times = TimesOf(message)) said.said = times->said;
   const absl::Status status = engine_->OnHello(said, link_);
   if (absl::IsAlreadyExists(status) && caller.own_only) return CopiedCertificate(hello, status);
@@ -61,8 +61,7 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
     case WorkerMessage::kInventory:
       return engine_->OnInventory(session, FromProto(message.inventory()));
     case WorkerMessage::kOwnerChanged:
-      return engine_->OnOwnerChanged(session, message.owner_changed().reclaimed(),
-                                     FromProto(message.owner_changed()));
+      return engine_->OnOwnerChanged(session, FromProto(message.owner_changed()));
     case WorkerMessage::kLeaving:
       return engine_->OnLeaving(session,
                                 message.leaving().stays_on() ? Leave::kWorkerStops : Leave::kPcGoes,
@@ -72,32 +71,21 @@ absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
     case WorkerMessage::kSleepFailed:
       return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
     case WorkerMessage::kPrepared:
-      return engine_->OnPrepared(session, FromProto(message.prepared()));
+      return engine_->OnReport(session, FromProto(message.prepared()));
     case WorkerMessage::kStarted:
-      return engine_->OnStarted(session, FromProto(message.started().ref()),
-                                FromProto(message.started()));
-    case WorkerMessage::kRankEnded: {
-      const v1::RankEnded& ended = message.rank_ended();
-      return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
-                                  FromProto(ended.exit()), FromProto(ended));
-    }
+      return engine_->OnReport(session, FromProto(message.started()));
+    case WorkerMessage::kRankEnded:
+      return engine_->OnReport(session, FromProto(message.rank_ended()));
     case WorkerMessage::kAttemptHalted:
-      return engine_->OnAttemptHalted(session, FromProto(message.attempt_halted().ref()),
-                                      FromProto(message.attempt_halted()));
+      return engine_->OnReport(session, FromProto(message.attempt_halted()));
     case WorkerMessage::kAttemptReturned:
-      return engine_->OnAttemptReturned(session, FromProto(message.attempt_returned().ref()),
-                                        FromProto(message.attempt_returned()));
+      return engine_->OnReport(session, FromProto(message.attempt_returned()));
     case WorkerMessage::kDoubted:
-      return engine_->OnDoubted(session, FromProto(message.doubted().ref()),
-                                {FromMicros(message.doubted().asked_us())});
-    case WorkerMessage::kRecalled: {
-      const v1::Recalled& recalled = message.recalled();
-      const std::string error = CleanText(recalled.error(), kMaxReason);
-      return engine_->OnRecalled(session, FromProto(recalled.ref()), recalled.node(),
-                                 error.empty() ? absl::OkStatus() : absl::UnavailableError(error));
-    }
+      return engine_->OnReport(session, FromProto(message.doubted()));
+    case WorkerMessage::kRecalled:
+      return engine_->OnReport(session, FromProto(message.recalled()));
     case WorkerMessage::kRendezvous:
-      return engine_->OnRendezvous(session, FromProto(message.rendezvous()));
+      return engine_->OnReport(session, FromProto(message.rendezvous()));
     default:
       return OnOutput(message);
   }

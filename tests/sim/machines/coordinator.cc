@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "common/status_macros.h"
-#include "tests/sim/machines/translate.h"
 
 namespace hpc::sim {
 
 namespace co = hpc::coordinator;
-namespace wo = hpc::worker;
 
 namespace {
 
@@ -116,8 +114,8 @@ void Coordinator::Disconnect(const std::shared_ptr<Stream>& stream, bool reset) 
 
 absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message,
                                MonoTime said) {
-  if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
-    co::NodeHello dated = *hello;
+  if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+    protocol::Hello dated = *hello;
     if (context_->Bugged(Bug::kLateHello)) said = said + context_->random.Unit() * absl::Seconds(1);
     if (!context_->Bugged(Bug::kNoNodeClock)) dated.said = OnClockOfPc(said);
     return OnHello(from, dated);
@@ -140,14 +138,15 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
     HPC_RETURN_IF_ERROR(Alive(session));
     std::optional<MonoTime>& owed = links_.at(session.node).owed;
     owed = heartbeat->answer_may_wait ? std::optional(heartbeat->sent) : std::nullopt;
-    if (!owed) from->Send(wo::Heard{heartbeat->sent});
+    if (!owed) from->Send(protocol::Heard{heartbeat->sent});
     return absl::OkStatus();
   }
-  return OnReport(session, std::get<wo::WorkerMessage>(message));
+  return OnReport(session, std::get<protocol::WorkerMessage>(message));
 }
 
-absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co::NodeHello& hello) {
-  HPC_ASSIGN_OR_RETURN(const co::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
+absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from,
+                                  const protocol::Hello& hello) {
+  HPC_ASSIGN_OR_RETURN(const protocol::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
   const Entry old = std::exchange(links_[hello.node], {hello.incarnation, from, std::nullopt});
   if (old.stream != nullptr) {
     sessions_.erase(old.stream);
@@ -157,7 +156,7 @@ absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co:
   answers_.push_back([this, from, node = hello.node, welcome](const absl::Status& commit) {
     const auto link = links_.find(node);
     if (!commit.ok() || link == links_.end() || link->second.stream != from) return;
-    from->Send(ToWorker(welcome));
+    from->Send(welcome);
   });
   return absl::OkStatus();
 }
@@ -170,12 +169,15 @@ absl::Status Coordinator::Alive(const Session& session) {
   return cluster_.Heartbeat(now(), session.node, session.incarnation);
 }
 
-template <typename Call>
-absl::Status Coordinator::Report(const Session& session, AttemptRef ref, Call call) {
+template <typename T>
+absl::Status Coordinator::Report(const Session& session, T report) {
   HPC_RETURN_IF_ERROR(Alive(session));
-  const absl::Status status = call();
+  const AttemptRef ref = report.ref;
+  if (std::is_same_v<T, protocol::AttemptReturned>) report.ref = Claimed(ref);
+  const absl::Status status =
+      cluster_.Report(now(), session.node, session.incarnation, report, &effects_);
   if (!absl::IsFailedPrecondition(status)) return status;
-  effects_.messages.push_back({session.node, co::ForgetAttempt{ref}});
+  effects_.messages.push_back({session.node, protocol::Forget{ref}});
   return absl::OkStatus();
 }
 
@@ -185,67 +187,45 @@ AttemptRef Coordinator::Claimed(AttemptRef ref) const {
   return {ref.run, run->attempts};
 }
 
-absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessage& message) {
+absl::Status Coordinator::OnReport(const Session& session, const protocol::WorkerMessage& message) {
   const Now now = this->now();
   const std::string& node = session.node;
   const uint64_t inc = session.incarnation;
-  if (const auto* m = std::get_if<wo::OwnerChanged>(&message)) {
+  if (const auto* m = std::get_if<protocol::OwnerChanged>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.OwnerChanged(now, node, inc, m->reclaimed, ToCoordinator(*m), &effects_);
+    return cluster_.OwnerChanged(now, node, inc, *m, &effects_);
   }
-  if (const auto* m = std::get_if<wo::Leaving>(&message)) {
+  if (const auto* m = std::get_if<protocol::Leaving>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
     return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
   }
-  if (const auto* m = std::get_if<wo::SleepFailed>(&message)) {
+  if (const auto* m = std::get_if<protocol::SleepFailed>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     return cluster_.SleepFailed(now, node, inc, m->error, &effects_);
   }
-  if (const auto* m = std::get_if<wo::Prepared>(&message)) {
-    return Report(session, m->ref,
-                  [&] { return cluster_.Prepared(now, node, inc, ToCoordinator(*m), &effects_); });
+  if (const auto* m = std::get_if<protocol::Prepared>(&message)) return Report(session, *m);
+  if (const auto* m = std::get_if<protocol::Started>(&message)) return Report(session, *m);
+  if (const auto* m = std::get_if<protocol::RankEnded>(&message)) {
+    protocol::RankEnded ended = *m;
+    if (context_->options.bug == Bug::kExitBeforeStop) ended.exit.after_stop = false;
+    return Report(session, ended);
   }
-  if (const auto* m = std::get_if<wo::Started>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Started(now, node, inc, m->ref, ToCoordinator(*m), &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::RankEnded>(&message)) {
-    co::RankExit exit = ToCoordinator(m->exit);
-    if (context_->options.bug == Bug::kExitBeforeStop) exit.after_stop = false;
-    return Report(session, m->ref, [&] {
-      return cluster_.RankEnded(now, node, inc, m->ref, m->rank, exit, ToCoordinator(m->ago),
-                                &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::Doubted>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
-    });
-  }
-  if (std::holds_alternative<wo::HandingOver>(message)) {
+  if (const auto* m = std::get_if<protocol::Doubted>(&message)) return Report(session, *m);
+  if (std::holds_alternative<protocol::HandingOver>(message)) {
     return cluster_.HandingOver(now, node, inc);
   }
-  if (const auto* m = std::get_if<wo::Recalled>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::AttemptHalted>(&message)) {
+  if (const auto* m = std::get_if<protocol::Recalled>(&message)) return Report(session, *m);
+  if (const auto* m = std::get_if<protocol::AttemptHalted>(&message)) {
     if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
-    return Report(session, m->ref, [&] {
-      return cluster_.AttemptHalted(now, node, inc, m->ref, ToCoordinator(m->halt), &effects_);
-    });
+    return Report(session, *m);
   }
-  if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
-    return Report(session, m->ref, [&] {
-      const bool forgets = context_->Bugged(Bug::kForgetHalt);
-      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref),
-                                      forgets ? co::Halt() : ToCoordinator(m->halt), &effects_);
-    });
+  if (const auto* m = std::get_if<protocol::AttemptReturned>(&message)) {
+    protocol::AttemptReturned returned = *m;
+    if (context_->Bugged(Bug::kForgetHalt)) returned.halt = {};
+    return Report(session, returned);
   }
-  if (const auto* m = std::get_if<wo::MetricData>(&message)) {
+  if (const auto* m = std::get_if<protocol::MetricData>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     cluster_.CheckpointSaved(now, m->ref, &effects_);
   }
@@ -307,21 +287,20 @@ void Coordinator::SendCommand(const co::NodeMessage& message) {
   Stream& stream = *link->second.stream;
   disk_->CheckTold(message.command);
   if (const auto owed = std::exchange(link->second.owed, std::nullopt)) {
-    stream.Send(wo::Heard{*owed});
+    stream.Send(protocol::Heard{*owed});
   }
-  if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
-    const auto run = cluster_.FindRun(prepare->ref.run);
-    if (!run) return;  // the run ended in this very batch
-    co::PrepareAttempt told = *prepare;
+  if (const auto* prepare = std::get_if<protocol::Prepare>(&message.command)) {
+    if (!cluster_.FindRun(prepare->ref.run)) return;  // the run ended in this very batch
+    protocol::Prepare told = *prepare;
     if (context_->Bugged(Bug::kWrongWorldSize) && told.node_rank > 0) ++told.world_size;
     if (context_->Bugged(Bug::kWrongRank)) told.first_rank = 0;
-    return stream.Send(ToWorker(told, *run));
+    return stream.Send(told);
   }
-  if (std::holds_alternative<co::StopAttempt>(message.command) &&
+  if (std::holds_alternative<protocol::Stop>(message.command) &&
       context_->Bugged(Bug::kLoseStop, 0.1)) {
     return;
   }
-  stream.Send(ToWorker(message.command));
+  stream.Send(message.command);
 }
 
 bool Coordinator::Dies(CrashPoint point) {
