@@ -64,12 +64,6 @@ class WakeSender {
   virtual bool WakesAnyNode() const { return false; }
 };
 
-// A node's session. OnHello returns it, and every later call names it.
-struct Session {
-  std::string node;
-  uint64_t incarnation = 0;
-};
-
 // Metric points that a rank has logged.
 struct MetricReport {
   MetricOffset offset;  // of its metrics file, behind the points
@@ -124,17 +118,9 @@ class Engine {
   absl::Status OnHello(const protocol::Hello& hello, NodeLink* link);
   // Tells what the node's clock showed when it said the report that is given next.
   void OnTimes(const Session& session, const NodeTimes& times);
-  absl::Status OnHeartbeat(const Session& session, const std::vector<protocol::RankDoing>& doing);
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
-  absl::Status OnLeaving(const Session& session, Leave leave, const std::string& reason);
-  absl::Status OnHandingOver(const Session& session);
-  absl::Status OnSleepFailed(const Session& session, const std::string& error);
-  absl::Status OnInventory(const Session& session, const protocol::Inventory& inventory);
-  absl::Status OnOwnerChanged(const Session& session, const protocol::OwnerChanged& changed);
-  // A report about an attempt: of any type that Cluster::Report takes.
-  template <typename Report>
-  absl::Status OnReport(const Session& session, const Report& report);
+  absl::Status OnReport(const Session& session, protocol::NodeReport report);
   absl::Status OnEnvironment(const Session& session, const EnvironmentRecord& environment);
   absl::Status OnLog(const Session& session, const protocol::StreamId& stream, int64_t offset,
                      absl::string_view data);

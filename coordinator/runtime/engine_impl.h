@@ -56,9 +56,6 @@ struct Engine::Impl {
 
   // ---- nodes
   absl::Status Alive(const Session& session, Now now);
-  // Calls the core about an attempt. If the attempt was replaced, its node is told to forget it.
-  template <typename Call>
-  absl::Status Report(const Session& session, AttemptRef ref, Call call);
   // Accepts something that belongs to a rank, or to a whole attempt, from a node that was part of
   // it.
   template <typename Take>

@@ -86,8 +86,8 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
     if (!cut.empty()) {
       impl_->cluster.RankMetrics(now, session.node, ref, rank, cut, &impl_->effects);
     }
-    if (saved) impl_->cluster.CheckpointSaved(now, ref, &impl_->effects);
-    return absl::OkStatus();
+    if (!saved) return absl::OkStatus();
+    return impl_->cluster.Apply(now, session, protocol::CheckpointSaved{ref}, &impl_->effects);
   });
 }
 

@@ -1,10 +1,12 @@
 // What connected workers say about themselves and their attempts.
 #include <map>
+#include <utility>
+#include <variant>
 
 #include "common/process/log.h"
 #include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
-#include "protocol/worker_message.h"
+#include "protocol/node_report.h"
 
 namespace hpc::coordinator {
 
@@ -12,7 +14,7 @@ namespace hpc::coordinator {
 // about an attempt that was replaced; it cannot be from a worker that was replaced.
 absl::Status Engine::Impl::Alive(const Session& session, Now now) {
   HPC_RETURN_IF_ERROR(links.Check(session));
-  return cluster.Heartbeat(now, session.node, session.incarnation);
+  return cluster.Heard(now, session);
 }
 
 // The store or the disk failed. The error is remembered, so that Flush ends the daemon.
@@ -35,24 +37,13 @@ absl::Status Engine::Impl::Forget(const Session& session, AttemptRef ref,
   return absl::OkStatus();
 }
 
-template <typename Call>
-absl::Status Engine::Impl::Report(const Session& session, AttemptRef ref, Call call) {
-  const Now now = clock->Get();
-  HPC_RETURN_IF_ERROR(Alive(session, now));
-  progress_stale = true;
-  const absl::Status status = call(now);
-  if (absl::IsFailedPrecondition(status)) return Forget(session, ref, status);
-  return status;
-}
-
 void Engine::Impl::RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why) {
   const std::optional<Session> session = links.SessionOf(node);
   if (!session) return;
   protocol::Prepared report;
   report.ref = ref;
   report.status = why;
-  const absl::Status told =
-      cluster.Report(clock->Get(), node, session->incarnation, report, &effects);
+  const absl::Status told = cluster.Apply(clock->Get(), *session, report, &effects);
   if (!told.ok()) LogDebug("a refusal came too late", {{"attempt", ref.ToString()}});
 }
 
@@ -116,68 +107,22 @@ absl::Status Engine::Impl::SayWhereToGoOn(const protocol::Hello& hello) {
 
 void Engine::OnTimes(const Session& session, const NodeTimes& times) {
   if (!impl_->links.Check(session).ok()) return;
-  impl_->cluster.NoteTimes(impl_->clock->Get(), session.node, session.incarnation, times);
-}
-
-absl::Status Engine::OnHeartbeat(const Session& session,
-                                 const std::vector<protocol::RankDoing>& doing) {
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, impl_->clock->Get()));
-  impl_->cluster.RanksDo(session.node, doing);
-  return absl::OkStatus();
+  impl_->cluster.NoteTimes(impl_->clock->Get(), session, times);
 }
 
 void Engine::OnDisconnect(const Session& session, bool reset) {
   impl_->links.Remove(session);
   impl_->progress_stale = true;
-  impl_->cluster.Disconnected(impl_->clock->Get(), session.node, session.incarnation, reset,
-                              &impl_->effects);
+  impl_->cluster.Disconnected(impl_->clock->Get(), session, reset, &impl_->effects);
 }
 
-absl::Status Engine::OnLeaving(const Session& session, Leave leave, const std::string& reason) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.Leaving(now, session.node, session.incarnation, leave, reason,
-                                &impl_->effects);
-}
-
-absl::Status Engine::OnHandingOver(const Session& session) {
+absl::Status Engine::OnReport(const Session& session, protocol::NodeReport report) {
   HPC_RETURN_IF_ERROR(impl_->links.Check(session));
-  return impl_->cluster.HandingOver(impl_->clock->Get(), session.node, session.incarnation);
+  if (!std::holds_alternative<protocol::Heartbeat>(report)) impl_->progress_stale = true;
+  if (auto* inventory = std::get_if<protocol::Inventory>(&report)) {
+    *inventory = impl_->WithOurHook(std::move(*inventory));
+  }
+  return impl_->cluster.Apply(impl_->clock->Get(), session, report, &impl_->effects);
 }
-
-absl::Status Engine::OnSleepFailed(const Session& session, const std::string& error) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.SleepFailed(now, session.node, session.incarnation, error, &impl_->effects);
-}
-
-absl::Status Engine::OnInventory(const Session& session, const protocol::Inventory& inventory) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.InventoryChanged(now, session.node, session.incarnation,
-                                         impl_->WithOurHook(inventory), &impl_->effects);
-}
-
-absl::Status Engine::OnOwnerChanged(const Session& session, const protocol::OwnerChanged& changed) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.OwnerChanged(now, session.node, session.incarnation, changed,
-                                     &impl_->effects);
-}
-
-template <typename Report>
-absl::Status Engine::OnReport(const Session& session, const Report& report) {
-  return impl_->Report(session, report.ref, [&](Now now) {
-    return impl_->cluster.Report(now, session.node, session.incarnation, report, &impl_->effects);
-  });
-}
-template absl::Status Engine::OnReport(const Session&, const protocol::Prepared&);
-template absl::Status Engine::OnReport(const Session&, const protocol::Started&);
-template absl::Status Engine::OnReport(const Session&, const protocol::RankEnded&);
-template absl::Status Engine::OnReport(const Session&, const protocol::AttemptHalted&);
-template absl::Status Engine::OnReport(const Session&, const protocol::AttemptReturned&);
-template absl::Status Engine::OnReport(const Session&, const protocol::Doubted&);
-template absl::Status Engine::OnReport(const Session&, const protocol::Recalled&);
-template absl::Status Engine::OnReport(const Session&, const protocol::RendezvousReport&);
 
 }  // namespace hpc::coordinator

@@ -101,10 +101,11 @@ TEST_F(EngineTest, ANewerConnectionOfTheSameWorkerClosesTheOlder) {
 }
 
 TEST_F(EngineTest, ASessionThatIsNotConnectedIsRefused) {
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 7}, {}), StatusIs(kPrecondition, HasSubstr("pc1")));
+  EXPECT_THAT(rig_.engine->OnReport({"pc1", 7}, protocol::Heartbeat{}),
+              StatusIs(kPrecondition, HasSubstr("pc1")));
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnHeartbeat(session, {}));
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 8}, {}), StatusIs(kPrecondition, _));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Heartbeat{}));
+  EXPECT_THAT(rig_.engine->OnReport({"pc1", 8}, protocol::Heartbeat{}), StatusIs(kPrecondition, _));
 }
 
 TEST_F(EngineTest, AReportOfAReplacedAttemptIsAnsweredWithForget) {
@@ -453,13 +454,13 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
     return answer;
   };
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Leaving{"shutdown"}));
   EXPECT_THAT(wake(), StatusIs(kPrecondition, _));
 
   rig_.wake_sender.any_node = true;
   RecordingLink again;
   rig_.Connect("pc1", &again);
-  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Leaving{"shutdown"}));
   EXPECT_OK(wake());
   EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
 }

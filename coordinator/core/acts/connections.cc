@@ -115,15 +115,16 @@ void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bo
   power_->Back(turn, node, rebooted || hello.resumed);
 }
 
-absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
-  state_->pauses.AtWork(now.mono);
-  Node* node = state_->nodes.Find(name);
+absl::StatusOr<Node*> Connections::Heard(Now now, const Session& session) {
+  Node* node = state_->nodes.Find(session.node);
   if (node == nullptr || !node->connected()) {
-    return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(session.node, " is not connected: say hello first"));
   }
-  if (node->incarnation != incarnation) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "wrong incarnation: ", name, " said ", incarnation, ", connected is ", node->incarnation));
+  if (!node->Speaks(session)) {
+    return absl::FailedPreconditionError(absl::StrCat("wrong incarnation: ", session.node, " said ",
+                                                      session.incarnation, ", connected is ",
+                                                      node->incarnation));
   }
   node->lease.Renew(now.mono);
   node->record.last_seen = now.wall;
@@ -147,8 +148,9 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
                                       " seems to be going down: its worker went away as well")));
 }
 
-void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
-  power_->Leaving(turn, node, leave, reason);
+void Connections::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
+  const std::string& reason = leaving.reason;
+  power_->Leaving(turn, node, leaving);
   gangs_->NodeGone(
       turn, *node, AttemptOutcome::kReclaimed,
       absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));

@@ -12,6 +12,7 @@
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/reports.h"
 #include "protocol/hello.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -23,9 +24,9 @@ class Connections {
   absl::StatusOr<protocol::Welcome> Hello(Turn& turn, const protocol::Hello& hello);
   // Renews the lease of a node that says something over its open connection, and returns the node.
   // FailedPrecondition: another incarnation is connected, or none is.
-  absl::StatusOr<Node*> Heard(Now now, const std::string& name, uint64_t incarnation);
+  absl::StatusOr<Node*> Heard(Now now, const Session& session);
   void Disconnected(Turn& turn, Node* node, bool reset);
-  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
+  void Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving);
   void InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory);
 
   // Makes durable when the connected nodes were last heard.

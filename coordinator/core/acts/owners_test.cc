@@ -98,12 +98,12 @@ TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
 }
 
 TEST_F(ReclaimTest, OwnerAtThePcItselfIsAnsweredOnceItIsDurable) {
-  ASSERT_OK(c.OwnerChanged("pc2", true));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_EQ(c.NodeState("pc2"), "returning");
   const std::string why = "pc2 was reclaimed by its owner, on the PC itself, until lent";
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 10 s: " + why,
                                             "pc2: stop 1.1 within 10 s: " + why, "pc2: reclaimed"));
-  ASSERT_OK(c.OwnerChanged("pc2", false));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = false}));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: lent"));
   EXPECT_FALSE(c.node("pc2").reclaimed);
 }
@@ -192,7 +192,7 @@ TEST_F(DrainedTest, ReclaimThroughTheCoordinatorEndsIt) {
 }
 
 TEST_F(DrainedTest, OwnerAtThePcItselfEndsIt) {
-  ASSERT_OK(c.OwnerChanged("pc2", true));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_THAT(
       c.TakeEvents(),
       ElementsAre("node.reclaimed reclaimed by its owner, on the PC itself, until lent; stops "
@@ -238,10 +238,10 @@ TEST(OwnerTest, PcThatWasToldToSleepRefusesItselfWhatItsOwnerDoesNotWant) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Sleep("pc1"));
-  ASSERT_OK(c.OwnerChanged("pc1", true));
+  ASSERT_OK(c.Report("pc1", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_EQ(c.node("pc1").power, Power::kFallingAsleep);
   c.TakeEvents();
-  ASSERT_OK(c.SleepFailed("pc1", "its owner has taken it back"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"its owner has taken it back"}));
   EXPECT_THAT(c.TakeEvents(), ElementsAre("node.sleep-failed could not be put to sleep: its owner "
                                           "has taken it back"));
   EXPECT_EQ(c.NodeState("pc1"), "reclaimed");

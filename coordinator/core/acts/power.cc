@@ -211,13 +211,14 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   gangs_->NodeReady(turn, *node);
 }
 
-void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
+void PowerControl::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
+  const std::string& reason = leaving.reason;
   // A worker says that it leaves before its power command, and again when the command ends the
   // worker.
   const Power power = node->record.power;
   if (power == Power::kOff || power == Power::kWaking) return;
   // A worker that was told to sleep stops because of that.
-  if (leave == Leave::kWorkerStops && power != Power::kFallingAsleep) {
+  if (leaving.stays_on && power != Power::kFallingAsleep) {
     Set(turn, node, Power::kStopped,
         "its worker was stopped there (systemctl start hpc-worker starts it)");
     turn.Event(event::kNodeStopped, About(node->name()), reason);

@@ -239,7 +239,8 @@ TEST(SleepTest, FailedPowerCommandIsToldAndIsTheNodesReasonUntilItIsAskedAgain) 
   ASSERT_OK(c.Sleep("pc1"));
   ASSERT_OK(c.Wake("pc1"));
   c.TakeEvents();
-  ASSERT_OK(c.SleepFailed("pc1", "the power command \"suspend\" failed with code 1: no logind"));
+  ASSERT_OK(c.Report(
+      "pc1", protocol::SleepFailed{"the power command \"suspend\" failed with code 1: no logind"}));
   const std::string why =
       "could not be put to sleep: the power command \"suspend\" failed with code 1: no logind";
   EXPECT_EQ(c.NodeState("pc1"), "idle");
@@ -255,7 +256,7 @@ TEST(SleepTest, WorkerThatConnectsAgainMayHaveAnotherPowerCommand) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Sleep("pc1"));
-  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"no logind"}));
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Hello(HelloOf("pc1")));
   EXPECT_EQ(c.View("pc1").reason, "");
@@ -267,7 +268,7 @@ TEST(SleepTest, RunThatWaitedForTheNodeStartsWhenItsSleepFails) {
   ASSERT_OK(c.Sleep("pc1"));
   const RunId run = c.Submit(Nodes(1));
   EXPECT_EQ(c.state(run), RunState::kQueued);
-  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"no logind"}));
   EXPECT_EQ(c.state(run), RunState::kStarting);
   EXPECT_EQ(c.View("pc1").reason, "") << "that it is busy has another reason";
 }

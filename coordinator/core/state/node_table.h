@@ -14,6 +14,7 @@
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
+#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 
@@ -50,6 +51,10 @@ struct Node {
 
   // Connection.
   bool connected() const { return contact_ == NodeContact::kConnected; }
+  // Whether that is the session by which it is connected.
+  bool Speaks(const Session& session) const {
+    return connected() && incarnation == session.incarnation;
+  }
   bool seen() const {
     return contact_ != NodeContact::kAwaited && contact_ != NodeContact::kNeverCame;
   }

@@ -193,11 +193,11 @@ TEST(GangTest, NodeThatDoesNotPrepareIsNotWaitedForAndWorkGoesElsewhere) {
   EXPECT_EQ(c.record(run).attempts, 2);
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
   EXPECT_THAT(c.View("pc1").reason, HasSubstr("has not prepared run 1 within 20 s"));
-  Effects effects;
-  EXPECT_FALSE(c.cluster()
-                   .Report(c.now(), "pc1", 1, protocol::AttemptReturned{{run, 1}, {}}, &effects)
-                   .ok());
-  EXPECT_TRUE(effects.empty());
+  c.TakeMessages();
+  c.TakeEvents();
+  ASSERT_OK(c.ReturnedOver("pc1", {run, 1}));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(absl::StrCat("pc1: forget ", run, ".1")));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
 }
 
 TEST(GangTest, ACancelDoesNotWaitForANodeThatStillPrepares) {
@@ -254,7 +254,7 @@ TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
   protocol::Prepared report;
   report.ref = c.ref(run);
   report.store_client_ok = false;
-  ASSERT_OK(c.Prepared(report, "pc2"));
+  ASSERT_OK(c.Report("pc2", report));
   EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
   EXPECT_EQ(c.attempt(run).master_addr, "10.0.0.pc1");
   EXPECT_EQ(c.attempt(run).master_port, 29500);
@@ -277,7 +277,7 @@ TEST(GangTest, WithoutAStoreNothingIsStarted) {
   c.TakeMessages();
   protocol::Prepared report;
   report.ref = c.ref(run);
-  ASSERT_OK(c.Prepared(report, "pc1"));
+  ASSERT_OK(c.Report("pc1", report));
   EXPECT_EQ(c.record(run).reason, "pc1 has not said on which port the rendezvous store is");
 }
 
@@ -463,8 +463,8 @@ TEST_F(RunningGangTest, DevicesThatDoNotComeBackAreReportedAndStayTaken) {
 TEST_F(RunningGangTest, WhatSurvivesSigkillIsNamedAndItsDeviceStaysTaken) {
   ASSERT_OK(c.Cancel(run));
   ASSERT_OK(c.Returned(run, "pc1"));
-  c.cluster().RanksDo(
-      "pc2", {{c.ref(run), -1, "python3 (4711) is in uninterruptible sleep in nvidia_close"}});
+  const std::string stuck = "python3 (4711) is in uninterruptible sleep in nvidia_close";
+  ASSERT_OK(c.Report("pc2", protocol::Heartbeat{{{c.ref(run), -1, stuck}}}));
   c.Pass(absl::Seconds(40));
   EXPECT_THAT(c.TakeEvents("attempt"),
               ElementsAre("attempt.unreturned pc2 has not returned devices 40 s after the ranks "
@@ -508,31 +508,32 @@ TEST_F(RunningGangTest, ReportsOfAReplacedAttemptAreRefusedByNameAndCounted) {
   c.AllReturned(run);
   c.Pass(absl::Seconds(1));
   c.TakeEvents();
-  Effects effects;
+  c.TakeMessages();
   protocol::RankExit exit;
   exit.exit_code = 0;
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(
-        c.cluster().Report(c.now(), "pc1", 1, protocol::RankEnded{{run, 1}, 0, exit, {}}, &effects),
-        StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.1 was replaced by 1.2"));
+    ASSERT_OK(c.Report("pc1", protocol::RankEnded{{run, 1}, 0, exit, {}}));
   }
   EXPECT_EQ(c.cluster().GetTotals().stale_refused, 2);
-  EXPECT_EQ(effects.changes.size(), 1) << "one event for the first of them";
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("attempt.stale refused a report of pc1: attempt 1.1 was "
+                                          "replaced by 1.2"))
+      << "one event for the first of them";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.1", "pc1: forget 1.1"));
+  ASSERT_OK(c.Report("pc3", protocol::RankEnded{{run, 2}, 0, exit, {}}));
+  ASSERT_OK(c.Report("pc3", protocol::RankEnded{{77, 1}, 0, exit, {}}));
   EXPECT_THAT(
-      c.cluster().Report(c.now(), "pc3", 1, protocol::RankEnded{{run, 2}, 0, exit, {}}, &effects),
-      StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.2 has no part on pc3"));
-  EXPECT_THAT(
-      c.cluster().Report(c.now(), "pc3", 1, protocol::RankEnded{{77, 1}, 0, exit, {}}, &effects),
-      StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 77.1: run 77 does not exist"));
+      c.TakeEvents(),
+      ElementsAre("attempt.stale refused a report of pc3: attempt 1.2 has no part on pc3",
+                  "attempt.stale refused a report of pc3: attempt 77.1: run 77 does not exist"));
 }
 
 TEST_F(RunningGangTest, WrongIncarnationIsRefused) {
   Effects effects;
   EXPECT_THAT(
-      c.cluster().Report(c.now(), "pc1", 5, protocol::RankEnded{{run, 1}, 0, {}, {}}, &effects),
+      c.cluster().Apply(c.now(), {"pc1", 5}, protocol::RankEnded{{run, 1}, 0, {}, {}}, &effects),
       StatusIs(absl::StatusCode::kFailedPrecondition,
                "wrong incarnation: pc1 said 5, connected is 1"));
-  EXPECT_THAT(c.cluster().Heartbeat(c.now(), "pc9", 1),
+  EXPECT_THAT(c.cluster().Heard(c.now(), {"pc9", 1}),
               StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 

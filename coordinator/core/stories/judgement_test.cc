@@ -293,7 +293,7 @@ TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirs
 
 // Rank 0 has done its work. Its node, which goes on serving the store, loses its worker.
 void LoseStoreOfFinishedPart(ClusterTester* c, RunId run, const protocol::RendezvousReport& met) {
-  ASSERT_OK(c->Rendezvous("pc1", met));
+  ASSERT_OK(c->Report("pc1", met));
   ASSERT_OK(c->Exit(run, 0, 0));
   ASSERT_OK(c->Returned(run, "pc1"));
   c->Disconnect("pc1", /*reset=*/true);
@@ -339,9 +339,9 @@ TEST_F(JudgementTest, ACancelKeepsARunFromStartingAgain) {
 void Beats(ClusterTester* c, const std::string& node, uint64_t incarnation) {
   const absl::Duration first = absl::Hours(1) + absl::Milliseconds(10);
   const absl::Duration heard = first + absl::Milliseconds(5);
-  c->cluster().NoteTimes(c->now(), node, incarnation, {first, /*heartbeat=*/true});
+  c->cluster().NoteTimes(c->now(), {node, incarnation}, {first, /*heartbeat=*/true});
   c->Pass(absl::Milliseconds(10), {node});
-  c->cluster().NoteTimes(c->now(), node, incarnation, {heard, /*heartbeat=*/true, first, heard});
+  c->cluster().NoteTimes(c->now(), {node, incarnation}, {heard, /*heartbeat=*/true, first, heard});
   c->Pass(absl::Milliseconds(1), {node});
 }
 
@@ -442,7 +442,7 @@ TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
 void HoldsUp(ClusterTester* c) {
   const absl::Duration sent = absl::Hours(1) + absl::Seconds(1);
   c->Pass(absl::Seconds(4), {"pc2"});
-  c->cluster().NoteTimes(c->now(), "pc2", 1, {sent, /*heartbeat=*/true});
+  c->cluster().NoteTimes(c->now(), {"pc2", 1}, {sent, /*heartbeat=*/true});
 }
 
 TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramThatCannotWait) {
@@ -463,11 +463,11 @@ TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramTha
 TEST_F(JudgementTest, ACoordinatorThatStoodStillExcusesNoComplaint) {
   Beats(&c, "pc2", 1);
   c.StandStill(absl::Seconds(3));
-  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(1), true});
+  c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + absl::Seconds(1), true});
   ASSERT_OK(c.Exit(run, 0, Code(3, "ConnectionRefusedError: by the data server"),
                    {{}, absl::Seconds(2), {}}));
   c.Pass(absl::Milliseconds(900));
-  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(3.9), true});
+  c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + absl::Seconds(3.9), true});
   c.Pass(absl::Milliseconds(100));
   EXPECT_EQ(outcome(), AttemptOutcome::kProgramFailed);
 }
@@ -539,7 +539,7 @@ TEST_F(JudgementTest, TwoRestartsOfTheCoordinatorWhileARunIsStartedCostNothing) 
 // and is killed then.
 TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
   const auto beats = [&](absl::Duration said) {
-    c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + said, /*heartbeat=*/true});
+    c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + said, /*heartbeat=*/true});
   };
   beats(absl::ZeroDuration());
   c.Pass(absl::Seconds(1), {"pc2"});
@@ -553,12 +553,12 @@ TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
 // The coordinator stands still for two seconds, and then reads pc1's report first.
 TEST_F(JudgementTest, OrderOfReadingDoesNotDecideWhoFailedFirst) {
   for (const char* node : {"pc1", "pc2"}) {
-    c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1), true});
+    c.cluster().NoteTimes(c.now(), {node, 1}, {absl::Hours(1), true});
   }
   c.StandStill(absl::Seconds(2));
   Effects effects;
   const auto said = [&](const char* node, absl::Duration after) {
-    c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1) + after});
+    c.cluster().NoteTimes(c.now(), {node, 1}, {absl::Hours(1) + after});
   };
   said("pc1", absl::Seconds(1.5));
   ASSERT_OK(c.Exit(run, 0, Code(4)));

@@ -66,7 +66,8 @@ TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
   ClusterTester c;
   c.Join({"pc1"});
   Effects round;
-  ASSERT_OK(c.cluster().OwnerChanged(c.now(), "pc1", 1, {.reclaimed = true}, &round));
+  ASSERT_OK(
+      c.cluster().Apply(c.now(), {"pc1", 1}, protocol::OwnerChanged{.reclaimed = true}, &round));
   protocol::Hello hello = HelloOf("pc1");  // it was lent again meanwhile
   hello.owner_changed = true;
   ASSERT_OK(c.cluster().Hello(c.now(), hello, &round).status());
@@ -109,7 +110,7 @@ TEST(HelloTest, DevicesThatChangeAreTakenOver) {
   const RunId second = c.Submit(Gpus(1));
   EXPECT_EQ(c.state(second), RunState::kQueued);
   c.TakeEvents();
-  ASSERT_OK(c.InventoryChanged("pc1", HelloOf("pc1", 2).inventory));
+  ASSERT_OK(c.Report("pc1", HelloOf("pc1", 2).inventory));
   EXPECT_THAT(c.TakeEvents("node"), ElementsAre("node.changed has 2 GPUs now"));
   EXPECT_EQ(c.state(first), RunState::kStarting);
   EXPECT_EQ(c.state(second), RunState::kStarting);
@@ -176,7 +177,7 @@ TEST_F(LivenessTest, LostNodeThatComesBackIsToldToStopAndThenTheRunGoesOn) {
 TEST_F(LivenessTest, WhatAnUnreachableNodeSaysLaterIsNoLongerHeard) {
   c.Pass(absl::Seconds(6), {"pc2"});
   EXPECT_THAT(
-      c.cluster().Heartbeat(c.now(), "pc2", 1),
+      c.cluster().Heard(c.now(), {"pc2", 1}),
       StatusIs(absl::StatusCode::kFailedPrecondition, "pc2 is not connected: say hello first"));
 }
 
@@ -264,7 +265,9 @@ TEST_F(LivenessTest, NothingIsPlacedWhereAnAttemptThatWasGivenUpStillEnds) {
   request.node_list = {"pc5"};
   const RunId other = c.Submit(request);
   EXPECT_THAT(c.Wait(other), HasSubstr("pc5 still ends attempt 77.1, which was given up"));
-  EXPECT_FALSE(c.ReturnedOver("pc5", {77, 1}).ok()) << "so that its worker forgets it";
+  c.TakeMessages();
+  ASSERT_OK(c.ReturnedOver("pc5", {77, 1}));
+  EXPECT_THAT(c.TakeMessages(), Contains("pc5: forget 77.1"));
   EXPECT_EQ(c.state(other), RunState::kStarting);
 }
 
@@ -547,7 +550,7 @@ TEST(StandstillTest, ItReadsFirstAlsoWhereTheDeadlinePassesAsItGoesOn) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
   c.StandStill(absl::Seconds(5.99));
-  ASSERT_OK(c.cluster().Heartbeat(c.now(), "pc1", 1));
+  ASSERT_OK(c.cluster().Heard(c.now(), {"pc1", 1}));
   c.Pass(absl::Milliseconds(20), {"pc1", "pc2"});
   EXPECT_EQ(c.NodeState("pc2"), "idle") << "its heartbeat is read next";
   c.Pass(absl::Milliseconds(310), {"pc1", "pc2"});

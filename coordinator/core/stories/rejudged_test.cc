@@ -40,9 +40,9 @@ class RejudgedTest : public ::testing::Test {
   // Two heartbeats, the first of which the node sent when its clock showed `first`.
   void Beats(const std::string& node, absl::Duration first) {
     const absl::Duration heard = first + absl::Milliseconds(5);
-    c->cluster().NoteTimes(c->now(), node, 1, {first, /*heartbeat=*/true});
+    c->cluster().NoteTimes(c->now(), {node, 1}, {first, /*heartbeat=*/true});
     c->Pass(absl::Milliseconds(10), {node});
-    c->cluster().NoteTimes(c->now(), node, 1, {heard, /*heartbeat=*/true, first, heard});
+    c->cluster().NoteTimes(c->now(), {node, 1}, {heard, /*heartbeat=*/true, first, heard});
     c->Pass(absl::Milliseconds(1), {node});
   }
   void BothReturn() {

@@ -110,8 +110,8 @@ TEST(RestartTest, ThatRanksHaveMetIsNotSaidAgain) {
   ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
   const protocol::RendezvousReport all = {
       {1, 1}, {{"10.0.0.pc1", 1000}, {"10.0.0.pc2", 1001}}, "", 0};
-  ASSERT_OK(c.Rendezvous("pc1", all));
-  ASSERT_OK(c.Rendezvous("pc1", all));
+  ASSERT_OK(c.Report("pc1", all));
+  ASSERT_OK(c.Report("pc1", all));
   EXPECT_THAT(c.TakeEvents("run.connected"), IsEmpty());
 }
 
@@ -351,8 +351,9 @@ TEST(RestoredTest, AnAttemptThatTheBackupDoesNotKnowIsStoppedAndItsNumberNotUsed
   ASSERT_OK(c.Hello(Holding("pc2", {Held({77, 1}, 0)})));
   EXPECT_THAT(c.TakeMessages(),
               ElementsAre("pc2: stop 77.1 within 30 s: this attempt is over", "pc2: forget 77.1"));
-  EXPECT_FALSE(c.ReturnedOver("pc1", {1, 2}).ok()) << "so that its worker forgets it";
-  EXPECT_FALSE(c.ReturnedOver("pc2", {77, 1}).ok());
+  ASSERT_OK(c.ReturnedOver("pc1", {1, 2}));
+  ASSERT_OK(c.ReturnedOver("pc2", {77, 1}));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.2", "pc2: forget 77.1"));
   c.Pass(absl::Seconds(340));
   EXPECT_EQ(c.record(1).attempts, 1001);
 }

@@ -209,27 +209,20 @@ void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silen
     d -= step;
     for (const auto& [name, incarnation] : incarnations_) {
       if (std::count(silent.begin(), silent.end(), name) > 0) continue;
-      (void)cluster_->Heartbeat(now(), name, incarnation);
+      (void)cluster_->Heard(now(), {name, incarnation});
     }
     Settle();
   }
 }
 
-void ClusterTester::CheckpointSaved(AttemptRef ref) {
-  cluster_->CheckpointSaved(now(), ref, &effects_);
-  Settle();
-}
-
 void ClusterTester::Disconnect(const std::string& name, bool reset) {
-  cluster_->Disconnected(now(), name, incarnations_[name], reset, &effects_);
+  cluster_->Disconnected(now(), {name, incarnations_[name]}, reset, &effects_);
   incarnations_.erase(name);
   Settle();
 }
 
-absl::Status ClusterTester::Leaving(const std::string& name, const std::string& reason,
-                                    Leave leave) {
-  absl::Status status =
-      cluster_->Leaving(now(), name, incarnations_[name], leave, reason, &effects_);
+absl::Status ClusterTester::Report(const std::string& name, const protocol::NodeReport& report) {
+  absl::Status status = cluster_->Apply(now(), {name, incarnations_[name]}, report, &effects_);
   Settle();
   return status;
 }
@@ -250,34 +243,6 @@ void ClusterTester::SaveSeen() {
   Settle();
 }
 
-absl::Status ClusterTester::SleepFailed(const std::string& name, const std::string& error) {
-  absl::Status status = cluster_->SleepFailed(now(), name, incarnations_[name], error, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::InventoryChanged(const std::string& name,
-                                             const protocol::Inventory& inventory) {
-  absl::Status status =
-      cluster_->InventoryChanged(now(), name, incarnations_[name], inventory, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::OwnerChanged(const std::string& name, bool reclaimed) {
-  absl::Status status =
-      cluster_->OwnerChanged(now(), name, incarnations_[name], {.reclaimed = reclaimed}, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::Rendezvous(const std::string& name,
-                                       const protocol::RendezvousReport& report) {
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name], report, &effects_);
-  Settle();
-  return status;
-}
-
 absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status) {
   protocol::Prepared report;
   report.ref = ref(run);
@@ -288,13 +253,7 @@ absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::S
     report.store_addr = nodes_.at(name).address;
     report.store_port = 29500;
   }
-  return Prepared(report, name);
-}
-
-absl::Status ClusterTester::Prepared(const protocol::Prepared& report, const std::string& name) {
-  absl::Status result = cluster_->Report(now(), name, incarnations_[name], report, &effects_);
-  Settle();
-  return result;
+  return Report(name, report);
 }
 
 absl::Status ClusterTester::Started(RunId run, const std::string& name, absl::Duration ago) {
@@ -305,9 +264,7 @@ absl::Status ClusterTester::Started(RunId run, const std::string& name, absl::Du
       started.ranks.push_back({p.first_rank + i, 1000 + p.first_rank + i, {}, {ago, {}}});
     }
   }
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name], started, &effects_);
-  Settle();
-  return status;
+  return Report(name, started);
 }
 
 absl::Status ClusterTester::Exit(RunId run, int rank, int code) {
@@ -322,25 +279,16 @@ absl::Status ClusterTester::Exit(RunId run, int rank, const protocol::RankExit& 
   for (const PlacementRecord& p : placements(run)) {
     if (rank >= p.first_rank && rank < p.first_rank + p.ranks) name = p.node;
   }
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::RankEnded{ref(run), rank, exit, ago}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::RankEnded{ref(run), rank, exit, ago});
 }
 
 absl::Status ClusterTester::Doubted(RunId run, const std::string& name) {
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::Doubted{ref(run), now().mono}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::Doubted{ref(run), now().mono});
 }
 
 absl::Status ClusterTester::Recalled(RunId run, const std::string& name, const std::string& lost,
                                      const absl::Status& status) {
-  absl::Status result = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::Recalled{ref(run), lost, status}, &effects_);
-  Settle();
-  return result;
+  return Report(name, protocol::Recalled{ref(run), lost, status});
 }
 
 absl::Status ClusterTester::Returned(RunId run, const std::string& name,
@@ -352,24 +300,15 @@ absl::Status ClusterTester::Returned(RunId run, const std::string& name,
 }
 
 absl::Status ClusterTester::ReturnedOver(const std::string& name, AttemptRef ref) {
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::AttemptReturned{ref, {}}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::AttemptReturned{ref, {}});
 }
 
 absl::Status ClusterTester::Halted(RunId run, const std::string& name, const protocol::Halt& halt) {
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::AttemptReturned{ref(run), halt}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::AttemptReturned{ref(run), halt});
 }
 
 absl::Status ClusterTester::Halts(RunId run, const std::string& name, const protocol::Halt& halt) {
-  absl::Status status = cluster_->Report(now(), name, incarnations_[name],
-                                         protocol::AttemptHalted{ref(run), halt}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::AttemptHalted{ref(run), halt});
 }
 
 void ClusterTester::AllPrepared(RunId run) {
@@ -384,10 +323,8 @@ void ClusterTester::AllReturned(RunId run) {
   const AttemptRef attempt = ref(run);
   for (const PlacementRecord& p : placements(run)) {
     if (p.returned) continue;
-    EXPECT_OK(cluster_->Report(now(), p.node, incarnations_[p.node],
-                               protocol::AttemptReturned{attempt, {}}, &effects_));
+    EXPECT_OK(Report(p.node, protocol::AttemptReturned{attempt, {}}));
   }
-  Settle();
 }
 
 void ClusterTester::Run(RunId run) {

@@ -54,24 +54,17 @@ class ClusterTester {
   // Lets time pass in which the coordinator does nothing.
   void StandStill(absl::Duration d);
   void Disconnect(const std::string& node, bool reset);
-  absl::Status Leaving(const std::string& node, const std::string& reason,
-                       Leave leave = Leave::kPcGoes);
+  // What a connected node says, of any kind.
+  absl::Status Report(const std::string& node, const protocol::NodeReport& report);
+  absl::Status Leaving(const std::string& node, const std::string& reason, bool stays_on = false) {
+    return Report(node, protocol::Leaving{reason, stays_on});
+  }
   absl::Status Forget(const std::string& node);
   void ShutOut(const std::string& node, const std::string& why = "revoked by anna");
   void SaveSeen();
-  absl::Status HandingOver(const std::string& node) {
-    return cluster_->HandingOver(now(), node, incarnations_[node]);
-  }
-  absl::Status SleepFailed(const std::string& node, const std::string& error);
-  absl::Status InventoryChanged(const std::string& node, const protocol::Inventory& inventory);
-  absl::Status OwnerChanged(const std::string& node, bool reclaimed);
-  absl::Status Rendezvous(const std::string& node, const protocol::RendezvousReport& report);
-
-  void CheckpointSaved(AttemptRef ref);
 
   // What a node reports about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
-  absl::Status Prepared(const protocol::Prepared& report, const std::string& node);
   absl::Status Started(RunId run, const std::string& node,
                        absl::Duration ago = absl::ZeroDuration());
   absl::Status Exit(RunId run, int rank, int code);

@@ -110,7 +110,7 @@ void RandomWorld::Pass(absl::Duration d) {
     d -= step;
     clock_.Advance(step);
     for (Pc& pc : pcs_) {
-      if (pc.connected && cluster_->Heartbeat(clock_.Get(), pc.name, pc.incarnation).ok()) {
+      if (pc.connected && cluster_->Heard(clock_.Get(), {pc.name, pc.incarnation}).ok()) {
         pc.heard = clock_.Get().mono;
       } else if (pc.connected) {
         Break(&pc, true);
@@ -276,12 +276,16 @@ void RandomWorld::Connect(Pc* pc) {
   Settle();
 }
 
+void RandomWorld::Say(const Pc& pc, const protocol::NodeReport& report) {
+  (void)cluster_->Apply(clock_.Get(), {pc.name, pc.incarnation}, report, &effects_);
+}
+
 void RandomWorld::Break(Pc* pc, bool reset) {
   Note(absl::StrCat(pc->name, reset ? " is reset" : " loses its connection"));
   pc->connected = false;
   pc->inbox.clear();
   if (reset || Pick(2) == 0) {  // if not, only silence tells it
-    cluster_->Disconnected(clock_.Get(), pc->name, pc->incarnation, reset, &effects_);
+    cluster_->Disconnected(clock_.Get(), {pc->name, pc->incarnation}, reset, &effects_);
     Settle();
   }
 }
@@ -297,8 +301,7 @@ void RandomWorld::Reboot(Pc* pc) {
 void RandomWorld::Suspend(Pc* pc) {
   if (!pc->connected) return;
   Note(pc->name + " is suspended by somebody");
-  (void)cluster_->Leaving(clock_.Get(), pc->name, pc->incarnation, Leave::kPcGoes, "suspend",
-                          &effects_);
+  Say(*pc, protocol::Leaving{"suspend"});
   Settle();
   Break(pc, Pick(2) == 0);
   pc->asleep = true;
@@ -320,7 +323,7 @@ void RandomWorld::Deliver(Pc* pc) {
           pc->held.erase(c.ref);
         } else if constexpr (std::is_same_v<T, protocol::GoToSleep>) {
           if (Pick(5) == 0) {
-            (void)cluster_->SleepFailed(clock_.Get(), pc->name, pc->incarnation, "no", &effects_);
+            Say(*pc, protocol::SleepFailed{"no"});
             return;
           }
           Break(pc, Pick(2) == 0);
@@ -351,7 +354,7 @@ void RandomWorld::Obey(Pc* pc, const protocol::Prepare& prepare) {
   if (!healing_ && Pick(20) == 0) report.status = absl::UnavailableError("disk full");
   if (!healing_ && Pick(40) == 0) report.status = absl::NotFoundError("no such command");
   if (report.status.ok()) pc->held[prepare.ref].prepare = prepare;
-  (void)cluster_->Report(clock_.Get(), pc->name, pc->incarnation, report, &effects_);
+  Say(*pc, report);
 }
 
 void RandomWorld::Obey(Pc* pc, const protocol::Start& start) {
@@ -363,14 +366,13 @@ void RandomWorld::Obey(Pc* pc, const protocol::Start& start) {
     const int32_t rank = it->second.prepare.first_rank + i;
     started.ranks.push_back({rank, 100 + rank, {}, {}});
   }
-  (void)cluster_->Report(clock_.Get(), pc->name, pc->incarnation, started, &effects_);
+  Say(*pc, started);
 }
 
 void RandomWorld::Obey(Pc* pc, const protocol::Stop& stop) {
   auto it = pc->held.find(stop.ref);
   if (it == pc->held.end() || it->second.returned) {
-    (void)cluster_->Report(clock_.Get(), pc->name, pc->incarnation,
-                           protocol::AttemptReturned{stop.ref, {}}, &effects_);
+    Say(*pc, protocol::AttemptReturned{stop.ref, {}});
     return;
   }
   it->second.stopping = true;
@@ -401,8 +403,7 @@ void RandomWorld::Progress(Pc* pc) {
 void RandomWorld::EndRank(Pc* pc, Held* held, int32_t rank, const protocol::RankExit& exit) {
   held->exits[rank] = exit;
   if (!pc->connected) return;
-  (void)cluster_->Report(clock_.Get(), pc->name, pc->incarnation,
-                         protocol::RankEnded{held->prepare.ref, rank, exit, {}}, &effects_);
+  Say(*pc, protocol::RankEnded{held->prepare.ref, rank, exit, {}});
 }
 
 void RandomWorld::EndAll(Pc* pc, Held* held) {
@@ -421,8 +422,7 @@ void RandomWorld::EndAll(Pc* pc, Held* held) {
 void RandomWorld::Return(Pc* pc, Held* held) {
   held->returned = true;
   if (!pc->connected) return;
-  (void)cluster_->Report(clock_.Get(), pc->name, pc->incarnation,
-                         protocol::AttemptReturned{held->prepare.ref, {}}, &effects_);
+  Say(*pc, protocol::AttemptReturned{held->prepare.ref, {}});
 }
 
 // ------------------------------------------------------------------------------- invariants

@@ -61,6 +61,7 @@ class RandomWorld {
   void Submit();
   void Command();
   void Connect(Pc* pc);
+  void Say(const Pc& pc, const protocol::NodeReport& report);
   void Break(Pc* pc, bool reset);
   void Reboot(Pc* pc);
   void Suspend(Pc* pc);

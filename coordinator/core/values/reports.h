@@ -12,10 +12,10 @@
 
 namespace hpc::coordinator {
 
-// What a node that says good-bye leaves behind.
-enum class Leave {
-  kPcGoes = 1,       // the PC sleeps or is off
-  kWorkerStops = 2,  // only the worker ends
+// A node's connection: the start of its worker with which it said hello. It names whatever it says.
+struct Session {
+  std::string node;
+  uint64_t incarnation = 0;
 };
 
 struct ReclaimRequest {

@@ -192,29 +192,6 @@ protocol::Hello FromProto(const v1::Hello& hello) {
   return out;
 }
 
-protocol::AttemptHalted FromProto(const v1::AttemptHalted& halted) {
-  return {FromProto(halted.ref()), ToHalt(halted.has_halt(), halted.halt(), "")};
-}
-
-protocol::AttemptReturned FromProto(const v1::AttemptReturned& returned) {
-  return {FromProto(returned.ref()),
-          ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason())};
-}
-
-protocol::RankEnded FromProto(const v1::RankEnded& ended) {
-  return {FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()), AgesOf(ended)};
-}
-
-protocol::Doubted FromProto(const v1::Doubted& doubted) {
-  return {FromProto(doubted.ref()), {FromMicros(doubted.asked_us())}};
-}
-
-protocol::Recalled FromProto(const v1::Recalled& recalled) {
-  const std::string error = Words(recalled.error());
-  return {FromProto(recalled.ref()), recalled.node(),
-          error.empty() ? absl::OkStatus() : absl::UnavailableError(error)};
-}
-
 std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message) {
   if (message.said_us() <= 0) return std::nullopt;
   NodeTimes times;
@@ -235,11 +212,6 @@ protocol::RankExit FromProto(const v1::RankExit& exit) {
   out.message = CleanText(exit.message(), kMaxExitText);
   out.traceback = CleanText(exit.traceback(), kMaxExitText);
   return out;
-}
-
-protocol::OwnerChanged FromProto(const v1::OwnerChanged& change) {
-  return {change.reclaimed(), TimeLeft(change.for_ms()), Words(change.reason()),
-          FromMillis(change.grace_ms())};
 }
 
 protocol::Prepared FromProto(const v1::Prepared& prepared) {
@@ -265,31 +237,6 @@ EnvironmentRecord FromProto(const v1::Environment& environment) {
   return out;
 }
 
-protocol::Started FromProto(const v1::Started& started) {
-  protocol::Started out{FromProto(started.ref()), {}};
-  for (const v1::HeldRank& rank : started.ranks()) out.ranks.push_back(ToHeldRank(rank));
-  return out;
-}
-
-std::vector<protocol::RankDoing> FromProto(const v1::Heartbeat& heartbeat) {
-  std::vector<protocol::RankDoing> out;
-  for (const v1::RankDoing& one : heartbeat.doing()) {
-    out.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
-  }
-  return out;
-}
-
-protocol::RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
-  protocol::RendezvousReport out;
-  out.ref = FromProto(rendezvous.ref());
-  for (const v1::Rendezvous::Arrival& arrival : rendezvous.arrivals()) {
-    out.arrivals.push_back({Words(arrival.address()), arrival.pid()});
-  }
-  out.blocked_key = Words(rendezvous.blocked_key());
-  out.waiting = rendezvous.waiting();
-  return out;
-}
-
 protocol::StreamId FromProto(const v1::LogData& data) {
   return {FromProto(data.ref()), data.rank(), data.is_stderr()};
 }
@@ -309,6 +256,107 @@ MetricReport FromProto(const v1::MetricData& data, absl::Time now) {
   for (const std::string& remark : data.remarks()) out.remarks.push_back(Words(remark));
   out.ended = data.ended();
   return out;
+}
+
+// ---- reports, by their kind
+namespace {
+
+protocol::AttemptHalted FromProto(const v1::AttemptHalted& halted) {
+  return {FromProto(halted.ref()), ToHalt(halted.has_halt(), halted.halt(), "")};
+}
+
+protocol::AttemptReturned FromProto(const v1::AttemptReturned& returned) {
+  return {FromProto(returned.ref()),
+          ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason())};
+}
+
+protocol::RankEnded FromProto(const v1::RankEnded& ended) {
+  return {FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()), AgesOf(ended)};
+}
+
+protocol::Doubted FromProto(const v1::Doubted& doubted) {
+  return {FromProto(doubted.ref()), {FromMicros(doubted.asked_us())}};
+}
+
+protocol::Recalled FromProto(const v1::Recalled& recalled) {
+  const std::string error = Words(recalled.error());
+  return {FromProto(recalled.ref()), recalled.node(),
+          error.empty() ? absl::OkStatus() : absl::UnavailableError(error)};
+}
+
+protocol::OwnerChanged FromProto(const v1::OwnerChanged& change) {
+  return {change.reclaimed(), TimeLeft(change.for_ms()), Words(change.reason()),
+          FromMillis(change.grace_ms())};
+}
+
+protocol::Started FromProto(const v1::Started& started) {
+  protocol::Started out{FromProto(started.ref()), {}};
+  for (const v1::HeldRank& rank : started.ranks()) out.ranks.push_back(ToHeldRank(rank));
+  return out;
+}
+
+protocol::Heartbeat FromProto(const v1::Heartbeat& heartbeat) {
+  protocol::Heartbeat out;
+  for (const v1::RankDoing& one : heartbeat.doing()) {
+    out.doing.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
+  }
+  return out;
+}
+
+protocol::RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
+  protocol::RendezvousReport out;
+  out.ref = FromProto(rendezvous.ref());
+  for (const v1::Rendezvous::Arrival& arrival : rendezvous.arrivals()) {
+    out.arrivals.push_back({Words(arrival.address()), arrival.pid()});
+  }
+  out.blocked_key = Words(rendezvous.blocked_key());
+  out.waiting = rendezvous.waiting();
+  return out;
+}
+
+protocol::Leaving FromProto(const v1::Leaving& leaving) {
+  return {CleanText(leaving.reason(), kMaxReason), leaving.stays_on()};
+}
+
+protocol::SleepFailed FromProto(const v1::SleepFailed& failed) {
+  return {CleanText(failed.error(), kMaxReason)};
+}
+
+}  // namespace
+
+std::optional<protocol::NodeReport> ReportOf(const v1::WorkerMessage& message) {
+  switch (message.message_case()) {
+    case v1::WorkerMessage::kHeartbeat:
+      return FromProto(message.heartbeat());
+    case v1::WorkerMessage::kInventory:
+      return FromProto(message.inventory());
+    case v1::WorkerMessage::kOwnerChanged:
+      return FromProto(message.owner_changed());
+    case v1::WorkerMessage::kLeaving:
+      return FromProto(message.leaving());
+    case v1::WorkerMessage::kHandingOver:
+      return protocol::HandingOver{};
+    case v1::WorkerMessage::kSleepFailed:
+      return FromProto(message.sleep_failed());
+    case v1::WorkerMessage::kPrepared:
+      return FromProto(message.prepared());
+    case v1::WorkerMessage::kStarted:
+      return FromProto(message.started());
+    case v1::WorkerMessage::kRankEnded:
+      return FromProto(message.rank_ended());
+    case v1::WorkerMessage::kAttemptHalted:
+      return FromProto(message.attempt_halted());
+    case v1::WorkerMessage::kAttemptReturned:
+      return FromProto(message.attempt_returned());
+    case v1::WorkerMessage::kDoubted:
+      return FromProto(message.doubted());
+    case v1::WorkerMessage::kRecalled:
+      return FromProto(message.recalled());
+    case v1::WorkerMessage::kRendezvous:
+      return FromProto(message.rendezvous());
+    default:
+      return std::nullopt;
+  }
 }
 
 v1::CoordinatorMessage ToProto(const protocol::CoordinatorMessage& message) {

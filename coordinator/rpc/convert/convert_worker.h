@@ -3,7 +3,6 @@
 #define HPC_COORDINATOR_RPC_CONVERT_CONVERT_WORKER_H_
 
 #include <optional>
-#include <vector>
 
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
@@ -11,26 +10,19 @@
 #include "coordinator/store/store.h"
 #include "hpc/v1/worker.pb.h"
 #include "protocol/coordinator_message.h"
-#include "protocol/worker_message.h"
+#include "protocol/node_report.h"
 
 namespace hpc::coordinator {
 
 // ---- a worker says
 protocol::Hello FromProto(const v1::Hello& hello);
 protocol::RankExit FromProto(const v1::RankExit& exit);
-protocol::OwnerChanged FromProto(const v1::OwnerChanged& change);
 protocol::Prepared FromProto(const v1::Prepared& prepared);
 EnvironmentRecord FromProto(const v1::Environment& environment);
-protocol::Started FromProto(const v1::Started& started);
-std::vector<protocol::RankDoing> FromProto(const v1::Heartbeat& heartbeat);
-protocol::RankEnded FromProto(const v1::RankEnded& ended);
-protocol::AttemptHalted FromProto(const v1::AttemptHalted& halted);
-protocol::AttemptReturned FromProto(const v1::AttemptReturned& returned);
-protocol::Doubted FromProto(const v1::Doubted& doubted);
-protocol::Recalled FromProto(const v1::Recalled& recalled);
+// What it reports of itself and of its attempts; nullopt: the message is none of these.
+std::optional<protocol::NodeReport> ReportOf(const v1::WorkerMessage& message);
 // nullopt: the worker does not tell.
 std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message);
-protocol::RendezvousReport FromProto(const v1::Rendezvous& rendezvous);
 protocol::StreamId FromProto(const v1::LogData& data);
 protocol::StreamId FromProto(const v1::LogEnd& end);
 // `now`: when the message arrived.

@@ -54,41 +54,9 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
 absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
   const Session& session = *session_;
   if (const auto times = TimesOf(message)) engine_->OnTimes(session, *times);
-  switch (message.message_case()) {
-    case WorkerMessage::kHeartbeat:
-      usage_->Update(session.node, message.heartbeat());
-      return engine_->OnHeartbeat(session, FromProto(message.heartbeat()));
-    case WorkerMessage::kInventory:
-      return engine_->OnInventory(session, FromProto(message.inventory()));
-    case WorkerMessage::kOwnerChanged:
-      return engine_->OnOwnerChanged(session, FromProto(message.owner_changed()));
-    case WorkerMessage::kLeaving:
-      return engine_->OnLeaving(session,
-                                message.leaving().stays_on() ? Leave::kWorkerStops : Leave::kPcGoes,
-                                CleanText(message.leaving().reason(), kMaxReason));
-    case WorkerMessage::kHandingOver:
-      return engine_->OnHandingOver(session);
-    case WorkerMessage::kSleepFailed:
-      return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
-    case WorkerMessage::kPrepared:
-      return engine_->OnReport(session, FromProto(message.prepared()));
-    case WorkerMessage::kStarted:
-      return engine_->OnReport(session, FromProto(message.started()));
-    case WorkerMessage::kRankEnded:
-      return engine_->OnReport(session, FromProto(message.rank_ended()));
-    case WorkerMessage::kAttemptHalted:
-      return engine_->OnReport(session, FromProto(message.attempt_halted()));
-    case WorkerMessage::kAttemptReturned:
-      return engine_->OnReport(session, FromProto(message.attempt_returned()));
-    case WorkerMessage::kDoubted:
-      return engine_->OnReport(session, FromProto(message.doubted()));
-    case WorkerMessage::kRecalled:
-      return engine_->OnReport(session, FromProto(message.recalled()));
-    case WorkerMessage::kRendezvous:
-      return engine_->OnReport(session, FromProto(message.rendezvous()));
-    default:
-      return OnOutput(message);
-  }
+  if (message.has_heartbeat()) usage_->Update(session.node, message.heartbeat());
+  if (const auto report = ReportOf(message)) return engine_->OnReport(session, *report);
+  return OnOutput(message);
 }
 
 absl::Status WorkerSession::OnOutput(const WorkerMessage& message) {

@@ -109,7 +109,7 @@ void Coordinator::Disconnect(const std::shared_ptr<Stream>& stream, bool reset) 
   sessions_.erase(found);
   const auto link = links_.find(session.node);
   if (link != links_.end() && link->second.incarnation == session.incarnation) links_.erase(link);
-  cluster_.Disconnected(now(), session.node, session.incarnation, reset, &effects_);
+  cluster_.Disconnected(now(), session, reset, &effects_);
 }
 
 absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message,
@@ -132,7 +132,7 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
     }
   }
   if (!context_->Bugged(Bug::kNoNodeClock)) {
-    cluster_.NoteTimes(now(), session.node, session.incarnation, times);
+    cluster_.NoteTimes(now(), session, times);
   }
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
@@ -166,19 +166,7 @@ absl::Status Coordinator::Alive(const Session& session) {
   if (link == links_.end() || link->second.incarnation != session.incarnation) {
     return absl::FailedPreconditionError("not connected as this incarnation");
   }
-  return cluster_.Heartbeat(now(), session.node, session.incarnation);
-}
-
-template <typename T>
-absl::Status Coordinator::Report(const Session& session, T report) {
-  HPC_RETURN_IF_ERROR(Alive(session));
-  const AttemptRef ref = report.ref;
-  if (std::is_same_v<T, protocol::AttemptReturned>) report.ref = Claimed(ref);
-  const absl::Status status =
-      cluster_.Report(now(), session.node, session.incarnation, report, &effects_);
-  if (!absl::IsFailedPrecondition(status)) return status;
-  effects_.messages.push_back({session.node, protocol::Forget{ref}});
-  return absl::OkStatus();
+  return cluster_.Heard(now(), session);
 }
 
 AttemptRef Coordinator::Claimed(AttemptRef ref) const {
@@ -187,49 +175,32 @@ AttemptRef Coordinator::Claimed(AttemptRef ref) const {
   return {ref.run, run->attempts};
 }
 
-absl::Status Coordinator::OnReport(const Session& session, const protocol::WorkerMessage& message) {
-  const Now now = this->now();
-  const std::string& node = session.node;
-  const uint64_t inc = session.incarnation;
-  if (const auto* m = std::get_if<protocol::OwnerChanged>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.OwnerChanged(now, node, inc, *m, &effects_);
+absl::Status Coordinator::OnReport(const Session& session, protocol::WorkerMessage message) {
+  HPC_RETURN_IF_ERROR(Alive(session));
+  if (auto* ended = std::get_if<protocol::RankEnded>(&message)) {
+    if (context_->Bugged(Bug::kExitBeforeStop)) ended->exit.after_stop = false;
   }
-  if (const auto* m = std::get_if<protocol::Leaving>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
-    return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
+  const bool halted = std::holds_alternative<protocol::AttemptHalted>(message);
+  if (halted && context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
+  if (auto* returned = std::get_if<protocol::AttemptReturned>(&message)) {
+    returned->ref = Claimed(returned->ref);
+    if (context_->Bugged(Bug::kForgetHalt)) returned->halt = {};
   }
-  if (const auto* m = std::get_if<protocol::SleepFailed>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.SleepFailed(now, node, inc, m->error, &effects_);
+  if (const auto* metrics = std::get_if<protocol::MetricData>(&message)) {
+    return Apply(session, protocol::CheckpointSaved{metrics->ref});
   }
-  if (const auto* m = std::get_if<protocol::Prepared>(&message)) return Report(session, *m);
-  if (const auto* m = std::get_if<protocol::Started>(&message)) return Report(session, *m);
-  if (const auto* m = std::get_if<protocol::RankEnded>(&message)) {
-    protocol::RankEnded ended = *m;
-    if (context_->options.bug == Bug::kExitBeforeStop) ended.exit.after_stop = false;
-    return Report(session, ended);
-  }
-  if (const auto* m = std::get_if<protocol::Doubted>(&message)) return Report(session, *m);
-  if (std::holds_alternative<protocol::HandingOver>(message)) {
-    return cluster_.HandingOver(now, node, inc);
-  }
-  if (const auto* m = std::get_if<protocol::Recalled>(&message)) return Report(session, *m);
-  if (const auto* m = std::get_if<protocol::AttemptHalted>(&message)) {
-    if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
-    return Report(session, *m);
-  }
-  if (const auto* m = std::get_if<protocol::AttemptReturned>(&message)) {
-    protocol::AttemptReturned returned = *m;
-    if (context_->Bugged(Bug::kForgetHalt)) returned.halt = {};
-    return Report(session, returned);
-  }
-  if (const auto* m = std::get_if<protocol::MetricData>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    cluster_.CheckpointSaved(now, m->ref, &effects_);
-  }
-  return absl::OkStatus();
+  return std::visit(
+      [&](const auto& said) {
+        if constexpr (std::is_convertible_v<decltype(said), protocol::NodeReport>) {
+          return Apply(session, said);
+        }
+        return absl::OkStatus();  // output, which the simulation does not store
+      },
+      message);
+}
+
+absl::Status Coordinator::Apply(const Session& session, const protocol::NodeReport& report) {
+  return cluster_.Apply(now(), session, report, &effects_);
 }
 
 // --------------------------------------------------------------------------------------- rounds
