@@ -157,7 +157,7 @@ The cluster is up. To talk to it:
   hpc-worker status --state-dir $dir/pc1
 Its state is in $dir; sqlite3 -readonly $dir/coordinator/hpc.db reads everything about every run.
 To stop its coordinator alone, and to start that again on the same port:
-  kill \$(cat $dir/coordinator.pid)
+  pid=\$(cat $dir/coordinator.pid); kill \$pid; tail --pid=\$pid -f /dev/null
   nohup $bin/hpc-coordinator --state-dir $dir/coordinator --listen $listen \\
     --socket $socket >>$dir/coordinator.log 2>&1 & echo \$! >$dir/coordinator.pid
 To stop all of it: deploy/quickstart.sh --stop. The next quickstart begins anew and deletes that folder: to keep

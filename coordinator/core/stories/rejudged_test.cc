@@ -54,14 +54,16 @@ class RejudgedTest : public ::testing::Test {
   RunId run = 0;
 };
 
-TEST_F(RejudgedTest, SigtermGivesWayToWhatItsNodeHadSaid) {
+TEST_F(RejudgedTest, SigtermGivesWayToAWorkerThatHadGoneAtTheSameTime) {
   Begin(Nodes(2));
   ASSERT_OK(c->Exit(run, 1, Signal(15)));
-  c->Pass(absl::Milliseconds(500));
-  ASSERT_OK(c->Leaving("pc2", "shutdown"));
-  ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kReclaimed);
+  c->Pass(absl::Milliseconds(20));
+  c->Disconnect("pc2", /*reset=*/true);
+  ASSERT_EQ(c->attempt(run).outcome, AttemptOutcome::kNodeLost);
   Restart();
   BothReturn();
+  c->Pass(absl::Seconds(1));
+  EXPECT_EQ(c->record(run).losses, 1);
   EXPECT_EQ(c->record(run).failures, 0);
   EXPECT_FALSE(IsTerminal(c->state(run)));
 }
