@@ -87,6 +87,7 @@ class CoordinatorLinkTest : public ::testing::Test {
   void Open(int64_t said_ns = BootTimeNs()) {
     protocol::Hello hello;
     hello.node = "pc1";
+    hello.incarnation = 7;
     hello.said = absl::Nanoseconds(said_ns);
     link_->Open(hello);
   }

@@ -37,7 +37,7 @@ TEST(HostProbe, ReadsAnotherMachinesFiles) {
   EXPECT_EQ(info.os, "Plan 9");
   EXPECT_EQ(probe->BootId(), "6f2b1c1e");
   // The machine that runs this cannot measure /nowhere.
-  EXPECT_THAT(info.disks, ElementsAre(Field(&Disk::mount, "/")));
+  EXPECT_THAT(info.disks, ElementsAre(Field(&protocol::Disk::mount, "/")));
 }
 
 TEST(HostProbe, LeavesGapsWhereNothingCanBeRead) {
@@ -82,7 +82,7 @@ TEST(HostProbe, FollowsTheLinksOfTheStateDirectory) {
   std::filesystem::remove(link);
   std::filesystem::create_directory_symlink("/proc", link);
   EXPECT_THAT(MakeHostProbe({.state_dir = link, .root = root})->Read().disks,
-              ElementsAre(Field(&Disk::mount, "/proc")));
+              ElementsAre(Field(&protocol::Disk::mount, "/proc")));
 }
 
 TEST(HostProbe, SuspendedTimeNeverShrinks) {

@@ -57,6 +57,9 @@ TEST_F(EngineTest, IntroducesItself) {
   EXPECT_EQ(link_->hellos[0].node, "pc1");
   EXPECT_EQ(link_->hellos[0].incarnation, 7u);
   EXPECT_EQ(link_->hellos[0].address, "127.0.0.1");
+  EXPECT_EQ(link_->hellos[0].boot_id, "boot");
+  EXPECT_TRUE(link_->hellos[0].can_vouch);
+  EXPECT_TRUE(link_->hellos[0].said);
   EXPECT_THAT(link_->hellos[0].inventory.devices, SizeIs(2));
   EXPECT_THAT(link_->hellos[0].attempts, IsEmpty());
 }

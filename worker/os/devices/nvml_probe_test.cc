@@ -130,17 +130,19 @@ TEST_F(NvmlProbeTest, ReadsMoreProcessesThanItFirstHasRoomFor) {
 TEST_F(NvmlProbeTest, DoesNotTakeNotSupportedForZero) {
   Say("device\npci 0:1:0\nuuid GPU-1\n");
   auto probe = Open();
-  EXPECT_THAT(probe->Devices(), ElementsAre(AllOf(Field(&Device::name, "NVIDIA GPU"),
-                                                  Field(&Device::memory_bytes, 0))));
+  EXPECT_THAT(probe->Devices(), ElementsAre(AllOf(Field(&protocol::Device::name, "NVIDIA GPU"),
+                                                  Field(&protocol::Device::memory_bytes, 0))));
   EXPECT_EQ(probe->Usage().at(0).utilisation_percent, std::nullopt);
 }
 
 TEST_F(NvmlProbeTest, LeavesOutALostGpuAndKeepsTheOthers) {
   Say(absl::StrCat("device\npci 00000000:01:00.0\nuuid GPU-1\nerror uuid 15\n", kTwoGpus,
                    "device\nerror handle 15\n"));
-  EXPECT_THAT(Open()->Devices(),
-              ElementsAre(AllOf(Field(&Device::index, 0), Field(&Device::uuid, "GPU-0a")),
-                          AllOf(Field(&Device::index, 1), Field(&Device::uuid, "GPU-41"))));
+  EXPECT_THAT(
+      Open()->Devices(),
+      ElementsAre(
+          AllOf(Field(&protocol::Device::index, 0), Field(&protocol::Device::uuid, "GPU-0a")),
+          AllOf(Field(&protocol::Device::index, 1), Field(&protocol::Device::uuid, "GPU-41"))));
 }
 
 TEST_F(NvmlProbeTest, HidesNoGpuBehindOneThatFailsLater) {
@@ -192,15 +194,15 @@ TEST_F(NvmlProbeTest, NamesALibraryThatIsMissingOrIsNotNvml) {
 
 TEST_F(NvmlProbeTest, ChoosesGpusWhereThereAreSome) {
   Say(kTwoGpus);
-  EXPECT_THAT(MakeDeviceProbe(4)->Devices(),
-              ElementsAre(Field(&Device::uuid, "GPU-0a"), Field(&Device::uuid, "GPU-41")));
+  EXPECT_THAT(MakeDeviceProbe(4)->Devices(), ElementsAre(Field(&protocol::Device::uuid, "GPU-0a"),
+                                                         Field(&protocol::Device::uuid, "GPU-41")));
 }
 
 TEST_F(NvmlProbeTest, ChoosesCpuSlotsWhereThereAreNone) {
   for (const char* state : {"driver 550.54.14\n", "init_error 9\n"}) {
     Say(state);
     EXPECT_THAT(MakeDeviceProbe(1)->Devices(),
-                ElementsAre(Field(&Device::kind, protocol::DeviceKind::kCpuSlot)));
+                ElementsAre(Field(&protocol::Device::kind, protocol::DeviceKind::kCpuSlot)));
   }
 }
 

@@ -25,7 +25,6 @@ EngineRig::EngineRig() {
   options_.route = &route_;
   options_.supervisor_program = HPC_SUPERVISOR_PROGRAM;
   options_.own_env = {"PATH=/usr/bin:/bin"};
-  host_.info.boot_id = "boot";
 }
 
 EngineRig::~EngineRig() {
