@@ -261,41 +261,41 @@ MetricReport FromProto(const v1::MetricData& data, absl::Time now) {
 // ---- reports, by their kind
 namespace {
 
-protocol::AttemptHalted FromProto(const v1::AttemptHalted& halted) {
+protocol::AttemptHalted ToReport(const v1::AttemptHalted& halted) {
   return {FromProto(halted.ref()), ToHalt(halted.has_halt(), halted.halt(), "")};
 }
 
-protocol::AttemptReturned FromProto(const v1::AttemptReturned& returned) {
+protocol::AttemptReturned ToReport(const v1::AttemptReturned& returned) {
   return {FromProto(returned.ref()),
           ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason())};
 }
 
-protocol::RankEnded FromProto(const v1::RankEnded& ended) {
+protocol::RankEnded ToReport(const v1::RankEnded& ended) {
   return {FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()), AgesOf(ended)};
 }
 
-protocol::Doubted FromProto(const v1::Doubted& doubted) {
+protocol::Doubted ToReport(const v1::Doubted& doubted) {
   return {FromProto(doubted.ref()), {FromMicros(doubted.asked_us())}};
 }
 
-protocol::Recalled FromProto(const v1::Recalled& recalled) {
+protocol::Recalled ToReport(const v1::Recalled& recalled) {
   const std::string error = Words(recalled.error());
   return {FromProto(recalled.ref()), recalled.node(),
           error.empty() ? absl::OkStatus() : absl::UnavailableError(error)};
 }
 
-protocol::OwnerChanged FromProto(const v1::OwnerChanged& change) {
+protocol::OwnerChanged ToReport(const v1::OwnerChanged& change) {
   return {change.reclaimed(), TimeLeft(change.for_ms()), Words(change.reason()),
           FromMillis(change.grace_ms())};
 }
 
-protocol::Started FromProto(const v1::Started& started) {
+protocol::Started ToReport(const v1::Started& started) {
   protocol::Started out{FromProto(started.ref()), {}};
   for (const v1::HeldRank& rank : started.ranks()) out.ranks.push_back(ToHeldRank(rank));
   return out;
 }
 
-protocol::Heartbeat FromProto(const v1::Heartbeat& heartbeat) {
+protocol::Heartbeat ToReport(const v1::Heartbeat& heartbeat) {
   protocol::Heartbeat out;
   for (const v1::RankDoing& one : heartbeat.doing()) {
     out.doing.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
@@ -303,7 +303,7 @@ protocol::Heartbeat FromProto(const v1::Heartbeat& heartbeat) {
   return out;
 }
 
-protocol::RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
+protocol::RendezvousReport ToReport(const v1::Rendezvous& rendezvous) {
   protocol::RendezvousReport out;
   out.ref = FromProto(rendezvous.ref());
   for (const v1::Rendezvous::Arrival& arrival : rendezvous.arrivals()) {
@@ -314,11 +314,11 @@ protocol::RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
   return out;
 }
 
-protocol::Leaving FromProto(const v1::Leaving& leaving) {
+protocol::Leaving ToReport(const v1::Leaving& leaving) {
   return {CleanText(leaving.reason(), kMaxReason), leaving.stays_on()};
 }
 
-protocol::SleepFailed FromProto(const v1::SleepFailed& failed) {
+protocol::SleepFailed ToReport(const v1::SleepFailed& failed) {
   return {CleanText(failed.error(), kMaxReason)};
 }
 
@@ -327,33 +327,33 @@ protocol::SleepFailed FromProto(const v1::SleepFailed& failed) {
 std::optional<protocol::NodeReport> ReportOf(const v1::WorkerMessage& message) {
   switch (message.message_case()) {
     case v1::WorkerMessage::kHeartbeat:
-      return FromProto(message.heartbeat());
+      return ToReport(message.heartbeat());
     case v1::WorkerMessage::kInventory:
       return FromProto(message.inventory());
     case v1::WorkerMessage::kOwnerChanged:
-      return FromProto(message.owner_changed());
+      return ToReport(message.owner_changed());
     case v1::WorkerMessage::kLeaving:
-      return FromProto(message.leaving());
+      return ToReport(message.leaving());
     case v1::WorkerMessage::kHandingOver:
       return protocol::HandingOver{};
     case v1::WorkerMessage::kSleepFailed:
-      return FromProto(message.sleep_failed());
+      return ToReport(message.sleep_failed());
     case v1::WorkerMessage::kPrepared:
       return FromProto(message.prepared());
     case v1::WorkerMessage::kStarted:
-      return FromProto(message.started());
+      return ToReport(message.started());
     case v1::WorkerMessage::kRankEnded:
-      return FromProto(message.rank_ended());
+      return ToReport(message.rank_ended());
     case v1::WorkerMessage::kAttemptHalted:
-      return FromProto(message.attempt_halted());
+      return ToReport(message.attempt_halted());
     case v1::WorkerMessage::kAttemptReturned:
-      return FromProto(message.attempt_returned());
+      return ToReport(message.attempt_returned());
     case v1::WorkerMessage::kDoubted:
-      return FromProto(message.doubted());
+      return ToReport(message.doubted());
     case v1::WorkerMessage::kRecalled:
-      return FromProto(message.recalled());
+      return ToReport(message.recalled());
     case v1::WorkerMessage::kRendezvous:
-      return FromProto(message.rendezvous());
+      return ToReport(message.rendezvous());
     default:
       return std::nullopt;
   }
