@@ -132,8 +132,9 @@ absl::Status MakeHome(const LocalFacts& facts, const AccountIds* account) {
   return MakeDirs(facts.home, 0700);
 }
 
-// The interpreter finds as little in a home that is new as in one that is none, and that is the
-// same for each attempt: what it once answered is remembered.
+// A home that was made for the attempt is empty, so the interpreter answers as if there were none.
+// Therefore the home of before is asked about: that is the same for each attempt, and what the
+// interpreter once answered is remembered.
 std::vector<std::string> EnvironmentToAsk(const protocol::Prepare& prepare, const LocalFacts& facts,
                                           std::vector<std::string> env) {
   if (facts.home.empty()) return env;

@@ -69,7 +69,7 @@ RankPrograms MakeRankPrograms(const protocol::Prepare& prepare, const LocalFacts
 protocol::KeyValues MakeStartEnvironment(const protocol::Prepare& prepare,
                                          const protocol::Start& start);
 
-// Files in an attempt's folder, as supervisor/spec.h names them.
+// Files in an attempt's folder, as worker/supervisor/protocol/spec.h names them.
 std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
 std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);

@@ -21,8 +21,8 @@ constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLate = absl::Milliseconds(100);
 constexpr absl::Duration kReading = absl::Milliseconds(300);
 
-// The reconnect grace of a node that is not needed, because spares stand ready. A worker that
-// systemd starts again is back sooner.
+// A worker that is gone is waited for only this long if other nodes can take over at once
+// (spares_ready.h). A worker that systemd starts again is back sooner.
 constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
 
 // A coordinator that crashed knows to within this time when its nodes were last heard.

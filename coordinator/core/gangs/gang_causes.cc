@@ -1,4 +1,5 @@
-// Why an attempt ends: this file gathers its causes, and writes down which of them decides.
+// Gathers the causes of an attempt's end. Which of them decides is said by Deciding() in
+// values/cause.h.
 #include <algorithm>
 #include <utility>
 

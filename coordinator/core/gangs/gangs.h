@@ -4,7 +4,7 @@
 // gang_start.cc: from placement to running.
 // gang_stop.cc:  telling ranks to end.
 // gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
-// gang_causes.cc: which cause decides.
+// gang_causes.cc: the causes of an end (values/cause.h: which of them decides).
 // gang_fence.cc: when ranks on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_

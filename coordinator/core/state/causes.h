@@ -27,8 +27,8 @@ class Causes {
   // has told again, at a time that is known, that a rank ended, or why it ended ranks by itself.
   void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& reaped);
   void DateHalt(const Cause& halt);
-  // The node has ended its part without its owner, whose wish was taken for a cause. The last cause
-  // stays in any case.
+  // Removes the guess that the owner's wish ended the ranks on the node, which had ended without
+  // it. A cause that is the only one stays.
   void Withdraw(const std::string& node);
 
   // Narrows the times at which the causes happened by what is known of the nodes' clocks by now.

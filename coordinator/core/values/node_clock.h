@@ -56,7 +56,7 @@ struct NodeTimes {
 
 class NodeClock {
  public:
-  // How much longer than the quickest report so far another report may be under way. This holds
+  // The longest delay that a report may have beyond that of the quickest one so far. This holds
   // while it is not known when the node heard the coordinator. A hello is as old as the attempt to
   // connect that it came with, and a worker gives such an attempt up after this time.
   static constexpr absl::Duration kUnheard = absl::Seconds(10);
