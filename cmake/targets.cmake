@@ -31,8 +31,10 @@ function(hpc_explore name)
   endif()
 endfunction()
 
+# Sources that are short compared to what they include are compiled several at a time.
+option(HPC_UNITY "Compile short sources together" ON)
 function(hpc_compile_together name count)
-  if(count)
+  if(count AND HPC_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   endif()
 endfunction()

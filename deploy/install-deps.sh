@@ -18,7 +18,7 @@ build=(
 cluster=(curl dbus iproute2 openssl procps)
 # Of the names before and after a | the first is meant that the release has: Debian 12, Debian 13.
 test=(
-  "clang-14|clang-19" "clang-format-14|clang-format-19" "libclang-rt-14-dev|libclang-rt-19-dev"
+  "clang-14|clang-19" "clang-tidy-14|clang-tidy-19" "clang-format-14|clang-format-19" "libclang-rt-14-dev|libclang-rt-19-dev"
   mmdebstrap python3-dev systemd-container
 )
 

@@ -10,10 +10,10 @@ dir=$PWD/build/quickstart
 root=false
 if [ "$(id -u)" = 0 ]; then
   # Ranks never run as root, but as the account hpc, which cannot look into root's home. Everything
-  # that they use is put where that account can read it.
+  # that they use is put where that account can read it, for each clone of the repository apart.
   root=true
   umask 022
-  dir=/var/lib/hpcctl-quickstart
+  dir=/var/lib/hpcctl-quickstart/$(pwd -P | cksum | cut -d ' ' -f 1)
   export HPC_VENV=${HPC_VENV:-/var/cache/hpcctl/venv}
 fi
 nodes=4
@@ -27,7 +27,7 @@ case "${1:-}" in
 esac
 
 # Only processes that run from our folder are signalled, since a pid may have been reused.
-ours() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -qF -- "$dir"; }
+ours() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -qF -- "$dir/"; }
 
 running() {
   local file
@@ -118,6 +118,8 @@ XDG_CONFIG_HOME=$dir/config "$hpcctl" cluster init --state-dir "$dir/coordinator
   >"$dir/init.log" 2>&1 || { cat "$dir/init.log" >&2; exit 1; }
 start coordinator "$bin/hpc-coordinator" --state-dir "$dir/coordinator" \
   --listen 127.0.0.1:0 --socket "$socket"
+listen=${ready#*listen=}
+listen=${listen%% *}
 token=$("$hpcctl" token create --uses $nodes 2>>"$dir/init.log")
 
 # All these PCs are this machine. `hpcctl sleep` must not suspend it, so this command says so
@@ -154,7 +156,11 @@ The cluster is up. To talk to it:
   hpcctl nodes
   hpc-worker status --state-dir $dir/pc1
 Its state is in $dir; sqlite3 -readonly $dir/coordinator/hpc.db reads everything about every run.
-To stop it: deploy/quickstart.sh --stop. The next quickstart begins anew and deletes that folder: to keep
+To stop its coordinator alone, and to start that again on the same port:
+  pid=\$(cat $dir/coordinator.pid); kill \$pid; tail --pid=\$pid -f /dev/null
+  nohup $bin/hpc-coordinator --state-dir $dir/coordinator --listen $listen \\
+    --socket $socket >>$dir/coordinator.log 2>&1 & echo \$! >$dir/coordinator.pid
+To stop all of it: deploy/quickstart.sh --stop. The next quickstart begins anew and deletes that folder: to keep
 what was recorded, copy it first.
 END
   if $root; then

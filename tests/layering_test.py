@@ -41,15 +41,18 @@ RULES = ONLY_TRAIN + [
     ("worker/core", r"absl/(synchronization|time/clock|random)", PURE),
     ("worker/core", r"^common/((files|net|pki|process)/|unique_fd\.h)", PURE),
     ("worker/core", r"^worker/(?!core/)", "the core is below its shells"),
-    ("coordinator", r"^worker/", "daemons share the wire and common/, nothing else"),
-    ("worker", r"^coordinator/", "daemons share the wire and common/, nothing else"),
+    ("protocol", r"^(?!common/(?!(files|net|pki|process)/)|protocol/|absl/).*/", PURE),
+    ("protocol", r"^(thread|mutex|chrono|random|fstream|iostream|future|atomic|unistd\.h)$", PURE),
+    ("coordinator", r"^worker/", "daemons share protocol/, the wire and common/, nothing else"),
+    ("worker", r"^coordinator/", "daemons share protocol/, the wire and common/, nothing else"),
     ("client", r"^(worker|coordinator)/", "the client speaks the public protocol only"),
     ("client", GRPC, "hpcctl calls by member/wire: gRPC takes as long to begin as a command does", TESTS),
     ("member", GRPC, "hpcctl joins and renews with it, and has no gRPC", TESTS),
     ("member/wire", r"^hpc/v1/|^member/(?!wire/|security\.h)", "calls know nothing of what is called",
      TESTS),
     ("member", r"^(worker|coordinator|client)/", "member/ is what the worker and the client share"),
-    ("common", r"^(worker|coordinator|client|member)/|grpc|protobuf", "common/ is below everything"),
+    ("common", r"^(worker|coordinator|client|member|protocol)/|grpc|protobuf",
+     "common/ is below everything"),
     ("train", r"^(worker|coordinator|client|member|tests|proto|hpc/v1)/", "train/ needs common/ alone"),
     ("train", r"grpc|google/protobuf|\.pb\.h", "LibTorch's protobuf is another one than gRPC's"),
     ("train", r"^torch/(torch|all)\.h$", UNITS, UNITS_MAY),
@@ -69,7 +72,7 @@ RULES = ONLY_TRAIN + [
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
-PRODUCT = ("client", "common", "coordinator", "member", "train", "worker")
+PRODUCT = ("client", "common", "coordinator", "member", "protocol", "train", "worker")
 MOST_FILES = 30  # product files in one folder
 
 
@@ -158,7 +161,7 @@ def tangles(root):
         yield "these folders know one another in a circle:\n" + "\n".join(edges)
 
 
-PATH = re.compile(r"`((?:client|common|coordinator|member|train|worker|tests)/[\w/]+\.(?:cc|h|py))`")
+PATH = re.compile(r"`((?:client|common|coordinator|member|protocol|train|worker|tests)/[\w/]+\.(?:cc|h|py))`")
 
 
 def lost_paths(root):

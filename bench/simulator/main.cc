@@ -41,20 +41,19 @@ absl::Status RaiseDescriptorLimit(const Options& options) {
                                                    ": raise it (ulimit -Hn), or take fewer"));
 }
 
-worker::Inventory InventoryOf(const Options& options, int node) {
-  worker::Inventory inventory;
-  inventory.host.cores = 16;
-  inventory.host.memory_bytes = int64_t{64} << 30;
-  inventory.host.hostname = NameOf(node);
-  inventory.host.os = "Debian GNU/Linux 12 (bookworm)";
-  inventory.host.kernel = "6.1.0";
-  inventory.host.boot_id = absl::StrCat("simulated-", NameOf(node));
-  inventory.host.disks.push_back({"/", int64_t{1} << 40, int64_t{1} << 39});
-  inventory.host.interfaces.push_back({"eth0", AddressOf(node), "02:00:00:00:00:01", 1000, ""});
+protocol::Inventory InventoryOf(const Options& options, int node) {
+  protocol::Inventory inventory;
+  inventory.cores = 16;
+  inventory.memory_bytes = int64_t{64} << 30;
+  inventory.hostname = NameOf(node);
+  inventory.os = "Debian GNU/Linux 12 (bookworm)";
+  inventory.kernel = "6.1.0";
+  inventory.disks.push_back({"/", int64_t{1} << 40, int64_t{1} << 39});
+  inventory.interfaces.push_back({"eth0", AddressOf(node), "02:00:00:00:00:01", 1000, ""});
   for (int32_t i = 0; i < options.gpus; ++i) {
-    worker::Device gpu;
+    protocol::Device gpu;
     gpu.index = i;
-    gpu.kind = worker::DeviceKind::kGpu;
+    gpu.kind = protocol::DeviceKind::kGpu;
     gpu.uuid = absl::StrCat("GPU-", NameOf(node), "-", i);
     gpu.name = "NVIDIA GeForce RTX 3090";
     gpu.memory_bytes = int64_t{24} << 30;
@@ -117,8 +116,8 @@ absl::Status Run(const Options& options) {
   std::mt19937_64 random(RandomNumber());
   for (int node = 0; node < options.nodes; ++node) {
     const auto index = static_cast<size_t>(node);
-    Traits traits{
-        {NameOf(node), random(), AddressOf(node)}, InventoryOf(options, node), options.run_time};
+    Traits traits{NameOf(node), random(), AddressOf(node), InventoryOf(options, node),
+                  options.run_time};
     shards[index % shards.size()]->Add(
         begin + options.within * node / options.nodes, std::move(traits),
         worker::Route(ways[index].addresses, ways[index].security),

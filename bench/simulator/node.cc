@@ -28,8 +28,8 @@ constexpr int64_t kMetricsFileBytes = 24;
 Node::Node(Now now, Traits traits, worker::Link* link)
     : traits_(std::move(traits)),
       link_(link),
-      random_(static_cast<uint32_t>(traits_.identity.incarnation)),
-      agent_(traits_.identity.node, now, worker::OwnerState(), {}) {}
+      random_(static_cast<uint32_t>(traits_.incarnation)),
+      agent_(traits_.node, now, worker::OwnerState(), {}) {}
 
 void Node::Decide(Now now, const std::function<void(Effects*)>& event) {
   Effects fresh;
@@ -46,10 +46,10 @@ void Node::Decide(Now now, const std::function<void(Effects*)>& event) {
   deciding_ = false;
 }
 
-void Node::OnMessage(Now now, const worker::CoordinatorMessage& message) {
-  if (const auto* ack = std::get_if<worker::LogAck>(&message)) OnAck(*ack);
+void Node::OnMessage(Now now, const protocol::CoordinatorMessage& message) {
+  if (const auto* ack = std::get_if<protocol::LogAck>(&message)) OnAck(*ack);
   Decide(now, [&](Effects* effects) { agent_.OnMessage(now, message, effects); });
-  if (std::holds_alternative<worker::Welcome>(message)) {
+  if (std::holds_alternative<protocol::Welcome>(message)) {
     for (const auto& [ref, work] : work_) {
       if (work.over) SendOutput(ref, work);
     }
@@ -65,7 +65,7 @@ void Node::OnClosed(Now now, const absl::Status& why) {
 void Node::Tick(Now now) {
   for (auto& [ref, work] : work_) {
     if (work.ends <= now.mono) {
-      worker::RankExit exit;
+      protocol::RankExit exit;
       exit.exit_code = 0;
       End(now, ref, &work, exit);
     }
@@ -83,7 +83,15 @@ MonoTime Node::NextDeadline() const {
 // ------------------------------------------------------------------------------ the coordinator
 
 void Node::Do(Now, const worker::OpenLink& effect) {
-  link_->Open(traits_.identity, effect.hello, traits_.inventory, worker::BootTimeNs());
+  protocol::Hello hello = effect.hello;
+  hello.node = traits_.node;
+  hello.incarnation = traits_.incarnation;
+  hello.boot_id = absl::StrCat("simulated-", traits_.node);
+  hello.address = traits_.address;
+  hello.can_vouch = true;
+  hello.inventory = traits_.inventory;
+  hello.said = absl::Nanoseconds(worker::BootTimeNs());
+  link_->Open(hello);
 }
 
 void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
@@ -91,7 +99,7 @@ void Node::Do(Now, const worker::CloseLink&) { link_->Close(); }
 void Node::Do(Now, const worker::Say& effect) { link_->Send(effect.message, worker::BootTimeNs()); }
 
 void Node::Do(Now now, const worker::SayHeartbeat& effect) {
-  std::vector<worker::RankDoing> doing;
+  std::vector<protocol::RankDoing> doing;
   for (const auto& [ref, work] : work_) {
     if (!work.began || work.over) continue;
     for (int32_t i = 0; i < work.ranks; ++i) doing.push_back({ref, work.first_rank + i, "running"});
@@ -104,7 +112,7 @@ std::vector<worker::DeviceUsage> Node::TakeUsage(Now now) {
   if (now.mono < next_usage_ || !worker::HasGpus(traits_.inventory)) return {};
   next_usage_ = now.mono + worker::Surroundings::kUsageInterval;
   std::vector<worker::DeviceUsage> usage;
-  for (const worker::Device& device : traits_.inventory.devices) {
+  for (const protocol::Device& device : traits_.inventory.devices) {
     worker::DeviceUsage one;
     one.index = device.index;
     one.utilisation_percent = std::uniform_int_distribution<int32_t>(0, 100)(random_);
@@ -117,18 +125,18 @@ std::vector<worker::DeviceUsage> Node::TakeUsage(Now now) {
 // ------------------------------------------------------------------------------------- attempts
 
 void Node::Do(Now now, const worker::PrepareAttempt& effect) {
-  const worker::Prepare& prepare = effect.prepare;
+  const protocol::Prepare& prepare = effect.prepare;
   Work& work = work_[prepare.ref];
   work.first_rank = prepare.first_rank;
   work.ranks = prepare.ranks;
-  worker::Prepared prepared{prepare.ref, absl::OkStatus(), "", 0, true};
+  protocol::Prepared prepared{prepare.ref, absl::OkStatus(), "", 0, true};
   if (prepare.node_rank == 0) {
-    prepared.store_addr = traits_.identity.address;
+    prepared.store_addr = traits_.address;
     prepared.store_port = kStorePort;
   }
   Decide(now, [&](Effects* effects) { agent_.OnPrepared(now, prepared, effects); });
   link_->Send(
-      worker::EnvironmentReport{
+      protocol::EnvironmentReport{
           prepare.ref, {{"python", "3.11.2"}}, {{"NODE_RANK", absl::StrCat(prepare.node_rank)}}},
       worker::BootTimeNs());
 }
@@ -152,13 +160,13 @@ void Node::Do(Now now, const worker::StartAttempt& effect) {
 void Node::Do(Now now, const worker::StopAttempt& effect) {
   const auto found = work_.find(effect.ref);
   if (found == work_.end()) return;
-  worker::RankExit exit;
+  protocol::RankExit exit;
   exit.signal = SIGTERM;
   exit.after_stop = true;
   End(now, effect.ref, &found->second, exit);
 }
 
-void Node::End(Now now, AttemptRef ref, Work* work, const worker::RankExit& exit) {
+void Node::End(Now now, AttemptRef ref, Work* work, const protocol::RankExit& exit) {
   if (std::exchange(work->over, true)) return;
   work->ends = MonoTime::Infinite();
   for (int32_t i = 0; work->began && i < work->ranks; ++i) {
@@ -175,26 +183,27 @@ void Node::End(Now now, AttemptRef ref, Work* work, const worker::RankExit& exit
 }
 
 std::string Node::LineOf(AttemptRef ref, int32_t rank) const {
-  return absl::StrCat("rank ", rank, " of ", ref.ToString(), " on ", traits_.identity.node, "\n");
+  return absl::StrCat("rank ", rank, " of ", ref.ToString(), " on ", traits_.node, "\n");
 }
 
 // Sends all of it each time: the coordinator drops what it has already.
 void Node::SendOutput(AttemptRef ref, const Work& work) {
   for (int32_t rank = work.first_rank; rank < work.first_rank + work.ranks; ++rank) {
-    worker::MetricData metrics{ref, rank, 0, {}, {}, /*ended=*/true};
+    protocol::MetricData metrics{ref, rank, 0, {}, {}, /*ended=*/true};
     if (work.began) {
       metrics.end_offset = kMetricsFileBytes;
       metrics.points.push_back({"loss", 1, 0.5, absl::ZeroDuration()});
-      link_->Send(worker::LogData{{ref, rank, false}, 0, LineOf(ref, rank)}, worker::BootTimeNs());
+      link_->Send(protocol::LogData{{ref, rank, false}, 0, LineOf(ref, rank)},
+                  worker::BootTimeNs());
     }
     link_->Send(metrics, worker::BootTimeNs());
     for (const bool is_stderr : {false, true}) {
-      link_->Send(worker::LogEnd{{ref, rank, is_stderr}, 0}, worker::BootTimeNs());
+      link_->Send(protocol::LogEnd{{ref, rank, is_stderr}, 0}, worker::BootTimeNs());
     }
   }
 }
 
-void Node::OnAck(const worker::LogAck& ack) {
+void Node::OnAck(const protocol::LogAck& ack) {
   const auto found = work_.find(ack.stream.ref);
   if (found == work_.end() || ack.stream.is_stderr) return;
   const std::string line = LineOf(ack.stream.ref, ack.stream.rank);

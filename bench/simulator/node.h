@@ -16,14 +16,17 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
+#include "protocol/coordinator_message.h"
 #include "worker/core/agent.h"
 #include "worker/link/link.h"
 
 namespace hpc::simulator {
 
 struct Traits {
-  worker::Identity identity;
-  worker::Inventory inventory;
+  std::string node;
+  uint64_t incarnation = 0;
+  std::string address;
+  protocol::Inventory inventory;
   absl::Duration run_time;  // how long its ranks run
 };
 
@@ -33,7 +36,7 @@ class Node {
   // says on to the node.
   Node(Now now, Traits traits, worker::Link* link);
 
-  void OnMessage(Now now, const worker::CoordinatorMessage& message);
+  void OnMessage(Now now, const protocol::CoordinatorMessage& message);
   void OnClosed(Now now, const absl::Status& why);
   void Tick(Now now);
   MonoTime NextDeadline() const;
@@ -71,9 +74,9 @@ class Node {
   void Do(Now, const worker::SaveOwner&) {}
   void Do(Now, const worker::Note&) {}
 
-  void End(Now now, AttemptRef ref, Work* work, const worker::RankExit& exit);
+  void End(Now now, AttemptRef ref, Work* work, const protocol::RankExit& exit);
   void SendOutput(AttemptRef ref, const Work& work);
-  void OnAck(const worker::LogAck& ack);
+  void OnAck(const protocol::LogAck& ack);
   void DropDone(Now now);
   std::string LineOf(AttemptRef ref, int32_t rank) const;
   std::vector<worker::DeviceUsage> TakeUsage(Now now);

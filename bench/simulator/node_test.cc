@@ -18,18 +18,15 @@ const AttemptRef kRef{7, 1};
 class FakeLink : public worker::Link {
  public:
   void SetCallbacks(Callbacks) override {}
-  void Open(const worker::Identity&, const worker::Hello& hello, const worker::Inventory&,
-            int64_t) override {
-    hellos.push_back(hello);
-  }
-  void Send(const worker::WorkerMessage& message, int64_t) override { said.push_back(message); }
+  void Open(const protocol::Hello& hello) override { hellos.push_back(hello); }
+  void Send(const protocol::WorkerMessage& message, int64_t) override { said.push_back(message); }
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<worker::RankDoing>& doing, bool) override {
+                     const std::vector<protocol::RankDoing>& doing, bool) override {
     ++heartbeats;
     last_usage = usage;
     last_doing = doing;
   }
-  void SendInventory(const worker::Inventory&) override {}
+  void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}
   void Finish() override {}
   void Close() override {}
@@ -37,25 +34,25 @@ class FakeLink : public worker::Link {
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> found;
-    for (const worker::WorkerMessage& message : said) {
+    for (const protocol::WorkerMessage& message : said) {
       if (const auto* one = std::get_if<T>(&message)) found.push_back(*one);
     }
     return found;
   }
 
-  std::vector<worker::Hello> hellos;
-  std::vector<worker::WorkerMessage> said;
+  std::vector<protocol::Hello> hellos;
+  std::vector<protocol::WorkerMessage> said;
   int heartbeats = 0;
   std::vector<worker::DeviceUsage> last_usage;
-  std::vector<worker::RankDoing> last_doing;
+  std::vector<protocol::RankDoing> last_doing;
 };
 
 Traits Pc(int gpus) {
-  Traits traits{{"pc1", 5, "127.1.0.1"}, {}, absl::Seconds(3)};
+  Traits traits{"pc1", 5, "127.1.0.1", {}, absl::Seconds(3)};
   for (int32_t i = 0; i < gpus; ++i) {
-    worker::Device gpu;
+    protocol::Device gpu;
     gpu.index = i;
-    gpu.kind = worker::DeviceKind::kGpu;
+    gpu.kind = protocol::DeviceKind::kGpu;
     traits.inventory.devices.push_back(gpu);
   }
   return traits;
@@ -63,7 +60,7 @@ Traits Pc(int gpus) {
 
 class NodeTest : public ::testing::Test {
  protected:
-  void Hear(const worker::CoordinatorMessage& message) { node_.OnMessage(clock_.Get(), message); }
+  void Hear(const protocol::CoordinatorMessage& message) { node_.OnMessage(clock_.Get(), message); }
   void Tick() { node_.Tick(clock_.Get()); }
   // Lets `time` pass, in the steps in which the node itself wants to be woken.
   void Pass(absl::Duration time) {
@@ -76,10 +73,10 @@ class NodeTest : public ::testing::Test {
   }
   void Connect() {
     Tick();
-    Hear(worker::Welcome());
+    Hear(protocol::Welcome());
   }
   void Prepare(int32_t node_rank = 0) {
-    worker::Prepare prepare;
+    protocol::Prepare prepare;
     prepare.ref = kRef;
     prepare.node_rank = node_rank;
     prepare.first_rank = 4;
@@ -88,7 +85,7 @@ class NodeTest : public ::testing::Test {
   }
   void Run() {
     Prepare();
-    Hear(worker::Start{kRef, "127.1.0.1", 29400});
+    Hear(protocol::Start{kRef, "127.1.0.1", 29400});
   }
 
   FakeClock clock_;
@@ -127,48 +124,48 @@ TEST_F(NodeTest, ConnectsAgainWithTheWorkersBackOff) {
 TEST_F(NodeTest, OnlyTheFirstNodeOfAGangNamesAStore) {
   Connect();
   Prepare(/*node_rank=*/1);
-  ASSERT_EQ(link_.All<worker::Prepared>().size(), 1);
-  EXPECT_EQ(link_.All<worker::Prepared>()[0].store_addr, "");
+  ASSERT_EQ(link_.All<protocol::Prepared>().size(), 1);
+  EXPECT_EQ(link_.All<protocol::Prepared>()[0].store_addr, "");
 
   FakeLink link;
   Node first(clock_.Get(), Pc(1), &link);
   first.Tick(clock_.Get());
-  first.OnMessage(clock_.Get(), worker::Welcome());
-  worker::Prepare prepare;
+  first.OnMessage(clock_.Get(), protocol::Welcome());
+  protocol::Prepare prepare;
   prepare.ref = kRef;
   prepare.ranks = 1;
   first.OnMessage(clock_.Get(), prepare);
-  ASSERT_EQ(link.All<worker::Prepared>().size(), 1);
-  EXPECT_EQ(link.All<worker::Prepared>()[0].store_addr, "127.1.0.1");
-  EXPECT_GT(link.All<worker::Prepared>()[0].store_port, 0);
+  ASSERT_EQ(link.All<protocol::Prepared>().size(), 1);
+  EXPECT_EQ(link.All<protocol::Prepared>()[0].store_addr, "127.1.0.1");
+  EXPECT_GT(link.All<protocol::Prepared>()[0].store_port, 0);
 }
 
 TEST_F(NodeTest, RanksStartRunForTheirTimeAndExitWithZero) {
   Connect();
   Run();
-  ASSERT_EQ(link_.All<worker::Started>().size(), 1);
-  EXPECT_EQ(link_.All<worker::Started>()[0].ranks.size(), 2);
+  ASSERT_EQ(link_.All<protocol::Started>().size(), 1);
+  EXPECT_EQ(link_.All<protocol::Started>()[0].ranks.size(), 2);
   Pass(absl::Seconds(2));
   EXPECT_EQ(link_.last_doing.size(), 2);
-  EXPECT_THAT(link_.All<worker::RankEnded>(), IsEmpty());
+  EXPECT_THAT(link_.All<protocol::RankEnded>(), IsEmpty());
   Pass(absl::Seconds(1));
-  const auto ended = link_.All<worker::RankEnded>();
+  const auto ended = link_.All<protocol::RankEnded>();
   ASSERT_EQ(ended.size(), 2);
   EXPECT_EQ(ended[0].rank, 4);
   EXPECT_EQ(ended[0].exit.exit_code, 0);
   EXPECT_EQ(ended[0].ago.started, absl::Seconds(3));
-  EXPECT_EQ(link_.All<worker::AttemptReturned>().size(), 1);
+  EXPECT_EQ(link_.All<protocol::AttemptReturned>().size(), 1);
 }
 
 TEST_F(NodeTest, OutputComesWholeAndEnds) {
   Connect();
   Run();
   Pass(absl::Seconds(3));
-  const auto lines = link_.All<worker::LogData>();
+  const auto lines = link_.All<protocol::LogData>();
   ASSERT_EQ(lines.size(), 2);
   EXPECT_EQ(lines[1].data, "rank 5 of 7.1 on pc1\n");
-  EXPECT_EQ(link_.All<worker::LogEnd>().size(), 4);  // both streams of both ranks
-  const auto metrics = link_.All<worker::MetricData>();
+  EXPECT_EQ(link_.All<protocol::LogEnd>().size(), 4);  // both streams of both ranks
+  const auto metrics = link_.All<protocol::MetricData>();
   ASSERT_EQ(metrics.size(), 2);
   EXPECT_TRUE(metrics[0].ended);
   EXPECT_EQ(metrics[0].points.size(), 1);
@@ -178,16 +175,16 @@ TEST_F(NodeTest, WhatIsNotAcknowledgedIsKeptAndSentAgain) {
   Connect();
   Run();
   Pass(absl::Seconds(3));
-  Hear(worker::Forget{kRef});
+  Hear(protocol::Forget{kRef});
   EXPECT_EQ(node_.attempts().size(), 1);
   node_.OnClosed(clock_.Get(), absl::UnavailableError("gone"));
   link_.said.clear();
   Pass(absl::Seconds(1));
-  Hear(worker::Welcome());
-  const auto lines = link_.All<worker::LogData>();
+  Hear(protocol::Welcome());
+  const auto lines = link_.All<protocol::LogData>();
   ASSERT_EQ(lines.size(), 2);
-  for (const worker::LogData& line : lines) {
-    Hear(worker::LogAck{line.stream, static_cast<int64_t>(line.data.size())});
+  for (const protocol::LogData& line : lines) {
+    Hear(protocol::LogAck{line.stream, static_cast<int64_t>(line.data.size())});
   }
   EXPECT_THAT(node_.attempts(), IsEmpty());
 }
@@ -195,20 +192,20 @@ TEST_F(NodeTest, WhatIsNotAcknowledgedIsKeptAndSentAgain) {
 TEST_F(NodeTest, AnAttemptThatIsStoppedReturns) {
   Connect();
   Run();
-  Hear(worker::Stop{kRef, absl::Seconds(10), "cancelled"});
-  const auto ended = link_.All<worker::RankEnded>();
+  Hear(protocol::Stop{kRef, absl::Seconds(10), "cancelled"});
+  const auto ended = link_.All<protocol::RankEnded>();
   ASSERT_EQ(ended.size(), 2);
   EXPECT_TRUE(ended[0].exit.signal.has_value());
   EXPECT_TRUE(ended[0].exit.after_stop);
-  EXPECT_EQ(link_.All<worker::AttemptReturned>().size(), 1);
+  EXPECT_EQ(link_.All<protocol::AttemptReturned>().size(), 1);
 }
 
 TEST_F(NodeTest, OneThatIsStoppedBeforeItsStartReturnsWithoutRanks) {
   Connect();
   Prepare();
-  Hear(worker::Stop{kRef, absl::Seconds(10), "cancelled"});
-  EXPECT_THAT(link_.All<worker::RankEnded>(), IsEmpty());
-  EXPECT_EQ(link_.All<worker::AttemptReturned>().size(), 1);
+  Hear(protocol::Stop{kRef, absl::Seconds(10), "cancelled"});
+  EXPECT_THAT(link_.All<protocol::RankEnded>(), IsEmpty());
+  EXPECT_EQ(link_.All<protocol::AttemptReturned>().size(), 1);
 }
 
 }  // namespace

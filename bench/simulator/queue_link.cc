@@ -11,8 +11,7 @@ namespace hpc::simulator {
 
 using worker::CoordinatorStream;
 
-void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hello,
-                     const worker::Inventory& inventory, int64_t said_ns) {
+void QueueLink::Open(const protocol::Hello& hello) {
   const uint64_t number = ++current_;
   CoordinatorStream::Handlers handlers;
   handlers.on_shown = [](const std::string&) {};
@@ -29,19 +28,17 @@ void QueueLink::Open(const worker::Identity& identity, const worker::Hello& hell
   stream_ = std::make_shared<CoordinatorStream>(
       CoordinatorStream::Way{route_.next(), route_.security(), channel_}, queue_,
       std::move(handlers));
-  v1::WorkerMessage message = worker::HelloToProto(identity, hello, inventory);
-  message.set_said_us(said_ns / 1000);
-  stream_->Start(std::move(message));
+  stream_->Start(worker::ToProto(hello));
 }
 
 void QueueLink::OnMessage(const v1::CoordinatorMessage& message) {
-  std::optional<worker::CoordinatorMessage> heard = worker::FromProto(message);
+  std::optional<protocol::CoordinatorMessage> heard = worker::FromProto(message);
   if (!heard) return;
-  if (auto* answer = std::get_if<worker::Heard>(&*heard)) {
+  if (auto* answer = std::get_if<protocol::Heard>(&*heard)) {
     const absl::Duration ago = absl::Nanoseconds(worker::BootTimeNs()) - answer->sent.since_zero;
     answer->sent = RealClock().Get().mono - ago;
   }
-  if (std::holds_alternative<worker::Welcome>(*heard)) {
+  if (std::holds_alternative<protocol::Welcome>(*heard)) {
     answered_ = true;
     route_.OnAnswered();
   }
@@ -66,22 +63,22 @@ void QueueLink::Put(v1::WorkerMessage message, bool bulk) {
   stream_->Flush();
 }
 
-void QueueLink::Send(const worker::WorkerMessage& message, int64_t said_ns) {
-  const bool bulk = std::holds_alternative<worker::LogData>(message) ||
-                    std::holds_alternative<worker::LogEnd>(message);
+void QueueLink::Send(const protocol::WorkerMessage& message, int64_t said_ns) {
+  const bool bulk = std::holds_alternative<protocol::LogData>(message) ||
+                    std::holds_alternative<protocol::LogEnd>(message);
   v1::WorkerMessage out = worker::ToProto(message);
   if (!bulk) out.set_said_us(said_ns / 1000);
   Put(std::move(out), bulk);
 }
 
 void QueueLink::SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                              const std::vector<worker::RankDoing>& doing, bool answer_may_wait) {
+                              const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) {
   const worker::BeatTimes times{.sent_us = worker::BootTimeNs() / 1000};
   Put(worker::HeartbeatToProto(usage, doing, times, answer_may_wait), false);
 }
 
-void QueueLink::SendInventory(const worker::Inventory& inventory) {
-  Put(worker::InventoryToProto(inventory), false);
+void QueueLink::SendInventory(const protocol::Inventory& inventory) {
+  Put(worker::ToProto(inventory), false);
 }
 
 void QueueLink::Finish() {

@@ -6,6 +6,8 @@
 
 #include <memory>
 
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 #include "worker/link/coordinator_stream.h"
 #include "worker/link/link.h"
 #include "worker/link/route.h"
@@ -24,13 +26,12 @@ class QueueLink final : public worker::Link {
         channel_(std::move(shared)) {}
 
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
-  void Open(const worker::Identity& identity, const worker::Hello& hello,
-            const worker::Inventory& inventory, int64_t said_ns) override;
+  void Open(const protocol::Hello& hello) override;
   // Each message is sent at once, since a node has little to send at a time.
-  void Send(const worker::WorkerMessage& message, int64_t said_ns) override;
+  void Send(const protocol::WorkerMessage& message, int64_t said_ns) override;
   void SendHeartbeat(const std::vector<worker::DeviceUsage>& usage,
-                     const std::vector<worker::RankDoing>& doing, bool answer_may_wait) override;
-  void SendInventory(const worker::Inventory& inventory) override;
+                     const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) override;
+  void SendInventory(const protocol::Inventory& inventory) override;
   void Flush() override {}
   void Finish() override;
   void Close() override;

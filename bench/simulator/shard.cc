@@ -24,7 +24,7 @@ void Shard::Add(MonoTime at, Traits traits, worker::Route route,
 
 void Shard::SwitchOn(Place* place, size_t index) {
   place->node = std::make_unique<Node>(clock_.Get(), std::move(place->traits), place->link.get());
-  place->link->SetCallbacks({[this, index](const worker::CoordinatorMessage& message) {
+  place->link->SetCallbacks({[this, index](const protocol::CoordinatorMessage& message) {
                                places_[index].node->OnMessage(clock_.Get(), message);
                                Look(index);
                              },

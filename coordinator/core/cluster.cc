@@ -11,6 +11,7 @@
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/exit_codes.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -119,19 +120,15 @@ void Cluster::ShutOut(Now now, const std::string& name, const std::string& why, 
 
 // ------------------------------------------------------------------------------------- nodes
 
-absl::StatusOr<Welcome> Cluster::Hello(Now now, const NodeHello& hello, Effects* effects) {
+absl::StatusOr<protocol::Welcome> Cluster::Hello(Now now, const protocol::Hello& hello,
+                                                 Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
   return impl_->connections.Hello(turn, hello);
 }
 
-absl::Status Cluster::Heartbeat(Now now, const std::string& node, uint64_t incarnation) {
-  return impl_->connections.Heard(now, node, incarnation).status();
-}
-
-void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
-                        const NodeTimes& times) {
-  Node* node = impl_->state.nodes.Find(name);
-  if (node != nullptr && node->connected && node->incarnation == incarnation) {
+void Cluster::NoteTimes(Now now, const Session& session, const NodeTimes& times) {
+  Node* node = impl_->state.nodes.Find(session.node);
+  if (node != nullptr && node->Speaks(session)) {
     const bool compared = node->clock.bounded();
     const std::optional<Window> held_up = node->clock.held_up();
     node->clock.Take(times, now.mono);
@@ -144,154 +141,12 @@ void Cluster::NoteTimes(Now now, const std::string& name, uint64_t incarnation,
   }
 }
 
-void Cluster::Disconnected(Now now, const std::string& name, uint64_t incarnation, bool reset,
-                           Effects* effects) {
+void Cluster::Disconnected(Now now, const Session& session, bool reset, Effects* effects) {
   Turn turn = impl_->Begin(now, effects);
-  Node* node = impl_->state.nodes.Find(name);
+  Node* node = impl_->state.nodes.Find(session.node);
   // When a stream ends that a newer one has replaced, that means nothing.
-  if (node == nullptr || !node->connected || node->incarnation != incarnation) return;
+  if (node == nullptr || !node->Speaks(session)) return;
   impl_->connections.Disconnected(turn, node, reset);
-}
-
-absl::Status Cluster::Leaving(Now now, const std::string& name, uint64_t incarnation, Leave leave,
-                              const std::string& reason, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  impl_->connections.Leaving(turn, node, leave, reason);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::HandingOver(Now now, const std::string& name, uint64_t incarnation) {
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  node->hands_over = true;
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::SleepFailed(Now now, const std::string& name, uint64_t incarnation,
-                                  const std::string& error, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  impl_->power.SleepFailed(turn, node, error);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::InventoryChanged(Now now, const std::string& name, uint64_t incarnation,
-                                       const Inventory& inventory, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  impl_->connections.InventoryChanged(turn, node, inventory);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::OwnerChanged(Now now, const std::string& name, uint64_t incarnation,
-                                   bool reclaimed, const ReclaimRequest& request,
-                                   Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  if (reclaimed) {
-    impl_->owners.Reclaim(turn, node, request, Owners::MadeThere{node->clock.Before({}, now.mono)});
-  } else {
-    impl_->owners.Lend(turn, node, request.who, /*by_node=*/true);
-  }
-  impl_->owners.Answer(turn, *node);
-  return absl::OkStatus();
-}
-
-// ----------------------------------------------------------------------- reports about attempts
-
-absl::StatusOr<LiveAttempt> Cluster::Impl::Reported(Turn& turn, Now now, const std::string& name,
-                                                    uint64_t incarnation, AttemptRef ref) {
-  HPC_ASSIGN_OR_RETURN(Node* const node, connections.Heard(now, name, incarnation));
-  absl::StatusOr<LiveAttempt> live = FindLive(&state, *node, ref);
-  if (!live.ok()) CountStale(turn, &state, node, ref, live.status());
-  return live;
-}
-
-absl::Status Cluster::Prepared(Now now, const std::string& node, uint64_t incarnation,
-                               const PreparedReport& report, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
-                       impl_->Reported(turn, now, node, incarnation, report.ref));
-  impl_->gangs.Prepared(turn, live.run, live.member, report);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::Started(Now now, const std::string& node, uint64_t incarnation,
-                              AttemptRef ref, const std::vector<StartedRank>& ranks,
-                              Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Started(turn, live.run, live.member, ranks);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::RankEnded(Now now, const std::string& node, uint64_t incarnation,
-                                AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
-                                Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.RankEnded(turn, live.run, live.member, rank, exit, ago);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::AttemptHalted(Now now, const std::string& node, uint64_t incarnation,
-                                    AttemptRef ref, const Halt& halt, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Halted(turn, live.run, live.member, halt);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::AttemptReturned(Now now, const std::string& name, uint64_t incarnation,
-                                      AttemptRef ref, const Halt& halt, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  if (std::erase(node->orphans, ref) > 0) impl_->state.capacity_changed = true;
-  // About an attempt that is over this report is true and harmless. It is refused, so that the node
-  // forgets the attempt, but it is not counted.
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
-  impl_->gangs.Returned(turn, live.run, live.member, halt);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::Doubted(Now now, const std::string& node, uint64_t incarnation,
-                              AttemptRef ref, MonoTime asked, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, impl_->Reported(turn, now, node, incarnation, ref));
-  impl_->gangs.Doubted(turn, live.run, live.member, asked);
-  return absl::OkStatus();
-}
-
-absl::Status Cluster::Recalled(Now now, const std::string& name, uint64_t incarnation,
-                               AttemptRef ref, const std::string& lost, const absl::Status& status,
-                               Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(Node* const node, impl_->connections.Heard(now, name, incarnation));
-  // About an attempt that is over this report comes late, and is harmless.
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live, FindLive(&impl_->state, *node, ref));
-  Member* const member = live.run->attempt->FindMember(lost);
-  if (member == nullptr) return absl::OkStatus();
-  if (status.ok()) {
-    impl_->gangs.Recalled(turn, live.run, member, name);
-  } else {
-    // If no node can recall them, the fence decides.
-    impl_->gangs.NotRecalled(turn, live.run, member, name);
-  }
-  return absl::OkStatus();
-}
-
-void Cluster::RanksDo(const std::string& name, const std::vector<RankDoing>& doing) {
-  const Node* node = impl_->state.nodes.Find(name);
-  if (node == nullptr) return;
-  for (const Holding& holding : node->holdings) {
-    Run* run = impl_->state.runs.Find(holding.ref.run);
-    if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != holding.ref) continue;
-    Member* member = run->attempt->FindMember(name);
-    member->doing.clear();
-    for (const RankDoing& one : doing) {
-      if (one.ref == holding.ref) member->doing.push_back(one);
-    }
-  }
 }
 
 void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
@@ -300,22 +155,6 @@ void Cluster::RankMetrics(Now now, const std::string& node, AttemptRef ref, int3
   Subject about = About(ref, node);
   about.rank = rank;
   turn.Event(event::kRankMetrics, about, remark, Severity::kWarning);
-}
-
-void Cluster::CheckpointSaved(Now now, AttemptRef ref, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  Run* run = impl_->state.runs.Find(ref.run);
-  if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != ref) return;
-  impl_->grower.LookAt(turn, run, /*at_checkpoint=*/true);
-}
-
-absl::Status Cluster::Rendezvous(Now now, const std::string& node, uint64_t incarnation,
-                                 const RendezvousReport& report, Effects* effects) {
-  Turn turn = impl_->Begin(now, effects);
-  HPC_ASSIGN_OR_RETURN(const LiveAttempt live,
-                       impl_->Reported(turn, now, node, incarnation, report.ref));
-  NoteRendezvous(turn, &impl_->state, live.run, report);
-  return absl::OkStatus();
 }
 
 // -------------------------------------------------------------------------------------- time

@@ -23,6 +23,8 @@
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/node_report.h"
 
 namespace hpc::coordinator {
 
@@ -75,70 +77,30 @@ class Cluster {
   void Note(Now now, const char* kind, const std::string& text, Severity severity,
             Effects* effects);
 
-  // ---- nodes. Every call but Hello names the incarnation. It returns FailedPrecondition if that
-  // is not the connected one ("wrong incarnation: said 5, connected is 7"), and the caller closes
-  // that stream.
+  // ---- nodes
 
   // AlreadyExists: another worker of this name is connected and alive (the error names its
   // address).
-  absl::StatusOr<Welcome> Hello(Now now, const NodeHello& hello, Effects* effects);
-  absl::Status Heartbeat(Now now, const std::string& node, uint64_t incarnation);
+  absl::StatusOr<protocol::Welcome> Hello(Now now, const protocol::Hello& hello, Effects* effects);
+  // Takes what a connected node says. FailedPrecondition: that is not the connected session ("wrong
+  // incarnation: said 5, connected is 7"), and the caller closes that stream. A report about an
+  // attempt that is not its run's live one, or that the node has no part in, changes nothing: it is
+  // counted, and the node is told to forget that attempt.
+  absl::Status Apply(Now now, const Session& session, const protocol::NodeReport& report,
+                     Effects* effects);
+  // The node said something that is not for the core. FailedPrecondition as above.
+  absl::Status Heard(Now now, const Session& session);
   // What the node's clock showed when it said the report that is given next. For a report without
   // this, ages are counted as if the report had not been under way for long.
-  void NoteTimes(Now now, const std::string& node, uint64_t incarnation, const NodeTimes& times);
+  void NoteTimes(Now now, const Session& session, const NodeTimes& times);
   // The connection is gone. `reset`: the peer closed it or refuses a new one, which proves that the
   // process is gone. Otherwise only the lease decides.
-  void Disconnected(Now now, const std::string& node, uint64_t incarnation, bool reset,
-                    Effects* effects);
-  // The node says that it goes. That is expected, and not a failure.
-  absl::Status Leaving(Now now, const std::string& node, uint64_t incarnation, Leave leave,
-                       const std::string& reason, Effects* effects);
-  // The node's worker ends and leaves its ranks to the next worker, which may take the reconnect
-  // grace.
-  absl::Status HandingOver(Now now, const std::string& node, uint64_t incarnation);
-  // The node was told to sleep, and could not.
-  absl::Status SleepFailed(Now now, const std::string& node, uint64_t incarnation,
-                           const std::string& error, Effects* effects);
-  absl::Status InventoryChanged(Now now, const std::string& node, uint64_t incarnation,
-                                const Inventory& inventory, Effects* effects);
-  // The owner used `hpc-worker reclaim|lend` on the PC itself.
-  absl::Status OwnerChanged(Now now, const std::string& node, uint64_t incarnation, bool reclaimed,
-                            const ReclaimRequest& request, Effects* effects);
+  void Disconnected(Now now, const Session& session, bool reset, Effects* effects);
 
-  // Reports about attempts. A report is refused (FailedPrecondition) and counted if its number is
-  // not that of the run's live attempt, or if the node is not part of that. The caller answers with
-  // ForgetAttempt.
-  absl::Status Prepared(Now now, const std::string& node, uint64_t incarnation,
-                        const PreparedReport& report, Effects* effects);
-  absl::Status Started(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                       const std::vector<StartedRank>& ranks, Effects* effects);
-  absl::Status RankEnded(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                         int32_t rank, const RankExit& exit, RankAges ago, Effects* effects);
-  // The node ends the attempt's ranks by itself. It says so again with AttemptReturned, which
-  // follows.
-  absl::Status AttemptHalted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                             const Halt& halt, Effects* effects);
-  // No process of the attempt is left on the node, and its devices are free. `halt` says what ended
-  // the attempt there.
-  absl::Status AttemptReturned(Now now, const std::string& node, uint64_t incarnation,
-                               AttemptRef ref, const Halt& halt, Effects* effects);
-  // The node does not vouch for the attempt. It was asked for this at `asked`.
-  absl::Status Doubted(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                       MonoTime asked, Effects* effects);
-  // What `node` found when it was told to recall the ranks of `lost`. OK: none is left.
-  absl::Status Recalled(Now now, const std::string& node, uint64_t incarnation, AttemptRef ref,
-                        const std::string& lost, const absl::Status& status, Effects* effects);
-  absl::Status Rendezvous(Now now, const std::string& node, uint64_t incarnation,
-                          const RendezvousReport& report, Effects* effects);
-  // Replaces what was known of the node's ranks. This is soft state that comes with heartbeats.
-  void RanksDo(const std::string& node, const std::vector<RankDoing>& doing);
   // Writes an event about what a rank logs: something that its user should know. The attempt may be
   // over. The caller must know that the rank belongs to that node.
   void RankMetrics(Now now, const std::string& node, AttemptRef ref, int32_t rank,
                    const std::string& remark, Effects* effects);
-  // A rank says that a checkpoint is whole, so a restart now would lose nothing. If the attempt
-  // does not run any more, this means nothing.
-  void CheckpointSaved(Now now, AttemptRef ref, Effects* effects);
 
   // ---- time
 

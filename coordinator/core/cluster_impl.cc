@@ -62,7 +62,7 @@ void Cluster::Impl::Ring(Turn& turn, TimerKey key) {
     case Alarm::kLend:
       return owners.OnTimer(turn, state.nodes.At(key.subject));
     case Alarm::kLeaveAlone:
-      state.nodes.At(key.subject)->leave_alone = false;
+      state.nodes.At(key.subject)->MayBeWoken();
       state.capacity_changed = true;
       return;
     case Alarm::kPhase:

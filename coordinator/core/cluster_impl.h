@@ -2,6 +2,8 @@
 #ifndef HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
 #define HPC_COORDINATOR_CORE_CLUSTER_IMPL_H_
 
+#include <optional>
+
 #include "coordinator/core/acts/connections.h"
 #include "coordinator/core/acts/grower.h"
 #include "coordinator/core/acts/owners.h"
@@ -30,9 +32,23 @@ class Cluster::Impl {
 
   // NotFound names the nearest node.
   absl::StatusOr<Node*> FindNode(const std::string& name);
-  // The live attempt that a node reports about. A stale report is refused and counted.
-  absl::StatusOr<LiveAttempt> Reported(Turn& turn, Now now, const std::string& name,
-                                       uint64_t incarnation, AttemptRef ref);
+
+  // What a node reports, by its kind.
+  void Take(Turn& turn, Node* node, const protocol::Heartbeat& beat);
+  void Take(Turn& turn, Node* node, const protocol::Inventory& inventory);
+  void Take(Turn& turn, Node* node, const protocol::OwnerChanged& changed);
+  void Take(Turn& turn, Node* node, const protocol::Leaving& leaving);
+  void Take(Turn& turn, Node* node, const protocol::HandingOver&);
+  void Take(Turn& turn, Node* node, const protocol::SleepFailed& failed);
+  void Take(Turn& turn, Node* node, const protocol::Prepared& report);
+  void Take(Turn& turn, Node* node, const protocol::Started& report);
+  void Take(Turn& turn, Node* node, const protocol::RankEnded& report);
+  void Take(Turn& turn, Node* node, const protocol::AttemptHalted& report);
+  void Take(Turn& turn, Node* node, const protocol::AttemptReturned& report);
+  void Take(Turn& turn, Node* node, const protocol::Doubted& report);
+  void Take(Turn& turn, Node* node, const protocol::Recalled& report);
+  void Take(Turn& turn, Node* node, const protocol::RendezvousReport& report);
+  void Take(Turn& turn, Node* node, const protocol::CheckpointSaved& saved);
 
   EventCounter events;
   // The state is mutable because readers explain what a run waits for by asking the parts that
@@ -52,6 +68,11 @@ class Cluster::Impl {
   MonoTime loaded_at;
 
  private:
+  // What a report about an attempt that is not live means.
+  enum class Stale { kIsCounted, kIsHarmless };
+  // The live attempt that a node reports about. If there is none, the node is told to forget it.
+  std::optional<LiveAttempt> Reported(Turn& turn, Node* node, AttemptRef ref,
+                                      Stale stale = Stale::kIsCounted);
   void Resume(Turn& turn);
   void Ring(Turn& turn, TimerKey key);
   void HandOnReturnedDevices(Turn& turn);

@@ -36,7 +36,7 @@ std::vector<Cluster::NodeView> Cluster::Nodes(Now now) const {
   for (const auto& [name, node] : impl_->state.nodes.by_name()) {
     NodeView& view = views.emplace_back();
     view.record = node->record;
-    view.link = node->lost ? Link::kLost : node->seen ? Link::kConnected : Link::kNever;
+    view.link = node->lost() ? Link::kLost : node->seen() ? Link::kConnected : Link::kNever;
     view.state = NodeStateWord(*node);
     view.reason = NodeReason(*node, now);
     for (const Holding& holding : node->holdings) view.attempts.push_back(holding.ref);
@@ -52,7 +52,7 @@ Cluster::Totals Cluster::GetTotals() const {
     if (node->ShutOut()) continue;
     ++totals.nodes;
     totals.devices += static_cast<int32_t>(node->record.inventory.devices.size());
-    if (node->connected && !node->lost) ++totals.nodes_connected;
+    if (node->connected()) ++totals.nodes_connected;
     if (node->ReadyForWork()) {
       totals.devices_free += static_cast<int32_t>(node->FreeDevices().size());
     }

@@ -27,6 +27,8 @@
 #include "coordinator/store/read_pool.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/store_reader.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -35,15 +37,9 @@ class NodeLink {
  public:
   virtual ~NodeLink() = default;
 
-  // Sends any command but PrepareAttempt, which comes with the program to execute.
-  virtual void Send(const NodeCommand& command) = 0;
-  virtual void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                           const RunProgram& program) = 0;
-  virtual void SendWelcome(const Welcome& welcome) = 0;
-  // Tells the worker what is durable so far, so that it may drop it. Also sent once per stream
-  // after the welcome.
-  virtual void AckLog(const LogStreamId& stream, int64_t offset) = 0;
-  virtual void AckMetrics(const MetricOffset& offset) = 0;
+  // LogAck and MetricAck tell the worker what is durable so far, so that it may drop it. They are
+  // also sent once per stream after the welcome.
+  virtual void Send(const protocol::CoordinatorMessage& message) = 0;
   // Ends the stream with this reason. The engine has forgotten the link when it calls this.
   virtual void Close(const absl::Status& reason) = 0;
 };
@@ -66,12 +62,6 @@ class WakeSender {
   virtual absl::Status Wake(const WakeNode& wake) = 0;
   // Whether this sender can wake a node about which nothing is known, as a hook can.
   virtual bool WakesAnyNode() const { return false; }
-};
-
-// A node's session. OnHello returns it, and every later call names it.
-struct Session {
-  std::string node;
-  uint64_t incarnation = 0;
 };
 
 // Metric points that a rank has logged.
@@ -125,33 +115,17 @@ class Engine {
 
   // ---- nodes. On failure the caller closes the stream with that status. A report about an attempt
   // that was replaced is no failure: the node is told to forget that attempt.
-  absl::Status OnHello(const NodeHello& hello, NodeLink* link);
+  absl::Status OnHello(const protocol::Hello& hello, NodeLink* link);
   // Tells what the node's clock showed when it said the report that is given next.
   void OnTimes(const Session& session, const NodeTimes& times);
-  absl::Status OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing);
   // The link is not used after this.
   void OnDisconnect(const Session& session, bool reset);
-  absl::Status OnLeaving(const Session& session, Leave leave, const std::string& reason);
-  absl::Status OnHandingOver(const Session& session);
-  absl::Status OnSleepFailed(const Session& session, const std::string& error);
-  absl::Status OnInventory(const Session& session, const Inventory& inventory);
-  absl::Status OnOwnerChanged(const Session& session, bool reclaimed,
-                              const ReclaimRequest& request);
-  absl::Status OnPrepared(const Session& session, const PreparedReport& report);
+  absl::Status OnReport(const Session& session, protocol::NodeReport report);
   absl::Status OnEnvironment(const Session& session, const EnvironmentRecord& environment);
-  absl::Status OnStarted(const Session& session, AttemptRef ref,
-                         const std::vector<StartedRank>& ranks);
-  absl::Status OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
-                           const RankExit& exit, RankAges ago);
-  absl::Status OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt);
-  absl::Status OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt);
-  absl::Status OnDoubted(const Session& session, AttemptRef ref, MonoTime asked);
-  absl::Status OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
-                          const absl::Status& status);
-  absl::Status OnRendezvous(const Session& session, const RendezvousReport& report);
-  absl::Status OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
+  absl::Status OnLog(const Session& session, const protocol::StreamId& stream, int64_t offset,
                      absl::string_view data);
-  absl::Status OnLogEnd(const Session& session, const LogStreamId& stream, int64_t cut_bytes);
+  absl::Status OnLogEnd(const Session& session, const protocol::StreamId& stream,
+                        int64_t cut_bytes);
   absl::Status OnMetrics(const Session& session, MetricReport report);
 
   // ---- reading

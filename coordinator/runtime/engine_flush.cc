@@ -196,7 +196,7 @@ void Engine::Impl::Publish(Now now, Outgoing* out) {
   Acknowledge(now, *out, &told);
   for (const RunId run : out->over) secrets->Drop(run);
   for (const NodeMessage& message : out->effects.messages) {
-    if (std::holds_alternative<ForgetAttempt>(message.command)) {
+    if (std::holds_alternative<protocol::Forget>(message.command)) {
       postscripts.Add(now.mono, message.node,
                       [command = message.command](NodeLink* link) { link->Send(command); });
     } else {
@@ -228,12 +228,14 @@ void Engine::Impl::Acknowledge(Now now, const Outgoing& out, std::set<std::strin
     told->insert(node);
   };
   for (const LogReceipt& receipt : out.log_receipts) {
-    say(receipt.stream.ref.run, receipt.node,
-        [receipt](NodeLink* link) { link->AckLog(receipt.stream, receipt.length); });
+    say(receipt.stream.ref.run, receipt.node, [receipt](NodeLink* link) {
+      link->Send(protocol::LogAck{receipt.stream, receipt.length});
+    });
   }
   for (const MetricReceipt& receipt : out.metric_receipts) {
-    say(receipt.offset.ref.run, receipt.node,
-        [receipt](NodeLink* link) { link->AckMetrics(receipt.offset); });
+    say(receipt.offset.ref.run, receipt.node, [offset = receipt.offset](NodeLink* link) {
+      link->Send(protocol::MetricAck{offset.ref, offset.rank, offset.offset});
+    });
   }
 }
 
@@ -243,15 +245,14 @@ void Engine::Impl::SendCommand(const NodeMessage& message) {
   NodeLink* link = links.Find(message.node);
   if (link == nullptr) {
     LogDebug("node is not connected, message dropped", {{"node", message.node}});
-  } else if (const auto* prepare = std::get_if<PrepareAttempt>(&message.command)) {
+  } else if (const auto* prepare = std::get_if<protocol::Prepare>(&message.command)) {
     SendPrepare(message.node, link, *prepare);
   } else {
     link->Send(message.command);
   }
 }
 
-void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link,
-                               const PrepareAttempt& prepare) {
+void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link, protocol::Prepare prepare) {
   const RunId id = prepare.ref.run;
   std::shared_ptr<const RunProgram> program = programs.Get(id);
   if (program == nullptr) {
@@ -260,14 +261,20 @@ void Engine::Impl::SendPrepare(const std::string& node, NodeLink* link,
     program = std::make_shared<RunProgram>(std::move(*stored));
     programs.Put(id, program);
   }
-  const std::optional<RunRecord> run = cluster.FindRun(id);
-  if (!run) return;  // the run ended in this very batch
-  if (!HasHiddenValues(*program)) return link->SendPrepare(prepare, *run, *program);
-  RunProgram whole = *program;
-  if (const absl::Status status = secrets->Reveal(id, &whole); !status.ok()) {
-    return RefusePrepare(node, prepare.ref, status);
+  if (!cluster.FindRun(id)) return;  // the run ended in this very batch
+  if (HasHiddenValues(*program)) {
+    RunProgram revealed = *program;
+    if (const absl::Status status = secrets->Reveal(id, &revealed); !status.ok()) {
+      return RefusePrepare(node, prepare.ref, status);
+    }
+    program = std::make_shared<RunProgram>(std::move(revealed));
   }
-  link->SendPrepare(prepare, *run, whole);
+  prepare.command = program->command;
+  prepare.workdir = program->workdir;
+  prepare.env = program->env;
+  prepare.legacy_local_rank = program->legacy_local_rank;
+  prepare.params = program->params;
+  link->Send(std::move(prepare));
 }
 
 void Engine::Impl::PokeProgress(Now now) {

@@ -19,6 +19,8 @@
 #include "coordinator/runtime/postscripts.h"
 #include "coordinator/runtime/program_cache.h"
 #include "coordinator/runtime/watchers.h"
+#include "protocol/hello.h"
+#include "protocol/prepare.h"
 
 namespace hpc::coordinator {
 
@@ -54,19 +56,16 @@ struct Engine::Impl {
 
   // ---- nodes
   absl::Status Alive(const Session& session, Now now);
-  // Calls the core about an attempt. If the attempt was replaced, its node is told to forget it.
-  template <typename Call>
-  absl::Status Report(const Session& session, AttemptRef ref, Call call);
   // Accepts something that belongs to a rank, or to a whole attempt, from a node that was part of
   // it.
   template <typename Take>
   absl::Status Output(const Session& session, AttemptRef ref, std::optional<int32_t> rank,
                       Take take);
   absl::Status Forget(const Session& session, AttemptRef ref, const absl::Status& status);
-  absl::Status SayWhereToGoOn(const NodeHello& hello);
+  absl::Status SayWhereToGoOn(const protocol::Hello& hello);
   // Treats the attempt as if the node had found that it cannot run it.
   void RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why);
-  Inventory WithOurHook(Inventory inventory) const;
+  protocol::Inventory WithOurHook(protocol::Inventory inventory) const;
   void Fail(const absl::Status& status);
   void FailUnlessItPasses(const absl::Status& status);
 
@@ -86,7 +85,7 @@ struct Engine::Impl {
   void Publish(Now now, Outgoing* out);
   void Acknowledge(Now now, const Outgoing& out, std::set<std::string>* told);
   void SendCommand(const NodeMessage& message);
-  void SendPrepare(const std::string& node, NodeLink* link, const PrepareAttempt& prepare);
+  void SendPrepare(const std::string& node, NodeLink* link, protocol::Prepare prepare);
   void PokeProgress(Now now);
 
   const Clock* const clock;

@@ -31,7 +31,7 @@ absl::Status Engine::OnEnvironment(const Session& session, const EnvironmentReco
   });
 }
 
-absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, int64_t offset,
+absl::Status Engine::OnLog(const Session& session, const protocol::StreamId& stream, int64_t offset,
                            absl::string_view data) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now now) {
     const absl::Status status =
@@ -41,7 +41,7 @@ absl::Status Engine::OnLog(const Session& session, const LogStreamId& stream, in
   });
 }
 
-absl::Status Engine::OnLogEnd(const Session& session, const LogStreamId& stream,
+absl::Status Engine::OnLogEnd(const Session& session, const protocol::StreamId& stream,
                               int64_t cut_bytes) {
   return impl_->Output(session, stream.ref, stream.rank, [&](Now) {
     const absl::Status status = impl_->log_intake.End(session.node, stream, cut_bytes,
@@ -86,8 +86,8 @@ absl::Status Engine::OnMetrics(const Session& session, MetricReport report) {
     if (!cut.empty()) {
       impl_->cluster.RankMetrics(now, session.node, ref, rank, cut, &impl_->effects);
     }
-    if (saved) impl_->cluster.CheckpointSaved(now, ref, &impl_->effects);
-    return absl::OkStatus();
+    if (!saved) return absl::OkStatus();
+    return impl_->cluster.Apply(now, session, protocol::CheckpointSaved{ref}, &impl_->effects);
   });
 }
 

@@ -1,9 +1,12 @@
 // What connected workers say about themselves and their attempts.
 #include <map>
+#include <utility>
+#include <variant>
 
 #include "common/process/log.h"
 #include "common/status_macros.h"
 #include "coordinator/runtime/engine_impl.h"
+#include "protocol/node_report.h"
 
 namespace hpc::coordinator {
 
@@ -11,7 +14,7 @@ namespace hpc::coordinator {
 // about an attempt that was replaced; it cannot be from a worker that was replaced.
 absl::Status Engine::Impl::Alive(const Session& session, Now now) {
   HPC_RETURN_IF_ERROR(links.Check(session));
-  return cluster.Heartbeat(now, session.node, session.incarnation);
+  return cluster.Heard(now, session);
 }
 
 // The store or the disk failed. The error is remembered, so that Flush ends the daemon.
@@ -30,59 +33,48 @@ absl::Status Engine::Impl::Forget(const Session& session, AttemptRef ref,
                                   const absl::Status& status) {
   LogDebug("stale report refused",
            {{"node", session.node}, {"attempt", ref.ToString()}, {"reason", status.message()}});
-  effects.messages.push_back({session.node, ForgetAttempt{ref}});
+  effects.messages.push_back({session.node, protocol::Forget{ref}});
   return absl::OkStatus();
-}
-
-template <typename Call>
-absl::Status Engine::Impl::Report(const Session& session, AttemptRef ref, Call call) {
-  const Now now = clock->Get();
-  HPC_RETURN_IF_ERROR(Alive(session, now));
-  progress_stale = true;
-  const absl::Status status = call(now);
-  if (absl::IsFailedPrecondition(status)) return Forget(session, ref, status);
-  return status;
 }
 
 void Engine::Impl::RefusePrepare(const std::string& node, AttemptRef ref, const absl::Status& why) {
   const std::optional<Session> session = links.SessionOf(node);
   if (!session) return;
-  PreparedReport report;
+  protocol::Prepared report;
   report.ref = ref;
   report.status = why;
-  const absl::Status told =
-      cluster.Prepared(clock->Get(), node, session->incarnation, report, &effects);
+  const absl::Status told = cluster.Apply(clock->Get(), *session, report, &effects);
   if (!told.ok()) LogDebug("a refusal came too late", {{"attempt", ref.ToString()}});
 }
 
 // Nodes do not know of a wake hook that the coordinator itself has, so it is added here.
-Inventory Engine::Impl::WithOurHook(Inventory inventory) const {
+protocol::Inventory Engine::Impl::WithOurHook(protocol::Inventory inventory) const {
   inventory.can_wake_by_hook |= wake_sender->WakesAnyNode();
   return inventory;
 }
 
-absl::Status Engine::OnHello(const NodeHello& said, NodeLink* link) {
-  NodeHello hello = said;
+absl::Status Engine::OnHello(const protocol::Hello& said, NodeLink* link) {
+  protocol::Hello hello = said;
   hello.inventory = impl_->WithOurHook(said.inventory);
-  HPC_ASSIGN_OR_RETURN(const Welcome welcome,
+  HPC_ASSIGN_OR_RETURN(const protocol::Welcome welcome,
                        impl_->cluster.Hello(impl_->clock->Get(), hello, &impl_->effects));
   impl_->links.Add({hello.node, hello.incarnation}, link);
   impl_->progress_stale = true;
   impl_->answers.push_back([this, hello, link, welcome](const absl::Status& commit) {
     if (!commit.ok() || impl_->links.Find(hello.node) != link) return;
-    link->SendWelcome(welcome);
+    link->Send(welcome);
     if (absl::Status status = impl_->SayWhereToGoOn(hello); !status.ok()) impl_->Fail(status);
   });
   return absl::OkStatus();
 }
 
 // One acknowledgement for each stream and each metrics file that the worker holds.
-absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
+absl::Status Engine::Impl::SayWhereToGoOn(const protocol::Hello& hello) {
   NodeLink* link = links.Find(hello.node);
-  for (const HeldAttempt& held : hello.attempts) {
-    std::map<LogStreamId, int64_t> lengths;
+  for (const protocol::HeldAttempt& held : hello.attempts) {
+    std::map<protocol::StreamId, int64_t> lengths;
     std::map<int32_t, int64_t> offsets;
-    for (const HeldAttempt::Rank& rank : held.ranks) {
+    for (const protocol::HeldRank& rank : held.ranks) {
       lengths[{held.ref, rank.rank, false}] = 0;
       lengths[{held.ref, rank.rank, true}] = 0;
       offsets[rank.rank] = 0;
@@ -106,119 +98,31 @@ absl::Status Engine::Impl::SayWhereToGoOn(const NodeHello& hello) {
     for (const auto& [rank, offset] : known) {
       if (its_own(rank)) offsets[rank] = offset;
     }
-    for (const auto& [stream, length] : lengths) link->AckLog(stream, length);
-    for (const auto& [rank, offset] : offsets) link->AckMetrics({held.ref, rank, offset});
+    for (const auto& [stream, length] : lengths) link->Send(protocol::LogAck{stream, length});
+    for (const auto& [rank, offset] : offsets)
+      link->Send(protocol::MetricAck{held.ref, rank, offset});
   }
   return absl::OkStatus();
 }
 
 void Engine::OnTimes(const Session& session, const NodeTimes& times) {
   if (!impl_->links.Check(session).ok()) return;
-  impl_->cluster.NoteTimes(impl_->clock->Get(), session.node, session.incarnation, times);
-}
-
-absl::Status Engine::OnHeartbeat(const Session& session, const std::vector<RankDoing>& doing) {
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, impl_->clock->Get()));
-  impl_->cluster.RanksDo(session.node, doing);
-  return absl::OkStatus();
+  impl_->cluster.NoteTimes(impl_->clock->Get(), session, times);
 }
 
 void Engine::OnDisconnect(const Session& session, bool reset) {
   impl_->links.Remove(session);
   impl_->progress_stale = true;
-  impl_->cluster.Disconnected(impl_->clock->Get(), session.node, session.incarnation, reset,
-                              &impl_->effects);
+  impl_->cluster.Disconnected(impl_->clock->Get(), session, reset, &impl_->effects);
 }
 
-absl::Status Engine::OnLeaving(const Session& session, Leave leave, const std::string& reason) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.Leaving(now, session.node, session.incarnation, leave, reason,
-                                &impl_->effects);
-}
-
-absl::Status Engine::OnHandingOver(const Session& session) {
+absl::Status Engine::OnReport(const Session& session, protocol::NodeReport report) {
   HPC_RETURN_IF_ERROR(impl_->links.Check(session));
-  return impl_->cluster.HandingOver(impl_->clock->Get(), session.node, session.incarnation);
-}
-
-absl::Status Engine::OnSleepFailed(const Session& session, const std::string& error) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.SleepFailed(now, session.node, session.incarnation, error, &impl_->effects);
-}
-
-absl::Status Engine::OnInventory(const Session& session, const Inventory& inventory) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.InventoryChanged(now, session.node, session.incarnation,
-                                         impl_->WithOurHook(inventory), &impl_->effects);
-}
-
-absl::Status Engine::OnOwnerChanged(const Session& session, bool reclaimed,
-                                    const ReclaimRequest& request) {
-  const Now now = impl_->clock->Get();
-  HPC_RETURN_IF_ERROR(impl_->Alive(session, now));
-  return impl_->cluster.OwnerChanged(now, session.node, session.incarnation, reclaimed, request,
-                                     &impl_->effects);
-}
-
-absl::Status Engine::OnPrepared(const Session& session, const PreparedReport& report) {
-  return impl_->Report(session, report.ref, [&](Now now) {
-    return impl_->cluster.Prepared(now, session.node, session.incarnation, report, &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnStarted(const Session& session, AttemptRef ref,
-                               const std::vector<StartedRank>& ranks) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.Started(now, session.node, session.incarnation, ref, ranks,
-                                  &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnRankEnded(const Session& session, AttemptRef ref, int32_t rank,
-                                 const RankExit& exit, RankAges ago) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.RankEnded(now, session.node, session.incarnation, ref, rank, exit, ago,
-                                    &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnAttemptHalted(const Session& session, AttemptRef ref, const Halt& halt) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.AttemptHalted(now, session.node, session.incarnation, ref, halt,
-                                        &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnAttemptReturned(const Session& session, AttemptRef ref, const Halt& halt) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.AttemptReturned(now, session.node, session.incarnation, ref, halt,
-                                          &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnDoubted(const Session& session, AttemptRef ref, MonoTime asked) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.Doubted(now, session.node, session.incarnation, ref, asked,
-                                  &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnRecalled(const Session& session, AttemptRef ref, const std::string& lost,
-                                const absl::Status& status) {
-  return impl_->Report(session, ref, [&](Now now) {
-    return impl_->cluster.Recalled(now, session.node, session.incarnation, ref, lost, status,
-                                   &impl_->effects);
-  });
-}
-
-absl::Status Engine::OnRendezvous(const Session& session, const RendezvousReport& report) {
-  return impl_->Report(session, report.ref, [&](Now now) {
-    return impl_->cluster.Rendezvous(now, session.node, session.incarnation, report,
-                                     &impl_->effects);
-  });
+  if (!std::holds_alternative<protocol::Heartbeat>(report)) impl_->progress_stale = true;
+  if (auto* inventory = std::get_if<protocol::Inventory>(&report)) {
+    *inventory = impl_->WithOurHook(std::move(*inventory));
+  }
+  return impl_->cluster.Apply(impl_->clock->Get(), session, report, &impl_->effects);
 }
 
 }  // namespace hpc::coordinator

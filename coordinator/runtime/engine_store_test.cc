@@ -62,7 +62,7 @@ TEST_F(EngineTest, ALongReadOfMetricsDelaysNoHeartbeatAndNoSubmission) {
       [&](absl::StatusOr<std::vector<MetricRow>> rows) { read = *std::move(rows); });
   for (int i = 0; i < 3; ++i) {
     rig_.clock.Advance(absl::Minutes(40));  // the lease is an hour
-    EXPECT_OK(rig_.engine->OnHeartbeat(session, {}));
+    EXPECT_OK(rig_.engine->OnReport(session, protocol::Heartbeat{}));
     EXPECT_OK(rig_.engine->Flush());
   }
   EXPECT_EQ(rig_.engine->cluster().GetTotals().nodes_connected, 1);

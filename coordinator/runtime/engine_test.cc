@@ -63,8 +63,10 @@ TEST_F(EngineTest, TheSameRequestIdIsOneRunWithinABatchAndAfterIt) {
 TEST_F(EngineTest, TheProgramGoesToTheNodeWithThePrepare) {
   rig_.Connect("pc1", &link_);
   rig_.SubmitOk();
-  EXPECT_EQ(link_.run_name, "digits");
-  EXPECT_THAT(link_.program, ElementsAre("true"));
+  const auto* prepare = link_.Find<protocol::Prepare>();
+  ASSERT_NE(prepare, nullptr);
+  EXPECT_EQ(prepare->run_name, "digits");
+  EXPECT_THAT(prepare->command, ElementsAre("true"));
 }
 
 TEST_F(EngineTest, AfterARestartTheProgramComesFromTheStore) {
@@ -74,13 +76,13 @@ TEST_F(EngineTest, AfterARestartTheProgramComesFromTheStore) {
   rig_.Restart();
   RecordingLink pc1, pc2;
   rig_.Connect("pc1", &pc1);
-  ASSERT_NE(pc1.Find<PrepareAttempt>(), nullptr);
-  EXPECT_EQ(pc1.Find<PrepareAttempt>()->ref.ToString(), "1.2");
-  EXPECT_THAT(pc1.program, ElementsAre("true"));
+  ASSERT_NE(pc1.Find<protocol::Prepare>(), nullptr);
+  EXPECT_EQ(pc1.Find<protocol::Prepare>()->ref.ToString(), "1.2");
+  EXPECT_THAT(pc1.Find<protocol::Prepare>()->command, ElementsAre("true"));
   rig_.Connect("pc2", &pc2);
-  ASSERT_NE(pc2.Find<PrepareAttempt>(), nullptr);
-  EXPECT_EQ(pc2.Find<PrepareAttempt>()->ref.run, second);
-  EXPECT_THAT(pc2.program, ElementsAre("true"));
+  ASSERT_NE(pc2.Find<protocol::Prepare>(), nullptr);
+  EXPECT_EQ(pc2.Find<protocol::Prepare>()->ref.run, second);
+  EXPECT_THAT(pc2.Find<protocol::Prepare>()->command, ElementsAre("true"));
 }
 
 TEST_F(EngineTest, AHelloIsWelcomedOnceItIsStored) {
@@ -99,27 +101,28 @@ TEST_F(EngineTest, ANewerConnectionOfTheSameWorkerClosesTheOlder) {
 }
 
 TEST_F(EngineTest, ASessionThatIsNotConnectedIsRefused) {
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 7}, {}), StatusIs(kPrecondition, HasSubstr("pc1")));
+  EXPECT_THAT(rig_.engine->OnReport({"pc1", 7}, protocol::Heartbeat{}),
+              StatusIs(kPrecondition, HasSubstr("pc1")));
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnHeartbeat(session, {}));
-  EXPECT_THAT(rig_.engine->OnHeartbeat({"pc1", 8}, {}), StatusIs(kPrecondition, _));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Heartbeat{}));
+  EXPECT_THAT(rig_.engine->OnReport({"pc1", 8}, protocol::Heartbeat{}), StatusIs(kPrecondition, _));
 }
 
 TEST_F(EngineTest, AReportOfAReplacedAttemptIsAnsweredWithForget) {
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnAttemptReturned(session, {9, 9}, {}));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::AttemptReturned{{9, 9}, {}}));
   EXPECT_OK(rig_.engine->OnLog(session, {{9, 8}, 0, false}, 0, "x"));
   EXPECT_OK(rig_.engine->Flush());
   rig_.clock.Advance(absl::Milliseconds(20));
   EXPECT_OK(rig_.engine->Flush());
   ASSERT_THAT(link_.commands, SizeIs(2));
-  EXPECT_EQ(std::get<ForgetAttempt>(link_.commands[0]).ref, (AttemptRef{9, 9}));
-  EXPECT_EQ(std::get<ForgetAttempt>(link_.commands[1]).ref, (AttemptRef{9, 8}));
+  EXPECT_EQ(std::get<protocol::Forget>(link_.commands[0]).ref, (AttemptRef{9, 9}));
+  EXPECT_EQ(std::get<protocol::Forget>(link_.commands[1]).ref, (AttemptRef{9, 8}));
 }
 
 TEST_F(EngineTest, OutputIsAcknowledgedAtMostEveryFiftyMilliseconds) {
   const Session session = rig_.Connect("pc1", &link_);
-  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  const protocol::StreamId out{rig_.RunOn(session, &link_), 0, false};
   rig_.clock.Advance(absl::Seconds(1));
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
@@ -141,7 +144,7 @@ TEST_F(EngineTest, OutputIsAcknowledgedAtMostEveryFiftyMilliseconds) {
 TEST_F(EngineTest, OnlyOfARunThatIsOverTheEndOfAStreamIsNotPutOff) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  const protocol::StreamId out{ref, 0, false}, err{ref, 0, true};
   const auto stored = [&] { return rig_.reader->GetRun(ref.run)->log_streams; };
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "one"));
   EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
@@ -213,12 +216,12 @@ TEST_F(EngineTest, ANodeIsToldToForgetARunTwentyMillisecondsAfterItsEnd) {
   EXPECT_OK(rig_.engine->OnLogEnd(session, {ref, 0, false}, 0));
   rig_.Finish(session, ref);
   EXPECT_EQ(rig_.StateOf(ref.run), RunState::kSucceeded);
-  EXPECT_EQ(link_.Find<ForgetAttempt>(), nullptr);
+  EXPECT_EQ(link_.Find<protocol::Forget>(), nullptr);
   EXPECT_THAT(link_.log_acks, IsEmpty());
   EXPECT_EQ(rig_.engine->NextDeadline(), rig_.clock.Get().mono + absl::Milliseconds(20));
   rig_.clock.Advance(absl::Milliseconds(20));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_NE(link_.Find<ForgetAttempt>(), nullptr);
+  EXPECT_NE(link_.Find<protocol::Forget>(), nullptr);
   EXPECT_THAT(link_.log_acks, SizeIs(1));
 }
 
@@ -227,13 +230,13 @@ TEST_F(EngineTest, ANodeIsToldToForgetARunWithTheNextOne) {
   rig_.Finish(session, rig_.RunOn(session, &link_));
   rig_.SubmitOk();
   ASSERT_GE(link_.commands.size(), 2u);
-  EXPECT_TRUE(std::holds_alternative<PrepareAttempt>(link_.commands.rbegin()[1]));
-  EXPECT_TRUE(std::holds_alternative<ForgetAttempt>(link_.commands.back()));
+  EXPECT_TRUE(std::holds_alternative<protocol::Prepare>(link_.commands.rbegin()[1]));
+  EXPECT_TRUE(std::holds_alternative<protocol::Forget>(link_.commands.back()));
 }
 
 TEST_F(EngineTest, OutputWithAGapClosesTheConnectionAndNothingElse) {
   const Session session = rig_.Connect("pc1", &link_);
-  const LogStreamId out{rig_.RunOn(session, &link_), 0, false};
+  const protocol::StreamId out{rig_.RunOn(session, &link_), 0, false};
   EXPECT_THAT(rig_.engine->OnLog(session, out, 100, "x"),
               StatusIs(absl::StatusCode::kOutOfRange, _));
   EXPECT_OK(rig_.engine->Flush());
@@ -302,7 +305,7 @@ TEST_F(EngineTest, WhatIsWrongWithMetricsIsAnEventOfTheRun) {
 TEST_F(EngineTest, AWorkerThatReconnectsAfterARestartIsToldWhereToGoOn) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  const protocol::StreamId out{ref, 0, false}, err{ref, 0, true};
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
   EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}}));
   rig_.clock.Advance(absl::Seconds(1));
@@ -310,29 +313,29 @@ TEST_F(EngineTest, AWorkerThatReconnectsAfterARestartIsToldWhereToGoOn) {
 
   rig_.Restart();
   RecordingLink again;
-  NodeHello hello = testing::HelloOf("pc1");
+  protocol::Hello hello = testing::HelloOf("pc1");
   hello.attempts = {{.ref = ref, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
   EXPECT_OK(rig_.engine->OnHello(hello, &again));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_EQ(again.log_acks, (std::map<LogStreamId, int64_t>{{out, 5}, {err, 0}}));
+  EXPECT_EQ(again.log_acks, (std::map<protocol::StreamId, int64_t>{{out, 5}, {err, 0}}));
   EXPECT_THAT(again.metric_acks, ElementsAre(MetricOffset{ref, 0, 40}));
 }
 
 TEST_F(EngineTest, AWorkerIsNotToldHowMuchAnotherOneHasSent) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  const protocol::StreamId out{ref, 0, false}, err{ref, 0, true};
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
   EXPECT_OK(rig_.engine->OnMetrics(session, {.offset = {ref, 0, 40}}));
   rig_.clock.Advance(absl::Seconds(1));
   EXPECT_OK(rig_.engine->Flush());
 
   RecordingLink curious;
-  NodeHello hello = testing::HelloOf("pc2");
+  protocol::Hello hello = testing::HelloOf("pc2");
   hello.attempts = {{.ref = ref, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
   EXPECT_OK(rig_.engine->OnHello(hello, &curious));
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_EQ(curious.log_acks, (std::map<LogStreamId, int64_t>{{out, 0}, {err, 0}}));
+  EXPECT_EQ(curious.log_acks, (std::map<protocol::StreamId, int64_t>{{out, 0}, {err, 0}}));
   EXPECT_THAT(curious.metric_acks, ElementsAre(MetricOffset{ref, 0, 0}));
 }
 
@@ -431,8 +434,8 @@ TEST_F(EngineTest, ReadsPutBehindTheCommitSeeWhatIsOnDisk) {
 TEST_F(EngineTest, ARunAfterOneThatHasJustFailedIsRefused) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  EXPECT_OK(rig_.engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 3}, RankAges()));
-  EXPECT_OK(rig_.engine->OnAttemptReturned(session, ref, {}));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::RankEnded{ref, 0, {.exit_code = 3}, {}}));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::AttemptReturned{ref, {}}));
   RunRequest after = OneNode();
   after.after = ref.run;
   absl::Status answer;
@@ -451,13 +454,13 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
     return answer;
   };
   const Session session = rig_.Connect("pc1", &link_);
-  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Leaving{"shutdown"}));
   EXPECT_THAT(wake(), StatusIs(kPrecondition, _));
 
   rig_.wake_sender.any_node = true;
   RecordingLink again;
   rig_.Connect("pc1", &again);
-  EXPECT_OK(rig_.engine->OnLeaving(session, Leave::kPcGoes, "shutdown"));
+  EXPECT_OK(rig_.engine->OnReport(session, protocol::Leaving{"shutdown"}));
   EXPECT_OK(wake());
   EXPECT_THAT(rig_.wake_sender.woken, ElementsAre("pc1"));
 }
@@ -465,7 +468,7 @@ TEST_F(EngineTest, AHookOfTheCoordinatorsWakesANodeThatKnowsNothingOfIt) {
 TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  const LogStreamId out{ref, 0, false}, err{ref, 0, true};
+  const protocol::StreamId out{ref, 0, false}, err{ref, 0, true};
   EXPECT_OK(rig_.engine->OnLog(session, out, 0, "12345"));
   EXPECT_OK(rig_.engine->OnLogEnd(session, out, 0));
   EXPECT_OK(rig_.engine->OnLogEnd(session, err, 0));
@@ -476,7 +479,7 @@ TEST_F(EngineTest, ANodeWithOutputOfADamagedLogIsWelcomeAndSendsWhatIsLost) {
   rig_.files.Damage(rig_.files.paths()[0], 0);
   rig_.Restart();
   RecordingLink again;
-  NodeHello hello = testing::HelloOf("pc1");
+  protocol::Hello hello = testing::HelloOf("pc1");
   hello.attempts = {{.ref = ref, .started = true, .returned = true, .ranks = {{.rank = 0}}}};
   EXPECT_OK(rig_.engine->OnHello(hello, &again));
   EXPECT_OK(rig_.engine->Flush());
@@ -498,7 +501,8 @@ TEST_F(EngineTest, SecretsReachTheNodeButNotTheStore) {
   program.env = {{"A", "1"}, {"HF_TOKEN", "hf_123"}};
   rig_.engine->Submit(OneNode(), program, [](const absl::StatusOr<RunId>&) {});
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_THAT(link_.env, ElementsAre(Pair("A", "1"), Pair("HF_TOKEN", "hf_123")));
+  EXPECT_THAT(link_.Find<protocol::Prepare>()->env,
+              ElementsAre(Pair("A", "1"), Pair("HF_TOKEN", "hf_123")));
   EXPECT_THAT(rig_.store->GetProgram(1)->env,
               ElementsAre(Pair("A", "1"), Pair("HF_TOKEN", "(hidden)")));
 }
@@ -518,7 +522,7 @@ TEST_F(EngineTest, ARunWhoseSecretIsLostIsRefusedAndSaysWhy) {
   rig_.engine->Lend("pc1", "ada", ignore);
   EXPECT_OK(rig_.engine->Flush());
   EXPECT_OK(rig_.engine->Flush());
-  EXPECT_EQ(link.Find<PrepareAttempt>(), nullptr);
+  EXPECT_EQ(link.Find<protocol::Prepare>(), nullptr);
   const RunRecord run = *rig_.store->GetRunRecord(1);
   EXPECT_EQ(run.state, RunState::kFailed);
   EXPECT_THAT(run.reason, HasSubstr("does not know the value of HF_TOKEN any more"));

@@ -41,7 +41,7 @@ class FullDiskTest : public EngineTest {
 
   const Session session_;
   const AttemptRef ref_;
-  const LogStreamId out_{ref_, 0, false}, err_{ref_, 0, true};
+  const protocol::StreamId out_{ref_, 0, false}, err_{ref_, 0, true};
 };
 
 TEST_F(FullDiskTest, OutputIsNotAcknowledgedUntilThereIsSpaceAndAllElseGoesOn) {
@@ -62,7 +62,7 @@ TEST_F(FullDiskTest, OutputIsNotAcknowledgedUntilThereIsSpaceAndAllElseGoesOn) {
 TEST_F(EngineTest, WithoutDescriptorsOutputIsSentAgainAndTheDaemonGoesOn) {
   const Session session = rig_.Connect("pc1", &link_);
   const AttemptRef ref = rig_.RunOn(session, &link_);
-  const LogStreamId out{ref, 0, false};
+  const protocol::StreamId out{ref, 0, false};
   const auto too_many =
       StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("Too many open files"));
   rig_.files.no_descriptors = true;
@@ -111,7 +111,7 @@ TEST_F(FullDiskTest, AStopMeanwhileLosesNothing) {
   rig_.files.full_until = 0;
   rig_.Restart();
   RecordingLink again;
-  NodeHello hello = testing::HelloOf("pc1");
+  protocol::Hello hello = testing::HelloOf("pc1");
   hello.attempts = {{.ref = ref_, .started = true, .ranks = {{.rank = 0, .pid = 100}}}};
   EXPECT_OK(rig_.engine->OnHello(hello, &again));
   EXPECT_OK(rig_.engine->Flush());

@@ -6,15 +6,15 @@
 
 namespace hpc::coordinator {
 
-absl::Status LogIntake::Data(const std::string& node, const LogStreamId& stream, int64_t offset,
-                             absl::string_view data, absl::Time now) {
+absl::Status LogIntake::Data(const std::string& node, const protocol::StreamId& stream,
+                             int64_t offset, absl::string_view data, absl::Time now) {
   HPC_ASSIGN_OR_RETURN(const int64_t length, logs_->Append(stream, offset, data, now));
   receipts_[stream] = {node, stream, length};
   return absl::OkStatus();
 }
 
-absl::Status LogIntake::End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes,
-                            bool awaited) {
+absl::Status LogIntake::End(const std::string& node, const protocol::StreamId& stream,
+                            int64_t cut_bytes, bool awaited) {
   // Adds nothing new; this asks how long the stream is, for the receipt.
   HPC_ASSIGN_OR_RETURN(const int64_t length, logs_->Append(stream, 0, "", absl::InfinitePast()));
   HPC_RETURN_IF_ERROR(logs_->EndStream(stream, cut_bytes));

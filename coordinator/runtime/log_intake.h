@@ -13,12 +13,13 @@
 #include "absl/time/time.h"
 #include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
+#include "protocol/output.h"
 
 namespace hpc::coordinator {
 
 struct LogReceipt {
   std::string node;  // the node to tell
-  LogStreamId stream;
+  protocol::StreamId stream;
   int64_t length = 0;
 };
 
@@ -28,10 +29,10 @@ class LogIntake {
 
   // OutOfRange: bytes before `offset` are missing; the worker must begin again at its last
   // acknowledgement. Any other error means that the disk cannot be written.
-  absl::Status Data(const std::string& node, const LogStreamId& stream, int64_t offset,
+  absl::Status Data(const std::string& node, const protocol::StreamId& stream, int64_t offset,
                     absl::string_view data, absl::Time now);
   // `awaited`: somebody may be waiting for just this end.
-  absl::Status End(const std::string& node, const LogStreamId& stream, int64_t cut_bytes,
+  absl::Status End(const std::string& node, const protocol::StreamId& stream, int64_t cut_bytes,
                    bool awaited);
 
   bool dirty() const { return !receipts_.empty(); }
@@ -44,7 +45,7 @@ class LogIntake {
 
  private:
   LogStore* logs_;
-  std::map<LogStreamId, LogReceipt> receipts_;
+  std::map<protocol::StreamId, LogReceipt> receipts_;
   bool urgent_ = false;
 };
 

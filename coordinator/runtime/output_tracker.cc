@@ -120,7 +120,7 @@ void OutputTracker::Heard(MonoTime now, RunId run) {
   found->second->absent_passed = false;
 }
 
-void OutputTracker::StreamEnded(const LogStreamId& stream) {
+void OutputTracker::StreamEnded(const protocol::StreamId& stream) {
   Attempt* attempt = Find(stream.ref);
   if (attempt == nullptr) return;
   Rank& rank = Touch(attempt, stream.rank);

@@ -19,6 +19,7 @@
 #include "coordinator/core/values/effects.h"
 #include "coordinator/store/logs/log_store.h"
 #include "coordinator/store/store.h"
+#include "protocol/output.h"
 
 namespace hpc::coordinator {
 
@@ -44,7 +45,7 @@ class OutputTracker {
 
   // Something of the run has come, so the time to wait begins anew.
   void Heard(MonoTime now, RunId run);
-  void StreamEnded(const LogStreamId& stream);
+  void StreamEnded(const protocol::StreamId& stream);
   // False if that was known already.
   bool MetricsEnded(AttemptRef ref, int32_t rank);
 

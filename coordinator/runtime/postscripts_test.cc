@@ -19,7 +19,7 @@ class PostscriptsTest : public ::testing::Test {
     links_.Add({"pc2", 1}, &pc2_);
   }
   void Forget(const std::string& node) {
-    postscripts_.Add(now_, node, [](NodeLink* link) { link->Send(ForgetAttempt{{7, 1}}); });
+    postscripts_.Add(now_, node, [](NodeLink* link) { link->Send(protocol::Forget{{7, 1}}); });
   }
 
   MonoTime now_{absl::Seconds(100)};

@@ -28,7 +28,7 @@ void UnblockSignals(posix_spawnattr_t* attributes) {
 
 std::vector<std::string> WakeHookEnvironment(const WakeNode& wake) {
   std::vector<std::string> macs;
-  for (const NetworkInterface& interface : wake.interfaces) {
+  for (const protocol::NetworkInterface& interface : wake.interfaces) {
     if (!interface.mac.empty()) macs.push_back(interface.mac);
   }
   return {absl::StrCat("HPC_NODE=", wake.node), absl::StrCat("HPC_MACS=", absl::StrJoin(macs, " ")),

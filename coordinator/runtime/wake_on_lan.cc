@@ -65,7 +65,7 @@ absl::StatusOr<std::string> MagicPacket(absl::string_view mac) {
   return packet;
 }
 
-std::vector<std::string> WakeAddresses(const NetworkInterface& interface) {
+std::vector<std::string> WakeAddresses(const protocol::NetworkInterface& interface) {
   std::vector<std::string> addresses;
   if (!interface.broadcast.empty() && interface.broadcast != kEverybody) {
     addresses.push_back(interface.broadcast);
@@ -84,7 +84,7 @@ absl::Status WakeOnLan::Wake(const WakeNode& wake) {
   bool sent = false;
   absl::Status last = absl::FailedPreconditionError(
       absl::StrCat("node ", wake.node, " has no interface with a hardware address"));
-  for (const NetworkInterface& interface : wake.interfaces) {
+  for (const protocol::NetworkInterface& interface : wake.interfaces) {
     const absl::StatusOr<std::string> packet = MagicPacket(interface.mac);
     if (!packet.ok()) continue;
     for (const std::string& address : WakeAddresses(interface)) {

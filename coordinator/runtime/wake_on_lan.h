@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "coordinator/runtime/engine.h"
+#include "protocol/inventory.h"
 
 namespace hpc::coordinator {
 
@@ -20,7 +21,7 @@ absl::StatusOr<std::string> MagicPacket(absl::string_view mac);
 
 // Where the packet for one interface goes: to the broadcast address of its subnet, if known, and to
 // 255.255.255.255 in case the subnet has changed since.
-std::vector<std::string> WakeAddresses(const NetworkInterface& interface);
+std::vector<std::string> WakeAddresses(const protocol::NetworkInterface& interface);
 
 class WakeOnLan final : public WakeSender {
  public:

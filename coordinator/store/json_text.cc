@@ -79,6 +79,12 @@ class Members {
       if (ok_) *out = value->get<std::string>();
     }
   }
+  void Flag(const char* name, bool* out) {
+    if (const json* value = Find(name)) {
+      ok_ = ok_ && value->is_boolean();
+      if (ok_) *out = value->get<bool>();
+    }
+  }
   template <typename Int>
   void Number(const char* name, Int* out) {
     if (const json* value = Find(name)) {
@@ -98,7 +104,7 @@ class Members {
   bool ok_;
 };
 
-bool ReadOne(const json& object, Device* device) {
+bool ReadOne(const json& object, protocol::Device* device) {
   Members in(object);
   std::string kind(ToWord(device->kind));
   in.Number("index", &device->index);
@@ -107,13 +113,13 @@ bool ReadOne(const json& object, Device* device) {
   in.Text("name", &device->name);
   in.Number("memory_bytes", &device->memory_bytes);
   in.Text("pci_bus_id", &device->pci_bus_id);
-  const std::optional<DeviceKind> known = FromWord<DeviceKind>(kind);
+  const std::optional<protocol::DeviceKind> known = FromWord<protocol::DeviceKind>(kind);
   if (!in.ok() || !known.has_value()) return false;
   device->kind = *known;
   return true;
 }
 
-bool ReadOne(const json& object, Disk* disk) {
+bool ReadOne(const json& object, protocol::Disk* disk) {
   Members in(object);
   in.Text("mount", &disk->mount);
   in.Number("total_bytes", &disk->total_bytes);
@@ -121,7 +127,7 @@ bool ReadOne(const json& object, Disk* disk) {
   return in.ok();
 }
 
-bool ReadOne(const json& object, NetworkInterface* interface) {
+bool ReadOne(const json& object, protocol::NetworkInterface* interface) {
   Members in(object);
   in.Text("name", &interface->name);
   in.Text("address", &interface->address);
@@ -129,6 +135,31 @@ bool ReadOne(const json& object, NetworkInterface* interface) {
   in.Number("speed_mbps", &interface->speed_mbps);
   in.Text("broadcast", &interface->broadcast);
   return in.ok();
+}
+
+bool ReadOne(const json& object, CauseRecord* cause) {
+  Members in(object);
+  std::string kind, outcome;
+  int64_t from = 0, until = 0;
+  in.Text("kind", &kind);
+  in.Number("rank", &cause->rank);
+  in.Text("outcome", &outcome);
+  in.Number("from", &from);
+  in.Number("until", &until);
+  in.Text("node", &cause->node);
+  in.Text("text", &cause->text);
+  in.Number("exit_code", &cause->exit_code);
+  in.Flag("free_of_charge", &cause->free_of_charge);
+  in.Flag("guessed", &cause->guessed);
+  const std::optional<CauseKind> known = FromWord<CauseKind>(kind);
+  const std::optional<AttemptOutcome> known_outcome = FromWord<AttemptOutcome>(outcome);
+  if (!in.ok() || !known.has_value() || !known_outcome.has_value()) return false;
+  cause->kind = *known;
+  if (IsFailure(cause->kind)) return true;
+  cause->outcome = *known_outcome;
+  cause->from = absl::FromUnixMicros(from);
+  cause->until = absl::FromUnixMicros(until);
+  return true;
 }
 
 template <typename T>
@@ -190,9 +221,9 @@ std::optional<TextPairs> PairsFromJson(const std::string& json_text) {
   return pairs;
 }
 
-std::string ToJson(const std::vector<Device>& devices) {
+std::string ToJson(const std::vector<protocol::Device>& devices) {
   json all = json::array();
-  for (const Device& device : devices) {
+  for (const protocol::Device& device : devices) {
     all.push_back({{"index", device.index},
                    {"kind", std::string(ToWord(device.kind))},
                    {"uuid", device.uuid},
@@ -203,13 +234,13 @@ std::string ToJson(const std::vector<Device>& devices) {
   return Dump(all);
 }
 
-std::optional<std::vector<Device>> DevicesFromJson(const std::string& json_text) {
-  return ReadAll<Device>(json_text);
+std::optional<std::vector<protocol::Device>> DevicesFromJson(const std::string& json_text) {
+  return ReadAll<protocol::Device>(json_text);
 }
 
-std::string ToJson(const std::vector<Disk>& disks) {
+std::string ToJson(const std::vector<protocol::Disk>& disks) {
   json all = json::array();
-  for (const Disk& disk : disks) {
+  for (const protocol::Disk& disk : disks) {
     all.push_back({{"mount", disk.mount},
                    {"total_bytes", disk.total_bytes},
                    {"free_bytes", disk.free_bytes}});
@@ -217,13 +248,13 @@ std::string ToJson(const std::vector<Disk>& disks) {
   return Dump(all);
 }
 
-std::optional<std::vector<Disk>> DisksFromJson(const std::string& json_text) {
-  return ReadAll<Disk>(json_text);
+std::optional<std::vector<protocol::Disk>> DisksFromJson(const std::string& json_text) {
+  return ReadAll<protocol::Disk>(json_text);
 }
 
-std::string ToJson(const std::vector<NetworkInterface>& interfaces) {
+std::string ToJson(const std::vector<protocol::NetworkInterface>& interfaces) {
   json all = json::array();
-  for (const NetworkInterface& interface : interfaces) {
+  for (const protocol::NetworkInterface& interface : interfaces) {
     all.push_back({{"name", interface.name},
                    {"address", interface.address},
                    {"mac", interface.mac},
@@ -233,8 +264,32 @@ std::string ToJson(const std::vector<NetworkInterface>& interfaces) {
   return Dump(all);
 }
 
-std::optional<std::vector<NetworkInterface>> InterfacesFromJson(const std::string& json_text) {
-  return ReadAll<NetworkInterface>(json_text);
+std::optional<std::vector<protocol::NetworkInterface>> InterfacesFromJson(
+    const std::string& json_text) {
+  return ReadAll<protocol::NetworkInterface>(json_text);
+}
+
+std::string ToJson(const std::vector<CauseRecord>& causes) {
+  json all = json::array();
+  for (const CauseRecord& cause : causes) {
+    json& one = all.emplace_back();
+    one["kind"] = std::string(ToWord(cause.kind));
+    one["rank"] = cause.rank;
+    if (IsFailure(cause.kind)) continue;
+    one["outcome"] = std::string(ToWord(cause.outcome));
+    one["from"] = absl::ToUnixMicros(cause.from);
+    one["until"] = absl::ToUnixMicros(cause.until);
+    one["node"] = cause.node;
+    one["text"] = cause.text;
+    one["exit_code"] = cause.exit_code;
+    one["free_of_charge"] = cause.free_of_charge;
+    one["guessed"] = cause.guessed;
+  }
+  return Dump(all);
+}
+
+std::optional<std::vector<CauseRecord>> CausesFromJson(const std::string& json_text) {
+  return ReadAll<CauseRecord>(json_text);
 }
 
 }  // namespace hpc::coordinator

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coordinator/core/values/records.h"
+#include "protocol/inventory.h"
 
 namespace hpc::coordinator {
 
@@ -29,12 +30,14 @@ std::optional<TextPairs> PairsFromJson(const std::string& json);
 
 // Arrays of objects with the members' names. Unknown members are ignored and missing ones keep
 // their defaults, so a member can be added without a migration.
-std::string ToJson(const std::vector<Device>& devices);
-std::optional<std::vector<Device>> DevicesFromJson(const std::string& json);
-std::string ToJson(const std::vector<Disk>& disks);
-std::optional<std::vector<Disk>> DisksFromJson(const std::string& json);
-std::string ToJson(const std::vector<NetworkInterface>& interfaces);
-std::optional<std::vector<NetworkInterface>> InterfacesFromJson(const std::string& json);
+std::string ToJson(const std::vector<protocol::Device>& devices);
+std::optional<std::vector<protocol::Device>> DevicesFromJson(const std::string& json);
+std::string ToJson(const std::vector<protocol::Disk>& disks);
+std::optional<std::vector<protocol::Disk>> DisksFromJson(const std::string& json);
+std::string ToJson(const std::vector<protocol::NetworkInterface>& interfaces);
+std::string ToJson(const std::vector<CauseRecord>& causes);
+std::optional<std::vector<CauseRecord>> CausesFromJson(const std::string& json);
+std::optional<std::vector<protocol::NetworkInterface>> InterfacesFromJson(const std::string& json);
 
 }  // namespace hpc::coordinator
 

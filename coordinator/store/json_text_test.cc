@@ -52,9 +52,18 @@ TEST(JsonTextTest, RefusesEveryOtherForm) {
 }
 
 TEST(JsonTextTest, MembersMayComeAndGo) {
-  const Device device = {.index = 3, .kind = DeviceKind::kGpu};
+  const protocol::Device device = {.index = 3, .kind = protocol::DeviceKind::kGpu};
   EXPECT_THAT(DevicesFromJson(R"([{"index":3,"kind":"gpu","colour":"green"}])"),
               Optional(ElementsAre(device)));
+}
+
+TEST(JsonTextTest, OfAFailureOnlyTheRankIsWritten) {
+  const CauseRecord failure = {.kind = CauseKind::kOwn, .rank = 2, .text = "bad shape"};
+  EXPECT_EQ(ToJson(std::vector<CauseRecord>{failure}), R"([{"kind":"own","rank":2}])");
+  for (const char* text : {"{}", "[{}]", R"([{"kind":"fate"}])", R"([{"kind":"own","rank":"2"}])",
+                           R"([{"kind":"cluster","guessed":1}])"}) {
+    EXPECT_EQ(CausesFromJson(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

@@ -103,13 +103,15 @@ TEST_F(MigrationsTest, AnotherApplicationsDatabaseIsRefused) {
 }
 
 // What the older release knew nothing of has the default that records.h gives it.
-TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
+TEST_F(MigrationsTest, RunsAndAttemptsOfAnOlderReleaseAreKept) {
   const std::vector<std::string>& all = SchemaMigrations();
   ASSERT_OK(Migrate(db_.get(), {all.begin(), all.begin() + 2}));
   ASSERT_OK(db_->Execute(R"(
     INSERT INTO experiments VALUES ('default', 0);
     INSERT INTO runs VALUES (1, 'digits', 'default', '', 'queued', 'waits', 1, 0, 2, 0, 0, 1000000,
       NULL, NULL, 1, 4, 0, NULL, '[]', '[]', 0, NULL, NULL, 3, 'torchrun', 'auto', 30000000);
+    INSERT INTO attempts VALUES (1, 1, 'stopping', 'node-lost', 'pc2 vanished', '', 4, '', 0,
+      'worker', 0, NULL, NULL);
   )"));
   RunRecord run;
   run.id = 1;
@@ -122,6 +124,11 @@ TEST_F(MigrationsTest, RunsOfAnOlderReleaseAreKept) {
   const absl::StatusOr<std::unique_ptr<Store>> store = OpenSqliteStore(dir_.File("t.db"));
   ASSERT_OK(store);
   EXPECT_EQ(*(*store)->GetRunRecord(1), run);
+  std::string attempt;
+  ASSERT_OK(db_->Sql("SELECT reason || '|' || exit_code || '|' || free_of_charge || '|' || causes "
+                     "FROM attempts")
+                .Query([&](Row& row) { attempt = row.Text(); }));
+  EXPECT_EQ(attempt, "pc2 vanished|0|0|[]");
 }
 
 // A node is shut out if one of its certificates was revoked and none is valid any more. A node that

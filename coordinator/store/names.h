@@ -57,6 +57,16 @@ struct Words<AttemptOutcome> {
 };
 
 template <>
+struct Words<CauseKind> {
+  static constexpr Word<CauseKind> kAll[] = {
+      {CauseKind::kOrdered, "ordered"}, {CauseKind::kCluster, "cluster"},
+      {CauseKind::kAsked, "asked"},     {CauseKind::kKilled, "killed"},
+      {CauseKind::kOwn, "own"},         {CauseKind::kSilent, "silent"},
+      {CauseKind::kOfPeer, "of-peer"},  {CauseKind::kTerminated, "terminated"},
+  };
+};
+
+template <>
 struct Words<Power> {
   static constexpr Word<Power> kAll[] = {
       {Power::kOn, "on"},
@@ -69,10 +79,10 @@ struct Words<Power> {
 };
 
 template <>
-struct Words<DeviceKind> {
-  static constexpr Word<DeviceKind> kAll[] = {
-      {DeviceKind::kGpu, "gpu"},
-      {DeviceKind::kCpuSlot, "cpu-slot"},
+struct Words<protocol::DeviceKind> {
+  static constexpr Word<protocol::DeviceKind> kAll[] = {
+      {protocol::DeviceKind::kGpu, "gpu"},
+      {protocol::DeviceKind::kCpuSlot, "cpu-slot"},
   };
 };
 

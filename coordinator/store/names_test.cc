@@ -34,8 +34,9 @@ TEST(NamesTest, EveryValueHasAWordOfItsOwn) {
   ExpectWords(RunState::kQueued, RunState::kTimedOut);
   ExpectWords(AttemptState::kWaking, AttemptState::kEnded);
   ExpectWords(AttemptOutcome::kNone, AttemptOutcome::kGrown);
+  ExpectWords(CauseKind::kOrdered, CauseKind::kTerminated);
   ExpectWords(Power::kOn, Power::kWaking);
-  ExpectWords(DeviceKind::kGpu, DeviceKind::kCpuSlot);
+  ExpectWords(protocol::DeviceKind::kGpu, protocol::DeviceKind::kCpuSlot);
   ExpectWords(Severity::kInfo, Severity::kError);
 }
 

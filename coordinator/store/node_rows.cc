@@ -11,7 +11,7 @@ constexpr Table kNodes = {
     "memory_bytes, can_wake_by_hook, devices, disks, interfaces, owners, revoked, forgotten"};
 
 void Bind(const NodeRecord& node, Statement& to) {
-  const Inventory& inventory = node.inventory;
+  const protocol::Inventory& inventory = node.inventory;
   to.Text(node.name)
       .Text(node.address)
       .Text(ToWord(node.power))
@@ -40,7 +40,7 @@ void Bind(const NodeRecord& node, Statement& to) {
 
 NodeRecord ReadNode(Row& row) {
   NodeRecord node;
-  Inventory& inventory = node.inventory;
+  protocol::Inventory& inventory = node.inventory;
   node.name = row.Text();
   node.address = row.Text();
   node.power = ReadWord<Power>(row);

@@ -7,10 +7,10 @@
 namespace hpc::coordinator {
 
 template <>
-struct Words<LaunchMode> {
-  static constexpr Word<LaunchMode> kAll[] = {
-      {LaunchMode::kTorchrun, "torchrun"},
-      {LaunchMode::kPerNode, "per-node"},
+struct Words<protocol::LaunchMode> {
+  static constexpr Word<protocol::LaunchMode> kAll[] = {
+      {protocol::LaunchMode::kTorchrun, "torchrun"},
+      {protocol::LaunchMode::kPerNode, "per-node"},
   };
 };
 
@@ -24,20 +24,20 @@ struct Words<GrowMode> {
 };
 
 template <>
-struct Words<StoreHost> {
-  static constexpr Word<StoreHost> kAll[] = {
-      {StoreHost::kAuto, "auto"},
-      {StoreHost::kWorker, "worker"},
-      {StoreHost::kRank0, "rank0"},
+struct Words<protocol::StoreHost> {
+  static constexpr Word<protocol::StoreHost> kAll[] = {
+      {protocol::StoreHost::kAuto, "auto"},
+      {protocol::StoreHost::kWorker, "worker"},
+      {protocol::StoreHost::kRank0, "rank0"},
   };
 };
 
 template <>
-struct Words<LegacyLocalRank> {
-  static constexpr Word<LegacyLocalRank> kAll[] = {
-      {LegacyLocalRank::kNone, "none"},
-      {LegacyLocalRank::kDash, "dash"},
-      {LegacyLocalRank::kUnderscore, "underscore"},
+struct Words<protocol::LegacyLocalRank> {
+  static constexpr Word<protocol::LegacyLocalRank> kAll[] = {
+      {protocol::LegacyLocalRank::kNone, "none"},
+      {protocol::LegacyLocalRank::kDash, "dash"},
+      {protocol::LegacyLocalRank::kUnderscore, "underscore"},
   };
 };
 
@@ -130,8 +130,8 @@ RunRecord ReadRun(Row& row) {
   request.after = row.Int();
   request.time_limit = row.Duration(absl::InfiniteDuration());
   request.max_restarts = row.Int32();
-  request.mode = ReadWord<LaunchMode>(row);
-  request.store_host = ReadWord<StoreHost>(row);
+  request.mode = ReadWord<protocol::LaunchMode>(row);
+  request.store_host = ReadWord<protocol::StoreHost>(row);
   request.stop_grace = row.Duration(absl::InfiniteDuration());
   request.retry_exits = ReadJson(row, IntsFromJson);
   request.grow = ReadWord<GrowMode>(row);
@@ -169,7 +169,7 @@ RunProgram ReadProgram(Row& row) {
   program.workdir = row.Text();
   program.request_id = row.Text();
   program.submit_host = row.Text();
-  program.legacy_local_rank = ReadWord<LegacyLocalRank>(row);
+  program.legacy_local_rank = ReadWord<protocol::LegacyLocalRank>(row);
   program.code.repository = row.Text();
   program.code.commit = row.Text();
   program.code.branch = row.Text();
@@ -184,7 +184,7 @@ constexpr Table kAttempts = {
     "attempts", "run, number",
     "state, outcome, reason, placement_reason, world_size, master_addr, master_port, "
     "store_host, created_at, started_at, ended_at, caused_from, caused_until, exit_code, "
-    "free_of_charge"};
+    "free_of_charge, causes"};
 
 void Bind(const AttemptRecord& attempt, Statement& to) {
   to.Int(attempt.ref.run)
@@ -203,7 +203,8 @@ void Bind(const AttemptRecord& attempt, Statement& to) {
       .Time(attempt.caused_from)
       .Time(attempt.caused_until)
       .Int(attempt.exit_code)
-      .Int(attempt.free_of_charge);
+      .Int(attempt.free_of_charge)
+      .Text(ToJson(attempt.causes));
 }
 
 AttemptRecord ReadAttempt(Row& row) {
@@ -217,7 +218,7 @@ AttemptRecord ReadAttempt(Row& row) {
   attempt.world_size = row.Int32();
   attempt.master_addr = row.Text();
   attempt.master_port = row.Int32();
-  attempt.store_host = ReadWord<StoreHost>(row);
+  attempt.store_host = ReadWord<protocol::StoreHost>(row);
   attempt.created_at = row.Time(absl::UnixEpoch());
   attempt.started_at = row.Time(absl::InfinitePast());
   attempt.ended_at = row.Time(absl::InfinitePast());
@@ -225,6 +226,7 @@ AttemptRecord ReadAttempt(Row& row) {
   attempt.caused_until = row.Time(absl::InfinitePast());
   attempt.exit_code = row.Int32();
   attempt.free_of_charge = row.Int() != 0;
+  attempt.causes = ReadJson(row, CausesFromJson);
   return attempt;
 }
 
@@ -263,8 +265,8 @@ constexpr Table kRanks = {
     "message, traceback, ended_from"};
 
 void Bind(const RankRecord& rank, Statement& to) {
-  static const RankExit& none = *new RankExit;
-  const RankExit& exit = rank.exit.has_value() ? *rank.exit : none;
+  static const protocol::RankExit& none = *new protocol::RankExit;
+  const protocol::RankExit& exit = rank.exit.has_value() ? *rank.exit : none;
   to.Int(rank.ref.run)
       .Int(rank.ref.number)
       .Int(rank.rank)
@@ -291,7 +293,7 @@ RankRecord ReadRank(Row& row) {
   rank.pid = row.Int();
   rank.started_at = row.Time(absl::InfinitePast());
   rank.ended_at = row.Time(absl::InfinitePast());
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = row.OptionalInt32();
   exit.signal = row.OptionalInt32();
   const bool ended = !row.NextIsNull();

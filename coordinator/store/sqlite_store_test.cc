@@ -132,11 +132,12 @@ TEST_F(SqliteStoreTest, KeepsEveryMemberOfAttemptPlacementRankAndNode) {
   RankRecord exited = MakeRank(first, 0, "pc1");
   exited.ended_from = At(49);
   exited.ended_at = At(50);
-  exited.exit = RankExit{.exit_code = 1, .after_stop = false, .message = "boom", .traceback = "T"};
+  exited.exit =
+      protocol::RankExit{.exit_code = 1, .after_stop = false, .message = "boom", .traceback = "T"};
   RankRecord killed = MakeRank(first, 1, "pc2");
-  killed.exit = RankExit{.signal = 9, .after_stop = true};
+  killed.exit = protocol::RankExit{.signal = 9, .after_stop = true};
   RankRecord unknown = MakeRank(first, 2, "pc2");
-  unknown.exit = RankExit{};
+  unknown.exit = protocol::RankExit{};
   const RankRecord running = MakeRank(second, 0, "pc1");
   const EnvironmentRecord environment = {
       .ref = second, .node = "pc1", .facts = {{"torch", "2.13.0"}}, .added = {{"RANK", "0"}}};

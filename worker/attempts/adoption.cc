@@ -61,7 +61,7 @@ class JournalReader {
   void On(const Looked& event) { looked_ns_ = event.at_ns; }
   void On(const StopBegan& event) { out_.halt = HaltOfStop(event, now_ns_); }
   void On(const RankExited& event) {
-    RankAges& ago = ranks_[event.rank].ago;
+    protocol::RankAges& ago = ranks_[event.rank].ago;
     ranks_[event.rank].exit = ToRankExit(event);
     ago.ended = EventAge(event.at_ns, now_ns_);
     if (looked_ns_ != 0) ago.ended_within = EventAge(looked_ns_, now_ns_) - ago.ended;
@@ -91,8 +91,8 @@ void FinishWithoutSupervisor(const std::vector<SupervisorEvent>& journal, FoundA
   if (!attempt.returned && !killed) return;
   attempt.returned = KillLeftovers(attempt.ref.ToString(), found->dir, {}).ok();
   if (!killed || !attempt.returned) return;
-  if (attempt.halt.kind == HaltKind::kNone) {
-    attempt.halt.kind = HaltKind::kSupervisorLost;
+  if (attempt.halt.kind == protocol::HaltKind::kNone) {
+    attempt.halt.kind = protocol::HaltKind::kSupervisorLost;
     attempt.halt.reason = LossInWords(ShortageInWords(journal));
     // The supervisor may have been lost at any moment since its ranks were started.
     for (const AdoptedAttempt::Rank& rank : attempt.ranks) {

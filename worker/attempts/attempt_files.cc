@@ -15,6 +15,7 @@
 #include "common/files/files.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
+#include "protocol/limits.h"
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/os/json_number.h"
@@ -45,12 +46,12 @@ absl::Status MakePassage(const std::string& path, const AccountIds* account) {
   return ErrnoStatus(errno, "chmod " + path);
 }
 
-bool ChoosesCheckpointDir(const Prepare& prepare) {
+bool ChoosesCheckpointDir(const protocol::Prepare& prepare) {
   return std::any_of(prepare.env.begin(), prepare.env.end(),
                      [](const auto& entry) { return entry.first == "HPC_CHECKPOINT_DIR"; });
 }
 
-absl::Status MakeRunDir(const std::string& state_dir, const Prepare& prepare,
+absl::Status MakeRunDir(const std::string& state_dir, const protocol::Prepare& prepare,
                         const AccountIds* account, SpareFolders* spares) {
   const std::string run_dir = RunDir(state_dir, prepare.ref.run);
   const bool checkpoints = !ChoosesCheckpointDir(prepare);
@@ -68,7 +69,7 @@ absl::Status MakeRunDir(const std::string& state_dir, const Prepare& prepare,
 }
 
 // Makes an empty folder that belongs to the account.
-absl::Status MakeRanksDir(const std::string& state_dir, const Prepare& prepare,
+absl::Status MakeRanksDir(const std::string& state_dir, const protocol::Prepare& prepare,
                           const AccountIds* account, SpareFolders* spares) {
   const std::string attempt_dir = AttemptDir(state_dir, prepare.ref);
   if (spares != nullptr && spares->Take(attempt_dir, kRanks, account)) return absl::OkStatus();
@@ -79,7 +80,7 @@ absl::Status MakeRanksDir(const std::string& state_dir, const Prepare& prepare,
   return GiveTo(ranks, account);
 }
 
-absl::Status WriteParams(const std::string& path, const Prepare& prepare,
+absl::Status WriteParams(const std::string& path, const protocol::Prepare& prepare,
                          const AccountIds* account) {
   if (prepare.params.empty()) return absl::OkStatus();
   json params = json::object();
@@ -163,7 +164,7 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name) {
   return ref;
 }
 
-absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
+absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares,
                               const std::vector<RecordLine>& others) {
   HPC_RETURN_IF_ERROR(MakeRanksDir(state_dir, prepare, account, spares));
@@ -207,8 +208,8 @@ absl::StatusOr<AttemptFile> ReadAttemptFile(const std::string& attempt_dir) {
     file.ranks = WholeNumberAt<int32_t>(record, "ranks");
     file.stop_grace = absl::Milliseconds(WholeNumberAt<int64_t>(record, "stop_grace_ms"));
     const bool possible_grace =
-        file.stop_grace >= absl::ZeroDuration() && file.stop_grace <= kMaxSpan;
-    if (!ArePossibleRanks(file.first_rank, file.ranks) || !possible_grace) {
+        file.stop_grace >= absl::ZeroDuration() && file.stop_grace <= protocol::kMaxSpan;
+    if (!protocol::ArePossibleRanks(file.first_rank, file.ranks) || !possible_grace) {
       return damaged;
     }
     return file;

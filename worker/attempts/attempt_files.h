@@ -29,8 +29,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "protocol/prepare.h"
 #include "worker/attempts/spare_folders.h"
-#include "worker/core/messages.h"
 #include "worker/supervision/attempt_record.h"
 #include "worker/supervisor/os/privileges.h"
 
@@ -56,7 +56,7 @@ std::optional<AttemptRef> ParseAttemptName(const std::string& name);
 // Makes the folders of the attempt and the run, for use by `account` (nullptr: the worker's own).
 // Writes the attempt's files, with `others` in its record. `spares`: where folders may be taken
 // from; nullptr: none are.
-absl::Status MakeAttemptFiles(const std::string& state_dir, const Prepare& prepare,
+absl::Status MakeAttemptFiles(const std::string& state_dir, const protocol::Prepare& prepare,
                               const AccountIds* account, SpareFolders* spares = nullptr,
                               const std::vector<RecordLine>& others = {});
 // Makes the files durable. An end that the supervisor has synced is then found after a power cut,

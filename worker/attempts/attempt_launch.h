@@ -9,16 +9,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "protocol/prepare.h"
 #include "worker/attempts/peers/store_port.h"
 #include "worker/attempts/prepare_plan.h"
-#include "worker/core/messages.h"
 #include "worker/os/seams.h"
 #include "worker/supervision/supervisor_handle.h"
 
 namespace hpc::worker {
 
 struct LaunchOrder {
-  Prepare prepare;
+  protocol::Prepare prepare;
   PrepareContext context;
   absl::Duration lease;              // how long the supervisor may go without ExtendLease
   std::optional<StoreRecord> store;  // the store that this node serves
@@ -30,7 +30,7 @@ struct LaunchOrder {
 
 struct Launch {
   PreparePlan plan;  // without its ranks' programs, which the supervisor has
-  RecallAccess recall;
+  protocol::RecallAccess recall;
   // Not OK: no supervisor was made; if plan.status is not OK, it says why. Cancelled: the launch is
   // not wanted any more.
   absl::StatusOr<LaunchedSupervisor> supervisor;

@@ -42,7 +42,7 @@ AttemptRunner::AttemptRunner(const RunnerContext* context, AttemptRef ref)
       record_dir_(AttemptDir(context->state_dir, ref)),
       gang_(context->loop, context->state, ref, record_dir_, MakeGangCallbacks()),
       watch_(context->loop, dir_,
-             [this](int32_t rank, const RankExit& exit, RankAges ago) {
+             [this](int32_t rank, const protocol::RankExit& exit, protocol::RankAges ago) {
                context_->observer->OnRankExited(ref_, rank, exit, ago);
              }),
       fence_(context->loop, [this] { Disobeys("fence"); }) {}
@@ -59,11 +59,13 @@ AttemptRunner::~AttemptRunner() {
 GangServices::Callbacks AttemptRunner::MakeGangCallbacks() {
   return {{[this] { return context_->observer->VouchFor(ref_); },
            [this](MonoTime at) { context_->observer->OnWhole(ref_, at); }},
-          [this](const RendezvousReport& report) { context_->observer->OnRendezvous(report); }};
+          [this](const protocol::RendezvousReport& report) {
+            context_->observer->OnRendezvous(report);
+          }};
 }
 
-PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
-                                          const Inventory& inventory) const {
+PrepareContext AttemptRunner::MakeContext(const protocol::Prepare& prepare,
+                                          const protocol::Inventory& inventory) const {
   PrepareContext context;
   context.state_dir = context_->state_dir;
   context.python = context_->python;
@@ -81,20 +83,20 @@ PrepareContext AttemptRunner::MakeContext(const worker::Prepare& prepare,
   facts.own_env = context_->own_env;
   facts.rank_env = context_->rank_env;
   for (int32_t index : prepare.devices) {
-    const Device& device = inventory.devices.at(static_cast<size_t>(index));
-    if (device.kind == DeviceKind::kGpu) facts.gpus.push_back(device.index);
+    const protocol::Device& device = inventory.devices.at(static_cast<size_t>(index));
+    if (device.kind == protocol::DeviceKind::kGpu) facts.gpus.push_back(device.index);
   }
   return context;
 }
 
-void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inventory,
+void AttemptRunner::Prepare(const protocol::Prepare& prepare, const protocol::Inventory& inventory,
                             absl::Duration lease) {
   prepare_ = prepare;
   first_rank_ = prepare.first_rank;
   ranks_ = prepare.ranks;
   inventory_ = inventory;
   preparing_ = true;
-  Prepared prepared{ref_, absl::OkStatus(), "", 0, true};
+  protocol::Prepared prepared{ref_, absl::OkStatus(), "", 0, true};
   if (const absl::Status opened = OpenStore(&prepared); !opened.ok()) {
     return RollBack(OfThisNode(context_->node, opened));
   }
@@ -118,7 +120,7 @@ void AttemptRunner::Prepare(const worker::Prepare& prepare, const Inventory& inv
       });
 }
 
-void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
+void AttemptRunner::OnLaunch(protocol::Prepared prepared, worker::Launch launch) {
   plan_ = std::move(launch.plan);
   if (!plan_.status.ok()) return RollBack(plan_.status);
   if (!launch.supervisor.ok()) {
@@ -129,7 +131,7 @@ void AttemptRunner::OnLaunch(Prepared prepared, worker::Launch launch) {
       SupervisorClient::Take(context_->loop, *std::move(launch.supervisor), MakeCallbacks());
   SyncFilesSoon();
   if (stopped_)
-    return Stop(absl::ZeroDuration(), "stopped before it was prepared", HaltKind::kNone);
+    return Stop(absl::ZeroDuration(), "stopped before it was prepared", protocol::HaltKind::kNone);
   prepared.store_client_ok = plan_.python.store_client_ok;
   prepared.recall = launch.recall;
   context_->observer->OnPrepared(prepared);
@@ -152,7 +154,7 @@ void AttemptRunner::SyncFilesSoon() {
   });
 }
 
-absl::Status AttemptRunner::OpenStore(Prepared* prepared) {
+absl::Status AttemptRunner::OpenStore(protocol::Prepared* prepared) {
   if (prepare_.node_rank != 0) return absl::OkStatus();
   // A user who has no account here is refused by the plan.
   const auto account = context_->accounts->Of(prepare_.user);
@@ -208,20 +210,20 @@ void AttemptRunner::Adopt(const AttemptFile& file) {
   KillLeftoversUntilGone();
 }
 
-void AttemptRunner::Start(const worker::Start& start, absl::Duration vouch_limit) {
+void AttemptRunner::Start(const protocol::Start& start, absl::Duration vouch_limit) {
   if (supervisor_ == nullptr) return;
   gang_.Start(prepare_, start, vouch_limit);
-  const KeyValues added = MakeStartEnvironment(prepare_, start);
+  const protocol::KeyValues added = MakeStartEnvironment(prepare_, start);
   StartRanks command;
   for (const auto& [key, value] : added) command.env.push_back(key + "=" + value);
   if (const absl::Status sent = supervisor_->Send(command); !sent.ok()) {
     LogError("ranks cannot be started", {{"attempt", ref_.ToString()}, {"error", sent.ToString()}});
     return;
   }
-  EnvironmentReport& report =
-      environment_.emplace(EnvironmentReport{ref_, plan_.python.facts, plan_.ranks.added});
-  report.facts.emplace_back("os", inventory_.host.os);
-  report.facts.emplace_back("kernel", inventory_.host.kernel);
+  protocol::EnvironmentReport& report = environment_.emplace(
+      protocol::EnvironmentReport{ref_, plan_.python.facts, plan_.ranks.added});
+  report.facts.emplace_back("os", inventory_.os);
+  report.facts.emplace_back("kernel", inventory_.kernel);
   if (!inventory_.driver.empty()) report.facts.emplace_back("driver", inventory_.driver);
   report.facts.emplace_back("hpc-worker", Version());
   report.added.insert(report.added.end(), added.begin(), added.end());
@@ -234,7 +236,7 @@ void AttemptRunner::ReportAgain() {
   gang_.ReportRendezvous();
 }
 
-void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, HaltKind halt) {
+void AttemptRunner::Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt) {
   const bool first = !std::exchange(stopped_, true);
   *unwanted_ = true;
   // Without a supervisor, the preparation, or the killing of left-overs, comes to its end by
@@ -348,7 +350,7 @@ void AttemptRunner::On(const AllGone& event) {
   KillLeftoversUntilGone();
 }
 
-void AttemptRunner::AddDoing(size_t most, std::vector<RankDoing>* doing) const {
+void AttemptRunner::AddDoing(size_t most, std::vector<protocol::RankDoing>* doing) const {
   const auto add = [&](int32_t rank, int64_t pid) {
     std::string words = doing->size() < most ? ProcessWords(pid) : "";
     if (!words.empty()) doing->push_back({ref_, rank, std::move(words)});
@@ -390,7 +392,7 @@ void AttemptRunner::OnLost(const std::string& reason) {
 }
 
 void AttemptRunner::TakeLoss(const std::string& reason) {
-  lost_ = {HaltKind::kSupervisorLost, reason};
+  lost_ = {protocol::HaltKind::kSupervisorLost, reason};
   lost_at_ = context_->loop->clock().Get().mono;
   lost_.within = lost_at_ - context_->loop->looked_at();
 }
@@ -446,7 +448,7 @@ void AttemptRunner::GiveBackSupervisor(bool alone) {
       [] {});
 }
 
-void AttemptRunner::Returned(const Halt& halt) {
+void AttemptRunner::Returned(const protocol::Halt& halt) {
   context_->loop->Cancel(std::exchange(obedience_, 0));
   watch_.TellAll();
   context_->observer->OnReturned(ref_, halt);

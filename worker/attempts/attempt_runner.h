@@ -13,13 +13,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/attempt_launch.h"
 #include "worker/attempts/fence_watch.h"
 #include "worker/attempts/peers/gang_services.h"
 #include "worker/attempts/prepare_plan.h"
 #include "worker/attempts/rank_watch.h"
-#include "worker/core/messages.h"
 #include "worker/loop/background.h"
 #include "worker/loop/event_loop.h"
 #include "worker/os/inventory.h"
@@ -32,13 +33,14 @@ namespace hpc::worker {
 class AttemptObserver {
  public:
   virtual ~AttemptObserver() = default;
-  virtual void OnPrepared(const Prepared& prepared) = 0;
-  virtual void OnEnvironment(const EnvironmentReport& report) = 0;
+  virtual void OnPrepared(const protocol::Prepared& prepared) = 0;
+  virtual void OnEnvironment(const protocol::EnvironmentReport& report) = 0;
   virtual void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) = 0;
-  virtual void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) = 0;
+  virtual void OnRankExited(AttemptRef ref, int32_t rank, const protocol::RankExit& exit,
+                            protocol::RankAges ago) = 0;
   virtual void OnOutput(AttemptRef ref, const OutputGrown& output) = 0;
-  virtual void OnRendezvous(const RendezvousReport& report) = 0;
-  virtual void OnStoppedItself(AttemptRef ref, const Halt& halt) = 0;
+  virtual void OnRendezvous(const protocol::RendezvousReport& report) = 0;
+  virtual void OnStoppedItself(AttemptRef ref, const protocol::Halt& halt) = 0;
   // The attempt cannot go on and must be stopped.
   virtual void OnDoomed(AttemptRef ref, const std::string& reason) = 0;
   // All nodes of a witnessed attempt vouched for it at the time `at` of CLOCK_BOOTTIME.
@@ -47,7 +49,7 @@ class AttemptObserver {
   // part that has returned.
   virtual Vouch VouchFor(AttemptRef ref) const = 0;
   // Nothing of the attempt runs any more.
-  virtual void OnReturned(AttemptRef ref, const Halt& halt) = 0;
+  virtual void OnReturned(AttemptRef ref, const protocol::Halt& halt) = 0;
 };
 
 // What all runners share. It outlives them.
@@ -85,16 +87,17 @@ class AttemptRunner {
 
   // The answer is OnPrepared, or OnReturned if the attempt was stopped meanwhile. `lease`: how long
   // the supervisor may go without ExtendLease.
-  void Prepare(const worker::Prepare& prepare, const Inventory& inventory, absl::Duration lease);
+  void Prepare(const protocol::Prepare& prepare, const protocol::Inventory& inventory,
+               absl::Duration lease);
   // Finds the supervisor of an earlier worker again. What happened meanwhile is reported as if it
   // happened now, with its true age.
   void Adopt(const AttemptFile& file);
 
   // `vouch_limit`: how long a witnessed attempt counts as whole after all of its nodes vouched for
   // it.
-  void Start(const worker::Start& start, absl::Duration vouch_limit);
+  void Start(const protocol::Start& start, absl::Duration vouch_limit);
   // `halt`: why this node itself stops the attempt.
-  void Stop(absl::Duration grace, const std::string& reason, HaltKind halt);
+  void Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt);
   void ExtendLease();
   // The ranks may live until the time `at_ns` of CLOCK_BOOTTIME. Their supervisor enforces this. If
   // it does not, it is killed together with them.
@@ -104,18 +107,19 @@ class AttemptRunner {
   void ReportAgain();
   // Adds what each running rank is doing, and each process that cannot be killed, until `doing` has
   // `most` entries.
-  void AddDoing(size_t most, std::vector<RankDoing>* doing) const;
+  void AddDoing(size_t most, std::vector<protocol::RankDoing>* doing) const;
   // What this node does for the others of the gang, until the attempt is over on all of them.
   GangServices& services() { return gang_; }
   // Whether the supervisor is idle, and nothing was seen to be left.
   bool proved_gone() const { return proved_gone_; }
 
  private:
-  PrepareContext MakeContext(const worker::Prepare& prepare, const Inventory& inventory) const;
-  void OnLaunch(Prepared prepared, worker::Launch launch);
+  PrepareContext MakeContext(const protocol::Prepare& prepare,
+                             const protocol::Inventory& inventory) const;
+  void OnLaunch(protocol::Prepared prepared, worker::Launch launch);
   void SyncFilesSoon();
   GangServices::Callbacks MakeGangCallbacks();
-  absl::Status OpenStore(Prepared* prepared);
+  absl::Status OpenStore(protocol::Prepared* prepared);
   void ReopenServices();
   SupervisorClient::Callbacks MakeCallbacks();
   void ExpectEnd(absl::Duration grace);
@@ -141,18 +145,18 @@ class AttemptRunner {
   void TakeLoss(const std::string& reason);
   void KillLeftoversUntilGone();
   void GiveBackSupervisor(bool alone);
-  void Returned(const Halt& halt);
+  void Returned(const protocol::Halt& halt);
 
   const RunnerContext* const context_;
   const AttemptRef ref_;
   const std::string dir_;         // the ranks' folder
   const std::string record_dir_;  // our own folder
-  worker::Prepare prepare_;
+  protocol::Prepare prepare_;
   int32_t first_rank_ = 0;
   int32_t ranks_ = 0;
-  Inventory inventory_;
+  protocol::Inventory inventory_;
   PreparePlan plan_;
-  std::optional<EnvironmentReport> environment_;  // set once the ranks are started
+  std::optional<protocol::EnvironmentReport> environment_;  // set once the ranks are started
   GangServices gang_;
   RankWatch watch_;
   FenceWatch fence_;
@@ -164,7 +168,7 @@ class AttemptRunner {
   bool preparing_ = false;
   bool abandoned_ = false;  // given up while it was being prepared
   bool stopped_ = false;
-  Halt lost_;  // how the supervisor was lost, at lost_at_
+  protocol::Halt lost_;  // how the supervisor was lost, at lost_at_
   MonoTime lost_at_{};
   // Tells the preparing thread that its work is not wanted any more.
   const std::shared_ptr<std::atomic<bool>> unwanted_ = std::make_shared<std::atomic<bool>>(false);

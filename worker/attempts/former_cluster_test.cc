@@ -24,7 +24,7 @@ class FormerClusterTest : public ::testing::Test {
   ~FormerClusterTest() override { RemoveTree(state_dir_).IgnoreError(); }
 
   void LeaveCheckpoint(const std::string& text) {
-    Prepare prepare;
+    protocol::Prepare prepare;
     prepare.ref = {1, 1};
     prepare.ranks = 1;
     prepare.command = {"true"};

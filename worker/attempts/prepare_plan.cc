@@ -98,8 +98,8 @@ std::vector<std::string> Launcher(const PrepareContext& context, const Account* 
   return {context.supervisor_program, "--as", ToText(account->ids), "--run"};
 }
 
-absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const Account* account,
-                         PreparePlan* plan) {
+absl::Status FindProgram(const protocol::Prepare& prepare, const LocalFacts& facts,
+                         const Account* account, PreparePlan* plan) {
   const FileRights rights(account == nullptr ? nullptr : &account->ids);
   const std::string name = account == nullptr ? "" : account->name;
   HPC_RETURN_IF_ERROR(CheckWorkdir(facts.node, name, prepare.workdir));
@@ -111,7 +111,7 @@ absl::Status FindProgram(const Prepare& prepare, const LocalFacts& facts, const 
 }
 
 // What the ranks would have as HOME; "" where they have none, or the user says.
-std::string HomeOf(const Prepare& prepare, const LocalFacts& facts) {
+std::string HomeOf(const protocol::Prepare& prepare, const LocalFacts& facts) {
   for (const auto& [key, value] : prepare.env) {
     if (key == "HOME") return "";
   }
@@ -119,7 +119,8 @@ std::string HomeOf(const Prepare& prepare, const LocalFacts& facts) {
 }
 
 // Many programs end where they cannot write to HOME. A home of the attempt goes with it.
-void ReplaceBadHome(const Prepare& prepare, const AccountIds* account, LocalFacts* facts) {
+void ReplaceBadHome(const protocol::Prepare& prepare, const AccountIds* account,
+                    LocalFacts* facts) {
   const std::string home = HomeOf(prepare, *facts);
   const FileRights rights(account);
   if (!home.empty() && !IsHome(home)) facts->home = HomeDir(facts->attempt_dir);
@@ -131,17 +132,18 @@ absl::Status MakeHome(const LocalFacts& facts, const AccountIds* account) {
   return MakeDirs(facts.home, 0700);
 }
 
-// The interpreter finds as little in a home that is new as in one that is none, and that is the
-// same for each attempt: what it once answered is remembered.
-std::vector<std::string> EnvironmentToAsk(const Prepare& prepare, const LocalFacts& facts,
+// A home that was made for the attempt is empty, so the interpreter answers as if there were none.
+// Therefore the home of before is asked about: that is the same for each attempt, and what the
+// interpreter once answered is remembered.
+std::vector<std::string> EnvironmentToAsk(const protocol::Prepare& prepare, const LocalFacts& facts,
                                           std::vector<std::string> env) {
   if (facts.home.empty()) return env;
   std::replace(env.begin(), env.end(), "HOME=" + facts.home, "HOME=" + HomeOf(prepare, facts));
   return env;
 }
 
-void AskPython(const Prepare& prepare, const PrepareContext& context, const Account* account,
-               const std::vector<std::string>& env, PreparePlan* plan) {
+void AskPython(const protocol::Prepare& prepare, const PrepareContext& context,
+               const Account* account, const std::vector<std::string>& env, PreparePlan* plan) {
   auto python = context.python->Probe(plan->program, env, Launcher(context, account));
   if (python.ok()) {
     plan->python = *std::move(python);
@@ -152,7 +154,7 @@ void AskPython(const Prepare& prepare, const PrepareContext& context, const Acco
              {{"attempt", prepare.ref.ToString()}, {"error", python.status().ToString()}});
 }
 
-absl::StatusOr<const Account*> FindAccountOf(const Prepare& prepare,
+absl::StatusOr<const Account*> FindAccountOf(const protocol::Prepare& prepare,
                                              const PrepareContext& context) {
   auto account = context.accounts->Of(prepare.user);
   if (account.ok()) return account;
@@ -160,7 +162,8 @@ absl::StatusOr<const Account*> FindAccountOf(const Prepare& prepare,
       absl::StrCat(context.facts.node, ": ", account.status().message()));
 }
 
-absl::Status Fill(const Prepare& prepare, const PrepareContext& context, PreparePlan* plan) {
+absl::Status Fill(const protocol::Prepare& prepare, const PrepareContext& context,
+                  PreparePlan* plan) {
   LocalFacts facts = context.facts;
   HPC_ASSIGN_OR_RETURN(const Account* account, FindAccountOf(prepare, context));
   if (account != nullptr) {
@@ -191,7 +194,7 @@ absl::Status OfThisNode(const std::string& node, const absl::Status& status) {
   return absl::UnavailableError(absl::StrCat(node, ": ", std::string(status.message())));
 }
 
-PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context) {
+PreparePlan MakePreparePlan(const protocol::Prepare& prepare, const PrepareContext& context) {
   PreparePlan plan;
   plan.status = Fill(prepare, context, &plan);
   return plan;

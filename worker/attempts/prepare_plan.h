@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "protocol/prepare.h"
 #include "worker/attempts/spare_folders.h"
-#include "worker/core/messages.h"
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/os/seams.h"
@@ -44,7 +44,7 @@ struct PrepareContext {
 // Checks the directory, the command and the disk, looks at the interpreter, and makes the attempt's
 // files. It does all this with the rights of the account that the ranks will run as. It may block.
 // After a failure nothing is left behind.
-PreparePlan MakePreparePlan(const Prepare& prepare, const PrepareContext& context);
+PreparePlan MakePreparePlan(const protocol::Prepare& prepare, const PrepareContext& context);
 
 }  // namespace hpc::worker
 

@@ -17,14 +17,14 @@ namespace {
 // An uncaught exception ends Python with 1, or with SIGABRT if threads of a library cannot cope
 // with that end. With any other end, a traceback in stderr belongs to an exception that was caught
 // and printed.
-bool EndsAsOfAnException(const RankExit& exit) {
+bool EndsAsOfAnException(const protocol::RankExit& exit) {
   return exit.exit_code == 1 || exit.signal == SIGABRT;
 }
 
 }  // namespace
 
-RankExit ToRankExit(const RankExited& event) {
-  RankExit exit;
+protocol::RankExit ToRankExit(const RankExited& event) {
+  protocol::RankExit exit;
   if (WIFSIGNALED(event.wait_status)) {
     exit.signal = WTERMSIG(event.wait_status);
   } else {
@@ -34,14 +34,14 @@ RankExit ToRankExit(const RankExited& event) {
   return exit;
 }
 
-RankExit ToRankExit(const RankStartFailed& event) {
-  RankExit exit;
+protocol::RankExit ToRankExit(const RankStartFailed& event) {
+  protocol::RankExit exit;
   exit.exit_code = event.error == ENOENT ? 127 : 126;
   exit.message = absl::StrCat(event.what, ": ", strerror(event.error));
   return exit;
 }
 
-bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit) {
   const auto report = ReadErrorFile(attempt_dir, rank);
   if (!report) return false;
   exit->message = report->message;
@@ -49,7 +49,7 @@ bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* 
   return true;
 }
 
-void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit) {
+void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit) {
   if (exit->exit_code == 0 || !exit->message.empty()) return;
   if (ExplainByErrorFile(attempt_dir, rank, exit)) return;
   const std::string said = ReadStderrEnd(attempt_dir, rank);

@@ -4,21 +4,21 @@
 
 #include <string>
 
-#include "worker/core/messages.h"
+#include "protocol/rank_exit.h"
 #include "worker/supervisor/protocol/spec.h"
 
 namespace hpc::worker {
 
-RankExit ToRankExit(const RankExited& event);
+protocol::RankExit ToRankExit(const RankExited& event);
 // As with a shell, the exit code is 127 if there is no such program, and otherwise 126.
-RankExit ToRankExit(const RankStartFailed& event);
+protocol::RankExit ToRankExit(const RankStartFailed& event);
 
 // Adds the words of the rank's error file to a failure. False if the rank wrote no such file.
-bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, RankExit* exit);
+bool ExplainByErrorFile(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit);
 // Explains a failure in words: by the error file, or else by the exception that ended the rank, as
 // Python wrote it to stderr, or else by the last lines of its stderr, as far as they are on disk.
 // An exit that has words already, or is a success, stays as it is.
-void ExplainExit(const std::string& attempt_dir, int32_t rank, RankExit* exit);
+void ExplainExit(const std::string& attempt_dir, int32_t rank, protocol::RankExit* exit);
 
 }  // namespace hpc::worker
 

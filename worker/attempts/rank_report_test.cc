@@ -68,7 +68,8 @@ TEST_F(RankExitTest, ReadsWhatWaitpidSays) {
 }
 
 TEST_F(RankExitTest, AProgramThatCannotBeExecutedEndsAsAShellSaysIt) {
-  const RankExit missing = ToRankExit(RankStartFailed{.error = ENOENT, .what = "execve /x"});
+  const protocol::RankExit missing =
+      ToRankExit(RankStartFailed{.error = ENOENT, .what = "execve /x"});
   EXPECT_EQ(missing.exit_code, 127);
   EXPECT_EQ(missing.message, "execve /x: No such file or directory");
   EXPECT_EQ(ToRankExit(RankStartFailed{.error = EACCES, .what = "execve /x"}).exit_code, 126);
@@ -76,7 +77,7 @@ TEST_F(RankExitTest, AProgramThatCannotBeExecutedEndsAsAShellSaysIt) {
 
 TEST_F(RankExitTest, TheErrorFileIsPreferredToStderr) {
   dir_.Append("rank-0.err", "stderr\n");
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "stderr");
@@ -88,7 +89,7 @@ TEST_F(RankExitTest, TheErrorFileIsPreferredToStderr) {
 
 TEST_F(RankExitTest, AnErrorFileThatIsTooLongIsNamedWhereNothingElseIsSaid) {
   dir_.Append("error-0.json", R"({"message": ")" + std::string(1 << 20, 'x') + "\"}");
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "its error file has 1048591 bytes, more than the 1048576 that are read");
@@ -102,7 +103,7 @@ TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
   dir_.Append("rank-0.err",
               "warming up\nTraceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
               "ValueError: bad batch\n");
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "ValueError: bad batch");
@@ -110,7 +111,7 @@ TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
             "Traceback (most recent call last):\n  File \"a\", line 1, in <module>\n"
             "ValueError: bad batch");
   // The exception was caught: the program itself chose how to end.
-  RankExit chosen;
+  protocol::RankExit chosen;
   chosen.exit_code = 3;
   ExplainExit(dir_.path(), 0, &chosen);
   EXPECT_EQ(chosen.traceback, "");
@@ -118,7 +119,7 @@ TEST_F(RankExitTest, AnUncaughtExceptionIsItsOwnReport) {
 
 TEST_F(RankExitTest, ASuccessNeedsNoWords) {
   dir_.Append("rank-0.err", "a warning\n");
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 0;
   ExplainExit(dir_.path(), 0, &exit);
   EXPECT_EQ(exit.message, "");

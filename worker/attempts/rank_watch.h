@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/core/messages.h"
+#include "protocol/rank_exit.h"
 #include "worker/loop/event_loop.h"
 #include "worker/supervisor/protocol/spec.h"
 
@@ -18,7 +18,8 @@ namespace hpc::worker {
 
 class RankWatch {
  public:
-  using OnExit = std::function<void(int32_t rank, const RankExit& exit, RankAges ago)>;
+  using OnExit =
+      std::function<void(int32_t rank, const protocol::RankExit& exit, protocol::RankAges ago)>;
 
   // `dir`: where the ranks write their output and error files. `on_exit` is called once for each
   // rank that has ended, with its last words if it failed.
@@ -45,7 +46,7 @@ class RankWatch {
 
  private:
   struct Pending {
-    RankExit exit;
+    protocol::RankExit exit;
     int64_t at_ns = 0;
     int64_t within_ns = 0;  // it may have ended so much before at_ns
     EventLoop::TimerId timer = 0;

@@ -23,7 +23,7 @@ class RunDirsTest : public ::testing::Test {
  protected:
   // Makes what an attempt of run 12 has left here, with a checkpoint.
   void SetUp() override {
-    Prepare prepare;
+    protocol::Prepare prepare;
     prepare.ref = {12, 1};
     prepare.ranks = 1;
     ASSERT_OK(MakeAttemptFiles(dir_.path(), prepare, nullptr));

@@ -11,33 +11,33 @@
 namespace hpc::worker {
 namespace {
 
-constexpr std::array<std::pair<HaltKind, const char*>, 5> kPrefixes{{
-    {HaltKind::kOwner, "owner: "},
-    {HaltKind::kCutOff, "cut off: "},
-    {HaltKind::kSupervisorLost, "store lost: "},
-    {HaltKind::kLeaving, "leaving: "},
-    {HaltKind::kDamaged, "damaged: "},
+constexpr std::array<std::pair<protocol::HaltKind, const char*>, 5> kPrefixes{{
+    {protocol::HaltKind::kOwner, "owner: "},
+    {protocol::HaltKind::kCutOff, "cut off: "},
+    {protocol::HaltKind::kSupervisorLost, "store lost: "},
+    {protocol::HaltKind::kLeaving, "leaving: "},
+    {protocol::HaltKind::kDamaged, "damaged: "},
 }};
 
-Halt OwnHalt(const std::string& words) {
+protocol::Halt OwnHalt(const std::string& words) {
   if (words == "recall") {
-    return {HaltKind::kCutOff,
+    return {protocol::HaltKind::kCutOff,
             "its worker was gone, and the coordinator had another node end its ranks"};
   }
   if (words == "lease") {
-    return {HaltKind::kCutOff,
+    return {protocol::HaltKind::kCutOff,
             "its node had no contact with the coordinator for stop_after_disconnect, or its worker "
             "was gone or stood still as long"};
   }
   if (words == "fence") {
-    return {HaltKind::kCutOff,
+    return {protocol::HaltKind::kCutOff,
             "its node had lost contact with the coordinator and with others of the gang, or its "
             "worker stood still"};
   }
-  return {HaltKind::kSupervisorLost, "its supervisor was told to end by " + words};
+  return {protocol::HaltKind::kSupervisorLost, "its supervisor was told to end by " + words};
 }
 
-Halt Meaning(const std::string& words) {
+protocol::Halt Meaning(const std::string& words) {
   if (IsItsOwnReason(words)) return OwnHalt(words);
   for (const auto& [kind, prefix] : kPrefixes) {
     absl::string_view reason = words;
@@ -48,7 +48,7 @@ Halt Meaning(const std::string& words) {
 
 }  // namespace
 
-std::string StopWords(HaltKind halt, const std::string& reason) {
+std::string StopWords(protocol::HaltKind halt, const std::string& reason) {
   for (const auto& [kind, prefix] : kPrefixes) {
     if (kind == halt) return absl::StrCat(prefix, reason);
   }
@@ -60,8 +60,8 @@ bool IsItsOwnReason(const std::string& words) {
   return words == "lease" || words == "fence" || words == "recall" || words == "SIGTERM";
 }
 
-Halt HaltOfStop(const StopBegan& stop, int64_t now_ns) {
-  Halt halt = Meaning(stop.reason);
+protocol::Halt HaltOfStop(const StopBegan& stop, int64_t now_ns) {
+  protocol::Halt halt = Meaning(stop.reason);
   halt.ago = EventAge(stop.at_ns, now_ns);
   return halt;
 }

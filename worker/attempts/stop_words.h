@@ -6,20 +6,20 @@
 #include <cstdint>
 #include <string>
 
-#include "worker/core/messages.h"
+#include "protocol/halt.h"
 #include "worker/supervisor/protocol/spec.h"
 
 namespace hpc::worker {
 
 // kNone: the coordinator wants the stop, and gives the words in `reason`.
-std::string StopWords(HaltKind halt, const std::string& reason);
+std::string StopWords(protocol::HaltKind halt, const std::string& reason);
 
 // Whether the supervisor stopped for a reason of its own.
 bool IsItsOwnReason(const std::string& words);
 
 // What the stop means, with its age at `now_ns` of CLOCK_BOOTTIME. kNone: the coordinator wanted
 // it.
-Halt HaltOfStop(const StopBegan& stop, int64_t now_ns);
+protocol::Halt HaltOfStop(const StopBegan& stop, int64_t now_ns);
 
 }  // namespace hpc::worker
 

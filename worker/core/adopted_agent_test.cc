@@ -86,8 +86,10 @@ TEST_F(AdoptedAgentTest, WhatAnEarlierProcessPreparedIsNotStarted) {
   Agent agent = Find({prepared});
   Tick(&agent);
   Effects effects;
-  agent.OnMessage(clock_.Get(), Welcome{}, &effects);
-  agent.OnMessage(clock_.Get(), Start{{12, 1}, "10.0.0.1", 1, StoreHost::kWorker, true}, &effects);
+  agent.OnMessage(clock_.Get(), protocol::Welcome{}, &effects);
+  agent.OnMessage(clock_.Get(),
+                  protocol::Start{{12, 1}, "10.0.0.1", 1, protocol::StoreHost::kWorker, true},
+                  &effects);
   EXPECT_THAT(All<StartAttempt>(effects), IsEmpty());
   ASSERT_THAT(All<Note>(effects), SizeIs(1));
   EXPECT_EQ(All<Note>(effects)[0].text,

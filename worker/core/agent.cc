@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "protocol/limits.h"
 
 namespace hpc::worker {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 constexpr absl::Duration kOwnGrace = absl::Seconds(10);
 constexpr absl::Duration kLongestLeaseInterval = absl::Seconds(30);
 
-bool HasPossibleRanks(const Prepare& prepare) {
-  return ArePossibleRanks(prepare.first_rank, prepare.ranks);
+bool HasPossibleRanks(const protocol::Prepare& prepare) {
+  return protocol::ArePossibleRanks(prepare.first_rank, prepare.ranks);
 }
 
 // A device that both attempts claim.
@@ -52,33 +53,33 @@ Agent::Agent(const std::string& node, Now now, const OwnerState& owner,
   }
 }
 
-void Agent::OnMessage(Now now, const CoordinatorMessage& message, Effects* effects) {
-  if (!connection_.connected() && !std::holds_alternative<Welcome>(message)) {
+void Agent::OnMessage(Now now, const protocol::CoordinatorMessage& message, Effects* effects) {
+  if (!connection_.connected() && !std::holds_alternative<protocol::Welcome>(message)) {
     effects->push_back(Note{true, "told something before a welcome: ignored"});
     return;
   }
   std::visit(Overloaded{
-                 [&](const Welcome& m) { OnWelcome(now, m, effects); },
-                 [&](const Prepare& m) { OnPrepare(now, m, effects); },
-                 [&](const Heard& m) {
+                 [&](const protocol::Welcome& m) { OnWelcome(now, m, effects); },
+                 [&](const protocol::Prepare& m) { OnPrepare(now, m, effects); },
+                 [&](const protocol::Heard& m) {
                    connection_.OnHeard(now.mono, std::min(m.sent, now.mono));
                    FenceAll(effects);
                  },
-                 [&](const Start& m) { OnStart(now, m, effects); },
-                 [&](const Doubt& m) { OnDoubt(now, m, effects); },
-                 [&](const Recall& m) { effects->push_back(RecallRanks{m}); },
-                 [&](const Stop& m) { OnStop(now, m, effects); },
-                 [&](const Forget& m) { OnForget(now, m, effects); },
-                 [&](const SetOwner& m) { OnSetOwner(now, m, effects); },
-                 [&](const GoToSleep& m) { OnGoToSleep(m, effects); },
-                 [](const LogAck&) {},
-                 [](const MetricAck&) {},
+                 [&](const protocol::Start& m) { OnStart(now, m, effects); },
+                 [&](const protocol::Doubt& m) { OnDoubt(now, m, effects); },
+                 [&](const protocol::Recall& m) { effects->push_back(RecallRanks{m}); },
+                 [&](const protocol::Stop& m) { OnStop(now, m, effects); },
+                 [&](const protocol::Forget& m) { OnForget(now, m, effects); },
+                 [&](const protocol::SetOwner& m) { OnSetOwner(now, m, effects); },
+                 [&](const protocol::GoToSleep& m) { OnGoToSleep(m, effects); },
+                 [](const protocol::LogAck&) {},
+                 [](const protocol::MetricAck&) {},
              },
              message);
   DropUnsayable(effects);
 }
 
-void Agent::OnWelcome(Now now, const Welcome& welcome, Effects* effects) {
+void Agent::OnWelcome(Now now, const protocol::Welcome& welcome, Effects* effects) {
   connection_.OnWelcome(now.mono, welcome);
   resumed_ = false;
   cut_off_acted_ = false;
@@ -105,11 +106,11 @@ void Agent::OnLinkClosed(Now now, const absl::Status& why, double jitter, Effect
                                              "; trying again until it answers")});
 }
 
-absl::Status Agent::Refusal(const Prepare& prepare) const {
+absl::Status Agent::Refusal(const protocol::Prepare& prepare) const {
   if (!HasPossibleRanks(prepare)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(node_, ": the placement contradicts itself: ", prepare.ranks,
-                     " ranks from rank ", prepare.first_rank, " on, of at most ", kMaxRanks));
+    return absl::FailedPreconditionError(absl::StrCat(
+        node_, ": the placement contradicts itself: ", prepare.ranks, " ranks from rank ",
+        prepare.first_rank, " on, of at most ", protocol::kMaxRanks));
   }
   if (leaving_) return absl::UnavailableError(node_ + ": its worker is stopping");
   if (yield_.reclaimed()) return absl::UnavailableError(node_ + ": its owner has taken it back");
@@ -129,7 +130,7 @@ absl::Status Agent::Refusal(const Prepare& prepare) const {
   return absl::OkStatus();
 }
 
-void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
+void Agent::OnPrepare(Now now, const protocol::Prepare& prepare, Effects* effects) {
   if (Attempt* known = Find(prepare.ref)) {
     known->OnPrepareAgain(effects);
     return;
@@ -145,11 +146,11 @@ void Agent::OnPrepare(Now now, const Prepare& prepare, Effects* effects) {
   if (refusal.ok()) {
     effects->push_back(PrepareAttempt{prepare});
   } else {
-    OnPrepared(now, Prepared{prepare.ref, refusal, "", 0, true}, effects);
+    OnPrepared(now, protocol::Prepared{prepare.ref, refusal, "", 0, true}, effects);
   }
 }
 
-void Agent::OnStart(Now now, const Start& start, Effects* effects) {
+void Agent::OnStart(Now now, const protocol::Start& start, Effects* effects) {
   Attempt* attempt = Find(start.ref);
   if (attempt == nullptr) return;
   Effects wanted;
@@ -159,9 +160,9 @@ void Agent::OnStart(Now now, const Start& start, Effects* effects) {
   effects->insert(effects->end(), wanted.begin(), wanted.end());
 }
 
-void Agent::OnDoubt(Now now, const Doubt& doubt, Effects* effects) {
+void Agent::OnDoubt(Now now, const protocol::Doubt& doubt, Effects* effects) {
   if (Attempt* attempt = Find(doubt.ref)) attempt->Doubt(now.mono + doubt.span);
-  effects->push_back(Say{Doubted{doubt.ref, doubt.asked_us}});
+  effects->push_back(Say{protocol::Doubted{doubt.ref, doubt.asked}});
 }
 
 void Agent::OnWhole(Now now, AttemptRef ref, MonoTime at, Effects* effects) {
@@ -185,19 +186,19 @@ void Agent::FenceAll(Effects* effects) {
   for (auto& [ref, attempt] : attempts_) Fence(&attempt, effects);
 }
 
-void Agent::OnStop(Now now, const Stop& stop, Effects* effects) {
+void Agent::OnStop(Now now, const protocol::Stop& stop, Effects* effects) {
   if (Attempt* attempt = Find(stop.ref)) {
     attempt->OnStop(now.mono, stop.grace, stop.reason, effects);
   } else {
-    effects->push_back(Say{AttemptReturned{stop.ref, {}}});
+    effects->push_back(Say{protocol::AttemptReturned{stop.ref, {}}});
   }
 }
 
-void Agent::OnForget(Now now, const Forget& forget, Effects* effects) {
+void Agent::OnForget(Now now, const protocol::Forget& forget, Effects* effects) {
   if (Attempt* attempt = Find(forget.ref)) attempt->OnForget(now.mono, effects);
 }
 
-void Agent::OnSetOwner(Now now, const SetOwner& owner, Effects* effects) {
+void Agent::OnSetOwner(Now now, const protocol::SetOwner& owner, Effects* effects) {
   if (yield_.state().unsent) {
     // If the wishes differ, this was said before the coordinator heard of the change here. Its
     // answer to that is still to come.
@@ -241,7 +242,8 @@ void Agent::Lend(Now now, Effects* effects) {
 // A SetOwner answers this. If none comes, the next hello asks again.
 void Agent::SayOwner(Now now, absl::Duration grace, Effects* effects) {
   const OwnerState& state = yield_.state();
-  effects->push_back(Say{OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
+  effects->push_back(
+      Say{protocol::OwnerChanged{state.reclaimed, yield_.Left(now), state.reason, grace}});
 }
 
 // An attempt that is being stopped already gets no more time than the owner gives.
@@ -251,12 +253,12 @@ void Agent::StopAll(Now now, absl::Duration grace, Effects* effects) {
     if (attempt.stopping()) {
       attempt.OnStop(now.mono, grace, reason, effects);
     } else {
-      attempt.StopForOurselves(now.mono, grace, {HaltKind::kOwner, reason}, effects);
+      attempt.StopForOurselves(now.mono, grace, {protocol::HaltKind::kOwner, reason}, effects);
     }
   }
 }
 
-void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
+void Agent::OnGoToSleep(const protocol::GoToSleep& command, Effects* effects) {
   if (yield_.reclaimed()) {
     effects->push_back(Note{false, "told to sleep while the PC is its owner's: not done"});
     return OnSleepFailed("its owner has taken it back", effects);
@@ -274,7 +276,7 @@ void Agent::OnGoToSleep(const GoToSleep& command, Effects* effects) {
   effects->push_back(Sleep{command.reason});
 }
 
-void Agent::OnPrepared(Now now, const Prepared& prepared, Effects* effects) {
+void Agent::OnPrepared(Now now, const protocol::Prepared& prepared, Effects* effects) {
   if (Attempt* attempt = Find(prepared.ref)) attempt->OnPrepared(now.mono, prepared, effects);
   DropUnsayable(effects);
 }
@@ -285,34 +287,35 @@ void Agent::OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, ab
   DropUnsayable(effects);
 }
 
-void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
-                         Effects* effects) {
+void Agent::OnRankExited(Now now, AttemptRef ref, int32_t rank, const protocol::RankExit& exit,
+                         protocol::RankAges ago, Effects* effects) {
   if (Attempt* attempt = Find(ref)) attempt->OnRankExited(now.mono, rank, exit, ago, effects);
   DropUnsayable(effects);
 }
 
-void Agent::OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
+void Agent::OnStoppedItself(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects) {
   if (Attempt* attempt = Find(ref)) attempt->OnStoppedItself(now.mono, halt, effects);
   DropUnsayable(effects);
 }
 
 void Agent::OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects) {
   if (Attempt* attempt = Find(ref)) {
-    StopForOurselves(now, attempt, {HaltKind::kSupervisorLost, reason}, effects);
+    StopForOurselves(now, attempt, {protocol::HaltKind::kSupervisorLost, reason}, effects);
   }
   DropUnsayable(effects);
 }
 
-void Agent::StopForOurselves(Now now, Attempt* attempt, const Halt& halt, Effects* effects) {
+void Agent::StopForOurselves(Now now, Attempt* attempt, const protocol::Halt& halt,
+                             Effects* effects) {
   attempt->StopForOurselves(now.mono, std::min(kOwnGrace, attempt->stop_grace()), halt, effects);
 }
 
-void Agent::OnRecalled(const Recalled& recalled, Effects* effects) {
+void Agent::OnRecalled(const protocol::Recalled& recalled, Effects* effects) {
   effects->push_back(Say{recalled});
   DropUnsayable(effects);
 }
 
-void Agent::OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects) {
+void Agent::OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects) {
   if (Attempt* attempt = Find(ref)) {
     attempt->OnReturned(now.mono, halt, effects);
     // The gang waits for this node until the node knows that its return was heard.
@@ -341,25 +344,25 @@ void Agent::OnResumed(Now now, absl::Duration slept, Effects* effects) {
 }
 
 void Agent::OnSleepFailed(const std::string& error, Effects* effects) {
-  effects->push_back(Say{SleepFailed{error}});
+  effects->push_back(Say{protocol::SleepFailed{error}});
   DropUnsayable(effects);
 }
 
 void Agent::OnFallingAsleep(const std::string& reason, Effects* effects) {
-  effects->push_back(Say{Leaving{reason, /*stays_on=*/false}});
+  effects->push_back(Say{protocol::Leaving{reason, /*stays_on=*/false}});
   DropUnsayable(effects);
 }
 
-void Agent::Leave(Now now, const Leaving& words, absl::Duration ago, bool stop_ranks,
+void Agent::Leave(Now now, const protocol::Leaving& words, absl::Duration ago, bool stop_ranks,
                   Effects* effects) {
   leaving_ = true;
   leave_words_ = words;
   if (stop_ranks || !words.stays_on) {
-    const Halt halt{HaltKind::kLeaving, node_ + ": " + words.reason, ago};
+    const protocol::Halt halt{protocol::HaltKind::kLeaving, node_ + ": " + words.reason, ago};
     for (auto& [ref, attempt] : attempts_) StopForOurselves(now, &attempt, halt, effects);
   } else if (live_attempts() > 0) {
     leaving_said_ = true;
-    effects->push_back(Say{HandingOver{}});
+    effects->push_back(Say{protocol::HandingOver{}});
     effects->push_back(Note{false, absl::StrCat(Count(live_attempts(), "attempt"),
                                                 " lives on; the next worker finds it again")});
   }
@@ -417,7 +420,7 @@ void Agent::StopIfCutOff(Now now, Effects* effects) {
   cut_off_acted_ = true;
   for (auto& [ref, attempt] : attempts_) {
     StopForOurselves(now, &attempt,
-                     {HaltKind::kCutOff,
+                     {protocol::HaltKind::kCutOff,
                       absl::StrCat(node_, " had no contact with the coordinator for ",
                                    HumanDuration(connection_.welcome().stop_after_disconnect))},
                      effects);
@@ -443,7 +446,7 @@ void Agent::TickYield(Now now, Effects* effects) {
 void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
   if (!yield_.reclaimed()) return;
   for (auto& [ref, attempt] : attempts_) {
-    StopForOurselves(now, &attempt, {HaltKind::kOwner, TakenBack()}, effects);
+    StopForOurselves(now, &attempt, {protocol::HaltKind::kOwner, TakenBack()}, effects);
   }
 }
 
@@ -451,7 +454,7 @@ void Agent::StopAllIfReclaimed(Now now, Effects* effects) {
 void Agent::StopContested(Now now, Effects* effects) {
   for (const auto& [ref, why] : std::exchange(contested_, {})) {
     if (Attempt* attempt = Find(ref)) {
-      StopForOurselves(now, attempt, {HaltKind::kDamaged, why}, effects);
+      StopForOurselves(now, attempt, {protocol::HaltKind::kDamaged, why}, effects);
     }
   }
 }
@@ -481,9 +484,9 @@ MonoTime Agent::NextDeadline() const {
   return next;
 }
 
-Hello Agent::MakeHello(Now now) {
+protocol::Hello Agent::MakeHello(Now now) {
   owner_in_hello_ = yield_.state();
-  Hello hello;
+  protocol::Hello hello;
   hello.resumed = resumed_;
   hello.owner_changed = yield_.state().unsent;
   hello.reclaimed = yield_.reclaimed();

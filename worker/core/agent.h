@@ -14,10 +14,11 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/core/attempt.h"
 #include "worker/core/connection.h"
 #include "worker/core/effects.h"
-#include "worker/core/messages.h"
 #include "worker/core/yield.h"
 
 namespace hpc::worker {
@@ -33,16 +34,16 @@ class Agent {
 
   // ---- the coordinator. Its acknowledgements of output are the shell's own business. Whatever it
   // says before it has welcomed this node is ignored.
-  void OnMessage(Now now, const CoordinatorMessage& message, Effects* effects);
+  void OnMessage(Now now, const protocol::CoordinatorMessage& message, Effects* effects);
   void OnLinkClosed(Now now, const absl::Status& why, double jitter, Effects* effects);
 
   // ---- attempts, as the shell carries them out
-  void OnPrepared(Now now, const Prepared& prepared, Effects* effects);
+  void OnPrepared(Now now, const protocol::Prepared& prepared, Effects* effects);
   void OnRankStarted(Now now, AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago,
                      Effects* effects);
-  void OnRankExited(Now now, AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago,
-                    Effects* effects);
-  void OnStoppedItself(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
+  void OnRankExited(Now now, AttemptRef ref, int32_t rank, const protocol::RankExit& exit,
+                    protocol::RankAges ago, Effects* effects);
+  void OnStoppedItself(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects);
   // The attempt has lost something of this node that it cannot go on without.
   void OnDoomed(Now now, AttemptRef ref, const std::string& reason, Effects* effects);
   // All nodes of the attempt vouched for it at the time `at`.
@@ -52,9 +53,9 @@ class Agent {
   bool Vouches(Now now, AttemptRef ref) const { return VouchFor(now, ref) != Vouch::kNo; }
   Vouch VouchFor(Now now, AttemptRef ref) const;
   // The result of a RecallRanks.
-  void OnRecalled(const Recalled& recalled, Effects* effects);
+  void OnRecalled(const protocol::Recalled& recalled, Effects* effects);
   // No process of the attempt is left. `halt` is set if its supervisor was lost.
-  void OnReturned(Now now, AttemptRef ref, const Halt& halt, Effects* effects);
+  void OnReturned(Now now, AttemptRef ref, const protocol::Halt& halt, Effects* effects);
   // The attempt's files are gone.
   void OnDropped(AttemptRef ref) { attempts_.erase(ref); }
 
@@ -77,7 +78,8 @@ class Agent {
   // goes down, or if `stop_ranks`. Otherwise attempts live on under their supervisors, and the
   // coordinator is told that the node hands them over. Once there are none, it is told that the
   // node leaves.
-  void Leave(Now now, const Leaving& words, absl::Duration ago, bool stop_ranks, Effects* effects);
+  void Leave(Now now, const protocol::Leaving& words, absl::Duration ago, bool stop_ranks,
+             Effects* effects);
   // Whether all that Leave waits for is done.
   bool ReadyToExit() const;
 
@@ -91,20 +93,21 @@ class Agent {
   int32_t live_attempts() const;
 
  private:
-  void OnWelcome(Now now, const Welcome& welcome, Effects* effects);
-  void OnPrepare(Now now, const Prepare& prepare, Effects* effects);
-  void OnStart(Now now, const Start& start, Effects* effects);
-  void OnDoubt(Now now, const Doubt& doubt, Effects* effects);
-  void OnStop(Now now, const Stop& stop, Effects* effects);
-  void OnForget(Now now, const Forget& forget, Effects* effects);
-  void OnSetOwner(Now now, const SetOwner& owner, Effects* effects);
-  void OnGoToSleep(const GoToSleep& command, Effects* effects);
+  void OnWelcome(Now now, const protocol::Welcome& welcome, Effects* effects);
+  void OnPrepare(Now now, const protocol::Prepare& prepare, Effects* effects);
+  void OnStart(Now now, const protocol::Start& start, Effects* effects);
+  void OnDoubt(Now now, const protocol::Doubt& doubt, Effects* effects);
+  void OnStop(Now now, const protocol::Stop& stop, Effects* effects);
+  void OnForget(Now now, const protocol::Forget& forget, Effects* effects);
+  void OnSetOwner(Now now, const protocol::SetOwner& owner, Effects* effects);
+  void OnGoToSleep(const protocol::GoToSleep& command, Effects* effects);
   // Why this node cannot take the attempt now; OK if it can.
-  absl::Status Refusal(const Prepare& prepare) const;
+  absl::Status Refusal(const protocol::Prepare& prepare) const;
   std::string TakenBack() const { return node_ + " was taken back by its owner"; }
   // Stops all attempts for the owner.
   void StopAll(Now now, absl::Duration grace, Effects* effects);
-  static void StopForOurselves(Now now, Attempt* attempt, const Halt& halt, Effects* effects);
+  static void StopForOurselves(Now now, Attempt* attempt, const protocol::Halt& halt,
+                               Effects* effects);
   void SayOwner(Now now, absl::Duration grace, Effects* effects);
   void StopIfCutOff(Now now, Effects* effects);
   void TickConnection(Now now, Effects* effects);
@@ -117,7 +120,7 @@ class Agent {
   void ExtendLeasesOnceMore(Now now, Effects* effects);
   void Fence(Attempt* attempt, Effects* effects) const;
   void FenceAll(Effects* effects);
-  Hello MakeHello(Now now);
+  protocol::Hello MakeHello(Now now);
   Attempt* Find(AttemptRef ref);
   // Drops what cannot be said now: the next hello tells everything.
   void DropUnsayable(Effects* effects) const;
@@ -131,7 +134,7 @@ class Agent {
   bool power_command_runs_ = false;
   bool leaving_ = false;
   bool leaving_said_ = false;
-  Leaving leave_words_;
+  protocol::Leaving leave_words_;
   bool cut_off_acted_ = false;
   std::string noted_problem_;
   OwnerState owner_in_hello_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/status_matchers.h"
+#include "protocol/limits.h"
 #include "worker/core/testing/agent_tester.h"
 
 namespace hpc::worker {
@@ -22,7 +23,7 @@ TEST_F(AgentTest, SaysHelloAtOnceAndHeartbeatsOnceWelcome) {
   const Effects opened = Tick();
   ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
   EXPECT_THAT(All<OpenLink>(opened)[0].hello.attempts, IsEmpty());
-  Hear(Welcome{});
+  Hear(protocol::Welcome{});
   EXPECT_THAT(All<SayHeartbeat>(Wait(absl::Seconds(2))), SizeIs(1));
 }
 
@@ -31,9 +32,9 @@ TEST_F(AgentTest, TwoQuickHeartbeatsTellTheCoordinatorHowTheClocksLie) {
   const Effects first = Tick();
   ASSERT_THAT(All<SayHeartbeat>(first), SizeIs(1));
   EXPECT_FALSE(All<SayHeartbeat>(first)[0].answer_may_wait);
-  Hear(Heard{now().mono});
+  Hear(protocol::Heard{now().mono});
   EXPECT_THAT(All<SayHeartbeat>(Tick()), SizeIs(1)) << "which says when the answer came";
-  Hear(Heard{now().mono});
+  Hear(protocol::Heard{now().mono});
   EXPECT_THAT(All<SayHeartbeat>(Tick()), IsEmpty());
 }
 
@@ -51,10 +52,10 @@ TEST_F(AgentTest, WhatEndsRanksHereIsSaidAtOnceAndWithTheReturn) {
   Settle();
   Run();
   Effects effects;
-  agent_.OnStoppedItself(now(), kRef, {HaltKind::kCutOff, "fence"}, &effects);
-  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptHalted>(effects)[0].halt.reason, "fence");
-  EXPECT_EQ(Said<AttemptReturned>(Return())[0].halt.reason, "fence");
+  agent_.OnStoppedItself(now(), kRef, {protocol::HaltKind::kCutOff, "fence"}, &effects);
+  ASSERT_THAT(Said<protocol::AttemptHalted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::AttemptHalted>(effects)[0].halt.reason, "fence");
+  EXPECT_EQ(Said<protocol::AttemptReturned>(Return())[0].halt.reason, "fence");
 }
 
 TEST_F(AgentTest, WaitsForTheAnswerToAHeartbeatOnlyWhileItHasAnAttempt) {
@@ -72,20 +73,22 @@ TEST_F(AgentTest, SaysOnceWhyItIsNotConnected) {
   Wait(absl::Seconds(1));
   EXPECT_THAT(All<Note>(LoseLink()), IsEmpty());
   Wait(absl::Seconds(1));
-  Hear(Welcome{});
+  Hear(protocol::Welcome{});
   EXPECT_THAT(All<Note>(LoseLink()), SizeIs(1));
 }
 
 TEST_F(AgentTest, PreparesStartsAndReturnsAnAttempt) {
   Connect();
   EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1));
-  EXPECT_THAT(Said<Prepared>(ReportPrepared()), SizeIs(1));
-  EXPECT_THAT(All<StartAttempt>(Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker})), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Prepared>(ReportPrepared()), SizeIs(1));
+  EXPECT_THAT(
+      All<StartAttempt>(Hear(protocol::Start{kRef, "10.0.0.1", 1, protocol::StoreHost::kWorker})),
+      SizeIs(1));
   Effects effects;
   agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
-  EXPECT_THAT(Said<Started>(effects), SizeIs(1));
-  EXPECT_THAT(Said<AttemptReturned>(Return()), SizeIs(1));
-  EXPECT_THAT(All<DropAttempt>(Hear(Forget{kRef})), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Started>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::AttemptReturned>(Return()), SizeIs(1));
+  EXPECT_THAT(All<DropAttempt>(Hear(protocol::Forget{kRef})), SizeIs(1));
   agent_.OnDropped(kRef);
   EXPECT_THAT(agent_.attempts(), IsEmpty());
 }
@@ -95,9 +98,9 @@ TEST_F(AgentTest, DoesNotGiveADeviceTwice) {
   Run();
   const Effects effects = Hear(OneRank({13, 1}));
   EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
-  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
+  ASSERT_THAT(Said<protocol::Prepared>(effects), SizeIs(1));
   EXPECT_THAT(
-      Said<Prepared>(effects)[0].status,
+      Said<protocol::Prepared>(effects)[0].status,
       testing::StatusIs(absl::StatusCode::kUnavailable, "pc1: device 0 is used by attempt 12.1"));
   EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank({14, 1}, 1))), SizeIs(1));
 }
@@ -106,18 +109,18 @@ TEST_F(AgentTest, RefusesRanksThatNoRunCanHave) {
   Connect();
   constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
   const std::pair<int32_t, int32_t> kFirstAndCount[] = {
-      {0, -1}, {-1, 1}, {0, kMax}, {kMax, 2}, {1, kMaxRanks}};
+      {0, -1}, {-1, 1}, {0, kMax}, {kMax, 2}, {1, protocol::kMaxRanks}};
   AttemptRef ref = kRef;
   for (const auto& [first, count] : kFirstAndCount) {
-    Prepare prepare = OneRank({++ref.run, 1});
+    protocol::Prepare prepare = OneRank({++ref.run, 1});
     prepare.first_rank = first;
     prepare.ranks = count;
     const Effects effects = Hear(prepare);
     EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
-    ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
-    EXPECT_THAT(Said<Prepared>(effects)[0].status.message(),
+    ASSERT_THAT(Said<protocol::Prepared>(effects), SizeIs(1));
+    EXPECT_THAT(Said<protocol::Prepared>(effects)[0].status.message(),
                 HasSubstr("the placement contradicts itself"));
-    EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+    EXPECT_THAT(Said<protocol::AttemptReturned>(effects), SizeIs(1));
   }
   EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1)) << "device 0 is still free";
 }
@@ -134,7 +137,7 @@ TEST_F(AgentTest, RefusesAnAttemptThatWasReplaced) {
   Hear(OneRank({12, 3}));
   const Effects effects = Hear(OneRank({12, 2}, 1));
   EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
-  EXPECT_THAT(Said<Prepared>(effects)[0].status,
+  EXPECT_THAT(Said<protocol::Prepared>(effects)[0].status,
               testing::StatusIs(absl::StatusCode::kFailedPrecondition,
                                 "pc1: attempt 12.2 was replaced by 12.3"));
 }
@@ -153,27 +156,29 @@ TEST_F(AgentTest, TakesNothingFromWhoHasNotWelcomedIt) {
   const Effects effects = Hear(OneRank());
   EXPECT_THAT(All<PrepareAttempt>(effects), IsEmpty());
   EXPECT_THAT(All<Note>(effects), SizeIs(1));
-  Hear(Welcome{});
+  Hear(protocol::Welcome{});
   EXPECT_THAT(All<PrepareAttempt>(Hear(OneRank())), SizeIs(1));
 }
 
 TEST_F(AgentTest, AStopOfAnUnknownAttemptIsAnsweredAsReturned) {
   Connect();
-  EXPECT_THAT(Said<AttemptReturned>(Hear(Stop{{99, 1}, absl::Seconds(1), "lost"})), SizeIs(1));
+  EXPECT_THAT(
+      Said<protocol::AttemptReturned>(Hear(protocol::Stop{{99, 1}, absl::Seconds(1), "lost"})),
+      SizeIs(1));
 }
 
 TEST_F(AgentTest, SaysNothingWhileDisconnectedAndEverythingInTheNextHello) {
   Connect();
   Run();
   LoseLink();
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 3;
   Effects effects;
   agent_.OnRankExited(now(), kRef, 0, exit, {}, &effects);
   EXPECT_THAT(All<Say>(effects), IsEmpty());
   const Effects opened = Wait(absl::Seconds(1));
   ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
-  const Hello hello = All<OpenLink>(opened)[0].hello;
+  const protocol::Hello hello = All<OpenLink>(opened)[0].hello;
   ASSERT_THAT(hello.attempts, SizeIs(1));
   EXPECT_EQ(hello.attempts[0].ranks[0].exit, exit);
   EXPECT_EQ(hello.attempts[0].ranks[0].ago.ended, absl::Seconds(1));
@@ -184,7 +189,7 @@ TEST_F(AgentTest, WhatHappensBetweenHelloAndWelcomeIsSaidBehindTheHello) {
   Run();
   LoseLink();
   Wait(absl::Seconds(1));
-  EXPECT_THAT(Said<AttemptReturned>(Return()), SizeIs(1));
+  EXPECT_THAT(Said<protocol::AttemptReturned>(Return()), SizeIs(1));
 }
 
 TEST_F(AgentTest, KeepsSupervisorsAliveWhileConnected) {
@@ -233,7 +238,8 @@ TEST_F(AgentTest, WhatCannotGoOnIsStoppedAndTheReasonReported) {
   Effects effects;
   agent_.OnDoomed(now(), kRef, "its rendezvous store was lost", &effects);
   ASSERT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(Return())[0].halt.reason, "its rendezvous store was lost");
+  EXPECT_EQ(Said<protocol::AttemptReturned>(Return())[0].halt.reason,
+            "its rendezvous store was lost");
 }
 
 TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
@@ -253,7 +259,7 @@ TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
   const Effects opened = Tick();
   EXPECT_TRUE(All<OpenLink>(opened)[0].hello.owner_changed);
   EXPECT_TRUE(All<OpenLink>(opened)[0].hello.reclaimed);
-  const Effects welcomed = Hear(Welcome{});
+  const Effects welcomed = Hear(protocol::Welcome{});
   ASSERT_THAT(All<SaveOwner>(welcomed), SizeIs(1));
   EXPECT_FALSE(All<SaveOwner>(welcomed)[0].state.unsent);
 }
@@ -261,18 +267,18 @@ TEST_F(AgentTest, TheOwnerGetsThePcEvenWhileDisconnected) {
 TEST_F(AgentTest, ATakenPcRefusesWork) {
   Connect();
   Reclaim();
-  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
+  EXPECT_THAT(Said<protocol::Prepared>(Hear(OneRank()))[0].status,
               testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("owner")));
 }
 
 TEST_F(AgentTest, TellsTheCoordinatorOfTheOwnersWish) {
   Connect();
   const Effects effects = Reclaim(absl::Hours(2));
-  ASSERT_THAT(Said<OwnerChanged>(effects), SizeIs(1));
-  EXPECT_EQ(Said<OwnerChanged>(effects)[0].duration, absl::Hours(2));
+  ASSERT_THAT(Said<protocol::OwnerChanged>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::OwnerChanged>(effects)[0].duration, absl::Hours(2));
   Effects lent;
   agent_.Lend(now(), &lent);
-  EXPECT_FALSE(Said<OwnerChanged>(lent)[0].reclaimed);
+  EXPECT_FALSE(Said<protocol::OwnerChanged>(lent)[0].reclaimed);
 }
 
 TEST_F(AgentTest, AWishThatMayHaveBeenLostWithTheLinkIsSaidAgain) {
@@ -288,7 +294,7 @@ TEST_F(AgentTest, AWishThatWasAnsweredIsNotSaidAgain) {
   Connect();
   Reclaim();
   EXPECT_THAT(All<SaveOwner>(Wait(absl::Seconds(12))), IsEmpty()) << "time proves nothing";
-  const Effects answered = Hear(SetOwner{true, std::nullopt, ""});
+  const Effects answered = Hear(protocol::SetOwner{true, std::nullopt, ""});
   ASSERT_THAT(All<SaveOwner>(answered), SizeIs(1));
   EXPECT_FALSE(All<SaveOwner>(answered)[0].state.unsent);
   EXPECT_EQ(All<SaveOwner>(answered)[0].state.reason, "a game");
@@ -301,22 +307,22 @@ TEST_F(AgentTest, AWishThatWasAnsweredIsNotSaidAgain) {
 TEST_F(AgentTest, TheCoordinatorMayReclaimAndLendToo) {
   Connect();
   Run();
-  SetOwner taken;
+  protocol::SetOwner taken;
   taken.reclaimed = true;
   const Effects effects = Hear(taken);
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_THAT(Said<OwnerChanged>(effects), IsEmpty());
-  Hear(SetOwner{});
+  EXPECT_THAT(Said<protocol::OwnerChanged>(effects), IsEmpty());
+  Hear(protocol::SetOwner{});
   EXPECT_FALSE(agent_.yield().reclaimed());
 }
 
 TEST_F(AgentTest, WhatTheCoordinatorSaidBeforeItHeardOfTheOwnersWishDoesNotUndoIt) {
   Connect();
   Reclaim();
-  Hear(SetOwner{});
+  Hear(protocol::SetOwner{});
   EXPECT_TRUE(agent_.yield().reclaimed());
-  Hear(SetOwner{true, std::nullopt, ""});
-  Hear(SetOwner{});
+  Hear(protocol::SetOwner{true, std::nullopt, ""});
+  Hear(protocol::SetOwner{});
   EXPECT_FALSE(agent_.yield().reclaimed()) << "said after it had heard of it";
 }
 
@@ -324,48 +330,48 @@ TEST_F(AgentTest, TheEndOfAWishThatWasNotAnsweredIsSaid) {
   Connect();
   Reclaim(absl::Seconds(5));
   const Effects over = Wait(absl::Seconds(5));
-  ASSERT_THAT(Said<OwnerChanged>(over), SizeIs(1));
-  EXPECT_FALSE(Said<OwnerChanged>(over)[0].reclaimed);
-  Hear(SetOwner{true, std::nullopt, ""});  // it answers what was said first
+  ASSERT_THAT(Said<protocol::OwnerChanged>(over), SizeIs(1));
+  EXPECT_FALSE(Said<protocol::OwnerChanged>(over)[0].reclaimed);
+  Hear(protocol::SetOwner{true, std::nullopt, ""});  // it answers what was said first
   EXPECT_FALSE(agent_.yield().reclaimed());
 }
 
 TEST_F(AgentTest, SleepsOnlyWhenNothingRuns) {
   Connect();
   Run();
-  const Effects refused = Hear(GoToSleep{"asked"});
+  const Effects refused = Hear(protocol::GoToSleep{"asked"});
   EXPECT_THAT(All<Sleep>(refused), IsEmpty());
-  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
-  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "ranks still run there");
+  ASSERT_THAT(Said<protocol::SleepFailed>(refused), SizeIs(1));
+  EXPECT_EQ(Said<protocol::SleepFailed>(refused)[0].error, "ranks still run there");
   Return();
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  EXPECT_THAT(All<Sleep>(Hear(protocol::GoToSleep{"asked"})), SizeIs(1));
   Effects effects;
   agent_.OnPowerCommandEnded();
   agent_.OnFallingAsleep("asked", &effects);
-  EXPECT_THAT(Said<Leaving>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Leaving>(effects), SizeIs(1));
 }
 
 TEST_F(AgentTest, DoesNotSleepWhileThePcIsItsOwners) {
   Connect();
   Effects effects;
   agent_.Reclaim(now(), {}, &effects);
-  const Effects refused = Hear(GoToSleep{"asked"});
+  const Effects refused = Hear(protocol::GoToSleep{"asked"});
   EXPECT_THAT(All<Sleep>(refused), IsEmpty());
-  ASSERT_THAT(Said<SleepFailed>(refused), SizeIs(1));
-  EXPECT_EQ(Said<SleepFailed>(refused)[0].error, "its owner has taken it back");
+  ASSERT_THAT(Said<protocol::SleepFailed>(refused), SizeIs(1));
+  EXPECT_EQ(Said<protocol::SleepFailed>(refused)[0].error, "its owner has taken it back");
   agent_.Lend(now(), &effects);
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  EXPECT_THAT(All<Sleep>(Hear(protocol::GoToSleep{"asked"})), SizeIs(1));
 }
 
 TEST_F(AgentTest, RunsOnePowerCommandAtATime) {
   Connect();
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
-  const Effects again = Hear(GoToSleep{"asked once more"});
+  EXPECT_THAT(All<Sleep>(Hear(protocol::GoToSleep{"asked"})), SizeIs(1));
+  const Effects again = Hear(protocol::GoToSleep{"asked once more"});
   EXPECT_THAT(All<Sleep>(again), IsEmpty());
-  ASSERT_THAT(Said<SleepFailed>(again), SizeIs(1));
-  EXPECT_EQ(Said<SleepFailed>(again)[0].error, "its power command has not ended yet");
+  ASSERT_THAT(Said<protocol::SleepFailed>(again), SizeIs(1));
+  EXPECT_EQ(Said<protocol::SleepFailed>(again)[0].error, "its power command has not ended yet");
   agent_.OnPowerCommandEnded();
-  EXPECT_THAT(All<Sleep>(Hear(GoToSleep{"asked"})), SizeIs(1));
+  EXPECT_THAT(All<Sleep>(Hear(protocol::GoToSleep{"asked"})), SizeIs(1));
 }
 
 TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
@@ -376,7 +382,7 @@ TEST_F(AgentTest, ConnectsAnewAfterASleepAndSaysSo) {
   const Effects opened = Tick();
   ASSERT_THAT(All<OpenLink>(opened), SizeIs(1));
   EXPECT_TRUE(All<OpenLink>(opened)[0].hello.resumed);
-  Hear(Welcome{});
+  Hear(protocol::Welcome{});
   LoseLink();
   EXPECT_FALSE(All<OpenLink>(Wait(absl::Seconds(1)))[0].hello.resumed);
 }
@@ -402,8 +408,8 @@ TEST_F(AgentTest, AFailedPowerCommandIsSaidOnTheConnectionThatStays) {
   Connect();
   Effects effects;
   agent_.OnSleepFailed("no logind here", &effects);
-  ASSERT_THAT(Said<SleepFailed>(effects), SizeIs(1));
-  EXPECT_EQ(Said<SleepFailed>(effects)[0].error, "no logind here");
+  ASSERT_THAT(Said<protocol::SleepFailed>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::SleepFailed>(effects)[0].error, "no logind here");
   EXPECT_THAT(All<CloseLink>(effects), IsEmpty());
 }
 
@@ -411,8 +417,8 @@ TEST_F(AgentTest, LeavingWithoutRanksIsSaid) {
   Connect();
   Effects effects;
   agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
-  ASSERT_THAT(Said<Leaving>(effects), SizeIs(1));
-  EXPECT_TRUE(Said<Leaving>(effects)[0].stays_on);
+  ASSERT_THAT(Said<protocol::Leaving>(effects), SizeIs(1));
+  EXPECT_TRUE(Said<protocol::Leaving>(effects)[0].stays_on);
   EXPECT_TRUE(agent_.ReadyToExit());
 }
 
@@ -420,8 +426,8 @@ TEST_F(AgentTest, APcThatFallsAsleepDoesNotStayOn) {
   Connect();
   Effects effects;
   agent_.OnFallingAsleep("asked to", &effects);
-  ASSERT_THAT(Said<Leaving>(effects), SizeIs(1));
-  EXPECT_FALSE(Said<Leaving>(effects)[0].stays_on);
+  ASSERT_THAT(Said<protocol::Leaving>(effects), SizeIs(1));
+  EXPECT_FALSE(Said<protocol::Leaving>(effects)[0].stays_on);
 }
 
 TEST_F(AgentTest, RanksThatAreLeftBehindAreHandedOverToTheNextWorker) {
@@ -429,19 +435,20 @@ TEST_F(AgentTest, RanksThatAreLeftBehindAreHandedOverToTheNextWorker) {
   Run();
   Effects effects;
   agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
-  EXPECT_THAT(Said<Leaving>(effects), IsEmpty());
-  EXPECT_THAT(Said<HandingOver>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Leaving>(effects), IsEmpty());
+  EXPECT_THAT(Said<protocol::HandingOver>(effects), SizeIs(1));
   EXPECT_THAT(All<StopAttempt>(effects), IsEmpty());
   EXPECT_TRUE(agent_.ReadyToExit());
 }
 
 TEST_F(AgentTest, ARecallIsCarriedOutAndItsOutcomeSaid) {
   Connect();
-  const Recall recall{{12, 2}, "pc2", "10.0.0.2", {4711, "key", "proof"}, absl::Seconds(1)};
+  const protocol::Recall recall{
+      {12, 2}, "pc2", "10.0.0.2", {4711, "key", "proof"}, absl::Seconds(1)};
   ASSERT_THAT(All<RecallRanks>(Hear(recall)), SizeIs(1));
   Effects after;
   agent_.OnRecalled({recall.ref, recall.node, absl::OkStatus()}, &after);
-  EXPECT_THAT(Said<Recalled>(after), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Recalled>(after), SizeIs(1));
 }
 
 TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
@@ -452,7 +459,7 @@ TEST_F(AgentTest, AskedToEndRanksItLeavesWhenTheyAreGone) {
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
   EXPECT_FALSE(agent_.ReadyToExit());
   Return();
-  EXPECT_THAT(Said<Leaving>(Tick()), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Leaving>(Tick()), SizeIs(1));
   EXPECT_TRUE(agent_.ReadyToExit());
 }
 
@@ -461,21 +468,22 @@ TEST_F(AgentTest, APcThatGoesDownEndsItsRanksAndSaysSoFirst) {
   Run();
   Effects effects;
   agent_.Leave(now(), {"the PC is going down", false}, absl::Milliseconds(20), false, &effects);
-  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptHalted>(effects)[0].halt,
-            (Halt{HaltKind::kLeaving, "pc1: the PC is going down", absl::Milliseconds(20)}));
+  ASSERT_THAT(Said<protocol::AttemptHalted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::AttemptHalted>(effects)[0].halt,
+            (protocol::Halt{protocol::HaltKind::kLeaving, "pc1: the PC is going down",
+                            absl::Milliseconds(20)}));
   EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
-  EXPECT_THAT(Said<HandingOver>(effects), IsEmpty());
+  EXPECT_THAT(Said<protocol::HandingOver>(effects), IsEmpty());
   EXPECT_FALSE(agent_.ReadyToExit());
   Return();
-  EXPECT_FALSE(Said<Leaving>(Tick())[0].stays_on);
+  EXPECT_FALSE(Said<protocol::Leaving>(Tick())[0].stays_on);
 }
 
 TEST_F(AgentTest, ALeavingWorkerTakesNoWorkAndDoesNotReconnect) {
   Connect();
   Effects effects;
   agent_.Leave(now(), {"the worker was stopped", true}, {}, false, &effects);
-  EXPECT_THAT(Said<Prepared>(Hear(OneRank()))[0].status,
+  EXPECT_THAT(Said<protocol::Prepared>(Hear(OneRank()))[0].status,
               testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is stopping")));
   LoseLink();
   EXPECT_THAT(All<OpenLink>(Wait(absl::Minutes(1))), IsEmpty());

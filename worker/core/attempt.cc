@@ -19,7 +19,7 @@ void AdoptedAttempt::Age(absl::Duration passed) {
   halt.ago += passed;
 }
 
-Attempt::Attempt(const Prepare& prepare)
+Attempt::Attempt(const protocol::Prepare& prepare)
     : ref_(prepare.ref), devices_(prepare.devices), stop_grace_(prepare.stop_grace) {
   for (int32_t i = 0; i < prepare.ranks; ++i) ranks_[prepare.first_rank + i];
   unstarted_ = ranks_.size();
@@ -49,7 +49,7 @@ void Attempt::OnPrepareAgain(Effects* effects) const {
   if (prepared_) effects->push_back(Say{*prepared_});
 }
 
-void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
+void Attempt::OnStart(MonoTime now, const protocol::Start& start, Effects* effects) {
   const bool prepared = phase_ == Phase::kPrepared;
   if (prepared && prepared_) {
     phase_ = Phase::kStarting;
@@ -68,7 +68,7 @@ void Attempt::OnStart(MonoTime now, const Start& start, Effects* effects) {
 void Attempt::OnStop(MonoTime now, absl::Duration grace, const std::string& reason,
                      Effects* effects) {
   if (!live()) {
-    effects->push_back(Say{AttemptReturned{ref_, HaltAt(now)}});
+    effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now)}});
     return;
   }
   phase_ = Phase::kStopping;
@@ -88,7 +88,7 @@ void Attempt::OnForget(MonoTime now, Effects* effects) {
   effects->push_back(DropAttempt{ref_});
 }
 
-void Attempt::OnPrepared(MonoTime now, const Prepared& prepared, Effects* effects) {
+void Attempt::OnPrepared(MonoTime now, const protocol::Prepared& prepared, Effects* effects) {
   if (phase_ != Phase::kPreparing) return;  // it was stopped meanwhile: OnReturned follows
   prepared_ = prepared;
   effects->push_back(Say{prepared});
@@ -109,8 +109,8 @@ void Attempt::OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Durat
   SayStartedOnce(now, effects);
 }
 
-void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
-                           Effects* effects) {
+void Attempt::OnRankExited(MonoTime now, int32_t rank, const protocol::RankExit& exit,
+                           protocol::RankAges ago, Effects* effects) {
   auto it = ranks_.find(rank);
   if (it == ranks_.end() || it->second.exit) return;
   if (it->second.unstarted()) --unstarted_;
@@ -121,7 +121,7 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, Ran
   it->second.ended_within = ago.ended_within;
   // The coordinator hears that the attempt started before it hears that a rank ended.
   SayStartedOnce(now, effects);
-  effects->push_back(Say{RankEnded{ref_, rank, exit, ago}});
+  effects->push_back(Say{protocol::RankEnded{ref_, rank, exit, ago}});
 }
 
 void Attempt::SayStartedOnce(MonoTime now, Effects* effects) {
@@ -131,8 +131,8 @@ void Attempt::SayStartedOnce(MonoTime now, Effects* effects) {
   effects->push_back(Say{MakeStarted(now)});
 }
 
-Started Attempt::MakeStarted(MonoTime now) const {
-  Started started{ref_, {}};
+protocol::Started Attempt::MakeStarted(MonoTime now) const {
+  protocol::Started started{ref_, {}};
   for (const auto& [number, rank] : ranks_) {
     if (rank.pid == 0) continue;
     started.ranks.push_back({number, rank.pid, std::nullopt, {now - rank.started_at, {}}});
@@ -140,8 +140,8 @@ Started Attempt::MakeStarted(MonoTime now) const {
   return started;
 }
 
-RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
-  RankAges ago;
+protocol::RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
+  protocol::RankAges ago;
   if (rank.pid != 0) ago.started = now - rank.started_at;
   if (rank.exit) {
     ago.ended = now - rank.ended_at;
@@ -152,9 +152,9 @@ RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
 
 // The earlier halt counts. For example, that a supervisor was lost may be found only after the
 // owner has come.
-void Attempt::TakeHalt(MonoTime now, const Halt& halt) {
-  if (halt.kind == HaltKind::kNone) return;
-  if (halt_.kind != HaltKind::kNone && halted_at_ <= now - halt.ago) return;
+void Attempt::TakeHalt(MonoTime now, const protocol::Halt& halt) {
+  if (halt.kind == protocol::HaltKind::kNone) return;
+  if (halt_.kind != protocol::HaltKind::kNone && halted_at_ <= now - halt.ago) return;
   halt_ = halt;
   halted_at_ = now - halt.ago;
   ReachBackToSigterm();
@@ -163,7 +163,9 @@ void Attempt::TakeHalt(MonoTime now, const Halt& halt) {
 // A PC that goes down sends SIGTERM to all of its processes, and a rank may get it first. So what
 // halts the attempt may have begun with the end of that rank.
 void Attempt::ReachBackToSigterm() {
-  if (halt_.kind != HaltKind::kLeaving && halt_.kind != HaltKind::kSupervisorLost) return;
+  if (halt_.kind != protocol::HaltKind::kLeaving &&
+      halt_.kind != protocol::HaltKind::kSupervisorLost)
+    return;
   for (const auto& [number, rank] : ranks_) {
     if (!rank.exit || rank.exit->signal != kSigterm || rank.exit->after_stop) continue;
     const absl::Duration before = halted_at_ - rank.ended_at;
@@ -172,27 +174,27 @@ void Attempt::ReachBackToSigterm() {
   }
 }
 
-Halt Attempt::HaltAt(MonoTime now) const {
-  Halt halt = halt_;
-  if (halt.kind != HaltKind::kNone) halt.ago = now - halted_at_;
+protocol::Halt Attempt::HaltAt(MonoTime now) const {
+  protocol::Halt halt = halt_;
+  if (halt.kind != protocol::HaltKind::kNone) halt.ago = now - halted_at_;
   return halt;
 }
 
-void Attempt::SayHalt(MonoTime now, const Halt& halt, Effects* effects) {
-  const Halt before = halt_;
+void Attempt::SayHalt(MonoTime now, const protocol::Halt& halt, Effects* effects) {
+  const protocol::Halt before = halt_;
   TakeHalt(now, halt);
-  if (halt_ != before) effects->push_back(Say{AttemptHalted{ref_, HaltAt(now)}});
+  if (halt_ != before) effects->push_back(Say{protocol::AttemptHalted{ref_, HaltAt(now)}});
 }
 
 // The coordinator's order to stop may have been read first. Which of the two happened first is for
 // the coordinator to judge.
-void Attempt::OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects) {
+void Attempt::OnStoppedItself(MonoTime now, const protocol::Halt& halt, Effects* effects) {
   if (!live()) return;
   phase_ = Phase::kStopping;
   SayHalt(now, halt, effects);
 }
 
-void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, const Halt& halt,
+void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, const protocol::Halt& halt,
                                Effects* effects) {
   if (!live() || stopping()) return;
   phase_ = Phase::kStopping;
@@ -200,20 +202,20 @@ void Attempt::StopForOurselves(MonoTime now, absl::Duration grace, const Halt& h
   effects->push_back(StopAttempt{ref_, grace, halt.reason, halt.kind});
 }
 
-void Attempt::OnReturned(MonoTime now, const Halt& halt, Effects* effects) {
+void Attempt::OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects) {
   if (!live()) return;
   returned_at_ = now;
-  ended_well_ = !stopping() && halt.kind == HaltKind::kNone && AllSucceeded();
+  ended_well_ = !stopping() && halt.kind == protocol::HaltKind::kNone && AllSucceeded();
   phase_ = Phase::kReturned;
   TakeHalt(now, halt);
-  effects->push_back(Say{AttemptReturned{ref_, HaltAt(now)}});
+  effects->push_back(Say{protocol::AttemptReturned{ref_, HaltAt(now)}});
   if (forget_) {
     phase_ = Phase::kForgotten;
     effects->push_back(DropAttempt{ref_});
   }
 }
 
-void Attempt::Fence(MonoTime contact, const Welcome& welcome, Effects* effects) {
+void Attempt::Fence(MonoTime contact, const protocol::Welcome& welcome, Effects* effects) {
   if (!witnessed_ || !live()) return;
   const MonoTime until = std::max(contact + welcome.contact_limit, whole_at_ + welcome.vouch_limit);
   // Answers come often, and a supervisor need not hear of each.
@@ -233,8 +235,8 @@ void Attempt::OnSlept(absl::Duration slept) {
   }
 }
 
-HeldAttempt Attempt::Held(MonoTime now) const {
-  HeldAttempt held;
+protocol::HeldAttempt Attempt::Held(MonoTime now) const {
+  protocol::HeldAttempt held;
   held.ref = ref_;
   held.started = start_asked_;
   held.returned = !live();
@@ -249,7 +251,7 @@ HeldAttempt Attempt::Held(MonoTime now) const {
 
 bool Attempt::AllSucceeded() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
-    const std::optional<RankExit>& exit = entry.second.exit;
+    const std::optional<protocol::RankExit>& exit = entry.second.exit;
     return exit && exit->exit_code == 0 && !exit->signal && !exit->after_stop;
   });
 }

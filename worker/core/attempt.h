@@ -19,8 +19,9 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/core/effects.h"
-#include "worker/core/messages.h"
 #include "worker/core/witness.h"
 
 namespace hpc::worker {
@@ -30,8 +31,8 @@ struct AdoptedAttempt {
   struct Rank {
     int32_t rank = 0;
     int64_t pid = 0;  // 0: never ran
-    std::optional<RankExit> exit;
-    RankAges ago;
+    std::optional<protocol::RankExit> exit;
+    protocol::RankAges ago;
   };
   AttemptRef ref;
   std::vector<int32_t> devices;
@@ -39,7 +40,7 @@ struct AdoptedAttempt {
   bool started = false;
   std::vector<Rank> ranks;  // all ranks of this node
   bool returned = false;
-  Halt halt;
+  protocol::Halt halt;
   bool store_lost = false;  // its ranks go on, but cannot meet again
   bool witnessed = false;   // whether it was started as a witnessed one
 
@@ -59,7 +60,7 @@ class Attempt {
     kForgotten,
   };
 
-  explicit Attempt(const Prepare& prepare);
+  explicit Attempt(const protocol::Prepare& prepare);
   // An attempt that cannot exist, since its order contradicts itself. Nothing of it is on this
   // node.
   explicit Attempt(AttemptRef ref) : ref_(ref) {}
@@ -69,23 +70,24 @@ class Attempt {
   void OnPrepareAgain(Effects* effects) const;
   // Does nothing for an adopted attempt that is only prepared: what its Prepare said is gone with
   // the process that heard it.
-  void OnStart(MonoTime now, const Start& start, Effects* effects);
+  void OnStart(MonoTime now, const protocol::Start& start, Effects* effects);
   void OnStop(MonoTime now, absl::Duration grace, const std::string& reason, Effects* effects);
   // Ends what still runs. The files are deleted when nothing runs any more.
   void OnForget(MonoTime now, Effects* effects);
 
   // ---- this node
-  void OnPrepared(MonoTime now, const Prepared& prepared, Effects* effects);
+  void OnPrepared(MonoTime now, const protocol::Prepared& prepared, Effects* effects);
   void OnRankStarted(MonoTime now, int32_t rank, int64_t pid, absl::Duration ago, Effects* effects);
-  void OnRankExited(MonoTime now, int32_t rank, const RankExit& exit, RankAges ago,
-                    Effects* effects);
+  void OnRankExited(MonoTime now, int32_t rank, const protocol::RankExit& exit,
+                    protocol::RankAges ago, Effects* effects);
   // The supervisor ends the ranks for its own reason.
-  void OnStoppedItself(MonoTime now, const Halt& halt, Effects* effects);
+  void OnStoppedItself(MonoTime now, const protocol::Halt& halt, Effects* effects);
   // No process of the attempt is left. `halt` is set if its supervisor was lost.
-  void OnReturned(MonoTime now, const Halt& halt, Effects* effects);
+  void OnReturned(MonoTime now, const protocol::Halt& halt, Effects* effects);
   // The worker itself ends the attempt, for a reason that is not the run's fault. The reason is
   // reported, unless the attempt was being stopped already.
-  void StopForOurselves(MonoTime now, absl::Duration grace, const Halt& halt, Effects* effects);
+  void StopForOurselves(MonoTime now, absl::Duration grace, const protocol::Halt& halt,
+                        Effects* effects);
 
   // ---- witnessed attempts
   // This node does not vouch for the attempt before `until`.
@@ -105,11 +107,11 @@ class Attempt {
   }
   // Lets the attempt's ranks live as long as this contact and what was vouched for allow, if that
   // is longer than before.
-  void Fence(MonoTime contact, const Welcome& welcome, Effects* effects);
+  void Fence(MonoTime contact, const protocol::Welcome& welcome, Effects* effects);
   // The machine was suspended for this long, which the monotonic clock did not count.
   void OnSlept(absl::Duration slept);
 
-  HeldAttempt Held(MonoTime now) const;
+  protocol::HeldAttempt Held(MonoTime now) const;
 
   AttemptRef ref() const { return ref_; }
   Phase phase() const { return phase_; }
@@ -124,22 +126,22 @@ class Attempt {
  private:
   struct Rank {
     int64_t pid = 0;
-    std::optional<RankExit> exit;
+    std::optional<protocol::RankExit> exit;
     MonoTime started_at;
     MonoTime ended_at;
     absl::Duration ended_within;
     bool unstarted() const { return pid == 0 && !exit; }
   };
-  void TakeHalt(MonoTime now, const Halt& halt);
+  void TakeHalt(MonoTime now, const protocol::Halt& halt);
   void ReachBackToSigterm();
   // The same, and tells the coordinator at once: the return may be far off, and this worker may not
   // live to see it.
-  void SayHalt(MonoTime now, const Halt& halt, Effects* effects);
-  Halt HaltAt(MonoTime now) const;
+  void SayHalt(MonoTime now, const protocol::Halt& halt, Effects* effects);
+  protocol::Halt HaltAt(MonoTime now) const;
   void SayStartedOnce(MonoTime now, Effects* effects);
   bool AllSucceeded() const;
-  Started MakeStarted(MonoTime now) const;
-  static RankAges Ages(const Rank& rank, MonoTime now);
+  protocol::Started MakeStarted(MonoTime now) const;
+  static protocol::RankAges Ages(const Rank& rank, MonoTime now);
 
   AttemptRef ref_;
   std::vector<int32_t> devices_;
@@ -148,10 +150,10 @@ class Attempt {
   bool forget_ = false;
   bool start_asked_ = false;
   bool start_said_ = false;
-  std::optional<Prepared> prepared_;
+  std::optional<protocol::Prepared> prepared_;
   std::map<int32_t, Rank> ranks_;
   size_t unstarted_ = 0;  // ranks that have neither a process nor an end
-  Halt halt_;             // its age is counted from halted_at_
+  protocol::Halt halt_;   // its age is counted from halted_at_
   MonoTime halted_at_{};
   bool store_lost_ = false;
   bool witnessed_ = false;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
+#include "protocol/limits.h"
 #include "worker/core/testing/said.h"
 
 namespace hpc::worker {
@@ -20,8 +21,8 @@ constexpr AttemptRef kRef{12, 2};
 
 MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
-Prepare TwoRanks() {
-  Prepare prepare;
+protocol::Prepare TwoRanks() {
+  protocol::Prepare prepare;
   prepare.ref = kRef;
   prepare.devices = {0, 1};
   prepare.first_rank = 4;
@@ -29,10 +30,10 @@ Prepare TwoRanks() {
   return prepare;
 }
 
-Prepared Ready() { return {kRef, absl::OkStatus(), "10.0.0.1", 4321, true}; }
+protocol::Prepared Ready() { return {kRef, absl::OkStatus(), "10.0.0.1", 4321, true}; }
 
-RankExit Code(int code, bool after_stop = false) {
-  RankExit exit;
+protocol::RankExit Code(int code, bool after_stop = false) {
+  protocol::RankExit exit;
   exit.exit_code = code;
   exit.after_stop = after_stop;
   return exit;
@@ -48,7 +49,8 @@ Attempt PreparedAttempt() {
 Attempt RunningAttempt() {
   Attempt attempt = PreparedAttempt();
   Effects effects;
-  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnStart(At(10), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                  &effects);
   attempt.OnRankStarted(At(11), 4, 104, absl::Seconds(1), &effects);
   attempt.OnRankStarted(At(11), 5, 105, absl::Milliseconds(500), &effects);
   return attempt;
@@ -59,8 +61,8 @@ TEST(AttemptTest, SaysThatItIsPrepared) {
   Effects effects;
   attempt.OnPrepared(At(0), Ready(), &effects);
   EXPECT_EQ(attempt.phase(), Phase::kPrepared);
-  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
-  EXPECT_EQ(Said<Prepared>(effects)[0].store_port, 4321);
+  ASSERT_THAT(Said<protocol::Prepared>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::Prepared>(effects)[0].store_port, 4321);
 }
 
 TEST(AttemptTest, ARefusedPreparationIsSaidAndOver) {
@@ -70,9 +72,9 @@ TEST(AttemptTest, ARefusedPreparationIsSaidAndOver) {
       At(0), {kRef, absl::NotFoundError("pc1: command 'x' was not found"), "", 0, true}, &effects);
   EXPECT_EQ(attempt.phase(), Phase::kReturned);
   EXPECT_FALSE(attempt.live());
-  ASSERT_THAT(Said<Prepared>(effects), SizeIs(1));
-  EXPECT_EQ(Said<Prepared>(effects)[0].status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+  ASSERT_THAT(Said<protocol::Prepared>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::Prepared>(effects)[0].status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Said<protocol::AttemptReturned>(effects), SizeIs(1));
 }
 
 TEST(AttemptTest, AskedToPrepareAgainItAnswersAgain) {
@@ -80,47 +82,50 @@ TEST(AttemptTest, AskedToPrepareAgainItAnswersAgain) {
   Effects effects;
   attempt.OnPrepareAgain(&effects);
   ASSERT_THAT(effects, SizeIs(1));
-  EXPECT_EQ(Said<Prepared>(effects)[0].store_port, 4321);
+  EXPECT_EQ(Said<protocol::Prepared>(effects)[0].store_port, 4321);
 }
 
 TEST(AttemptTest, SaysStartedOnceWhenEveryRankRuns) {
   Attempt attempt = PreparedAttempt();
   Effects effects;
-  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnStart(At(10), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                  &effects);
   ASSERT_THAT(All<StartAttempt>(effects), SizeIs(1));
   EXPECT_EQ(All<StartAttempt>(effects)[0].start.master_port, 4321);
   attempt.OnRankStarted(At(11), 4, 104, absl::Seconds(1), &effects);
-  EXPECT_THAT(Said<Started>(effects), IsEmpty());
+  EXPECT_THAT(Said<protocol::Started>(effects), IsEmpty());
   attempt.OnRankStarted(At(12), 5, 105, absl::Milliseconds(20), &effects);
-  ASSERT_THAT(Said<Started>(effects), SizeIs(1));
-  EXPECT_EQ(Said<Started>(effects)[0].ranks[0].ago.started, absl::Seconds(2));
-  EXPECT_EQ(Said<Started>(effects)[0].ranks[1].ago.started, absl::Milliseconds(20));
-  EXPECT_EQ(Said<Started>(effects)[0].ranks[1].pid, 105);
+  ASSERT_THAT(Said<protocol::Started>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::Started>(effects)[0].ranks[0].ago.started, absl::Seconds(2));
+  EXPECT_EQ(Said<protocol::Started>(effects)[0].ranks[1].ago.started, absl::Milliseconds(20));
+  EXPECT_EQ(Said<protocol::Started>(effects)[0].ranks[1].pid, 105);
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
 }
 
 // This must fit into the time that a test has. It would not if all ranks were looked at each time
 // that one starts.
 TEST(AttemptTest, SaysSoOfAsManyRanksAsThereMayBe) {
-  Prepare prepare = TwoRanks();
+  protocol::Prepare prepare = TwoRanks();
   prepare.first_rank = 0;
-  prepare.ranks = kMaxRanks;
+  prepare.ranks = protocol::kMaxRanks;
   for (int attempts = 0; attempts < 8; ++attempts) {
     Attempt attempt(prepare);
     Effects effects;
     attempt.OnPrepared(At(0), Ready(), &effects);
-    attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
-    for (int32_t rank = 0; rank < kMaxRanks; ++rank) {
+    attempt.OnStart(At(10), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                    &effects);
+    for (int32_t rank = 0; rank < protocol::kMaxRanks; ++rank) {
       attempt.OnRankStarted(At(11), rank, 100 + rank, {}, &effects);
     }
-    EXPECT_THAT(Said<Started>(effects), SizeIs(1));
+    EXPECT_THAT(Said<protocol::Started>(effects), SizeIs(1));
   }
 }
 
 TEST(AttemptTest, AStartBeforeItIsPreparedIsIgnoredWithANote) {
   Attempt attempt(TwoRanks());
   Effects effects;
-  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnStart(At(10), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                  &effects);
   EXPECT_THAT(All<StartAttempt>(effects), IsEmpty());
   ASSERT_THAT(All<Note>(effects), SizeIs(1));
   EXPECT_THAT(All<Note>(effects)[0].text, HasSubstr("while preparing"));
@@ -129,22 +134,24 @@ TEST(AttemptTest, AStartBeforeItIsPreparedIsIgnoredWithANote) {
 TEST(AttemptTest, AskedToStartAgainItSaysAgainThatItRuns) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnStart(At(11), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnStart(At(11), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                  &effects);
   EXPECT_THAT(All<StartAttempt>(effects), IsEmpty());
-  EXPECT_THAT(Said<Started>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Started>(effects), SizeIs(1));
 }
 
 TEST(AttemptTest, ARankThatCannotBeExecutedIsReportedBehindStarted) {
   Attempt attempt = PreparedAttempt();
   Effects effects;
-  attempt.OnStart(At(10), Start{kRef, "10.0.0.1", 4321, StoreHost::kWorker}, &effects);
+  attempt.OnStart(At(10), protocol::Start{kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker},
+                  &effects);
   attempt.OnRankStarted(At(10), 4, 104, absl::ZeroDuration(), &effects);
   effects.clear();
   attempt.OnRankExited(At(10), 5, Code(126), {}, &effects);
   ASSERT_THAT(effects, SizeIs(2));
-  ASSERT_THAT(Said<Started>(effects), SizeIs(1));
-  EXPECT_THAT(Said<Started>(effects)[0].ranks, SizeIs(1));
-  EXPECT_EQ(Said<RankEnded>(effects)[0].exit, Code(126));
+  ASSERT_THAT(Said<protocol::Started>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Started>(effects)[0].ranks, SizeIs(1));
+  EXPECT_EQ(Said<protocol::RankEnded>(effects)[0].exit, Code(126));
 }
 
 TEST(AttemptTest, AnEndIsReportedWithItsAgeAndOnlyOnce) {
@@ -152,8 +159,9 @@ TEST(AttemptTest, AnEndIsReportedWithItsAgeAndOnlyOnce) {
   Effects effects;
   attempt.OnRankExited(At(20), 4, Code(1), {absl::Seconds(3), absl::Milliseconds(30)}, &effects);
   attempt.OnRankExited(At(21), 4, Code(0), {}, &effects);
-  ASSERT_THAT(Said<RankEnded>(effects), SizeIs(1));
-  EXPECT_EQ(Said<RankEnded>(effects)[0].ago, (RankAges{absl::Seconds(3), absl::Milliseconds(30)}));
+  ASSERT_THAT(Said<protocol::RankEnded>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::RankEnded>(effects)[0].ago,
+            (protocol::RankAges{absl::Seconds(3), absl::Milliseconds(30)}));
   EXPECT_EQ(attempt.running_ranks(), 1);
 }
 
@@ -170,7 +178,7 @@ TEST(AttemptTest, AStopBeforeTheStartUndoesThePreparation) {
     attempt.OnStop(At(0), absl::Seconds(30), "pc2 cannot prepare", &effects);
     EXPECT_THAT(All<StopAttempt>(effects), SizeIs(1));
     attempt.OnReturned(At(0), {}, &effects);
-    EXPECT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
+    EXPECT_THAT(Said<protocol::AttemptReturned>(effects), SizeIs(1));
     EXPECT_EQ(attempt.phase(), Phase::kReturned);
   }
 }
@@ -188,11 +196,12 @@ TEST(AttemptTest, APreparationThatEndsAfterTheStopIsNotReported) {
 TEST(AttemptTest, AStopOfWhatHasReturnedIsAnsweredAgain) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.OnReturned(At(0), {HaltKind::kSupervisorLost, "its supervisor was killed"}, &effects);
+  attempt.OnReturned(At(0), {protocol::HaltKind::kSupervisorLost, "its supervisor was killed"},
+                     &effects);
   effects.clear();
   attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
   ASSERT_THAT(effects, SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "its supervisor was killed");
+  EXPECT_EQ(Said<protocol::AttemptReturned>(effects)[0].halt.reason, "its supervisor was killed");
 }
 
 TEST(AttemptTest, ASecondStopIsPassedOnSinceItMayBeShorter) {
@@ -228,51 +237,53 @@ TEST(AttemptTest, ForgottenWhileItRunsItIsStoppedFirst) {
 TEST(AttemptTest, WhatWeStoppedOurselvesIsReportedAsLost) {
   Attempt attempt = RunningAttempt();
   Effects effects;
-  attempt.StopForOurselves(At(0), absl::Seconds(10), {HaltKind::kCutOff, "pc1 had no contact"},
-                           &effects);
+  attempt.StopForOurselves(At(0), absl::Seconds(10),
+                           {protocol::HaltKind::kCutOff, "pc1 had no contact"}, &effects);
   attempt.OnReturned(At(0), {}, &effects);
-  ASSERT_THAT(Said<AttemptReturned>(effects), SizeIs(1));
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "pc1 had no contact");
+  ASSERT_THAT(Said<protocol::AttemptReturned>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::AttemptReturned>(effects)[0].halt.reason, "pc1 had no contact");
 }
 
 TEST(AttemptTest, WhatTheSupervisorDidBeforeAnOrderIsToldAlsoIfTheOrderWasReadFirst) {
   Attempt attempt = RunningAttempt();
   Effects effects;
   attempt.OnStop(At(5), absl::Seconds(30), "rank 0 failed", &effects);
-  attempt.OnStoppedItself(At(6), {HaltKind::kCutOff, "fence", absl::Seconds(2)}, &effects);
-  ASSERT_THAT(Said<AttemptHalted>(effects), SizeIs(1));
+  attempt.OnStoppedItself(At(6), {protocol::HaltKind::kCutOff, "fence", absl::Seconds(2)},
+                          &effects);
+  ASSERT_THAT(Said<protocol::AttemptHalted>(effects), SizeIs(1));
   attempt.OnReturned(At(7), {}, &effects);
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt,
-            (Halt{HaltKind::kCutOff, "fence", absl::Seconds(3)}));
+  EXPECT_EQ(Said<protocol::AttemptReturned>(effects)[0].halt,
+            (protocol::Halt{protocol::HaltKind::kCutOff, "fence", absl::Seconds(3)}));
 }
 
 TEST(AttemptTest, AHaltOfAPcThatGoesDownReachesBackToTheRanksThatGotSigtermFirst) {
-  const auto within = [](HaltKind kind, int rank_ended_s, const RankExit& exit) {
+  const auto within = [](protocol::HaltKind kind, int rank_ended_s,
+                         const protocol::RankExit& exit) {
     Attempt attempt = RunningAttempt();
     Effects effects;
-    const RankAges ages{absl::Seconds(10), absl::ZeroDuration(), absl::Milliseconds(250)};
+    const protocol::RankAges ages{absl::Seconds(10), absl::ZeroDuration(), absl::Milliseconds(250)};
     attempt.OnRankExited(At(rank_ended_s), 4, exit, ages, &effects);
     attempt.StopForOurselves(At(20), absl::Seconds(10), {kind, "goes"}, &effects);
-    return Said<AttemptHalted>(effects)[0].halt.within;
+    return Said<protocol::AttemptHalted>(effects)[0].halt.within;
   };
-  const RankExit terminated{std::nullopt, 15, false, "", ""};
-  const RankExit told{std::nullopt, 15, /*after_stop=*/true, "", ""};
-  EXPECT_EQ(within(HaltKind::kLeaving, 19, terminated), absl::Milliseconds(1250));
-  EXPECT_EQ(within(HaltKind::kSupervisorLost, 20, terminated), absl::Milliseconds(250));
-  EXPECT_EQ(within(HaltKind::kLeaving, 18, terminated), absl::ZeroDuration());
-  EXPECT_EQ(within(HaltKind::kLeaving, 20, told), absl::ZeroDuration());
-  EXPECT_EQ(within(HaltKind::kLeaving, 20, Code(1)), absl::ZeroDuration());
-  EXPECT_EQ(within(HaltKind::kOwner, 20, terminated), absl::ZeroDuration());
+  const protocol::RankExit terminated{std::nullopt, 15, false, "", ""};
+  const protocol::RankExit told{std::nullopt, 15, /*after_stop=*/true, "", ""};
+  EXPECT_EQ(within(protocol::HaltKind::kLeaving, 19, terminated), absl::Milliseconds(1250));
+  EXPECT_EQ(within(protocol::HaltKind::kSupervisorLost, 20, terminated), absl::Milliseconds(250));
+  EXPECT_EQ(within(protocol::HaltKind::kLeaving, 18, terminated), absl::ZeroDuration());
+  EXPECT_EQ(within(protocol::HaltKind::kLeaving, 20, told), absl::ZeroDuration());
+  EXPECT_EQ(within(protocol::HaltKind::kLeaving, 20, Code(1)), absl::ZeroDuration());
+  EXPECT_EQ(within(protocol::HaltKind::kOwner, 20, terminated), absl::ZeroDuration());
 }
 
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;
   attempt.OnStop(At(0), absl::Seconds(30), "cancelled", &effects);
-  attempt.StopForOurselves(At(0), absl::Seconds(10), {HaltKind::kCutOff, "pc1 had no contact"},
-                           &effects);
+  attempt.StopForOurselves(At(0), absl::Seconds(10),
+                           {protocol::HaltKind::kCutOff, "pc1 had no contact"}, &effects);
   attempt.OnReturned(At(0), {}, &effects);
-  EXPECT_EQ(Said<AttemptReturned>(effects)[0].halt.reason, "");
+  EXPECT_EQ(Said<protocol::AttemptReturned>(effects)[0].halt.reason, "");
 }
 
 TEST(AttemptTest, TimeThatTheMachineSleptIsPartOfTheAgesOfWhatIsHeld) {
@@ -280,21 +291,22 @@ TEST(AttemptTest, TimeThatTheMachineSleptIsPartOfTheAgesOfWhatIsHeld) {
   Effects effects;
   attempt.OnRankExited(At(30), 4, Code(3), {absl::Seconds(3), absl::Seconds(1)}, &effects);
   attempt.OnSlept(absl::Seconds(100));
-  EXPECT_EQ(attempt.Held(At(40)).ranks[0].ago, (RankAges{absl::Seconds(113), absl::Seconds(111)}));
+  EXPECT_EQ(attempt.Held(At(40)).ranks[0].ago,
+            (protocol::RankAges{absl::Seconds(113), absl::Seconds(111)}));
 }
 
 TEST(AttemptTest, AHelloTellsWhatIsHeld) {
   Attempt attempt = RunningAttempt();
   Effects effects;
   attempt.OnRankExited(At(30), 4, Code(3), {absl::Seconds(3), absl::Seconds(1)}, &effects);
-  const HeldAttempt held = attempt.Held(At(40));
+  const protocol::HeldAttempt held = attempt.Held(At(40));
   EXPECT_EQ(held.ref, kRef);
   EXPECT_TRUE(held.started);
   EXPECT_FALSE(held.returned);
   ASSERT_THAT(held.ranks, SizeIs(2));
   EXPECT_EQ(held.ranks[0].exit, Code(3));
-  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(13), absl::Seconds(11)}));
-  EXPECT_EQ(held.ranks[1].ago, (RankAges{absl::Seconds(29.5), absl::ZeroDuration()}));
+  EXPECT_EQ(held.ranks[0].ago, (protocol::RankAges{absl::Seconds(13), absl::Seconds(11)}));
+  EXPECT_EQ(held.ranks[1].ago, (protocol::RankAges{absl::Seconds(29.5), absl::ZeroDuration()}));
   EXPECT_EQ(held.ranks[1].pid, 105);
   EXPECT_FALSE(held.ranks[1].exit);
 }
@@ -309,13 +321,13 @@ TEST(AttemptTest, AnAdoptedOneGoesOnWhereItWas) {
   Attempt attempt(At(100), adopted);
   EXPECT_EQ(attempt.phase(), Phase::kRunning);
   EXPECT_EQ(attempt.running_ranks(), 1);
-  const HeldAttempt held = attempt.Held(At(101));
-  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(61), absl::ZeroDuration()}));
-  EXPECT_EQ(held.ranks[1].ago, (RankAges{absl::Seconds(61), absl::Seconds(8)}));
+  const protocol::HeldAttempt held = attempt.Held(At(101));
+  EXPECT_EQ(held.ranks[0].ago, (protocol::RankAges{absl::Seconds(61), absl::ZeroDuration()}));
+  EXPECT_EQ(held.ranks[1].ago, (protocol::RankAges{absl::Seconds(61), absl::Seconds(8)}));
   Effects effects;
   attempt.OnRankExited(At(102), 4, Code(0), {}, &effects);
-  EXPECT_THAT(Said<Started>(effects), IsEmpty());
-  EXPECT_THAT(Said<RankEnded>(effects), SizeIs(1));
+  EXPECT_THAT(Said<protocol::Started>(effects), IsEmpty());
+  EXPECT_THAT(Said<protocol::RankEnded>(effects), SizeIs(1));
 }
 
 TEST(AttemptTest, WhatIsKnownOfAnAdoptedOneGrowsOlderUntilItIsAdopted) {
@@ -323,10 +335,10 @@ TEST(AttemptTest, WhatIsKnownOfAnAdoptedOneGrowsOlderUntilItIsAdopted) {
   adopted.ref = kRef;
   adopted.started = adopted.returned = true;
   adopted.ranks = {{4, 104, Code(1), {absl::Seconds(60), absl::Seconds(7)}}};
-  adopted.halt = {HaltKind::kCutOff, "no contact", absl::Seconds(8)};
+  adopted.halt = {protocol::HaltKind::kCutOff, "no contact", absl::Seconds(8)};
   adopted.Age(absl::Seconds(2));
-  const HeldAttempt held = Attempt(At(100), adopted).Held(At(100));
-  EXPECT_EQ(held.ranks[0].ago, (RankAges{absl::Seconds(62), absl::Seconds(9)}));
+  const protocol::HeldAttempt held = Attempt(At(100), adopted).Held(At(100));
+  EXPECT_EQ(held.ranks[0].ago, (protocol::RankAges{absl::Seconds(62), absl::Seconds(9)}));
   EXPECT_EQ(held.halt.ago, absl::Seconds(10));
 }
 
@@ -334,7 +346,7 @@ TEST(AttemptTest, AnAdoptedOneThatIsOverOnlyHasFiles) {
   AdoptedAttempt adopted;
   adopted.ref = kRef;
   adopted.returned = true;
-  adopted.halt = {HaltKind::kSupervisorLost, "its supervisor was killed"};
+  adopted.halt = {protocol::HaltKind::kSupervisorLost, "its supervisor was killed"};
   Attempt attempt(At(0), adopted);
   EXPECT_FALSE(attempt.live());
   EXPECT_TRUE(attempt.Held(At(0)).returned);

@@ -56,7 +56,7 @@ MonoTime Connection::NextDeadline() const {
   return MonoTime::Infinite();
 }
 
-void Connection::OnWelcome(MonoTime now, const Welcome& welcome) {
+void Connection::OnWelcome(MonoTime now, const protocol::Welcome& welcome) {
   state_ = State::kConnected;
   welcome_ = welcome;
   problem_.clear();

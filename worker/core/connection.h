@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "common/backoff.h"
 #include "common/clock.h"
-#include "worker/core/messages.h"
+#include "protocol/hello.h"
 
 namespace hpc::worker {
 
@@ -37,7 +37,7 @@ class Connection {
   Action Tick(MonoTime now);
   MonoTime NextDeadline() const;
 
-  void OnWelcome(MonoTime now, const Welcome& welcome);
+  void OnWelcome(MonoTime now, const protocol::Welcome& welcome);
 
   // `jitter` is a random number from 0 to 1, which the caller provides. If repeating is unlikely to
   // help soon (the name is taken, the protocol version is wrong, it is not allowed), it is tried
@@ -61,7 +61,7 @@ class Connection {
   bool connected() const { return state_ == State::kConnected; }
   // Why the last attempt to connect or the last connection ended; "" while connected.
   const std::string& problem() const { return problem_; }
-  const Welcome& welcome() const { return welcome_; }
+  const protocol::Welcome& welcome() const { return welcome_; }
 
   // The time since the coordinator may last have heard us; zero while connected.
   absl::Duration SilentFor(MonoTime now) const;
@@ -106,7 +106,7 @@ class Connection {
   bool first_answer_ = false;  // the first answer is still to come
   bool welcomed_ = false;
   MonoTime steady_since_{};  // when the process last stood still
-  Welcome welcome_;
+  protocol::Welcome welcome_;
   std::string problem_;
   // Short enough for all PCs to be back within five seconds after the coordinator restarts.
   Backoff quick_{absl::Milliseconds(100), absl::Seconds(3)};

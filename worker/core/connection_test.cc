@@ -9,7 +9,9 @@ using Action = Connection::Action;
 
 MonoTime At(double seconds) { return {absl::Seconds(seconds)}; }
 
-Welcome TwoSecondHeartbeats() { return {absl::Seconds(6), absl::Seconds(2), absl::Seconds(300)}; }
+protocol::Welcome TwoSecondHeartbeats() {
+  return {absl::Seconds(6), absl::Seconds(2), absl::Seconds(300)};
+}
 
 Connection Connected(double at) {
   Connection connection(At(at));

@@ -9,7 +9,8 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/ids.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/core/owner_state.h"
 
 namespace hpc::worker {
@@ -17,7 +18,7 @@ namespace hpc::worker {
 // Open a stream to the coordinator and say hello on it. The shell answers with OnMessage(Welcome)
 // or OnLinkClosed.
 struct OpenLink {
-  Hello hello;
+  protocol::Hello hello;
 };
 
 // End the stream if there is one. OnLinkClosed is not expected to follow.
@@ -28,7 +29,7 @@ struct CloseLink {
 // Send a message on the open stream. The agent says nothing while there is none: the next hello
 // tells all.
 struct Say {
-  WorkerMessage message;
+  protocol::WorkerMessage message;
 };
 
 // Send a heartbeat. The shell adds what the devices are doing.
@@ -40,12 +41,12 @@ struct SayHeartbeat {
 // Check everything, take what is needed, start the supervisor. The shell answers with OnPrepared,
 // or with OnReturned if StopAttempt comes first.
 struct PrepareAttempt {
-  Prepare prepare;
+  protocol::Prepare prepare;
 };
 
 // Start the ranks. The shell answers with OnRankStarted or OnRankExited for each.
 struct StartAttempt {
-  Start start;
+  protocol::Start start;
 };
 
 // End the ranks, or undo the preparation. The shell answers with OnReturned. A second StopAttempt
@@ -56,7 +57,7 @@ struct StopAttempt {
   std::string reason;
   // Why this node itself wants to stop it; kNone: the coordinator wants it. It is stored, so that
   // the next worker finds it.
-  HaltKind halt = HaltKind::kNone;
+  protocol::HaltKind halt = protocol::HaltKind::kNone;
 };
 
 // Delete the attempt's files once its output is acknowledged. The shell answers with OnDropped.
@@ -77,7 +78,7 @@ struct SetFence {
 // Ask the supervisor of an attempt on another node to end its ranks there. The shell answers with
 // OnRecalled.
 struct RecallRanks {
-  Recall recall;
+  protocol::Recall recall;
 };
 
 // Make the owner's wish durable.

@@ -54,7 +54,7 @@ bool NeverInherited(absl::string_view key) {
 // One rank's variables while they are being put together.
 class Variables {
  public:
-  Variables(const LocalFacts& facts, const KeyValues& user) {
+  Variables(const LocalFacts& facts, const protocol::KeyValues& user) {
     for (const std::string& entry : facts.own_env) {
       const size_t equals = entry.find('=');
       if (equals == std::string::npos || equals == 0) continue;
@@ -87,7 +87,7 @@ class Variables {
     for (const auto& [key, value] : all_) out.push_back(key + "=" + value);
     return out;
   }
-  const KeyValues& added() const { return added_; }
+  const protocol::KeyValues& added() const { return added_; }
 
  private:
   void Add(const std::string& key, std::string value) {
@@ -97,11 +97,11 @@ class Variables {
 
   std::map<std::string, std::string> all_;
   std::set<std::string> users_;
-  KeyValues added_;
+  protocol::KeyValues added_;
 };
 
 // The variables that torchrun gives its workers. MASTER_ADDR and the like follow with the start.
-void AddTorchrun(const Prepare& prepare, int32_t local_rank, Variables* out) {
+void AddTorchrun(const protocol::Prepare& prepare, int32_t local_rank, Variables* out) {
   const int32_t rank = prepare.first_rank + local_rank;
   out->Launcher("RANK", rank);
   out->Launcher("LOCAL_RANK", local_rank);
@@ -121,7 +121,7 @@ void AddTorchrun(const Prepare& prepare, int32_t local_rank, Variables* out) {
 
 // The variables by which a launcher that is run as the command finds its peers: torchrun reads
 // PET_*, Lightning and others read the plain names.
-void AddPerNode(const Prepare& prepare, size_t gpus, Variables* out) {
+void AddPerNode(const protocol::Prepare& prepare, size_t gpus, Variables* out) {
   out->Launcher("NODE_RANK", prepare.node_rank);
   out->Launcher("NNODES", prepare.peers.size());
   out->Launcher("PET_NNODES", prepare.peers.size());
@@ -129,7 +129,8 @@ void AddPerNode(const Prepare& prepare, size_t gpus, Variables* out) {
   out->Launcher("PET_NPROC_PER_NODE", std::max<size_t>(1, gpus));
 }
 
-void AddOurs(const Prepare& prepare, const LocalFacts& facts, int32_t rank, Variables* out) {
+void AddOurs(const protocol::Prepare& prepare, const LocalFacts& facts, int32_t rank,
+             Variables* out) {
   out->Launcher("HPC_RUN_ID", prepare.ref.run);
   out->Launcher("HPC_ATTEMPT", prepare.ref.number);
   out->Launcher("HPC_RUN_NAME", prepare.run_name);
@@ -177,22 +178,22 @@ void AddNetwork(const LocalFacts& facts, Variables* out) {
   out->Default("NCCL_RAS_ENABLE", 0);
 }
 
-std::vector<std::string> Arguments(const Prepare& prepare, int32_t local_rank) {
+std::vector<std::string> Arguments(const protocol::Prepare& prepare, int32_t local_rank) {
   std::vector<std::string> argv = prepare.command;
   switch (prepare.legacy_local_rank) {
-    case LegacyLocalRank::kNone:
+    case protocol::LegacyLocalRank::kNone:
       break;
-    case LegacyLocalRank::kDash:
+    case protocol::LegacyLocalRank::kDash:
       argv.push_back(absl::StrCat("--local-rank=", local_rank));
       break;
-    case LegacyLocalRank::kUnderscore:
+    case protocol::LegacyLocalRank::kUnderscore:
       argv.push_back(absl::StrCat("--local_rank=", local_rank));
       break;
   }
   return argv;
 }
 
-void MergeAdded(const KeyValues& of_rank, bool first, KeyValues* all) {
+void MergeAdded(const protocol::KeyValues& of_rank, bool first, protocol::KeyValues* all) {
   if (first) {
     *all = of_rank;
     return;
@@ -207,13 +208,13 @@ void MergeAdded(const KeyValues& of_rank, bool first, KeyValues* all) {
 
 }  // namespace
 
-RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
+RankPrograms MakeRankPrograms(const protocol::Prepare& prepare, const LocalFacts& facts) {
   RankPrograms out;
   for (int32_t local_rank = 0; local_rank < prepare.ranks; ++local_rank) {
     const int32_t rank = prepare.first_rank + local_rank;
     Variables variables(facts, prepare.env);
     AddAccount(facts, &variables);
-    if (prepare.mode == LaunchMode::kTorchrun) {
+    if (prepare.mode == protocol::LaunchMode::kTorchrun) {
       AddTorchrun(prepare, local_rank, &variables);
     } else {
       AddPerNode(prepare, facts.gpus.size(), &variables);
@@ -227,15 +228,17 @@ RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts) {
   return out;
 }
 
-KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start) {
-  KeyValues all = {{"MASTER_ADDR", start.master_addr},
-                   {"MASTER_PORT", absl::StrCat(start.master_port)}};
-  if (prepare.mode == LaunchMode::kTorchrun) {
-    const bool worker_hosts = start.store_host == StoreHost::kWorker;
+protocol::KeyValues MakeStartEnvironment(const protocol::Prepare& prepare,
+                                         const protocol::Start& start) {
+  protocol::KeyValues all = {{"MASTER_ADDR", start.master_addr},
+                             {"MASTER_PORT", absl::StrCat(start.master_port)}};
+  if (prepare.mode == protocol::LaunchMode::kTorchrun) {
+    const bool worker_hosts = start.store_host == protocol::StoreHost::kWorker;
     all.emplace_back("TORCHELASTIC_USE_AGENT_STORE", worker_hosts ? "True" : "False");
     // If the choice is ours, the worker hosts the store, unless the torch of some node was built
     // without libuv. Such a torch must be told not to ask for libuv.
-    if (!worker_hosts && prepare.store_host == StoreHost::kAuto) all.emplace_back("USE_LIBUV", "0");
+    if (!worker_hosts && prepare.store_host == protocol::StoreHost::kAuto)
+      all.emplace_back("USE_LIBUV", "0");
   } else {
     all.emplace_back("PET_MASTER_ADDR", start.master_addr);
     all.emplace_back("PET_MASTER_PORT", absl::StrCat(start.master_port));

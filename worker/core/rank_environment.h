@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
 
 namespace hpc::worker {
 
@@ -59,16 +59,17 @@ struct RankProgram {
 
 struct RankPrograms {
   std::vector<RankProgram> ranks;
-  KeyValues added;  // variables that were added to the worker's own and the user's; values that
-                    // differ between ranks are joined by commas
+  protocol::KeyValues added;  // variables that were added to the worker's own and the user's;
+                              // values that differ between ranks are joined by commas
 };
 
-RankPrograms MakeRankPrograms(const Prepare& prepare, const LocalFacts& facts);
+RankPrograms MakeRankPrograms(const protocol::Prepare& prepare, const LocalFacts& facts);
 
 // The variables that are known only when every node is prepared, without those that the user sets.
-KeyValues MakeStartEnvironment(const Prepare& prepare, const Start& start);
+protocol::KeyValues MakeStartEnvironment(const protocol::Prepare& prepare,
+                                         const protocol::Start& start);
 
-// Files in an attempt's folder, as supervisor/spec.h names them.
+// Files in an attempt's folder, as worker/supervisor/protocol/spec.h names them.
 std::string MetricsFile(const std::string& attempt_dir, int32_t rank);
 std::string ErrorFile(const std::string& attempt_dir, int32_t rank);
 std::string OutputFile(const std::string& attempt_dir, int32_t rank, bool is_stderr);

@@ -13,8 +13,8 @@ using ::testing::Pair;
 using ::testing::StartsWith;
 
 // The second of two nodes that have two ranks each.
-Prepare SecondNode() {
-  Prepare prepare;
+protocol::Prepare SecondNode() {
+  protocol::Prepare prepare;
   prepare.ref = {42, 3};
   prepare.node_rank = 1;
   prepare.devices = {0, 1};
@@ -52,7 +52,8 @@ LocalFacts CpuNode() {
   return facts;
 }
 
-std::vector<std::string> Env(const Prepare& prepare, const LocalFacts& facts, size_t local = 0) {
+std::vector<std::string> Env(const protocol::Prepare& prepare, const LocalFacts& facts,
+                             size_t local = 0) {
   return MakeRankPrograms(prepare, facts).ranks[local].env;
 }
 
@@ -82,13 +83,13 @@ TEST(RankEnvironmentTest, GivesOurOwnVariables) {
 }
 
 TEST(RankEnvironmentTest, CheckpointsAreWhereTheUserSays) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"HPC_CHECKPOINT_DIR", "/srv/share/run-a"}};
   EXPECT_THAT(Env(prepare, GpuNode()), Contains("HPC_CHECKPOINT_DIR=/srv/share/run-a"));
 }
 
 TEST(RankEnvironmentTest, NamesTheParametersWhereThereAreSome) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.params = {{"lr", "0.1"}};
   EXPECT_THAT(Env(prepare, GpuNode()),
               Contains("HPC_PARAMS_FILE=/var/lib/hpc-worker/attempts/42.3/params.json"));
@@ -103,7 +104,7 @@ TEST(RankEnvironmentTest, AnotherAccountBeginsAsItsLoginDoes) {
                    "LC_TIME=de_AT",
                    "TZ=Europe/Vienna"};
   facts.account = RankAccount{"hpc", "/home/hpc", "/usr/sbin/nologin"};
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"HF_TOKEN", "hf_123"}, {"SHELL", "/bin/bash"}};
   const std::vector<std::string> env = Env(prepare, facts);
   for (const char* expected :
@@ -123,7 +124,7 @@ TEST(RankEnvironmentTest, AHomeThatIsNoneIsReplaced) {
   EXPECT_THAT(programs.ranks[1].env, Contains(kHome));
   EXPECT_THAT(programs.added, Contains(Pair("HOME", facts.home)).Times(1));
   EXPECT_THAT(programs.added, Contains(Pair("USER", "nobody")));
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"HOME", "/srv/anna"}};
   EXPECT_THAT(Env(prepare, facts), Contains("HOME=/srv/anna"));
 }
@@ -166,7 +167,7 @@ TEST(RankEnvironmentTest, TheWorkersOwnAccountKeepsItsSession) {
 }
 
 TEST(RankEnvironmentTest, ASingleRankKeepsAllItsThreads) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.ranks = 1;
   EXPECT_THAT(Env(prepare, GpuNode()), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
 }
@@ -213,7 +214,7 @@ TEST(RankEnvironmentTest, SpeaksIpv6WhereThePeersDo) {
 }
 
 TEST(RankEnvironmentTest, TheUsersValueAlwaysWins) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"RANK", "9"}, {"NCCL_DEBUG", "INFO"}, {"CUDA_VISIBLE_DEVICES", "7"}};
   const RankPrograms programs = MakeRankPrograms(prepare, GpuNode());
   EXPECT_THAT(programs.ranks[0].env, Contains("RANK=9"));
@@ -247,21 +248,21 @@ TEST(RankEnvironmentTest, AnotherLaunchersVariablesAreNotInherited) {
 }
 
 TEST(RankEnvironmentTest, PutsHpcPyInFrontOfPythonPath) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"PYTHONPATH", "/home/a/lib"}};
   EXPECT_THAT(Env(prepare, GpuNode()), Contains("PYTHONPATH=/usr/share/hpcctl/python:/home/a/lib"));
 }
 
 TEST(RankEnvironmentTest, RecordsWhatItAdded) {
-  const KeyValues added = MakeRankPrograms(SecondNode(), GpuNode()).added;
+  const protocol::KeyValues added = MakeRankPrograms(SecondNode(), GpuNode()).added;
   EXPECT_THAT(added, Contains(Pair("WORLD_SIZE", "4")));
   EXPECT_THAT(added, Contains(Pair("RANK", "2,3")));
   EXPECT_THAT(added, Not(Contains(Pair("PATH", ::testing::_))));
 }
 
 TEST(RankEnvironmentTest, PerNodeModeLeavesTheRanksToTheCommand) {
-  Prepare prepare = SecondNode();
-  prepare.mode = LaunchMode::kPerNode;
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kPerNode;
   prepare.ranks = 1;
   prepare.first_rank = 1;
   const std::vector<std::string> env = Env(prepare, GpuNode());
@@ -275,49 +276,54 @@ TEST(RankEnvironmentTest, PerNodeModeLeavesTheRanksToTheCommand) {
 }
 
 TEST(RankEnvironmentTest, TellsOldScriptsTheirLocalRankAsAnArgument) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
               ElementsAre("python", "train.py"));
-  prepare.legacy_local_rank = LegacyLocalRank::kDash;
+  prepare.legacy_local_rank = protocol::LegacyLocalRank::kDash;
   EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
               ElementsAre("python", "train.py", "--local-rank=1"));
-  prepare.legacy_local_rank = LegacyLocalRank::kUnderscore;
+  prepare.legacy_local_rank = protocol::LegacyLocalRank::kUnderscore;
   EXPECT_THAT(MakeRankPrograms(prepare, GpuNode()).ranks[1].argv,
               ElementsAre("python", "train.py", "--local_rank=1"));
 }
 
 TEST(StartEnvironmentTest, TheWorkersStoreIsUsedByEveryRankAsAClient) {
-  EXPECT_THAT(MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, StoreHost::kWorker}),
-              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
-                          Pair("TORCHELASTIC_USE_AGENT_STORE", "True")));
+  EXPECT_THAT(
+      MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kWorker}),
+      ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                  Pair("TORCHELASTIC_USE_AGENT_STORE", "True")));
 }
 
 TEST(StartEnvironmentTest, ATorchWithoutLibuvIsToldNotToUseIt) {
-  EXPECT_THAT(MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
-              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
-                          Pair("TORCHELASTIC_USE_AGENT_STORE", "False"), Pair("USE_LIBUV", "0")));
+  EXPECT_THAT(
+      MakeStartEnvironment(SecondNode(), {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kRank0}),
+      ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                  Pair("TORCHELASTIC_USE_AGENT_STORE", "False"), Pair("USE_LIBUV", "0")));
 }
 
 TEST(StartEnvironmentTest, Rank0HostsAsAskedWithoutFurtherAdvice) {
-  Prepare prepare = SecondNode();
-  prepare.store_host = StoreHost::kRank0;
-  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
-              Not(Contains(Pair("USE_LIBUV", "0"))));
+  protocol::Prepare prepare = SecondNode();
+  prepare.store_host = protocol::StoreHost::kRank0;
+  EXPECT_THAT(
+      MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kRank0}),
+      Not(Contains(Pair("USE_LIBUV", "0"))));
 }
 
 TEST(StartEnvironmentTest, PerNodeModeTellsTorchrunWhereToMeet) {
-  Prepare prepare = SecondNode();
-  prepare.mode = LaunchMode::kPerNode;
-  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kRank0}),
-              ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
-                          Pair("PET_MASTER_ADDR", "10.0.0.1"), Pair("PET_MASTER_PORT", "4321")));
+  protocol::Prepare prepare = SecondNode();
+  prepare.mode = protocol::LaunchMode::kPerNode;
+  EXPECT_THAT(
+      MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kRank0}),
+      ElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "4321"),
+                  Pair("PET_MASTER_ADDR", "10.0.0.1"), Pair("PET_MASTER_PORT", "4321")));
 }
 
 TEST(StartEnvironmentTest, TheUsersValueIsLeftAlone) {
-  Prepare prepare = SecondNode();
+  protocol::Prepare prepare = SecondNode();
   prepare.env = {{"MASTER_PORT", "29500"}};
-  EXPECT_THAT(MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, StoreHost::kWorker}),
-              Not(Contains(Pair("MASTER_PORT", ::testing::_))));
+  EXPECT_THAT(
+      MakeStartEnvironment(prepare, {{42, 3}, "10.0.0.1", 4321, protocol::StoreHost::kWorker}),
+      Not(Contains(Pair("MASTER_PORT", ::testing::_))));
 }
 
 }  // namespace

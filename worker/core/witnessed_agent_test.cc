@@ -21,14 +21,15 @@ class WitnessedTest : public AgentTester {
   Effects Begin() {
     Hear(OneRank());
     ReportPrepared();
-    return Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker, /*witnessed=*/true});
+    return Hear(
+        protocol::Start{kRef, "10.0.0.1", 1, protocol::StoreHost::kWorker, /*witnessed=*/true});
   }
   Effects Whole(absl::Duration ago) {
     Effects effects;
     agent_.OnWhole(now(), kRef, now().mono - ago, &effects);
     return effects;
   }
-  void EndRank(const RankExit& exit) {
+  void EndRank(const protocol::RankExit& exit) {
     Effects effects;
     agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
     agent_.OnRankExited(now(), kRef, 0, exit, {}, &effects);
@@ -52,15 +53,15 @@ TEST_F(WitnessedTest, RanksAreGivenTheirTimeBeforeTheyAreStarted) {
 TEST_F(WitnessedTest, OnlyWhatTheCoordinatorHasHeardIsContact) {
   Begin();
   Stay(absl::Seconds(4));
-  EXPECT_EQ(Lives(Hear(Heard{now().mono - absl::Seconds(1)})), absl::Seconds(4));
+  EXPECT_EQ(Lives(Hear(protocol::Heard{now().mono - absl::Seconds(1)})), absl::Seconds(4));
   EXPECT_EQ(Lives(Stay(absl::Seconds(20))), std::nullopt) << "the connection is still open";
-  EXPECT_EQ(Lives(Hear(Heard{MonoTime{}})), std::nullopt) << "a late answer";
+  EXPECT_EQ(Lives(Hear(protocol::Heard{MonoTime{}})), std::nullopt) << "a late answer";
 }
 
 TEST_F(WitnessedTest, NothingThatIsStillToBeSaidIsContact) {
   Begin();
   Stay(absl::Seconds(1));
-  EXPECT_EQ(Lives(Hear(Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
+  EXPECT_EQ(Lives(Hear(protocol::Heard{now().mono + absl::Hours(1)})), absl::Seconds(5));
 }
 
 TEST_F(WitnessedTest, NothingIsWholeInTimeToCome) {
@@ -74,7 +75,7 @@ TEST_F(WitnessedTest, ANewConnectionIsContactSinceItsHello) {
   LoseLink();
   Wait(absl::Seconds(10));
   clock_.Advance(absl::Seconds(1));
-  EXPECT_EQ(Lives(Hear(Welcome{})), absl::Seconds(4));
+  EXPECT_EQ(Lives(Hear(protocol::Welcome{})), absl::Seconds(4));
 }
 
 TEST_F(WitnessedTest, AWholeAttemptLivesOnWithoutTheCoordinator) {
@@ -93,12 +94,12 @@ TEST_F(WitnessedTest, AWholeAttemptLivesOnWithoutTheCoordinator) {
 TEST_F(WitnessedTest, ADoubtIsAnsweredAndKeptFromThenOn) {
   Begin();
   EXPECT_TRUE(agent_.Vouches(now(), kRef));
-  const Effects effects = Hear(Doubt{kRef, absl::Seconds(3), 77});
-  ASSERT_THAT(Said<Doubted>(effects), SizeIs(1));
-  EXPECT_EQ(Said<Doubted>(effects)[0].asked_us, 77);
+  const Effects effects = Hear(protocol::Doubt{kRef, absl::Seconds(3), {absl::Microseconds(77)}});
+  ASSERT_THAT(Said<protocol::Doubted>(effects), SizeIs(1));
+  EXPECT_EQ(Said<protocol::Doubted>(effects)[0].asked, MonoTime{absl::Microseconds(77)});
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
   Stay(absl::Seconds(2));
-  Hear(Doubt{kRef, absl::Milliseconds(1), 78});
+  Hear(protocol::Doubt{kRef, absl::Milliseconds(1), {}});
   EXPECT_FALSE(agent_.Vouches(now(), kRef)) << "a promise is not shortened";
   Stay(absl::Seconds(1));
   EXPECT_TRUE(agent_.Vouches(now(), kRef));
@@ -106,7 +107,7 @@ TEST_F(WitnessedTest, ADoubtIsAnsweredAndKeptFromThenOn) {
 
 TEST_F(WitnessedTest, WhatIsStoppingOrOverIsNotVouchedFor) {
   Begin();
-  Hear(Stop{kRef, absl::Seconds(30), "cancelled"});
+  Hear(protocol::Stop{kRef, absl::Seconds(30), "cancelled"});
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
   Return();
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
@@ -129,9 +130,9 @@ TEST_F(WitnessedTest, OnceTheCoordinatorHasHeardOfItsEndNobodyNeedsToWaitForIt) 
   const MonoTime before = now().mono;
   Return();
   Stay(absl::Seconds(1));
-  Hear(Heard{before});
+  Hear(protocol::Heard{before});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kYes) << "it was said before";
-  Hear(Heard{now().mono});
+  Hear(protocol::Heard{now().mono});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
 }
 
@@ -142,27 +143,28 @@ TEST_F(WitnessedTest, AHelloTellsOfTheEndToo) {
   Return();
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kYes);
   Wait(absl::Seconds(10));
-  Hear(Welcome{});
+  Hear(protocol::Welcome{});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
 }
 
 TEST_F(WitnessedTest, APromiseHoldsOverTheEndOfThePart) {
   Begin();
-  Hear(Doubt{kRef, absl::Seconds(3), 77});
+  Hear(protocol::Doubt{kRef, absl::Seconds(3), {absl::Microseconds(77)}});
   EndRank({.exit_code = 0});
   Return();
   Stay(absl::Seconds(2));
-  Hear(Heard{now().mono});
+  Hear(protocol::Heard{now().mono});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
   Stay(absl::Seconds(1));
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kForGood);
-  Hear(Doubt{kRef, absl::Seconds(3), 78});
+  Hear(protocol::Doubt{kRef, absl::Seconds(3), {}});
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo) << "it may be that only it is there";
 }
 
 TEST_F(WitnessedTest, APartThatEndedBadlyIsNotVouchedFor) {
-  for (const RankExit& exit : {RankExit{.exit_code = 1}, RankExit{.signal = 9},
-                               RankExit{.exit_code = 0, .after_stop = true}}) {
+  for (const protocol::RankExit& exit :
+       {protocol::RankExit{.exit_code = 1}, protocol::RankExit{.signal = 9},
+        protocol::RankExit{.exit_code = 0, .after_stop = true}}) {
     agent_ = Agent("pc1", now(), {}, {});
     Connect();
     Begin();
@@ -176,14 +178,14 @@ TEST_F(WitnessedTest, NorIsOneThatHadASupervisorKilledOrWasStopped) {
   Begin();
   EndRank({.exit_code = 0});
   Effects effects;
-  agent_.OnReturned(now(), kRef, {HaltKind::kSupervisorLost, "its supervisor was killed"},
+  agent_.OnReturned(now(), kRef, {protocol::HaltKind::kSupervisorLost, "its supervisor was killed"},
                     &effects);
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
   agent_ = Agent("pc1", now(), {}, {});
   Connect();
   Begin();
   EndRank({.exit_code = 0});
-  Hear(Stop{kRef, absl::Seconds(30), "cancelled"});
+  Hear(protocol::Stop{kRef, absl::Seconds(30), "cancelled"});
   Return();
   EXPECT_EQ(agent_.VouchFor(now(), kRef), Vouch::kNo);
 }
@@ -194,7 +196,7 @@ TEST_F(WitnessedTest, APartThatAnotherProcessSawEndIsNotVouchedFor) {
   adopted.ref = kRef;
   adopted.started = true;
   adopted.witnessed = true;
-  adopted.ranks = {{0, 100, RankExit{.exit_code = 0}, {}}};
+  adopted.ranks = {{0, 100, protocol::RankExit{.exit_code = 0}, {}}};
   adopted.returned = true;
   agent_ = Agent("pc1", now(), {}, {adopted});
   Connect();
@@ -212,7 +214,7 @@ TEST_F(WitnessedTest, AnotherProcessDoesNothingForItBeforeItIsWelcomed) {
   EXPECT_TRUE(All<OpenLink>(opened)[0].hello.attempts[0].witnessed);
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
   EXPECT_EQ(Lives(Whole(absl::ZeroDuration())), std::nullopt);
-  EXPECT_EQ(Lives(Hear(Welcome{})), absl::Seconds(5));
+  EXPECT_EQ(Lives(Hear(protocol::Welcome{})), absl::Seconds(5));
   EXPECT_TRUE(agent_.Vouches(now(), kRef));
 }
 
@@ -227,7 +229,7 @@ TEST_F(WitnessedTest, SuspendedTimeCounts) {
 
 TEST_F(WitnessedTest, AnAttemptThatIsNotWitnessedIsNotFenced) {
   Run();
-  EXPECT_EQ(Lives(Hear(Heard{now().mono})), std::nullopt);
+  EXPECT_EQ(Lives(Hear(protocol::Heard{now().mono})), std::nullopt);
   EXPECT_FALSE(agent_.Vouches(now(), kRef));
 }
 

@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "protocol/limits.h"
 
 namespace hpc::worker {
 namespace {
@@ -19,7 +20,7 @@ std::optional<absl::Duration> Limit(int64_t ms) {
 }
 
 absl::Duration Span(int64_t ms) {
-  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), kMaxSpan);
+  return std::clamp(absl::Milliseconds(ms), absl::ZeroDuration(), protocol::kMaxSpan);
 }
 
 void Fill(AttemptRef ref, v1::AttemptRef* out) {
@@ -30,7 +31,7 @@ void Fill(AttemptRef ref, v1::AttemptRef* out) {
 AttemptRef FromProto(const v1::AttemptRef& ref) { return {ref.run(), ref.number()}; }
 
 template <typename Repeated>
-void Fill(const KeyValues& pairs, Repeated* out) {
+void Fill(const protocol::KeyValues& pairs, Repeated* out) {
   for (const auto& [key, value] : pairs) {
     auto* one = out->Add();
     one->set_key(ToValidUtf8(key));
@@ -39,14 +40,14 @@ void Fill(const KeyValues& pairs, Repeated* out) {
 }
 
 template <typename Repeated>
-KeyValues Pairs(const Repeated& repeated) {
-  KeyValues pairs;
+protocol::KeyValues Pairs(const Repeated& repeated) {
+  protocol::KeyValues pairs;
   for (const auto& one : repeated) pairs.emplace_back(one.key(), one.value());
   return pairs;
 }
 
 // The words of a rank may be any bytes; a proto string may not.
-void Fill(const RankExit& exit, v1::RankExit* out) {
+void Fill(const protocol::RankExit& exit, v1::RankExit* out) {
   if (exit.exit_code) out->set_exit_code(*exit.exit_code);
   if (exit.signal) out->set_signal(*exit.signal);
   out->set_after_stop(exit.after_stop);
@@ -54,7 +55,7 @@ void Fill(const RankExit& exit, v1::RankExit* out) {
   out->set_traceback(ToValidUtf8(exit.traceback));
 }
 
-void Fill(const HeldRank& rank, v1::HeldRank* out) {
+void Fill(const protocol::HeldRank& rank, v1::HeldRank* out) {
   out->set_rank(rank.rank);
   out->set_pid(rank.pid);
   if (rank.exit) Fill(*rank.exit, out->mutable_exit());
@@ -65,33 +66,33 @@ void Fill(const HeldRank& rank, v1::HeldRank* out) {
 
 // An older coordinator takes any reason given here for that of a lost node, so an owner's is left
 // out.
-std::string LostReason(const Halt& halt) {
-  return halt.kind == HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
+std::string LostReason(const protocol::Halt& halt) {
+  return halt.kind == protocol::HaltKind::kOwner ? "" : ToValidUtf8(halt.reason);
 }
 
-void Fill(const Halt& halt, v1::Halt* out) {
+void Fill(const protocol::Halt& halt, v1::Halt* out) {
   out->set_kind(static_cast<v1::Halt::Kind>(halt.kind));
   out->set_reason(ToValidUtf8(halt.reason));
   out->set_ago_us(absl::ToInt64Microseconds(halt.ago));
   out->set_within_us(absl::ToInt64Microseconds(halt.within));
 }
 
-void Fill(const HeldAttempt& held, v1::HeldAttempt* out) {
+void Fill(const protocol::HeldAttempt& held, v1::HeldAttempt* out) {
   Fill(held.ref, out->mutable_ref());
   out->set_started(held.started);
   out->set_returned(held.returned);
-  for (const HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
-  if (held.halt.kind != HaltKind::kNone) Fill(held.halt, out->mutable_halt());
+  for (const protocol::HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
+  if (held.halt.kind != protocol::HaltKind::kNone) Fill(held.halt, out->mutable_halt());
   out->set_lost_reason(LostReason(held.halt));
   out->set_store_lost(held.store_lost);
   out->set_witnessed(held.witnessed);
 }
 
-v1::DeviceKind ToProto(DeviceKind kind) {
-  return kind == DeviceKind::kGpu ? v1::DEVICE_KIND_GPU : v1::DEVICE_KIND_CPU_SLOT;
+v1::DeviceKind ToProto(protocol::DeviceKind kind) {
+  return kind == protocol::DeviceKind::kGpu ? v1::DEVICE_KIND_GPU : v1::DEVICE_KIND_CPU_SLOT;
 }
 
-void Fill(const Device& device, v1::Device* out) {
+void Fill(const protocol::Device& device, v1::Device* out) {
   out->set_index(device.index);
   out->set_kind(ToProto(device.kind));
   out->set_uuid(device.uuid);
@@ -100,7 +101,7 @@ void Fill(const Device& device, v1::Device* out) {
   out->set_pci_bus_id(device.pci_bus_id);
 }
 
-void Fill(const NetworkInterface& interface, v1::NetworkInterface* out) {
+void Fill(const protocol::NetworkInterface& interface, v1::NetworkInterface* out) {
   out->set_name(interface.name);
   out->set_address(interface.address);
   out->set_mac(interface.mac);
@@ -108,34 +109,34 @@ void Fill(const NetworkInterface& interface, v1::NetworkInterface* out) {
   out->set_broadcast(interface.broadcast);
 }
 
-void Fill(const Inventory& inventory, v1::Inventory* out) {
-  for (const Device& device : inventory.devices) Fill(device, out->add_devices());
-  const HostInfo& host = inventory.host;
-  out->set_cores(host.cores);
-  out->set_memory_bytes(host.memory_bytes);
-  for (const Disk& disk : host.disks) {
+void Fill(const protocol::Inventory& inventory, v1::Inventory* out) {
+  for (const protocol::Device& device : inventory.devices) Fill(device, out->add_devices());
+  out->set_cores(inventory.cores);
+  out->set_memory_bytes(inventory.memory_bytes);
+  for (const protocol::Disk& disk : inventory.disks) {
     v1::Disk* one = out->add_disks();
     one->set_mount(ToValidUtf8(disk.mount));
     one->set_total_bytes(disk.total_bytes);
     one->set_free_bytes(disk.free_bytes);
   }
-  for (const NetworkInterface& interface : host.interfaces) Fill(interface, out->add_interfaces());
-  out->set_hostname(ToValidUtf8(host.hostname));
-  out->set_os(ToValidUtf8(host.os));
-  out->set_kernel(ToValidUtf8(host.kernel));
+  for (const protocol::NetworkInterface& interface : inventory.interfaces)
+    Fill(interface, out->add_interfaces());
+  out->set_hostname(ToValidUtf8(inventory.hostname));
+  out->set_os(ToValidUtf8(inventory.os));
+  out->set_kernel(ToValidUtf8(inventory.kernel));
   out->set_driver(inventory.driver);
-  out->set_worker_version(Version());
-  out->set_can_wake_by_hook(inventory.told.can_wake_by_hook);
-  for (const std::string& owner : inventory.told.owners) out->add_owners(owner);
+  out->set_worker_version(inventory.worker_version);
+  out->set_can_wake_by_hook(inventory.can_wake_by_hook);
+  for (const std::string& owner : inventory.owners) out->add_owners(owner);
 }
 
-void Fill(const StreamId& stream, v1::LogData* out) {
+void Fill(const protocol::StreamId& stream, v1::LogData* out) {
   Fill(stream.ref, out->mutable_ref());
   out->set_rank(stream.rank);
   out->set_is_stderr(stream.is_stderr);
 }
 
-void Fill(const StreamId& stream, v1::LogEnd* out) {
+void Fill(const protocol::StreamId& stream, v1::LogEnd* out) {
   Fill(stream.ref, out->mutable_ref());
   out->set_rank(stream.rank);
   out->set_is_stderr(stream.is_stderr);
@@ -143,7 +144,7 @@ void Fill(const StreamId& stream, v1::LogEnd* out) {
 
 // ---- one overload for each thing that is said
 
-void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
+void Fill(const protocol::OwnerChanged& m, v1::WorkerMessage* out) {
   v1::OwnerChanged* one = out->mutable_owner_changed();
   one->set_reclaimed(m.reclaimed);
   one->set_for_ms(LimitMs(m.duration));
@@ -151,18 +152,18 @@ void Fill(const OwnerChanged& m, v1::WorkerMessage* out) {
   one->set_grace_ms(absl::ToInt64Milliseconds(m.grace));
 }
 
-void Fill(const HandingOver&, v1::WorkerMessage* out) { out->mutable_handing_over(); }
+void Fill(const protocol::HandingOver&, v1::WorkerMessage* out) { out->mutable_handing_over(); }
 
-void Fill(const SleepFailed& m, v1::WorkerMessage* out) {
+void Fill(const protocol::SleepFailed& m, v1::WorkerMessage* out) {
   out->mutable_sleep_failed()->set_error(ToValidUtf8(m.error));
 }
 
-void Fill(const Leaving& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Leaving& m, v1::WorkerMessage* out) {
   out->mutable_leaving()->set_reason(ToValidUtf8(m.reason));
   out->mutable_leaving()->set_stays_on(m.stays_on);
 }
 
-void Fill(const Prepared& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Prepared& m, v1::WorkerMessage* out) {
   v1::Prepared* one = out->mutable_prepared();
   Fill(m.ref, one->mutable_ref());
   one->set_error_code(static_cast<int32_t>(m.status.code()));
@@ -175,13 +176,13 @@ void Fill(const Prepared& m, v1::WorkerMessage* out) {
   one->set_recall_proof(m.recall.proof);
 }
 
-void Fill(const Started& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Started& m, v1::WorkerMessage* out) {
   v1::Started* one = out->mutable_started();
   Fill(m.ref, one->mutable_ref());
-  for (const HeldRank& rank : m.ranks) Fill(rank, one->add_ranks());
+  for (const protocol::HeldRank& rank : m.ranks) Fill(rank, one->add_ranks());
 }
 
-void Fill(const RankEnded& m, v1::WorkerMessage* out) {
+void Fill(const protocol::RankEnded& m, v1::WorkerMessage* out) {
   v1::RankEnded* one = out->mutable_rank_ended();
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
@@ -191,70 +192,70 @@ void Fill(const RankEnded& m, v1::WorkerMessage* out) {
   one->set_ended_within_us(absl::ToInt64Microseconds(m.ago.ended_within));
 }
 
-void Fill(const Doubted& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Doubted& m, v1::WorkerMessage* out) {
   v1::Doubted* one = out->mutable_doubted();
   Fill(m.ref, one->mutable_ref());
-  one->set_asked_us(m.asked_us);
+  one->set_asked_us(absl::ToInt64Microseconds(m.asked.since_zero));
 }
 
-void Fill(const Recalled& m, v1::WorkerMessage* out) {
+void Fill(const protocol::Recalled& m, v1::WorkerMessage* out) {
   v1::Recalled* one = out->mutable_recalled();
   Fill(m.ref, one->mutable_ref());
   one->set_node(m.node);
   if (!m.status.ok()) one->set_error(ToValidUtf8(m.status.message()));
 }
 
-void Fill(const AttemptHalted& m, v1::WorkerMessage* out) {
+void Fill(const protocol::AttemptHalted& m, v1::WorkerMessage* out) {
   v1::AttemptHalted* one = out->mutable_attempt_halted();
   Fill(m.ref, one->mutable_ref());
   Fill(m.halt, one->mutable_halt());
 }
 
-void Fill(const AttemptReturned& m, v1::WorkerMessage* out) {
+void Fill(const protocol::AttemptReturned& m, v1::WorkerMessage* out) {
   v1::AttemptReturned* one = out->mutable_attempt_returned();
   Fill(m.ref, one->mutable_ref());
-  if (m.halt.kind != HaltKind::kNone) Fill(m.halt, one->mutable_halt());
+  if (m.halt.kind != protocol::HaltKind::kNone) Fill(m.halt, one->mutable_halt());
   one->set_lost_reason(LostReason(m.halt));
 }
 
-void Fill(const EnvironmentReport& m, v1::WorkerMessage* out) {
+void Fill(const protocol::EnvironmentReport& m, v1::WorkerMessage* out) {
   v1::Environment* one = out->mutable_environment();
   Fill(m.ref, one->mutable_ref());
   Fill(m.facts, one->mutable_facts());
   Fill(m.added, one->mutable_added());
 }
 
-void Fill(const RendezvousReport& m, v1::WorkerMessage* out) {
+void Fill(const protocol::RendezvousReport& m, v1::WorkerMessage* out) {
   v1::Rendezvous* one = out->mutable_rendezvous();
   Fill(m.ref, one->mutable_ref());
-  for (const auto& [address, pid] : m.arrivals) {
-    v1::Rendezvous::Arrival* arrival = one->add_arrivals();
-    arrival->set_address(address);
-    arrival->set_pid(pid);
+  for (const protocol::RendezvousReport::Arrival& arrival : m.arrivals) {
+    v1::Rendezvous::Arrival* a = one->add_arrivals();
+    a->set_address(arrival.address);
+    a->set_pid(arrival.pid);
   }
   one->set_blocked_key(ToValidUtf8(m.blocked_key));
   one->set_waiting(m.waiting);
 }
 
-void Fill(const LogData& m, v1::WorkerMessage* out) {
+void Fill(const protocol::LogData& m, v1::WorkerMessage* out) {
   v1::LogData* one = out->mutable_log_data();
   Fill(m.stream, one);
   one->set_offset(m.offset);
   one->set_data(m.data);
 }
 
-void Fill(const LogEnd& m, v1::WorkerMessage* out) {
+void Fill(const protocol::LogEnd& m, v1::WorkerMessage* out) {
   v1::LogEnd* one = out->mutable_log_end();
   Fill(m.stream, one);
   one->set_cut_bytes(m.cut_bytes);
 }
 
-void Fill(const MetricData& m, v1::WorkerMessage* out) {
+void Fill(const protocol::MetricData& m, v1::WorkerMessage* out) {
   v1::MetricData* one = out->mutable_metric_data();
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
   one->set_end_offset(m.end_offset);
-  for (const MetricPoint& point : m.points) {
+  for (const protocol::MetricPoint& point : m.points) {
     v1::MetricData::Point* p = one->add_points();
     p->set_key(point.key);
     p->set_step(point.step);
@@ -267,8 +268,8 @@ void Fill(const MetricData& m, v1::WorkerMessage* out) {
 
 // ---- one overload for each thing that is heard
 
-Welcome FromProto(const v1::Welcome& m) {
-  Welcome welcome;
+protocol::Welcome FromProto(const v1::Welcome& m) {
+  protocol::Welcome welcome;
   if (m.lease_ms() > 0) welcome.lease = Span(m.lease_ms());
   if (m.heartbeat_interval_ms() > 0) {
     welcome.heartbeat_interval = Span(m.heartbeat_interval_ms());
@@ -281,30 +282,30 @@ Welcome FromProto(const v1::Welcome& m) {
   return welcome;
 }
 
-StoreHost FromProto(v1::StoreHost host) {
+protocol::StoreHost FromProto(v1::StoreHost host) {
   switch (host) {
     case v1::STORE_HOST_WORKER:
-      return StoreHost::kWorker;
+      return protocol::StoreHost::kWorker;
     case v1::STORE_HOST_RANK0:
-      return StoreHost::kRank0;
+      return protocol::StoreHost::kRank0;
     default:
-      return StoreHost::kAuto;
+      return protocol::StoreHost::kAuto;
   }
 }
 
-LegacyLocalRank FromProto(v1::LegacyLocalRank legacy) {
+protocol::LegacyLocalRank FromProto(v1::LegacyLocalRank legacy) {
   switch (legacy) {
     case v1::LEGACY_LOCAL_RANK_DASH:
-      return LegacyLocalRank::kDash;
+      return protocol::LegacyLocalRank::kDash;
     case v1::LEGACY_LOCAL_RANK_UNDERSCORE:
-      return LegacyLocalRank::kUnderscore;
+      return protocol::LegacyLocalRank::kUnderscore;
     default:
-      return LegacyLocalRank::kNone;
+      return protocol::LegacyLocalRank::kNone;
   }
 }
 
-Prepare FromProto(const v1::Prepare& m) {
-  Prepare out;
+protocol::Prepare FromProto(const v1::Prepare& m) {
+  protocol::Prepare out;
   out.ref = FromProto(m.ref());
   out.node_rank = m.node_rank();
   out.devices.assign(m.devices().begin(), m.devices().end());
@@ -314,7 +315,8 @@ Prepare FromProto(const v1::Prepare& m) {
   for (const v1::Peer& peer : m.peers()) {
     out.peers.push_back({peer.node(), peer.address(), peer.first_rank(), peer.ranks()});
   }
-  out.mode = m.mode() == v1::LAUNCH_MODE_PER_NODE ? LaunchMode::kPerNode : LaunchMode::kTorchrun;
+  out.mode = m.mode() == v1::LAUNCH_MODE_PER_NODE ? protocol::LaunchMode::kPerNode
+                                                  : protocol::LaunchMode::kTorchrun;
   out.store_host = FromProto(m.store_host());
   out.restart_count = m.restart_count();
   out.max_restarts = m.max_restarts();
@@ -332,36 +334,36 @@ Prepare FromProto(const v1::Prepare& m) {
 
 }  // namespace
 
-v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
-                               const Inventory& inventory) {
+v1::WorkerMessage ToProto(const protocol::Hello& hello) {
   v1::WorkerMessage message;
+  if (hello.said) message.set_said_us(absl::ToInt64Microseconds(*hello.said));
   v1::Hello* out = message.mutable_hello();
   out->set_protocol_version(kProtocolVersion);
-  out->set_node(identity.node);
-  out->set_incarnation(identity.incarnation);
-  out->set_boot_id(inventory.host.boot_id);
+  out->set_node(hello.node);
+  out->set_incarnation(hello.incarnation);
+  out->set_boot_id(hello.boot_id);
   out->set_resumed(hello.resumed);
-  out->set_address(identity.address);
-  Fill(inventory, out->mutable_inventory());
-  out->set_can_vouch(true);
+  out->set_address(hello.address);
+  Fill(hello.inventory, out->mutable_inventory());
+  out->set_can_vouch(hello.can_vouch);
   out->set_takes_more(true);
   out->set_owner_changed(hello.owner_changed);
   out->set_reclaimed(hello.reclaimed);
   out->set_reclaim_left_ms(LimitMs(hello.reclaim_left));
   out->set_reclaim_reason(ToValidUtf8(hello.reclaim_reason));
-  for (const HeldAttempt& held : hello.attempts) Fill(held, out->add_attempts());
+  for (const protocol::HeldAttempt& held : hello.attempts) Fill(held, out->add_attempts());
   return message;
 }
 
-v1::WorkerMessage ToProto(const WorkerMessage& message) {
+v1::WorkerMessage ToProto(const protocol::WorkerMessage& message) {
   v1::WorkerMessage out;
   std::visit([&](const auto& one) { Fill(one, &out); }, message);
   return out;
 }
 
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
-                                   bool answer_may_wait) {
+                                   const std::vector<protocol::RankDoing>& doing,
+                                   const BeatTimes& times, bool answer_may_wait) {
   v1::WorkerMessage message;
   message.set_said_us(times.sent_us);
   v1::Heartbeat* out = message.mutable_heartbeat();
@@ -369,7 +371,7 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
   out->set_heard_us(times.heard_us);
   out->set_heard_at_us(times.heard_at_us);
   out->set_answer_may_wait(answer_may_wait);
-  for (const RankDoing& one : doing) {
+  for (const protocol::RankDoing& one : doing) {
     v1::RankDoing* rank = out->add_doing();
     Fill(one.ref, rank->mutable_ref());
     rank->set_rank(one.rank);
@@ -391,47 +393,51 @@ v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
   return message;
 }
 
-v1::WorkerMessage InventoryToProto(const Inventory& inventory) {
+v1::WorkerMessage ToProto(const protocol::Inventory& inventory) {
   v1::WorkerMessage message;
   Fill(inventory, message.mutable_inventory());
   return message;
 }
 
-std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
+std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessage& m) {
   switch (m.message_case()) {
     case v1::CoordinatorMessage::kWelcome:
       return FromProto(m.welcome());
     case v1::CoordinatorMessage::kPrepare:
       return FromProto(m.prepare());
     case v1::CoordinatorMessage::kStart:
-      return Start{FromProto(m.start().ref()), m.start().master_addr(), m.start().master_port(),
-                   FromProto(m.start().store_host()), m.start().witnessed()};
+      return protocol::Start{FromProto(m.start().ref()), m.start().master_addr(),
+                             m.start().master_port(), FromProto(m.start().store_host()),
+                             m.start().witnessed()};
     case v1::CoordinatorMessage::kDoubt:
-      return Doubt{FromProto(m.doubt().ref()), absl::Milliseconds(m.doubt().span_ms()),
-                   m.doubt().asked_us()};
+      return protocol::Doubt{FromProto(m.doubt().ref()),
+                             absl::Milliseconds(m.doubt().span_ms()),
+                             {absl::Microseconds(m.doubt().asked_us())}};
     case v1::CoordinatorMessage::kHeard:
-      return Heard{{absl::Microseconds(m.heard().sent_us())}};
+      return protocol::Heard{{absl::Microseconds(m.heard().sent_us())}};
     case v1::CoordinatorMessage::kRecall:
-      return Recall{FromProto(m.recall().ref()),
-                    m.recall().node(),
-                    m.recall().address(),
-                    {m.recall().port(), m.recall().key(), m.recall().proof()},
-                    Span(m.recall().grace_ms())};
+      return protocol::Recall{FromProto(m.recall().ref()),
+                              m.recall().node(),
+                              m.recall().address(),
+                              {m.recall().port(), m.recall().key(), m.recall().proof()},
+                              Span(m.recall().grace_ms())};
     case v1::CoordinatorMessage::kStop:
-      return Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()), m.stop().reason()};
+      return protocol::Stop{FromProto(m.stop().ref()), Span(m.stop().grace_ms()),
+                            m.stop().reason()};
     case v1::CoordinatorMessage::kForget:
-      return Forget{FromProto(m.forget().ref())};
+      return protocol::Forget{FromProto(m.forget().ref())};
     case v1::CoordinatorMessage::kSetOwner:
-      return SetOwner{m.set_owner().reclaimed(), Limit(m.set_owner().left_ms()),
-                      m.set_owner().reason()};
+      return protocol::SetOwner{m.set_owner().reclaimed(), Limit(m.set_owner().left_ms()),
+                                m.set_owner().reason()};
     case v1::CoordinatorMessage::kGoToSleep:
-      return GoToSleep{m.go_to_sleep().reason()};
+      return protocol::GoToSleep{m.go_to_sleep().reason()};
     case v1::CoordinatorMessage::kLogAck:
-      return LogAck{{FromProto(m.log_ack().ref()), m.log_ack().rank(), m.log_ack().is_stderr()},
-                    m.log_ack().offset()};
+      return protocol::LogAck{
+          {FromProto(m.log_ack().ref()), m.log_ack().rank(), m.log_ack().is_stderr()},
+          m.log_ack().offset()};
     case v1::CoordinatorMessage::kMetricAck:
-      return MetricAck{FromProto(m.metric_ack().ref()), m.metric_ack().rank(),
-                       m.metric_ack().end_offset()};
+      return protocol::MetricAck{FromProto(m.metric_ack().ref()), m.metric_ack().rank(),
+                                 m.metric_ack().end_offset()};
     case v1::CoordinatorMessage::MESSAGE_NOT_SET:
       break;
   }

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "hpc/v1/worker.pb.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/link/link.h"
 #include "worker/os/inventory.h"
 #include "worker/os/seams.h"
@@ -21,16 +22,15 @@ struct BeatTimes {
   int64_t heard_at_us = 0;
 };
 
-v1::WorkerMessage HelloToProto(const Identity& identity, const Hello& hello,
-                               const Inventory& inventory);
-v1::WorkerMessage ToProto(const WorkerMessage& message);
+v1::WorkerMessage ToProto(const protocol::Hello& hello);
+v1::WorkerMessage ToProto(const protocol::WorkerMessage& message);
 v1::WorkerMessage HeartbeatToProto(const std::vector<DeviceUsage>& usage,
-                                   const std::vector<RankDoing>& doing, const BeatTimes& times,
-                                   bool answer_may_wait);
-v1::WorkerMessage InventoryToProto(const Inventory& inventory);
+                                   const std::vector<protocol::RankDoing>& doing,
+                                   const BeatTimes& times, bool answer_may_wait);
+v1::WorkerMessage ToProto(const protocol::Inventory& inventory);
 
 // nullopt: this version does not know the message.
-std::optional<CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message);
+std::optional<protocol::CoordinatorMessage> FromProto(const v1::CoordinatorMessage& message);
 
 }  // namespace hpc::worker
 

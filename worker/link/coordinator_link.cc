@@ -53,8 +53,7 @@ class CoordinatorLink : public Link {
 
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
 
-  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
-            int64_t said_ns) override {
+  void Open(const protocol::Hello& hello) override {
     Close();
     const uint64_t number = *current_;
     // When something is posted, the loop may have moved on to another stream, or be gone. The
@@ -71,7 +70,7 @@ class CoordinatorLink : public Link {
     handlers.on_message = [this, post](v1::CoordinatorMessage message) {
       if (auto converted = FromProto(message)) {
         post([this, converted = *std::move(converted)] {
-          if (const auto* heard = std::get_if<Heard>(&converted)) {
+          if (const auto* heard = std::get_if<protocol::Heard>(&converted)) {
             beat_.heard_us = absl::ToInt64Microseconds(heard->sent.since_zero);
             beat_.heard_at_us = NowUs();
           }
@@ -91,29 +90,27 @@ class CoordinatorLink : public Link {
         CoordinatorStream::Way{route_->next(), route_->security(), nullptr}, &queue_,
         std::move(handlers));
     beat_ = {};
-    v1::WorkerMessage message = HelloToProto(identity, hello, inventory);
-    message.set_said_us(said_ns / 1000);
-    stream_->Start(std::move(message));
+    stream_->Start(ToProto(hello));
   }
 
-  void Send(const WorkerMessage& message, int64_t said_ns) override {
-    const bool bulk =
-        std::holds_alternative<LogData>(message) || std::holds_alternative<LogEnd>(message);
+  void Send(const protocol::WorkerMessage& message, int64_t said_ns) override {
+    const bool bulk = std::holds_alternative<protocol::LogData>(message) ||
+                      std::holds_alternative<protocol::LogEnd>(message);
     if (stream_ == nullptr) return;
     v1::WorkerMessage out = ToProto(message);
     if (!bulk) out.set_said_us(said_ns / 1000);
     stream_->Send(std::move(out), bulk);
   }
 
-  void SendHeartbeat(const std::vector<DeviceUsage>& usage, const std::vector<RankDoing>& doing,
-                     bool answer_may_wait) override {
+  void SendHeartbeat(const std::vector<DeviceUsage>& usage,
+                     const std::vector<protocol::RankDoing>& doing, bool answer_may_wait) override {
     if (stream_ == nullptr) return;
     beat_.sent_us = NowUs();
     stream_->Send(HeartbeatToProto(usage, doing, beat_, answer_may_wait), false);
   }
 
-  void SendInventory(const Inventory& inventory) override {
-    if (stream_ != nullptr) stream_->Send(InventoryToProto(inventory), false);
+  void SendInventory(const protocol::Inventory& inventory) override {
+    if (stream_ != nullptr) stream_->Send(ToProto(inventory), false);
   }
 
   void Flush() override {

@@ -71,7 +71,7 @@ class CoordinatorLinkTest : public ::testing::Test {
   void Link(const Route& route) {
     route_ = std::make_unique<Route>(route);
     link_ = MakeCoordinatorLink(&loop_, route_.get());
-    link_->SetCallbacks({[this](const CoordinatorMessage& m) { messages_.push_back(m); },
+    link_->SetCallbacks({[this](const protocol::CoordinatorMessage& m) { messages_.push_back(m); },
                          [this](const absl::Status& why) { closed_.push_back(why); }});
     loop_.SetAfterRound([this] {
       if (link_ != nullptr) link_->Flush();
@@ -84,11 +84,17 @@ class CoordinatorLinkTest : public ::testing::Test {
       loop_.RunOnce(absl::Milliseconds(5));
     }
   }
-  void Open() { link_->Open({"pc1", 7, "10.0.0.1"}, Hello{}, Inventory{}, BootTimeNs()); }
+  void Open(int64_t said_ns = BootTimeNs()) {
+    protocol::Hello hello;
+    hello.node = "pc1";
+    hello.incarnation = 7;
+    hello.said = absl::Nanoseconds(said_ns);
+    link_->Open(hello);
+  }
 
   RealClock clock_;
   EventLoop loop_{&clock_};
-  std::vector<CoordinatorMessage> messages_;
+  std::vector<protocol::CoordinatorMessage> messages_;
   std::vector<absl::Status> closed_;
   std::unique_ptr<Route> route_;
   std::unique_ptr<worker::Link> link_;
@@ -107,16 +113,16 @@ TEST_F(CoordinatorLinkTest, SaysHelloAndHearsTheAnswers) {
   RunUntil([&] { return messages_.size() == 2; });
   EXPECT_EQ(coordinator.heard()[0].hello().node(), "pc1");
   EXPECT_EQ(coordinator.heard()[0].hello().incarnation(), 7u);
-  EXPECT_EQ(std::get<Welcome>(messages_[0]).lease, absl::Seconds(9));
-  EXPECT_EQ(std::get<LogAck>(messages_[1]).stream.ref, (AttemptRef{12, 2}));
-  EXPECT_EQ(std::get<LogAck>(messages_[1]).offset, 77);
+  EXPECT_EQ(std::get<protocol::Welcome>(messages_[0]).lease, absl::Seconds(9));
+  EXPECT_EQ(std::get<protocol::LogAck>(messages_[1]).stream.ref, (AttemptRef{12, 2}));
+  EXPECT_EQ(std::get<protocol::LogAck>(messages_[1]).offset, 77);
 }
 
 TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  for (int i = 0; i < 100; ++i) link_->Send(AttemptReturned{{1, i}, {}}, BootTimeNs());
+  for (int i = 0; i < 100; ++i) link_->Send(protocol::AttemptReturned{{1, i}, {}}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 101; });
   EXPECT_TRUE(coordinator.heard()[0].has_hello());
   for (int i = 0; i < 100; ++i) {
@@ -127,8 +133,8 @@ TEST_F(CoordinatorLinkTest, WhatIsSentArrivesInOrderBehindTheHello) {
 TEST_F(CoordinatorLinkTest, WhatHasWaitedIsDatedByWhenItWasMade) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
-  link_->Open({"pc1", 7, "10.0.0.1"}, Hello{}, Inventory{}, /*said_ns=*/5'000'000);
-  link_->Send(AttemptReturned{{1, 1}, {}}, /*said_ns=*/6'000'000);
+  Open(/*said_ns=*/5'000'000);
+  link_->Send(protocol::AttemptReturned{{1, 1}, {}}, /*said_ns=*/6'000'000);
   RunUntil([&] { return coordinator.heard().size() == 2; });
   EXPECT_EQ(coordinator.heard()[0].said_us(), 5'000);
   EXPECT_EQ(coordinator.heard()[1].said_us(), 6'000);
@@ -142,8 +148,8 @@ TEST_F(CoordinatorLinkTest, WhatIsSaidInOneRoundIsOneMessageToWhoTakesIt) {
   Open();
   RunUntil([&] { return !messages_.empty(); });
   EXPECT_TRUE(coordinator.heard()[0].hello().takes_more());
-  link_->Send(LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
-  for (int i = 0; i < 4; ++i) link_->Send(AttemptReturned{{1, i}, {}}, BootTimeNs());
+  link_->Send(protocol::LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
+  for (int i = 0; i < 4; ++i) link_->Send(protocol::AttemptReturned{{1, i}, {}}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 2; });
   const v1::WorkerMessage first = coordinator.heard()[1];
   EXPECT_EQ(first.attempt_returned().ref().number(), 0);
@@ -159,9 +165,9 @@ TEST_F(CoordinatorLinkTest, LongOutputGoesAlone) {
   Link(coordinator.endpoint());
   Open();
   RunUntil([&] { return !messages_.empty(); });
-  link_->Send(AttemptReturned{{1, 1}, {}}, BootTimeNs());
-  link_->Send(LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')}, BootTimeNs());
-  link_->Send(LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
+  link_->Send(protocol::AttemptReturned{{1, 1}, {}}, BootTimeNs());
+  link_->Send(protocol::LogData{{{1, 1}, 0, false}, 0, std::string(200'000, 'x')}, BootTimeNs());
+  link_->Send(protocol::LogEnd{{{1, 1}, 0, false}, 0}, BootTimeNs());
   RunUntil([&] { return coordinator.heard().size() == 3; });
   EXPECT_EQ(coordinator.heard()[1].more_size(), 0);
   EXPECT_TRUE(coordinator.heard()[2].has_log_data());
@@ -180,7 +186,7 @@ TEST_F(CoordinatorLinkTest, WhatTheCoordinatorSaysInOneMessageIsHeardInOrder) {
   Open();
   RunUntil([&] { return messages_.size() == 5; });
   for (size_t i = 1; i < 5; ++i) {
-    EXPECT_EQ(std::get<Forget>(messages_[i]).ref.run, static_cast<RunId>(i));
+    EXPECT_EQ(std::get<protocol::Forget>(messages_[i]).ref.run, static_cast<RunId>(i));
   }
 }
 
@@ -189,7 +195,7 @@ TEST_F(CoordinatorLinkTest, OutputWaitsForEverythingElse) {
   Link(coordinator.endpoint());
   Open();
   for (int i = 0; i < 10; ++i)
-    link_->Send(LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')}, BootTimeNs());
+    link_->Send(protocol::LogData{{{1, 1}, 0, false}, i, std::string(100, 'x')}, BootTimeNs());
   link_->SendHeartbeat({}, {}, /*answer_may_wait=*/true);
   RunUntil([&] { return coordinator.heard().size() == 12; });
   EXPECT_TRUE(coordinator.heard()[1].has_heartbeat());
@@ -232,7 +238,7 @@ TEST_F(CoordinatorLinkTest, FinishDeliversWhatWasSentAndEndsWell) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  link_->Send(Leaving{"the worker was stopped"}, BootTimeNs());
+  link_->Send(protocol::Leaving{"the worker was stopped"}, BootTimeNs());
   link_->Finish();
   RunUntil([&] { return !closed_.empty(); });
   EXPECT_OK(closed_[0]);
@@ -304,7 +310,7 @@ TEST_F(CoordinatorLinkTest, MayBeDestroyedAtAnyTime) {
   FakeCoordinator coordinator;
   Link(coordinator.endpoint());
   Open();
-  link_->Send(Leaving{"now"}, BootTimeNs());
+  link_->Send(protocol::Leaving{"now"}, BootTimeNs());
   link_.reset();
   loop_.RunOnce(absl::ZeroDuration());
   EXPECT_THAT(closed_, SizeIs(0));

@@ -49,23 +49,26 @@ class LinuxHostProbe : public HostProbe {
  public:
   explicit LinuxHostProbe(HostProbeOptions options) : options_(std::move(options)) {}
 
-  HostInfo Read() override {
-    HostInfo info;
+  protocol::Inventory Read() override {
+    protocol::Inventory info;
     info.cores = UsableCores();
     info.memory_bytes = ParseMemTotal(Text("/proc/meminfo"));
     info.disks = ReadDisks();
     info.interfaces = SelectInterfaces(ListInterfaceAddresses());
-    for (NetworkInterface& interface : info.interfaces) {
+    for (protocol::NetworkInterface& interface : info.interfaces) {
       interface.speed_mbps = ReadInterfaceSpeed(options_.root, interface.name);
     }
     info.os = ParseOsName(Text("/etc/os-release"));
-    info.boot_id = std::string(absl::StripAsciiWhitespace(Text("/proc/sys/kernel/random/boot_id")));
     utsname name = {};
     if (uname(&name) == 0) {
       info.hostname = name.nodename;
       info.kernel = absl::StrCat(name.release, " ", name.machine);
     }
     return info;
+  }
+
+  std::string BootId() override {
+    return std::string(absl::StripAsciiWhitespace(Text("/proc/sys/kernel/random/boot_id")));
   }
 
   absl::Duration SuspendedTime() override {
@@ -85,8 +88,8 @@ class LinuxHostProbe : public HostProbe {
     return ReadFile(options_.root + path).value_or("");
   }
 
-  std::vector<Disk> ReadDisks() const {
-    std::vector<Disk> disks;
+  std::vector<protocol::Disk> ReadDisks() const {
+    std::vector<protocol::Disk> disks;
     for (const Mount& mount :
          SelectDisks(ParseMounts(Text("/proc/self/mounts")), RealPath(options_.state_dir))) {
       struct statvfs size = {};

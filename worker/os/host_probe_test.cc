@@ -31,24 +31,27 @@ TEST(HostProbe, ReadsAnotherMachinesFiles) {
   WriteUnder(root, "/proc/self/mounts", "none / overlay rw 0 0\nnone /nowhere ext4 rw 0 0\n");
   WriteUnder(root, "/etc/os-release", "PRETTY_NAME=\"Plan 9\"\n");
   WriteUnder(root, "/proc/sys/kernel/random/boot_id", "6f2b1c1e\n");
-  HostInfo info = MakeHostProbe({.state_dir = "/", .root = root})->Read();
+  const auto probe = MakeHostProbe({.state_dir = "/", .root = root});
+  const protocol::Inventory info = probe->Read();
   EXPECT_EQ(info.memory_bytes, 1024 * 1024);
   EXPECT_EQ(info.os, "Plan 9");
-  EXPECT_EQ(info.boot_id, "6f2b1c1e");
+  EXPECT_EQ(probe->BootId(), "6f2b1c1e");
   // The machine that runs this cannot measure /nowhere.
-  EXPECT_THAT(info.disks, ElementsAre(Field(&Disk::mount, "/")));
+  EXPECT_THAT(info.disks, ElementsAre(Field(&protocol::Disk::mount, "/")));
 }
 
 TEST(HostProbe, LeavesGapsWhereNothingCanBeRead) {
-  HostInfo info = MakeHostProbe({.state_dir = "/", .root = "/nonexistent"})->Read();
+  const auto probe = MakeHostProbe({.state_dir = "/", .root = "/nonexistent"});
+  const protocol::Inventory info = probe->Read();
   EXPECT_EQ(info.memory_bytes, 0);
   EXPECT_THAT(info.disks, IsEmpty());
-  EXPECT_EQ(info.boot_id, "");
+  EXPECT_EQ(probe->BootId(), "");
   EXPECT_EQ(info.os, "Linux");
 }
 
 TEST(HostProbe, DescribesTheMachineItRunsOn) {
-  HostInfo info = MakeHostProbe({.state_dir = ::testing::TempDir()})->Read();
+  const auto probe = MakeHostProbe({.state_dir = ::testing::TempDir()});
+  const protocol::Inventory info = probe->Read();
   EXPECT_GT(info.cores, 0);
   EXPECT_GT(info.memory_bytes, 0);
   ASSERT_THAT(info.disks, Not(IsEmpty()));
@@ -56,7 +59,7 @@ TEST(HostProbe, DescribesTheMachineItRunsOn) {
   EXPECT_THAT(info.interfaces, Not(IsEmpty()));
   EXPECT_NE(info.hostname, "");
   EXPECT_NE(info.kernel, "");
-  EXPECT_EQ(info.boot_id.size(), 36u);
+  EXPECT_EQ(probe->BootId().size(), 36u);
 }
 
 TEST(HostProbe, CountsOnlyTheCoresItMayUse) {
@@ -79,7 +82,7 @@ TEST(HostProbe, FollowsTheLinksOfTheStateDirectory) {
   std::filesystem::remove(link);
   std::filesystem::create_directory_symlink("/proc", link);
   EXPECT_THAT(MakeHostProbe({.state_dir = link, .root = root})->Read().disks,
-              ElementsAre(Field(&Disk::mount, "/proc")));
+              ElementsAre(Field(&protocol::Disk::mount, "/proc")));
 }
 
 TEST(HostProbe, SuspendedTimeNeverShrinks) {

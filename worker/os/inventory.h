@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/inventory.h"
 #include "worker/os/seams.h"
 
 namespace hpc::worker {
@@ -15,21 +16,14 @@ struct AsTold {
   std::vector<std::string> owners;  // users who may reclaim and lend the PC
 };
 
-struct Inventory {
-  std::vector<Device> devices;
-  HostInfo host;
-  std::string driver;
-  AsTold told;
-};
-
 // Asks the drivers, which may take a moment.
-Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told);
+protocol::Inventory ReadInventory(HostProbe* host, DeviceProbe* devices, const AsTold& told);
 
 // Whether the coordinator would decide the same for both. Free disk space changes all the time and
 // is not worth a message by itself.
-bool SameOffer(const Inventory& a, const Inventory& b);
+bool SameOffer(const protocol::Inventory& a, const protocol::Inventory& b);
 
-bool HasGpus(const Inventory& inventory);
+bool HasGpus(const protocol::Inventory& inventory);
 
 }  // namespace hpc::worker
 

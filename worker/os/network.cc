@@ -116,13 +116,13 @@ bool IsLinkLocal(const std::string& address) {
 
 // What SelectInterfaces collects about one interface.
 struct Candidate {
-  NetworkInterface interface;
+  protocol::NetworkInterface interface;
   bool loopback = false;
   bool has_ipv4 = false;
 };
 
 void Gather(const InterfaceAddress& entry, Candidate* candidate) {
-  NetworkInterface& interface = candidate->interface;
+  protocol::NetworkInterface& interface = candidate->interface;
   candidate->loopback = entry.loopback;
   if (entry.family == Family::kLink) {
     interface.mac = entry.address;
@@ -149,7 +149,8 @@ std::vector<InterfaceAddress> ListInterfaceAddresses() {
   return result;
 }
 
-std::vector<NetworkInterface> SelectInterfaces(const std::vector<InterfaceAddress>& addresses) {
+std::vector<protocol::NetworkInterface> SelectInterfaces(
+    const std::vector<InterfaceAddress>& addresses) {
   std::vector<Candidate> candidates;
   for (const InterfaceAddress& entry : addresses) {
     if (!entry.up) continue;
@@ -161,7 +162,7 @@ std::vector<NetworkInterface> SelectInterfaces(const std::vector<InterfaceAddres
     }
     Gather(entry, &*it);
   }
-  std::vector<NetworkInterface> outward, loopback;
+  std::vector<protocol::NetworkInterface> outward, loopback;
   for (Candidate& candidate : candidates) {
     if (candidate.interface.address.empty()) continue;
     (candidate.loopback ? loopback : outward).push_back(std::move(candidate.interface));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "protocol/inventory.h"
 #include "worker/os/seams.h"
 
 namespace hpc::worker {
@@ -28,7 +29,8 @@ std::vector<InterfaceAddress> ListInterfaceAddresses();
 // Pure. Selects the interfaces that are up and have an address that others can use: the first IPv4
 // address, or else the first IPv6 address that is not link-local. The loopback is selected only if
 // there is no other interface. speed_mbps is left 0.
-std::vector<NetworkInterface> SelectInterfaces(const std::vector<InterfaceAddress>& addresses);
+std::vector<protocol::NetworkInterface> SelectInterfaces(
+    const std::vector<InterfaceAddress>& addresses);
 
 // Pure. Returns the interface that holds `address`. On a loopback interface the machine answers to
 // its whole subnet (127.0.0.9), so there the subnet counts. NotFound: no interface holds it.

@@ -48,23 +48,23 @@ InterfaceAddress Loopback() {
 TEST(SelectInterfaces, JoinsTheMacAndTheAddressOfAnInterface) {
   EXPECT_THAT(SelectInterfaces({Link("eth0", "aa:bb:cc:00:11:22"),
                                 Ipv4("eth0", "192.168.1.20", 24, "192.168.1.255")}),
-              ElementsAre(NetworkInterface{.name = "eth0",
-                                           .address = "192.168.1.20",
-                                           .mac = "aa:bb:cc:00:11:22",
-                                           .broadcast = "192.168.1.255"}));
+              ElementsAre(protocol::NetworkInterface{.name = "eth0",
+                                                     .address = "192.168.1.20",
+                                                     .mac = "aa:bb:cc:00:11:22",
+                                                     .broadcast = "192.168.1.255"}));
 }
 
 TEST(SelectInterfaces, PrefersTheFirstIpv4Address) {
   EXPECT_THAT(
       SelectInterfaces({Ipv6("eth0", "2001:db8::7"), Ipv4("eth0", "10.0.0.2", 24, "10.0.0.255"),
                         Ipv4("eth0", "10.9.9.9", 24, "10.9.9.255")}),
-      ElementsAre(
-          NetworkInterface{.name = "eth0", .address = "10.0.0.2", .broadcast = "10.0.0.255"}));
+      ElementsAre(protocol::NetworkInterface{
+          .name = "eth0", .address = "10.0.0.2", .broadcast = "10.0.0.255"}));
 }
 
 TEST(SelectInterfaces, TakesAGlobalIpv6AddressWhereThereIsNoOther) {
   EXPECT_THAT(SelectInterfaces({Ipv6("eth0", "fe80::1"), Ipv6("eth0", "2001:db8::7")}),
-              ElementsAre(NetworkInterface{.name = "eth0", .address = "2001:db8::7"}));
+              ElementsAre(protocol::NetworkInterface{.name = "eth0", .address = "2001:db8::7"}));
 }
 
 TEST(SelectInterfaces, LeavesOutWhatIsDownOrHasNoUsableAddress) {
@@ -75,8 +75,9 @@ TEST(SelectInterfaces, LeavesOutWhatIsDownOrHasNoUsableAddress) {
 }
 
 TEST(SelectInterfaces, HasTheLoopbackOnlyWhereThereIsNothingElse) {
-  const NetworkInterface lo = {.name = "lo", .address = "127.0.0.1"};
-  const NetworkInterface eth = {.name = "eth0", .address = "10.0.0.2", .broadcast = "10.0.0.255"};
+  const protocol::NetworkInterface lo = {.name = "lo", .address = "127.0.0.1"};
+  const protocol::NetworkInterface eth = {
+      .name = "eth0", .address = "10.0.0.2", .broadcast = "10.0.0.255"};
   EXPECT_THAT(SelectInterfaces({Loopback(), Ipv4("eth0", "10.0.0.2", 24, "10.0.0.255")}),
               ElementsAre(eth));
   EXPECT_THAT(SelectInterfaces({Loopback(), Link("eth0", "aa:bb:cc:00:11:22")}), ElementsAre(lo));

@@ -12,20 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "protocol/inventory.h"
 
 namespace hpc::worker {
-
-enum class DeviceKind { kGpu = 1, kCpuSlot = 2 };
-
-struct Device {
-  int32_t index = 0;
-  DeviceKind kind = DeviceKind::kCpuSlot;
-  std::string uuid;
-  std::string name;
-  int64_t memory_bytes = 0;
-  std::string pci_bus_id;
-  bool operator==(const Device&) const = default;
-};
 
 struct DeviceProcess {
   int64_t pid = 0;
@@ -48,43 +37,17 @@ class DeviceProbe {
  public:
   virtual ~DeviceProbe() = default;
   // The devices in a stable order (PCI bus order for GPUs), with the indices 0, 1, 2 ...
-  virtual std::vector<Device> Devices() = 0;
+  virtual std::vector<protocol::Device> Devices() = 0;
   virtual std::vector<DeviceUsage> Usage() = 0;
   virtual std::string DriverVersion() = 0;  // "" when none
-};
-
-struct NetworkInterface {
-  std::string name;
-  std::string address;
-  std::string mac;
-  int64_t speed_mbps = 0;
-  std::string broadcast;
-  bool operator==(const NetworkInterface&) const = default;
-};
-
-struct Disk {
-  std::string mount;
-  int64_t total_bytes = 0;
-  int64_t free_bytes = 0;
-  bool operator==(const Disk&) const = default;
-};
-
-struct HostInfo {
-  int32_t cores = 0;
-  int64_t memory_bytes = 0;
-  std::vector<Disk> disks;
-  std::vector<NetworkInterface>
-      interfaces;  // up and with an address; loopback only if it is the only one
-  std::string hostname;
-  std::string os;
-  std::string kernel;
-  std::string boot_id;
 };
 
 class HostProbe {
  public:
   virtual ~HostProbe() = default;
-  virtual HostInfo Read() = 0;
+  // The part of the inventory that needs no driver.
+  virtual protocol::Inventory Read() = 0;
+  virtual std::string BootId() = 0;
   // How long the machine has spent suspended since it booted (CLOCK_BOOTTIME - CLOCK_MONOTONIC). If
   // it grows by more than a second between two readings, the machine has slept.
   virtual absl::Duration SuspendedTime() = 0;

@@ -8,6 +8,7 @@
 
 #include "common/files/files.h"
 #include "common/process/log.h"
+#include "protocol/limits.h"
 #include "worker/core/rank_environment.h"
 #include "worker/supervision/foreign_file.h"
 
@@ -60,11 +61,11 @@ void LogShipper::OnConnected() {
   }
 }
 
-void LogShipper::OnAck(const LogAck& ack) {
+void LogShipper::OnAck(const protocol::LogAck& ack) {
   auto it = streams_.find(ack.stream);
   if (it == streams_.end()) return;
   Stream& stream = it->second;
-  const int64_t offset = std::clamp<int64_t>(ack.offset, 0, kMaxOffset);
+  const int64_t offset = std::clamp<int64_t>(ack.offset, 0, protocol::kMaxOffset);
   in_flight_ -= stream.sent - stream.acked;
   if (stream.waiting) {
     stream.waiting = false;
@@ -104,13 +105,13 @@ size_t LogShipper::Sendable(MonoTime now, absl::string_view data, Stream* stream
   return now < stream->held_until ? 0 : data.size();
 }
 
-bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
+bool LogShipper::SendPiece(MonoTime now, const protocol::StreamId& id, Stream* stream) {
   if (stream->waiting || stream->end_said) return false;
   if (stream->sent >= stream->size) {
     if (!stream->ended) return false;
     stream->end_said = true;
     stream->file.Reset();
-    send_(LogEnd{id, stream->cut_bytes});
+    send_(protocol::LogEnd{id, stream->cut_bytes});
     return false;
   }
   if (!stream->file.ok()) {
@@ -138,7 +139,7 @@ bool LogShipper::SendPiece(MonoTime now, const StreamId& id, Stream* stream) {
   const size_t ready =
       Sendable(now, absl::string_view(buffer_.data(), static_cast<size_t>(n)), stream);
   if (ready == 0) return false;
-  send_(LogData{id, stream->sent, std::string(buffer_.data(), ready)});
+  send_(protocol::LogData{id, stream->sent, std::string(buffer_.data(), ready)});
   stream->held_until = MonoTime::Infinite();
   stream->sent += static_cast<int64_t>(ready);
   in_flight_ += static_cast<int64_t>(ready);

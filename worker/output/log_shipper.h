@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
-#include "worker/core/messages.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::worker {
 
@@ -29,7 +29,7 @@ class LogShipper {
   // A stream that could not be opened for want of descriptors is tried again after this time.
   static constexpr absl::Duration kDescriptorPatience = absl::Seconds(1);
 
-  explicit LogShipper(std::function<void(WorkerMessage)> send)
+  explicit LogShipper(std::function<void(protocol::WorkerMessage)> send)
       : send_(std::move(send)), buffer_(kPieceBytes) {}
 
   // `known`: the coordinator may have some of the output already, and says first how much (an
@@ -45,7 +45,7 @@ class LogShipper {
 
   // There is a new connection. Every stream waits until it is told where to go on.
   void OnConnected();
-  void OnAck(const LogAck& ack);
+  void OnAck(const protocol::LogAck& ack);
 
   // Sends as much as the window allows, one piece of each stream in turn. A piece ends at the end
   // of a line. It may end elsewhere if the line is too long, if kLinePatience has passed, or if the
@@ -73,12 +73,12 @@ class LogShipper {
     MonoTime held_until = MonoTime::Infinite();  // an unfinished line waits until then for its end
   };
   // Returns false if there was nothing to send.
-  bool SendPiece(MonoTime now, const StreamId& id, Stream* stream);
+  bool SendPiece(MonoTime now, const protocol::StreamId& id, Stream* stream);
   // How much of `data`, the next bytes of the stream, may be sent.
   static size_t Sendable(MonoTime now, absl::string_view data, Stream* stream);
 
-  std::function<void(WorkerMessage)> send_;
-  std::map<StreamId, Stream> streams_;
+  std::function<void(protocol::WorkerMessage)> send_;
+  std::map<protocol::StreamId, Stream> streams_;
   std::vector<char> buffer_;  // holds one piece
   int64_t in_flight_ = 0;
 };

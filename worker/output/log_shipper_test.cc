@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "protocol/limits.h"
 #include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {
@@ -15,11 +16,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr AttemptRef kRef{12, 1};
-constexpr StreamId kOut{kRef, 0, false};
+constexpr protocol::StreamId kOut{kRef, 0, false};
 
 class LogShipperTest : public ::testing::Test {
  protected:
-  LogShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
+  LogShipperTest()
+      : shipper_([this](protocol::WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
 
   void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), {0}, known); }
   void Write(const std::string& text) {
@@ -28,23 +30,23 @@ class LogShipperTest : public ::testing::Test {
     shipper_.OnOutput(kRef, 0, false, written_, 0, false);
   }
   void Pump() { shipper_.Pump(now_); }
-  std::vector<LogData> Data() const {
-    std::vector<LogData> data;
-    for (const WorkerMessage& m : sent_) {
-      if (const auto* one = std::get_if<LogData>(&m)) data.push_back(*one);
+  std::vector<protocol::LogData> Data() const {
+    std::vector<protocol::LogData> data;
+    for (const protocol::WorkerMessage& m : sent_) {
+      if (const auto* one = std::get_if<protocol::LogData>(&m)) data.push_back(*one);
     }
     return data;
   }
-  std::vector<LogEnd> Ends() const {
-    std::vector<LogEnd> ends;
-    for (const WorkerMessage& m : sent_) {
-      if (const auto* one = std::get_if<LogEnd>(&m)) ends.push_back(*one);
+  std::vector<protocol::LogEnd> Ends() const {
+    std::vector<protocol::LogEnd> ends;
+    for (const protocol::WorkerMessage& m : sent_) {
+      if (const auto* one = std::get_if<protocol::LogEnd>(&m)) ends.push_back(*one);
     }
     return ends;
   }
 
   testing::TempDir dir_;
-  std::vector<WorkerMessage> sent_;
+  std::vector<protocol::WorkerMessage> sent_;
   LogShipper shipper_;
   int64_t written_ = 0;
   MonoTime now_;
@@ -168,7 +170,7 @@ TEST_F(LogShipperTest, OneLoudStreamDoesNotSilenceTheOthers) {
   shipper_.OnOutput(kRef, 0, true, 5, 0, false);
   Pump();
   bool heard = false;
-  for (const LogData& data : Data()) heard = heard || data.stream.is_stderr;
+  for (const protocol::LogData& data : Data()) heard = heard || data.stream.is_stderr;
   EXPECT_TRUE(heard);
 }
 
@@ -181,7 +183,7 @@ TEST_F(LogShipperTest, SaysTheEndOnceBehindTheLastByte) {
   ASSERT_THAT(Ends(), SizeIs(1));
   EXPECT_EQ(Ends()[0].stream, kOut);
   EXPECT_EQ(Ends()[0].cut_bytes, 7);
-  EXPECT_TRUE(std::holds_alternative<LogEnd>(sent_.back()));
+  EXPECT_TRUE(std::holds_alternative<protocol::LogEnd>(sent_.back()));
 }
 
 TEST_F(LogShipperTest, WhatTheCoordinatorMayKnowWaitsForItsWord) {
@@ -283,7 +285,7 @@ TEST_F(LogShipperTest, WhatNobodyCanHaveIsNotBelieved) {
   for (const bool is_stderr : {false, true}) {
     shipper_.OnAck({{kRef, 0, is_stderr}, std::numeric_limits<int64_t>::max()});
   }
-  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 2 * kMaxOffset);
+  EXPECT_EQ(shipper_.AcknowledgedBytes(kRef), 2 * protocol::kMaxOffset);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/process/log.h"
 #include "common/text.h"
+#include "protocol/limits.h"
 #include "worker/core/metric_line.h"
 #include "worker/core/rank_environment.h"
 
@@ -39,11 +40,11 @@ void MetricShipper::OnConnected() {
   }
 }
 
-void MetricShipper::OnAck(const MetricAck& ack) {
+void MetricShipper::OnAck(const protocol::MetricAck& ack) {
   const auto it = files_.find({ack.ref, ack.rank});
   if (it == files_.end()) return;
   File& file = it->second;
-  const int64_t offset = std::clamp<int64_t>(ack.end_offset, 0, kMaxOffset);
+  const int64_t offset = std::clamp<int64_t>(ack.end_offset, 0, protocol::kMaxOffset);
   std::erase_if(file.remarks, [&](const Remark& remark) {
     return remark.sent_with >= 0 && remark.sent_with <= offset;
   });
@@ -92,7 +93,7 @@ void MetricShipper::Pump(absl::Time now, std::optional<AttemptRef> only) {
 }
 
 bool MetricShipper::SendPiece(const Key& key, absl::Time now, File* file) {
-  MetricData data{key.first, key.second, 0, {}, {}, false};
+  protocol::MetricData data{key.first, key.second, 0, {}, {}, false};
   const int64_t begin = file->reader.offset();
   const bool full = begin >= kMaxFileBytes;
   if (full && !std::exchange(file->full, true)) {
@@ -134,7 +135,7 @@ void MetricShipper::AddSummary(const File& file, std::vector<std::string>* remar
 }
 
 void MetricShipper::TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key,
-                             File* file, std::vector<MetricPoint>* points) {
+                             File* file, std::vector<protocol::MetricPoint>* points) {
   absl::Status problem;
   if (line.too_long) {
     problem = absl::InvalidArgumentError(

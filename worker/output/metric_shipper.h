@@ -13,7 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "worker/core/messages.h"
+#include "protocol/worker_message.h"
 #include "worker/output/metrics_reader.h"
 
 namespace hpc::worker {
@@ -27,7 +27,8 @@ class MetricShipper {
   // The coordinator keeps no more than this of a whole run. Beyond it a file is not read.
   static constexpr int64_t kMaxFileBytes = 1 << 30;
 
-  explicit MetricShipper(std::function<void(WorkerMessage)> send) : send_(std::move(send)) {}
+  explicit MetricShipper(std::function<void(protocol::WorkerMessage)> send)
+      : send_(std::move(send)) {}
 
   // See LogShipper::Add. `record_dir` is a folder in which no rank can write.
   void Add(AttemptRef ref, const std::string& ranks_dir, const std::string& record_dir,
@@ -37,7 +38,7 @@ class MetricShipper {
   // No process is left, so a last line without its end counts, too.
   void OnReturned(AttemptRef ref);
   void OnConnected();
-  void OnAck(const MetricAck& ack);
+  void OnAck(const protocol::MetricAck& ack);
 
   // Looks for new lines in every file, or in those of one attempt. This notes when they were
   // written.
@@ -78,11 +79,11 @@ class MetricShipper {
   bool SendPiece(const Key& key, absl::Time now, File* file);
   static void AddSummary(const File& file, std::vector<std::string>* remarks);
   static void TakeLine(const MetricsReader::Line& line, absl::Time now, const Key& key, File* file,
-                       std::vector<MetricPoint>* points);
+                       std::vector<protocol::MetricPoint>* points);
   static void TakeRemark(const Key& key, File* file);
   static void Complain(const Key& key, const std::string& text, File* file);
 
-  std::function<void(WorkerMessage)> send_;
+  std::function<void(protocol::WorkerMessage)> send_;
   Files files_;
 };
 

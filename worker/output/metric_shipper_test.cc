@@ -23,31 +23,34 @@ constexpr char kFile[] = "metrics-0.jsonl";
 
 class MetricShipperTest : public ::testing::Test {
  protected:
-  MetricShipperTest() : shipper_([this](WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
+  MetricShipperTest()
+      : shipper_([this](protocol::WorkerMessage m) { sent_.push_back(std::move(m)); }) {}
 
   void Add(bool known = false) { shipper_.Add(kRef, dir_.path(), dir_.path(), {0}, known); }
   void Pump() { shipper_.Pump(absl::FromUnixSeconds(100), std::nullopt); }
-  std::vector<MetricPoint> Points() const {
-    std::vector<MetricPoint> points;
-    for (const WorkerMessage& m : sent_) {
-      const auto& data = std::get<MetricData>(m);
+  std::vector<protocol::MetricPoint> Points() const {
+    std::vector<protocol::MetricPoint> points;
+    for (const protocol::WorkerMessage& m : sent_) {
+      const auto& data = std::get<protocol::MetricData>(m);
       points.insert(points.end(), data.points.begin(), data.points.end());
     }
     return points;
   }
   std::vector<std::string> Remarks() const {
     std::vector<std::string> remarks;
-    for (const WorkerMessage& m : sent_) {
-      const auto& data = std::get<MetricData>(m);
+    for (const protocol::WorkerMessage& m : sent_) {
+      const auto& data = std::get<protocol::MetricData>(m);
       remarks.insert(remarks.end(), data.remarks.begin(), data.remarks.end());
     }
     return remarks;
   }
-  bool Ended() const { return !sent_.empty() && std::get<MetricData>(sent_.back()).ended; }
-  int64_t EndOffset() const { return std::get<MetricData>(sent_.back()).end_offset; }
+  bool Ended() const {
+    return !sent_.empty() && std::get<protocol::MetricData>(sent_.back()).ended;
+  }
+  int64_t EndOffset() const { return std::get<protocol::MetricData>(sent_.back()).end_offset; }
 
   testing::TempDir dir_;
-  std::vector<WorkerMessage> sent_;
+  std::vector<protocol::WorkerMessage> sent_;
   MetricShipper shipper_;
 };
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files/files.h"
 #include "common/process/log.h"
-#include "worker/core/messages.h"
+#include "protocol/limits.h"
 #include "worker/supervision/foreign_file.h"
 
 namespace hpc::worker {
@@ -25,7 +25,7 @@ int64_t ReadBase(const std::string& base_file) {
   int64_t base = 0;
   const auto text = ReadForeignFile(base_file, 32);
   const bool read = text.ok() && absl::SimpleAtoi(*text, &base);
-  return read && base >= 0 && base <= kMaxOffset ? base : 0;
+  return read && base >= 0 && base <= protocol::kMaxOffset ? base : 0;
 }
 
 }  // namespace

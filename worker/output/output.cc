@@ -6,7 +6,7 @@
 
 namespace hpc::worker {
 
-Output::Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
+Output::Output(EventLoop* loop, std::function<void(protocol::WorkerMessage)> send,
                std::function<void(AttemptRef)> on_droppable)
     : loop_(loop), logs_(send), metrics_(send), on_droppable_(std::move(on_droppable)) {}
 
@@ -56,9 +56,9 @@ void Output::OnConnected() {
 
 void Output::OnDisconnected() { connected_ = false; }
 
-void Output::OnAck(const LogAck& ack) { logs_.OnAck(ack); }
+void Output::OnAck(const protocol::LogAck& ack) { logs_.OnAck(ack); }
 
-void Output::OnAck(const MetricAck& ack) { metrics_.OnAck(ack); }
+void Output::OnAck(const protocol::MetricAck& ack) { metrics_.OnAck(ack); }
 
 void Output::PollSoon() {
   if (timer_ == 0) timer_ = loop_->At(loop_->clock().Get().mono, [this] { Poll(); });

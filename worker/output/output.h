@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "protocol/worker_message.h"
 #include "worker/loop/event_loop.h"
 #include "worker/output/log_shipper.h"
 #include "worker/output/metric_shipper.h"
@@ -25,7 +26,7 @@ class Output {
   static constexpr absl::Duration kDropPatience = absl::Seconds(30);
 
   // `on_droppable`: the files of a forgotten attempt may be removed; its output is forgotten here.
-  Output(EventLoop* loop, std::function<void(WorkerMessage)> send,
+  Output(EventLoop* loop, std::function<void(protocol::WorkerMessage)> send,
          std::function<void(AttemptRef)> on_droppable);
   ~Output();
   Output(const Output&) = delete;
@@ -43,8 +44,8 @@ class Output {
 
   void OnConnected();
   void OnDisconnected();
-  void OnAck(const LogAck& ack);
-  void OnAck(const MetricAck& ack);
+  void OnAck(const protocol::LogAck& ack);
+  void OnAck(const protocol::MetricAck& ack);
 
   // Sends what may be sent. Called after each round of the loop.
   void Pump();

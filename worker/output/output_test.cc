@@ -17,7 +17,7 @@ class OutputTest : public ::testing::Test {
  protected:
   OutputTest()
       : output_(
-            &loop_, [this](WorkerMessage m) { sent_.push_back(std::move(m)); },
+            &loop_, [this](protocol::WorkerMessage m) { sent_.push_back(std::move(m)); },
             [this](AttemptRef ref) { dropped_.push_back(ref); }) {
     output_.OnConnected();
     output_.Add(kRef, dir_.path(), dir_.path(), {0}, /*known=*/false);
@@ -29,21 +29,21 @@ class OutputTest : public ::testing::Test {
   }
   // Everything that was sent so far.
   void AckAll() {
-    for (const WorkerMessage& message : sent_) {
-      if (const auto* data = std::get_if<LogData>(&message)) {
+    for (const protocol::WorkerMessage& message : sent_) {
+      if (const auto* data = std::get_if<protocol::LogData>(&message)) {
         const auto end = data->offset + static_cast<int64_t>(data->data.size());
-        output_.OnAck(LogAck{data->stream, end});
-      } else if (const auto* metrics = std::get_if<MetricData>(&message)) {
-        output_.OnAck(MetricAck{metrics->ref, metrics->rank, metrics->end_offset});
+        output_.OnAck(protocol::LogAck{data->stream, end});
+      } else if (const auto* metrics = std::get_if<protocol::MetricData>(&message)) {
+        output_.OnAck(protocol::MetricAck{metrics->ref, metrics->rank, metrics->end_offset});
       }
     }
     output_.Pump();
   }
   int Count(bool metrics) const {
     int n = 0;
-    for (const WorkerMessage& message : sent_) {
-      n += metrics ? std::holds_alternative<MetricData>(message)
-                   : std::holds_alternative<LogData>(message);
+    for (const protocol::WorkerMessage& message : sent_) {
+      n += metrics ? std::holds_alternative<protocol::MetricData>(message)
+                   : std::holds_alternative<protocol::LogData>(message);
     }
     return n;
   }
@@ -55,7 +55,7 @@ class OutputTest : public ::testing::Test {
   testing::TempDir dir_;
   FakeClock clock_;
   EventLoop loop_{&clock_};
-  std::vector<WorkerMessage> sent_;
+  std::vector<protocol::WorkerMessage> sent_;
   std::vector<AttemptRef> dropped_;
   Output output_;
 };

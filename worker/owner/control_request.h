@@ -1,4 +1,5 @@
-// What an owner asks of the worker on the owner's PC. control_server.h describes the words.
+// What an owner asks of the worker on the owner's PC. worker/runtime/control_server.h
+// describes the words.
 #ifndef HPC_WORKER_OWNER_CONTROL_REQUEST_H_
 #define HPC_WORKER_OWNER_CONTROL_REQUEST_H_
 

@@ -41,8 +41,8 @@ bool HasRdmaDevice() {
   return !ignored && devices != std::filesystem::directory_iterator();
 }
 
-absl::Status CheckPlacement(const std::string& node, const Prepare& prepare,
-                            const Inventory& inventory) {
+absl::Status CheckPlacement(const std::string& node, const protocol::Prepare& prepare,
+                            const protocol::Inventory& inventory) {
   if (prepare.node_rank < 0 || static_cast<size_t>(prepare.node_rank) >= prepare.peers.size() ||
       prepare.ranks < 1 || prepare.first_rank < 0) {
     return absl::FailedPreconditionError(node + ": the placement contradicts itself");
@@ -71,7 +71,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
       owner_keeper_(&state_, options.state_dir),
       surroundings_(&system_, machine.host, machine.devices, options.told),
       output_(
-          loop, [this](WorkerMessage message) { Send(message); },
+          loop, [this](protocol::WorkerMessage message) { Send(message); },
           [this](AttemptRef ref) { DeleteFiles(ref); }),
       random_(options.incarnation) {
   context_ = {.loop = loop,
@@ -95,7 +95,7 @@ Engine::Engine(EventLoop* loop, const EngineOptions& options, const Machine& mac
               .own_env = options.own_env,
               .rank_env = options.rank_env,
               .has_rdma = HasRdmaDevice()};
-  link_->SetCallbacks({[this](const CoordinatorMessage& message) { OnMessage(message); },
+  link_->SetCallbacks({[this](const protocol::CoordinatorMessage& message) { OnMessage(message); },
                        [this](const absl::Status& why) { OnLinkClosed(why); }});
   loop_->SetAfterRound([this] { AfterRound(); });
 }
@@ -201,22 +201,31 @@ void Engine::AfterRound() {
 
 // -------------------------------------------------------------------------------- the coordinator
 
+protocol::Hello Engine::Introduce(protocol::Hello hello) const {
+  hello.node = options_.node;
+  hello.incarnation = options_.incarnation;
+  hello.boot_id = surroundings_.boot_id();
+  hello.address = address_;
+  hello.can_vouch = true;
+  hello.inventory = surroundings_.inventory();
+  return hello;
+}
+
 void Engine::Do(const OpenLink& effect) {
   before_open_.emplace();
-  surroundings_.Look(options_.route->next(),
-                     [this, hello = effect.hello, said_ns = BootTimeNs(),
-                      number = ++opening_](absl::StatusOr<std::string> address) {
-                       if (number != opening_ || !before_open_) return;
-                       if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit())
-                         CloseUnusedStores();
-                       if (!options_.address.empty()) address = options_.address;
-                       if (!address.ok()) return OnLinkClosed(address.status());
-                       address_ = *address;
-                       link_->Open({options_.node, options_.incarnation, address_}, hello,
-                                   surroundings_.inventory(), said_ns);
-                       const auto waiting = *std::exchange(before_open_, std::nullopt);
-                       for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
-                     });
+  protocol::Hello hello = effect.hello;
+  hello.said = absl::Nanoseconds(BootTimeNs());
+  surroundings_.Look(options_.route->next(), [this, hello = std::move(hello), number = ++opening_](
+                                                 absl::StatusOr<std::string> address) {
+    if (number != opening_ || !before_open_) return;
+    if (loop_->clock().Get().mono >= agent_->connection().SilenceLimit()) CloseUnusedStores();
+    if (!options_.address.empty()) address = options_.address;
+    if (!address.ok()) return OnLinkClosed(address.status());
+    address_ = *address;
+    link_->Open(Introduce(hello));
+    const auto waiting = *std::exchange(before_open_, std::nullopt);
+    for (const auto& [message, made_ns] : waiting) link_->Send(message, made_ns);
+  });
 }
 
 void Engine::Do(const CloseLink& effect) {
@@ -227,7 +236,7 @@ void Engine::Do(const CloseLink& effect) {
   output_.OnDisconnected();
 }
 
-void Engine::Send(const WorkerMessage& message) {
+void Engine::Send(const protocol::WorkerMessage& message) {
   if (before_open_) {
     before_open_->push_back({message, BootTimeNs()});
   } else {
@@ -239,21 +248,23 @@ void Engine::Do(const SayHeartbeat& effect) {
   surroundings_.Heartbeat(loop_->clock().Get().mono, [this] {
     if (agent_->connection().connected()) link_->SendInventory(surroundings_.inventory());
   });
-  std::vector<RankDoing> doing;
+  std::vector<protocol::RankDoing> doing;
   for (const auto& [ref, runner] : runners_) runner->AddDoing(kRanksLookedAt, &doing);
   link_->SendHeartbeat(surroundings_.TakeUsage(), doing, effect.answer_may_wait);
 }
 
-void Engine::OnMessage(const CoordinatorMessage& message) {
-  if (const auto* log = std::get_if<LogAck>(&message)) return output_.OnAck(*log);
-  if (const auto* metric = std::get_if<MetricAck>(&message)) return output_.OnAck(*metric);
+void Engine::OnMessage(const protocol::CoordinatorMessage& message) {
+  if (const auto* log = std::get_if<protocol::LogAck>(&message)) return output_.OnAck(*log);
+  if (const auto* metric = std::get_if<protocol::MetricAck>(&message))
+    return output_.OnAck(*metric);
   if (SuspensionEndsLink()) return;
   Decide([&](Now now, Effects* effects) {
-    const auto* heard = std::get_if<Heard>(&message);
-    agent_->OnMessage(now, heard == nullptr ? message : Heard{OnMonotonicClock(heard->sent, now)},
-                      effects);
+    const auto* heard = std::get_if<protocol::Heard>(&message);
+    agent_->OnMessage(
+        now, heard == nullptr ? message : protocol::Heard{OnMonotonicClock(heard->sent, now)},
+        effects);
   });
-  if (std::holds_alternative<Welcome>(message)) OnWelcome();
+  if (std::holds_alternative<protocol::Welcome>(message)) OnWelcome();
 }
 
 void Engine::OnWelcome() {
@@ -280,7 +291,7 @@ void Engine::OnLinkClosed(const absl::Status& why) {
 // ------------------------------------------------------------------------------------- attempts
 
 void Engine::Do(const PrepareAttempt& effect) {
-  const Prepare& prepare = effect.prepare;
+  const protocol::Prepare& prepare = effect.prepare;
   if (const absl::Status placement =
           CheckPlacement(options_.node, prepare, surroundings_.inventory());
       !placement.ok()) {
@@ -329,7 +340,7 @@ void Engine::Do(const ExtendLeases&) {
 }
 
 void Engine::Do(const RecallRanks& effect) {
-  const Recall& recall = effect.recall;
+  const protocol::Recall& recall = effect.recall;
   LogInfo("ending ranks on a node that is lost",
           {{"attempt", recall.ref.ToString()}, {"node", recall.node}});
   const uint64_t number = ++recalls_begun_;
@@ -376,7 +387,7 @@ void Engine::SweepRunDirs() {
   loop_->At(loop_->clock().Get().mono + kSweepEvery, [this] { SweepRunDirs(); });
 }
 
-void Engine::OnPrepared(const Prepared& prepared) {
+void Engine::OnPrepared(const protocol::Prepared& prepared) {
   if (!prepared.status.ok()) {
     LogInfo("an attempt cannot run here",
             {{"attempt", prepared.ref.ToString()}, {"problem", prepared.status.ToString()}});
@@ -385,23 +396,24 @@ void Engine::OnPrepared(const Prepared& prepared) {
   Decide([&](Now now, Effects* effects) { agent_->OnPrepared(now, prepared, effects); });
 }
 
-void Engine::OnEnvironment(const EnvironmentReport& report) { Send(report); }
+void Engine::OnEnvironment(const protocol::EnvironmentReport& report) { Send(report); }
 
 void Engine::OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) {
   Decide(
       [&](Now now, Effects* effects) { agent_->OnRankStarted(now, ref, rank, pid, ago, effects); });
 }
 
-void Engine::OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) {
+void Engine::OnRankExited(AttemptRef ref, int32_t rank, const protocol::RankExit& exit,
+                          protocol::RankAges ago) {
   Decide(
       [&](Now now, Effects* effects) { agent_->OnRankExited(now, ref, rank, exit, ago, effects); });
 }
 
 void Engine::OnOutput(AttemptRef ref, const OutputGrown& output) { output_.OnOutput(ref, output); }
 
-void Engine::OnRendezvous(const RendezvousReport& report) { Send(report); }
+void Engine::OnRendezvous(const protocol::RendezvousReport& report) { Send(report); }
 
-void Engine::OnStoppedItself(AttemptRef ref, const Halt& halt) {
+void Engine::OnStoppedItself(AttemptRef ref, const protocol::Halt& halt) {
   LogWarning("an attempt ends by itself", {{"attempt", ref.ToString()}, {"reason", halt.reason}});
   Decide([&](Now now, Effects* effects) { agent_->OnStoppedItself(now, ref, halt, effects); });
 }
@@ -418,7 +430,7 @@ void Engine::OnWhole(AttemptRef ref, MonoTime at) {
 
 Vouch Engine::VouchFor(AttemptRef ref) const { return agent_->VouchFor(loop_->clock().Get(), ref); }
 
-void Engine::OnReturned(AttemptRef ref, const Halt& halt) {
+void Engine::OnReturned(AttemptRef ref, const protocol::Halt& halt) {
   output_.OnReturned(ref);
   if (!supervisors_swept_soon_) SweepSupervisorsSoon();
   Decide([&](Now now, Effects* effects) { agent_->OnReturned(now, ref, halt, effects); });
@@ -504,15 +516,16 @@ void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
   exit_asked_ = loop_->clock().Get().mono;
   // Only the PC itself can tell whether it is being turned off or only its worker is being stopped.
-  system_.Ask<bool>(
-      [power = machine_.power] { return power->GoingDown(); },
-      [this](bool going_down) {
-        const Leaving words = {going_down ? "the PC is going down" : "its worker was stopped",
-                               /*stays_on=*/!going_down};
-        Decide([&](Now now, Effects* effects) {
-          agent_->Leave(now, words, now.mono - exit_asked_, options_.stop_ranks_on_exit, effects);
-        });
-      });
+  system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
+                    [this](bool going_down) {
+                      const protocol::Leaving words = {
+                          going_down ? "the PC is going down" : "its worker was stopped",
+                          /*stays_on=*/!going_down};
+                      Decide([&](Now now, Effects* effects) {
+                        agent_->Leave(now, words, now.mono - exit_asked_,
+                                      options_.stop_ranks_on_exit, effects);
+                      });
+                    });
 }
 
 void Engine::ExitWhenReady() {

@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/attempts/attempt_runner.h"
 #include "worker/attempts/peers/recall_call.h"
 #include "worker/core/agent.h"
@@ -85,17 +87,18 @@ class Engine : public AttemptObserver {
   const EngineOptions& options() const { return options_; }
 
   // ---- AttemptObserver
-  void OnPrepared(const Prepared& prepared) override;
-  void OnEnvironment(const EnvironmentReport& report) override;
+  void OnPrepared(const protocol::Prepared& prepared) override;
+  void OnEnvironment(const protocol::EnvironmentReport& report) override;
   void OnRankStarted(AttemptRef ref, int32_t rank, int64_t pid, absl::Duration ago) override;
-  void OnRankExited(AttemptRef ref, int32_t rank, const RankExit& exit, RankAges ago) override;
+  void OnRankExited(AttemptRef ref, int32_t rank, const protocol::RankExit& exit,
+                    protocol::RankAges ago) override;
   void OnOutput(AttemptRef ref, const OutputGrown& output) override;
-  void OnRendezvous(const RendezvousReport& report) override;
-  void OnStoppedItself(AttemptRef ref, const Halt& halt) override;
+  void OnRendezvous(const protocol::RendezvousReport& report) override;
+  void OnStoppedItself(AttemptRef ref, const protocol::Halt& halt) override;
   void OnDoomed(AttemptRef ref, const std::string& reason) override;
   void OnWhole(AttemptRef ref, MonoTime at) override;
   Vouch VouchFor(AttemptRef ref) const override;
-  void OnReturned(AttemptRef ref, const Halt& halt) override;
+  void OnReturned(AttemptRef ref, const protocol::Halt& halt) override;
 
  private:
   void Adopt();
@@ -107,6 +110,8 @@ class Engine : public AttemptObserver {
   void SetTimer();
   void AfterRound();
 
+  // Adds who this worker is and what its PC has.
+  protocol::Hello Introduce(protocol::Hello hello) const;
   void Do(const OpenLink& effect);
   void Do(const CloseLink& effect);
   void Do(const Say& effect) { Send(effect.message); }
@@ -122,8 +127,8 @@ class Engine : public AttemptObserver {
   void Do(const Sleep& effect);
   void Do(const Note& effect);
 
-  void Send(const WorkerMessage& message);
-  void OnMessage(const CoordinatorMessage& message);
+  void Send(const protocol::WorkerMessage& message);
+  void OnMessage(const protocol::CoordinatorMessage& message);
   void OnWelcome();
   void OnLinkClosed(const absl::Status& why);
   void CloseUnusedStores();
@@ -165,7 +170,7 @@ class Engine : public AttemptObserver {
 
   // While our address is being found, messages wait here, so that the hello goes first. Each has
   // the time at which it was made.
-  std::optional<std::vector<std::pair<WorkerMessage, int64_t>>> before_open_;
+  std::optional<std::vector<std::pair<protocol::WorkerMessage, int64_t>>> before_open_;
   uint64_t opening_ = 0;  // the OpenLink that before_open_ belongs to
   std::string address_;
   std::function<void(const std::string&)> on_welcome_;

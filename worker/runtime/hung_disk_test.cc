@@ -61,7 +61,7 @@ TEST_F(HungDiskTest, AReclaimReturnsThePcAndIsSavedLater) {
   const Engine::OwnerAnswer answer = Reclaim();
   EXPECT_FALSE(answer.saved);
   EXPECT_EQ(engine_->agent().live_attempts(), 0);
-  EXPECT_THAT(link_->Heard<AttemptReturned>(), SizeIs(1));
+  EXPECT_THAT(link_->Heard<protocol::AttemptReturned>(), SizeIs(1));
   EXPECT_FALSE(ReadOwnerFile(dir_)->reclaimed);
   disk_.Thaw();
   RunUntil([&] { return ReadOwnerFile(dir_)->reclaimed; });
@@ -80,24 +80,24 @@ TEST_F(HungDiskTest, WhatIsBeingPreparedIsGivenUp) {
   RunUntil([&] { return engine_->agent().live_attempts() == 1; });
   Reclaim();
   EXPECT_EQ(engine_->agent().live_attempts(), 0);
-  EXPECT_THAT(link_->Heard<AttemptReturned>(), SizeIs(1));
+  EXPECT_THAT(link_->Heard<protocol::AttemptReturned>(), SizeIs(1));
   disk_.Thaw();
-  link_->Say(Forget{kRef});
+  link_->Say(protocol::Forget{kRef});
   RunUntil([&] { return engine_->agent().attempts().empty(); });
-  EXPECT_THAT(link_->Heard<Prepared>(), IsEmpty());
+  EXPECT_THAT(link_->Heard<protocol::Prepared>(), IsEmpty());
 }
 
 TEST_F(HungDiskTest, TheCoordinatorStillHears) {
   RunAttempt(ShellAttempt(kRef, "exec sleep 1000"));
   ASSERT_TRUE(disk_.Freeze());
-  Prepare next = ShellAttempt({13, 1}, "true");
+  protocol::Prepare next = ShellAttempt({13, 1}, "true");
   next.devices = {1};
   link_->Say(next);
   const int before = link_->heartbeats;
   RunUntil([&] { return link_->heartbeats > before + 2; });
   disk_.Thaw();
-  RunUntil([&] { return link_->Heard<Prepared>().size() == 2; });
-  EXPECT_OK(link_->Heard<Prepared>()[1].status);
+  RunUntil([&] { return link_->Heard<protocol::Prepared>().size() == 2; });
+  EXPECT_OK(link_->Heard<protocol::Prepared>()[1].status);
   Reclaim();
 }
 
@@ -107,13 +107,13 @@ TEST_F(HungDiskTest, RanksStillMeetAtTheStore) {
   const UniqueFd rank(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(link_->Heard<Prepared>()[0].store_port));
+  address.sin_port = htons(static_cast<uint16_t>(link_->Heard<protocol::Prepared>()[0].store_port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   (void)connect(rank.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   RunUntil([&] { return Tell(rank.get(), store::testing::Hello() + store::testing::Ping(7)); });
   RunUntil([&] { return Answered(rank.get(), store::testing::U32(7)); });
-  RunUntil([&] { return !link_->Heard<RendezvousReport>().empty(); });
-  EXPECT_THAT(link_->Heard<RendezvousReport>().back().arrivals, SizeIs(1));
+  RunUntil([&] { return !link_->Heard<protocol::RendezvousReport>().empty(); });
+  EXPECT_THAT(link_->Heard<protocol::RendezvousReport>().back().arrivals, SizeIs(1));
   disk_.Thaw();
   RunUntil([&] { return ReadStoreRecord(AttemptDir(dir_, kRef))->arrived == 1; });
   Reclaim();

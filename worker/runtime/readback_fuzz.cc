@@ -141,7 +141,7 @@ class Story {
     AttemptFile file{.ref = kRef, .devices = {0}, .first_rank = 0, .ranks = 2};
     AdoptedAttempt found = FromJournal(file, journal, kBootNs);
     CheckFound(&found);
-    const auto send = [this](const WorkerMessage& message) {
+    const auto send = [this](const protocol::WorkerMessage& message) {
       std::visit([this](const auto& one) { Hear(one); }, message);
     };
     logs_ = std::make_unique<LogShipper>(send);
@@ -169,7 +169,7 @@ class Story {
     agent.Tick(now, &effects);
     const auto& held = std::get<OpenLink>(effects.at(0)).hello.attempts.at(0);
     Check(held.returned == found->returned && held.started == found->started);
-    for (const HeldRank& rank : held.ranks) {
+    for (const protocol::HeldRank& rank : held.ranks) {
       for (const absl::Duration age : {rank.ago.started, rank.ago.ended}) {
         Check(age >= absl::ZeroDuration() && age <= absl::Nanoseconds(kBootNs));
       }
@@ -206,7 +206,7 @@ class Story {
     logs_->OnAck({{kRef, 0, is_stderr}, Number(bytes)});
   }
 
-  void Hear(const LogData& data) {
+  void Hear(const protocol::LogData& data) {
     Check(data.offset >= 0 && !data.data.empty());
     std::string& has = has_[data.stream.is_stderr];
     if (lied_) {
@@ -221,11 +221,11 @@ class Story {
     Check(data.offset == static_cast<int64_t>(has.size()));
     has += data.data;
   }
-  void Hear(const LogEnd& end) {
+  void Hear(const protocol::LogEnd& end) {
     Check(end.cut_bytes >= 0);
     ended_[end.stream.is_stderr] = true;
   }
-  void Hear(const MetricData& data) {
+  void Hear(const protocol::MetricData& data) {
     Check(data.end_offset >= 0);
     metrics_end_ = data.end_offset;
   }

@@ -26,7 +26,8 @@ constexpr AttemptRef kRef{12, 1};
 // A rank, as the rendezvous store sees it. It has connected when this is made, if the port is open.
 class StoreClient {
  public:
-  explicit StoreClient(const Prepared& prepared) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit StoreClient(const protocol::Prepared& prepared)
+      : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(prepared.store_port));
@@ -79,7 +80,7 @@ TEST_F(ServedStoreTest, AStoreThatDiedWithTheWorkerIsOwnedUpTo) {
 TEST_F(ServedStoreTest, AStoreThatDiedAfterItsPartHadReturnedIsOwnedUpToIfAnyRankHadCome) {
   for (const int32_t arrived : {0, 1}) {
     const AttemptRef ref{20 + arrived, 1};
-    Prepare prepare = ShellAttempt(ref, "exit 0");
+    protocol::Prepare prepare = ShellAttempt(ref, "exit 0");
     prepare.peers.push_back({"pc2", "127.0.0.2", 1, 1});
     prepare.world_size = 2;
     RunAttempt(prepare);
@@ -97,14 +98,14 @@ TEST_F(ServedStoreTest, AStoreThatDiedAfterItsPartHadReturnedIsOwnedUpToIfAnyRan
 TEST_F(ServedStoreTest, TheStoreIsServedUntilTheAttemptIsOver) {
   RunAttempt(ShellAttempt(kRef, "exit 0"));
   WaitReturned(kRef);
-  const Prepared prepared = link_->Heard<Prepared>()[0];
+  const protocol::Prepared prepared = link_->Heard<protocol::Prepared>()[0];
   StoreClient rank(prepared);
   ASSERT_TRUE(rank.connected());
   rank.Send(store::testing::Set("k", "v") + store::testing::Get("k"));
   std::string answer;
   RunUntil([&] { return !(answer += rank.Received()).empty(); });
   EXPECT_EQ(answer, store::testing::Text("v"));
-  link_->Say(Forget{kRef});
+  link_->Say(protocol::Forget{kRef});
   EXPECT_TRUE(rank.Closed());
   EXPECT_FALSE(StoreClient(prepared).connected());
 }
@@ -112,9 +113,9 @@ TEST_F(ServedStoreTest, TheStoreIsServedUntilTheAttemptIsOver) {
 TEST_F(ServedStoreTest, WithoutTheCoordinatorTheStoreOfAPartThatHasReturnedIsServedWhileItIsUsed) {
   RunAttempt(ShellAttempt(kRef, "exit 0"));
   WaitReturned(kRef);
-  const Prepared prepared = link_->Heard<Prepared>()[0];
+  const protocol::Prepared prepared = link_->Heard<protocol::Prepared>()[0];
   auto rank = std::make_optional<StoreClient>(prepared);
-  Welcome welcome;
+  protocol::Welcome welcome;
   welcome.stop_after_disconnect = absl::Milliseconds(1);
   link_->Say(welcome);
   const auto lose_contact = [&] {

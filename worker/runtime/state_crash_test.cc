@@ -53,8 +53,8 @@ constexpr char kEarlierBoot[] = "00000000-0000-4000-8000-000000000000";
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-Prepare TwoRanks(AttemptRef ref) {
-  Prepare prepare;
+protocol::Prepare TwoRanks(AttemptRef ref) {
+  protocol::Prepare prepare;
   prepare.ref = ref;
   prepare.devices = {0, 3};
   prepare.first_rank = 4;

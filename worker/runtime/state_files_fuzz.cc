@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "common/files/files.h"
 #include "common/process/log.h"
+#include "protocol/limits.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/peers/gang_witness.h"
 #include "worker/attempts/peers/store_port.h"
@@ -66,8 +67,8 @@ void Attempt(const std::string& dir, size_t most) {
   const auto file = ReadAttemptFile(dir);
   if (!file.ok()) return Check(absl::StrContains(file.status().message(), "/record"));
   const std::vector<int32_t> ranks = file->RankNumbers();
-  Check(ranks.size() <= kMaxRanks && (ranks.empty() || ranks.front() >= 0));
-  Check(file->stop_grace >= absl::ZeroDuration() && file->stop_grace <= kMaxSpan);
+  Check(ranks.size() <= protocol::kMaxRanks && (ranks.empty() || ranks.front() >= 0));
+  Check(file->stop_grace >= absl::ZeroDuration() && file->stop_grace <= protocol::kMaxSpan);
   Check(file->devices.size() <= most);
 }
 

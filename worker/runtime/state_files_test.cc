@@ -25,8 +25,8 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 using ::testing::UnorderedElementsAre;
 
-Prepare TwoRanks() {
-  Prepare prepare;
+protocol::Prepare TwoRanks() {
+  protocol::Prepare prepare;
   prepare.ref = {12, 2};
   prepare.devices = {0, 3};
   prepare.first_rank = 4;
@@ -61,7 +61,7 @@ TEST(AttemptFilesTest, ACheckpointIsThereForTheNextAttempt) {
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
   dir.Append("runs/12/checkpoints/step-10", "x");
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {12, 3};
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr));
   EXPECT_OK(ReadFile(dir.File("runs/12/checkpoints/step-10")));
@@ -77,7 +77,7 @@ TEST(AttemptFilesTest, ARunThatLeavesNothingHasNoFolder) {
 TEST(AttemptFilesTest, TheFoldersOfARunStayForAnAttemptThatIsHereAlready) {
   const testing::TempDir dir;
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr));
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {12, 3};
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}));
@@ -88,7 +88,7 @@ TEST(AttemptFilesTest, TheFoldersOfARunStayForAnAttemptThatIsHereAlready) {
 
 TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoFolderForThem) {
   const testing::TempDir dir;
-  Prepare prepare = TwoRanks();
+  protocol::Prepare prepare = TwoRanks();
   prepare.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
   ASSERT_OK(MakeAttemptFiles(dir.path(), prepare, nullptr));
   EXPECT_NE(access(dir.File("runs/12/checkpoints").c_str(), F_OK), 0);
@@ -136,7 +136,7 @@ TEST(AttemptFilesTest, TheFoldersOfAnAttemptThatIsOverServeTheNext) {
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
   EXPECT_THAT(ListAttempts(dir.path()), IsEmpty());
   EXPECT_EQ(InodeOf(dir.File("runs/12")), 0u);
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {13, 1};
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
   EXPECT_EQ(InodeOf(dir.File("attempts/13.1")), attempt);
@@ -158,7 +158,7 @@ TEST(AttemptFilesTest, WhatAnAttemptKnewTheNextInItsFolderDoesNot) {
   ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
   ASSERT_TRUE(ReadJournalFile(RanksDir(dir.path(), {12, 2})).value().AllGone());
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {13, 1};
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
   EXPECT_FALSE(ReadStoreRecord(AttemptDir(dir.path(), {13, 1})));
@@ -177,7 +177,7 @@ TEST(AttemptFilesTest, RecordAndJournalDoNotGrowForEver) {
   for (const char* name : {"/record", "/journal"}) {
     std::set<ino_t> files;
     for (int32_t run = 1; run <= 400; ++run) {
-      Prepare prepare = TwoRanks();
+      protocol::Prepare prepare = TwoRanks();
       prepare.ref = {run, 1};
       ASSERT_OK(MakeAttemptFiles(dir.path(), prepare, nullptr, &spares));
       ASSERT_NO_FATAL_FAILURE(End(dir.path(), prepare.ref));
@@ -217,7 +217,7 @@ TEST(AttemptFilesTest, WhoKeepsCheckpointsElsewhereGetsNoSpareFolderForThem) {
   ASSERT_OK(MakeAttemptFiles(dir.path(), TwoRanks(), nullptr, &spares));
   ASSERT_NO_FATAL_FAILURE(End(dir.path(), {12, 2}));
   ASSERT_OK(RemoveAttemptFiles(dir.path(), {12, 2}, &spares));
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {13, 1};
   next.env = {{"HPC_CHECKPOINT_DIR", "/srv/share"}};
   ASSERT_OK(MakeAttemptFiles(dir.path(), next, nullptr, &spares));
@@ -228,7 +228,7 @@ class AccountFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
-    Prepare prepare = TwoRanks();
+    protocol::Prepare prepare = TwoRanks();
     prepare.params = {{"lr", "0.1"}};
     ASSERT_EQ(chmod(dir_.path().c_str(), 0711), 0);
     ASSERT_OK(MakeAttemptFiles(dir_.path(), prepare, &kNobody));
@@ -266,7 +266,7 @@ TEST_F(AccountFilesTest, FoldersPassOnToTheSameAccountAlone) {
   for (const auto& [ref, account] :
        {std::pair(AttemptRef{13, 1}, AccountIds{65532, 65531, {65531}}),
         std::pair(AttemptRef{14, 1}, kNobody)}) {
-    Prepare next = TwoRanks();
+    protocol::Prepare next = TwoRanks();
     next.ref = ref;
     next.params = {{"lr", "0.2"}};
     ASSERT_OK(MakeAttemptFiles(dir_.path(), next, &account, &spares));
@@ -319,7 +319,7 @@ TEST_F(AccountFilesTest, NoLinkInTheRunsFolderGivesAnythingAway) {
   const std::string checkpoints = dir_.File("runs/12/checkpoints");
   ASSERT_EQ(rmdir(checkpoints.c_str()), 0);
   ASSERT_EQ(symlink(elsewhere.File("new").c_str(), checkpoints.c_str()), 0);
-  Prepare next = TwoRanks();
+  protocol::Prepare next = TwoRanks();
   next.ref = {12, 3};
   EXPECT_FALSE(MakeAttemptFiles(dir_.path(), next, &kNobody).ok());
   EXPECT_NE(access(elsewhere.File("new").c_str(), F_OK), 0);
@@ -376,8 +376,8 @@ TEST(AdoptionTest, AJournalTellsWhoStartedAndWhoEnded) {
   EXPECT_FALSE(found.ranks[0].exit);
   EXPECT_EQ(found.ranks[0].ago.started, absl::Seconds(9));
   EXPECT_EQ(found.ranks[1].exit->exit_code, 3);
-  EXPECT_EQ(found.ranks[1].ago, (RankAges{absl::Seconds(8), absl::Seconds(6)}));
-  EXPECT_EQ(found.ranks[2].ago, RankAges());
+  EXPECT_EQ(found.ranks[1].ago, (protocol::RankAges{absl::Seconds(8), absl::Seconds(6)}));
+  EXPECT_EQ(found.ranks[2].ago, protocol::RankAges());
   EXPECT_EQ(found.ranks[2].exit->exit_code, 127);
 }
 
@@ -403,7 +403,7 @@ TEST(AdoptionTest, NothingOfAJournalIsOlderThanTheBootOrStillToCome) {
                                            {RankStarted{.rank = 0, .pid = 100, .at_ns = INT64_MIN},
                                             RankExited{.rank = 0, .at_ns = INT64_MAX}},
                                            /*now_ns=*/10'000'000'000);
-  EXPECT_EQ(found.ranks[0].ago, (RankAges{absl::Seconds(10), absl::ZeroDuration()}));
+  EXPECT_EQ(found.ranks[0].ago, (protocol::RankAges{absl::Seconds(10), absl::ZeroDuration()}));
 }
 
 TEST(AdoptionTest, ProvedGoneIsReturned) {
@@ -451,14 +451,15 @@ TEST(OwnerFileTest, DamageIsNoticed) {
 
 class StorePortTest : public ::testing::Test {
  protected:
-  Prepare OneNode(StoreHost host, LaunchMode mode = LaunchMode::kTorchrun) const {
-    Prepare prepare = TwoRanks();
+  protocol::Prepare OneNode(protocol::StoreHost host,
+                            protocol::LaunchMode mode = protocol::LaunchMode::kTorchrun) const {
+    protocol::Prepare prepare = TwoRanks();
     prepare.peers = {{"pc1", "127.0.0.1", 0, 2}};
     prepare.store_host = host;
     prepare.mode = mode;
     return prepare;
   }
-  absl::StatusOr<StorePort> Open(const Prepare& prepare) {
+  absl::StatusOr<StorePort> Open(const protocol::Prepare& prepare) {
     return OpenStorePort(&loop_, prepare, geteuid());
   }
   StoreRecord Record(const StorePort& store, int32_t arrived) const {
@@ -469,20 +470,21 @@ class StorePortTest : public ::testing::Test {
 };
 
 TEST_F(StorePortTest, TheWorkerServesTheStoreUnlessRankZeroDoes) {
-  EXPECT_NE(Open(OneNode(StoreHost::kAuto))->server, nullptr);
-  EXPECT_NE(Open(OneNode(StoreHost::kWorker))->server, nullptr);
-  EXPECT_EQ(Open(OneNode(StoreHost::kRank0))->server, nullptr);
-  EXPECT_EQ(Open(OneNode(StoreHost::kAuto, LaunchMode::kPerNode))->server, nullptr);
+  EXPECT_NE(Open(OneNode(protocol::StoreHost::kAuto))->server, nullptr);
+  EXPECT_NE(Open(OneNode(protocol::StoreHost::kWorker))->server, nullptr);
+  EXPECT_EQ(Open(OneNode(protocol::StoreHost::kRank0))->server, nullptr);
+  EXPECT_EQ(Open(OneNode(protocol::StoreHost::kAuto, protocol::LaunchMode::kPerNode))->server,
+            nullptr);
 }
 
 TEST_F(StorePortTest, HasAPortInEveryCase) {
-  EXPECT_GT(Open(OneNode(StoreHost::kAuto))->port, 0);
-  EXPECT_GT(Open(OneNode(StoreHost::kRank0))->port, 0);
+  EXPECT_GT(Open(OneNode(protocol::StoreHost::kAuto))->port, 0);
+  EXPECT_GT(Open(OneNode(protocol::StoreHost::kRank0))->port, 0);
 }
 
 TEST_F(StorePortTest, AnAddressOfAnotherPcIsUnavailable) {
-  for (const StoreHost host : {StoreHost::kAuto, StoreHost::kRank0}) {
-    Prepare prepare = OneNode(host);
+  for (const protocol::StoreHost host : {protocol::StoreHost::kAuto, protocol::StoreHost::kRank0}) {
+    protocol::Prepare prepare = OneNode(host);
     prepare.peers[0].address = "192.0.2.1";
     EXPECT_THAT(Open(prepare),
                 StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("192.0.2.1")));
@@ -490,7 +492,7 @@ TEST_F(StorePortTest, AnAddressOfAnotherPcIsUnavailable) {
 }
 
 TEST_F(StorePortTest, AnUnusedStoreIsServedAgainAtTheSamePort) {
-  StorePort store = *Open(OneNode(StoreHost::kAuto));
+  StorePort store = *Open(OneNode(protocol::StoreHost::kAuto));
   store.server.reset();
   const auto again = ReopenStore(&loop_, Record(store, 0));
   ASSERT_OK(again);

@@ -44,13 +44,14 @@ Surroundings::Surroundings(Background* background, HostProbe* host, DeviceProbe*
       host_(host),
       devices_(devices),
       told_(std::move(told)),
+      boot_id_(host->BootId()),
       inventory_(ReadInventory(host, devices, told_)),
       suspended_(host->SuspendedTime()) {}
 
 void Surroundings::Look(const Endpoint& coordinator,
                         std::function<void(absl::StatusOr<std::string>)> done) {
   struct Seen {
-    Inventory inventory;
+    protocol::Inventory inventory;
     absl::StatusOr<std::string> address;
   };
   background_->Ask<Seen>(
@@ -69,14 +70,16 @@ void Surroundings::Heartbeat(MonoTime now, std::function<void()> on_inventory) {
   if (next_inventory_ <= now) {
     next_inventory_ = now + kInventoryInterval;
     busy_ = true;
-    background_->Ask<Inventory>([host = host_, devices = devices_,
-                                 told = told_] { return ReadInventory(host, devices, told); },
-                                [this, on_inventory = std::move(on_inventory)](Inventory fresh) {
-                                  busy_ = false;
-                                  const bool same = SameOffer(inventory_, fresh);
-                                  inventory_ = std::move(fresh);
-                                  if (!same) on_inventory();
-                                });
+    background_->Ask<protocol::Inventory>(
+        [host = host_, devices = devices_, told = told_] {
+          return ReadInventory(host, devices, told);
+        },
+        [this, on_inventory = std::move(on_inventory)](protocol::Inventory fresh) {
+          busy_ = false;
+          const bool same = SameOffer(inventory_, fresh);
+          inventory_ = std::move(fresh);
+          if (!same) on_inventory();
+        });
   } else if (next_usage_ <= now && HasGpus(inventory_)) {
     next_usage_ = now + kUsageInterval;
     busy_ = true;

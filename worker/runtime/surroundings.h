@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/net/endpoint.h"
+#include "protocol/inventory.h"
 #include "worker/loop/background.h"
 #include "worker/os/inventory.h"
 #include "worker/os/seams.h"
@@ -24,7 +25,8 @@ class Surroundings {
 
   Surroundings(Background* background, HostProbe* host, DeviceProbe* devices, AsTold told);
 
-  const Inventory& inventory() const { return inventory_; }
+  const std::string& boot_id() const { return boot_id_; }
+  const protocol::Inventory& inventory() const { return inventory_; }
 
   // Finds the address that traffic to `coordinator` leaves from, refreshes the inventory, and then
   // calls `done`. A name is looked up each time, since its address may change.
@@ -44,7 +46,8 @@ class Surroundings {
   HostProbe* const host_;
   DeviceProbe* const devices_;
   const AsTold told_;
-  Inventory inventory_;
+  const std::string boot_id_;
+  protocol::Inventory inventory_;
   std::vector<DeviceUsage> usage_;
   bool usage_fresh_ = false;
   bool busy_ = false;

@@ -15,19 +15,20 @@ using testing::StatusIs;
 
 class FakeMachine : public HostProbe, public DeviceProbe {
  public:
-  HostInfo Read() override { return info; }
+  protocol::Inventory Read() override { return info; }
+  std::string BootId() override { return "boot"; }
   absl::Duration SuspendedTime() override { return suspended; }
   absl::StatusOr<std::string> SourceAddressFor(const std::string& peer) override {
     return "towards " + peer;
   }
   absl::StatusOr<std::string> InterfaceOf(const std::string&) override { return std::string("lo"); }
-  std::vector<Device> Devices() override { return devices; }
+  std::vector<protocol::Device> Devices() override { return devices; }
   std::vector<DeviceUsage> Usage() override { return usage; }
   std::string DriverVersion() override { return ""; }
 
-  HostInfo info;
+  protocol::Inventory info;
   absl::Duration suspended = absl::Hours(3);
-  std::vector<Device> devices{{.kind = DeviceKind::kGpu}};
+  std::vector<protocol::Device> devices{{.kind = protocol::DeviceKind::kGpu}};
   std::vector<DeviceUsage> usage;
 };
 
@@ -53,14 +54,14 @@ class SurroundingsTest : public ::testing::Test {
 
 TEST_F(SurroundingsTest, KnowsTheInventoryFromTheBeginning) {
   EXPECT_THAT(surroundings_.inventory().devices, SizeIs(1));
-  EXPECT_TRUE(surroundings_.inventory().told.can_wake_by_hook);
-  EXPECT_THAT(surroundings_.inventory().told.owners, ElementsAre("anna"));
+  EXPECT_TRUE(surroundings_.inventory().can_wake_by_hook);
+  EXPECT_THAT(surroundings_.inventory().owners, ElementsAre("anna"));
 }
 
 TEST_F(SurroundingsTest, TellsWhenThePcOffersSomethingElse) {
   Heartbeat(0);
   EXPECT_EQ(changes_, 0);
-  machine_.devices.push_back({.index = 1, .kind = DeviceKind::kGpu});
+  machine_.devices.push_back({.index = 1, .kind = protocol::DeviceKind::kGpu});
   Heartbeat(30);
   EXPECT_EQ(changes_, 0);
   Heartbeat(60);
@@ -75,7 +76,7 @@ TEST_F(SurroundingsTest, FreeDiskSpaceAloneIsNoNews) {
   machine_.info.disks[0].free_bytes = 10;
   Heartbeat(60);
   EXPECT_EQ(changes_, 0);
-  EXPECT_EQ(surroundings_.inventory().host.disks[0].free_bytes, 10);
+  EXPECT_EQ(surroundings_.inventory().disks[0].free_bytes, 10);
 }
 
 TEST_F(SurroundingsTest, ReadsUsageEveryTenSecondsAndTellsItOnce) {
@@ -101,7 +102,7 @@ TEST_F(SurroundingsTest, UsageThatDidNotChangeIsNotTold) {
 }
 
 TEST_F(SurroundingsTest, WithoutAGpuThereIsNoUsageToRead) {
-  machine_.devices = {{.kind = DeviceKind::kCpuSlot}};
+  machine_.devices = {{.kind = protocol::DeviceKind::kCpuSlot}};
   machine_.usage = {{.index = 0}};
   Heartbeat(0);
   Heartbeat(2);

@@ -28,10 +28,10 @@ struct LaunchedSupervisor {
 class SupervisorClient {
  public:
   // `on_event` is called on the loop for each event, in order. `on_lost` is called once after that
-  // if the supervisor's end closes without AllGone, because it was killed. If all that is left of
-  // it is stuck in a disk, `on_lost` is called half a second after it was told something; its ranks
-  // died with it. Neither is called from within Take, Attach, Send or Kill, nor after the client is
-  // destroyed. Destroying the client leaves the supervisor running.
+  // if the supervisor's end closes without AllGone, because it was killed. If it is dead but hangs
+  // in an access to a disk, `on_lost` is called half a second after it was told something; its
+  // ranks died with it. Neither is called from within Take, Attach, Send or Kill, nor after the
+  // client is destroyed. Destroying the client leaves the supervisor running.
   struct Callbacks {
     std::function<void(const SupervisorEvent&)> on_event;
     std::function<void(const std::string& reason)> on_lost;  // LossInWords

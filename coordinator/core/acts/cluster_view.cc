@@ -71,7 +71,7 @@ ClusterView View(State& state, Now now, const Node* asleep) {
           {index, holding.devices, FreeAgain(state, holding.ref, name, now)});
     }
     const absl::Time until = node->record.reclaimed_until;
-    if (node->record.reclaimed && until != absl::InfiniteFuture() && node->connected) {
+    if (node->record.reclaimed && until != absl::InfiniteFuture() && node->connected()) {
       view.input.away.push_back(
           {index, now.mono + std::max(until - now.wall, absl::ZeroDuration())});
     }

@@ -21,22 +21,23 @@ constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLate = absl::Milliseconds(100);
 constexpr absl::Duration kReading = absl::Milliseconds(300);
 
-// The reconnect grace of a node that is not needed, because spares stand ready. A worker that
-// systemd starts again is back sooner.
+// A worker that is gone is waited for only this long if other nodes can take over at once
+// (spares_ready.h). A worker that systemd starts again is back sooner.
 constexpr absl::Duration kSpareGrace = absl::Milliseconds(500);
 
 // A coordinator that crashed knows to within this time when its nodes were last heard.
 constexpr absl::Duration kSaveSeen = absl::Minutes(5);
 
-std::string DevicesWords(const Inventory& inventory) {
+std::string DevicesWords(const protocol::Inventory& inventory) {
   const NodeSpace space = EmptySpace("", inventory);
   return space.gpus > 0 ? Count(space.gpus, "GPU") : Count(space.slots, "CPU slot");
 }
 
 }  // namespace
 
-absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const {
-  if (!node.connected || node.incarnation == hello.incarnation) return absl::OkStatus();
+absl::Status Connections::CheckFree(const Node& node, const protocol::Hello& hello,
+                                    MonoTime now) const {
+  if (!node.connected() || node.incarnation == hello.incarnation) return absl::OkStatus();
   if (node.lease.deadline() <= now) return absl::OkStatus();
   // A PC that has restarted cannot have two live workers.
   if (node.record.boot_id != hello.boot_id && node.record.address == hello.address) {
@@ -47,7 +48,7 @@ absl::Status Connections::CheckFree(const Node& node, const NodeHello& hello, Mo
                    "; stop that one, or give this one (", hello.address, ") a name of its own"));
 }
 
-absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
+absl::StatusOr<protocol::Welcome> Connections::Hello(Turn& turn, const protocol::Hello& hello) {
   HPC_RETURN_IF_ERROR(CheckNodeName(hello.node));
   Node* node = state_->nodes.Find(hello.node);
   const bool is_new = node == nullptr;
@@ -61,7 +62,7 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   NodeRecord& record = node->record;
   node->silence_before = node->Silence(turn.now());
   // A worker that connects again found its connection dead.
-  if (node->seen && node->incarnation == hello.incarnation &&
+  if (node->seen() && node->incarnation == hello.incarnation &&
       state_->pauses.WorkedAfter(node->lease.heard() + kReading, turn.mono())) {
     node->held_up = node->silence_before;
   }
@@ -73,17 +74,15 @@ absl::StatusOr<Welcome> Connections::Hello(Turn& turn, const NodeHello& hello) {
   record.revoked.clear();  // it has a new certificate
   Greet(turn, node, hello, is_new, rebooted);
   const FenceTimes times(state_->options.lease);
-  return Welcome{state_->options.lease, state_->options.heartbeat_interval,
-                 state_->options.stop_after_disconnect, times.contact, times.vouch};
+  return protocol::Welcome{state_->options.lease, state_->options.heartbeat_interval,
+                           state_->options.stop_after_disconnect, times.contact, times.vouch};
 }
 
-void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new,
+void Connections::Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new,
                         bool rebooted) {
   const absl::Duration silent = turn.mono() - node->lease.heard();
-  const bool was_seen = node->seen;
-  node->seen = true;
-  node->connected = true;
-  node->lost = false;
+  const bool was_seen = node->seen();
+  node->Connect();
   node->CameBack(turn.mono());
   node->incarnation = hello.incarnation;
   node->can_vouch = hello.can_vouch;
@@ -116,15 +115,16 @@ void Connections::Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_
   power_->Back(turn, node, rebooted || hello.resumed);
 }
 
-absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint64_t incarnation) {
-  state_->pauses.AtWork(now.mono);
-  Node* node = state_->nodes.Find(name);
-  if (node == nullptr || !node->connected) {
-    return absl::FailedPreconditionError(absl::StrCat(name, " is not connected: say hello first"));
+absl::StatusOr<Node*> Connections::Heard(Now now, const Session& session) {
+  Node* node = state_->nodes.Find(session.node);
+  if (node == nullptr || !node->connected()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(session.node, " is not connected: say hello first"));
   }
-  if (node->incarnation != incarnation) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "wrong incarnation: ", name, " said ", incarnation, ", connected is ", node->incarnation));
+  if (!node->Speaks(session)) {
+    return absl::FailedPreconditionError(absl::StrCat("wrong incarnation: ", session.node, " said ",
+                                                      session.incarnation, ", connected is ",
+                                                      node->incarnation));
   }
   node->lease.Renew(now.mono);
   node->record.last_seen = now.wall;
@@ -132,7 +132,7 @@ absl::StatusOr<Node*> Connections::Heard(Now now, const std::string& name, uint6
 }
 
 void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
-  node->connected = false;
+  node->Disconnect();
   gangs_->Doubt(turn, *node);
   if (power_->Gone(turn, node)) return state_->timers.Stop(Alarm::kLease, node->number);
   if (reset) node->lease.Reset(turn.mono(), ReconnectGrace(turn, *node));
@@ -148,8 +148,9 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
                                       " seems to be going down: its worker went away as well")));
 }
 
-void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
-  power_->Leaving(turn, node, leave, reason);
+void Connections::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
+  const std::string& reason = leaving.reason;
+  power_->Leaving(turn, node, leaving);
   gangs_->NodeGone(
       turn, *node, AttemptOutcome::kReclaimed,
       absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
@@ -158,11 +159,11 @@ void Connections::Leaving(Turn& turn, Node* node, Leave leave, const std::string
 void Connections::SaveSeen(Turn& turn) {
   state_->seen_saved = turn.mono();
   for (const auto& [name, node] : state_->nodes.by_name()) {
-    if (node->connected) turn.Save(node->record);
+    if (node->connected()) turn.Save(node->record);
   }
 }
 
-void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inventory) {
+void Connections::InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory) {
   if (node->record.inventory == inventory) return;
   const bool devices = node->record.inventory.devices != inventory.devices;
   node->record.inventory = inventory;
@@ -174,7 +175,7 @@ void Connections::InventoryChanged(Turn& turn, Node* node, const Inventory& inve
 }
 
 void Connections::OnTimer(Turn& turn, Node* node) {
-  if (node->lost) return;
+  if (node->lost()) return;
   if (turn.mono() < node->lease.deadline()) {
     if (turn.mono() - state_->seen_saved >= kSaveSeen) SaveSeen(turn);
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
@@ -195,7 +196,7 @@ void Connections::OnTimer(Turn& turn, Node* node) {
     node->lease.ProlongReset(ReconnectGrace(turn, *node));
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  node->connected = false;
+  node->Disconnect();
   if (!power_->Gone(turn, node)) Lost(turn, node);
 }
 
@@ -206,7 +207,7 @@ absl::Duration Connections::ReconnectGrace(const Turn& turn, const Node& node) {
 }
 
 std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
-  if (!node.seen) {
+  if (!node.seen()) {
     return absl::StrCat(node.name(), " did not come back after the coordinator's restart");
   }
   if (const auto grace = node.lease.reset_grace()) {
@@ -219,7 +220,7 @@ std::string Connections::WhyLost(const Turn& turn, const Node& node) const {
 }
 
 void Connections::Lost(Turn& turn, Node* node) {
-  node->lost = true;
+  node->Lose();
   node->WentAway(turn.mono());
   const std::string why = WhyLost(turn, *node);
   power_->Lost(turn, node);

@@ -11,6 +11,8 @@
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -19,13 +21,13 @@ class Connections {
   Connections(State* state, Gangs* gangs, PowerControl* power, Owners* owners)
       : state_(state), gangs_(gangs), power_(power), owners_(owners) {}
 
-  absl::StatusOr<Welcome> Hello(Turn& turn, const NodeHello& hello);
+  absl::StatusOr<protocol::Welcome> Hello(Turn& turn, const protocol::Hello& hello);
   // Renews the lease of a node that says something over its open connection, and returns the node.
   // FailedPrecondition: another incarnation is connected, or none is.
-  absl::StatusOr<Node*> Heard(Now now, const std::string& name, uint64_t incarnation);
+  absl::StatusOr<Node*> Heard(Now now, const Session& session);
   void Disconnected(Turn& turn, Node* node, bool reset);
-  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
-  void InventoryChanged(Turn& turn, Node* node, const Inventory& inventory);
+  void Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving);
+  void InventoryChanged(Turn& turn, Node* node, const protocol::Inventory& inventory);
 
   // Makes durable when the connected nodes were last heard.
   void SaveSeen(Turn& turn);
@@ -36,8 +38,8 @@ class Connections {
   void Restore(Turn& turn, Node* node);
 
  private:
-  absl::Status CheckFree(const Node& node, const NodeHello& hello, MonoTime now) const;
-  void Greet(Turn& turn, Node* node, const NodeHello& hello, bool is_new, bool rebooted);
+  absl::Status CheckFree(const Node& node, const protocol::Hello& hello, MonoTime now) const;
+  void Greet(Turn& turn, Node* node, const protocol::Hello& hello, bool is_new, bool rebooted);
   // How long a worker that closed its connection may take to come back.
   absl::Duration ReconnectGrace(const Turn& turn, const Node& node);
   void Lost(Turn& turn, Node* node);

@@ -4,9 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 namespace {
+
+constexpr char kOwnerThere[] = "its owner, on the PC itself";
 
 std::string ReclaimWords(const ReclaimRequest& request) {
   std::string words = "reclaimed";
@@ -84,17 +87,20 @@ void Owners::Lend(Turn& turn, Node* node, const std::string& who, bool by_node) 
   if (node->ReadyForWork()) gangs_->NodeReady(turn, *node);
 }
 
-void Owners::Greet(Turn& turn, Node* node, const NodeHello& hello) {
+void Owners::Changed(Turn& turn, Node* node, const protocol::OwnerChanged& changed) {
+  if (!changed.reclaimed) return Lend(turn, node, kOwnerThere, /*by_node=*/true);
+  ReclaimRequest request{changed.duration, changed.reason, kOwnerThere};
+  if (changed.grace > absl::ZeroDuration()) request.grace = changed.grace;
+  Reclaim(turn, node, request, MadeThere{node->clock.Before({}, turn.mono())});
+}
+
+void Owners::Greet(Turn& turn, Node* node, const protocol::Hello& hello) {
   if (!hello.owner_changed) {
     if (hello.reclaimed != node->record.reclaimed || node->record.reclaimed) TellNode(turn, *node);
     return;
   }
-  if (!hello.reclaimed) return Lend(turn, node, "its owner, on the PC itself", true);
-  ReclaimRequest request;
-  request.duration = hello.reclaim_time_left;
-  request.reason = hello.reclaim_reason;
-  request.who = "its owner, on the PC itself";
-  Reclaim(turn, node, request,
+  if (!hello.reclaimed) return Lend(turn, node, kOwnerThere, true);
+  Reclaim(turn, node, {hello.reclaim_left, hello.reclaim_reason, kOwnerThere},
           MadeThere{{node->silence_before.earliest, turn.mono()}, /*vague=*/true});
 }
 
@@ -107,13 +113,13 @@ void Owners::Restore(Turn& turn, Node* node) {
 }
 
 void Owners::TellNode(Turn& turn, const Node& node) {
-  if (!node.connected) return;  // it is told when it says hello
+  if (!node.connected()) return;  // it is told when it says hello
   const NodeRecord& record = node.record;
-  SetOwner command;
+  protocol::SetOwner command;
   command.reclaimed = record.reclaimed;
   command.reason = record.reclaim_reason;
   if (record.reclaimed && record.reclaimed_until != absl::InfiniteFuture()) {
-    command.time_left = std::max(record.reclaimed_until - turn.wall(), absl::ZeroDuration());
+    command.left = std::max(record.reclaimed_until - turn.wall(), absl::ZeroDuration());
   }
   turn.Tell(node.name(), command);
 }

@@ -11,6 +11,8 @@
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -28,10 +30,12 @@ class Owners {
   void Reclaim(Turn& turn, Node* node, const ReclaimRequest& request,
                const std::optional<MadeThere>& by_node);
   void Lend(Turn& turn, Node* node, const std::string& who, bool by_node);
+  // A wish that was made on the PC just now.
+  void Changed(Turn& turn, Node* node, const protocol::OwnerChanged& changed);
 
   // Takes over a wish that was made on the PC while it was away. Otherwise tells the PC how things
   // stand.
-  void Greet(Turn& turn, Node* node, const NodeHello& hello);
+  void Greet(Turn& turn, Node* node, const protocol::Hello& hello);
   // A wish that was made on the PC is durable now: tells the PC what holds.
   void Answer(Turn& turn, const Node& node) { TellNode(turn, node); }
   // The node has returned devices.

@@ -98,12 +98,12 @@ TEST_F(ReclaimTest, StopThatIsUnderWayIsHastened) {
 }
 
 TEST_F(ReclaimTest, OwnerAtThePcItselfIsAnsweredOnceItIsDurable) {
-  ASSERT_OK(c.OwnerChanged("pc2", true));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_EQ(c.NodeState("pc2"), "returning");
-  const std::string why = "pc2 was reclaimed by its owner, until lent";
+  const std::string why = "pc2 was reclaimed by its owner, on the PC itself, until lent";
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: stop 1.1 within 10 s: " + why,
                                             "pc2: stop 1.1 within 10 s: " + why, "pc2: reclaimed"));
-  ASSERT_OK(c.OwnerChanged("pc2", false));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = false}));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: lent"));
   EXPECT_FALSE(c.node("pc2").reclaimed);
 }
@@ -129,10 +129,10 @@ TEST(OwnerTest, UnknownNodeIsRefusedAndTheNearestNamed) {
 TEST(OwnerTest, WishThatChangedWhileThePcWasAwayIsTakenOver) {
   ClusterTester c;
   c.Join({"pc1"});
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.owner_changed = true;
   hello.reclaimed = true;
-  hello.reclaim_time_left = absl::Minutes(20);
+  hello.reclaim_left = absl::Minutes(20);
   hello.reclaim_reason = "video call";
   ASSERT_OK(c.Hello(hello));
   EXPECT_TRUE(c.node("pc1").reclaimed);
@@ -140,7 +140,7 @@ TEST(OwnerTest, WishThatChangedWhileThePcWasAwayIsTakenOver) {
   EXPECT_EQ(c.node("pc1").reclaimed_until, c.now().wall + absl::Minutes(20));
   EXPECT_THAT(c.TakeMessages(), IsEmpty()) << "it knows";
   hello.reclaimed = false;
-  hello.reclaim_time_left.reset();
+  hello.reclaim_left.reset();
   ASSERT_OK(c.Hello(hello));
   EXPECT_FALSE(c.node("pc1").reclaimed);
 }
@@ -155,7 +155,7 @@ TEST(OwnerTest, WishThatChangedHereWhileThePcWasAwayIsTold) {
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: reclaimed for 1 h"));
   c.Disconnect("pc1", /*reset=*/false);
   ASSERT_OK(c.Lend("pc1"));
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.reclaimed = true;
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: lent"));
@@ -192,16 +192,18 @@ TEST_F(DrainedTest, ReclaimThroughTheCoordinatorEndsIt) {
 }
 
 TEST_F(DrainedTest, OwnerAtThePcItselfEndsIt) {
-  ASSERT_OK(c.OwnerChanged("pc2", true));
-  EXPECT_THAT(c.TakeEvents(),
-              ElementsAre("node.reclaimed reclaimed by its owner, until lent; stops 1 run there",
-                          kStaysOn));
+  ASSERT_OK(c.Report("pc2", protocol::OwnerChanged{.reclaimed = true}));
+  EXPECT_THAT(
+      c.TakeEvents(),
+      ElementsAre("node.reclaimed reclaimed by its owner, on the PC itself, until lent; stops "
+                  "1 run there",
+                  kStaysOn));
   ExpectStaysOn();
 }
 
 TEST_F(DrainedTest, WishOfAHelloEndsIt) {
   c.Disconnect("pc2", /*reset=*/false);
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.owner_changed = true;
   hello.reclaimed = true;
   hello.attempts.push_back({{run, 1}, true});
@@ -212,7 +214,7 @@ TEST_F(DrainedTest, WishOfAHelloEndsIt) {
 
 TEST_F(DrainedTest, WishOfAHelloEndsItWhenNothingIsLeftThere) {
   c.Disconnect("pc2", /*reset=*/false);
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.owner_changed = true;
   hello.reclaimed = true;
   hello.attempts.push_back({{run, 1}, true, true});
@@ -225,7 +227,7 @@ TEST_F(DrainedTest, OwnersWishHoldsWhileThePcIsAway) {
   c.Disconnect("pc2", /*reset=*/false);
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TakeEvents("node.sleep"), ElementsAre(kStaysOn));
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.attempts.push_back({{run, 1}, true});
   ASSERT_OK(c.Hello(hello));
   ExpectStaysOn();
@@ -236,10 +238,10 @@ TEST(OwnerTest, PcThatWasToldToSleepRefusesItselfWhatItsOwnerDoesNotWant) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Sleep("pc1"));
-  ASSERT_OK(c.OwnerChanged("pc1", true));
+  ASSERT_OK(c.Report("pc1", protocol::OwnerChanged{.reclaimed = true}));
   EXPECT_EQ(c.node("pc1").power, Power::kFallingAsleep);
   c.TakeEvents();
-  ASSERT_OK(c.SleepFailed("pc1", "its owner has taken it back"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"its owner has taken it back"}));
   EXPECT_THAT(c.TakeEvents(), ElementsAre("node.sleep-failed could not be put to sleep: its owner "
                                           "has taken it back"));
   EXPECT_EQ(c.NodeState("pc1"), "reclaimed");

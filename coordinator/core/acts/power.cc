@@ -39,13 +39,13 @@ void PowerControl::Set(Turn& turn, Node* node, Power power, std::string reason) 
 absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who) {
   const Power power = node->record.power;
   if (power == Power::kDraining || power == Power::kFallingAsleep) {
-    node->wake_when_off = false;
+    node->NotWakeOnceOff();
     return absl::OkStatus();
   }
   if (power == Power::kOff) {
     return absl::FailedPreconditionError(absl::StrCat(node->name(), " is off already"));
   }
-  if (power != Power::kOn || !node->connected || node->lost) {
+  if (power != Power::kOn || !node->connected()) {
     return absl::FailedPreconditionError(
         absl::StrCat(node->name(), " cannot be put to sleep: it is ",
                      power != Power::kOn ? Name(power) : "not connected"));
@@ -78,10 +78,10 @@ absl::Status PowerControl::Sleep(Turn& turn, Node* node, const std::string& who)
 
 void PowerControl::DevicesReturned(Turn& turn, Node* node) {
   if (node->record.power != Power::kDraining || !node->holdings.empty()) return;
-  if (!node->connected) return;
+  if (!node->connected()) return;
   const std::string reason = node->record.reason;
   Set(turn, node, Power::kFallingAsleep, reason);
-  turn.Tell(node->name(), GoToSleep{reason});
+  turn.Tell(node->name(), protocol::GoToSleep{reason});
   state_->timers.Set(Alarm::kPower, node->number, turn.mono() + state_->options.sleep_timeout);
 }
 
@@ -92,21 +92,21 @@ absl::Status PowerControl::Wake(Turn& turn, Node* node, const std::string& who) 
         node->name(), " is shut out, its certificate was ", node->record.revoked,
         ": a token for its name lets it in again (hpcctl token create --name ", node->name(), ")"));
   }
-  node->leave_alone = false;
+  node->MayBeWoken();
   switch (node->record.power) {
     case Power::kDraining:
       Set(turn, node, Power::kOn);
       turn.Event(event::kNodeWake, About(node->name()), why + "; it had not gone to sleep yet");
       return absl::OkStatus();
     case Power::kFallingAsleep:
-      node->wake_when_off = true;
+      node->wake_plan = WakePlan::kOnceOff;
       node->wake_reason = why;
       turn.Event(event::kNodeWake, About(node->name()), why + "; waits until it is off");
       return absl::OkStatus();
     case Power::kWaking:
       return absl::OkStatus();
     case Power::kOn:
-      if (node->connected && !node->lost) {
+      if (node->connected()) {
         return absl::FailedPreconditionError(absl::StrCat(node->name(), " is on already"));
       }
       break;
@@ -160,7 +160,7 @@ MonoTime PowerControl::StaysAt(const Node& node) const {
 void PowerControl::AwaitWaking(Turn& turn, Node* node) {
   MonoTime at = NextPacket(*node);
   const MonoTime stays = StaysAt(*node);
-  if (node->connected && turn.mono() < stays) at = std::min(at, stays);
+  if (node->connected() && turn.mono() < stays) at = std::min(at, stays);
   state_->timers.Set(Alarm::kPower, node->number, at);
 }
 
@@ -168,7 +168,7 @@ void PowerControl::WakeFailed(Turn& turn, Node* node) {
   const std::string why =
       absl::StrCat("did not wake within ", HumanDuration(turn.mono() - node->power_since),
                    " after ", Count(node->wake_packets, "packet"));
-  node->leave_alone = true;
+  node->wake_plan = WakePlan::kLeaveAlone;
   state_->timers.Set(Alarm::kLeaveAlone, node->number, turn.mono() + state_->options.wake_retry);
   Set(turn, node, Power::kOff, why);
   turn.Event(event::kNodeWakeFailed, About(node->name()), why, Severity::kWarning);
@@ -181,7 +181,7 @@ void PowerControl::WakeFailed(Turn& turn, Node* node) {
 void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   const Power was = node->record.power;
   const absl::Duration took = turn.mono() - node->power_since;
-  node->leave_alone = false;
+  node->MayBeWoken();
   // The node is told again to end whatever it has not ended yet.
   if (was == Power::kDraining && !slept) return DevicesReturned(turn, node);
   if (was == Power::kOn) {
@@ -190,7 +190,7 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
     // A gang may have waited for another node to wake while this node's connection was broken.
     return gangs_->NodeReady(turn, *node);
   }
-  node->wake_when_off = false;
+  node->NotWakeOnceOff();
   if (was == Power::kStopped) {
     Set(turn, node, Power::kOn);
   } else if (was == Power::kWaking) {
@@ -211,13 +211,14 @@ void PowerControl::Back(Turn& turn, Node* node, bool slept) {
   gangs_->NodeReady(turn, *node);
 }
 
-void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason) {
+void PowerControl::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
+  const std::string& reason = leaving.reason;
   // A worker says that it leaves before its power command, and again when the command ends the
   // worker.
   const Power power = node->record.power;
   if (power == Power::kOff || power == Power::kWaking) return;
   // A worker that was told to sleep stops because of that.
-  if (leave == Leave::kWorkerStops && power != Power::kFallingAsleep) {
+  if (leaving.stays_on && power != Power::kFallingAsleep) {
     Set(turn, node, Power::kStopped,
         "its worker was stopped there (systemctl start hpc-worker starts it)");
     turn.Event(event::kNodeStopped, About(node->name()), reason);
@@ -233,7 +234,7 @@ void PowerControl::Leaving(Turn& turn, Node* node, Leave leave, const std::strin
 }
 
 void PowerControl::ShutOut(Turn& turn, Node* node) {
-  node->wake_when_off = false;
+  node->NotWakeOnceOff();
   if (node->record.power != Power::kWaking) return;
   const std::string why = absl::StrCat("is shut out: its certificate was ", node->record.revoked);
   Set(turn, node, Power::kOff, why);
@@ -260,7 +261,7 @@ void PowerControl::SleepFailed(Turn& turn, Node* node, const std::string& error)
 void PowerControl::StayedOn(Turn& turn, Node* node, const std::string& why,
                             const std::string& reason) {
   Set(turn, node, Power::kOn, reason);
-  node->wake_when_off = false;
+  node->NotWakeOnceOff();
   turn.Event(event::kNodeSleepFailed, About(node->name()), why, Severity::kWarning);
 }
 
@@ -288,14 +289,14 @@ void PowerControl::Lost(Turn& turn, Node* node) {
 void PowerControl::TurnOff(Turn& turn, Node* node, const std::string& why) {
   Set(turn, node, Power::kOff, why);
   turn.Event(event::kNodeOff, About(node->name()), why);
-  if (!node->wake_when_off) return;
-  node->wake_when_off = false;
+  if (node->wake_plan != WakePlan::kOnceOff) return;
+  node->NotWakeOnceOff();
   StartWaking(turn, node, node->wake_reason);
 }
 
 void PowerControl::OnTimer(Turn& turn, Node* node) {
   const MonoTime now = turn.mono();
-  const bool still_here = node->connected && now < node->lease.deadline();
+  const bool still_here = node->connected() && now < node->lease.deadline();
   MonoTime since = node->said_goes;
   switch (node->record.power) {
     case Power::kWaking:

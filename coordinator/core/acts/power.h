@@ -19,6 +19,7 @@
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -35,7 +36,7 @@ class PowerControl {
   // resumed).
   void Back(Turn& turn, Node* node, bool slept);
   // The node said that it goes.
-  void Leaving(Turn& turn, Node* node, Leave leave, const std::string& reason);
+  void Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving);
   // The node is shut out: nobody may wait for it.
   void ShutOut(Turn& turn, Node* node);
   // The owner has taken the node back, so it is not put to sleep. If it was told to sleep already,

@@ -58,10 +58,10 @@ TEST(SleepTest, IsDrainedFirst) {
 }
 
 // What a node that is drained for sleep says about the run that it still has.
-NodeHello Draining(AttemptRef ref) {
-  NodeHello hello = HelloOf("pc1");
+protocol::Hello Draining(AttemptRef ref) {
+  protocol::Hello hello = HelloOf("pc1");
   hello.incarnation = 2;
-  HeldAttempt held;
+  protocol::HeldAttempt held;
   held.ref = ref;
   held.started = true;
   held.ranks.push_back({0, 1000, std::nullopt, {}});
@@ -138,7 +138,7 @@ TEST(SleepTest, OwnerWhoCannotWaitShortensTheGraceOfTheWholeGangAndNobodyLengthe
   ASSERT_OK(c.Reclaim("pc2"));
   EXPECT_THAT(c.TakeMessages(), ElementsAre("pc2: reclaimed")) << "6 s are left";
   c.Disconnect("pc1", /*reset=*/false);
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.attempts.push_back({{run, 1}, true});
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(),
@@ -239,7 +239,8 @@ TEST(SleepTest, FailedPowerCommandIsToldAndIsTheNodesReasonUntilItIsAskedAgain) 
   ASSERT_OK(c.Sleep("pc1"));
   ASSERT_OK(c.Wake("pc1"));
   c.TakeEvents();
-  ASSERT_OK(c.SleepFailed("pc1", "the power command \"suspend\" failed with code 1: no logind"));
+  ASSERT_OK(c.Report(
+      "pc1", protocol::SleepFailed{"the power command \"suspend\" failed with code 1: no logind"}));
   const std::string why =
       "could not be put to sleep: the power command \"suspend\" failed with code 1: no logind";
   EXPECT_EQ(c.NodeState("pc1"), "idle");
@@ -255,7 +256,7 @@ TEST(SleepTest, WorkerThatConnectsAgainMayHaveAnotherPowerCommand) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Sleep("pc1"));
-  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"no logind"}));
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Hello(HelloOf("pc1")));
   EXPECT_EQ(c.View("pc1").reason, "");
@@ -267,7 +268,7 @@ TEST(SleepTest, RunThatWaitedForTheNodeStartsWhenItsSleepFails) {
   ASSERT_OK(c.Sleep("pc1"));
   const RunId run = c.Submit(Nodes(1));
   EXPECT_EQ(c.state(run), RunState::kQueued);
-  ASSERT_OK(c.SleepFailed("pc1", "no logind"));
+  ASSERT_OK(c.Report("pc1", protocol::SleepFailed{"no logind"}));
   EXPECT_EQ(c.state(run), RunState::kStarting);
   EXPECT_EQ(c.View("pc1").reason, "") << "that it is busy has another reason";
 }
@@ -315,7 +316,7 @@ TEST(SleepTest, RunThatHadToLeaveDoesNotWakeTheNodeAfterARestartEither) {
       c.Wait(run),
       "needs 2 nodes, 1 is free: pc2 was put to sleep (`hpcctl wake pc2` lets the run go on)");
   ASSERT_OK(c.Wake("pc2"));
-  NodeHello awake = HelloOf("pc2");
+  protocol::Hello awake = HelloOf("pc2");
   awake.boot_id = "boot-2";
   ASSERT_OK(c.Hello(awake));
   EXPECT_EQ(c.state(run), RunState::kStarting);
@@ -376,7 +377,7 @@ TEST(SleepTest, RunThatIsStoppedForItMayLeaveAnotherOneNothingButTheSleepingNode
 
 TEST(SleepTest, NodeThatCannotBeWokenIsWokenByNobody) {
   ClusterTester c;
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.inventory.interfaces.clear();
   ASSERT_OK(c.Hello(hello));
   c.Run(c.Submit(Nodes(1)));

@@ -21,7 +21,7 @@ class StoppedTest : public ::testing::Test {
   StoppedTest() {
     c.Join({"pc1", "pc2"});
     c.TakeEvents();
-    EXPECT_OK(c.Leaving("pc2", "its worker was stopped", Leave::kWorkerStops));
+    EXPECT_OK(c.Leaving("pc2", "its worker was stopped", /*stays_on=*/true));
     c.Disconnect("pc2", /*reset=*/true);
   }
   ClusterTester c;
@@ -50,7 +50,7 @@ TEST_F(StoppedTest, IsNotWoken) {
 TEST_F(StoppedTest, IsOnAgainOnceItsWorkerIs) {
   const RunId run = c.Submit(Nodes(2));
   c.TakeEvents();
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeEvents("node."), ElementsAre(HasSubstr("node.connected connected from")));
@@ -67,7 +67,7 @@ TEST(StoppedByItsPowerCommandTest, IsOff) {
   ClusterTester c;
   c.Join({"pc1"});
   ASSERT_OK(c.Sleep("pc1"));
-  ASSERT_OK(c.Leaving("pc1", "its worker was stopped", Leave::kWorkerStops))
+  ASSERT_OK(c.Leaving("pc1", "its worker was stopped", /*stays_on=*/true))
       << "a PC without systemd cannot tell why";
   EXPECT_EQ(c.NodeState("pc1"), "off");
 }

@@ -26,8 +26,8 @@ class PowerTest : public ::testing::Test {
     c.TakeMessages();
     c.TakeEvents();
   }
-  NodeHello Booted() {
-    NodeHello hello = HelloOf("pc2");
+  protocol::Hello Booted() {
+    protocol::Hello hello = HelloOf("pc2");
     hello.incarnation = 2;
     hello.boot_id = "boot-2";
     return hello;
@@ -63,7 +63,7 @@ TEST_F(PowerTest, WakePacketsAreRepeatedAndBackIsProvedByANewBoot) {
 
 TEST_F(PowerTest, ResumedFromSuspendIsProofToo) {
   ASSERT_OK(c.Wake("pc2"));
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.resumed = true;
   c.Pass(absl::Seconds(3));
   ASSERT_OK(c.Hello(hello));
@@ -95,7 +95,7 @@ TEST_F(PowerTest, OffNodeIsGivenWorkAndPreparedWhenItIsThere) {
   EXPECT_THAT(c.TakeEvents("node.wake"), ElementsAre("node.wake run 1 needs it"));
   c.Pass(absl::Seconds(34));
   EXPECT_EQ(c.Wait(run), "waits for pc2 to wake up, since 34 s");
-  NodeHello hello = Booted();
+  protocol::Hello hello = Booted();
   hello.address = "10.0.0.77";
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeMessages(),
@@ -158,7 +158,7 @@ TEST(WakeTest, WakeWhileDrainingKeepsItOn) {
 
 TEST(WakeTest, NodeWithoutMacOrHookCannotBeWoken) {
   ClusterTester c;
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.inventory.interfaces.clear();
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.Wake("pc1"), StatusIs(kPrecondition, "pc1 is on already"));

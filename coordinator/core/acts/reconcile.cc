@@ -15,7 +15,7 @@ class Reconciler {
   Reconciler(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted)
       : turn_(turn), state_(state), gangs_(gangs), node_(*node), rebooted_(rebooted) {}
 
-  void TakeOver(const HeldAttempt& held) {
+  void TakeOver(const protocol::HeldAttempt& held) {
     Run* run = Live(held.ref);
     if (run == nullptr) {
       if (held.returned && GoesOnElsewhere(held.ref)) return TakeOverReturned(held);
@@ -24,9 +24,10 @@ class Reconciler {
         node_.orphans.push_back(held.ref);
         turn_.Tell(node_.name(), EndOrphan(held.ref));
       }
-      turn_.Tell(node_.name(), ForgetAttempt{held.ref});
+      turn_.Tell(node_.name(), protocol::Forget{held.ref});
       return;
     }
+    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.witnessed && !std::exchange(run->attempt->witnessed, true)) {
       gangs_->WatchSilence(*run->attempt);
     }
@@ -36,13 +37,9 @@ class Reconciler {
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
     // Each of these calls may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
-      std::vector<StartedRank> ranks;
-      for (const HeldAttempt::Rank& rank : held.ranks) {
-        ranks.push_back({rank.rank, rank.pid, rank.ago.started});
-      }
-      gangs_->Started(turn_, run, MemberOf(*run), ranks);
+      gangs_->Started(turn_, run, MemberOf(*run), held.ranks);
     }
-    for (const HeldAttempt::Rank& rank : held.ranks) {
+    for (const protocol::HeldRank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
       gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ago);
     }
@@ -61,8 +58,9 @@ class Reconciler {
   }
 
   // The other parts may still need what this node does for them.
-  void TakeOverReturned(const HeldAttempt& held) {
+  void TakeOverReturned(const protocol::HeldAttempt& held) {
     Run* run = Find(held.ref);
+    gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
     if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
   }
 
@@ -89,7 +87,7 @@ class Reconciler {
 
   // An attempt that was replaced gets little time: what it still saves could overwrite what its
   // successor has saved.
-  StopAttempt EndOrphan(AttemptRef ref) const {
+  protocol::Stop EndOrphan(AttemptRef ref) const {
     const Run* run = state_->runs.Find(ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref().number <= ref.number) {
       return {ref, kOverGrace, "this attempt is over"};
@@ -121,10 +119,10 @@ class Reconciler {
   Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
   // Computes since when the attempt runs, by the clocks of its nodes.
-  void Reckon(Run* run, const HeldAttempt& held) {
+  void Reckon(Run* run, const protocol::HeldAttempt& held) {
     Attempt& attempt = *run->attempt;
     if (attempt.record.state != AttemptState::kRunning) return;
-    for (const HeldAttempt::Rank& rank : held.ranks) {
+    for (const protocol::HeldRank& rank : held.ranks) {
       if (rank.pid == 0) continue;
       const MonoTime since = turn_.mono() - rank.ago.started;
       const bool told = std::exchange(attempt.since_told, true);
@@ -133,13 +131,13 @@ class Reconciler {
     gangs_->Watch(run);
   }
 
-  static bool AllStarted(const HeldAttempt& held) {
+  static bool AllStarted(const protocol::HeldAttempt& held) {
     return held.started && std::all_of(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
              return rank.pid != 0 || rank.exit.has_value();
            });
   }
 
-  void SayOrphaned(const HeldAttempt& held) {
+  void SayOrphaned(const protocol::HeldAttempt& held) {
     const auto running = std::count_if(held.ranks.begin(), held.ranks.end(), [](const auto& rank) {
       return rank.pid != 0 && !rank.exit.has_value();
     });
@@ -164,16 +162,16 @@ class Reconciler {
 }  // namespace
 
 void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
-               const std::vector<HeldAttempt>& held) {
+               const std::vector<protocol::HeldAttempt>& held) {
   Reconciler reconciler(turn, state, gangs, node, rebooted);
   node->orphans.clear();
   std::vector<Run*> missing = reconciler.Believed();
-  for (const HeldAttempt& attempt : held) {
+  for (const protocol::HeldAttempt& attempt : held) {
     missing.erase(std::remove_if(missing.begin(), missing.end(),
                                  [&](Run* run) { return run->attempt->ref() == attempt.ref; }),
                   missing.end());
   }
-  for (const HeldAttempt& attempt : held) reconciler.TakeOver(attempt);
+  for (const protocol::HeldAttempt& attempt : held) reconciler.TakeOver(attempt);
   for (Run* run : missing) reconciler.Missing(run);
 }
 

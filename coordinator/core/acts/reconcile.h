@@ -6,7 +6,7 @@
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
-#include "coordinator/core/values/reports.h"
+#include "protocol/held_attempt.h"
 
 namespace hpc::coordinator {
 
@@ -17,7 +17,7 @@ namespace hpc::coordinator {
 // - Attempts that the node should have but does not hold ended there without a word. `rebooted`
 //   says that the PC has restarted since it was last heard, which explains these.
 void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted,
-               const std::vector<HeldAttempt>& held);
+               const std::vector<protocol::HeldAttempt>& held);
 
 }  // namespace hpc::coordinator
 

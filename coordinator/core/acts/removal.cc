@@ -18,7 +18,7 @@ void Removal::ShutOut(Turn& turn, Node* node, const std::string& why) {
 
 absl::Status Removal::CheckUnused(const Node& node) const {
   const std::string& name = node.name();
-  if (node.connected) {
+  if (node.connected()) {
     return absl::FailedPreconditionError(absl::StrCat(
         name,
         " is connected: stop its worker there first (systemctl disable --now hpc-worker), or ",

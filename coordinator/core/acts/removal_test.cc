@@ -49,7 +49,7 @@ TEST_F(ShutOutTest, DoesNotExistForNewRuns) {
 }
 
 TEST_F(ShutOutTest, IsANodeAgainWithItsNextHello) {
-  NodeHello hello = HelloOf("pc3");
+  protocol::Hello hello = HelloOf("pc3");
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
   EXPECT_EQ(c.NodeState("pc3"), "idle");
@@ -181,7 +181,7 @@ TEST_F(ForgetTest, NothingOfItRingsLater) {
 TEST(ForgetSoonTest, SilenceThatWasWatchedForAGangIsNotLookedAtAgain) {
   ClusterTester c;
   for (const char* name : {"pc1", "pc2"}) {
-    NodeHello hello = HelloOf(name);
+    protocol::Hello hello = HelloOf(name);
     hello.can_vouch = true;
     ASSERT_OK(c.Hello(hello));
   }
@@ -197,7 +197,7 @@ TEST(ForgetSoonTest, SilenceThatWasWatchedForAGangIsNotLookedAtAgain) {
 TEST_F(ForgetTest, ThatJoinsAgainIsANewNode) {
   c.Pass(absl::Hours(1));
   c.TakeEvents();
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
   EXPECT_THAT(c.TakeEvents(), ElementsAre("node.joined joined from 10.0.0.pc2, 1 GPU"));

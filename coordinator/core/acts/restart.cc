@@ -32,36 +32,65 @@ Member MakeMember(const PlacementRecord& placement, const AttemptRecord& attempt
 }
 
 // When the rank ended. A record of an older version does not say how early that may have been.
-Window EndOf(const RankRecord& rank, Now now) {
+Moment EndOf(const RankRecord& rank, Now now) {
   const MonoTime latest = MonoOf(rank.ended_at, now);
-  if (rank.ended_from == absl::InfinitePast()) return Window::Exactly(latest);
-  return {std::min(MonoOf(rank.ended_from, now), latest), latest};
+  const bool told = rank.ended_from != absl::InfinitePast();
+  const MonoTime earliest = told ? std::min(MonoOf(rank.ended_from, now), latest) : latest;
+  return {{earliest, latest}, std::nullopt};
 }
 
-void RestoreFailures(const std::vector<RankRecord>& records, const RunRequest& request, Now now,
-                     Attempt* attempt) {
+void RestoreRanks(const std::vector<RankRecord>& records, Attempt* attempt) {
   attempt->ranks = MakeRanks(attempt->members);
   for (const RankRecord& record : records) {
     if (record.rank < 0 || record.rank >= static_cast<int32_t>(attempt->ranks.size())) continue;
     attempt->ranks[static_cast<size_t>(record.rank)] = record;
-    if (!record.exit.has_value() || record.exit->after_stop) continue;
-    if (ShellCode(*record.exit) == 0) {
-      ++attempt->ranks_done;
-      continue;
-    }
-    attempt->causes.Add(
-        FailureOf(record, EndOf(record, now), /*reaped_there=*/std::nullopt, request.retry_exits));
+    if (record.exit.has_value() && SucceededByItself(*record.exit)) ++attempt->ranks_done;
   }
 }
 
-// Restores the cause for which the attempt was being stopped. If that was a rank's failure,
-// RestoreFailures has restored it.
+Cause CauseOf(const CauseRecord& record, Now now) {
+  Cause cause;
+  cause.kind = record.kind;
+  cause.outcome = record.outcome;
+  cause.when = {MonoOf(record.from, now), MonoOf(record.until, now)};
+  cause.node = record.node;
+  cause.text = record.text;
+  cause.exit_code = record.exit_code;
+  cause.free_of_charge = record.free_of_charge;
+  cause.guessed = record.guessed;
+  cause.rank = record.rank;
+  return cause;
+}
+
+// Restores the causes in the order in which they were heard, and then the failures that are known
+// from the ranks' records alone.
+void RestoreCauses(const RunRequest& request, Now now, Attempt* attempt) {
+  std::vector<const RankRecord*> failed(attempt->ranks.size(), nullptr);
+  for (size_t i = 0; i < failed.size(); ++i) {
+    const RankRecord& rank = attempt->ranks[i];
+    const bool by_itself = rank.exit.has_value() && !rank.exit->after_stop;
+    if (by_itself && !SucceededByItself(*rank.exit)) failed[i] = &rank;
+  }
+  const auto add_failure = [&](const RankRecord* rank) {
+    if (rank == nullptr) return;
+    attempt->causes.Add(FailureOf(*rank, EndOf(*rank, now), request.retry_exits));
+  };
+  for (const CauseRecord& record : attempt->record.causes) {
+    const bool of_rank = record.rank >= 0 && static_cast<size_t>(record.rank) < failed.size();
+    const RankRecord* const rank =
+        of_rank ? std::exchange(failed[static_cast<size_t>(record.rank)], nullptr) : nullptr;
+    IsFailure(record.kind) ? add_failure(rank) : attempt->causes.Add(CauseOf(record, now));
+  }
+  for (const RankRecord* rank : failed) add_failure(rank);
+}
+
+// An older version stored only the cause that decided. Restores that, unless it was the failure of
+// a rank.
 void RestoreStopCause(Now now, Attempt* attempt) {
   const AttemptRecord& record = attempt->record;
-  if (!attempt->stopping()) return;
+  if (!attempt->stopping() || !record.causes.empty()) return;
   if (record.outcome == AttemptOutcome::kProgramFailed && !attempt->causes.empty()) return;
-  // An attempt from an older version does not say when its cause happened. Then it counts as the
-  // first.
+  // A still older version does not say when it happened. Then it counts as the first.
   const bool told = record.caused_until != absl::InfinitePast();
   Cause cause;
   cause.outcome = record.outcome;
@@ -89,7 +118,8 @@ std::unique_ptr<Attempt> RestoreAttempt(const AttemptRecord& record,
   for (const PlacementRecord& p : placements) {
     attempt->members.push_back(MakeMember(p, record));
   }
-  RestoreFailures(ranks, request, now, attempt.get());
+  RestoreRanks(ranks, attempt.get());
+  RestoreCauses(request, now, attempt.get());
   RestoreStopCause(now, attempt.get());
   return attempt;
 }

@@ -22,7 +22,7 @@ bool CanBeRecalled(const State& state, const Attempt& attempt, const Node& node)
   const Member* member = attempt.FindMember(node.name());
   if (attempt.record.state != AttemptState::kRunning || member->recall.port == 0) return false;
   return std::any_of(attempt.members.begin(), attempt.members.end(), [&](const Member& other) {
-    return &other != member && state.nodes.Find(other.placement.node)->connected;
+    return &other != member && state.nodes.Find(other.placement.node)->connected();
   });
 }
 

@@ -148,7 +148,7 @@ std::string JudgingWords(State& state, const Attempt& attempt) {
   if (attempt.record.outcome != AttemptOutcome::kProgramFailed) return "";
   std::vector<std::string> unheard;
   for (const Member& m : attempt.members) {
-    const bool heard = m.placement.returned || state.nodes.Find(m.placement.node)->connected;
+    const bool heard = m.placement.returned || state.nodes.Find(m.placement.node)->connected();
     if (!heard) unheard.push_back(m.placement.node);
   }
   if (unheard.empty()) return "";

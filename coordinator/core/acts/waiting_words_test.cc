@@ -4,6 +4,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/core/testing/cluster_tester.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator::testing {
 namespace {
@@ -122,13 +123,13 @@ class MeetingTest : public ::testing::Test {
     for (int rank : ranks) {
       report.arrivals.push_back({"10.0.0.pc" + std::to_string(rank + 1), 1000 + rank});
     }
-    ASSERT_OK(c.Rendezvous("pc1", report));
+    ASSERT_OK(c.Report("pc1", report));
   }
   std::string State() { return c.cluster().RendezvousState(c.now(), run); }
 
   ClusterTester c;
   RunId run;
-  RendezvousReport report;
+  protocol::RendezvousReport report;
 };
 
 TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
@@ -137,8 +138,9 @@ TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
   EXPECT_EQ(c.Wait(run),
             "rank 2 on pc3 has not reached the rendezvous for 2 s; ranks 0, 1 and 3 wait");
   EXPECT_EQ(State(), c.Wait(run));
-  c.cluster().RanksDo("pc3", {{{run, 1}, 2, "python3 (1002) sleeps in hrtimer_nanosleep"},
-                              {{run, 7}, 2, "of another attempt"}});
+  ASSERT_OK(c.Report(
+      "pc3", protocol::Heartbeat{{{{run, 1}, 2, "python3 (1002) sleeps in hrtimer_nanosleep"},
+                                  {{run, 7}, 2, "of another attempt"}}}));
   EXPECT_EQ(c.Wait(run),
             "rank 2 on pc3 has not reached the rendezvous for 2 s; ranks 0, 1 and 3 wait; rank 2: "
             "python3 (1002) sleeps in hrtimer_nanosleep");
@@ -149,7 +151,7 @@ TEST_F(MeetingTest, RankThatHasNotComeIsNamedWithThoseWhoWait) {
   EXPECT_EQ(State(),
             "all 4 ranks have reached the rendezvous; rank 2: python3 (1002) sleeps in "
             "hrtimer_nanosleep");
-  c.cluster().RanksDo("pc3", {});
+  ASSERT_OK(c.Report("pc3", protocol::Heartbeat{}));
   EXPECT_EQ(State(),
             "all 4 ranks have reached the rendezvous; what they do since then is not known here");
   EXPECT_THAT(c.TakeEvents(),
@@ -234,7 +236,7 @@ TEST(MeetingStartTest, WhatIsReportedBeforeTheLastNodeHasStartedCounts) {
   const RunId run = c.Submit(Nodes(2));
   c.AllPrepared(run);
   ASSERT_OK(c.Started(run, "pc1"));
-  ASSERT_OK(c.Rendezvous("pc1", {{run, 1}, {{"10.0.0.pc1", 1000}}, "", 0}));
+  ASSERT_OK(c.Report("pc1", protocol::RendezvousReport{{run, 1}, {{"10.0.0.pc1", 1000}}, "", 0}));
   c.Pass(absl::Seconds(1));
   ASSERT_OK(c.Started(run, "pc2"));
   c.Pass(absl::Seconds(10));

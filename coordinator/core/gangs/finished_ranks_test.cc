@@ -20,7 +20,7 @@ class FinishedRanksTest : public testing::Test {
     }
     Ended(0, 10, {1, {}, false, "Connection closed by peer", ""});
   }
-  void Ended(int rank, double at, const RankExit& exit = {0, {}, false, "", ""}) {
+  void Ended(int rank, double at, const protocol::RankExit& exit = {0, {}, false, "", ""}) {
     attempt_.ranks[static_cast<size_t>(rank)].exit = exit;
     attempt_.ranks[static_cast<size_t>(rank)].ended_at = At(at);
   }

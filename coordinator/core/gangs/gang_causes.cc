@@ -1,4 +1,5 @@
-// Why an attempt ends: this file gathers its causes, and writes down which of them decides.
+// Gathers the causes of an attempt's end. Which of them decides is said by Deciding() in
+// values/cause.h.
 #include <algorithm>
 #include <utility>
 
@@ -7,54 +8,55 @@
 #include "common/text.h"
 #include "coordinator/core/gangs/finished_ranks.h"
 #include "coordinator/core/gangs/gangs.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
 
-AttemptOutcome OutcomeOf(HaltKind kind) {
-  return kind == HaltKind::kOwner || kind == HaltKind::kLeaving ? AttemptOutcome::kReclaimed
-                                                                : AttemptOutcome::kNodeLost;
+AttemptOutcome OutcomeOf(protocol::HaltKind kind) {
+  return kind == protocol::HaltKind::kOwner || kind == protocol::HaltKind::kLeaving
+             ? AttemptOutcome::kReclaimed
+             : AttemptOutcome::kNodeLost;
+}
+
+CauseRecord RecordOf(const Cause& cause, Now now) {
+  const auto wall = [now](MonoTime at) { return now.wall - (now.mono - at); };
+  CauseRecord record{.kind = cause.kind, .rank = cause.rank};
+  if (IsFailure(cause)) return record;
+  record.outcome = cause.outcome;
+  record.from = wall(cause.when.earliest);
+  record.until = wall(cause.when.latest);
+  record.node = cause.node;
+  record.text = cause.text;
+  record.exit_code = cause.exit_code;
+  record.free_of_charge = cause.free_of_charge;
+  record.guessed = cause.guessed;
+  return record;
 }
 
 }  // namespace
 
-Window Gangs::WhenOn(const std::string& name, Now now, absl::Duration ago,
-                     absl::Duration within) const {
-  Window when = state_->nodes.Find(name)->clock.Before(ago, now.mono);
-  when.earliest = when.earliest - within;
-  return when;
-}
-
-std::optional<NodeWindow> Gangs::WhenOnNode(const std::string& name, absl::Duration ago,
-                                            absl::Duration within) const {
-  return state_->nodes.Find(name)->clock.BeforeOnNode(ago, within);
-}
-
 std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
-                                    const std::string& node, const Halt& halt) const {
-  if (halt.kind == HaltKind::kNone) return std::nullopt;
-  Window when = WhenOn(node, turn.now(), halt.ago, halt.within);
+                                    const std::string& node, const protocol::Halt& halt) const {
+  if (halt.kind == protocol::HaltKind::kNone) return std::nullopt;
+  const NodeClock& clock = state_->nodes.Find(node)->clock;
+  Moment halted = clock.Before(halt.ago, halt.within, turn.mono());
   // Until the clocks have been compared, the halt may be as old as the attempt: a coordinator may
   // read a hello long after it was sent.
-  const NodeClock& clock = state_->nodes.Find(node)->clock;
   if (clock.told() && !clock.bounded()) {
-    when.earliest = std::min(when.earliest, attempt.began);
+    halted.when.earliest = std::min(halted.when.earliest, attempt.began);
   }
   const std::string own = absl::StrCat(node, ": ");
-  const std::string text = halt.kind == HaltKind::kOwner
+  const std::string text = halt.kind == protocol::HaltKind::kOwner
                                ? halt.reason
                                : absl::StrCat(own, absl::StripPrefix(halt.reason, own));
-  Cause cause = ClusterCause(OutcomeOf(halt.kind), node, when, text);
-  cause.there = WhenOnNode(node, halt.ago, halt.within);
+  Cause cause = ClusterCause(OutcomeOf(halt.kind), node, halted.when, text);
+  cause.there = halted.there;
   return cause;
 }
 
-void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago) {
+void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
   Attempt& attempt = *run->attempt;
-  Cause cause =
-      FailureOf(rank, WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within),
-                WhenOnNode(rank.node, ago.ended, ago.ended_within), run->request().retry_exits);
+  Cause cause = FailureOf(rank, ended, run->request().retry_exits);
   // A rank that needs the store once more fails because it is gone, in whatever words the program
   // has for that.
   if (!attempt.store_lost_with.empty()) {
@@ -66,40 +68,64 @@ void Gangs::LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, Ran
   attempt.causes.Add(std::move(cause));
 }
 
+void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
+                      const protocol::HeldAttempt& held) {
+  Attempt& attempt = *run->attempt;
+  const std::string& node = member.placement.node;
+  const NodeClock& clock = state_->nodes.Find(node)->clock;
+  for (const protocol::HeldRank& rank : held.ranks) {
+    if (!rank.exit.has_value()) continue;
+    const Moment ended = clock.Before(rank.ago.ended, rank.ago.ended_within, turn.mono());
+    attempt.causes.DateEnd(node, rank.rank, ended.there);
+  }
+  if (const auto halt = CauseOf(turn, attempt, node, held.halt)) attempt.causes.DateHalt(*halt);
+}
+
 // Where ranks complain about peers at a time when the connection to one of their nodes carried
 // nothing, that is why: it need not last for a lease, since programs have time limits of their own.
-void Gangs::LearnHeldUp(Attempt* attempt) {
+void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
   if (attempt->members.size() < 2 || !attempt->causes.AllComplainOfPeers()) return;
   const Window complained = attempt->causes.Deciding().when;
+  const bool met = attempt->rendezvous && !attempt->rendezvous->arrivals.empty();
   for (const Member& m : attempt->members) {
-    const std::string& node = m.placement.node;
-    const std::optional<Window>& held_up = state_->nodes.Find(node)->held_up;
-    if (!held_up || attempt->WorkIsDoneOn(node) || held_up->latest < complained.earliest ||
-        complained.latest < held_up->earliest) {
+    const Node& node = *state_->nodes.Find(m.placement.node);
+    // A node whose part has returned still serves the store, but nobody waits for what it will say.
+    const bool serves = met && m.placement.node_rank == 0;
+    const bool away = serves && m.placement.returned && !node.connected() && !node.lost();
+    const std::optional<Window> held_up = away ? node.Silence(now) : node.held_up;
+    const bool needed = serves || !attempt->WorkIsDoneOn(node.name());
+    if (!needed || !held_up || held_up->SurelyBefore(complained) ||
+        complained.SurelyBefore(*held_up)) {
       continue;
     }
     attempt->causes.Add(
-        ClusterCause(AttemptOutcome::kNodeLost, node, *held_up,
-                     absl::StrCat("nothing passed to and from ", node, " for ",
+        ClusterCause(AttemptOutcome::kNodeLost, node.name(), *held_up,
+                     absl::StrCat("nothing passed to and from ", node.name(), " for ",
                                   HumanDuration(held_up->latest - held_up->earliest))));
     return;
   }
 }
 
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
-  LearnHeldUp(attempt);
+  LearnHeldUp(now, attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
   const Cause& cause = attempt->causes.Deciding();
   const std::string reason = attempt->causes.Reason() + WhoHadFinished(*attempt, cause);
   AttemptRecord& record = attempt->record;
-  if (cause == attempt->decided && reason == record.reason) return false;
+  std::vector<Cause> causes = attempt->causes.UpToLastOther();
+  if (cause == attempt->decided && causes == attempt->recorded && reason == record.reason) {
+    return false;
+  }
   attempt->decided = cause;
+  attempt->recorded = std::move(causes);
   record.outcome = cause.outcome;
   record.reason = reason;
   record.caused_from = now.wall - (now.mono - cause.when.earliest);
   record.caused_until = now.wall - (now.mono - cause.when.latest);
   record.exit_code = cause.exit_code;
   record.free_of_charge = cause.free_of_charge;
+  record.causes.clear();
+  for (const Cause& one : attempt->recorded) record.causes.push_back(RecordOf(one, now));
   return true;
 }
 

@@ -8,7 +8,6 @@
 #include "coordinator/core/gangs/returning.h"
 #include "coordinator/core/policy/fence.h"
 #include "coordinator/core/values/exit_words.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -48,8 +47,8 @@ std::vector<Run*> Gangs::RunsOn(const Node& node) {
   return runs;
 }
 
-void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, const RankExit& exit,
-                      RankAges ago) {
+void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
+                      const protocol::RankExit& exit, protocol::RankAges ago) {
   Attempt& attempt = *run->attempt;
   if (number < 0 || number >= attempt.record.world_size) return;
   RankRecord& rank = attempt.ranks[static_cast<size_t>(number)];
@@ -57,9 +56,10 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
   rank.exit = exit;
   // The report may have waited to be read, which the node's clock tells. How long the rank ran is
   // what the node measured, whatever our wall clock has done since its start.
-  const Window ended = WhenOn(rank.node, turn.now(), ago.ended, ago.ended_within);
-  rank.ended_from = turn.WallOf(ended.earliest);
-  rank.ended_at = turn.WallOf(ended.latest);
+  const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
+  const Moment ended = clock.Before(ago.ended, ago.ended_within, turn.mono());
+  rank.ended_from = turn.WallOf(ended.when.earliest);
+  rank.ended_at = turn.WallOf(ended.when.latest);
   if (rank.pid != 0) rank.started_at = rank.ended_at - (ago.started - ago.ended);
   turn.Save(rank);
   Subject about = About(attempt.ref(), rank.node);
@@ -75,23 +75,24 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number, cons
     turn.Event(event::kRankExited, about, ExitWords(exit) + ", after it was told to end");
     // Then its worker told it to end, and mostly says why when all of its ranks are gone.
     if (!attempt.stopping()) {
-      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended,
+      Cause cause = ClusterCause(AttemptOutcome::kNodeLost, rank.node, ended.when,
                                  absl::StrCat(rank.node,
                                               " ended its ranks without an order of the "
                                               "coordinator and has not said why (its owner, a lost "
                                               "connection, or a stop of its worker)"));
       cause.guessed = true;
-      cause.there = WhenOnNode(rank.node, ago.ended, ago.ended_within);
+      cause.rank = rank.rank;
+      cause.there = ended.there;
       StopFor(turn, run, cause, run->request().stop_grace);
     }
     return;
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
-  LearnFailure(turn, run, rank, ago);
+  LearnFailure(run, rank, ended);
   StopForFailures(turn, run);
 }
 
-void Gangs::Halted(Turn& turn, Run* run, Member* member, const Halt& halt) {
+void Gangs::Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
   TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
@@ -117,7 +118,7 @@ void Gangs::TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<C
   StopForFailures(turn, run);
 }
 
-void Gangs::Returned(Turn& turn, Run* run, Member* member, const Halt& halt) {
+void Gangs::Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt) {
   if (member->placement.returned || member->disowned()) return;
   const std::string& node = member->placement.node;
   TakeReturn(turn, run, member, CauseOf(turn, *run->attempt, node, halt));
@@ -150,8 +151,8 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
     if (attempt.AllReturned()) Finish(turn, run);
     return;
   }
-  const Halt unsaid{HaltKind::kSupervisorLost,
-                    "returned its devices without saying how its ranks ended"};
+  const protocol::Halt unsaid{protocol::HaltKind::kSupervisorLost,
+                              "returned its devices without saying how its ranks ended"};
   const Cause cause = why ? *why : *CauseOf(turn, attempt, node, unsaid);
   if (!member->Reached(MemberStage::kToldToStart)) {
     return Stop(turn, run, {AttemptOutcome::kStartFailed, cause.text, run->request().stop_grace});
@@ -170,7 +171,7 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
   // Without an order to start there can be no rank there, and ranks that have ended are not there
   // any more.
   if (!member->Reached(MemberStage::kToldToStart) || AllRanksEndedOn(*run->attempt, node)) {
-    return Returned(turn, run, member, {HaltKind::kSupervisorLost, why});
+    return Returned(turn, run, member, {protocol::HaltKind::kSupervisorLost, why});
   }
   const MemberContact before = std::exchange(member->contact, MemberContact::kDisowned);
   if (before == MemberContact::kThere) {
@@ -276,8 +277,8 @@ void Gangs::Finish(Turn& turn, Run* run) {
   turn.Save(record);
   for (const Member& m : attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
-    if (m.Reached(MemberStage::kToldToPrepare) && node->connected)
-      turn.Tell(node->name(), ForgetAttempt{record.ref});
+    if (m.Reached(MemberStage::kToldToPrepare) && node->connected())
+      turn.Tell(node->name(), protocol::Forget{record.ref});
   }
   state_->timers.Stop(Alarm::kPhase, run->id());
   state_->timers.Stop(Alarm::kFence, run->id());

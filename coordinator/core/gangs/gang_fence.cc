@@ -66,10 +66,10 @@ void Gangs::Recall(Turn& turn, const Run& run, Member* lost, absl::Duration grac
   for (const Member& m : run.attempt->members) {
     const Node* node = state_->nodes.Find(m.placement.node);
     if (before != nullptr && m.placement.node_rank <= before->placement.node_rank) continue;
-    if (&m == lost || m.lost() || !node->connected) continue;
+    if (&m == lost || m.lost() || !node->connected()) continue;
     lost->recall_by = node->name();
-    turn.Tell(node->name(), RecallRanks{run.attempt->ref(), lost->placement.node,
-                                        lost->placement.address, lost->recall, grace});
+    turn.Tell(node->name(), protocol::Recall{run.attempt->ref(), lost->placement.node,
+                                             lost->placement.address, lost->recall, grace});
     return;
   }
 }
@@ -125,9 +125,9 @@ void Gangs::Doubt(Turn& turn, const Node& node) {
     if (!attempt.witnessed) continue;
     for (const Member& m : attempt.members) {
       const Node* other = state_->nodes.Find(m.placement.node);
-      if (other == &node || !other->connected) continue;
+      if (other == &node || !other->connected()) continue;
       if (m.placement.returned && !EndedWell(attempt, m)) continue;
-      turn.Tell(other->name(), DoubtAttempt{attempt.ref(), span, turn.mono()});
+      turn.Tell(other->name(), protocol::Doubt{attempt.ref(), span, turn.mono()});
     }
   }
 }

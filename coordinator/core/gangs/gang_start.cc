@@ -7,7 +7,6 @@
 #include "coordinator/core/gangs/gangs.h"
 #include "coordinator/core/gangs/rendezvous.h"
 #include "coordinator/core/values/exit_codes.h"
-#include "coordinator/core/values/reports.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -33,15 +32,15 @@ int32_t RefusalCode(const absl::Status& status) {
 
 // The store is the workers', unless the torch of a node cannot be its client and the run leaves the
 // choice to us.
-StoreHost DecideStoreHost(const Attempt& attempt, StoreHost asked) {
-  if (asked != StoreHost::kAuto) return asked;
+protocol::StoreHost DecideStoreHost(const Attempt& attempt, protocol::StoreHost asked) {
+  if (asked != protocol::StoreHost::kAuto) return asked;
   const bool all_can = std::all_of(attempt.members.begin(), attempt.members.end(),
                                    [](const Member& m) { return m.store_client_ok; });
-  return all_can ? StoreHost::kWorker : StoreHost::kRank0;
+  return all_can ? protocol::StoreHost::kWorker : protocol::StoreHost::kRank0;
 }
 
-std::vector<Peer> PeersOf(const Attempt& attempt) {
-  std::vector<Peer> peers;
+std::vector<protocol::Peer> PeersOf(const Attempt& attempt) {
+  std::vector<protocol::Peer> peers;
   peers.reserve(attempt.members.size());
   for (const Member& m : attempt.members) {
     const PlacementRecord& p = m.placement;
@@ -126,7 +125,7 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   const RunRequest& request = run->request();
   for (Member& m : attempt.members) {
-    PrepareAttempt prepare;
+    protocol::Prepare prepare;
     prepare.ref = attempt.ref();
     prepare.node_rank = m.placement.node_rank;
     prepare.devices = m.placement.devices;
@@ -139,13 +138,16 @@ void Gangs::SendPrepare(Turn& turn, Run* run) {
     prepare.restart_count = attempt.ref().number - 1;
     prepare.max_restarts = request.max_restarts;
     prepare.stop_grace = request.stop_grace;
+    prepare.run_name = request.name;
+    prepare.experiment = request.experiment;
+    prepare.user = request.user;
     m.Reach(MemberStage::kToldToPrepare);
     turn.Tell(m.placement.node, std::move(prepare));
   }
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.prepare_timeout);
 }
 
-void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport& report) {
+void Gangs::Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepared& report) {
   Attempt& attempt = *run->attempt;
   if (!report.status.ok()) {
     const std::string& node = member->placement.node;
@@ -183,8 +185,8 @@ void Gangs::Prepared(Turn& turn, Run* run, Member* member, const PreparedReport&
 // Only where a worker serves the store can nodes vouch for one another: that is where they do it.
 bool Gangs::CanBeWitnessed(const Run& run) const {
   const Attempt& attempt = *run.attempt;
-  return attempt.members.size() > 1 && run.request().mode != LaunchMode::kPerNode &&
-         attempt.record.store_host == StoreHost::kWorker &&
+  return attempt.members.size() > 1 && run.request().mode != protocol::LaunchMode::kPerNode &&
+         attempt.record.store_host == protocol::StoreHost::kWorker &&
          std::all_of(attempt.members.begin(), attempt.members.end(), [this](const Member& m) {
            return state_->nodes.Find(m.placement.node)->can_vouch;
          });
@@ -200,38 +202,40 @@ void Gangs::SendStart(Turn& turn, Run* run) {
   }
   attempt.record.store_host = DecideStoreHost(attempt, run->request().store_host);
   attempt.record.master_addr =
-      attempt.record.store_host == StoreHost::kWorker && !first.store_addr.empty()
+      attempt.record.store_host == protocol::StoreHost::kWorker && !first.store_addr.empty()
           ? first.store_addr
           : first.placement.address;
   attempt.record.master_port = first.store_port;
   attempt.witnessed = CanBeWitnessed(*run);
   SetState(&attempt, AttemptState::kStarting);
   turn.Save(attempt.record);
-  turn.Event(event::kRunPrepared, About(attempt.ref()),
-             absl::StrCat(
-                 JoinWords(attempt.NodeNames()), attempt.members.size() == 1 ? " is" : " are",
-                 " prepared after ", HumanDuration(turn.mono() - attempt.began), "; rendezvous at ",
-                 attempt.record.master_addr, ":", attempt.record.master_port,
-                 attempt.record.store_host == StoreHost::kWorker ? " (the worker)" : " (rank 0)"));
+  turn.Event(
+      event::kRunPrepared, About(attempt.ref()),
+      absl::StrCat(JoinWords(attempt.NodeNames()), attempt.members.size() == 1 ? " is" : " are",
+                   " prepared after ", HumanDuration(turn.mono() - attempt.began),
+                   "; rendezvous at ", attempt.record.master_addr, ":", attempt.record.master_port,
+                   attempt.record.store_host == protocol::StoreHost::kWorker ? " (the worker)"
+                                                                             : " (rank 0)"));
   for (Member& m : attempt.members) {
     m.Reach(MemberStage::kToldToStart);
     turn.Tell(m.placement.node,
-              StartAttempt{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
-                           attempt.record.store_host, attempt.witnessed});
+              protocol::Start{attempt.ref(), attempt.record.master_addr, attempt.record.master_port,
+                              attempt.record.store_host, attempt.witnessed});
   }
   if (attempt.witnessed) WatchSilence(attempt);
   state_->timers.Set(Alarm::kPhase, run->id(), turn.mono() + state_->options.start_timeout);
 }
 
-void Gangs::Started(Turn& turn, Run* run, Member* member, const std::vector<StartedRank>& ranks) {
+void Gangs::Started(Turn& turn, Run* run, Member* member,
+                    const std::vector<protocol::HeldRank>& ranks) {
   Attempt& attempt = *run->attempt;
-  for (const StartedRank& started : ranks) {
+  for (const protocol::HeldRank& started : ranks) {
     if (started.rank < 0 || started.rank >= attempt.record.world_size) continue;
     RankRecord& rank = attempt.ranks[static_cast<size_t>(started.rank)];
     if (rank.node != member->placement.node || rank.pid != 0) continue;
     rank.pid = started.pid;
-    rank.started_at = turn.wall() - started.started_ago;
-    attempt.running_since = std::max(attempt.running_since, turn.mono() - started.started_ago);
+    rank.started_at = turn.wall() - started.ago.started;
+    attempt.running_since = std::max(attempt.running_since, turn.mono() - started.ago.started);
     turn.Save(rank);
   }
   member->Reach(MemberStage::kStarted);

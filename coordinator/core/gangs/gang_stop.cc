@@ -89,11 +89,11 @@ void Gangs::BeginStop(Turn& turn, Run* run, absl::Duration grace) {
 void Gangs::RepeatStop(Turn& turn, const Run& run, const Member& member) {
   const Attempt& attempt = *run.attempt;
   const Node* node = state_->nodes.Find(member.placement.node);
-  if (!node->connected || member.disowned())
+  if (!node->connected() || member.disowned())
     return;  // it is told, with the attempt, when it is back
   const absl::Duration passed = turn.mono() - attempt.stopping_since;
   const absl::Duration left = std::max(attempt.stop_grace - passed, absl::ZeroDuration());
-  turn.Tell(node->name(), StopAttempt{attempt.ref(), left, attempt.record.reason});
+  turn.Tell(node->name(), protocol::Stop{attempt.ref(), left, attempt.record.reason});
 }
 
 void Gangs::Hasten(Turn& turn, Run* run, absl::Duration grace) {
@@ -157,7 +157,7 @@ void Gangs::LeaveUnstarted(Turn& turn, Run* run) {
   for (Member& m : attempt.members) {
     if (m.Reached(MemberStage::kPrepared) || m.placement.returned) continue;
     const std::string& node = m.placement.node;
-    if (state_->nodes.Find(node)->connected) {
+    if (state_->nodes.Find(node)->connected()) {
       WorkElsewhere(turn, node,
                     absl::StrCat("has not prepared run ", run->id(), " within ",
                                  HumanDuration(turn.mono() - attempt.began)));

@@ -4,7 +4,7 @@
 // gang_start.cc: from placement to running.
 // gang_stop.cc:  telling ranks to end.
 // gang_end.cc:   what ranks and nodes report about their end, and what follows for the run.
-// gang_causes.cc: which cause decides.
+// gang_causes.cc: the causes of an end (values/cause.h: which of them decides).
 // gang_fence.cc: when ranks on nodes that are gone have ended.
 #ifndef HPC_COORDINATOR_CORE_GANGS_GANGS_H_
 #define HPC_COORDINATOR_CORE_GANGS_GANGS_H_
@@ -18,7 +18,9 @@
 #include "coordinator/core/policy/fit.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
-#include "coordinator/core/values/reports.h"
+#include "coordinator/core/values/records.h"
+#include "protocol/held_attempt.h"
+#include "protocol/prepare.h"
 
 namespace hpc::coordinator {
 
@@ -46,8 +48,8 @@ class Gangs {
   // is prepared as soon as NodeReady has been called for those that were not.
   void Begin(Turn& turn, Run* run, const std::vector<Seat>& seats, const std::string& reason);
   void NodeReady(Turn& turn, const Node& node);
-  void Prepared(Turn& turn, Run* run, Member* member, const PreparedReport& report);
-  void Started(Turn& turn, Run* run, Member* member, const std::vector<StartedRank>& ranks);
+  void Prepared(Turn& turn, Run* run, Member* member, const protocol::Prepared& report);
+  void Started(Turn& turn, Run* run, Member* member, const std::vector<protocol::HeldRank>& ranks);
 
   // ---- stop
   // Stops every rank of the run's attempt, within the order's grace or the run's own, whichever is
@@ -63,17 +65,20 @@ class Gangs {
   void RepeatStop(Turn& turn, const Run& run, const Member& member);
 
   // ---- end
-  void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const RankExit& exit,
-                 RankAges ago);
+  void RankEnded(Turn& turn, Run* run, Member* member, int32_t rank, const protocol::RankExit& exit,
+                 protocol::RankAges ago);
   // The node holds nothing of the attempt any more. `halt` says what ended its ranks there.
-  void Returned(Turn& turn, Run* run, Member* member, const Halt& halt);
+  void Returned(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
   // The node's PC has started anew: what it had of the attempt ended when it fell silent. `holds`:
   // it has files of it still, and returns it later.
   void Restarted(Turn& turn, Run* run, Member* member, bool holds);
+  // The node tells again how its part ended: that dates better what is known of it.
+  void ToldAgain(const Turn& turn, Run* run, const Member& member,
+                 const protocol::HeldAttempt& held);
   // The worker of the node served the attempt's rendezvous store, which died with it.
   void StoreLost(Turn& turn, Run* run, Member* member);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
-  void Halted(Turn& turn, Run* run, Member* member, const Halt& halt);
+  void Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
   // (MayBeConsequences), the other ranks first have kWordOfPeer, counted from the first failure, to
   // end by themselves. The reason is that a rank that closes its connections before it ends is
@@ -125,23 +130,17 @@ class Gangs {
   bool CanBeWitnessed(const Run& run) const;
   void SendStart(Turn& turn, Run* run);
   void BeginStop(Turn& turn, Run* run, absl::Duration grace);
-  // When something happened that was `ago` before the node said what is being read now, or up to
-  // `within` earlier.
-  Window WhenOn(const std::string& node, Now now, absl::Duration ago, absl::Duration within) const;
-  // The same on the node's own clock; nothing if the node did not say its time.
-  std::optional<NodeWindow> WhenOnNode(const std::string& node, absl::Duration ago,
-                                       absl::Duration within) const;
   // The cause that the halt is; nothing if the node did not end the attempt by itself.
   std::optional<Cause> CauseOf(const Turn& turn, const Attempt& attempt, const std::string& node,
-                               const Halt& halt) const;
+                               const protocol::Halt& halt) const;
   // The node ends the attempt's ranks, or has lost them, because of `why` if that is set.
   void TakeHalt(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
-  void LearnFailure(const Turn& turn, Run* run, const RankRecord& rank, RankAges ago);
+  void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
-  void LearnHeldUp(Attempt* attempt);
+  void LearnHeldUp(Now now, Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);

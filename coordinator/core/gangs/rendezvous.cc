@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/text.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -79,7 +80,7 @@ std::optional<int32_t> Publisher(const Attempt& attempt, const std::string& key)
 }
 
 std::string BlockedWords(const Attempt& attempt) {
-  const RendezvousReport& report = *attempt.rendezvous;
+  const protocol::RendezvousReport& report = *attempt.rendezvous;
   std::string words =
       absl::StrCat(Count(report.waiting, "connection"), report.waiting == 1 ? " waits" : " wait",
                    " for key ", report.blocked_key);
@@ -120,14 +121,14 @@ MonoTime WaitingSince(const Attempt& attempt) {
 
 }  // namespace
 
-std::vector<bool> ArrivedRanks(const Attempt& attempt, const RendezvousReport& report) {
+std::vector<bool> ArrivedRanks(const Attempt& attempt, const protocol::RendezvousReport& report) {
   absl::flat_hash_map<std::string, std::string> address_of;  // by node
   for (const Member& m : attempt.members) address_of[m.placement.node] = m.placement.address;
   absl::flat_hash_map<int64_t, int32_t> ranks_with_pid;
   for (const RankRecord& rank : attempt.ranks) ++ranks_with_pid[rank.pid];
   absl::flat_hash_set<int64_t> pids;
   absl::flat_hash_set<std::pair<std::string, int64_t>> peers;
-  for (const RendezvousReport::Arrival& arrival : report.arrivals) {
+  for (const protocol::RendezvousReport::Arrival& arrival : report.arrivals) {
     pids.insert(arrival.pid);
     peers.insert({arrival.address, arrival.pid});
   }
@@ -158,7 +159,7 @@ std::string WaitsForRanks(const Attempt& attempt, MonoTime now) {
 }
 
 std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
-  const bool ours = attempt.record.store_host == StoreHost::kWorker;
+  const bool ours = attempt.record.store_host == protocol::StoreHost::kWorker;
   if (!Running(attempt) || !ours || attempt.record.world_size == 1) return "";
   std::string waits = WaitsForRanks(attempt, now);
   if (!waits.empty()) return waits;
@@ -175,7 +176,7 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now) {
                       doing.empty() ? "; what they do since then is not known here" : doing);
 }
 
-void NoteRendezvous(Turn& turn, State* state, Run* run, const RendezvousReport& report) {
+void NoteRendezvous(Turn& turn, State* state, Run* run, const protocol::RendezvousReport& report) {
   Attempt& attempt = *run->attempt;
   const bool same_key =
       attempt.rendezvous.has_value() && attempt.rendezvous->blocked_key == report.blocked_key;

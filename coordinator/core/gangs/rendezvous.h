@@ -13,14 +13,14 @@
 #include "coordinator/core/state/attempt.h"
 #include "coordinator/core/state/state.h"
 #include "coordinator/core/state/turn.h"
-#include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
 // True for each rank that has arrived, which means that its process has connected from its node's
 // address. A PC may connect from another of its addresses, so a process number is enough if only
 // one rank has it.
-std::vector<bool> ArrivedRanks(const Attempt& attempt, const RendezvousReport& report);
+std::vector<bool> ArrivedRanks(const Attempt& attempt, const protocol::RendezvousReport& report);
 
 // Whom the ranks of a running attempt wait for: "rank 2 on pc3 has not reached the rendezvous for
 // 12 s; ranks 0, 1 and 3 wait". If all have arrived, the key that they wait for. "" if no rank is
@@ -35,7 +35,7 @@ std::string RendezvousWords(const Attempt& attempt, MonoTime now);
 
 // Keeps the report, and says once that every rank has arrived. While ranks wait for others, it says
 // for whom after 10 s, 1 min and 10 min.
-void NoteRendezvous(Turn& turn, State* state, Run* run, const RendezvousReport& report);
+void NoteRendezvous(Turn& turn, State* state, Run* run, const protocol::RendezvousReport& report);
 // An attempt counts as running now: acts on a report that may have come before that.
 void WatchRendezvous(Turn& turn, State* state, Run* run);
 // The time may have come to say whom ranks wait for.

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "protocol/worker_message.h"
+
 namespace hpc::coordinator {
 namespace {
 
@@ -27,7 +29,7 @@ TEST(ArrivalTest, IsKnownByAddressAndProcess) {
   attempt.ranks[0].pid = 500;
   attempt.ranks[1].pid = 500;  // on another PC than rank 0
   attempt.ranks[2].pid = 501;
-  RendezvousReport report;
+  protocol::RendezvousReport report;
   report.arrivals = {{"10.0.0.2", 500}};
   EXPECT_THAT(ArrivedRanks(attempt, report), ElementsAre(false, true, false));
   report.arrivals = {{"192.168.7.7", 501}, {"192.168.7.7", 500}};

@@ -82,7 +82,7 @@ void EndWell(size_t node_rank, Attempt* gang) {
     }
   }
   gang->members[node_rank].placement.returned = true;
-  gang->ranks[node_rank].exit = RankExit{.exit_code = 0};
+  gang->ranks[node_rank].exit = protocol::RankExit{.exit_code = 0};
 }
 
 TEST(FenceTest, ThePromiseOfOneThatIsNotWaitedForProvesNothing) {

@@ -166,11 +166,12 @@ std::string WhyNotAllDevices(const std::vector<NodeSpace>& nodes, const std::vec
 
 }  // namespace
 
-NodeSpace EmptySpace(const std::string& name, const Inventory& inventory) {
+NodeSpace EmptySpace(const std::string& name, const protocol::Inventory& inventory) {
   NodeSpace space;
   space.name = name;
-  for (const Device& device : inventory.devices) {
-    (device.kind == DeviceKind::kGpu ? space.free_gpus : space.free_slots).push_back(device.index);
+  for (const protocol::Device& device : inventory.devices) {
+    (device.kind == protocol::DeviceKind::kGpu ? space.free_gpus : space.free_slots)
+        .push_back(device.index);
   }
   space.gpus = Size(space.free_gpus);
   if (space.gpus > 0) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coordinator/core/values/records.h"
+#include "protocol/inventory.h"
 
 namespace hpc::coordinator {
 
@@ -27,7 +28,7 @@ struct NodeSpace {
 };
 
 // The space of a node on which nothing runs.
-NodeSpace EmptySpace(const std::string& name, const Inventory& inventory);
+NodeSpace EmptySpace(const std::string& name, const protocol::Inventory& inventory);
 // Takes what an attempt holds out of the space. A holding without devices is a seat.
 void Take(NodeSpace* space, const std::vector<int32_t>& devices);
 void GiveBack(NodeSpace* space, const std::vector<int32_t>& devices);

@@ -10,8 +10,8 @@ namespace hpc::coordinator {
 std::string NodeStateWord(const Node& node) {
   if (node.ShutOut()) return "revoked";
   if (node.record.power != Power::kOn) return Name(node.record.power);
-  if (node.lost) return "lost";
-  if (!node.connected) return node.seen ? "reconnecting" : "unknown";
+  if (node.lost()) return "lost";
+  if (!node.connected()) return node.seen() ? "reconnecting" : "unknown";
   if (node.record.reclaimed) return node.holdings.empty() ? "reclaimed" : "returning";
   return node.holdings.empty() ? "idle" : "busy";
 }
@@ -28,10 +28,10 @@ std::string NodeReason(const Node& node, Now now) {
                         node.name(), "` removes it");
   }
   if (record.power != Power::kOn) return record.reason;
-  if (!node.seen) return "has not connected since the coordinator was started";
-  if (node.lost)
+  if (!node.seen()) return "has not connected since the coordinator was started";
+  if (node.lost())
     return absl::StrCat("not heard for ", HumanDuration(now.mono - node.lease.heard()));
-  if (!node.connected) {
+  if (!node.connected()) {
     const absl::Duration left = std::max(node.lease.deadline() - now.mono, absl::ZeroDuration());
     return absl::StrCat(node.lease.reset_grace() ? "its worker is gone" : "its connection broke",
                         "; lost unless it is back within ", HumanDuration(left));
@@ -65,10 +65,11 @@ std::string WhyNotUsable(const Node& node, absl::Time now) {
     case Power::kOff:
     case Power::kWaking:
       if (node.Wakeable()) return "";
-      return node.leave_alone ? "is off and did not wake lately" : "is off and cannot be woken";
+      return node.wake_plan == WakePlan::kLeaveAlone ? "is off and did not wake lately"
+                                                     : "is off and cannot be woken";
   }
-  if (node.lost) return "is lost";
-  if (!node.connected) return node.seen ? "is reconnecting" : "has not connected yet";
+  if (node.lost()) return "is lost";
+  if (!node.connected()) return node.seen() ? "is reconnecting" : "has not connected yet";
   if (!node.orphans.empty()) {
     return absl::StrCat("still ends attempt ", node.orphans.front().ToString(),
                         ", which was given up");

@@ -17,19 +17,19 @@ using ::testing::IsEmpty;
 
 MonoTime At(absl::Duration d) { return {d}; }
 
-Inventory Gpus(int n) {
-  Inventory inventory;
+protocol::Inventory Gpus(int n) {
+  protocol::Inventory inventory;
   inventory.cores = 2;
   for (int i = 0; i < n; ++i) {
-    inventory.devices.push_back({i, DeviceKind::kGpu, "", "", 0, ""});
+    inventory.devices.push_back({i, protocol::DeviceKind::kGpu, "", "", 0, ""});
   }
   return inventory;
 }
 
-Inventory Slots(int n) {
-  Inventory inventory;
+protocol::Inventory Slots(int n) {
+  protocol::Inventory inventory;
   for (int i = 0; i < n; ++i) {
-    inventory.devices.push_back({i, DeviceKind::kCpuSlot, "", "", 0, ""});
+    inventory.devices.push_back({i, protocol::DeviceKind::kCpuSlot, "", "", 0, ""});
   }
   return inventory;
 }
@@ -46,7 +46,7 @@ RunRequest Request(int min, int max, std::optional<int> gpus = std::nullopt) {
 // A cluster at time 0 and a queue in front of it.
 class PlacementTest : public ::testing::Test {
  protected:
-  void Node(const std::string& name, const Inventory& inventory) {
+  void Node(const std::string& name, const protocol::Inventory& inventory) {
     input_.nodes.push_back(EmptySpace(name, inventory));
   }
   void Use(size_t node, const std::vector<int32_t>& devices,

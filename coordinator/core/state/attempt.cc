@@ -6,12 +6,13 @@
 
 #include "common/text.h"
 #include "coordinator/core/values/exit_words.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
 std::string Member::Doing(int32_t rank) const {
   std::vector<std::string> words;
-  for (const RankDoing& one : doing) {
+  for (const protocol::RankDoing& one : doing) {
     if (one.rank == rank) words.push_back(one.text);
   }
   return JoinWords(words);

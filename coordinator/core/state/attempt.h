@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "coordinator/core/state/causes.h"
 #include "coordinator/core/values/records.h"
-#include "coordinator/core/values/reports.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 
@@ -39,9 +39,9 @@ struct Member {
   std::string store_addr;
   int32_t store_port = 0;
   bool store_client_ok = true;
-  RecallAccess recall;           // unset after a restart of the coordinator
-  std::string recall_by;         // if lost: the node that was asked to recall its ranks
-  std::vector<RankDoing> doing;  // as its last heartbeat said
+  protocol::RecallAccess recall;           // unset after a restart of the coordinator
+  std::string recall_by;                   // if lost: the node that was asked to recall its ranks
+  std::vector<protocol::RankDoing> doing;  // as its last heartbeat said
 
   bool Reached(MemberStage to) const { return stage >= to; }
   // The stage becomes `to`, unless a later one has been reached.
@@ -67,11 +67,14 @@ struct Attempt {
   absl::Duration stop_grace;
   Causes causes;                  // why it ends; empty while all goes well
   MonoTime word_of_peer_until{};  // complaints about a peer are not acted on before; 0: none
-  MonoTime settled_at{};   // when it has returned, its verdict is final from then on; 0: none
-  Cause decided;           // the cause that the record shows; only while stopping
+  MonoTime settled_at{};  // when it has returned, its verdict is final from then on; 0: none
+  // The cause that the record shows as the one that decides, and all causes in it; only while
+  // stopping.
+  Cause decided;
+  std::vector<Cause> recorded;
   int32_t ranks_done = 0;  // ranks that exited 0 of their own accord
   // The state of the rendezvous store, as last reported.
-  std::optional<RendezvousReport> rendezvous;
+  std::optional<protocol::RendezvousReport> rendezvous;
   bool all_connected = false;
   bool connected_unknown = false;  // restored: not known whether that was said
   bool witnessed = false;          // its nodes vouch for one another

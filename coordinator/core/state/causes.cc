@@ -8,11 +8,28 @@ namespace hpc::coordinator {
 
 void Causes::Learn(const Cause& cause) {
   for (Cause& known : heard_) {
-    if (!known.guessed || known.node != cause.node) continue;
+    if (known.node != cause.node) continue;
+    if (known.there && known.there == cause.there && known.text == cause.text) return;
+    if (!known.guessed) continue;
     known = cause;
     return;
   }
   heard_.push_back(cause);
+}
+
+void Causes::DateEnd(const std::string& node, int32_t rank,
+                     const std::optional<NodeWindow>& reaped) {
+  for (Cause& cause : heard_) {
+    if (cause.there || !reaped || cause.node != node || cause.rank != rank) continue;
+    cause.there = NodeWindow{reaped->earliest - kTeardown, reaped->latest, reaped->era};
+  }
+}
+
+void Causes::DateHalt(const Cause& halt) {
+  for (Cause& cause : heard_) {
+    if (!cause.there && cause.node == halt.node && cause.text == halt.text)
+      cause.there = halt.there;
+  }
 }
 
 void Causes::Withdraw(const std::string& node) {
@@ -30,6 +47,12 @@ void Causes::Narrow(const NodeTable& nodes, MonoTime now) {
   }
 }
 
+std::vector<Cause> Causes::UpToLastOther() const {
+  const auto end = std::find_if(heard_.rbegin(), heard_.rend(),
+                                [](const Cause& cause) { return !IsFailure(cause); });
+  return {heard_.begin(), end.base()};
+}
+
 std::string Causes::Reason() const {
   const Cause& deciding = Deciding();
   std::vector<Cause> before(heard_.data(), &deciding);
@@ -37,7 +60,11 @@ std::string Causes::Reason() const {
                               [](const Cause& cause) { return !IsFailure(cause); }),
                before.end());
   if (IsFailure(deciding) || before.empty()) return deciding.text;
-  return absl::StrCat(deciding.text, ", and then ", coordinator::Deciding(before).text);
+  const Cause& failure = coordinator::Deciding(before);
+  const bool in_order =
+      failure.kind == CauseKind::kOfPeer || deciding.when.latest <= failure.when.latest;
+  return absl::StrCat(deciding.text, in_order ? ", and then " : ", and at about the same time ",
+                      failure.text);
 }
 
 bool Causes::AllComplainOfPeers() const {
@@ -57,10 +84,11 @@ bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
   if (heard_.empty()) return false;
   const auto connected = [&](const Cause& cause) {
     const Node* const node = nodes.Find(cause.node);
-    return node != nullptr && node->connected ? node : nullptr;
+    return node != nullptr && node->connected() ? node : nullptr;
   };
   if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
-  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), IsFailure)) return false;
+  const auto fails = [](const Cause& cause) { return IsFailure(cause); };
+  if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), fails)) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
     const Node* const node = cause.there ? connected(cause) : nullptr;
     return node != nullptr && !node->clock.bounded();

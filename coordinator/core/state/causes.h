@@ -2,6 +2,8 @@
 #ifndef HPC_COORDINATOR_CORE_STATE_CAUSES_H_
 #define HPC_COORDINATOR_CORE_STATE_CAUSES_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,19 +21,27 @@ class Causes {
   // Adds a cause that came before all others.
   void AddFirst(Cause cause) { heard_.insert(heard_.begin(), std::move(cause)); }
   // Adds what a node says for itself. If the cause of its node so far was a guess, this replaces
-  // the guess.
+  // the guess. What it has said before is not added again.
   void Learn(const Cause& cause);
-  // The node has ended its part without its owner, whose wish was taken for a cause. The last cause
-  // stays in any case.
+  // A coordinator that is started again does not know what the clocks of the nodes showed. A node
+  // has told again, at a time that is known, that a rank ended, or why it ended ranks by itself.
+  void DateEnd(const std::string& node, int32_t rank, const std::optional<NodeWindow>& reaped);
+  void DateHalt(const Cause& halt);
+  // Removes the guess that the owner's wish ended the ranks on the node, which had ended without
+  // it. A cause that is the only one stays.
   void Withdraw(const std::string& node);
 
   // Narrows the times at which the causes happened by what is known of the nodes' clocks by now.
   void Narrow(const NodeTable& nodes, MonoTime now);
 
+  // All causes up to the last one that is not a failure of a rank.
+  std::vector<Cause> UpToLastOther() const;
+
   // The cause that decides. There must be one.
   const Cause& Deciding() const { return coordinator::Deciding(heard_); }
-  // Why the attempt ends, in words: the deciding cause, and what followed from it if that was heard
-  // first. For example: pc2 was taken back by its owner, and then rank 0 on pc1 failed.
+  // Why the attempt ends, in words: the deciding cause, and what followed from it, or may have, if
+  // that was heard first. For example: pc2 was taken back by its owner, and then rank 0 on pc1
+  // failed.
   std::string Reason() const;
   bool MayBeConsequences(bool may_ask) const {
     return coordinator::MayBeConsequences(heard_, may_ask);

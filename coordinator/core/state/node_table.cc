@@ -11,24 +11,25 @@ bool Node::CanWake() const {
   if (record.inventory.can_wake_by_hook) return true;
   const auto& interfaces = record.inventory.interfaces;
   return std::any_of(interfaces.begin(), interfaces.end(),
-                     [](const NetworkInterface& i) { return !i.mac.empty(); });
+                     [](const protocol::NetworkInterface& i) { return !i.mac.empty(); });
 }
 
 bool Node::ReadyForWork() const {
-  return connected && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+  return connected() && record.power == Power::kOn && !record.reclaimed && !ShutOut();
 }
 
 bool Node::Wakeable() const {
   const bool off = record.power == Power::kOff || record.power == Power::kWaking;
-  return off && CanWake() && !leave_alone && !record.reclaimed && !ShutOut();
+  return off && CanWake() && wake_plan != WakePlan::kLeaveAlone && !record.reclaimed && !ShutOut();
 }
 
 bool Node::Expected() const {
-  return !seen && !lost && record.power == Power::kOn && !record.reclaimed && !ShutOut();
+  return contact_ == NodeContact::kAwaited && record.power == Power::kOn && !record.reclaimed &&
+         !ShutOut();
 }
 
 Window Node::LastHeard(Now now) const {
-  if (!seen) {
+  if (!seen()) {
     // The coordinator before this one heard the node. It wrote down from time to time when that
     // was.
     const absl::Duration ago = std::max(now.wall - record.last_seen, absl::ZeroDuration());
@@ -58,7 +59,7 @@ void Node::WentAway(MonoTime now) {
 
 std::vector<int32_t> Node::FreeDevices() const {
   std::vector<int32_t> free;
-  for (const Device& device : record.inventory.devices) {
+  for (const protocol::Device& device : record.inventory.devices) {
     const bool held = std::any_of(holdings.begin(), holdings.end(), [&](const Holding& h) {
       return std::find(h.devices.begin(), h.devices.end(), device.index) != h.devices.end();
     });

@@ -25,6 +25,22 @@ struct Holding {
   std::vector<int32_t> devices;
 };
 
+// Whether the coordinator hears a node.
+enum class NodeContact {
+  kAwaited,    // it has not connected since the coordinator started
+  kConnected,  // its stream is open
+  kBroken,     // its stream has ended, and it may still be back in time
+  kLost,       // it was silent for longer than its lease
+  kNeverCame,  // the same, and it has not connected since the coordinator started
+};
+
+// What is known of waking a node that is off, or is about to be.
+enum class WakePlan {
+  kNone,
+  kOnceOff,     // it falls asleep, and somebody wants it
+  kLeaveAlone,  // it failed to wake a short time ago
+};
+
 struct Node {
   Node(int64_t number_, const ClusterOptions& options)
       : number(number_), heartbeat_interval(options.heartbeat_interval), lease(options.lease) {}
@@ -34,9 +50,23 @@ struct Node {
   NodeRecord record;
 
   // Connection.
-  bool seen = false;       // it has connected since the coordinator started
-  bool connected = false;  // its stream is open
-  bool lost = false;
+  bool connected() const { return contact_ == NodeContact::kConnected; }
+  // Whether that is the session by which it is connected.
+  bool Speaks(const Session& session) const {
+    return connected() && incarnation == session.incarnation;
+  }
+  bool seen() const {
+    return contact_ != NodeContact::kAwaited && contact_ != NodeContact::kNeverCame;
+  }
+  bool lost() const {
+    return contact_ == NodeContact::kLost || contact_ == NodeContact::kNeverCame;
+  }
+  void Connect() { contact_ = NodeContact::kConnected; }
+  // Its stream has ended. Nothing changes if it had none.
+  void Disconnect() {
+    if (connected()) contact_ = NodeContact::kBroken;
+  }
+  void Lose() { contact_ = seen() ? NodeContact::kLost : NodeContact::kNeverCame; }
   uint64_t incarnation = 0;
   bool can_vouch = false;
   bool hands_over = false;  // its worker has said that another worker follows it
@@ -62,11 +92,16 @@ struct Node {
   std::string unable_why;
 
   // Power, beyond its state in the record.
-  int32_t wake_packets = 0;    // sent during this wake-up
-  MonoTime power_since{};      // when its power state began
-  MonoTime said_goes{};        // when it last said that it sleeps or turns off
-  bool wake_when_off = false;  // while it falls asleep: somebody wants it
-  bool leave_alone = false;    // it failed to wake a short time ago
+  int32_t wake_packets = 0;  // sent during this wake-up
+  MonoTime power_since{};    // when its power state began
+  MonoTime said_goes{};      // when it last said that it sleeps or turns off
+  WakePlan wake_plan = WakePlan::kNone;
+  void NotWakeOnceOff() {
+    if (wake_plan == WakePlan::kOnceOff) wake_plan = WakePlan::kNone;
+  }
+  void MayBeWoken() {
+    if (wake_plan == WakePlan::kLeaveAlone) wake_plan = WakePlan::kNone;
+  }
   std::string wake_reason;
 
   // For gangs that may grow onto it.
@@ -94,6 +129,9 @@ struct Node {
   // Whether it was on when the coordinator restarted, and has not connected again.
   bool Expected() const;
   std::vector<int32_t> FreeDevices() const;
+
+ private:
+  NodeContact contact_ = NodeContact::kAwaited;
 };
 
 class NodeTable {

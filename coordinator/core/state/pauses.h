@@ -26,8 +26,8 @@ class Pauses {
   }
   // Whether a pause ended less than `span` ago.
   bool EndedWithin(absl::Duration span, MonoTime now) const { return now < resumed_ + span; }
-  // Whether the coordinator was at work at some time after `then`. To read what has waited until
-  // `now` is no proof of that.
+  // Whether the coordinator was at work at some time after `then`. Reading at `now` what
+  // has waited does not prove it.
   bool WorkedAfter(MonoTime then, MonoTime now) const {
     const bool new_burst = now - at_work_ >= kReading;
     const MonoTime began = new_burst ? now : burst_began_;

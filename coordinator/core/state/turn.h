@@ -11,6 +11,7 @@
 #include "coordinator/core/values/effects.h"
 #include "coordinator/core/values/event_kinds.h"
 #include "coordinator/core/values/records.h"
+#include "protocol/coordinator_message.h"
 
 namespace hpc::coordinator {
 
@@ -55,7 +56,7 @@ class Turn {
   void Save(const Record& record) {
     effects_->changes.emplace_back(record);
   }
-  void Tell(const std::string& node, NodeCommand command) {
+  void Tell(const std::string& node, protocol::CoordinatorMessage command) {
     effects_->messages.push_back({node, std::move(command)});
   }
   // Takes back everything that this round was going to tell the node.

@@ -103,7 +103,8 @@ class GrowTest : public ::testing::Test {
     c_.TakeMessages();
   }
   int attempt() const { return c_.record(run_).attempts; }
-  void Checkpoint() { c_.CheckpointSaved(c_.ref(run_)); }
+  void Checkpoint() { Saved(c_.ref(run_)); }
+  void Saved(AttemptRef ref) { EXPECT_OK(c_.Report("pc1", protocol::CheckpointSaved{ref})); }
   // The ranks of the attempt end when they are told to.
   void Obey() {
     EXPECT_EQ(c_.state(run_), RunState::kStopping);
@@ -192,8 +193,8 @@ TEST_F(GrowTest, WhatAnAttemptSaysThatIsOverHasNoMeaning) {
   Start(GrowMode::kCheckpoint);
   c_.Join({"pc3"});
   c_.Pass(kSteady);
-  c_.CheckpointSaved({run_, 7});
-  c_.CheckpointSaved({99, 1});
+  Saved({run_, 7});
+  Saved({99, 1});
   EXPECT_EQ(c_.state(run_), RunState::kRunning);
 }
 
@@ -367,7 +368,7 @@ class BackOneByOneTest : public ::testing::Test {
     before.Join({"pc3"});
     after_ = std::make_unique<ClusterTester>(ClusterOptions{}, before.Durable());
     for (const char* name : {"pc1", "pc2"}) {
-      NodeHello hello = HelloOf(name);
+      protocol::Hello hello = HelloOf(name);
       hello.attempts.push_back({before.ref(run_), /*started=*/false, /*returned=*/true, {}, {}});
       EXPECT_OK(after_->Hello(hello));
     }

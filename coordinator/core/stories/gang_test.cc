@@ -193,9 +193,11 @@ TEST(GangTest, NodeThatDoesNotPrepareIsNotWaitedForAndWorkGoesElsewhere) {
   EXPECT_EQ(c.record(run).attempts, 2);
   EXPECT_THAT(c.nodes_of(run), ElementsAre("pc2"));
   EXPECT_THAT(c.View("pc1").reason, HasSubstr("has not prepared run 1 within 20 s"));
-  Effects effects;
-  EXPECT_FALSE(c.cluster().AttemptReturned(c.now(), "pc1", 1, {run, 1}, {}, &effects).ok());
-  EXPECT_TRUE(effects.empty());
+  c.TakeMessages();
+  c.TakeEvents();
+  ASSERT_OK(c.ReturnedOver("pc1", {run, 1}));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre(absl::StrCat("pc1: forget ", run, ".1")));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre());
 }
 
 TEST(GangTest, ACancelDoesNotWaitForANodeThatStillPrepares) {
@@ -249,11 +251,11 @@ TEST(GangTest, StoreIsHostedByTheWorkerUnlessATorchCannotBeItsClient) {
   c.Join({"pc1", "pc2"});
   const RunId run = c.Submit(Nodes(2));
   ASSERT_OK(c.Prepared(run, "pc1"));
-  PreparedReport report;
+  protocol::Prepared report;
   report.ref = c.ref(run);
   report.store_client_ok = false;
-  ASSERT_OK(c.Prepared(report, "pc2"));
-  EXPECT_EQ(c.attempt(run).store_host, StoreHost::kRank0);
+  ASSERT_OK(c.Report("pc2", report));
+  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
   EXPECT_EQ(c.attempt(run).master_addr, "10.0.0.pc1");
   EXPECT_EQ(c.attempt(run).master_port, 29500);
 }
@@ -262,10 +264,10 @@ TEST(GangTest, StoreHostThatWasAskedForIsKept) {
   ClusterTester c;
   c.Join({"pc1"});
   RunRequest request = Nodes(1);
-  request.store_host = StoreHost::kRank0;
+  request.store_host = protocol::StoreHost::kRank0;
   const RunId run = c.Submit(request);
   ASSERT_OK(c.Prepared(run, "pc1"));
-  EXPECT_EQ(c.attempt(run).store_host, StoreHost::kRank0);
+  EXPECT_EQ(c.attempt(run).store_host, protocol::StoreHost::kRank0);
 }
 
 TEST(GangTest, WithoutAStoreNothingIsStarted) {
@@ -273,9 +275,9 @@ TEST(GangTest, WithoutAStoreNothingIsStarted) {
   c.Join({"pc1"});
   const RunId run = c.Submit(Nodes(1));
   c.TakeMessages();
-  PreparedReport report;
+  protocol::Prepared report;
   report.ref = c.ref(run);
-  ASSERT_OK(c.Prepared(report, "pc1"));
+  ASSERT_OK(c.Report("pc1", report));
   EXPECT_EQ(c.record(run).reason, "pc1 has not said on which port the rendezvous store is");
 }
 
@@ -293,14 +295,14 @@ TEST(GangTest, RanksBeganAndEndedWhenTheirNodesSayHoweverLateThatIsHeard) {
   EXPECT_EQ(c.attempt(run).started_at, begin + absl::Milliseconds(70)) << "with its last rank";
   EXPECT_EQ(c.record(run).started_at, c.attempt(run).started_at);
   c.Pass(absl::Seconds(1));
-  const RankAges ago{absl::Milliseconds(900), absl::Milliseconds(880)};
-  ASSERT_OK(c.Exit(run, 0, RankExit{0, std::nullopt, false, "", ""}, ago));
+  const protocol::RankAges ago{absl::Milliseconds(900), absl::Milliseconds(880)};
+  ASSERT_OK(c.Exit(run, 0, protocol::RankExit{0, std::nullopt, false, "", ""}, ago));
   EXPECT_EQ(c.rank(run, 0).ended_at, c.now().wall - ago.ended);
   EXPECT_EQ(c.rank(run, 0).ended_at - c.rank(run, 0).started_at, absl::Milliseconds(20));
 }
 
 TEST_F(RunningGangTest, FirstFailureStopsEveryNodeAtOnce) {
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 3;
   exit.message = "ValueError: bad shape\nand more";
   ASSERT_OK(c.Exit(run, 1, exit));
@@ -312,10 +314,10 @@ TEST_F(RunningGangTest, FirstFailureStopsEveryNodeAtOnce) {
 }
 
 TEST_F(RunningGangTest, EarliestFailureIsTheCauseWhateverTheOrderOfReports) {
-  RankExit victim;
+  protocol::RankExit victim;
   victim.exit_code = 1;
   victim.message = "Connection reset by peer";
-  RankExit cause;
+  protocol::RankExit cause;
   cause.signal = 9;
   ASSERT_OK(c.Exit(run, 0, victim, {absl::Seconds(1), absl::Milliseconds(5)}));
   ASSERT_OK(c.Exit(run, 1, cause, {absl::Seconds(1), absl::Milliseconds(80)}));
@@ -345,7 +347,7 @@ TEST_F(RunningGangTest, ProgramThatFailedIsTriedAgainAfterABackOffOnTheSameNodes
 
 TEST_F(RunningGangTest, ExitZeroAfterOurStopIsNotDone) {
   ASSERT_OK(c.Cancel(run));
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 0;
   exit.after_stop = true;
   ASSERT_OK(c.Exit(run, 0, exit));
@@ -461,8 +463,8 @@ TEST_F(RunningGangTest, DevicesThatDoNotComeBackAreReportedAndStayTaken) {
 TEST_F(RunningGangTest, WhatSurvivesSigkillIsNamedAndItsDeviceStaysTaken) {
   ASSERT_OK(c.Cancel(run));
   ASSERT_OK(c.Returned(run, "pc1"));
-  c.cluster().RanksDo(
-      "pc2", {{c.ref(run), -1, "python3 (4711) is in uninterruptible sleep in nvidia_close"}});
+  const std::string stuck = "python3 (4711) is in uninterruptible sleep in nvidia_close";
+  ASSERT_OK(c.Report("pc2", protocol::Heartbeat{{{c.ref(run), -1, stuck}}}));
   c.Pass(absl::Seconds(40));
   EXPECT_THAT(c.TakeEvents("attempt"),
               ElementsAre("attempt.unreturned pc2 has not returned devices 40 s after the ranks "
@@ -475,7 +477,7 @@ TEST_F(RunningGangTest, WhatSurvivesSigkillIsNamedAndItsDeviceStaysTaken) {
 
 TEST_F(RunningGangTest, AnAbortAfterOthersHadFinishedIsShownAsWhatItIs) {
   ASSERT_OK(c.Exit(run, 0, 0));
-  RankExit aborted;
+  protocol::RankExit aborted;
   aborted.signal = 6;
   aborted.message = "terminate called without an active exception";
   ASSERT_OK(c.Exit(run, 1, aborted));
@@ -488,7 +490,7 @@ TEST_F(RunningGangTest, AnAbortAfterOthersHadFinishedIsShownAsWhatItIs) {
 }
 
 TEST_F(RunningGangTest, RanksThatTheirWorkerEndedByItselfAreNoFailureOfTheProgram) {
-  RankExit exit;
+  protocol::RankExit exit;
   exit.signal = 15;
   exit.after_stop = true;
   ASSERT_OK(c.Exit(run, 1, exit));
@@ -506,28 +508,32 @@ TEST_F(RunningGangTest, ReportsOfAReplacedAttemptAreRefusedByNameAndCounted) {
   c.AllReturned(run);
   c.Pass(absl::Seconds(1));
   c.TakeEvents();
-  Effects effects;
-  RankExit exit;
+  c.TakeMessages();
+  protocol::RankExit exit;
   exit.exit_code = 0;
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc1", 1, {run, 1}, 0, exit, {}, &effects),
-                StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.1 was replaced by 1.2"));
+    ASSERT_OK(c.Report("pc1", protocol::RankEnded{{run, 1}, 0, exit, {}}));
   }
   EXPECT_EQ(c.cluster().GetTotals().stale_refused, 2);
-  EXPECT_EQ(effects.changes.size(), 1) << "one event for the first of them";
-  EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc3", 1, {run, 2}, 0, exit, {}, &effects),
-              StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 1.2 has no part on pc3"));
+  EXPECT_THAT(c.TakeEvents(), ElementsAre("attempt.stale refused a report of pc1: attempt 1.1 was "
+                                          "replaced by 1.2"))
+      << "one event for the first of them";
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.1", "pc1: forget 1.1"));
+  ASSERT_OK(c.Report("pc3", protocol::RankEnded{{run, 2}, 0, exit, {}}));
+  ASSERT_OK(c.Report("pc3", protocol::RankEnded{{77, 1}, 0, exit, {}}));
   EXPECT_THAT(
-      c.cluster().RankEnded(c.now(), "pc3", 1, {77, 1}, 0, exit, {}, &effects),
-      StatusIs(absl::StatusCode::kFailedPrecondition, "attempt 77.1: run 77 does not exist"));
+      c.TakeEvents(),
+      ElementsAre("attempt.stale refused a report of pc3: attempt 1.2 has no part on pc3",
+                  "attempt.stale refused a report of pc3: attempt 77.1: run 77 does not exist"));
 }
 
 TEST_F(RunningGangTest, WrongIncarnationIsRefused) {
   Effects effects;
-  EXPECT_THAT(c.cluster().RankEnded(c.now(), "pc1", 5, {run, 1}, 0, {}, {}, &effects),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "wrong incarnation: pc1 said 5, connected is 1"));
-  EXPECT_THAT(c.cluster().Heartbeat(c.now(), "pc9", 1),
+  EXPECT_THAT(
+      c.cluster().Apply(c.now(), {"pc1", 5}, protocol::RankEnded{{run, 1}, 0, {}, {}}, &effects),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               "wrong incarnation: pc1 said 5, connected is 1"));
+  EXPECT_THAT(c.cluster().Heard(c.now(), {"pc9", 1}),
               StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 

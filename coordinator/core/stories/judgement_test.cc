@@ -13,15 +13,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-RankExit Code(int code, const std::string& message = "") { return {code, {}, false, message, ""}; }
-RankExit ClosedByPeer() { return Code(1, "RuntimeError: Connection closed by peer"); }
-RankExit AfterStop() { return {std::nullopt, 15, true, "", ""}; }
-
-Halt Owner(absl::Duration ago = {}) {
-  return {HaltKind::kOwner, "pc2 was taken back by its owner", ago, {}};
+protocol::RankExit Code(int code, const std::string& message = "") {
+  return {code, {}, false, message, ""};
 }
-Halt SupervisorKilled(absl::Duration ago = {}, absl::Duration within = {}) {
-  return {HaltKind::kSupervisorLost, "its supervisor was killed", ago, within};
+protocol::RankExit ClosedByPeer() { return Code(1, "RuntimeError: Connection closed by peer"); }
+protocol::RankExit AfterStop() { return {std::nullopt, 15, true, "", ""}; }
+
+protocol::Halt Owner(absl::Duration ago = {}) {
+  return {protocol::HaltKind::kOwner, "pc2 was taken back by its owner", ago, {}};
+}
+protocol::Halt SupervisorKilled(absl::Duration ago = {}, absl::Duration within = {}) {
+  return {protocol::HaltKind::kSupervisorLost, "its supervisor was killed", ago, within};
 }
 
 // A gang that runs on pc1 and pc2.
@@ -180,9 +182,9 @@ TEST_F(JudgementTest, AVerdictThatWasBeingCarriedOutSurvivesARestartOfTheCoordin
   ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
   ClusterTester again({}, c.Durable());
   for (const char* name : {"pc1", "pc2"}) {
-    NodeHello hello = HelloOf(name);
+    protocol::Hello hello = HelloOf(name);
     hello.reclaimed = hello.node == "pc2";
-    HeldAttempt held;
+    protocol::HeldAttempt held;
     held.ref = {run, 1};
     held.started = held.returned = true;
     hello.attempts.push_back(held);
@@ -194,9 +196,9 @@ TEST_F(JudgementTest, AVerdictThatWasBeingCarriedOutSurvivesARestartOfTheCoordin
 }
 
 // What a node of a gang says when it connects again and its part has returned.
-NodeHello BackWithItsPart(const std::string& name, RunId run) {
-  NodeHello hello = HelloOf(name);
-  HeldAttempt held;
+protocol::Hello BackWithItsPart(const std::string& name, RunId run) {
+  protocol::Hello hello = HelloOf(name);
+  protocol::HeldAttempt held;
   held.ref = {run, 1};
   held.started = held.returned = true;
   hello.attempts.push_back(held);
@@ -234,7 +236,7 @@ TEST_F(JudgementTest, APcThatRestartsWasGoneWhenItFellSilent) {
   ASSERT_OK(c.Exit(run, 0, ClosedByPeer()));
   c.Pass(absl::Seconds(1), {"pc2"});
   ASSERT_OK(c.Returned(run, "pc1"));
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.boot_id = "boot-2";
   hello.incarnation = 2;
   ASSERT_OK(c.Hello(hello));
@@ -247,10 +249,10 @@ TEST_F(JudgementTest, FilesThatAPcStillHasAfterARestartSayLessThanTheRestart) {
   c.Pass(absl::Seconds(5), {"pc2"});
   ASSERT_OK(c.Exit(run, 0, Code(1)));
   ASSERT_OK(c.Returned(run, "pc1"));
-  NodeHello hello = HelloOf("pc2");
+  protocol::Hello hello = HelloOf("pc2");
   hello.boot_id = "boot-2";
   hello.incarnation = 2;
-  HeldAttempt held;
+  protocol::HeldAttempt held;
   held.ref = {run, 1};
   hello.attempts.push_back(held);
   ASSERT_OK(c.Hello(hello));
@@ -264,7 +266,7 @@ TEST_F(JudgementTest, AnOwnerWhoComesWhenNothingRunsThereExcusesNothing) {
   ASSERT_OK(c.Returned(run, "pc1"));
   c.Disconnect("pc2", /*reset=*/false);
   c.Pass(absl::Seconds(2), {"pc2"});
-  NodeHello hello = BackWithItsPart("pc2", run);
+  protocol::Hello hello = BackWithItsPart("pc2", run);
   hello.incarnation = 2;
   hello.reclaimed = hello.owner_changed = true;
   c.StandStill(absl::Seconds(8));
@@ -276,9 +278,9 @@ TEST_F(JudgementTest, AnOwnerWhoComesWhenNothingRunsThereExcusesNothing) {
 TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirst) {
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Exit(run, 1, Code(1, "DistNetworkError: the store is gone")));
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.incarnation = 2;
-  HeldAttempt held;
+  protocol::HeldAttempt held;
   held.ref = {run, 1};
   held.started = held.store_lost = true;
   held.ranks = {{0, 100, {}, {}}};
@@ -287,6 +289,31 @@ TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirs
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.attempt(run).reason,
               HasSubstr("its rendezvous store was lost with the worker of "));
+}
+
+// Rank 0 has done its work. Its node, which goes on serving the store, loses its worker.
+void LoseStoreOfFinishedPart(ClusterTester* c, RunId run, const protocol::RendezvousReport& met) {
+  ASSERT_OK(c->Report("pc1", met));
+  ASSERT_OK(c->Exit(run, 0, 0));
+  ASSERT_OK(c->Returned(run, "pc1"));
+  c->Disconnect("pc1", /*reset=*/true);
+}
+
+TEST_F(JudgementTest, AComplaintForWantOfTheStoreOfAFinishedPartIsNotTheProgramsEither) {
+  LoseStoreOfFinishedPart(&c, run, {{run, 1}, {{"10.0.0.pc2", 1001}}, "", 0});
+  ASSERT_OK(c.Exit(run, 1, Code(1, "DistNetworkError: TCPStore: connection reset")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.record(run).failures, 0);
+  EXPECT_EQ(c.record(run).losses, 1);
+  EXPECT_THAT(c.TakeEvents("run.requeued"), Contains(HasSubstr("to and from pc1")));
+}
+
+TEST_F(JudgementTest, WhereNoRankCameToTheStoreItsLossExcusesNothing) {
+  LoseStoreOfFinishedPart(&c, run, {{run, 1}, {}, "", 0});
+  ASSERT_OK(c.Exit(run, 1, Code(3, "ConnectionRefusedError: by the data server")));
+  ASSERT_OK(c.Returned(run, "pc2"));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).exit_code, 3);
 }
 
 TEST_F(JudgementTest, ACancelDoesNotUndoAFailureThatCameFirst) {
@@ -312,9 +339,9 @@ TEST_F(JudgementTest, ACancelKeepsARunFromStartingAgain) {
 void Beats(ClusterTester* c, const std::string& node, uint64_t incarnation) {
   const absl::Duration first = absl::Hours(1) + absl::Milliseconds(10);
   const absl::Duration heard = first + absl::Milliseconds(5);
-  c->cluster().NoteTimes(c->now(), node, incarnation, {first, /*heartbeat=*/true});
+  c->cluster().NoteTimes(c->now(), {node, incarnation}, {first, /*heartbeat=*/true});
   c->Pass(absl::Milliseconds(10), {node});
-  c->cluster().NoteTimes(c->now(), node, incarnation, {heard, /*heartbeat=*/true, first, heard});
+  c->cluster().NoteTimes(c->now(), {node, incarnation}, {heard, /*heartbeat=*/true, first, heard});
   c->Pass(absl::Milliseconds(1), {node});
 }
 
@@ -323,7 +350,7 @@ void Beats(ClusterTester* c, const std::string& node, uint64_t incarnation) {
 void ReturnAfterAWish(ClusterTester* c, RunId run) {
   c->StandStill(absl::Seconds(3));
   ASSERT_OK(c->Hello(BackWithItsPart("pc1", run)));
-  NodeHello reclaimed = BackWithItsPart("pc2", run);
+  protocol::Hello reclaimed = BackWithItsPart("pc2", run);
   reclaimed.said = absl::Hours(1);
   reclaimed.attempts[0].halt = Owner(absl::Seconds(1));
   ASSERT_OK(c->Hello(reclaimed));
@@ -367,7 +394,7 @@ TEST_F(JudgementTest, HowEarlyARankMayHaveEndedSurvivesARestartOfTheCoordinator)
 }
 
 TEST_F(JudgementTest, SigtermOfAPcThatGoesDownIsNoFailure) {
-  const RankExit terminated{std::nullopt, 15, false, "", ""};
+  const protocol::RankExit terminated{std::nullopt, 15, false, "", ""};
   ASSERT_OK(c.Exit(run, 1, terminated));
   EXPECT_EQ(c.state(run), RunState::kRunning) << "its node may say why";
   c.Pass(absl::Milliseconds(20));
@@ -384,7 +411,7 @@ TEST_F(JudgementTest, SigtermOfTheOnlyRankWaitsForItsNode) {
   c.Join({"pc3"});
   const RunId id = c.Submit(alone);
   c.Run(id);
-  ASSERT_OK(c.Exit(id, 0, RankExit{std::nullopt, 15, false, "", ""}));
+  ASSERT_OK(c.Exit(id, 0, protocol::RankExit{std::nullopt, 15, false, "", ""}));
   ASSERT_OK(c.Returned(id, "pc3"));
   EXPECT_EQ(c.state(id), RunState::kStopping);
   c.Pass(absl::Milliseconds(20));
@@ -395,7 +422,7 @@ TEST_F(JudgementTest, SigtermOfTheOnlyRankWaitsForItsNode) {
 }
 
 TEST_F(JudgementTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
-  ASSERT_OK(c.Exit(run, 1, RankExit{std::nullopt, 15, false, "", ""}));
+  ASSERT_OK(c.Exit(run, 1, protocol::RankExit{std::nullopt, 15, false, "", ""}));
   c.Pass(absl::Milliseconds(20));
   c.Disconnect("pc2", /*reset=*/true);
   EXPECT_EQ(outcome(), AttemptOutcome::kNodeLost);
@@ -403,7 +430,7 @@ TEST_F(JudgementTest, SigtermIsExplainedByAWorkerThatGoesAtTheSameTime) {
 }
 
 TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
-  ASSERT_OK(c.Exit(run, 1, RankExit{std::nullopt, 15, false, "", ""}));
+  ASSERT_OK(c.Exit(run, 1, protocol::RankExit{std::nullopt, 15, false, "", ""}));
   c.Pass(absl::Seconds(1));
   EXPECT_EQ(c.state(run), RunState::kStopping);
   c.AllReturned(run);
@@ -415,7 +442,7 @@ TEST_F(JudgementTest, SigtermThatSomebodyElseSentFailsTheRunAfterASecond) {
 void HoldsUp(ClusterTester* c) {
   const absl::Duration sent = absl::Hours(1) + absl::Seconds(1);
   c->Pass(absl::Seconds(4), {"pc2"});
-  c->cluster().NoteTimes(c->now(), "pc2", 1, {sent, /*heartbeat=*/true});
+  c->cluster().NoteTimes(c->now(), {"pc2", 1}, {sent, /*heartbeat=*/true});
 }
 
 TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramThatCannotWait) {
@@ -436,11 +463,11 @@ TEST_F(JudgementTest, ACableThatIsOutForLessThanTheLeaseIsNoFailureOfAProgramTha
 TEST_F(JudgementTest, ACoordinatorThatStoodStillExcusesNoComplaint) {
   Beats(&c, "pc2", 1);
   c.StandStill(absl::Seconds(3));
-  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(1), true});
+  c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + absl::Seconds(1), true});
   ASSERT_OK(c.Exit(run, 0, Code(3, "ConnectionRefusedError: by the data server"),
                    {{}, absl::Seconds(2), {}}));
   c.Pass(absl::Milliseconds(900));
-  c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + absl::Seconds(3.9), true});
+  c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + absl::Seconds(3.9), true});
   c.Pass(absl::Milliseconds(100));
   EXPECT_EQ(outcome(), AttemptOutcome::kProgramFailed);
 }
@@ -469,14 +496,14 @@ TEST_F(JudgementTest, AFailureBeforeAWishIsNotForgivenByARestartOfTheCoordinator
   ASSERT_OK(c.Reclaim("pc2"));
   ClusterTester again({}, c.Durable());
   again.Pass(absl::Seconds(1));
-  NodeHello failed = BackWithItsPart("pc1", run);
-  HeldAttempt::Rank rank;
+  protocol::Hello failed = BackWithItsPart("pc1", run);
+  protocol::HeldRank rank;
   rank.pid = 1;
   rank.exit = Code(3, "ValueError: bad shape");
   rank.ago = {absl::Seconds(9), absl::Seconds(4), {}};
   failed.attempts[0].ranks.push_back(rank);
   ASSERT_OK(again.Hello(failed));
-  NodeHello reclaimed = BackWithItsPart("pc2", run);
+  protocol::Hello reclaimed = BackWithItsPart("pc2", run);
   reclaimed.reclaimed = true;
   ASSERT_OK(again.Hello(reclaimed));
   EXPECT_EQ(again.state(run), RunState::kFailed);
@@ -512,7 +539,7 @@ TEST_F(JudgementTest, TwoRestartsOfTheCoordinatorWhileARunIsStartedCostNothing) 
 // and is killed then.
 TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
   const auto beats = [&](absl::Duration said) {
-    c.cluster().NoteTimes(c.now(), "pc2", 1, {absl::Hours(1) + said, /*heartbeat=*/true});
+    c.cluster().NoteTimes(c.now(), {"pc2", 1}, {absl::Hours(1) + said, /*heartbeat=*/true});
   };
   beats(absl::ZeroDuration());
   c.Pass(absl::Seconds(1), {"pc2"});
@@ -526,12 +553,12 @@ TEST_F(JudgementTest, WhatANodeCouldNotTellIsAsOldAsItsHeartbeatBeforeTheLast) {
 // The coordinator stands still for two seconds, and then reads pc1's report first.
 TEST_F(JudgementTest, OrderOfReadingDoesNotDecideWhoFailedFirst) {
   for (const char* node : {"pc1", "pc2"}) {
-    c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1), true});
+    c.cluster().NoteTimes(c.now(), {node, 1}, {absl::Hours(1), true});
   }
   c.StandStill(absl::Seconds(2));
   Effects effects;
   const auto said = [&](const char* node, absl::Duration after) {
-    c.cluster().NoteTimes(c.now(), node, 1, {absl::Hours(1) + after});
+    c.cluster().NoteTimes(c.now(), {node, 1}, {absl::Hours(1) + after});
   };
   said("pc1", absl::Seconds(1.5));
   ASSERT_OK(c.Exit(run, 0, Code(4)));

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "common/status_matchers.h"
 #include "coordinator/core/testing/cluster_tester.h"
 
@@ -18,8 +20,8 @@ using ::testing::IsEmpty;
 // stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
 constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
 
-HeldAttempt Held(AttemptRef ref, int rank) {
-  HeldAttempt held;
+protocol::HeldAttempt Held(AttemptRef ref, int rank) {
+  protocol::HeldAttempt held;
   held.ref = ref;
   held.started = true;
   held.ranks.push_back({rank, 1000 + rank, std::nullopt, {}});
@@ -37,8 +39,8 @@ class LivenessTest : public ::testing::Test {
     c.TakeMessages();
     c.TakeEvents();
   }
-  NodeHello Back(const std::string& node, std::vector<HeldAttempt> held) {
-    NodeHello hello = HelloOf(node);
+  protocol::Hello Back(const std::string& node, std::vector<protocol::HeldAttempt> held) {
+    protocol::Hello hello = HelloOf(node);
     hello.incarnation = 2;
     hello.attempts = std::move(held);
     return hello;
@@ -64,8 +66,9 @@ TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
   ClusterTester c;
   c.Join({"pc1"});
   Effects round;
-  ASSERT_OK(c.cluster().OwnerChanged(c.now(), "pc1", 1, true, {}, &round));
-  NodeHello hello = HelloOf("pc1");  // it was lent again meanwhile
+  ASSERT_OK(
+      c.cluster().Apply(c.now(), {"pc1", 1}, protocol::OwnerChanged{.reclaimed = true}, &round));
+  protocol::Hello hello = HelloOf("pc1");  // it was lent again meanwhile
   hello.owner_changed = true;
   ASSERT_OK(c.cluster().Hello(c.now(), hello, &round).status());
   EXPECT_THAT(round.messages, IsEmpty());
@@ -74,7 +77,7 @@ TEST(HelloTest, WhatWasForTheConnectionBeforeIsNotSaidOnTheNewOne) {
 TEST(HelloTest, SecondWorkerOfOneNameIsRefusedWhileTheFirstLives) {
   ClusterTester c;
   c.Join({"pc1"});
-  NodeHello other = HelloOf("pc1");
+  protocol::Hello other = HelloOf("pc1");
   other.incarnation = 2;
   other.address = "10.0.0.99";
   other.boot_id = "another machine";
@@ -88,7 +91,7 @@ TEST(HelloTest, SecondWorkerOfOneNameIsRefusedWhileTheFirstLives) {
 TEST(HelloTest, PcThatHasRestartedReplacesItsOwnOldConnectionAtOnce) {
   ClusterTester c;
   c.Join({"pc1"});
-  NodeHello again = HelloOf("pc1");
+  protocol::Hello again = HelloOf("pc1");
   again.incarnation = 2;
   again.boot_id = "boot-2";
   EXPECT_OK(c.Hello(again));
@@ -107,7 +110,7 @@ TEST(HelloTest, DevicesThatChangeAreTakenOver) {
   const RunId second = c.Submit(Gpus(1));
   EXPECT_EQ(c.state(second), RunState::kQueued);
   c.TakeEvents();
-  ASSERT_OK(c.InventoryChanged("pc1", HelloOf("pc1", 2).inventory));
+  ASSERT_OK(c.Report("pc1", HelloOf("pc1", 2).inventory));
   EXPECT_THAT(c.TakeEvents("node"), ElementsAre("node.changed has 2 GPUs now"));
   EXPECT_EQ(c.state(first), RunState::kStarting);
   EXPECT_EQ(c.state(second), RunState::kStarting);
@@ -174,13 +177,13 @@ TEST_F(LivenessTest, LostNodeThatComesBackIsToldToStopAndThenTheRunGoesOn) {
 TEST_F(LivenessTest, WhatAnUnreachableNodeSaysLaterIsNoLongerHeard) {
   c.Pass(absl::Seconds(6), {"pc2"});
   EXPECT_THAT(
-      c.cluster().Heartbeat(c.now(), "pc2", 1),
+      c.cluster().Heard(c.now(), {"pc2", 1}),
       StatusIs(absl::StatusCode::kFailedPrecondition, "pc2 is not connected: say hello first"));
 }
 
 TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
   c.Pass(absl::Seconds(1), {"pc2"});
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   exit.message = "Connection reset by peer";
   ASSERT_OK(c.Exit(run, 0, exit));
@@ -189,6 +192,18 @@ TEST_F(LivenessTest, FailuresThatFollowTheLossOfANodeAreNotTheProgramsFault) {
   c.Pass(absl::Seconds(4), {"pc2"});
   EXPECT_EQ(c.attempt(run).outcome, AttemptOutcome::kNodeLost);
   EXPECT_THAT(c.record(run).reason, HasSubstr("nothing heard from pc2 for 6 s, and then rank 0"));
+}
+
+TEST_F(LivenessTest, ACrashOfWhichNobodyKnowsWhetherTheLossCameFirstIsNotSaidToFollowIt) {
+  c.Pass(absl::Seconds(1), {"pc2"});
+  protocol::RankExit crash;
+  crash.signal = SIGSEGV;
+  ASSERT_OK(c.Exit(run, 0, crash));
+  c.Pass(absl::Seconds(5), {"pc2"});
+  EXPECT_EQ(
+      c.record(run).reason,
+      "nothing heard from pc2 for 6 s, and at about the same time rank 0 on pc1 was killed by "
+      "SIGSEGV");
 }
 
 TEST_F(LivenessTest, FailureBeforeTheLossStaysTheCause) {
@@ -243,14 +258,16 @@ TEST_F(LivenessTest, RanksOfAWorkerThatIsBackTooLateAreStoppedAndItIsSaid) {
 }
 
 TEST_F(LivenessTest, NothingIsPlacedWhereAnAttemptThatWasGivenUpStillEnds) {
-  NodeHello hello = HelloOf("pc5");
+  protocol::Hello hello = HelloOf("pc5");
   hello.attempts = {Held({77, 1}, 0)};
   ASSERT_OK(c.Hello(hello));
   RunRequest request = Nodes(1);
   request.node_list = {"pc5"};
   const RunId other = c.Submit(request);
   EXPECT_THAT(c.Wait(other), HasSubstr("pc5 still ends attempt 77.1, which was given up"));
-  EXPECT_FALSE(c.ReturnedOver("pc5", {77, 1}).ok()) << "so that its worker forgets it";
+  c.TakeMessages();
+  ASSERT_OK(c.ReturnedOver("pc5", {77, 1}));
+  EXPECT_THAT(c.TakeMessages(), Contains("pc5: forget 77.1"));
   EXPECT_EQ(c.state(other), RunState::kStarting);
 }
 
@@ -275,8 +292,8 @@ TEST_F(LivenessTest, ExitsThatHappenedMeanwhileAreTakenOver) {
   ASSERT_OK(c.Returned(run, "pc1"));
   c.Disconnect("pc2", /*reset=*/true);
   c.Pass(absl::Seconds(1));
-  HeldAttempt held = Held({run, 1}, 1);
-  held.ranks[0].exit = RankExit{0, std::nullopt, false, "", ""};
+  protocol::HeldAttempt held = Held({run, 1}, 1);
+  held.ranks[0].exit = protocol::RankExit{0, std::nullopt, false, "", ""};
   held.ranks[0].ago.ended = absl::Milliseconds(500);
   held.returned = true;
   ASSERT_OK(c.Hello(Back("pc2", {held})));
@@ -287,8 +304,8 @@ TEST_F(LivenessTest, ExitsThatHappenedMeanwhileAreTakenOver) {
 TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
   c.Disconnect("pc2", /*reset=*/true);
   c.Pass(absl::Seconds(1));
-  HeldAttempt held = Held({run, 1}, 1);
-  held.ranks[0].exit = RankExit{std::nullopt, 11, false, "", ""};
+  protocol::HeldAttempt held = Held({run, 1}, 1);
+  held.ranks[0].exit = protocol::RankExit{std::nullopt, 11, false, "", ""};
   ASSERT_OK(c.Hello(Back("pc2", {held})));
   EXPECT_EQ(c.record(run).reason, "rank 1 on pc2 was killed by SIGSEGV");
   EXPECT_THAT(c.TakeMessages(),
@@ -297,11 +314,11 @@ TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
 
 TEST_F(LivenessTest, FailureWithoutTheStoreThatAWorkerLostIsNotTheProgramsFault) {
   c.Disconnect("pc1", /*reset=*/true);
-  HeldAttempt held = Held({run, 1}, 0);
+  protocol::HeldAttempt held = Held({run, 1}, 0);
   held.store_lost = true;
   ASSERT_OK(c.Hello(Back("pc1", {held})));
   EXPECT_EQ(c.state(run), RunState::kRunning) << "its ranks have met";
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   exit.message = "Broken pipe";
   ASSERT_OK(c.Exit(run, 1, exit));
@@ -317,8 +334,8 @@ TEST_F(LivenessTest, FailureWithoutTheStoreThatAWorkerLostIsNotTheProgramsFault)
 TEST_F(LivenessTest, APartThatHasReturnedIsKeptForTheOthersAndItsStoreMayBeLostToo) {
   ASSERT_OK(c.Exit(run, 0, 0));
   ASSERT_OK(c.Returned(run, "pc1"));
-  HeldAttempt held = Held({run, 1}, 0);
-  held.ranks[0].exit = RankExit{.exit_code = 0};
+  protocol::HeldAttempt held = Held({run, 1}, 0);
+  held.ranks[0].exit = protocol::RankExit{.exit_code = 0};
   held.returned = true;
   c.TakeMessages();
   c.Disconnect("pc1", /*reset=*/true);
@@ -398,7 +415,7 @@ TEST_F(LivenessTest, RestartOfThePcProvesThatWhatItsWorkerHadForgottenIsGone) {
   c.Disconnect("pc2", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc2", {})));
   ASSERT_OK(c.Returned(run, "pc1"));
-  NodeHello hello = Back("pc2", {});
+  protocol::Hello hello = Back("pc2", {});
   hello.boot_id = "boot-2";
   hello.incarnation = 3;
   ASSERT_OK(c.Hello(hello));
@@ -406,7 +423,7 @@ TEST_F(LivenessTest, RestartOfThePcProvesThatWhatItsWorkerHadForgottenIsGone) {
 }
 
 TEST_F(LivenessTest, RestartOfThePcIsNamedAsTheReason) {
-  NodeHello hello = Back("pc2", {});
+  protocol::Hello hello = Back("pc2", {});
   hello.boot_id = "boot-2";
   ASSERT_OK(c.Hello(hello));
   EXPECT_EQ(c.record(run).reason, "pc2: the PC has restarted");
@@ -414,18 +431,18 @@ TEST_F(LivenessTest, RestartOfThePcIsNamedAsTheReason) {
 
 TEST_F(LivenessTest, SupervisorThatDiedMeanwhileEndsTheAttempt) {
   c.Disconnect("pc2", /*reset=*/true);
-  HeldAttempt held = Held({run, 1}, 1);
-  held.halt = {HaltKind::kSupervisorLost, "the supervisor was killed", {}, {}};
+  protocol::HeldAttempt held = Held({run, 1}, 1);
+  held.halt = {protocol::HaltKind::kSupervisorLost, "the supervisor was killed", {}, {}};
   held.returned = true;
   ASSERT_OK(c.Hello(Back("pc2", {held})));
   EXPECT_EQ(c.record(run).reason, "pc2: the supervisor was killed");
 }
 
 TEST_F(LivenessTest, AttemptsThatAreOverAreStoppedAndForgotten) {
-  HeldAttempt running = Held({77, 1}, 0);
-  HeldAttempt returned = Held({78, 3}, 0);
+  protocol::HeldAttempt running = Held({77, 1}, 0);
+  protocol::HeldAttempt returned = Held({78, 3}, 0);
   returned.returned = true;
-  NodeHello hello = HelloOf("pc4");
+  protocol::Hello hello = HelloOf("pc4");
   hello.attempts = {running, returned};
   c.TakeMessages();
   ASSERT_OK(c.Hello(hello));
@@ -442,8 +459,8 @@ TEST(LivenessStartTest, ConnectionThatBreaksDuringTheStartRollsBack) {
   const RunId run = c.Submit(Nodes(2));
   ASSERT_OK(c.Prepared(run, "pc1"));
   c.Disconnect("pc2", /*reset=*/false);
-  NodeHello hello = HelloOf("pc2");
-  HeldAttempt held;
+  protocol::Hello hello = HelloOf("pc2");
+  protocol::HeldAttempt held;
   held.ref = {run, 1};
   held.ranks.push_back({1, 0, std::nullopt, {}});
   hello.attempts = {held};
@@ -460,7 +477,7 @@ TEST(LivenessStartTest, StartThatWasSaidIntoABrokenConnectionIsTakenOver) {
   const RunId run = c.Submit(Nodes(1));
   ASSERT_OK(c.Prepared(run, "pc1"));
   c.Disconnect("pc1", /*reset=*/false);
-  NodeHello hello = HelloOf("pc1");
+  protocol::Hello hello = HelloOf("pc1");
   hello.attempts = {Held({run, 1}, 0)};
   ASSERT_OK(c.Hello(hello));
   EXPECT_EQ(c.state(run), RunState::kRunning);
@@ -533,7 +550,7 @@ TEST(StandstillTest, ItReadsFirstAlsoWhereTheDeadlinePassesAsItGoesOn) {
   ClusterTester c;
   c.Join({"pc1", "pc2"});
   c.StandStill(absl::Seconds(5.99));
-  ASSERT_OK(c.cluster().Heartbeat(c.now(), "pc1", 1));
+  ASSERT_OK(c.cluster().Heard(c.now(), {"pc1", 1}));
   c.Pass(absl::Milliseconds(20), {"pc1", "pc2"});
   EXPECT_EQ(c.NodeState("pc2"), "idle") << "its heartbeat is read next";
   c.Pass(absl::Milliseconds(310), {"pc1", "pc2"});

@@ -4,6 +4,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/core/testing/cluster_tester.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator::testing {
 namespace {
@@ -16,16 +17,16 @@ using ::testing::UnorderedElementsAre;
 // stop_after_disconnect, the grace of the runs in this file, and the time for SIGKILL.
 constexpr absl::Duration kFence = absl::Seconds(300 + 30 + 2);
 
-HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
-  HeldAttempt held;
+protocol::HeldAttempt Held(AttemptRef ref, int rank, bool started = true) {
+  protocol::HeldAttempt held;
   held.ref = ref;
   held.started = started;
   held.ranks.push_back({rank, started ? 1000 + rank : 0, std::nullopt, {}});
   return held;
 }
 
-NodeHello Holding(const std::string& node, const std::vector<HeldAttempt>& held) {
-  NodeHello hello = HelloOf(node);
+protocol::Hello Holding(const std::string& node, const std::vector<protocol::HeldAttempt>& held) {
+  protocol::Hello hello = HelloOf(node);
   hello.attempts = held;
   return hello;
 }
@@ -91,7 +92,7 @@ TEST(RestartTest, AClockThatWasSetAheadMeanwhileEndsNoRun) {
   ClusterTester c({}, durable);
   c.Pass(absl::Seconds(5));
   EXPECT_EQ(c.state(1), RunState::kRunning);
-  HeldAttempt held = Held({1, 1}, 0);
+  protocol::HeldAttempt held = Held({1, 1}, 0);
   held.ranks[0].ago.started = absl::Minutes(20);
   ASSERT_OK(c.Hello(Holding("pc1", {held})));
   held = Held({1, 1}, 1);
@@ -107,9 +108,10 @@ TEST(RestartTest, ThatRanksHaveMetIsNotSaidAgain) {
   ClusterTester c({}, RunningGang());
   ASSERT_OK(c.Hello(Holding("pc1", {Held({1, 1}, 0)})));
   ASSERT_OK(c.Hello(Holding("pc2", {Held({1, 1}, 1)})));
-  const RendezvousReport all = {{1, 1}, {{"10.0.0.pc1", 1000}, {"10.0.0.pc2", 1001}}, "", 0};
-  ASSERT_OK(c.Rendezvous("pc1", all));
-  ASSERT_OK(c.Rendezvous("pc1", all));
+  const protocol::RendezvousReport all = {
+      {1, 1}, {{"10.0.0.pc1", 1000}, {"10.0.0.pc2", 1001}}, "", 0};
+  ASSERT_OK(c.Report("pc1", all));
+  ASSERT_OK(c.Report("pc1", all));
   EXPECT_THAT(c.TakeEvents("run.connected"), IsEmpty());
 }
 
@@ -209,8 +211,8 @@ TEST(RestartTest, ExitsBeforeAndDuringTheRestartAddUp) {
 
   ClusterTester c({}, before.Durable());
   ASSERT_OK(c.Hello(HelloOf("pc1")));
-  HeldAttempt held = Held({1, 1}, 1);
-  held.ranks[0].exit = RankExit{0, std::nullopt, false, "", ""};
+  protocol::HeldAttempt held = Held({1, 1}, 1);
+  held.ranks[0].exit = protocol::RankExit{0, std::nullopt, false, "", ""};
   held.returned = true;
   ASSERT_OK(c.Hello(Holding("pc2", {held})));
   EXPECT_EQ(c.state(1), RunState::kSucceeded);
@@ -224,7 +226,7 @@ TEST(RestartTest, CancelThatWasAskedForIsKept) {
   ASSERT_OK(before.Cancel(1));
 
   ClusterTester c({}, before.Durable());
-  HeldAttempt held = Held({1, 1}, 0);
+  protocol::HeldAttempt held = Held({1, 1}, 0);
   held.returned = true;
   ASSERT_OK(c.Hello(Holding("pc1", {held})));
   EXPECT_EQ(c.state(1), RunState::kCancelled);
@@ -349,8 +351,9 @@ TEST(RestoredTest, AnAttemptThatTheBackupDoesNotKnowIsStoppedAndItsNumberNotUsed
   ASSERT_OK(c.Hello(Holding("pc2", {Held({77, 1}, 0)})));
   EXPECT_THAT(c.TakeMessages(),
               ElementsAre("pc2: stop 77.1 within 30 s: this attempt is over", "pc2: forget 77.1"));
-  EXPECT_FALSE(c.ReturnedOver("pc1", {1, 2}).ok()) << "so that its worker forgets it";
-  EXPECT_FALSE(c.ReturnedOver("pc2", {77, 1}).ok());
+  ASSERT_OK(c.ReturnedOver("pc1", {1, 2}));
+  ASSERT_OK(c.ReturnedOver("pc2", {77, 1}));
+  EXPECT_THAT(c.TakeMessages(), ElementsAre("pc1: forget 1.2", "pc2: forget 77.1"));
   c.Pass(absl::Seconds(340));
   EXPECT_EQ(c.record(1).attempts, 1001);
 }

@@ -72,7 +72,7 @@ TEST_F(ScaleTest, RunningClusterWithALongQueueWakesUpForLeasesOnly) {
     if (next > end) break;
     clock_.Advance(next - clock_.Get().mono);
     for (const char* name : {"pc1", "pc2", "pc3", "pc4"}) {
-      EXPECT_TRUE(cluster_.Heartbeat(clock_.Get(), name, 1).ok());
+      EXPECT_TRUE(cluster_.Heard(clock_.Get(), {name, 1}).ok());
     }
     effects_ = {};
     cluster_.Tick(clock_.Get(), &effects_);

@@ -22,14 +22,14 @@ class WitnessedTest : public ::testing::Test {
     c.TakeMessages();
     c.TakeEvents();
   }
-  static NodeHello Knowing(const std::string& node) {
-    NodeHello hello = HelloOf(node);
+  static protocol::Hello Knowing(const std::string& node) {
+    protocol::Hello hello = HelloOf(node);
     hello.can_vouch = true;
     return hello;
   }
 
-  HeldAttempt Witnessed() const {
-    HeldAttempt held;
+  protocol::HeldAttempt Witnessed() const {
+    protocol::HeldAttempt held;
     held.ref = {run, 1};
     held.started = true;
     held.witnessed = true;
@@ -108,10 +108,10 @@ TEST_F(WitnessedTest, ThatAPartHasEndedWellIsNoPromise) {
 TEST_F(WitnessedTest, ANodeKeepsAPartThatHasEndedUntilAllHave) {
   ASSERT_OK(c.Exit(run, 1, 0));
   ASSERT_OK(c.Returned(run, "pc2"));
-  HeldAttempt held = Witnessed();
-  held.ranks.front() = {1, 1001, RankExit{.exit_code = 0}, {}};
+  protocol::HeldAttempt held = Witnessed();
+  held.ranks.front() = {1, 1001, protocol::RankExit{.exit_code = 0}, {}};
   held.returned = true;
-  NodeHello hello = Knowing("pc2");
+  protocol::Hello hello = Knowing("pc2");
   hello.attempts = {held};
   c.TakeMessages();
   ASSERT_OK(c.Hello(hello));
@@ -126,7 +126,7 @@ TEST_F(WitnessedTest, ANewWorkerKnowsNothingOfPromisesOfTheOneBefore) {
   c.Pass(absl::Seconds(4), {"pc2"});
   ASSERT_OK(c.Doubted(run, "pc1"));
   c.Disconnect("pc1", /*reset=*/true);
-  NodeHello again = Knowing("pc1");
+  protocol::Hello again = Knowing("pc1");
   again.incarnation = 2;
   again.attempts = {Witnessed()};
   ASSERT_OK(c.Hello(again));
@@ -137,7 +137,7 @@ TEST_F(WitnessedTest, ANewWorkerKnowsNothingOfPromisesOfTheOneBefore) {
 
 TEST_F(WitnessedTest, ARestartedCoordinatorLearnsFromAnyNodeThatTheAttemptIsWitnessed) {
   ClusterTester again({}, c.Durable());
-  NodeHello hello = Knowing("pc1");
+  protocol::Hello hello = Knowing("pc1");
   hello.attempts = {Witnessed()};
   ASSERT_OK(again.Hello(hello));
   ASSERT_OK(again.Hello(Knowing("pc3")));

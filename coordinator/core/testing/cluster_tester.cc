@@ -11,32 +11,33 @@
 #include "absl/strings/str_join.h"
 #include "common/status_matchers.h"
 #include "common/text.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator::testing {
 namespace {
 
-std::string Describe(const NodeCommand& command) {
+std::string Describe(const protocol::CoordinatorMessage& command) {
   return std::visit(
       [](const auto& c) -> std::string {
         using T = std::decay_t<decltype(c)>;
-        if constexpr (std::is_same_v<T, PrepareAttempt>) {
+        if constexpr (std::is_same_v<T, protocol::Prepare>) {
           return absl::StrCat("prepare ", c.ref.ToString(), " rank ", c.first_rank, "+", c.ranks,
                               "/", c.world_size);
-        } else if constexpr (std::is_same_v<T, StartAttempt>) {
+        } else if constexpr (std::is_same_v<T, protocol::Start>) {
           return absl::StrCat("start ", c.ref.ToString(), " ", c.master_addr, ":", c.master_port);
-        } else if constexpr (std::is_same_v<T, DoubtAttempt>) {
+        } else if constexpr (std::is_same_v<T, protocol::Doubt>) {
           return absl::StrCat("doubt ", c.ref.ToString(), " for ", HumanDuration(c.span));
-        } else if constexpr (std::is_same_v<T, RecallRanks>) {
+        } else if constexpr (std::is_same_v<T, protocol::Recall>) {
           return absl::StrCat("recall ", c.ref.ToString(), " on ", c.node, " at ", c.address, ":",
                               c.access.port, " within ", HumanDuration(c.grace));
-        } else if constexpr (std::is_same_v<T, StopAttempt>) {
+        } else if constexpr (std::is_same_v<T, protocol::Stop>) {
           return absl::StrCat("stop ", c.ref.ToString(), " within ", HumanDuration(c.grace), ": ",
                               c.reason);
-        } else if constexpr (std::is_same_v<T, ForgetAttempt>) {
+        } else if constexpr (std::is_same_v<T, protocol::Forget>) {
           return absl::StrCat("forget ", c.ref.ToString());
-        } else if constexpr (std::is_same_v<T, SetOwner>) {
+        } else if constexpr (std::is_same_v<T, protocol::SetOwner>) {
           return absl::StrCat(c.reclaimed ? "reclaimed" : "lent",
-                              c.time_left ? " for " + HumanDuration(*c.time_left) : "");
+                              c.left ? " for " + HumanDuration(*c.left) : "");
         } else {
           return "sleep";
         }
@@ -46,20 +47,20 @@ std::string Describe(const NodeCommand& command) {
 
 }  // namespace
 
-NodeHello HelloOf(const std::string& name, int gpus, int cpu_slots) {
-  NodeHello hello;
+protocol::Hello HelloOf(const std::string& name, int gpus, int cpu_slots) {
+  protocol::Hello hello;
   hello.node = name;
   hello.incarnation = 1;
   hello.boot_id = "boot-1";
   hello.address = "10.0.0." + name;
   hello.inventory.cores = 4;
   for (int i = 0; i < gpus + cpu_slots; ++i) {
-    Device device;
+    protocol::Device device;
     device.index = i;
-    device.kind = i < gpus ? DeviceKind::kGpu : DeviceKind::kCpuSlot;
+    device.kind = i < gpus ? protocol::DeviceKind::kGpu : protocol::DeviceKind::kCpuSlot;
     hello.inventory.devices.push_back(device);
   }
-  NetworkInterface eth0;
+  protocol::NetworkInterface eth0;
   eth0.name = "eth0";
   eth0.mac = "02:00:00:00:00:01";
   hello.inventory.interfaces = {eth0};
@@ -81,8 +82,10 @@ RunRequest Gpus(int n) {
   return request;
 }
 
-ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snapshot)
-    : cluster_(std::make_unique<Cluster>(options, snapshot, clock_.Get(), &PastOf, this)),
+ClusterTester::ClusterTester(const ClusterOptions& options, const Snapshot& snapshot,
+                             const FakeClock& clock)
+    : clock_(clock),
+      cluster_(std::make_unique<Cluster>(options, snapshot, clock_.Get(), &PastOf, this)),
       last_event_(snapshot.last_event),
       last_run_(snapshot.last_run) {
   for (const RunRecord& r : snapshot.runs) runs_[r.id] = r;
@@ -138,7 +141,7 @@ void ClusterTester::Join(const std::vector<std::string>& names) {
   for (const std::string& name : names) ASSERT_OK(Hello(HelloOf(name)));
 }
 
-absl::StatusOr<Welcome> ClusterTester::Hello(const NodeHello& hello) {
+absl::StatusOr<protocol::Welcome> ClusterTester::Hello(const protocol::Hello& hello) {
   auto welcome = cluster_->Hello(now(), hello, &effects_);
   if (welcome.ok()) incarnations_[hello.node] = hello.incarnation;
   Settle();
@@ -206,27 +209,20 @@ void ClusterTester::Pass(absl::Duration d, const std::vector<std::string>& silen
     d -= step;
     for (const auto& [name, incarnation] : incarnations_) {
       if (std::count(silent.begin(), silent.end(), name) > 0) continue;
-      (void)cluster_->Heartbeat(now(), name, incarnation);
+      (void)cluster_->Heard(now(), {name, incarnation});
     }
     Settle();
   }
 }
 
-void ClusterTester::CheckpointSaved(AttemptRef ref) {
-  cluster_->CheckpointSaved(now(), ref, &effects_);
-  Settle();
-}
-
 void ClusterTester::Disconnect(const std::string& name, bool reset) {
-  cluster_->Disconnected(now(), name, incarnations_[name], reset, &effects_);
+  cluster_->Disconnected(now(), {name, incarnations_[name]}, reset, &effects_);
   incarnations_.erase(name);
   Settle();
 }
 
-absl::Status ClusterTester::Leaving(const std::string& name, const std::string& reason,
-                                    Leave leave) {
-  absl::Status status =
-      cluster_->Leaving(now(), name, incarnations_[name], leave, reason, &effects_);
+absl::Status ClusterTester::Report(const std::string& name, const protocol::NodeReport& report) {
+  absl::Status status = cluster_->Apply(now(), {name, incarnations_[name]}, report, &effects_);
   Settle();
   return status;
 }
@@ -247,36 +243,8 @@ void ClusterTester::SaveSeen() {
   Settle();
 }
 
-absl::Status ClusterTester::SleepFailed(const std::string& name, const std::string& error) {
-  absl::Status status = cluster_->SleepFailed(now(), name, incarnations_[name], error, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::InventoryChanged(const std::string& name, const Inventory& inventory) {
-  absl::Status status =
-      cluster_->InventoryChanged(now(), name, incarnations_[name], inventory, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::OwnerChanged(const std::string& name, bool reclaimed) {
-  ReclaimRequest request;
-  request.who = "its owner";
-  absl::Status status =
-      cluster_->OwnerChanged(now(), name, incarnations_[name], reclaimed, request, &effects_);
-  Settle();
-  return status;
-}
-
-absl::Status ClusterTester::Rendezvous(const std::string& name, const RendezvousReport& report) {
-  absl::Status status = cluster_->Rendezvous(now(), name, incarnations_[name], report, &effects_);
-  Settle();
-  return status;
-}
-
 absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::Status status) {
-  PreparedReport report;
+  protocol::Prepared report;
   report.ref = ref(run);
   report.status = std::move(status);
   report.recall = recall;
@@ -285,87 +253,62 @@ absl::Status ClusterTester::Prepared(RunId run, const std::string& name, absl::S
     report.store_addr = nodes_.at(name).address;
     report.store_port = 29500;
   }
-  return Prepared(report, name);
-}
-
-absl::Status ClusterTester::Prepared(const PreparedReport& report, const std::string& name) {
-  absl::Status result = cluster_->Prepared(now(), name, incarnations_[name], report, &effects_);
-  Settle();
-  return result;
+  return Report(name, report);
 }
 
 absl::Status ClusterTester::Started(RunId run, const std::string& name, absl::Duration ago) {
-  std::vector<StartedRank> started;
+  protocol::Started started{ref(run), {}};
   for (const PlacementRecord& p : placements(run)) {
     if (p.node != name) continue;
     for (int32_t i = 0; i < p.ranks; ++i) {
-      started.push_back({p.first_rank + i, 1000 + p.first_rank + i, ago});
+      started.ranks.push_back({p.first_rank + i, 1000 + p.first_rank + i, {}, {ago, {}}});
     }
   }
-  absl::Status status =
-      cluster_->Started(now(), name, incarnations_[name], ref(run), started, &effects_);
-  Settle();
-  return status;
+  return Report(name, started);
 }
 
 absl::Status ClusterTester::Exit(RunId run, int rank, int code) {
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = code;
   return Exit(run, rank, exit);
 }
 
-absl::Status ClusterTester::Exit(RunId run, int rank, const RankExit& exit, RankAges ago) {
+absl::Status ClusterTester::Exit(RunId run, int rank, const protocol::RankExit& exit,
+                                 protocol::RankAges ago) {
   std::string name;
   for (const PlacementRecord& p : placements(run)) {
     if (rank >= p.first_rank && rank < p.first_rank + p.ranks) name = p.node;
   }
-  absl::Status status =
-      cluster_->RankEnded(now(), name, incarnations_[name], ref(run), rank, exit, ago, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::RankEnded{ref(run), rank, exit, ago});
 }
 
 absl::Status ClusterTester::Doubted(RunId run, const std::string& name) {
-  absl::Status status =
-      cluster_->Doubted(now(), name, incarnations_[name], ref(run), now().mono, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::Doubted{ref(run), now().mono});
 }
 
 absl::Status ClusterTester::Recalled(RunId run, const std::string& name, const std::string& lost,
                                      const absl::Status& status) {
-  absl::Status result =
-      cluster_->Recalled(now(), name, incarnations_[name], ref(run), lost, status, &effects_);
-  Settle();
-  return result;
+  return Report(name, protocol::Recalled{ref(run), lost, status});
 }
 
 absl::Status ClusterTester::Returned(RunId run, const std::string& name,
                                      const std::string& lost_reason) {
-  return Halted(
-      run, name,
-      lost_reason.empty() ? Halt() : Halt{HaltKind::kSupervisorLost, lost_reason, {}, {}});
+  return Halted(run, name,
+                lost_reason.empty()
+                    ? protocol::Halt()
+                    : protocol::Halt{protocol::HaltKind::kSupervisorLost, lost_reason, {}, {}});
 }
 
 absl::Status ClusterTester::ReturnedOver(const std::string& name, AttemptRef ref) {
-  absl::Status status =
-      cluster_->AttemptReturned(now(), name, incarnations_[name], ref, {}, &effects_);
-  Settle();
-  return status;
+  return Report(name, protocol::AttemptReturned{ref, {}});
 }
 
-absl::Status ClusterTester::Halted(RunId run, const std::string& name, const Halt& halt) {
-  absl::Status status =
-      cluster_->AttemptReturned(now(), name, incarnations_[name], ref(run), halt, &effects_);
-  Settle();
-  return status;
+absl::Status ClusterTester::Halted(RunId run, const std::string& name, const protocol::Halt& halt) {
+  return Report(name, protocol::AttemptReturned{ref(run), halt});
 }
 
-absl::Status ClusterTester::Halts(RunId run, const std::string& name, const Halt& halt) {
-  absl::Status status =
-      cluster_->AttemptHalted(now(), name, incarnations_[name], ref(run), halt, &effects_);
-  Settle();
-  return status;
+absl::Status ClusterTester::Halts(RunId run, const std::string& name, const protocol::Halt& halt) {
+  return Report(name, protocol::AttemptHalted{ref(run), halt});
 }
 
 void ClusterTester::AllPrepared(RunId run) {
@@ -380,10 +323,8 @@ void ClusterTester::AllReturned(RunId run) {
   const AttemptRef attempt = ref(run);
   for (const PlacementRecord& p : placements(run)) {
     if (p.returned) continue;
-    EXPECT_OK(
-        cluster_->AttemptReturned(now(), p.node, incarnations_[p.node], attempt, {}, &effects_));
+    EXPECT_OK(Report(p.node, protocol::AttemptReturned{attempt, {}}));
   }
-  Settle();
 }
 
 void ClusterTester::Run(RunId run) {

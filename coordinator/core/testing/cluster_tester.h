@@ -13,11 +13,13 @@
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator::testing {
 
 // A node's address, boot id and incarnation are made from its name: "10.0.0.<name>", "boot-1", 1.
-NodeHello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
+protocol::Hello HelloOf(const std::string& name, int gpus = 1, int cpu_slots = 0);
 
 // A request for n nodes with every GPU of each.
 RunRequest Nodes(int n);
@@ -27,12 +29,14 @@ RunRequest Gpus(int n);
 
 class ClusterTester {
  public:
-  explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {});
+  // `clock` shows the time at which the coordinator is started.
+  explicit ClusterTester(const ClusterOptions& options = {}, const Snapshot& snapshot = {},
+                         const FakeClock& clock = {});
 
   // ---- what happens
   // Connects nodes with one GPU each.
   void Join(const std::vector<std::string>& names);
-  absl::StatusOr<Welcome> Hello(const NodeHello& hello);
+  absl::StatusOr<protocol::Welcome> Hello(const protocol::Hello& hello);
   // Submits; the run is placed if that is possible. Fails the test if the request is refused.
   RunId Submit(const RunRequest& request);
   absl::StatusOr<RunId> TrySubmit(const RunRequest& request);
@@ -50,34 +54,28 @@ class ClusterTester {
   // Lets time pass in which the coordinator does nothing.
   void StandStill(absl::Duration d);
   void Disconnect(const std::string& node, bool reset);
-  absl::Status Leaving(const std::string& node, const std::string& reason,
-                       Leave leave = Leave::kPcGoes);
+  // What a connected node says, of any kind.
+  absl::Status Report(const std::string& node, const protocol::NodeReport& report);
+  absl::Status Leaving(const std::string& node, const std::string& reason, bool stays_on = false) {
+    return Report(node, protocol::Leaving{reason, stays_on});
+  }
   absl::Status Forget(const std::string& node);
   void ShutOut(const std::string& node, const std::string& why = "revoked by anna");
   void SaveSeen();
-  absl::Status HandingOver(const std::string& node) {
-    return cluster_->HandingOver(now(), node, incarnations_[node]);
-  }
-  absl::Status SleepFailed(const std::string& node, const std::string& error);
-  absl::Status InventoryChanged(const std::string& node, const Inventory& inventory);
-  absl::Status OwnerChanged(const std::string& node, bool reclaimed);
-  absl::Status Rendezvous(const std::string& node, const RendezvousReport& report);
-
-  void CheckpointSaved(AttemptRef ref);
 
   // What a node reports about the newest attempt of a run.
   absl::Status Prepared(RunId run, const std::string& node, absl::Status status = absl::OkStatus());
-  absl::Status Prepared(const PreparedReport& report, const std::string& node);
   absl::Status Started(RunId run, const std::string& node,
                        absl::Duration ago = absl::ZeroDuration());
   absl::Status Exit(RunId run, int rank, int code);
-  absl::Status Exit(RunId run, int rank, const RankExit& exit, RankAges ago = {});
+  absl::Status Exit(RunId run, int rank, const protocol::RankExit& exit,
+                    protocol::RankAges ago = {});
   absl::Status Returned(RunId run, const std::string& node, const std::string& lost_reason = "");
   // The node says that an attempt has ended there which is over already.
   absl::Status ReturnedOver(const std::string& node, AttemptRef ref);
-  absl::Status Halted(RunId run, const std::string& node, const Halt& halt);
+  absl::Status Halted(RunId run, const std::string& node, const protocol::Halt& halt);
   // The node ends the ranks by itself, and still has some.
-  absl::Status Halts(RunId run, const std::string& node, const Halt& halt);
+  absl::Status Halts(RunId run, const std::string& node, const protocol::Halt& halt);
   // What `node` found when it was told to recall the ranks of `lost`.
   absl::Status Recalled(RunId run, const std::string& node, const std::string& lost,
                         const absl::Status& status = absl::OkStatus());
@@ -124,7 +122,7 @@ class ClusterTester {
   AttemptRef ref(RunId run) const { return {run, runs_.at(run).attempts}; }
 
   // What nodes that are prepared say about how their ranks may be recalled.
-  RecallAccess recall;
+  protocol::RecallAccess recall;
 
   // What the shell would answer about runs that the core has forgotten.
   std::map<RunId, RunState> past;

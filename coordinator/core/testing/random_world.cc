@@ -110,7 +110,7 @@ void RandomWorld::Pass(absl::Duration d) {
     d -= step;
     clock_.Advance(step);
     for (Pc& pc : pcs_) {
-      if (pc.connected && cluster_->Heartbeat(clock_.Get(), pc.name, pc.incarnation).ok()) {
+      if (pc.connected && cluster_->Heard(clock_.Get(), {pc.name, pc.incarnation}).ok()) {
         pc.heard = clock_.Get().mono;
       } else if (pc.connected) {
         Break(&pc, true);
@@ -245,18 +245,18 @@ void RandomWorld::Command() {
 }
 
 void RandomWorld::Connect(Pc* pc) {
-  NodeHello hello = HelloOf(pc->name, 2);
+  protocol::Hello hello = HelloOf(pc->name, 2);
   if (pc->incarnation == 0 || Pick(2) == 0) ++pc->incarnation;  // the worker restarted, too
   hello.incarnation = pc->incarnation;
   hello.boot_id = absl::StrCat("boot-", pc->boots);
   hello.resumed = pc->resumed;
   for (const auto& [ref, held] : pc->held) {
-    HeldAttempt h;
+    protocol::HeldAttempt h;
     h.ref = ref;
     h.started = held.started;
     h.returned = held.returned;
     for (int32_t i = 0; i < held.prepare.ranks; ++i) {
-      HeldAttempt::Rank rank;
+      protocol::HeldRank rank;
       rank.rank = held.prepare.first_rank + i;
       rank.pid = held.started ? 100 + rank.rank : 0;
       const auto exit = held.exits.find(rank.rank);
@@ -276,12 +276,16 @@ void RandomWorld::Connect(Pc* pc) {
   Settle();
 }
 
+void RandomWorld::Say(const Pc& pc, const protocol::NodeReport& report) {
+  (void)cluster_->Apply(clock_.Get(), {pc.name, pc.incarnation}, report, &effects_);
+}
+
 void RandomWorld::Break(Pc* pc, bool reset) {
   Note(absl::StrCat(pc->name, reset ? " is reset" : " loses its connection"));
   pc->connected = false;
   pc->inbox.clear();
   if (reset || Pick(2) == 0) {  // if not, only silence tells it
-    cluster_->Disconnected(clock_.Get(), pc->name, pc->incarnation, reset, &effects_);
+    cluster_->Disconnected(clock_.Get(), {pc->name, pc->incarnation}, reset, &effects_);
     Settle();
   }
 }
@@ -297,8 +301,7 @@ void RandomWorld::Reboot(Pc* pc) {
 void RandomWorld::Suspend(Pc* pc) {
   if (!pc->connected) return;
   Note(pc->name + " is suspended by somebody");
-  (void)cluster_->Leaving(clock_.Get(), pc->name, pc->incarnation, Leave::kPcGoes, "suspend",
-                          &effects_);
+  Say(*pc, protocol::Leaving{"suspend"});
   Settle();
   Break(pc, Pick(2) == 0);
   pc->asleep = true;
@@ -308,25 +311,26 @@ void RandomWorld::Suspend(Pc* pc) {
 
 void RandomWorld::Deliver(Pc* pc) {
   if (!pc->connected || pc->inbox.empty()) return;
-  const NodeCommand command = pc->inbox.front();
+  const protocol::CoordinatorMessage command = pc->inbox.front();
   pc->inbox.pop_front();
   std::visit(
       [&](const auto& c) {
         using T = std::decay_t<decltype(c)>;
-        if constexpr (std::is_same_v<T, ForgetAttempt>) {
+        if constexpr (std::is_same_v<T, protocol::Forget>) {
           auto it = pc->held.find(c.ref);
           if (it == pc->held.end()) return;
           EndAll(pc, &it->second);
           pc->held.erase(c.ref);
-        } else if constexpr (std::is_same_v<T, GoToSleep>) {
+        } else if constexpr (std::is_same_v<T, protocol::GoToSleep>) {
           if (Pick(5) == 0) {
-            (void)cluster_->SleepFailed(clock_.Get(), pc->name, pc->incarnation, "no", &effects_);
+            Say(*pc, protocol::SleepFailed{"no"});
             return;
           }
           Break(pc, Pick(2) == 0);
           pc->asleep = Pick(4) > 0;
-        } else if constexpr (!std::is_same_v<T, SetOwner> && !std::is_same_v<T, DoubtAttempt> &&
-                             !std::is_same_v<T, RecallRanks>) {
+        } else if constexpr (std::is_same_v<T, protocol::Prepare> ||
+                             std::is_same_v<T, protocol::Start> ||
+                             std::is_same_v<T, protocol::Stop>) {
           Obey(pc, c);
         }
       },
@@ -334,8 +338,8 @@ void RandomWorld::Deliver(Pc* pc) {
   Settle();
 }
 
-void RandomWorld::Obey(Pc* pc, const PrepareAttempt& prepare) {
-  PreparedReport report;
+void RandomWorld::Obey(Pc* pc, const protocol::Prepare& prepare) {
+  protocol::Prepared report;
   report.ref = prepare.ref;
   report.store_port = prepare.node_rank == 0 ? 29500 : 0;
   for (const auto& [ref, held] : pc->held) {
@@ -350,26 +354,25 @@ void RandomWorld::Obey(Pc* pc, const PrepareAttempt& prepare) {
   if (!healing_ && Pick(20) == 0) report.status = absl::UnavailableError("disk full");
   if (!healing_ && Pick(40) == 0) report.status = absl::NotFoundError("no such command");
   if (report.status.ok()) pc->held[prepare.ref].prepare = prepare;
-  (void)cluster_->Prepared(clock_.Get(), pc->name, pc->incarnation, report, &effects_);
+  Say(*pc, report);
 }
 
-void RandomWorld::Obey(Pc* pc, const StartAttempt& start) {
+void RandomWorld::Obey(Pc* pc, const protocol::Start& start) {
   auto it = pc->held.find(start.ref);
   if (it == pc->held.end() || it->second.stopping || it->second.started) return;
   it->second.started = true;
-  std::vector<StartedRank> ranks;
+  protocol::Started started{start.ref, {}};
   for (int32_t i = 0; i < it->second.prepare.ranks; ++i) {
     const int32_t rank = it->second.prepare.first_rank + i;
-    ranks.push_back({rank, 100 + rank, absl::ZeroDuration()});
+    started.ranks.push_back({rank, 100 + rank, {}, {}});
   }
-  (void)cluster_->Started(clock_.Get(), pc->name, pc->incarnation, start.ref, ranks, &effects_);
+  Say(*pc, started);
 }
 
-void RandomWorld::Obey(Pc* pc, const StopAttempt& stop) {
+void RandomWorld::Obey(Pc* pc, const protocol::Stop& stop) {
   auto it = pc->held.find(stop.ref);
   if (it == pc->held.end() || it->second.returned) {
-    (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, stop.ref, {},
-                                    &effects_);
+    Say(*pc, protocol::AttemptReturned{stop.ref, {}});
     return;
   }
   it->second.stopping = true;
@@ -387,7 +390,7 @@ void RandomWorld::Progress(Pc* pc) {
     for (int32_t i = 0; i < held.prepare.ranks; ++i) {
       const int32_t rank = held.prepare.first_rank + i;
       if (held.exits.count(rank) > 0) continue;
-      RankExit exit;
+      protocol::RankExit exit;
       exit.exit_code = !healing_ && Pick(8) == 0 ? 1 : 0;
       EndRank(pc, &held, rank, exit);
       break;
@@ -397,11 +400,10 @@ void RandomWorld::Progress(Pc* pc) {
   Settle();
 }
 
-void RandomWorld::EndRank(Pc* pc, Held* held, int32_t rank, const RankExit& exit) {
+void RandomWorld::EndRank(Pc* pc, Held* held, int32_t rank, const protocol::RankExit& exit) {
   held->exits[rank] = exit;
   if (!pc->connected) return;
-  (void)cluster_->RankEnded(clock_.Get(), pc->name, pc->incarnation, held->prepare.ref, rank, exit,
-                            {}, &effects_);
+  Say(*pc, protocol::RankEnded{held->prepare.ref, rank, exit, {}});
 }
 
 void RandomWorld::EndAll(Pc* pc, Held* held) {
@@ -409,7 +411,7 @@ void RandomWorld::EndAll(Pc* pc, Held* held) {
   for (int32_t i = 0; held->started && i < held->prepare.ranks; ++i) {
     const int32_t rank = held->prepare.first_rank + i;
     if (held->exits.count(rank) > 0) continue;
-    RankExit exit;
+    protocol::RankExit exit;
     exit.exit_code = 0;
     exit.after_stop = true;
     EndRank(pc, held, rank, exit);
@@ -420,8 +422,7 @@ void RandomWorld::EndAll(Pc* pc, Held* held) {
 void RandomWorld::Return(Pc* pc, Held* held) {
   held->returned = true;
   if (!pc->connected) return;
-  (void)cluster_->AttemptReturned(clock_.Get(), pc->name, pc->incarnation, held->prepare.ref, {},
-                                  &effects_);
+  Say(*pc, protocol::AttemptReturned{held->prepare.ref, {}});
 }
 
 // ------------------------------------------------------------------------------- invariants

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/values/cluster_options.h"
+#include "protocol/coordinator_message.h"
 
 namespace hpc::coordinator::testing {
 
@@ -33,11 +34,11 @@ class RandomWorld {
  private:
   // What a worker has of an attempt.
   struct Held {
-    PrepareAttempt prepare;
+    protocol::Prepare prepare;
     bool started = false;
     bool stopping = false;
     bool returned = false;
-    std::map<int32_t, RankExit> exits;
+    std::map<int32_t, protocol::RankExit> exits;
   };
   struct Pc {
     std::string name;
@@ -48,7 +49,7 @@ class RandomWorld {
     bool asleep = false;
     MonoTime heard{};  // when it last heard the coordinator
     std::map<AttemptRef, Held> held;
-    std::deque<NodeCommand> inbox;
+    std::deque<protocol::CoordinatorMessage> inbox;
   };
 
   int Pick(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
@@ -60,17 +61,18 @@ class RandomWorld {
   void Submit();
   void Command();
   void Connect(Pc* pc);
+  void Say(const Pc& pc, const protocol::NodeReport& report);
   void Break(Pc* pc, bool reset);
   void Reboot(Pc* pc);
   void Suspend(Pc* pc);
   void StopIfCutOff(Pc* pc);
   void WakeUp(Pc* pc);
   void Deliver(Pc* pc);
-  void Obey(Pc* pc, const PrepareAttempt& prepare);
-  void Obey(Pc* pc, const StartAttempt& start);
-  void Obey(Pc* pc, const StopAttempt& stop);
+  void Obey(Pc* pc, const protocol::Prepare& prepare);
+  void Obey(Pc* pc, const protocol::Start& start);
+  void Obey(Pc* pc, const protocol::Stop& stop);
   void Progress(Pc* pc);
-  void EndRank(Pc* pc, Held* held, int32_t rank, const RankExit& exit);
+  void EndRank(Pc* pc, Held* held, int32_t rank, const protocol::RankExit& exit);
   void EndAll(Pc* pc, Held* held);
   void Return(Pc* pc, Held* held);
   void Check();

@@ -82,7 +82,7 @@ bool ComesBefore(const Cause& failure, const Cause& other) {
 
 }  // namespace
 
-CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits) {
+CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits) {
   const bool asked =
       std::find(retry_exits.begin(), retry_exits.end(), ShellCode(exit)) != retry_exits.end();
   if (asked) return CauseKind::kAsked;
@@ -93,14 +93,13 @@ CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_
   return SpeaksOfPeer(line) ? CauseKind::kOfPeer : CauseKind::kOwn;
 }
 
-Cause FailureOf(const RankRecord& rank, const Window& reaped,
-                const std::optional<NodeWindow>& reaped_there,
+Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits) {
   Cause cause;
   cause.kind = KindOfFailure(*rank.exit, retry_exits);
   cause.outcome = AttemptOutcome::kProgramFailed;
-  cause.when = {reaped.earliest - kTeardown, reaped.latest};
-  cause.there = reaped_there;
+  cause.when = {reaped.when.earliest - kTeardown, reaped.when.latest};
+  cause.there = reaped.there;
   if (cause.there) cause.there->earliest -= kTeardown;
   cause.node = rank.node;
   cause.text = absl::StrCat("rank ", rank.rank, " on ", rank.node, " ", ExitWords(*rank.exit));

@@ -13,23 +13,9 @@
 
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
-
-// The kinds of causes differ in how much they say about whose fault the end is.
-enum class CauseKind {
-  kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
-  kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
-  kAsked = 3,    // a rank ended with a code of --retry-exit
-  // A rank died of a SIGKILL that we did not send. The end of a peer never brings that about, but
-  // the kernel does when memory runs out.
-  kKilled = 4,
-  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
-  kSilent = 6,  // a rank failed without a word
-  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
-  // A rank ended by a SIGTERM that hpcctl did not send: its PC may be going down.
-  kTerminated = 8,
-};
 
 struct Cause {
   CauseKind kind = CauseKind::kOrdered;
@@ -44,7 +30,7 @@ struct Cause {
   bool guessed = false;
   // When it happened on the clock of its node; unset if the node did not say its time.
   std::optional<NodeWindow> there = {};
-  int32_t rank = -1;  // the rank that failed; -1: none, or not known
+  int32_t rank = -1;  // the rank that ended; -1: none, or not known
 
   bool operator==(const Cause&) const = default;
 };
@@ -54,18 +40,14 @@ struct Cause {
 inline constexpr absl::Duration kTeardown = absl::Milliseconds(250);
 
 // Whether the cause is the failure of a rank.
-inline bool IsFailure(const Cause& cause) {
-  return cause.kind != CauseKind::kOrdered && cause.kind != CauseKind::kCluster;
-}
+inline bool IsFailure(const Cause& cause) { return IsFailure(cause.kind); }
 
 // The kind of failure of a rank that was not told to end.
-CauseKind KindOfFailure(const RankExit& exit, const std::vector<int32_t>& retry_exits);
+CauseKind KindOfFailure(const protocol::RankExit& exit, const std::vector<int32_t>& retry_exits);
 
 // The cause for a rank that failed without having been told to end. The rank must have an exit.
-// `reaped` is when its end was seen, here and on its node's clock; it may have failed up to
-// kTeardown earlier.
-Cause FailureOf(const RankRecord& rank, const Window& reaped,
-                const std::optional<NodeWindow>& reaped_there,
+// `reaped` is when its end was seen; it may have failed up to kTeardown earlier.
+Cause FailureOf(const RankRecord& rank, const Moment& reaped,
                 const std::vector<int32_t>& retry_exits);
 // The cause for ranks that were ended on `node`, or may have been, without the coordinator's order.
 Cause ClusterCause(AttemptOutcome outcome, const std::string& node, const Window& when,

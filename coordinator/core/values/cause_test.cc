@@ -56,14 +56,13 @@ TEST(FailureOfTest, ASigkillThatNobodyHereSentIsExplained) {
   RankRecord rank;
   rank.rank = 1;
   rank.node = "pc2";
-  rank.exit = RankExit{{}, 9, false, "step 12\n", ""};
-  const Window now = Window::Exactly(At(10));
-  EXPECT_EQ(FailureOf(rank, now, std::nullopt, {}).text,
+  rank.exit = protocol::RankExit{{}, 9, false, "step 12\n", ""};
+  const Moment now = {Window::Exactly(At(10)), std::nullopt};
+  EXPECT_EQ(FailureOf(rank, now, {}).text,
             "rank 1 on pc2 was killed by SIGKILL: step 12 (hpcctl did not send it; the kernel does "
             "when memory runs out, which 'journalctl -k' or 'dmesg' on pc2 shows)");
   rank.exit->signal = 11;
-  EXPECT_EQ(FailureOf(rank, now, std::nullopt, {}).text,
-            "rank 1 on pc2 was killed by SIGSEGV: step 12");
+  EXPECT_EQ(FailureOf(rank, now, {}).text, "rank 1 on pc2 was killed by SIGSEGV: step 12");
 }
 
 TEST(DecidingTest, TheEarliestFailureCountsWhenItIsHeardLast) {

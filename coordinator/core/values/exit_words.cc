@@ -8,7 +8,7 @@
 
 namespace hpc::coordinator {
 
-std::string ExitWords(const RankExit& exit) {
+std::string ExitWords(const protocol::RankExit& exit) {
   std::string words = exit.signal.has_value()
                           ? absl::StrCat("was killed by ", SignalName(*exit.signal))
                           : absl::StrCat("exited with code ", exit.exit_code.value_or(0));
@@ -19,11 +19,11 @@ std::string ExitWords(const RankExit& exit) {
   return words;
 }
 
-int32_t ShellCode(const RankExit& exit) {
+int32_t ShellCode(const protocol::RankExit& exit) {
   return exit.signal.has_value() ? 128 + *exit.signal : exit.exit_code.value_or(0);
 }
 
-bool SucceededByItself(const RankExit& exit) {
+bool SucceededByItself(const protocol::RankExit& exit) {
   return exit.exit_code == 0 && !exit.signal.has_value() && !exit.after_stop;
 }
 

@@ -6,18 +6,19 @@
 #include <string>
 
 #include "coordinator/core/values/records.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
 
 // "exited with code 1: ValueError: bad shape", "was killed by SIGKILL: <message>". Only the telling
 // line of the message is shown.
-std::string ExitWords(const RankExit& exit);
+std::string ExitWords(const protocol::RankExit& exit);
 
 // The code that a shell would show: 128 + n for a signal.
-int32_t ShellCode(const RankExit& exit);
+int32_t ShellCode(const protocol::RankExit& exit);
 
 // Whether it exited with 0 without having been told to end.
-bool SucceededByItself(const RankExit& exit);
+bool SucceededByItself(const protocol::RankExit& exit);
 
 }  // namespace hpc::coordinator
 

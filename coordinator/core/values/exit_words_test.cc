@@ -6,7 +6,7 @@ namespace hpc::coordinator {
 namespace {
 
 TEST(ExitWordsTest, CodeSignalAndTheTellingLineOfTheMessage) {
-  RankExit exit;
+  protocol::RankExit exit;
   exit.exit_code = 1;
   EXPECT_EQ(ExitWords(exit), "exited with code 1");
   exit.message = "starting\n  no GPU here  \n\n";

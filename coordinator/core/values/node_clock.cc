@@ -49,10 +49,11 @@ void NodeClock::Heard(absl::Duration heard, MonoTime told, MonoTime now) {
   if (!least_ || ahead >= Least(now)) least_ = Bound{ahead, now};
 }
 
-std::optional<NodeWindow> NodeClock::BeforeOnNode(absl::Duration ago, absl::Duration within) const {
-  if (!said_) return std::nullopt;
-  const absl::Duration latest = *said_ - ago;
-  return NodeWindow{latest - within, latest, era_};
+Moment NodeClock::Before(absl::Duration ago, absl::Duration within, MonoTime now) const {
+  Moment moment{Before(ago, now), std::nullopt};
+  moment.when.earliest = moment.when.earliest - within;
+  if (said_) moment.there = NodeWindow{*said_ - ago - within, *said_ - ago, era_};
+  return moment;
 }
 
 Window NodeClock::Narrow(const Window& when, const NodeWindow& there, MonoTime now) const {

@@ -38,6 +38,12 @@ struct NodeWindow {
   bool operator==(const NodeWindow&) const = default;
 };
 
+// When something happened on a node, on both clocks.
+struct Moment {
+  Window when;
+  std::optional<NodeWindow> there;  // unset if the node did not say its time
+};
+
 // What a node's clock shows. It counts from an unknown moment.
 struct NodeTimes {
   absl::Duration said;  // when it said what is being read now
@@ -50,7 +56,7 @@ struct NodeTimes {
 
 class NodeClock {
  public:
-  // How much longer than the quickest report so far another report may be under way. This holds
+  // The longest delay that a report may have beyond that of the quickest one so far. This holds
   // while it is not known when the node heard the coordinator. A hello is as old as the attempt to
   // connect that it came with, and a worker gives such an attempt up after this time.
   static constexpr absl::Duration kUnheard = absl::Seconds(10);
@@ -80,10 +86,9 @@ class NodeClock {
   Window Before(absl::Duration ago, MonoTime now) const {
     return said_ ? At(*said_ - ago, now) : Window::Exactly(now - ago);
   }
+  // The same on both clocks, where it may have happened up to `within` earlier.
+  Moment Before(absl::Duration ago, absl::Duration within, MonoTime now) const;
 
-  // The same on the node's own clock, or up to `within` earlier. Nothing if the node did not say
-  // its time.
-  std::optional<NodeWindow> BeforeOnNode(absl::Duration ago, absl::Duration within) const;
   // Something happened `when`, as was known until now, and at `there` on the node's clock. Returns
   // when it happened as is known by now: the window never becomes wider.
   Window Narrow(const Window& when, const NodeWindow& there, MonoTime now) const;

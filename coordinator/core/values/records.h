@@ -11,6 +11,9 @@
 
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "protocol/inventory.h"
+#include "protocol/launch.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
 
@@ -28,19 +31,6 @@ enum class RunState {
 };
 bool IsTerminal(RunState state);
 const char* Name(RunState state);  // "queued", "starting", ...
-
-// Which family of environment variables the ranks get (docs/DESIGN.md, "Environment families").
-enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
-
-// Who serves the TCPStore of an attempt.
-enum class StoreHost {
-  kAuto = 1,    // the worker of rank 0, unless a node's torch cannot be a client of it
-  kWorker = 2,  // always the worker of rank 0
-  kRank0 = 3,   // rank 0 itself
-};
-
-// How old scripts of torch.distributed.launch are told their local rank.
-enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
 
 // When a run that has fewer nodes than its maximum is started again on more nodes.
 enum class GrowMode {
@@ -70,8 +60,8 @@ struct RunRequest {
   int32_t max_restarts = 0;                              // budget for the program's own failures
   std::vector<int32_t> retry_exits;  // codes that ask for a restart, which costs nothing
 
-  LaunchMode mode = LaunchMode::kTorchrun;
-  StoreHost store_host = StoreHost::kAuto;
+  protocol::LaunchMode mode = protocol::LaunchMode::kTorchrun;
+  protocol::StoreHost store_host = protocol::StoreHost::kAuto;
   absl::Duration stop_grace = absl::Seconds(30);  // SIGTERM to SIGKILL
 
   bool operator==(const RunRequest&) const = default;
@@ -94,7 +84,7 @@ struct RunProgram {
   std::string workdir;                                   // absolute
   std::vector<std::pair<std::string, std::string>> env;  // set by the user; overrides ours
   std::vector<std::string> unstored_env;  // names in env whose values we never write to disk
-  LegacyLocalRank legacy_local_rank = LegacyLocalRank::kNone;
+  protocol::LegacyLocalRank legacy_local_rank = protocol::LegacyLocalRank::kNone;
   std::vector<std::pair<std::string, std::string>> params;
   std::vector<std::string> tags;
   CodeState code;
@@ -102,17 +92,6 @@ struct RunProgram {
   std::string request_id;  // chosen by the client; the same id means the same run
 
   bool operator==(const RunProgram&) const = default;
-};
-
-// How a rank ended. Once it has ended, exactly one of exit_code and signal is set.
-struct RankExit {
-  std::optional<int32_t> exit_code;
-  std::optional<int32_t> signal;
-  bool after_stop = false;  // it ended after it was told to, which never counts as success
-  std::string message;      // from its error file, else the last lines of stderr
-  std::string traceback;    // Python's, from the error file; may be empty
-
-  bool operator==(const RankExit&) const = default;
 };
 
 struct RunRecord {
@@ -164,6 +143,43 @@ enum class AttemptOutcome {
 };
 const char* Name(AttemptOutcome outcome);
 
+// Why an attempt ends. The kinds of causes differ in how much they say about whose fault that is.
+enum class CauseKind {
+  kOrdered = 1,  // the coordinator's own decision: a cancel, a time limit, growth, a reclaim
+  kCluster = 2,  // a node, its supervisor or the network: ranks were ended there, or may be
+  kAsked = 3,    // a rank ended with a code of --retry-exit
+  // A rank died of a SIGKILL that we did not send. The end of a peer never brings that about, but
+  // the kernel does when memory runs out.
+  kKilled = 4,
+  kOwn = 5,     // a rank failed, and its last words speak of its own trouble
+  kSilent = 6,  // a rank failed without a word
+  kOfPeer = 7,  // a rank failed, and its last words speak of a peer: "connection closed by peer"
+  // A rank ended by a SIGTERM that hpcctl did not send: its PC may be going down.
+  kTerminated = 8,
+};
+
+// Whether it is the kind of a rank's failure.
+inline bool IsFailure(CauseKind kind) {
+  return kind != CauseKind::kOrdered && kind != CauseKind::kCluster;
+}
+
+// One cause of the end of an attempt (cause.h), as it is stored.
+struct CauseRecord {
+  CauseKind kind = CauseKind::kOrdered;
+  int32_t rank = -1;
+  // Of the failure of a rank, only the above is stored: the rank's own record tells the rest.
+  AttemptOutcome outcome = AttemptOutcome::kNone;
+  absl::Time from = absl::InfinitePast();
+  absl::Time until = absl::InfinitePast();
+  std::string node;
+  std::string text;
+  int32_t exit_code = 0;
+  bool free_of_charge = false;
+  bool guessed = false;
+
+  bool operator==(const CauseRecord&) const = default;
+};
+
 struct AttemptRecord {
   AttemptRef ref;
   AttemptState state = AttemptState::kPreparing;
@@ -173,17 +189,20 @@ struct AttemptRecord {
   int32_t world_size = 0;
   std::string master_addr;  // IP literal
   int32_t master_port = 0;
-  StoreHost store_host = StoreHost::kWorker;  // as it was decided: never kAuto
+  protocol::StoreHost store_host = protocol::StoreHost::kWorker;  // as it was decided: never kAuto
   absl::Time created_at;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_at = absl::InfinitePast();
-  // What is known of the cause, from the moment that the attempt is being stopped: the two times
-  // between which it happened, the exit code of the rank that failed or of a refusal, and whether
-  // no budget of the run pays.
+  // What is known of the cause that decides, from the moment that the attempt is being stopped: the
+  // two times between which it happened, the exit code of the rank that failed or of a refusal, and
+  // whether no budget of the run pays.
   absl::Time caused_from = absl::InfinitePast();
   absl::Time caused_until = absl::InfinitePast();
   int32_t exit_code = 0;
   bool free_of_charge = false;
+  // All causes that are known, in the order in which they were heard. Failures of ranks that were
+  // heard after the last other cause may be left out.
+  std::vector<CauseRecord> causes;
 
   bool operator==(const AttemptRecord&) const = default;
 };
@@ -209,7 +228,7 @@ struct RankRecord {
   std::string node;
   std::vector<int32_t> devices;
   int64_t pid = 0;
-  std::optional<RankExit> exit;
+  std::optional<protocol::RankExit> exit;
   absl::Time started_at = absl::InfinitePast();
   absl::Time ended_from = absl::InfinitePast();  // it may have ended as early as this
   absl::Time ended_at = absl::InfinitePast();
@@ -218,55 +237,6 @@ struct RankRecord {
 };
 
 // ---------------------------------------------------------------------------------------- nodes
-
-enum class DeviceKind { kGpu = 1, kCpuSlot = 2 };
-
-struct Device {
-  int32_t index = 0;  // for GPUs in PCI bus order
-  DeviceKind kind = DeviceKind::kCpuSlot;
-  std::string uuid;
-  std::string name;
-  int64_t memory_bytes = 0;
-  std::string pci_bus_id;
-
-  bool operator==(const Device&) const = default;
-};
-
-struct NetworkInterface {
-  std::string name;
-  std::string address;     // IP literal; "" when it has none
-  std::string mac;         // "aa:bb:cc:dd:ee:ff"
-  int64_t speed_mbps = 0;  // 0: unknown
-  std::string broadcast;   // subnet broadcast address; "" when it has none
-
-  bool operator==(const NetworkInterface&) const = default;
-};
-
-struct Disk {
-  std::string mount;
-  int64_t total_bytes = 0;
-  int64_t free_bytes = 0;
-
-  bool operator==(const Disk&) const = default;
-};
-
-// What a node consists of, as its worker found it.
-struct Inventory {
-  std::vector<Device> devices;
-  int32_t cores = 0;
-  int64_t memory_bytes = 0;
-  std::vector<Disk> disks;
-  std::vector<NetworkInterface> interfaces;
-  std::string hostname;
-  std::string os;  // "Debian GNU/Linux 12 (bookworm)"
-  std::string kernel;
-  std::string driver;  // NVIDIA driver version; "" when none
-  std::string worker_version;
-  bool can_wake_by_hook = false;
-  std::vector<std::string> owners;  // users who may reclaim and lend it, says its worker
-
-  bool operator==(const Inventory&) const = default;
-};
 
 // Whether the coordinator can talk to the node.
 enum class Link {
@@ -290,7 +260,7 @@ const char* Name(Power power);
 struct NodeRecord {
   std::string name;
   std::string address;  // the IP literal under which peers reach it
-  Inventory inventory;
+  protocol::Inventory inventory;
   std::string boot_id;
   bool reclaimed = false;  // its owner has it
   absl::Time reclaimed_until = absl::InfiniteFuture();

@@ -138,7 +138,7 @@ TEST_F(WaitSourceTest, MoreThanOneMessageHoldsComeInSeveral) {
     rig_.engine->Cancel(run, "ada", [](const absl::Status& status) { EXPECT_OK(status); });
   }
   EXPECT_OK(rig_.engine->Flush());
-  rig_.engine->OnAttemptReturned(session_, {1, 1}, {}).IgnoreError();
+  rig_.engine->OnReport(session_, protocol::AttemptReturned{{1, 1}, {}}).IgnoreError();
   EXPECT_OK(rig_.engine->Flush());
   Wait(runs);
   v1::WaitResponse message;

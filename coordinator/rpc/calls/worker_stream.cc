@@ -16,6 +16,10 @@ namespace {
 constexpr int kMostTogether = 30;
 constexpr size_t kLongPrepare = 16 << 10;
 
+v1::CoordinatorMessage Heard(int64_t sent_us) {
+  return ToProto(protocol::Heard{{absl::Microseconds(sent_us)}});
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------ the worker says
@@ -88,20 +92,7 @@ void WorkerStream::SendGathered() {
   if (gathered_) BidiCall::Send(*std::exchange(gathered_, std::nullopt));
 }
 
-void WorkerStream::Send(const NodeCommand& command) { Say(ToProto(command)); }
-
-void WorkerStream::SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                               const RunProgram& program) {
-  Say(ToProto(prepare, run, program));
-}
-
-void WorkerStream::SendWelcome(const Welcome& welcome) { Say(ToProto(welcome)); }
-
-void WorkerStream::AckLog(const LogStreamId& stream, int64_t offset) {
-  Say(LogAck(stream, offset));
-}
-
-void WorkerStream::AckMetrics(const MetricOffset& offset) { Say(MetricAck(offset)); }
+void WorkerStream::Send(const protocol::CoordinatorMessage& message) { Say(ToProto(message)); }
 
 void WorkerStream::Close(const absl::Status& reason) {
   session_.Forget();

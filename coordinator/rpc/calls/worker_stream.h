@@ -10,6 +10,7 @@
 #include "coordinator/rpc/handlers/worker_session.h"
 #include "coordinator/runtime/engine.h"
 #include "hpc/v1/worker.pb.h"
+#include "protocol/coordinator_message.h"
 
 namespace hpc::coordinator {
 
@@ -18,12 +19,7 @@ class WorkerStream final : public BidiCall, public NodeLink {
   WorkerStream(Engine* engine, NodeUsage* usage)
       : BidiCall(Ear::kAlways), session_(engine, usage, this) {}
 
-  void Send(const NodeCommand& command) override;
-  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                   const RunProgram& program) override;
-  void SendWelcome(const Welcome& welcome) override;
-  void AckLog(const LogStreamId& stream, int64_t offset) override;
-  void AckMetrics(const MetricOffset& offset) override;
+  void Send(const protocol::CoordinatorMessage& message) override;
   void Close(const absl::Status& reason) override;
   void Stop(const absl::Status& reason) override;
   void SendGathered() override;

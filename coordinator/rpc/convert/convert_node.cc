@@ -11,10 +11,11 @@ constexpr size_t kMaxWords = 500;
 
 std::string Words(const std::string& text) { return CleanText(text, kMaxWords); }
 
-Device FromProto(const v1::Device& device) {
-  Device out;
+protocol::Device FromProto(const v1::Device& device) {
+  protocol::Device out;
   out.index = device.index();
-  out.kind = device.kind() == v1::DEVICE_KIND_GPU ? DeviceKind::kGpu : DeviceKind::kCpuSlot;
+  out.kind = device.kind() == v1::DEVICE_KIND_GPU ? protocol::DeviceKind::kGpu
+                                                  : protocol::DeviceKind::kCpuSlot;
   out.uuid = Words(device.uuid());
   out.name = Words(device.name());
   out.memory_bytes = device.memory_bytes();
@@ -22,7 +23,7 @@ Device FromProto(const v1::Device& device) {
   return out;
 }
 
-v1::Device ToProto(const Device& device) {
+v1::Device ToProto(const protocol::Device& device) {
   v1::Device out;
   out.set_index(device.index);
   out.set_kind(static_cast<v1::DeviceKind>(device.kind));
@@ -33,8 +34,8 @@ v1::Device ToProto(const Device& device) {
   return out;
 }
 
-NetworkInterface FromProto(const v1::NetworkInterface& interface) {
-  NetworkInterface out;
+protocol::NetworkInterface FromProto(const v1::NetworkInterface& interface) {
+  protocol::NetworkInterface out;
   out.name = Words(interface.name());
   out.address = Words(interface.address());
   out.mac = Words(interface.mac());
@@ -43,7 +44,7 @@ NetworkInterface FromProto(const v1::NetworkInterface& interface) {
   return out;
 }
 
-v1::NetworkInterface ToProto(const NetworkInterface& interface) {
+v1::NetworkInterface ToProto(const protocol::NetworkInterface& interface) {
   v1::NetworkInterface out;
   out.set_name(interface.name);
   out.set_address(interface.address);
@@ -55,8 +56,8 @@ v1::NetworkInterface ToProto(const NetworkInterface& interface) {
 
 }  // namespace
 
-Inventory FromProto(const v1::Inventory& inventory) {
-  Inventory out;
+protocol::Inventory FromProto(const v1::Inventory& inventory) {
+  protocol::Inventory out;
   for (const v1::Device& device : inventory.devices()) out.devices.push_back(FromProto(device));
   out.cores = inventory.cores();
   out.memory_bytes = inventory.memory_bytes();
@@ -76,18 +77,19 @@ Inventory FromProto(const v1::Inventory& inventory) {
   return out;
 }
 
-v1::Inventory ToProto(const Inventory& inventory) {
+v1::Inventory ToProto(const protocol::Inventory& inventory) {
   v1::Inventory out;
-  for (const Device& device : inventory.devices) *out.add_devices() = ToProto(device);
+  for (const protocol::Device& device : inventory.devices) *out.add_devices() = ToProto(device);
   out.set_cores(inventory.cores);
   out.set_memory_bytes(inventory.memory_bytes);
-  for (const Disk& disk : inventory.disks) {
+  for (const protocol::Disk& disk : inventory.disks) {
     v1::Disk* d = out.add_disks();
     d->set_mount(disk.mount);
     d->set_total_bytes(disk.total_bytes);
     d->set_free_bytes(disk.free_bytes);
   }
-  for (const NetworkInterface& i : inventory.interfaces) *out.add_interfaces() = ToProto(i);
+  for (const protocol::NetworkInterface& i : inventory.interfaces)
+    *out.add_interfaces() = ToProto(i);
   out.set_hostname(inventory.hostname);
   out.set_os(inventory.os);
   out.set_kernel(inventory.kernel);

@@ -6,11 +6,12 @@
 #include "coordinator/core/values/records.h"
 #include "hpc/v1/event.pb.h"
 #include "hpc/v1/node.pb.h"
+#include "protocol/inventory.h"
 
 namespace hpc::coordinator {
 
-Inventory FromProto(const v1::Inventory& inventory);
-v1::Inventory ToProto(const Inventory& inventory);
+protocol::Inventory FromProto(const v1::Inventory& inventory);
+v1::Inventory ToProto(const protocol::Inventory& inventory);
 v1::Node ToProto(const Cluster::NodeView& node);
 v1::Event ToProto(const EventRecord& event);
 

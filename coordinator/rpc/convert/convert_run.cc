@@ -39,7 +39,7 @@ v1::Attempt ToProto(const AttemptRecord& attempt) {
   out.set_world_size(attempt.world_size);
   out.set_master_addr(attempt.master_addr);
   out.set_master_port(attempt.master_port);
-  out.set_store_host(attempt.store_host == StoreHost::kRank0 ? "rank0" : "worker");
+  out.set_store_host(attempt.store_host == protocol::StoreHost::kRank0 ? "rank0" : "worker");
   out.set_created_at_us(ToMicros(attempt.created_at));
   out.set_started_at_us(ToMicros(attempt.started_at));
   out.set_ended_at_us(ToMicros(attempt.ended_at));
@@ -71,7 +71,7 @@ v1::Rank ToProto(const RankRecord& rank) {
   out.set_node(rank.node);
   AddInts(rank.devices, out.mutable_devices());
   out.set_pid(rank.pid);
-  if (rank.exit) *out.mutable_exit() = ToProto(*rank.exit);
+  if (rank.exit) *out.mutable_exit() = coordinator::ToProto(*rank.exit);
   out.set_started_at_us(ToMicros(rank.started_at));
   out.set_ended_at_us(ToMicros(rank.ended_at));
   return out;
@@ -150,7 +150,7 @@ v1::RunDetail ToProto(const RunDetail& detail) {
   return out;
 }
 
-v1::RankExit ToProto(const RankExit& exit) {
+v1::RankExit ToProto(const protocol::RankExit& exit) {
   v1::RankExit out;
   if (exit.exit_code) out.set_exit_code(*exit.exit_code);
   if (exit.signal) out.set_signal(*exit.signal);

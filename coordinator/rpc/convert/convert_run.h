@@ -8,6 +8,7 @@
 #include "coordinator/store/store_reader.h"
 #include "hpc/v1/run.pb.h"
 #include "hpc/v1/runs.pb.h"
+#include "protocol/rank_exit.h"
 
 namespace hpc::coordinator {
 
@@ -21,7 +22,7 @@ void AddExtras(const RunExtras& extras, v1::Run* out);
 void AddWait(RunWait wait, v1::Run* run);
 
 v1::RunDetail ToProto(const RunDetail& detail);
-v1::RankExit ToProto(const RankExit& exit);
+v1::RankExit ToProto(const protocol::RankExit& exit);
 
 v1::LogPiece ToProto(LogRecord record);
 v1::MetricPoint ToProto(const MetricRow& row);

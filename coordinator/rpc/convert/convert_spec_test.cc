@@ -126,9 +126,9 @@ TEST(ConvertSpec, WhatIsLeftOutTakesItsDefault) {
   EXPECT_EQ(request.gpus_per_node, std::nullopt);
   EXPECT_EQ(request.time_limit, absl::InfiniteDuration());
   EXPECT_EQ(request.stop_grace, absl::Seconds(30));
-  EXPECT_EQ(request.mode, LaunchMode::kTorchrun);
+  EXPECT_EQ(request.mode, protocol::LaunchMode::kTorchrun);
   EXPECT_EQ(request.grow, GrowMode::kCheckpoint);
-  EXPECT_EQ(request.store_host, StoreHost::kAuto);
+  EXPECT_EQ(request.store_host, protocol::StoreHost::kAuto);
 }
 
 TEST(ConvertSpec, TheLargestNumberOfNodesIsTheLeastWhereOnlyThatIsSaid) {

@@ -38,23 +38,23 @@ TEST(Words, NulAndSplitCharactersAreReplaced) {
 TEST(Workers, AReclaimWithoutATimeIsUntilLent) {
   v1::Hello hello;
   hello.set_reclaimed(true);
-  EXPECT_EQ(FromProto(hello).reclaim_time_left, std::nullopt);
+  EXPECT_EQ(FromProto(hello).reclaim_left, std::nullopt);
   hello.set_reclaim_left_ms(1500);
-  EXPECT_EQ(FromProto(hello).reclaim_time_left, absl::Milliseconds(1500));
+  EXPECT_EQ(FromProto(hello).reclaim_left, absl::Milliseconds(1500));
 }
 
 TEST(Workers, AShortTimeLeftIsNotSentAsUntilLent) {
-  SetOwner owner;
+  protocol::SetOwner owner;
   owner.reclaimed = true;
-  owner.time_left = absl::Microseconds(10);
-  EXPECT_EQ(ToProto(NodeCommand(owner)).set_owner().left_ms(), 1);
+  owner.left = absl::Microseconds(10);
+  EXPECT_EQ(ToProto(owner).set_owner().left_ms(), 1);
 }
 
 TEST(Workers, ARefusalKeepsItsCodeAndWords) {
   v1::Prepared prepared;
   prepared.set_error_code(5);
   prepared.set_error("no such program");
-  const PreparedReport report = FromProto(prepared);
+  const protocol::Prepared report = FromProto(prepared);
   EXPECT_EQ(report.status, absl::NotFoundError("no such program"));
 }
 
@@ -63,9 +63,9 @@ TEST(Workers, HowRanksAreRecalledIsHeardAndToldWhole) {
   prepared.set_recall_port(4711);
   prepared.set_recall_key("key");
   prepared.set_recall_proof("proof");
-  const RecallAccess access = FromProto(prepared).recall;
-  const v1::CoordinatorMessage message = ToProto(
-      NodeCommand(RecallRanks{{12, 2}, "pc2", "10.0.0.2", access, absl::Milliseconds(500)}));
+  const protocol::RecallAccess access = FromProto(prepared).recall;
+  const v1::CoordinatorMessage message =
+      ToProto(protocol::Recall{{12, 2}, "pc2", "10.0.0.2", access, absl::Milliseconds(500)});
   const v1::Recall& recall = message.recall();
   EXPECT_EQ(recall.ref().run(), 12);
   EXPECT_EQ(recall.node(), "pc2");
@@ -100,8 +100,9 @@ TEST(Workers, APointIsAsOldAsItsNodeSays) {
 }
 
 TEST(Nodes, AnInventoryComesBackAsItWent) {
-  Inventory inventory;
-  inventory.devices = {{0, DeviceKind::kGpu, "GPU-1", "RTX 3090", int64_t{24} << 30, "01:00.0"}};
+  protocol::Inventory inventory;
+  inventory.devices = {
+      {0, protocol::DeviceKind::kGpu, "GPU-1", "RTX 3090", int64_t{24} << 30, "01:00.0"}};
   inventory.cores = 16;
   inventory.memory_bytes = 1 << 30;
   inventory.disks = {{"/", 100, 50}};

@@ -9,6 +9,7 @@
 #include "coordinator/rpc/convert/convert_common.h"
 #include "coordinator/rpc/convert/convert_node.h"
 #include "coordinator/rpc/convert/limits.h"
+#include "protocol/worker_message.h"
 
 namespace hpc::coordinator {
 namespace {
@@ -21,31 +22,38 @@ std::optional<absl::Duration> TimeLeft(int64_t ms) {
   return FromMillis(ms);
 }
 
+// `message` is a HeldRank or a RankEnded.
+template <typename Message>
+protocol::RankAges AgesOf(const Message& message) {
+  return {FromMicros(message.started_ago_us()), FromMicros(message.ended_ago_us()),
+          FromMicros(message.ended_within_us())};
+}
+
 // `lost_reason` comes from a worker that does not know of halts.
-Halt ToHalt(bool has_halt, const v1::Halt& halt, const std::string& lost_reason) {
+protocol::Halt ToHalt(bool has_halt, const v1::Halt& halt, const std::string& lost_reason) {
   if (!has_halt) {
-    return lost_reason.empty() ? Halt()
-                               : Halt{HaltKind::kSupervisorLost, Words(lost_reason), {}, {}};
+    return lost_reason.empty()
+               ? protocol::Halt()
+               : protocol::Halt{protocol::HaltKind::kSupervisorLost, Words(lost_reason), {}, {}};
   }
   // A kind that this version does not know was at least the node's own doing.
   const bool known = v1::Halt::Kind_IsValid(halt.kind()) && halt.kind() != 0;
-  return {known ? static_cast<HaltKind>(halt.kind()) : HaltKind::kCutOff, Words(halt.reason()),
-          FromMicros(halt.ago_us()), FromMicros(halt.within_us())};
+  return {known ? static_cast<protocol::HaltKind>(halt.kind()) : protocol::HaltKind::kCutOff,
+          Words(halt.reason()), FromMicros(halt.ago_us()), FromMicros(halt.within_us())};
 }
 
-HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
-  HeldAttempt out;
+protocol::HeldRank ToHeldRank(const v1::HeldRank& rank) {
+  protocol::HeldRank out{rank.rank(), rank.pid(), {}, AgesOf(rank)};
+  if (rank.has_exit()) out.exit = FromProto(rank.exit());
+  return out;
+}
+
+protocol::HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
+  protocol::HeldAttempt out;
   out.ref = FromProto(held.ref());
   out.started = held.started();
   out.returned = held.returned();
-  for (const v1::HeldRank& rank : held.ranks()) {
-    HeldAttempt::Rank& r = out.ranks.emplace_back();
-    r.rank = rank.rank();
-    r.pid = rank.pid();
-    if (rank.has_exit()) r.exit = FromProto(rank.exit());
-    r.ago = {FromMicros(rank.started_ago_us()), FromMicros(rank.ended_ago_us()),
-             FromMicros(rank.ended_within_us())};
-  }
+  for (const v1::HeldRank& rank : held.ranks()) out.ranks.push_back(ToHeldRank(rank));
   out.halt = ToHalt(held.has_halt(), held.halt(), held.lost_reason());
   out.store_lost = held.store_lost();
   out.witnessed = held.witnessed();
@@ -62,12 +70,53 @@ Pairs CleanPairs(const google::protobuf::RepeatedPtrField<v1::KeyValue>& pairs) 
 
 int64_t Millis(absl::Duration d) { return absl::ToInt64Milliseconds(d); }
 
-// One function per command; std::visit chooses it.
-struct CommandWriter {
+// One function for each thing that is said; std::visit chooses it.
+struct Writer {
   v1::CoordinatorMessage* out;
 
-  void operator()(const PrepareAttempt&) const {}  // has a ToProto of its own
-  void operator()(const StartAttempt& start) const {
+  void operator()(const protocol::Welcome& welcome) const {
+    v1::Welcome* m = out->mutable_welcome();
+    m->set_lease_ms(Millis(welcome.lease));
+    m->set_heartbeat_interval_ms(Millis(welcome.heartbeat_interval));
+    m->set_stop_after_disconnect_ms(Millis(welcome.stop_after_disconnect));
+    m->set_protocol_version(kProtocolVersion);
+    m->set_contact_limit_ms(Millis(welcome.contact_limit));
+    m->set_vouch_limit_ms(Millis(welcome.vouch_limit));
+    m->set_takes_more(true);
+  }
+  void operator()(const protocol::Heard& heard) const {
+    out->mutable_heard()->set_sent_us(absl::ToInt64Microseconds(heard.sent.since_zero));
+  }
+  void operator()(const protocol::Prepare& prepare) const {
+    v1::Prepare* m = out->mutable_prepare();
+    *m->mutable_ref() = ToProto(prepare.ref);
+    m->set_node_rank(prepare.node_rank);
+    for (const int32_t device : prepare.devices) m->add_devices(device);
+    m->set_first_rank(prepare.first_rank);
+    m->set_ranks(prepare.ranks);
+    m->set_world_size(prepare.world_size);
+    for (const protocol::Peer& peer : prepare.peers) {
+      v1::Peer* p = m->add_peers();
+      p->set_node(peer.node);
+      p->set_address(peer.address);
+      p->set_first_rank(peer.first_rank);
+      p->set_ranks(peer.ranks);
+    }
+    m->set_mode(static_cast<v1::LaunchMode>(prepare.mode));
+    m->set_store_host(static_cast<v1::StoreHost>(prepare.store_host));
+    m->set_restart_count(prepare.restart_count);
+    m->set_max_restarts(prepare.max_restarts);
+    m->set_stop_grace_ms(Millis(prepare.stop_grace));
+    m->set_run_name(prepare.run_name);
+    m->set_experiment(prepare.experiment);
+    for (const std::string& argument : prepare.command) m->add_command(argument);
+    m->set_workdir(prepare.workdir);
+    AddPairs(prepare.env, m->mutable_env());
+    m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(prepare.legacy_local_rank));
+    AddPairs(prepare.params, m->mutable_params());
+    m->set_user(prepare.user);
+  }
+  void operator()(const protocol::Start& start) const {
     v1::Start* m = out->mutable_start();
     *m->mutable_ref() = ToProto(start.ref);
     m->set_master_addr(start.master_addr);
@@ -75,13 +124,13 @@ struct CommandWriter {
     m->set_store_host(static_cast<v1::StoreHost>(start.store_host));
     m->set_witnessed(start.witnessed);
   }
-  void operator()(const DoubtAttempt& doubt) const {
+  void operator()(const protocol::Doubt& doubt) const {
     v1::Doubt* m = out->mutable_doubt();
     *m->mutable_ref() = ToProto(doubt.ref);
     m->set_span_ms(Millis(doubt.span));
     m->set_asked_us(absl::ToInt64Microseconds(doubt.asked.since_zero));
   }
-  void operator()(const RecallRanks& recall) const {
+  void operator()(const protocol::Recall& recall) const {
     v1::Recall* m = out->mutable_recall();
     *m->mutable_ref() = ToProto(recall.ref);
     m->set_node(recall.node);
@@ -91,30 +140,43 @@ struct CommandWriter {
     m->set_proof(recall.access.proof);
     m->set_grace_ms(Millis(recall.grace));
   }
-  void operator()(const StopAttempt& stop) const {
+  void operator()(const protocol::Stop& stop) const {
     v1::Stop* m = out->mutable_stop();
     *m->mutable_ref() = ToProto(stop.ref);
     m->set_grace_ms(Millis(stop.grace));
     m->set_reason(stop.reason);
   }
-  void operator()(const ForgetAttempt& forget) const {
+  void operator()(const protocol::Forget& forget) const {
     *out->mutable_forget()->mutable_ref() = ToProto(forget.ref);
   }
-  void operator()(const SetOwner& owner) const {
+  void operator()(const protocol::SetOwner& owner) const {
     v1::SetOwner* m = out->mutable_set_owner();
     m->set_reclaimed(owner.reclaimed);
-    if (owner.time_left) m->set_left_ms(std::max<int64_t>(1, Millis(*owner.time_left)));
+    if (owner.left) m->set_left_ms(std::max<int64_t>(1, Millis(*owner.left)));
     m->set_reason(owner.reason);
   }
-  void operator()(const GoToSleep& sleep) const {
+  void operator()(const protocol::GoToSleep& sleep) const {
     out->mutable_go_to_sleep()->set_reason(sleep.reason);
+  }
+  void operator()(const protocol::LogAck& ack) const {
+    v1::LogAck* m = out->mutable_log_ack();
+    *m->mutable_ref() = ToProto(ack.stream.ref);
+    m->set_rank(ack.stream.rank);
+    m->set_is_stderr(ack.stream.is_stderr);
+    m->set_offset(ack.offset);
+  }
+  void operator()(const protocol::MetricAck& ack) const {
+    v1::MetricAck* m = out->mutable_metric_ack();
+    *m->mutable_ref() = ToProto(ack.ref);
+    m->set_rank(ack.rank);
+    m->set_end_offset(ack.end_offset);
   }
 };
 
 }  // namespace
 
-NodeHello FromProto(const v1::Hello& hello) {
-  NodeHello out;
+protocol::Hello FromProto(const v1::Hello& hello) {
+  protocol::Hello out;
   out.node = hello.node();
   out.incarnation = hello.incarnation();
   out.boot_id = Words(hello.boot_id());
@@ -124,23 +186,10 @@ NodeHello FromProto(const v1::Hello& hello) {
   out.inventory = FromProto(hello.inventory());
   out.owner_changed = hello.owner_changed();
   out.reclaimed = hello.reclaimed();
-  if (hello.reclaimed()) out.reclaim_time_left = TimeLeft(hello.reclaim_left_ms());
+  if (hello.reclaimed()) out.reclaim_left = TimeLeft(hello.reclaim_left_ms());
   out.reclaim_reason = Words(hello.reclaim_reason());
   for (const v1::HeldAttempt& held : hello.attempts()) out.attempts.push_back(ToHeldAttempt(held));
   return out;
-}
-
-Halt FromProto(const v1::AttemptHalted& halted) {
-  return ToHalt(halted.has_halt(), halted.halt(), "");
-}
-
-Halt FromProto(const v1::AttemptReturned& returned) {
-  return ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason());
-}
-
-RankAges FromProto(const v1::RankEnded& ended) {
-  return {FromMicros(ended.started_ago_us()), FromMicros(ended.ended_ago_us()),
-          FromMicros(ended.ended_within_us())};
 }
 
 std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message) {
@@ -155,8 +204,8 @@ std::optional<NodeTimes> TimesOf(const v1::WorkerMessage& message) {
   return times;
 }
 
-RankExit FromProto(const v1::RankExit& exit) {
-  RankExit out;
+protocol::RankExit FromProto(const v1::RankExit& exit) {
+  protocol::RankExit out;
   if (exit.has_exit_code()) out.exit_code = exit.exit_code();
   if (exit.has_signal()) out.signal = exit.signal();
   out.after_stop = exit.after_stop();
@@ -165,17 +214,8 @@ RankExit FromProto(const v1::RankExit& exit) {
   return out;
 }
 
-ReclaimRequest FromProto(const v1::OwnerChanged& change) {
-  ReclaimRequest out;
-  out.duration = TimeLeft(change.for_ms());
-  out.reason = Words(change.reason());
-  out.who = "its owner, on the PC itself";
-  if (change.grace_ms() > 0) out.grace = FromMillis(change.grace_ms());
-  return out;
-}
-
-PreparedReport FromProto(const v1::Prepared& prepared) {
-  PreparedReport out;
+protocol::Prepared FromProto(const v1::Prepared& prepared) {
+  protocol::Prepared out;
   out.ref = FromProto(prepared.ref());
   if (prepared.error_code() != 0) {
     out.status =
@@ -197,38 +237,11 @@ EnvironmentRecord FromProto(const v1::Environment& environment) {
   return out;
 }
 
-std::vector<StartedRank> FromProto(const v1::Started& started) {
-  std::vector<StartedRank> out;
-  for (const v1::HeldRank& rank : started.ranks()) {
-    out.push_back({rank.rank(), rank.pid(), FromMicros(rank.started_ago_us())});
-  }
-  return out;
-}
-
-std::vector<RankDoing> FromProto(const v1::Heartbeat& heartbeat) {
-  std::vector<RankDoing> out;
-  for (const v1::RankDoing& one : heartbeat.doing()) {
-    out.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
-  }
-  return out;
-}
-
-RendezvousReport FromProto(const v1::Rendezvous& rendezvous) {
-  RendezvousReport out;
-  out.ref = FromProto(rendezvous.ref());
-  for (const v1::Rendezvous::Arrival& arrival : rendezvous.arrivals()) {
-    out.arrivals.push_back({Words(arrival.address()), arrival.pid()});
-  }
-  out.blocked_key = Words(rendezvous.blocked_key());
-  out.waiting = rendezvous.waiting();
-  return out;
-}
-
-LogStreamId FromProto(const v1::LogData& data) {
+protocol::StreamId FromProto(const v1::LogData& data) {
   return {FromProto(data.ref()), data.rank(), data.is_stderr()};
 }
 
-LogStreamId FromProto(const v1::LogEnd& end) {
+protocol::StreamId FromProto(const v1::LogEnd& end) {
   return {FromProto(end.ref()), end.rank(), end.is_stderr()};
 }
 
@@ -245,80 +258,110 @@ MetricReport FromProto(const v1::MetricData& data, absl::Time now) {
   return out;
 }
 
-v1::CoordinatorMessage ToProto(const Welcome& welcome) {
-  v1::CoordinatorMessage out;
-  v1::Welcome* m = out.mutable_welcome();
-  m->set_lease_ms(Millis(welcome.lease));
-  m->set_heartbeat_interval_ms(Millis(welcome.heartbeat_interval));
-  m->set_stop_after_disconnect_ms(Millis(welcome.stop_after_disconnect));
-  m->set_protocol_version(kProtocolVersion);
-  m->set_contact_limit_ms(Millis(welcome.contact_limit));
-  m->set_vouch_limit_ms(Millis(welcome.vouch_limit));
-  m->set_takes_more(true);
+// ---- reports, by their kind
+namespace {
+
+protocol::AttemptHalted ToReport(const v1::AttemptHalted& halted) {
+  return {FromProto(halted.ref()), ToHalt(halted.has_halt(), halted.halt(), "")};
+}
+
+protocol::AttemptReturned ToReport(const v1::AttemptReturned& returned) {
+  return {FromProto(returned.ref()),
+          ToHalt(returned.has_halt(), returned.halt(), returned.lost_reason())};
+}
+
+protocol::RankEnded ToReport(const v1::RankEnded& ended) {
+  return {FromProto(ended.ref()), ended.rank(), FromProto(ended.exit()), AgesOf(ended)};
+}
+
+protocol::Doubted ToReport(const v1::Doubted& doubted) {
+  return {FromProto(doubted.ref()), {FromMicros(doubted.asked_us())}};
+}
+
+protocol::Recalled ToReport(const v1::Recalled& recalled) {
+  const std::string error = Words(recalled.error());
+  return {FromProto(recalled.ref()), recalled.node(),
+          error.empty() ? absl::OkStatus() : absl::UnavailableError(error)};
+}
+
+protocol::OwnerChanged ToReport(const v1::OwnerChanged& change) {
+  return {change.reclaimed(), TimeLeft(change.for_ms()), Words(change.reason()),
+          FromMillis(change.grace_ms())};
+}
+
+protocol::Started ToReport(const v1::Started& started) {
+  protocol::Started out{FromProto(started.ref()), {}};
+  for (const v1::HeldRank& rank : started.ranks()) out.ranks.push_back(ToHeldRank(rank));
   return out;
 }
 
-v1::CoordinatorMessage ToProto(const PrepareAttempt& prepare, const RunRecord& run,
-                               const RunProgram& program) {
-  v1::CoordinatorMessage out;
-  v1::Prepare* m = out.mutable_prepare();
-  *m->mutable_ref() = ToProto(prepare.ref);
-  m->set_node_rank(prepare.node_rank);
-  for (const int32_t device : prepare.devices) m->add_devices(device);
-  m->set_first_rank(prepare.first_rank);
-  m->set_ranks(prepare.ranks);
-  m->set_world_size(prepare.world_size);
-  for (const Peer& peer : prepare.peers) {
-    v1::Peer* p = m->add_peers();
-    p->set_node(peer.node);
-    p->set_address(peer.address);
-    p->set_first_rank(peer.first_rank);
-    p->set_ranks(peer.ranks);
+protocol::Heartbeat ToReport(const v1::Heartbeat& heartbeat) {
+  protocol::Heartbeat out;
+  for (const v1::RankDoing& one : heartbeat.doing()) {
+    out.doing.push_back({FromProto(one.ref()), one.rank(), Words(one.text())});
   }
-  m->set_mode(static_cast<v1::LaunchMode>(prepare.mode));
-  m->set_store_host(static_cast<v1::StoreHost>(prepare.store_host));
-  m->set_restart_count(prepare.restart_count);
-  m->set_max_restarts(prepare.max_restarts);
-  m->set_stop_grace_ms(Millis(prepare.stop_grace));
-  m->set_run_name(run.request.name);
-  m->set_experiment(run.request.experiment);
-  for (const std::string& argument : program.command) m->add_command(argument);
-  m->set_workdir(program.workdir);
-  AddPairs(program.env, m->mutable_env());
-  m->set_legacy_local_rank(static_cast<v1::LegacyLocalRank>(program.legacy_local_rank));
-  AddPairs(program.params, m->mutable_params());
-  m->set_user(run.request.user);
   return out;
 }
 
-v1::CoordinatorMessage ToProto(const NodeCommand& command) {
-  v1::CoordinatorMessage out;
-  std::visit(CommandWriter{&out}, command);
+protocol::RendezvousReport ToReport(const v1::Rendezvous& rendezvous) {
+  protocol::RendezvousReport out;
+  out.ref = FromProto(rendezvous.ref());
+  for (const v1::Rendezvous::Arrival& arrival : rendezvous.arrivals()) {
+    out.arrivals.push_back({Words(arrival.address()), arrival.pid()});
+  }
+  out.blocked_key = Words(rendezvous.blocked_key());
+  out.waiting = rendezvous.waiting();
   return out;
 }
 
-v1::CoordinatorMessage Heard(int64_t sent_us) {
-  v1::CoordinatorMessage out;
-  out.mutable_heard()->set_sent_us(sent_us);
-  return out;
+protocol::Leaving ToReport(const v1::Leaving& leaving) {
+  return {CleanText(leaving.reason(), kMaxReason), leaving.stays_on()};
 }
 
-v1::CoordinatorMessage LogAck(const LogStreamId& stream, int64_t offset) {
-  v1::CoordinatorMessage out;
-  v1::LogAck* m = out.mutable_log_ack();
-  *m->mutable_ref() = ToProto(stream.ref);
-  m->set_rank(stream.rank);
-  m->set_is_stderr(stream.is_stderr);
-  m->set_offset(offset);
-  return out;
+protocol::SleepFailed ToReport(const v1::SleepFailed& failed) {
+  return {CleanText(failed.error(), kMaxReason)};
 }
 
-v1::CoordinatorMessage MetricAck(const MetricOffset& offset) {
+}  // namespace
+
+std::optional<protocol::NodeReport> ReportOf(const v1::WorkerMessage& message) {
+  switch (message.message_case()) {
+    case v1::WorkerMessage::kHeartbeat:
+      return ToReport(message.heartbeat());
+    case v1::WorkerMessage::kInventory:
+      return FromProto(message.inventory());
+    case v1::WorkerMessage::kOwnerChanged:
+      return ToReport(message.owner_changed());
+    case v1::WorkerMessage::kLeaving:
+      return ToReport(message.leaving());
+    case v1::WorkerMessage::kHandingOver:
+      return protocol::HandingOver{};
+    case v1::WorkerMessage::kSleepFailed:
+      return ToReport(message.sleep_failed());
+    case v1::WorkerMessage::kPrepared:
+      return FromProto(message.prepared());
+    case v1::WorkerMessage::kStarted:
+      return ToReport(message.started());
+    case v1::WorkerMessage::kRankEnded:
+      return ToReport(message.rank_ended());
+    case v1::WorkerMessage::kAttemptHalted:
+      return ToReport(message.attempt_halted());
+    case v1::WorkerMessage::kAttemptReturned:
+      return ToReport(message.attempt_returned());
+    case v1::WorkerMessage::kDoubted:
+      return ToReport(message.doubted());
+    case v1::WorkerMessage::kRecalled:
+      return ToReport(message.recalled());
+    case v1::WorkerMessage::kRendezvous:
+      return ToReport(message.rendezvous());
+    default:
+      return std::nullopt;
+  }
+}
+
+v1::CoordinatorMessage ToProto(const protocol::CoordinatorMessage& message) {
   v1::CoordinatorMessage out;
-  v1::MetricAck* m = out.mutable_metric_ack();
-  *m->mutable_ref() = ToProto(offset.ref);
-  m->set_rank(offset.rank);
-  m->set_end_offset(offset.offset);
+  std::visit(Writer{&out}, message);
   return out;
 }
 

@@ -1,6 +1,7 @@
-// Checks requests before anything is done with them. It refuses text that cannot be stored, values
-// out of range, and contradictions. What depends on the cluster's state is checked by the core, and
-// a submission by convert_spec.h.
+// Checks requests of clients, and of workers the hello and what they send of logs, before anything
+// is done with them. It refuses text that cannot be stored, values out of range, and
+// contradictions. What depends on the cluster's state is checked by the core, a submission by
+// convert_spec.h. convert_worker.h makes the text of other reports storable.
 #ifndef HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
 #define HPC_COORDINATOR_RPC_CONVERT_MESSAGE_CHECK_H_
 

@@ -42,7 +42,7 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
     return absl::PermissionDeniedError(
         absl::StrCat("this is the certificate of worker ", caller.user, ", not of ", hello.node()));
   }
-  NodeHello said = FromProto(hello);
+  protocol::Hello said = FromProto(hello);
   if (const auto times = TimesOf(message)) said.said = times->said;
   const absl::Status status = engine_->OnHello(said, link_);
   if (absl::IsAlreadyExists(status) && caller.own_only) return CopiedCertificate(hello, status);
@@ -54,53 +54,9 @@ absl::Status WorkerSession::OnFirst(const Caller& caller, const WorkerMessage& m
 absl::Status WorkerSession::OnReport(const WorkerMessage& message) {
   const Session& session = *session_;
   if (const auto times = TimesOf(message)) engine_->OnTimes(session, *times);
-  switch (message.message_case()) {
-    case WorkerMessage::kHeartbeat:
-      usage_->Update(session.node, message.heartbeat());
-      return engine_->OnHeartbeat(session, FromProto(message.heartbeat()));
-    case WorkerMessage::kInventory:
-      return engine_->OnInventory(session, FromProto(message.inventory()));
-    case WorkerMessage::kOwnerChanged:
-      return engine_->OnOwnerChanged(session, message.owner_changed().reclaimed(),
-                                     FromProto(message.owner_changed()));
-    case WorkerMessage::kLeaving:
-      return engine_->OnLeaving(session,
-                                message.leaving().stays_on() ? Leave::kWorkerStops : Leave::kPcGoes,
-                                CleanText(message.leaving().reason(), kMaxReason));
-    case WorkerMessage::kHandingOver:
-      return engine_->OnHandingOver(session);
-    case WorkerMessage::kSleepFailed:
-      return engine_->OnSleepFailed(session, CleanText(message.sleep_failed().error(), kMaxReason));
-    case WorkerMessage::kPrepared:
-      return engine_->OnPrepared(session, FromProto(message.prepared()));
-    case WorkerMessage::kStarted:
-      return engine_->OnStarted(session, FromProto(message.started().ref()),
-                                FromProto(message.started()));
-    case WorkerMessage::kRankEnded: {
-      const v1::RankEnded& ended = message.rank_ended();
-      return engine_->OnRankEnded(session, FromProto(ended.ref()), ended.rank(),
-                                  FromProto(ended.exit()), FromProto(ended));
-    }
-    case WorkerMessage::kAttemptHalted:
-      return engine_->OnAttemptHalted(session, FromProto(message.attempt_halted().ref()),
-                                      FromProto(message.attempt_halted()));
-    case WorkerMessage::kAttemptReturned:
-      return engine_->OnAttemptReturned(session, FromProto(message.attempt_returned().ref()),
-                                        FromProto(message.attempt_returned()));
-    case WorkerMessage::kDoubted:
-      return engine_->OnDoubted(session, FromProto(message.doubted().ref()),
-                                {FromMicros(message.doubted().asked_us())});
-    case WorkerMessage::kRecalled: {
-      const v1::Recalled& recalled = message.recalled();
-      const std::string error = CleanText(recalled.error(), kMaxReason);
-      return engine_->OnRecalled(session, FromProto(recalled.ref()), recalled.node(),
-                                 error.empty() ? absl::OkStatus() : absl::UnavailableError(error));
-    }
-    case WorkerMessage::kRendezvous:
-      return engine_->OnRendezvous(session, FromProto(message.rendezvous()));
-    default:
-      return OnOutput(message);
-  }
+  if (message.has_heartbeat()) usage_->Update(session.node, message.heartbeat());
+  if (const auto report = ReportOf(message)) return engine_->OnReport(session, *report);
+  return OnOutput(message);
 }
 
 absl::Status WorkerSession::OnOutput(const WorkerMessage& message) {

@@ -109,14 +109,7 @@ class BareCoordinator::Deaf final : public WakeSender {
 class BareCoordinator::Worker final : public NodeLink {
  public:
   Worker(Engine* engine, NodeUsage* usage) : session(engine, usage, this) {}
-  void Send(const NodeCommand& command) override { Drop(ToProto(command)); }
-  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                   const RunProgram& program) override {
-    Drop(ToProto(prepare, run, program));
-  }
-  void SendWelcome(const Welcome& welcome) override { Drop(ToProto(welcome)); }
-  void AckLog(const LogStreamId& stream, int64_t offset) override { Drop(LogAck(stream, offset)); }
-  void AckMetrics(const MetricOffset& offset) override { Drop(MetricAck(offset)); }
+  void Send(const protocol::CoordinatorMessage& command) override { Drop(ToProto(command)); }
   void Close(const absl::Status&) override { session.Forget(); }
 
   WorkerSession session;

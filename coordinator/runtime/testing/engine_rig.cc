@@ -19,13 +19,13 @@ ClusterOptions Patient() {
 
 }  // namespace
 
-NodeHello HelloOf(const std::string& node) {
-  NodeHello hello;
+protocol::Hello HelloOf(const std::string& node) {
+  protocol::Hello hello;
   hello.node = node;
   hello.incarnation = 7;
   hello.boot_id = "boot";
   hello.address = "10.0.0.1";
-  hello.inventory.devices = {{.index = 0, .kind = DeviceKind::kCpuSlot, .name = "cpu0"}};
+  hello.inventory.devices = {{.index = 0, .kind = protocol::DeviceKind::kCpuSlot, .name = "cpu0"}};
   return hello;
 }
 
@@ -73,7 +73,7 @@ RunId EngineRig::SubmitOk() {
 AttemptRef EngineRig::RunOn(const Session& session, RecordingLink* link) {
   link->commands.clear();
   SubmitOk();
-  const PrepareAttempt* prepare = link->Find<PrepareAttempt>();
+  const protocol::Prepare* prepare = link->Find<protocol::Prepare>();
   if (prepare == nullptr) {
     ADD_FAILURE() << "nothing was prepared on " << session.node;
     return {};
@@ -84,15 +84,16 @@ AttemptRef EngineRig::RunOn(const Session& session, RecordingLink* link) {
 }
 
 void EngineRig::Start(const Session& session, AttemptRef ref) {
-  EXPECT_OK(engine->OnPrepared(session, {.ref = ref, .store_addr = "10.0.0.1", .store_port = 1}));
+  EXPECT_OK(engine->OnReport(
+      session, protocol::Prepared{.ref = ref, .store_addr = "10.0.0.1", .store_port = 1}));
   EXPECT_OK(engine->Flush());
-  EXPECT_OK(engine->OnStarted(session, ref, {{.rank = 0, .pid = 100, .started_ago = {}}}));
+  EXPECT_OK(engine->OnReport(session, protocol::Started{ref, {{.rank = 0, .pid = 100}}}));
   EXPECT_OK(engine->Flush());
 }
 
 void EngineRig::Finish(const Session& session, AttemptRef ref) {
-  EXPECT_OK(engine->OnRankEnded(session, ref, 0, RankExit{.exit_code = 0}, RankAges()));
-  EXPECT_OK(engine->OnAttemptReturned(session, ref, {}));
+  EXPECT_OK(engine->OnReport(session, protocol::RankEnded{ref, 0, {.exit_code = 0}, {}}));
+  EXPECT_OK(engine->OnReport(session, protocol::AttemptReturned{ref, {}}));
   EXPECT_OK(engine->Flush());
 }
 

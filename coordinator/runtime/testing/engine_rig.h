@@ -15,39 +15,37 @@
 #include "coordinator/runtime/testing/inbox.h"
 #include "coordinator/store/testing/memory_files.h"
 #include "coordinator/store/testing/records.h"
+#include "protocol/coordinator_message.h"
 
 namespace hpc::coordinator::testing {
 
 class RecordingLink final : public NodeLink {
  public:
-  void Send(const NodeCommand& command) override { commands.push_back(command); }
-  void SendPrepare(const PrepareAttempt& prepare, const RunRecord& run,
-                   const RunProgram& what) override {
-    commands.push_back(prepare);
-    run_name = run.request.name;
-    program = what.command;
-    env = what.env;
+  void Send(const protocol::CoordinatorMessage& message) override {
+    if (std::holds_alternative<protocol::Welcome>(message)) {
+      welcomed = true;
+    } else if (const auto* log = std::get_if<protocol::LogAck>(&message)) {
+      log_acks[log->stream] = log->offset;
+    } else if (const auto* metrics = std::get_if<protocol::MetricAck>(&message)) {
+      metric_acks.push_back({metrics->ref, metrics->rank, metrics->end_offset});
+    } else {
+      commands.push_back(message);
+    }
   }
-  void SendWelcome(const Welcome&) override { welcomed = true; }
-  void AckLog(const LogStreamId& stream, int64_t offset) override { log_acks[stream] = offset; }
-  void AckMetrics(const MetricOffset& offset) override { metric_acks.push_back(offset); }
   void Close(const absl::Status& reason) override { closed = reason; }
 
   // The first command of this kind; null if there is none.
   template <typename Command>
   const Command* Find() const {
-    for (const NodeCommand& c : commands) {
+    for (const protocol::CoordinatorMessage& c : commands) {
       if (const auto* found = std::get_if<Command>(&c)) return found;
     }
     return nullptr;
   }
 
   bool welcomed = false;
-  std::vector<NodeCommand> commands;
-  std::string run_name;                                  // of the last prepare
-  std::vector<std::string> program;                      // of the last prepare
-  std::vector<std::pair<std::string, std::string>> env;  // of the last prepare
-  std::map<LogStreamId, int64_t> log_acks;
+  std::vector<protocol::CoordinatorMessage> commands;
+  std::map<protocol::StreamId, int64_t> log_acks;
   std::vector<MetricOffset> metric_acks;
   std::optional<absl::Status> closed;
 };
@@ -109,7 +107,7 @@ class EngineRig {
   TempDir dir_;
 };
 
-NodeHello HelloOf(const std::string& node);
+protocol::Hello HelloOf(const std::string& node);
 RunRequest OneNode();
 
 }  // namespace hpc::coordinator::testing

@@ -29,7 +29,7 @@ using testing::FullProgram;
 using testing::FullRun;
 using testing::TempDir;
 
-const LogStreamId kStdout = {{1, 1}, 0, false};
+const protocol::StreamId kStdout = {{1, 1}, 0, false};
 
 // A state with a run, its output, a key and a secret.
 void MakeState(const std::string& dir) {

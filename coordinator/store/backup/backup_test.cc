@@ -32,7 +32,7 @@ using testing::MakeProgram;
 using testing::MakeRun;
 using testing::TempDir;
 
-const LogStreamId kStdout = {{1, 1}, 0, false};
+const protocol::StreamId kStdout = {{1, 1}, 0, false};
 
 class BackupTest : public ::testing::Test {
  protected:
@@ -193,7 +193,7 @@ TEST_F(BackupTest, OutputThatComesWhileItIsMadeDoesNoHarm) {
 }
 
 TEST_F(BackupTest, OutputOfARunThatItDoesNotKnowIsLeftOut) {
-  const LogStreamId newer = {{2, 1}, 0, false};
+  const protocol::StreamId newer = {{2, 1}, 0, false};
   EXPECT_OK(logs_->Append(newer, 0, "x", At(0)));
   WriteBatch batch;
   EXPECT_OK(logs_->Flush(&batch));  // and not committed

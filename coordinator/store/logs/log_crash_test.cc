@@ -23,8 +23,8 @@ using ::testing::EndsWith;
 using testing::Leftover;
 using testing::MemoryFiles;
 
-constexpr LogStreamId kOut = {.ref = {1, 1}, .rank = 0, .is_stderr = false};
-constexpr LogStreamId kErr = {.ref = {1, 1}, .rank = 0, .is_stderr = true};
+constexpr protocol::StreamId kOut = {.ref = {1, 1}, .rank = 0, .is_stderr = false};
+constexpr protocol::StreamId kErr = {.ref = {1, 1}, .rank = 0, .is_stderr = true};
 constexpr int kLines = 24;
 
 // A worker with two streams, and the coordinator's log of its run. It sends line by line what is
@@ -43,7 +43,8 @@ class Sender {
         LogStore::Open("/logs", {.segment_bytes = 300}, files_);
     if (!opened.ok()) return opened.status();
     logs_ = *std::move(opened);
-    absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> lengths = logs_->Lengths({1, 1});
+    absl::StatusOr<std::vector<std::pair<protocol::StreamId, int64_t>>> lengths =
+        logs_->Lengths({1, 1});
     if (!lengths.ok()) return lengths.status();
     sent_.clear();
     for (const auto& [stream, length] : *lengths) sent_[stream] = length;
@@ -64,7 +65,7 @@ class Sender {
 
   // Everything that was acknowledged can be read, and nothing that was never sent can be.
   void Check() {
-    std::map<LogStreamId, std::string> read;
+    std::map<protocol::StreamId, std::string> read;
     int64_t position = 0;
     while (true) {
       const std::vector<LogRecord> some = *logs_->Read(1, position, 100);
@@ -85,9 +86,11 @@ class Sender {
   bool Complete() { return acknowledged_[kOut] == Size(kOut) && acknowledged_[kErr] == Size(kErr); }
 
  private:
-  int64_t Size(const LogStreamId& stream) { return static_cast<int64_t>(text_[stream].size()); }
+  int64_t Size(const protocol::StreamId& stream) {
+    return static_cast<int64_t>(text_[stream].size());
+  }
 
-  void Send(const LogStreamId& stream, size_t bytes) {
+  void Send(const protocol::StreamId& stream, size_t bytes) {
     const int64_t from = sent_[stream];
     const std::string data = text_[stream].substr(static_cast<size_t>(from), bytes);
     EXPECT_OK(logs_->Append(stream, from, data, At(from)));
@@ -107,8 +110,8 @@ class Sender {
   }
 
   MemoryFiles* const files_;
-  std::map<LogStreamId, std::string> text_;
-  std::map<LogStreamId, int64_t> sent_, acknowledged_;
+  std::map<protocol::StreamId, std::string> text_;
+  std::map<protocol::StreamId, int64_t> sent_, acknowledged_;
   std::unique_ptr<LogStore> logs_;
 };
 

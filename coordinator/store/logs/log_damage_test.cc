@@ -26,7 +26,7 @@ using testing::MemoryFiles;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-constexpr LogStreamId kOut = {.ref = {1, 1}};
+constexpr protocol::StreamId kOut = {.ref = {1, 1}};
 constexpr char kLive[] = "/logs/1/00000000000000000000.log";
 constexpr char kSealed[] = "/logs/1/00000000000000000000.zst";
 

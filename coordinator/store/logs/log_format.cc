@@ -53,7 +53,7 @@ void AppendRecord(const ParsedRecord& record, std::string* log) {
   log->replace(start + 4, 4, crc);
 }
 
-RecordKind KindOf(const LogStreamId& stream) {
+RecordKind KindOf(const protocol::StreamId& stream) {
   return stream.is_stderr ? RecordKind::kStderr : RecordKind::kStdout;
 }
 
@@ -72,7 +72,7 @@ bool IsExtent(absl::string_view entry) {
 
 void ReadExtents(RunId run, absl::string_view data, StreamExtents* extents) {
   for (; !data.empty(); data.remove_prefix(kExtentBytes)) {
-    LogStreamId stream;
+    protocol::StreamId stream;
     stream.ref = {run, static_cast<int32_t>(Get32(data, 0))};
     stream.rank = static_cast<int32_t>(Get32(data, 4));
     stream.is_stderr = Get32(data, 8) == static_cast<uint32_t>(RecordKind::kStderr);
@@ -90,8 +90,8 @@ bool AreExtents(absl::string_view data) {
 
 }  // namespace
 
-void AppendOutput(const LogStreamId& stream, int64_t offset, absl::Time at, absl::string_view data,
-                  std::string* log) {
+void AppendOutput(const protocol::StreamId& stream, int64_t offset, absl::Time at,
+                  absl::string_view data, std::string* log) {
   AppendRecord({.kind = KindOf(stream),
                 .attempt = stream.ref.number,
                 .rank = stream.rank,

@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "coordinator/store/logs/log_store.h"
+#include "protocol/output.h"
 
 namespace hpc::coordinator {
 
@@ -36,11 +37,11 @@ struct StreamExtent {
 
   bool operator==(const StreamExtent&) const = default;
 };
-using StreamExtents = std::map<LogStreamId, StreamExtent>;
+using StreamExtents = std::map<protocol::StreamId, StreamExtent>;
 
 // `data` is at most kMaxRecordData bytes of output.
-void AppendOutput(const LogStreamId& stream, int64_t offset, absl::Time at, absl::string_view data,
-                  std::string* log);
+void AppendOutput(const protocol::StreamId& stream, int64_t offset, absl::Time at,
+                  absl::string_view data, std::string* log);
 // Writes as many records as the extents need, and none if there are no extents.
 void AppendExtents(const StreamExtents& extents, int64_t output_end, std::string* log);
 
@@ -53,7 +54,7 @@ struct ParsedRecord {
   absl::string_view data;  // points into the bytes that were parsed
 
   int64_t bytes() const { return kRecordHeaderBytes + static_cast<int64_t>(data.size()); }
-  LogStreamId Stream(RunId run) const {
+  protocol::StreamId Stream(RunId run) const {
     return {{run, attempt}, rank, kind == RecordKind::kStderr};
   }
 };

@@ -25,7 +25,7 @@ namespace {
 
 using testing::MemoryFiles;
 
-constexpr LogStreamId kOut = {.ref = {1, 1}};
+constexpr protocol::StreamId kOut = {.ref = {1, 1}};
 constexpr size_t kMaxFiles = 6;
 
 void Check(bool holds) {

@@ -21,8 +21,8 @@ class FileLogStore : public LogStore {
   FileLogStore(std::string dir, const LogStoreOptions& options, LogFiles* files)
       : dir_(std::move(dir)), options_(options), files_(files) {}
 
-  absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset, absl::string_view data,
-                                 absl::Time now) override {
+  absl::StatusOr<int64_t> Append(const protocol::StreamId& stream, int64_t offset,
+                                 absl::string_view data, absl::Time now) override {
     const bool in_range =
         offset >= 0 && offset <= kMaxLogPosition - static_cast<int64_t>(data.size());
     if (stream.ref.run <= 0 || stream.ref.number <= 0 || stream.rank < 0 || !in_range) {
@@ -37,7 +37,7 @@ class FileLogStore : public LogStore {
     return length;
   }
 
-  absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) override {
+  absl::Status EndStream(const protocol::StreamId& stream, int64_t cut_bytes) override {
     if (cut_bytes < 0 || cut_bytes > kMaxLogPosition) {
       return absl::InvalidArgumentError(absl::StrCat("attempt ", stream.ref.ToString(), ", rank ",
                                                      stream.rank, ": ", cut_bytes,
@@ -60,7 +60,8 @@ class FileLogStore : public LogStore {
 
   bool dirty() const override { return !dirty_.empty(); }
 
-  absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) override {
+  absl::StatusOr<std::vector<std::pair<protocol::StreamId, int64_t>>> Lengths(
+      AttemptRef ref) override {
     HPC_ASSIGN_OR_RETURN(RunLog* const log, Find(ref.run));
     return log->Lengths(ref);
   }

@@ -25,6 +25,7 @@
 #include "common/ids.h"
 #include "coordinator/store/logs/log_files.h"
 #include "coordinator/store/store.h"
+#include "protocol/output.h"
 
 namespace hpc::coordinator {
 
@@ -32,20 +33,11 @@ namespace hpc::coordinator {
 // such numbers do not overflow.
 inline constexpr int64_t kMaxLogPosition = int64_t{1} << 60;
 
-// Names one stream. Offsets count bytes of that stream alone, from 0.
-struct LogStreamId {
-  AttemptRef ref;
-  int32_t rank = 0;
-  bool is_stderr = false;
-
-  auto operator<=>(const LogStreamId&) const = default;
-};
-
 // A piece of one stream as it is read back.
 struct LogRecord {
   int64_t position = 0;       // of this record in the run's log
   int64_t next_position = 0;  // resume here
-  LogStreamId stream;
+  protocol::StreamId stream;
   int64_t offset = 0;
   absl::Time at;  // when the coordinator received it
   std::string data;
@@ -79,12 +71,12 @@ class LogStore {
   // beyond what is stored) is OutOfRange and changes nothing. A run at its limit stores nothing
   // more and only counts, so there its streams grow by any offset. InvalidArgument: no stream can
   // have such a piece.
-  virtual absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset,
+  virtual absl::StatusOr<int64_t> Append(const protocol::StreamId& stream, int64_t offset,
                                          absl::string_view data, absl::Time now) = 0;
 
   // Nothing more comes from this stream; the worker dropped `cut_bytes`. InvalidArgument: it cannot
   // have dropped so many.
-  virtual absl::Status EndStream(const LogStreamId& stream, int64_t cut_bytes) = 0;
+  virtual absl::Status EndStream(const protocol::StreamId& stream, int64_t cut_bytes) = 0;
 
   // Makes everything appended so far durable, and adds to `batch` what the store must record with
   // it. ResourceExhausted: the disk is full; what could not be written is kept, and the next Flush
@@ -94,7 +86,8 @@ class LogStore {
   virtual bool dirty() const = 0;
 
   // The durable length of each stream of the attempt, for a worker that resumes.
-  virtual absl::StatusOr<std::vector<std::pair<LogStreamId, int64_t>>> Lengths(AttemptRef ref) = 0;
+  virtual absl::StatusOr<std::vector<std::pair<protocol::StreamId, int64_t>>> Lengths(
+      AttemptRef ref) = 0;
 
   // Flushes a run that is over and seals its segments. A segment that cannot be compressed for want
   // of space stays as it is, which is no error. Other errors are those of Flush.

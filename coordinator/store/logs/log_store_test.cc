@@ -25,9 +25,9 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using testing::TempDir;
 
-constexpr LogStreamId kOut = {.ref = {1, 1}, .rank = 0, .is_stderr = false};
-constexpr LogStreamId kErr = {.ref = {1, 1}, .rank = 0, .is_stderr = true};
-constexpr LogStreamId kOut1 = {.ref = {1, 1}, .rank = 1, .is_stderr = false};
+constexpr protocol::StreamId kOut = {.ref = {1, 1}, .rank = 0, .is_stderr = false};
+constexpr protocol::StreamId kErr = {.ref = {1, 1}, .rank = 0, .is_stderr = true};
+constexpr protocol::StreamId kOut1 = {.ref = {1, 1}, .rank = 1, .is_stderr = false};
 
 std::vector<std::string> Files(const std::string& dir) {
   std::vector<std::string> names;
@@ -55,7 +55,7 @@ class LogStoreTest : public ::testing::Test {
     return batch;
   }
 
-  void Append(const LogStreamId& stream, int64_t offset, const std::string& data) {
+  void Append(const protocol::StreamId& stream, int64_t offset, const std::string& data) {
     ASSERT_OK(logs_->Append(stream, offset, data, At(offset)));
   }
 
@@ -72,7 +72,7 @@ class LogStoreTest : public ::testing::Test {
   }
 
   // The text that a stream's records join to. The records must have no gaps.
-  std::string Text(const LogStreamId& stream) {
+  std::string Text(const protocol::StreamId& stream) {
     std::string text;
     for (const LogRecord& record : ReadAll(stream.ref.run)) {
       if (record.stream != stream) continue;
@@ -150,8 +150,8 @@ TEST_F(LogStoreTest, RefusesWhatIsNoStream) {
 }
 
 TEST_F(LogStoreTest, KeepsRunsAndAttemptsApart) {
-  const LogStreamId second_attempt = {.ref = {1, 2}};
-  const LogStreamId other_run = {.ref = {2, 1}};
+  const protocol::StreamId second_attempt = {.ref = {1, 2}};
+  const protocol::StreamId other_run = {.ref = {2, 1}};
   Append(kOut, 0, "a");
   Append(second_attempt, 0, "bb");
   Append(other_run, 0, "ccc");

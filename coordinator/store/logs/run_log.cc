@@ -19,7 +19,7 @@ int64_t CutStep(int64_t recorded) { return std::max(int64_t{1} << 20, recorded /
 // The limit of one answer of Read, whatever was asked for.
 constexpr int64_t kMaxRead = 16 << 20;
 
-absl::Status Gap(const LogStreamId& stream, int64_t stored, int64_t offset) {
+absl::Status Gap(const protocol::StreamId& stream, int64_t stored, int64_t offset) {
   return absl::OutOfRangeError(absl::StrCat(stream.is_stderr ? "stderr" : "stdout", " of rank ",
                                             stream.rank, " of attempt ", stream.ref.ToString(),
                                             " is stored up to byte ", stored, ", and byte ", offset,
@@ -120,13 +120,13 @@ void RunLog::MakeLive() {
 
 // Marks a stream as one that the next flush has to look at. A run may have very many streams, of
 // which few change at once.
-RunLog::Stream& RunLog::Change(const LogStreamId& id) {
+RunLog::Stream& RunLog::Change(const protocol::StreamId& id) {
   auto& entry = *streams_.try_emplace(id).first;
   if (!std::exchange(entry.second.changed, true)) changed_.push_back(&entry);
   return entry.second;
 }
 
-absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
+absl::StatusOr<int64_t> RunLog::Append(const protocol::StreamId& id, int64_t offset,
                                        absl::string_view data, absl::Time now) {
   HPC_RETURN_IF_ERROR(broken_);
   const auto known = streams_.find(id);
@@ -157,7 +157,7 @@ absl::StatusOr<int64_t> RunLog::Append(const LogStreamId& id, int64_t offset,
   return extent.length;
 }
 
-void RunLog::EndStream(const LogStreamId& id, int64_t cut_bytes) {
+void RunLog::EndStream(const protocol::StreamId& id, int64_t cut_bytes) {
   Stream& stream = Change(id);
   stream.ended = true;
   stream_records_.push_back({.ref = id.ref,
@@ -248,8 +248,8 @@ absl::Status RunLog::Seal(WriteBatch* batch) {
   return Flush(batch);
 }
 
-std::vector<std::pair<LogStreamId, int64_t>> RunLog::Lengths(AttemptRef ref) const {
-  std::vector<std::pair<LogStreamId, int64_t>> lengths;
+std::vector<std::pair<protocol::StreamId, int64_t>> RunLog::Lengths(AttemptRef ref) const {
+  std::vector<std::pair<protocol::StreamId, int64_t>> lengths;
   for (const auto& [id, stream] : streams_) {
     if (id.ref == ref) lengths.emplace_back(id, stream.durable_length);
   }

@@ -16,6 +16,7 @@
 #include "coordinator/store/logs/log_format.h"
 #include "coordinator/store/logs/log_segments.h"
 #include "coordinator/store/logs/log_store.h"
+#include "protocol/output.h"
 
 namespace hpc::coordinator {
 
@@ -45,14 +46,14 @@ class RunLog {
                                                       const LogStoreOptions& options,
                                                       LogFiles* files);
 
-  absl::StatusOr<int64_t> Append(const LogStreamId& stream, int64_t offset, absl::string_view data,
-                                 absl::Time now);
-  void EndStream(const LogStreamId& stream, int64_t cut_bytes);
+  absl::StatusOr<int64_t> Append(const protocol::StreamId& stream, int64_t offset,
+                                 absl::string_view data, absl::Time now);
+  void EndStream(const protocol::StreamId& stream, int64_t cut_bytes);
   absl::Status Flush(WriteBatch* batch);
   absl::Status Seal(WriteBatch* batch);
   bool dirty() const { return !changed_.empty(); }
 
-  std::vector<std::pair<LogStreamId, int64_t>> Lengths(AttemptRef ref) const;
+  std::vector<std::pair<protocol::StreamId, int64_t>> Lengths(AttemptRef ref) const;
   absl::StatusOr<std::vector<LogRecord>> Read(int64_t position, int64_t max_bytes,
                                               SealedCache* cache) const;
   int64_t EndPosition() const { return output_end_; }
@@ -71,7 +72,7 @@ class RunLog {
 
   absl::Status Recover();
   absl::StatusOr<bool> RecoverFrom(Segment* newest);
-  Stream& Change(const LogStreamId& id);
+  Stream& Change(const protocol::StreamId& id);
   bool HasLive() const { return !segments_.empty() && !segments_.back().sealed; }
   // Position behind everything appended.
   int64_t End() const { return durable_end_ + static_cast<int64_t>(pending_.size()); }
@@ -97,8 +98,9 @@ class RunLog {
   // By position. The segments from durable_end_ on are in pending_ only.
   std::vector<Segment> segments_;
   size_t seal_next_ = 0;  // segments before this one are sealed, or could not be
-  std::map<LogStreamId, Stream> streams_;
-  std::vector<std::pair<const LogStreamId, Stream>*> changed_;  // in streams_, since the last flush
+  std::map<protocol::StreamId, Stream> streams_;
+  std::vector<std::pair<const protocol::StreamId, Stream>*>
+      changed_;             // in streams_, since the last flush
   int64_t output_end_ = 0;  // position behind the last durable output
 
   std::string pending_;             // what follows durable_end_

@@ -11,6 +11,8 @@
 
 #include "common/files/files.h"
 #include "coordinator/store/store.h"
+#include "protocol/inventory.h"
+#include "protocol/launch.h"
 
 namespace hpc::coordinator::testing {
 
@@ -66,8 +68,8 @@ inline RunRecord FullRun(RunId id) {
                  .time_limit = absl::Hours(2),
                  .max_restarts = 5,
                  .retry_exits = {75, 137},
-                 .mode = LaunchMode::kPerNode,
-                 .store_host = StoreHost::kRank0,
+                 .mode = protocol::LaunchMode::kPerNode,
+                 .store_host = protocol::StoreHost::kRank0,
                  .stop_grace = absl::Milliseconds(1500)};
   run.state = RunState::kStopping;
   run.attempts = 2;
@@ -96,7 +98,7 @@ inline RunProgram FullProgram() {
   program.command = {"python", "train.py", "", "--text=\"quoted\\ \n\t\x01\"", "日本語 🚀"};
   program.workdir = "/home/ada/with space";
   program.env = {{"Z", "last first"}, {"A", ""}, {"", "odd"}, {"A", "twice"}, {"LANG", "ü"}};
-  program.legacy_local_rank = LegacyLocalRank::kUnderscore;
+  program.legacy_local_rank = protocol::LegacyLocalRank::kUnderscore;
   program.params = {{"lr", "1e-3"}, {"batch", "32"}, {"empty", ""}};
   program.tags = {"sweep", "best", "ümlaut"};
   program.code = {.repository = "/home/ada/src",
@@ -122,12 +124,12 @@ inline NodeRecord FullNode(const std::string& name) {
   NodeRecord node = MakeNode(name);
   node.address = "10.0.0.11";
   node.inventory.devices = {{.index = 0,
-                             .kind = DeviceKind::kGpu,
+                             .kind = protocol::DeviceKind::kGpu,
                              .uuid = "GPU-1",
                              .name = "RTX 3090",
                              .memory_bytes = int64_t{24} << 30,
                              .pci_bus_id = "0000:01:00.0"},
-                            {.index = 1, .kind = DeviceKind::kCpuSlot, .name = "slot"}};
+                            {.index = 1, .kind = protocol::DeviceKind::kCpuSlot, .name = "slot"}};
   node.inventory.cores = 16;
   node.inventory.memory_bytes = int64_t{64} << 30;
   node.inventory.disks = {{.mount = "/", .total_bytes = 1000, .free_bytes = 10}};
@@ -170,13 +172,23 @@ inline AttemptRecord FullAttempt(AttemptRef ref) {
   attempt.world_size = 4;
   attempt.master_addr = "10.0.0.11";
   attempt.master_port = 29500;
-  attempt.store_host = StoreHost::kRank0;
+  attempt.store_host = protocol::StoreHost::kRank0;
   attempt.started_at = At(20);
   attempt.ended_at = At(30);
   attempt.caused_from = At(28);
   attempt.caused_until = At(29);
   attempt.exit_code = 127;
   attempt.free_of_charge = true;
+  CauseRecord lost;
+  lost.kind = CauseKind::kCluster;
+  lost.outcome = AttemptOutcome::kNodeLost;
+  lost.from = At(28);
+  lost.until = At(29);
+  lost.node = "pc2";
+  lost.text = "pc2 vanished";
+  lost.exit_code = 127;
+  lost.free_of_charge = lost.guessed = true;
+  attempt.causes = {{.kind = CauseKind::kOfPeer, .rank = 3}, lost};
   return attempt;
 }
 

@@ -1,7 +1,7 @@
 """A line of faults and actions that cross each other, done to a gang of three on real daemons.
 
     unplug pc2, 4.6, plug pc2
-    hangs: crash rank pc2, 0.3, unplug pc3, 8, plug pc3 => costs 1
+    hangs: crash rank pc2, 0.3, kill coordinator, 8, start coordinator => costs 1
 
 A line is a list of steps: one of STEPS with the PC that it happens to, or a pause in seconds. Before
 the colon stand habits of the ranks (scripts/steps.py) and `fixed`, for a gang that can be no smaller
@@ -21,12 +21,11 @@ import random
 import re
 import signal
 import sqlite3
-import subprocess
 import threading
 import time
 
 from .accidents import Accidents
-from .cluster import BIN, ROOT
+from .cluster import ROOT
 from .household import Household
 from .process import eventually
 from .witness import Witness
@@ -141,7 +140,7 @@ class Crossing:
             now = time.monotonic()
             eventually(lambda: self._state() in OVER or self._trains(1, now) or
                        self.cluster.wake_called(), "the gang trains again", 60, 0.1)
-        (self.witness.folder / "done").touch()
+            (self.witness.folder / "done").touch()
         wrong = self._ended("gang", self.run, self.client, wanted)
         paid = self._row()["failures"]
         if paid > self.restarts():
@@ -222,9 +221,7 @@ class Crossing:
     # ---- steps
 
     def _on_pc(self, command, pc, *args):
-        done = subprocess.run(
-            [BIN / "hpc-worker", command, "--state-dir", self.cluster.dir / pc, *args],
-            capture_output=True, text=True, timeout=40, env=self.cluster.env)
+        done = self.cluster.on_pc(command, pc, *args)
         self.note(" ", done.returncode, done.stdout.strip(), done.stderr.strip())
 
     def _ask(self, *args):

@@ -1,8 +1,9 @@
 """A cluster whose PCs fall asleep and wake: a worker that ends stands for a PC that sleeps."""
 
 import signal
+import subprocess
 
-from .cluster import Cluster
+from .cluster import BIN, Cluster
 from .process import eventually
 
 
@@ -50,13 +51,21 @@ class Household(Cluster):
             self.network.cable(name, True)
         for name in self.names:
             self.workers[name].signal(signal.SIGCONT)
-            if not self.workers[name].alive():
-                self.start_worker(name, new_boot=self.slept(name), ready=False)
         eventually(self._all_connected, "all PCs are connected", 40, 0.1)
+        for name in self.names:
+            self.on_pc("lend", name)  # which knows of its owner's wish before the coordinator does
         for node in self.json("nodes"):
             if node["reclaimed"]:
                 self.hpcctl("lend", node["name"])
 
+    def on_pc(self, command, name, *args):
+        """What an owner types at his PC."""
+        return subprocess.run(
+            [BIN / "hpc-worker", command, "--state-dir", self.dir / name, *args],
+            capture_output=True, text=True, timeout=40, env=self.env)
+
     def _all_connected(self):
-        self.wake_called()
+        for name in self.names:
+            if not self.workers[name].alive():
+                self.start_worker(name, new_boot=self.slept(name), ready=False)
         return self.json("status")["nodes_connected"] == len(self.names)

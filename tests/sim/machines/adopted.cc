@@ -33,18 +33,18 @@ wo::AdoptedAttempt FromFolder(Context* context, const Pc::Folder& folder) {
         ranks[exited->rank].ago.ended_within = entry.within;
         out.started = true;
       } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
-        const wo::HaltKind own = OwnReason(stop->reason);
-        const wo::HaltKind kind = own == wo::HaltKind::kNone ? stop->halt : own;
-        if (kind != wo::HaltKind::kNone) out.halt = {kind, stop->reason, ago(entry)};
+        const protocol::HaltKind own = OwnReason(stop->reason);
+        const protocol::HaltKind kind = own == protocol::HaltKind::kNone ? stop->halt : own;
+        if (kind != protocol::HaltKind::kNone) out.halt = {kind, stop->reason, ago(entry)};
       } else if (std::holds_alternative<AllGone>(entry.event)) {
         out.returned = true;
       }
     }
   }
   const bool lost = folder.supervisor == nullptr || folder.supervisor->gone();
-  if (lost && out.started && !out.returned && out.halt.kind == wo::HaltKind::kNone) {
+  if (lost && out.started && !out.returned && out.halt.kind == protocol::HaltKind::kNone) {
     // It may have happened at any moment since its ranks were started.
-    out.halt = {wo::HaltKind::kSupervisorLost, "its supervisor was killed"};
+    out.halt = {protocol::HaltKind::kSupervisorLost, "its supervisor was killed"};
     for (const auto& [number, rank] : ranks) {
       out.halt.within = std::max(out.halt.within, rank.ago.started);
     }

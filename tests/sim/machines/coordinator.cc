@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "common/status_macros.h"
-#include "tests/sim/machines/translate.h"
 
 namespace hpc::sim {
 
 namespace co = hpc::coordinator;
-namespace wo = hpc::worker;
 
 namespace {
 
@@ -111,13 +109,13 @@ void Coordinator::Disconnect(const std::shared_ptr<Stream>& stream, bool reset) 
   sessions_.erase(found);
   const auto link = links_.find(session.node);
   if (link != links_.end() && link->second.incarnation == session.incarnation) links_.erase(link);
-  cluster_.Disconnected(now(), session.node, session.incarnation, reset, &effects_);
+  cluster_.Disconnected(now(), session, reset, &effects_);
 }
 
 absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& message,
                                MonoTime said) {
-  if (const auto* hello = std::get_if<co::NodeHello>(&message)) {
-    co::NodeHello dated = *hello;
+  if (const auto* hello = std::get_if<protocol::Hello>(&message)) {
+    protocol::Hello dated = *hello;
     if (context_->Bugged(Bug::kLateHello)) said = said + context_->random.Unit() * absl::Seconds(1);
     if (!context_->Bugged(Bug::kNoNodeClock)) dated.said = OnClockOfPc(said);
     return OnHello(from, dated);
@@ -134,20 +132,21 @@ absl::Status Coordinator::Take(const std::shared_ptr<Stream>& from, const Up& me
     }
   }
   if (!context_->Bugged(Bug::kNoNodeClock)) {
-    cluster_.NoteTimes(now(), session.node, session.incarnation, times);
+    cluster_.NoteTimes(now(), session, times);
   }
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     HPC_RETURN_IF_ERROR(Alive(session));
     std::optional<MonoTime>& owed = links_.at(session.node).owed;
     owed = heartbeat->answer_may_wait ? std::optional(heartbeat->sent) : std::nullopt;
-    if (!owed) from->Send(wo::Heard{heartbeat->sent});
+    if (!owed) from->Send(protocol::Heard{heartbeat->sent});
     return absl::OkStatus();
   }
-  return OnReport(session, std::get<wo::WorkerMessage>(message));
+  return OnReport(session, std::get<protocol::WorkerMessage>(message));
 }
 
-absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co::NodeHello& hello) {
-  HPC_ASSIGN_OR_RETURN(const co::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
+absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from,
+                                  const protocol::Hello& hello) {
+  HPC_ASSIGN_OR_RETURN(const protocol::Welcome welcome, cluster_.Hello(now(), hello, &effects_));
   const Entry old = std::exchange(links_[hello.node], {hello.incarnation, from, std::nullopt});
   if (old.stream != nullptr) {
     sessions_.erase(old.stream);
@@ -157,7 +156,7 @@ absl::Status Coordinator::OnHello(const std::shared_ptr<Stream>& from, const co:
   answers_.push_back([this, from, node = hello.node, welcome](const absl::Status& commit) {
     const auto link = links_.find(node);
     if (!commit.ok() || link == links_.end() || link->second.stream != from) return;
-    from->Send(ToWorker(welcome));
+    from->Send(welcome);
   });
   return absl::OkStatus();
 }
@@ -167,16 +166,7 @@ absl::Status Coordinator::Alive(const Session& session) {
   if (link == links_.end() || link->second.incarnation != session.incarnation) {
     return absl::FailedPreconditionError("not connected as this incarnation");
   }
-  return cluster_.Heartbeat(now(), session.node, session.incarnation);
-}
-
-template <typename Call>
-absl::Status Coordinator::Report(const Session& session, AttemptRef ref, Call call) {
-  HPC_RETURN_IF_ERROR(Alive(session));
-  const absl::Status status = call();
-  if (!absl::IsFailedPrecondition(status)) return status;
-  effects_.messages.push_back({session.node, co::ForgetAttempt{ref}});
-  return absl::OkStatus();
+  return cluster_.Heard(now(), session);
 }
 
 AttemptRef Coordinator::Claimed(AttemptRef ref) const {
@@ -185,71 +175,32 @@ AttemptRef Coordinator::Claimed(AttemptRef ref) const {
   return {ref.run, run->attempts};
 }
 
-absl::Status Coordinator::OnReport(const Session& session, const wo::WorkerMessage& message) {
-  const Now now = this->now();
-  const std::string& node = session.node;
-  const uint64_t inc = session.incarnation;
-  if (const auto* m = std::get_if<wo::OwnerChanged>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.OwnerChanged(now, node, inc, m->reclaimed, ToCoordinator(*m), &effects_);
+absl::Status Coordinator::OnReport(const Session& session, protocol::WorkerMessage message) {
+  HPC_RETURN_IF_ERROR(Alive(session));
+  if (auto* ended = std::get_if<protocol::RankEnded>(&message)) {
+    if (context_->Bugged(Bug::kExitBeforeStop)) ended->exit.after_stop = false;
   }
-  if (const auto* m = std::get_if<wo::Leaving>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    const auto leave = m->stays_on ? co::Leave::kWorkerStops : co::Leave::kPcGoes;
-    return cluster_.Leaving(now, node, inc, leave, m->reason, &effects_);
+  const bool halted = std::holds_alternative<protocol::AttemptHalted>(message);
+  if (halted && context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
+  if (auto* returned = std::get_if<protocol::AttemptReturned>(&message)) {
+    returned->ref = Claimed(returned->ref);
+    if (context_->Bugged(Bug::kForgetHalt)) returned->halt = {};
   }
-  if (const auto* m = std::get_if<wo::SleepFailed>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    return cluster_.SleepFailed(now, node, inc, m->error, &effects_);
+  if (const auto* metrics = std::get_if<protocol::MetricData>(&message)) {
+    return Apply(session, protocol::CheckpointSaved{metrics->ref});
   }
-  if (const auto* m = std::get_if<wo::Prepared>(&message)) {
-    return Report(session, m->ref,
-                  [&] { return cluster_.Prepared(now, node, inc, ToCoordinator(*m), &effects_); });
-  }
-  if (const auto* m = std::get_if<wo::Started>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Started(now, node, inc, m->ref, ToCoordinator(*m), &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::RankEnded>(&message)) {
-    co::RankExit exit = ToCoordinator(m->exit);
-    if (context_->options.bug == Bug::kExitBeforeStop) exit.after_stop = false;
-    return Report(session, m->ref, [&] {
-      return cluster_.RankEnded(now, node, inc, m->ref, m->rank, exit, ToCoordinator(m->ago),
-                                &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::Doubted>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Doubted(now, node, inc, m->ref, {absl::Microseconds(m->asked_us)}, &effects_);
-    });
-  }
-  if (std::holds_alternative<wo::HandingOver>(message)) {
-    return cluster_.HandingOver(now, node, inc);
-  }
-  if (const auto* m = std::get_if<wo::Recalled>(&message)) {
-    return Report(session, m->ref, [&] {
-      return cluster_.Recalled(now, node, inc, m->ref, m->node, m->status, &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::AttemptHalted>(&message)) {
-    if (context_->Bugged(Bug::kForgetHalt)) return absl::OkStatus();
-    return Report(session, m->ref, [&] {
-      return cluster_.AttemptHalted(now, node, inc, m->ref, ToCoordinator(m->halt), &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::AttemptReturned>(&message)) {
-    return Report(session, m->ref, [&] {
-      const bool forgets = context_->Bugged(Bug::kForgetHalt);
-      return cluster_.AttemptReturned(now, node, inc, Claimed(m->ref),
-                                      forgets ? co::Halt() : ToCoordinator(m->halt), &effects_);
-    });
-  }
-  if (const auto* m = std::get_if<wo::MetricData>(&message)) {
-    HPC_RETURN_IF_ERROR(Alive(session));
-    cluster_.CheckpointSaved(now, m->ref, &effects_);
-  }
-  return absl::OkStatus();
+  return std::visit(
+      [&](const auto& said) {
+        if constexpr (std::is_convertible_v<decltype(said), protocol::NodeReport>) {
+          return Apply(session, said);
+        }
+        return absl::OkStatus();  // output, which the simulation does not store
+      },
+      message);
+}
+
+absl::Status Coordinator::Apply(const Session& session, const protocol::NodeReport& report) {
+  return cluster_.Apply(now(), session, report, &effects_);
 }
 
 // --------------------------------------------------------------------------------------- rounds
@@ -307,21 +258,20 @@ void Coordinator::SendCommand(const co::NodeMessage& message) {
   Stream& stream = *link->second.stream;
   disk_->CheckTold(message.command);
   if (const auto owed = std::exchange(link->second.owed, std::nullopt)) {
-    stream.Send(wo::Heard{*owed});
+    stream.Send(protocol::Heard{*owed});
   }
-  if (const auto* prepare = std::get_if<co::PrepareAttempt>(&message.command)) {
-    const auto run = cluster_.FindRun(prepare->ref.run);
-    if (!run) return;  // the run ended in this very batch
-    co::PrepareAttempt told = *prepare;
+  if (const auto* prepare = std::get_if<protocol::Prepare>(&message.command)) {
+    if (!cluster_.FindRun(prepare->ref.run)) return;  // the run ended in this very batch
+    protocol::Prepare told = *prepare;
     if (context_->Bugged(Bug::kWrongWorldSize) && told.node_rank > 0) ++told.world_size;
     if (context_->Bugged(Bug::kWrongRank)) told.first_rank = 0;
-    return stream.Send(ToWorker(told, *run));
+    return stream.Send(told);
   }
-  if (std::holds_alternative<co::StopAttempt>(message.command) &&
+  if (std::holds_alternative<protocol::Stop>(message.command) &&
       context_->Bugged(Bug::kLoseStop, 0.1)) {
     return;
   }
-  stream.Send(ToWorker(message.command));
+  stream.Send(message.command);
 }
 
 bool Coordinator::Dies(CrashPoint point) {

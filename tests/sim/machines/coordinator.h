@@ -15,6 +15,8 @@
 #include "absl/status/status.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/core/values/reports.h"
+#include "protocol/hello.h"
+#include "protocol/worker_message.h"
 #include "tests/sim/machines/disk.h"
 #include "tests/sim/machines/link.h"
 
@@ -57,19 +59,15 @@ class Coordinator : public CoordinatorEnd, public std::enable_shared_from_this<C
   bool Connected(const std::string& node) const { return links_.contains(node); }
 
  private:
-  struct Session {
-    std::string node;
-    uint64_t incarnation = 0;
-  };
+  using Session = coordinator::Session;
   static std::optional<coordinator::RunState> PastRun(void* self, RunId run);
   // Does it now, or when the process goes on if it is frozen. Does nothing if it is dead by then.
   void Do(std::function<void()> what);
   absl::Status Take(const std::shared_ptr<Stream>& from, const Up& message, MonoTime said);
-  absl::Status OnHello(const std::shared_ptr<Stream>& from, const coordinator::NodeHello& hello);
-  absl::Status OnReport(const Session& session, const worker::WorkerMessage& message);
+  absl::Status OnHello(const std::shared_ptr<Stream>& from, const protocol::Hello& hello);
+  absl::Status OnReport(const Session& session, protocol::WorkerMessage message);
+  absl::Status Apply(const Session& session, const protocol::NodeReport& report);
   absl::Status Alive(const Session& session);
-  template <typename Call>
-  absl::Status Report(const Session& session, AttemptRef ref, Call call);
   void Disconnect(const std::shared_ptr<Stream>& stream, bool reset);
   void Answer(absl::Status status, std::function<void(absl::Status)> done);
   AttemptRef Claimed(AttemptRef ref) const;

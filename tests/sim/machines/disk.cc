@@ -16,9 +16,9 @@ absl::Status Disk::Commit(const Batch& batch) {
   return absl::OkStatus();
 }
 
-void Disk::CheckTold(const co::NodeCommand& command) const {
-  const auto* prepare = std::get_if<co::PrepareAttempt>(&command);
-  const auto* start = std::get_if<co::StartAttempt>(&command);
+void Disk::CheckTold(const protocol::CoordinatorMessage& command) const {
+  const auto* prepare = std::get_if<protocol::Prepare>(&command);
+  const auto* start = std::get_if<protocol::Start>(&command);
   if (prepare == nullptr && start == nullptr) return;
   const AttemptRef ref = prepare != nullptr ? prepare->ref : start->ref;
   const auto attempt = attempts_.find(ref);

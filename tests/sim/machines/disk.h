@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/effects.h"
+#include "protocol/coordinator_message.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/truth/census.h"
 
@@ -30,7 +31,7 @@ class Disk {
   absl::Status Commit(const Batch& batch);
   // A crash that follows must not make the coordinator forget what a node is told: checks that it
   // is on disk.
-  void CheckTold(const coordinator::NodeCommand& command) const;
+  void CheckTold(const protocol::CoordinatorMessage& command) const;
   void set_full(bool full) { full_ = full; }
 
   coordinator::Snapshot Load() const;

@@ -67,7 +67,7 @@ void Stream::NoticeIfBroken() {
 
 // ------------------------------------------------------------------------- from the coordinator
 
-void Stream::Send(worker::CoordinatorMessage message) {
+void Stream::Send(protocol::CoordinatorMessage message) {
   if (!coordinator_open_) return;
   const MonoTime arrival = context_->now() + link_->Delay();
   down_free_ = std::max(context_->Bugged(Bug::kReorder) ? arrival : down_free_, arrival);
@@ -121,7 +121,7 @@ absl::Duration Link::Delay() {
 
 std::shared_ptr<Stream> Link::Open(const std::shared_ptr<WorkerEnd>& worker,
                                    std::weak_ptr<CoordinatorEnd> coordinator,
-                                   coordinator::NodeHello hello) {
+                                   protocol::Hello hello) {
   auto stream = std::make_shared<Stream>(context_, this, ++opened_, worker, coordinator);
   streams_.push_back(stream);
   if (cut()) stream->Break(cut_up_, cut_down_);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/core/values/reports.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "tests/sim/frame/context.h"
-#include "worker/core/messages.h"
 
 namespace hpc::sim {
 
@@ -22,14 +22,14 @@ struct Heartbeat {
   // The newest answer that had come: when the heartbeat that it answers was sent, and when it came.
   MonoTime heard{}, heard_at{};
 };
-using Up = std::variant<coordinator::NodeHello, Heartbeat, worker::WorkerMessage>;
+using Up = std::variant<protocol::Hello, Heartbeat, protocol::WorkerMessage>;
 
 class Stream;
 
 class WorkerEnd {
  public:
   virtual ~WorkerEnd() = default;
-  virtual void OnMessage(const Stream* from, const worker::CoordinatorMessage& message) = 0;
+  virtual void OnMessage(const Stream* from, const protocol::CoordinatorMessage& message) = 0;
   virtual void OnClosed(const Stream* from, const absl::Status& why) = 0;
 };
 
@@ -63,7 +63,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WorkerDied();
 
   // ---- the coordinator's end
-  void Send(worker::CoordinatorMessage message);
+  void Send(protocol::CoordinatorMessage message);
   void CloseByCoordinator(const absl::Status& why);
   void CoordinatorDied() { CloseByCoordinator(absl::UnavailableError("connection reset")); }
   bool open_at_coordinator() const { return coordinator_open_; }
@@ -100,8 +100,7 @@ class Link {
 
   // Opens a new stream, whose first message is the hello. `coordinator` is nobody when it is down.
   std::shared_ptr<Stream> Open(const std::shared_ptr<WorkerEnd>& worker,
-                               std::weak_ptr<CoordinatorEnd> coordinator,
-                               coordinator::NodeHello hello);
+                               std::weak_ptr<CoordinatorEnd> coordinator, protocol::Hello hello);
   // The cut lasts until Heal. Streams that are open now stay broken even then.
   void Cut(bool up, bool down);
   void Heal() { cut_up_ = cut_down_ = false; }

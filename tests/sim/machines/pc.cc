@@ -12,14 +12,15 @@ namespace co = hpc::coordinator;
 namespace {
 
 // A PC has GPUs, or two CPU slots. Every fifth PC cannot be woken.
-co::Inventory MakeInventory(int index, int gpus) {
-  co::Inventory inventory;
+protocol::Inventory MakeInventory(int index, int gpus) {
+  protocol::Inventory inventory;
   inventory.cores = 4;
-  const co::DeviceKind kind = gpus > 0 ? co::DeviceKind::kGpu : co::DeviceKind::kCpuSlot;
+  const protocol::DeviceKind kind =
+      gpus > 0 ? protocol::DeviceKind::kGpu : protocol::DeviceKind::kCpuSlot;
   for (int i = 0; i < (gpus > 0 ? gpus : 2); ++i) {
     inventory.devices.push_back({i, kind, "", "", 0, ""});
   }
-  co::NetworkInterface eth0;
+  protocol::NetworkInterface eth0;
   eth0.name = "eth0";
   if (index % 5 != 4) eth0.mac = "02:00:00:00:00:01";
   inventory.interfaces = {eth0};
@@ -57,7 +58,7 @@ void Pc::SaveOwner(const worker::OwnerState& state) {
   owner = state;
 }
 
-std::shared_ptr<Supervisor> Pc::MakeSupervisor(const worker::Prepare& prepare,
+std::shared_ptr<Supervisor> Pc::MakeSupervisor(const protocol::Prepare& prepare,
                                                absl::Duration lease) {
   auto supervisor =
       std::make_shared<Supervisor>(context_, census_, bonds_, &gate_, name_, prepare, lease);

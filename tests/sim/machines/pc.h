@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "coordinator/core/values/records.h"
+#include "protocol/inventory.h"
+#include "protocol/prepare.h"
 #include "tests/sim/machines/bonds.h"
 #include "tests/sim/machines/link.h"
 #include "tests/sim/machines/peers.h"
@@ -24,7 +26,7 @@ class Pc {
  public:
   // What the worker keeps of an attempt on disk.
   struct Folder {
-    worker::Prepare prepare;
+    protocol::Prepare prepare;
     std::shared_ptr<Supervisor> supervisor;  // none while the attempt is still being prepared
     bool witnessed = false;
   };
@@ -35,7 +37,7 @@ class Pc {
   const std::string& name() const { return name_; }
   const std::string& address() const { return address_; }
   std::string boot_id() const { return absl::StrCat("boot-", boots_); }
-  const coordinator::Inventory& inventory() const { return inventory_; }
+  const protocol::Inventory& inventory() const { return inventory_; }
   Now now() const;
   Gate* gate() { return &gate_; }
   // What the PC's monotonic clock shows at a moment. That clock stands still while the PC is
@@ -75,7 +77,8 @@ class Pc {
   worker::OwnerState owner;
   std::map<AttemptRef, Folder> folders;
 
-  std::shared_ptr<Supervisor> MakeSupervisor(const worker::Prepare& prepare, absl::Duration lease);
+  std::shared_ptr<Supervisor> MakeSupervisor(const protocol::Prepare& prepare,
+                                             absl::Duration lease);
 
  private:
   enum class Power { kOn, kSuspended, kOff };
@@ -90,7 +93,7 @@ class Pc {
   Peers* peers_;
   const std::string name_, address_;
   FindCoordinator coordinator_;
-  coordinator::Inventory inventory_;
+  protocol::Inventory inventory_;
   Link link_;
   Gate gate_;
   Power power_ = Power::kOn;

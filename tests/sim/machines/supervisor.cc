@@ -7,10 +7,8 @@
 
 namespace hpc::sim {
 
-namespace wo = hpc::worker;
-
 Supervisor::Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
-                       const wo::Prepare& prepare, absl::Duration lease)
+                       const protocol::Prepare& prepare, absl::Duration lease)
     : context_(context),
       census_(census),
       bonds_(bonds),
@@ -65,7 +63,7 @@ void Supervisor::Record(decltype(JournalEntry::event) event, absl::Duration with
 
 // ------------------------------------------------------------------------------------- commands
 
-void Supervisor::Start(const wo::Start& start) {
+void Supervisor::Start(const protocol::Start& start) {
   if (phase_ != Phase::kReady) return;
   if (fence_ != MonoTime{} && context_->now() >= fence_) return;
   context_->trace.Note("    ", node_, ": starts the ranks of ", prepare_.ref.ToString());
@@ -134,7 +132,7 @@ void Supervisor::Freeze(absl::Duration d) {
   frozen_until_ = context_->now() + d;
 }
 
-void Supervisor::Stop(absl::Duration grace, const std::string& reason, wo::HaltKind halt) {
+void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol::HaltKind halt) {
   if (context_->Bugged(Bug::kSlowYield)) grace = prepare_.stop_grace;
   const MonoTime over = context_->now() + grace;
   if (phase_ >= Phase::kStopping) {
@@ -151,7 +149,7 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason, wo::HaltK
     for (const auto& [number, rank] : ranks_) {
       if (rank.ended || rank.program.ignores_term) continue;
       const int32_t code = rank.program.code_after_term;
-      wo::RankExit exit{code, std::nullopt, false, "", ""};
+      protocol::RankExit exit{code, std::nullopt, false, "", ""};
       if (code == 143) exit = {std::nullopt, 15, false, "", ""};
       Later(context_->random.Between({}, absl::Milliseconds(500)),
             [this, number = number, exit] { End(number, exit); });
@@ -208,7 +206,7 @@ void Supervisor::WatchFence() {
 
 // -------------------------------------------------------------------------------------- endings
 
-void Supervisor::End(int32_t number, const wo::RankExit& exit) {
+void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
   Rank& rank = ranks_[number];
   if (rank.ended || phase_ == Phase::kGone) return;
   rank.ended = true;
@@ -221,7 +219,7 @@ void Supervisor::End(int32_t number, const wo::RankExit& exit) {
   });
 }
 
-void Supervisor::Reap(int32_t number, wo::RankExit exit, absl::Duration within) {
+void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration within) {
   ranks_[number].reaped = true;
   exit.after_stop = stopping_;
   census_->Ends(prepare_.ref, number, exit);

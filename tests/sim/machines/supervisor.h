@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "protocol/coordinator_message.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/machines/bonds.h"
 #include "tests/sim/truth/census.h"
-#include "worker/core/messages.h"
 
 namespace hpc::sim {
 
@@ -24,11 +24,11 @@ struct RankStarted {
 };
 struct RankExited {
   int32_t rank = 0;
-  worker::RankExit exit;
+  protocol::RankExit exit;
 };
 struct StopBegan {
   std::string reason;
-  worker::HaltKind halt = worker::HaltKind::kNone;  // why the node itself wanted the stop
+  protocol::HaltKind halt = protocol::HaltKind::kNone;  // why the node itself wanted the stop
 };
 struct AllGone {};
 struct JournalEntry {
@@ -38,9 +38,9 @@ struct JournalEntry {
 };
 
 // The kind of halt that a supervisor reports with `reason`. kNone: it was told to stop.
-inline worker::HaltKind OwnReason(const std::string& reason) {
+inline protocol::HaltKind OwnReason(const std::string& reason) {
   const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
-  return own ? worker::HaltKind::kCutOff : worker::HaltKind::kNone;
+  return own ? protocol::HaltKind::kCutOff : protocol::HaltKind::kNone;
 }
 
 // What a rank does when one of its peers is gone.
@@ -64,7 +64,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   using Listener = std::function<void(const JournalEntry&)>;
   // `gate` is its PC's.
   Supervisor(Context* context, Census* census, Bonds* bonds, Gate* gate, std::string node,
-             const worker::Prepare& prepare, absl::Duration lease);
+             const protocol::Prepare& prepare, absl::Duration lease);
 
   void Attach(Listener listener) { listener_ = std::move(listener); }
   void Detach() { listener_ = nullptr; }
@@ -74,9 +74,9 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   const std::vector<JournalEntry>& journal() const { return journal_; }
 
   // ---- commands, over its socket
-  void Start(const worker::Start& start);
+  void Start(const protocol::Start& start);
   void Stop(absl::Duration grace, const std::string& reason,
-            worker::HaltKind halt = worker::HaltKind::kNone);
+            protocol::HaltKind halt = protocol::HaltKind::kNone);
   void ExtendLease();
   // The ranks may live until then.
   void SetFence(MonoTime until);
@@ -108,8 +108,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void Later(absl::Duration d, std::function<void()> what);
   void StartOne(int32_t number, const std::string& master);
   // The rank has ended, and is reaped when the supervisor looks.
-  void End(int32_t number, const worker::RankExit& exit);
-  void Reap(int32_t number, worker::RankExit exit, absl::Duration within);
+  void End(int32_t number, const protocol::RankExit& exit);
+  void Reap(int32_t number, protocol::RankExit exit, absl::Duration within);
   void WatchLease();
   void WatchFence();
   void BeginKill();
@@ -125,7 +125,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   Bonds* bonds_;
   Gate* gate_;
   const std::string node_;
-  const worker::Prepare prepare_;
+  const protocol::Prepare prepare_;
   const absl::Duration lease_;
   Listener listener_;
   std::vector<std::function<void()>> recallers_;

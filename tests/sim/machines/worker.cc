@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "tests/sim/machines/adopted.h"
-#include "tests/sim/machines/translate.h"
 
 namespace hpc::sim {
 
@@ -146,20 +145,21 @@ bool Worker::Connected() const {
   return !dead_ && stream_ != nullptr && stream_->works() && agent_.connection().connected();
 }
 
-void Worker::OnMessage(const Stream* from, const wo::CoordinatorMessage& message) {
+void Worker::OnMessage(const Stream* from, const protocol::CoordinatorMessage& message) {
   Do(
       [this, from, message] {
         NoticeSleep();  // this gives the stream up
         if (from != stream_.get()) return;
-        if (const auto* doubt = std::get_if<wo::Doubt>(&message);
+        if (const auto* doubt = std::get_if<protocol::Doubt>(&message);
             doubt != nullptr && context_->Bugged(Bug::kForgetDoubt)) {
-          return stream_->Send(Up(wo::WorkerMessage(wo::Doubted{doubt->ref, doubt->asked_us})));
+          return stream_->Send(
+              Up(protocol::WorkerMessage(protocol::Doubted{doubt->ref, doubt->asked})));
         }
         Decide([&](Now now, wo::Effects* effects) {
-          const auto* heard = std::get_if<wo::Heard>(&message);
+          const auto* heard = std::get_if<protocol::Heard>(&message);
           if (heard != nullptr) heard_ = {heard->sent, context_->now()};
-          agent_.OnMessage(now, heard == nullptr ? message : wo::Heard{pc_->MonoOf(heard->sent)},
-                           effects);
+          agent_.OnMessage(
+              now, heard == nullptr ? message : protocol::Heard{pc_->MonoOf(heard->sent)}, effects);
         });
       },
       Gate::Side::kCoordinator);
@@ -181,7 +181,7 @@ void Worker::OnClosed(const Stream* from, const absl::Status& why) {
 }
 
 void Worker::Carry(const wo::OpenLink& effect) {
-  coordinator::NodeHello hello;
+  protocol::Hello hello = effect.hello;
   hello.node = pc_->name();
   hello.incarnation = incarnation_;
   hello.boot_id = pc_->boot_id();
@@ -189,7 +189,6 @@ void Worker::Carry(const wo::OpenLink& effect) {
   hello.address = pc_->address();
   hello.can_vouch = pc_->can_vouch();
   hello.inventory = pc_->inventory();
-  ToCoordinator(effect.hello, &hello);
   heard_ = {};
   stream_ = pc_->link().Open(shared_from_this(), pc_->coordinator()(), std::move(hello));
 }
@@ -210,7 +209,7 @@ void Worker::Carry(const wo::SayHeartbeat& effect) {
   // Ranks log that a checkpoint is whole.
   for (const auto& [ref, attempt] : agent_.attempts()) {
     if (attempt.running_ranks() == 0 || !context_->random.Chance(0.1)) continue;
-    stream_->Send(Up(wo::WorkerMessage(wo::MetricData{ref, 0, 0, {}, {}, false})));
+    stream_->Send(Up(protocol::WorkerMessage(protocol::MetricData{ref, 0, 0, {}, {}, false})));
   }
 }
 
@@ -270,7 +269,7 @@ void Worker::Carry(const wo::Note& effect) {
 // ------------------------------------------------------------------------------------- attempts
 
 void Worker::Carry(const wo::PrepareAttempt& effect) {
-  const wo::Prepare& prepare = effect.prepare;
+  const protocol::Prepare& prepare = effect.prepare;
   runners_[prepare.ref].planning = true;
   Random& random = context_->random;
   absl::Duration takes = random.Between(absl::Milliseconds(1), absl::Milliseconds(100));
@@ -279,10 +278,10 @@ void Worker::Carry(const wo::PrepareAttempt& effect) {
   Later(takes, [this, prepare] { OnPlan(prepare); });
 }
 
-void Worker::OnPlan(const wo::Prepare& prepare) {
+void Worker::OnPlan(const protocol::Prepare& prepare) {
   Runner& runner = runners_[prepare.ref];
   runner.planning = false;
-  wo::Prepared prepared{prepare.ref, absl::OkStatus(), "", 0, true};
+  protocol::Prepared prepared{prepare.ref, absl::OkStatus(), "", 0, true};
   if (absl::StartsWith(prepare.run_name, "missing")) {
     prepared.status = absl::NotFoundError("command not found");
   } else if (!context_->healing && context_->random.Chance(0.01)) {
@@ -345,14 +344,14 @@ void Worker::OnEvent(AttemptRef ref, const JournalEntry& entry) {
       runner.started[started->rank] = entry.at;
       agent_.OnRankStarted(now, ref, started->rank, started->pid, Ago(entry.at), effects);
     } else if (const auto* exited = std::get_if<RankExited>(&entry.event)) {
-      wo::RankAges ago;
+      protocol::RankAges ago;
       if (runner.started.contains(exited->rank)) {
         ago = {Ago(runner.started[exited->rank]), Ago(entry.at), entry.within};
       }
       agent_.OnRankExited(now, ref, exited->rank, exited->exit, ago, effects);
     } else if (const auto* stop = std::get_if<StopBegan>(&entry.event)) {
-      const wo::HaltKind own = OwnReason(stop->reason);
-      if (own != wo::HaltKind::kNone) {
+      const protocol::HaltKind own = OwnReason(stop->reason);
+      if (own != protocol::HaltKind::kNone) {
         agent_.OnStoppedItself(now, ref, {own, stop->reason, Ago(entry.at)}, effects);
       }
     } else {
@@ -380,7 +379,7 @@ void Worker::KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration wit
     Decide([&](Now now, wo::Effects* effects) {
       agent_.OnReturned(
           now, ref,
-          {wo::HaltKind::kSupervisorLost, "its supervisor was killed", Ago(found_at), within},
+          {protocol::HaltKind::kSupervisorLost, "its supervisor was killed", Ago(found_at), within},
           effects);
     });
   });
@@ -411,7 +410,7 @@ void Worker::Carry(const wo::StopAttempt& effect) {
   found->second.stopped = true;
   const bool live = found->second.supervisor != nullptr;
   if (live && context_->Bugged(Bug::kReturnEarly) && stream_ != nullptr) {
-    stream_->Send(Up(wo::WorkerMessage(wo::AttemptReturned{effect.ref, {}})));
+    stream_->Send(Up(protocol::WorkerMessage(protocol::AttemptReturned{effect.ref, {}})));
   }
   Command(found->second,
           [effect](Supervisor* s) { s->Stop(effect.grace, effect.reason, effect.halt); });
@@ -431,7 +430,7 @@ void Worker::Carry(const wo::SetFence& effect) {
 // ------------------------------------------------------------------------------------- witnesses
 
 void Worker::BeginWitnessing(AttemptRef ref) {
-  const wo::Prepare& prepare = pc_->folders.at(ref).prepare;
+  const protocol::Prepare& prepare = pc_->folders.at(ref).prepare;
   Witnessing& one = witnessing_[ref];
   one.witness_node = prepare.peers.front().node;
   if (prepare.node_rank == 0) {
@@ -488,8 +487,8 @@ void Worker::OnWhole(AttemptRef ref, MonoTime at) {
 }
 
 void Worker::Carry(const wo::RecallRanks& effect) {
-  const wo::Recall& recall = effect.recall;
-  const wo::Recalled recalled{recall.ref, recall.node, absl::OkStatus()};
+  const protocol::Recall& recall = effect.recall;
+  const protocol::Recalled recalled{recall.ref, recall.node, absl::OkStatus()};
   // The answer goes to the process that is that PC's worker by then. At worst, that process did not
   // ask.
   const auto answer = [peers = &pc_->peers(), to = pc_->name(), recalled] {
@@ -501,7 +500,7 @@ void Worker::Carry(const wo::RecallRanks& effect) {
       [grace = recall.grace, answer](Supervisor* s) { s->Recall(grace, answer); });
 }
 
-void Worker::OnRecalled(const wo::Recalled& recalled) {
+void Worker::OnRecalled(const protocol::Recalled& recalled) {
   Do([this, recalled] {
     Decide([&](Now, wo::Effects* effects) { agent_.OnRecalled(recalled, effects); });
   });

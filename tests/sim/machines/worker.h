@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "protocol/coordinator_message.h"
 #include "tests/sim/machines/pc.h"
 #include "worker/core/agent.h"
 #include "worker/core/witness.h"
@@ -21,7 +22,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void Start();
 
   // ---- the coordinator
-  void OnMessage(const Stream* from, const worker::CoordinatorMessage& message) override;
+  void OnMessage(const Stream* from, const protocol::CoordinatorMessage& message) override;
   void OnClosed(const Stream* from, const absl::Status& why) override;
   // Whether it has been welcomed over a stream that still works.
   bool Connected() const;
@@ -44,7 +45,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
 
   // ---- other nodes of an attempt
   // The result of a recall.
-  void OnRecalled(const worker::Recalled& recalled);
+  void OnRecalled(const protocol::Recalled& recalled);
   void OnKeepalive(const std::string& from, const worker::Keepalive& asked);
   void OnAnswer(AttemptRef ref, const worker::KeepaliveAnswer& answer);
 
@@ -77,7 +78,7 @@ class Worker : public WorkerEnd, public std::enable_shared_from_this<Worker> {
   void OnEvent(AttemptRef ref, const JournalEntry& entry);
   void KillLeftovers(AttemptRef ref, MonoTime found_at, absl::Duration within);
   absl::Duration Ago(MonoTime at) const;
-  void OnPlan(const worker::Prepare& prepare);
+  void OnPlan(const protocol::Prepare& prepare);
   void Drop(AttemptRef ref);
   void BeginWitnessing(AttemptRef ref);
   void Ask(AttemptRef ref);

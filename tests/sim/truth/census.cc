@@ -75,7 +75,7 @@ bool Census::Excused(const Live_& old) const {
   return it != awake_.end() && context_->now() < it->second + old.process.stop_grace + kSlack;
 }
 
-void Census::Ends(AttemptRef ref, int32_t rank, const std::optional<worker::RankExit>& exit) {
+void Census::Ends(AttemptRef ref, int32_t rank, const std::optional<protocol::RankExit>& exit) {
   const auto it = live_.find(ref);
   if (it == live_.end() || it->second.erase(rank) == 0) return;
   if (it->second.empty()) live_.erase(it);
@@ -98,7 +98,7 @@ bool Census::EverStarted(AttemptRef ref, int32_t rank) const {
   return it != gangs_.end() && it->second.ranks.contains(rank);
 }
 
-std::optional<worker::RankExit> Census::ExitOf(AttemptRef ref, int32_t rank) const {
+std::optional<protocol::RankExit> Census::ExitOf(AttemptRef ref, int32_t rank) const {
   return EverStarted(ref, rank) ? gangs_.at(ref).ranks.at(rank) : std::nullopt;
 }
 

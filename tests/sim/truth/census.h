@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "protocol/rank_exit.h"
 #include "tests/sim/frame/context.h"
 #include "tests/sim/truth/blame.h"
-#include "worker/core/messages.h"
 
 namespace hpc::sim {
 
@@ -37,7 +37,7 @@ class Census {
   // The rank was to be started, and its program could not be executed.
   void CannotStart(AttemptRef ref, int32_t rank) { gangs_[ref].ranks[rank]; }
   // `exit` is nothing if the rank ended with its supervisor or its PC.
-  void Ends(AttemptRef ref, int32_t rank, const std::optional<worker::RankExit>& exit);
+  void Ends(AttemptRef ref, int32_t rank, const std::optional<protocol::RankExit>& exit);
   // The rank does not die of SIGKILL: no daemon can help that.
   void Stuck(AttemptRef ref, int32_t rank) { live_[ref][rank].stuck = true; }
 
@@ -49,7 +49,7 @@ class Census {
   // Whether the rank was ever started, or a start of it was tried.
   bool EverStarted(AttemptRef ref, int32_t rank) const;
   // How the rank ended. Nothing while it lives, or if nobody can know.
-  std::optional<worker::RankExit> ExitOf(AttemptRef ref, int32_t rank) const;
+  std::optional<protocol::RankExit> ExitOf(AttemptRef ref, int32_t rank) const;
   bool Live(AttemptRef ref, int32_t rank) const;
 
  private:
@@ -60,7 +60,7 @@ class Census {
   struct Gang {
     int32_t world_size = 0;
     std::string master;
-    std::map<int32_t, std::optional<worker::RankExit>> ranks;  // all that were ever started
+    std::map<int32_t, std::optional<protocol::RankExit>> ranks;  // all that were ever started
   };
   void CheckGang(const RankProcess& process);
   void CheckDevices(const RankProcess& process);

@@ -15,7 +15,8 @@ GangServices::GangServices(EventLoop* loop, Background* state, AttemptRef ref,
       record_dir_(std::move(record_dir)),
       callbacks_(std::move(callbacks)) {}
 
-absl::Status GangServices::Open(const Prepare& prepare, uint32_t account, Prepared* prepared) {
+absl::Status GangServices::Open(const protocol::Prepare& prepare, uint32_t account,
+                                protocol::Prepared* prepared) {
   HPC_ASSIGN_OR_RETURN(store_, OpenStorePort(loop_, prepare, account));
   prepared->store_addr = store_.address;
   prepared->store_port = store_.port;
@@ -43,9 +44,9 @@ void GangServices::Watch() {
   if (store_.server != nullptr) store_.server->OnChange([this] { ReportRendezvous(); });
 }
 
-void GangServices::Start(const Prepare& prepare, const worker::Start& start,
+void GangServices::Start(const protocol::Prepare& prepare, const protocol::Start& start,
                          absl::Duration vouch_limit) {
-  if (start.store_host == StoreHost::kRank0) store_.server.reset();
+  if (start.store_host == protocol::StoreHost::kRank0) store_.server.reset();
   if (!start.witnessed) return;
   constexpr int kQuestions = 8;  // within the time that an answer is good for
   const WitnessRecord record{prepare.node_rank,
@@ -92,9 +93,9 @@ void GangServices::CloseUnused() {
 void GangServices::ReportRendezvous() {
   if (store_.server == nullptr) return;
   const StoreStatus status = store_.server->Status();
-  RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
+  protocol::RendezvousReport report{ref_, {}, status.blocked_key, status.waiting};
   for (const StoreStatus::Arrival& arrival : status.arrivals) {
-    report.arrivals.emplace_back(arrival.address, arrival.pid);
+    report.arrivals.push_back({arrival.address, arrival.pid});
   }
   RecordArrivals(static_cast<int32_t>(report.arrivals.size()));
   callbacks_.on_rendezvous(report);

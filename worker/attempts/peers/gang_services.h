@@ -10,9 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/attempts/peers/gang_witness.h"
 #include "worker/attempts/peers/store_port.h"
-#include "worker/core/messages.h"
 #include "worker/loop/background.h"
 #include "worker/loop/event_loop.h"
 #include "worker/rendezvous/store_server.h"
@@ -24,7 +25,7 @@ class GangServices {
   struct Callbacks {
     GangWitness::Callbacks witness;
     // The ranks that have reached the store, or the keys that they wait for, have changed.
-    std::function<void(const RendezvousReport&)> on_rendezvous;
+    std::function<void(const protocol::RendezvousReport&)> on_rendezvous;
   };
   // `state` is a thread that may hang with the disk of `record_dir`, where the next worker process
   // finds what it needs to go on.
@@ -36,13 +37,15 @@ class GangServices {
 
   // To be called at the node of rank 0: opens the store's port and says in `prepared` where it is.
   // `account`: the account that the ranks run as. Unavailable: the address cannot be bound here.
-  absl::Status Open(const Prepare& prepare, uint32_t account, Prepared* prepared);
+  absl::Status Open(const protocol::Prepare& prepare, uint32_t account,
+                    protocol::Prepared* prepared);
   // What the attempt's files are to say of the store; nothing where this node serves none.
   const std::optional<StoreRecord>& store_record() const { return store_record_; }
   // Goes on after a restart of the worker. An error: the attempt cannot go on without its store.
   absl::Status Reopen();
   // The ranks are about to be started.
-  void Start(const Prepare& prepare, const worker::Start& start, absl::Duration vouch_limit);
+  void Start(const protocol::Prepare& prepare, const protocol::Start& start,
+             absl::Duration vouch_limit);
   // Closes the port. To be called when no rank will come, or when the attempt is over on all nodes:
   // until then others may need the store, and vouch for one another, whatever has ended here.
   void Close();

@@ -13,6 +13,7 @@
 #include "common/files/files.h"
 #include "common/process/log.h"
 #include "common/status_macros.h"
+#include "protocol/limits.h"
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/loop/boot_time.h"
 #include "worker/os/json_number.h"
@@ -56,7 +57,7 @@ std::optional<WitnessRecord> ReadWitnessRecord(const std::string& attempt_dir) {
     record.store_address = object.at("store_address").get<std::string>();
     record.store_port = WholeNumberAt<uint16_t>(object, "store_port");
     record.interval = absl::Microseconds(WholeNumberAt<int64_t>(object, "interval_us"));
-    if (record.nodes < 2 || record.nodes > kMaxRanks) return std::nullopt;
+    if (record.nodes < 2 || record.nodes > protocol::kMaxRanks) return std::nullopt;
     if (record.node_rank < 0 || record.node_rank >= record.nodes) return std::nullopt;
     if (record.interval < absl::Milliseconds(1)) return std::nullopt;
     return record;

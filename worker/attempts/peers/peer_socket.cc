@@ -31,9 +31,9 @@ absl::StatusOr<UniqueFd> ConnectToPeer(const std::string& from, const std::strin
   return fd;
 }
 
-std::vector<std::string> PeerAddresses(const Prepare& prepare) {
+std::vector<std::string> PeerAddresses(const protocol::Prepare& prepare) {
   std::vector<std::string> addresses;
-  for (const Peer& peer : prepare.peers) {
+  for (const protocol::Peer& peer : prepare.peers) {
     const auto address = ParseIp(peer.address, 0);
     addresses.push_back(address.ok() ? address->CanonicalIp() : peer.address);
   }

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/unique_fd.h"
-#include "worker/core/messages.h"
+#include "protocol/prepare.h"
 
 namespace hpc::worker {
 
@@ -16,7 +16,7 @@ namespace hpc::worker {
 absl::StatusOr<UniqueFd> ConnectToPeer(const std::string& from, const std::string& to, int port);
 
 // The addresses from which nodes of the attempt connect to this one, each in its canonical form.
-std::vector<std::string> PeerAddresses(const Prepare& prepare);
+std::vector<std::string> PeerAddresses(const protocol::Prepare& prepare);
 
 }  // namespace hpc::worker
 

@@ -20,7 +20,8 @@ constexpr absl::Duration kPatience = absl::Seconds(3);
 
 }  // namespace
 
-RecallCall::RecallCall(EventLoop* loop, const std::string& from, const Recall& recall, Done done)
+RecallCall::RecallCall(EventLoop* loop, const std::string& from, const protocol::Recall& recall,
+                       Done done)
     : loop_(loop),
       recall_(recall),
       done_(std::move(done)),

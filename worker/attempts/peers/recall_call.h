@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "common/unique_fd.h"
-#include "worker/core/messages.h"
+#include "protocol/recall.h"
 #include "worker/loop/event_loop.h"
 
 namespace hpc::worker {
@@ -22,7 +22,7 @@ class RecallCall {
   using Done = std::function<void(const absl::Status&)>;
 
   // `from` is our address, which the supervisor knows as an address of its gang.
-  RecallCall(EventLoop* loop, const std::string& from, const Recall& recall, Done done);
+  RecallCall(EventLoop* loop, const std::string& from, const protocol::Recall& recall, Done done);
   ~RecallCall();
   RecallCall(const RecallCall&) = delete;
   RecallCall& operator=(const RecallCall&) = delete;
@@ -34,7 +34,7 @@ class RecallCall {
   void Finish(const absl::Status& status);
 
   EventLoop* const loop_;
-  const Recall recall_;
+  const protocol::Recall recall_;
   Done done_;
   UniqueFd socket_;
   std::string unsent_;

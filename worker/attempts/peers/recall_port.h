@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "common/unique_fd.h"
-#include "worker/core/messages.h"
+#include "protocol/recall.h"
 
 namespace hpc::worker {
 
 struct RecallPort {
   UniqueFd socket;  // bound, not listening
-  RecallAccess access;
+  protocol::RecallAccess access;
 };
 
 // Opens any free port of the address. Unavailable: the address cannot be bound here.

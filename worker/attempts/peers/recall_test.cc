@@ -57,7 +57,7 @@ class RecallTest : public ::testing::Test {
            getsockopt(socket->get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
   }
 
-  absl::Status Ask(const RecallAccess& access, absl::Duration grace = absl::Seconds(5)) {
+  absl::Status Ask(const protocol::RecallAccess& access, absl::Duration grace = absl::Seconds(5)) {
     std::optional<absl::Status> answer;
     RecallCall call(&rig_.loop, kHere, {{12, 2}, "pc2", kHere, access, grace},
                     [&](const absl::Status& status) { answer = status; });
@@ -96,7 +96,7 @@ TEST_F(RecallTest, ARankThatIgnoresTheRequestIsKilledAfterTheGrace) {
 
 TEST_F(RecallTest, WhoDoesNotKnowTheKeyEndsNothing) {
   Orphan("true");
-  RecallAccess guessed = port_.access;
+  protocol::RecallAccess guessed = port_.access;
   guessed.key[0] = guessed.key[0] == '0' ? '1' : '0';
   EXPECT_THAT(Ask(guessed), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("pc2")));
   EXPECT_TRUE(RankLives());
@@ -112,7 +112,7 @@ TEST_F(RecallTest, ANodeOutsideTheGangIsNotHeard) {
 TEST_F(RecallTest, SeveralThatAskAreAllAnswered) {
   Orphan("trap 'sleep 0.1; exit' TERM");
   int answered = 0;
-  const Recall recall{{12, 2}, "pc2", kHere, port_.access, absl::Seconds(5)};
+  const protocol::Recall recall{{12, 2}, "pc2", kHere, port_.access, absl::Seconds(5)};
   const auto count = [&](const absl::Status& status) { answered += status.ok(); };
   RecallCall one(&rig_.loop, kHere, recall, count);
   RecallCall other(&rig_.loop, kHere, recall, count);

@@ -64,11 +64,13 @@ constexpr char kStore[] = "store", kArrived[] = "arrived";  // in the attempt's 
 
 }  // namespace
 
-absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare, uint32_t account) {
+absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const protocol::Prepare& prepare,
+                                        uint32_t account) {
   StorePort out;
   out.address = prepare.peers.at(static_cast<size_t>(prepare.node_rank)).address;
   // A launcher that runs as the command hosts a store of its own.
-  if (prepare.mode == LaunchMode::kPerNode || prepare.store_host == StoreHost::kRank0) {
+  if (prepare.mode == protocol::LaunchMode::kPerNode ||
+      prepare.store_host == protocol::StoreHost::kRank0) {
     HPC_ASSIGN_OR_RETURN(out.port, FindFreePort(out.address));
     return out;
   }

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "worker/core/messages.h"
+#include "protocol/prepare.h"
 #include "worker/loop/event_loop.h"
 #include "worker/rendezvous/store_server.h"
 #include "worker/supervision/attempt_record.h"
@@ -27,7 +27,8 @@ struct StorePort {
 
 // To be called on the node of rank 0, before any rank starts. `account` is the number of the
 // account that the ranks run as. Unavailable: the address cannot be bound here.
-absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const Prepare& prepare, uint32_t account);
+absl::StatusOr<StorePort> OpenStorePort(EventLoop* loop, const protocol::Prepare& prepare,
+                                        uint32_t account);
 
 // What is recorded of a store that this worker serves, since the store dies with the worker.
 struct StoreRecord {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "protocol/coordinator_message.h"
 #include "worker/core/agent.h"
 #include "worker/core/testing/said.h"
 
@@ -13,8 +14,8 @@ namespace hpc::worker {
 
 inline constexpr AttemptRef kRef{12, 1};
 
-inline Prepare OneRank(AttemptRef ref = kRef, int32_t device = 0) {
-  Prepare prepare;
+inline protocol::Prepare OneRank(AttemptRef ref = kRef, int32_t device = 0) {
+  protocol::Prepare prepare;
   prepare.ref = ref;
   prepare.devices = {device};
   prepare.ranks = 1;
@@ -33,20 +34,20 @@ class AgentTester : public ::testing::Test {
     agent_.Tick(now(), &effects);
     return effects;
   }
-  Effects Hear(const CoordinatorMessage& message) {
+  Effects Hear(const protocol::CoordinatorMessage& message) {
     Effects effects;
     agent_.OnMessage(now(), message, &effects);
     return effects;
   }
   Effects Connect() {
     Tick();
-    return Hear(Welcome{});
+    return Hear(protocol::Welcome{});
   }
   // Connects, and says the two heartbeats that follow a welcome.
   void Settle() {
     Connect();
     Tick();
-    Hear(Heard{now().mono});
+    Hear(protocol::Heard{now().mono});
     Tick();
   }
   Effects LoseLink() {
@@ -67,7 +68,7 @@ class AgentTester : public ::testing::Test {
   void Run() {
     Hear(OneRank());
     ReportPrepared();
-    Hear(Start{kRef, "10.0.0.1", 1, StoreHost::kWorker});
+    Hear(protocol::Start{kRef, "10.0.0.1", 1, protocol::StoreHost::kWorker});
     Effects effects;
     agent_.OnRankStarted(now(), kRef, 0, 100, {}, &effects);
   }

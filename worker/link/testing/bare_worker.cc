@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "protocol/limits.h"
 #include "worker/link/convert.h"
 
 namespace hpc::worker {
@@ -55,15 +56,16 @@ std::map<AttemptRef, BareWorker::Part>::iterator BareWorker::Choose(uint64_t whi
 // ------------------------------------------------------------------------------------ what happens
 
 void BareWorker::Hear(const v1::CoordinatorMessage& message) {
-  const std::optional<CoordinatorMessage> heard = FromProto(message);
+  const std::optional<protocol::CoordinatorMessage> heard = FromProto(message);
   if (!heard || link_ == LinkState::kClosed) return;
   if (message.has_prepare() && CountRanks() > kManyRanks) return;
-  if (const auto* welcome = std::get_if<Welcome>(&*heard)) {
+  if (const auto* welcome = std::get_if<protocol::Welcome>(&*heard)) {
     link_ = LinkState::kOpen;
     welcomed_ = true;
     welcome_ = *welcome;
   }
-  if (const auto* doubt = std::get_if<Doubt>(&*heard); doubt && link_ == LinkState::kOpen) {
+  if (const auto* doubt = std::get_if<protocol::Doubt>(&*heard);
+      doubt && link_ == LinkState::kOpen) {
     if (const auto it = parts_.find(doubt->ref); it != parts_.end()) {
       it->second.silent_until = std::max(it->second.silent_until, now_.mono + doubt->span);
     }
@@ -71,7 +73,7 @@ void BareWorker::Hear(const v1::CoordinatorMessage& message) {
   Effects effects;
   agent_->OnMessage(now_, *heard, &effects);
   Do(effects);
-  const auto* forget = std::get_if<Forget>(&*heard);
+  const auto* forget = std::get_if<protocol::Forget>(&*heard);
   if (forget == nullptr || link_ != LinkState::kOpen) return;
   const auto it = parts_.find(forget->ref);
   Check(it == parts_.end() || it->second.stop_asked || it->second.drop_asked,
@@ -135,7 +137,7 @@ void BareWorker::EndRank(uint64_t which) {
   if (it == parts_.end()) return;
   for (AdoptedAttempt::Rank& rank : it->second.ranks) {
     if (rank.pid == 0 || rank.exit) continue;
-    rank.exit = RankExit{.exit_code = static_cast<int32_t>(which % 3)};
+    rank.exit = protocol::RankExit{.exit_code = static_cast<int32_t>(which % 3)};
     Effects effects;
     agent_->OnRankExited(now_, it->first, rank.rank, *rank.exit, {absl::Seconds(1), {}}, &effects);
     return Do(effects);
@@ -147,9 +149,11 @@ void BareWorker::Return(uint64_t which, bool lost) {
   if (it == parts_.end()) return;
   it->second.live = false;
   Effects effects;
-  agent_->OnReturned(now_, it->first,
-                     lost ? Halt{HaltKind::kSupervisorLost, "its supervisor was killed"} : Halt(),
-                     &effects);
+  agent_->OnReturned(
+      now_, it->first,
+      lost ? protocol::Halt{protocol::HaltKind::kSupervisorLost, "its supervisor was killed"}
+           : protocol::Halt(),
+      &effects);
   Do(effects);
 }
 
@@ -159,7 +163,8 @@ void BareWorker::StopItself(uint64_t which) {
   it->second.stop_asked = true;
   Effects effects;
   agent_->OnStoppedItself(now_, it->first,
-                          {HaltKind::kCutOff, "its node had no contact for too long"}, &effects);
+                          {protocol::HaltKind::kCutOff, "its node had no contact for too long"},
+                          &effects);
   Do(effects);
 }
 
@@ -273,18 +278,18 @@ void BareWorker::Do(const OpenLink& effect) {
   Check(link_ == LinkState::kClosed, "one stream at a time");
   Check(!leaving_, "who leaves does not come back");
   link_ = LinkState::kOpening;
-  const Hello& hello = effect.hello;
+  const protocol::Hello& hello = effect.hello;
   std::set<AttemptRef> told;
-  for (const HeldAttempt& held : hello.attempts) {
+  for (const protocol::HeldAttempt& held : hello.attempts) {
     CheckHeld(held);
     Check(told.insert(held.ref).second, "each attempt once in a hello");
   }
   for (const auto& [ref, part] : parts_) Check(told.count(ref) == 1, "every attempt in the hello");
-  const v1::WorkerMessage wire = HelloToProto({"pc1", 1, "10.0.0.1"}, hello, Inventory());
+  const v1::WorkerMessage wire = ToProto(hello);
   Check(v1::WorkerMessage().ParseFromString(wire.SerializeAsString()), "the hello can be read");
 }
 
-void BareWorker::CheckHeld(const HeldAttempt& held) const {
+void BareWorker::CheckHeld(const protocol::HeldAttempt& held) const {
   const auto it = parts_.find(held.ref);
   Check(it != parts_.end(), "a hello tells of nothing else");
   const Part& part = it->second;
@@ -294,7 +299,7 @@ void BareWorker::CheckHeld(const HeldAttempt& held) const {
   Check(held.witnessed == part.witnessed, "a hello tells what is witnessed");
   Check(held.ranks.size() == part.ranks.size(), "a hello tells of every rank");
   for (size_t i = 0; i < part.ranks.size(); ++i) {
-    const HeldRank& rank = held.ranks[i];
+    const protocol::HeldRank& rank = held.ranks[i];
     Check(rank.rank == part.ranks[i].rank && rank.pid == part.ranks[i].pid &&
               rank.exit == part.ranks[i].exit,
           "a hello tells what became of each rank");
@@ -307,17 +312,17 @@ void BareWorker::Do(const CloseLink&) { link_ = LinkState::kClosed; }
 
 void BareWorker::Do(const Say& effect) {
   Check(link_ != LinkState::kClosed, "nothing is said without a stream");
-  if (const auto* over = std::get_if<AttemptReturned>(&effect.message)) {
+  if (const auto* over = std::get_if<protocol::AttemptReturned>(&effect.message)) {
     const auto it = parts_.find(over->ref);
     Check(it == parts_.end() || !it->second.live, "what lives is not called returned");
   }
-  if (std::holds_alternative<HandingOver>(effect.message)) {
+  if (std::holds_alternative<protocol::HandingOver>(effect.message)) {
     Check(AnyLive(), "who hands over has something to hand over");
   }
-  if (std::holds_alternative<Leaving>(effect.message)) {
+  if (std::holds_alternative<protocol::Leaving>(effect.message)) {
     Check(!AnyLive(), "who leaves ranks behind does not say so");
   }
-  if (const auto* ended = std::get_if<RankEnded>(&effect.message)) {
+  if (const auto* ended = std::get_if<protocol::RankEnded>(&effect.message)) {
     Check(ended->exit.exit_code.has_value() != ended->exit.signal.has_value(), "one kind of end");
   }
   const v1::WorkerMessage wire = ToProto(effect.message);
@@ -329,10 +334,10 @@ void BareWorker::Do(const SayHeartbeat&) {
 }
 
 void BareWorker::Do(const PrepareAttempt& effect) {
-  const Prepare& prepare = effect.prepare;
+  const protocol::Prepare& prepare = effect.prepare;
   Check(link_ == LinkState::kOpen, "only who is welcome is given work");
   Check(!leaving_ && !agent_->yield().reclaimed(), "a PC that is not lent takes no work");
-  Check(ArePossibleRanks(prepare.first_rank, prepare.ranks), "its ranks are possible");
+  Check(protocol::ArePossibleRanks(prepare.first_rank, prepare.ranks), "its ranks are possible");
   Check(parts_.count(prepare.ref) == 0, "nothing is prepared twice");
   for (const auto& [ref, part] : parts_) {
     Check(!part.live || !Shares(part.devices, prepare.devices), "no device is given twice");
@@ -360,7 +365,7 @@ void BareWorker::Do(const StartAttempt& effect) {
 void BareWorker::Do(const StopAttempt& effect) {
   const auto it = parts_.find(effect.ref);
   Check(it != parts_.end() && it->second.live, "only what lives is stopped");
-  Check(effect.grace >= absl::ZeroDuration() && effect.grace <= kMaxSpan, "a grace ends");
+  Check(effect.grace >= absl::ZeroDuration() && effect.grace <= protocol::kMaxSpan, "a grace ends");
   it->second.stop_asked = true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "hpc/v1/worker.pb.h"
+#include "protocol/hello.h"
 #include "worker/core/agent.h"
 
 namespace hpc::worker {
@@ -82,7 +83,7 @@ class BareWorker {
   void Do(const Sleep& effect);
   void Do(const Note& effect);
 
-  void CheckHeld(const HeldAttempt& held) const;
+  void CheckHeld(const protocol::HeldAttempt& held) const;
   static bool EndedWell(const Part& part);
   void CheckAlike();
   void CheckAfterTick() const;
@@ -100,7 +101,7 @@ class BareWorker {
   MonoTime lost_at_ = MonoTime::Infinite();  // when an open link was lost last
   bool leaving_ = false;
   bool welcomed_ = false;
-  Welcome welcome_;
+  protocol::Welcome welcome_;
   int64_t next_pid_ = 100;
   std::map<AttemptRef, Part> parts_;
 };

@@ -7,7 +7,7 @@ namespace hpc::worker {
 CpuSlots::CpuSlots(int slots, std::string model) {
   if (model.empty()) model = "CPU";
   for (int i = 0; i < slots; ++i) {
-    devices_.push_back({.index = i, .kind = DeviceKind::kCpuSlot, .name = model});
+    devices_.push_back({.index = i, .kind = protocol::DeviceKind::kCpuSlot, .name = model});
   }
 }
 

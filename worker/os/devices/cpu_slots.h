@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/inventory.h"
 #include "worker/os/seams.h"
 
 namespace hpc::worker {
@@ -14,13 +15,13 @@ class CpuSlots : public DeviceProbe {
   // `model` is the name that the processor gives itself; "" is shown as "CPU".
   CpuSlots(int slots, std::string model);
 
-  std::vector<Device> Devices() override { return devices_; }
+  std::vector<protocol::Device> Devices() override { return devices_; }
   // Empty: a slot is a share of a processor, and nobody measures which share is used.
   std::vector<DeviceUsage> Usage() override { return {}; }
   std::string DriverVersion() override { return ""; }
 
  private:
-  std::vector<Device> devices_;
+  std::vector<protocol::Device> devices_;
 };
 
 }  // namespace hpc::worker

@@ -11,10 +11,12 @@ using ::testing::IsEmpty;
 
 TEST(CpuSlots, AreNumberedFromZeroAndCarryTheProcessorsName) {
   CpuSlots slots(2, "AMD Ryzen 7 5800X");
-  EXPECT_THAT(
-      slots.Devices(),
-      ElementsAre(Device{.index = 0, .kind = DeviceKind::kCpuSlot, .name = "AMD Ryzen 7 5800X"},
-                  Device{.index = 1, .kind = DeviceKind::kCpuSlot, .name = "AMD Ryzen 7 5800X"}));
+  EXPECT_THAT(slots.Devices(), ElementsAre(protocol::Device{.index = 0,
+                                                            .kind = protocol::DeviceKind::kCpuSlot,
+                                                            .name = "AMD Ryzen 7 5800X"},
+                                           protocol::Device{.index = 1,
+                                                            .kind = protocol::DeviceKind::kCpuSlot,
+                                                            .name = "AMD Ryzen 7 5800X"}));
 }
 
 TEST(CpuSlots, HaveANameEvenWhereTheProcessorHasNone) {

@@ -40,8 +40,8 @@ void AddProcesses(const std::vector<nvmlProcessInfo_t>& found, bool graphics,
 
 }  // namespace
 
-GpuReader::GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle, Device device,
-                     std::string root)
+GpuReader::GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle,
+                     protocol::Device device, std::string root)
     : api_(std::move(api)), handle_(handle), device_(std::move(device)), root_(std::move(root)) {}
 
 void GpuReader::Start() {

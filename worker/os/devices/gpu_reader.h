@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "protocol/inventory.h"
 #include "worker/os/devices/nvml_api.h"
 #include "worker/os/devices/side_thread.h"
 #include "worker/os/seams.h"
@@ -15,7 +16,7 @@ namespace hpc::worker {
 // For use by one thread.
 class GpuReader {
  public:
-  GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle, Device device,
+  GpuReader(std::shared_ptr<const NvmlApi> api, nvmlDevice_t handle, protocol::Device device,
             std::string root);
 
   // Begins a reading, unless an earlier one still hangs.
@@ -35,7 +36,7 @@ class GpuReader {
 
   const std::shared_ptr<const NvmlApi> api_;
   const nvmlDevice_t handle_;
-  const Device device_;
+  const protocol::Device device_;
   const std::string root_;
   bool hangs_ = false;
   std::shared_ptr<Reading> reading_;

@@ -15,7 +15,7 @@ namespace hpc::worker {
 struct FoundDevice {
   nvmlDevice_t handle = nullptr;
   nvmlPciInfo_t pci = {};
-  Device device;
+  protocol::Device device;
 };
 
 namespace {
@@ -27,7 +27,7 @@ absl::StatusOr<FoundDevice> Identify(const NvmlApi& api, unsigned nvml_index) {
   HPC_ASSIGN_OR_RETURN(found.handle, api.DeviceByIndex(nvml_index));
   HPC_ASSIGN_OR_RETURN(found.pci, api.PciInfo(found.handle));
   HPC_ASSIGN_OR_RETURN(found.device.uuid, api.Uuid(found.handle));
-  found.device.kind = DeviceKind::kGpu;
+  found.device.kind = protocol::DeviceKind::kGpu;
   found.device.name = api.Name(found.handle).value_or("NVIDIA GPU");
   // A GPU that shares the processor's memory has no memory of its own to report.
   found.device.memory_bytes =

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "protocol/inventory.h"
 #include "worker/os/devices/gpu_reader.h"
 #include "worker/os/devices/nvml_api.h"
 #include "worker/os/seams.h"
@@ -33,7 +34,7 @@ class NvmlProbe : public DeviceProbe {
   // Errors are those of NvmlApi::Load, and DeadlineExceeded: the driver hangs.
   static absl::StatusOr<std::unique_ptr<NvmlProbe>> Open(const NvmlProbeOptions& options);
 
-  std::vector<Device> Devices() override { return devices_; }
+  std::vector<protocol::Device> Devices() override { return devices_; }
   std::vector<DeviceUsage> Usage() override;
   std::string DriverVersion() override { return driver_version_; }
 
@@ -43,7 +44,7 @@ class NvmlProbe : public DeviceProbe {
   NvmlProbe(const NvmlProbeOptions& options, std::shared_ptr<NvmlApi> api, Found found);
 
   const NvmlProbeOptions options_;
-  std::vector<Device> devices_;
+  std::vector<protocol::Device> devices_;
   std::string driver_version_;
   std::vector<std::unique_ptr<GpuReader>> readers_;  // parallel to devices_
 };

@@ -74,18 +74,18 @@ class NvmlProbeTest : public ::testing::Test {
 TEST_F(NvmlProbeTest, ListsGpusInPciBusOrder) {
   Say(kTwoGpus);
   auto probe = Open();
-  EXPECT_THAT(probe->Devices(), ElementsAre(Device{.index = 0,
-                                                   .kind = DeviceKind::kGpu,
-                                                   .uuid = "GPU-0a",
-                                                   .name = "NVIDIA GeForce GTX 1080",
-                                                   .memory_bytes = 8589934592,
-                                                   .pci_bus_id = "00000000:0A:00.0"},
-                                            Device{.index = 1,
-                                                   .kind = DeviceKind::kGpu,
-                                                   .uuid = "GPU-41",
-                                                   .name = "NVIDIA GeForce RTX 3090",
-                                                   .memory_bytes = 25769803776,
-                                                   .pci_bus_id = "00000000:41:00.0"}));
+  EXPECT_THAT(probe->Devices(), ElementsAre(protocol::Device{.index = 0,
+                                                             .kind = protocol::DeviceKind::kGpu,
+                                                             .uuid = "GPU-0a",
+                                                             .name = "NVIDIA GeForce GTX 1080",
+                                                             .memory_bytes = 8589934592,
+                                                             .pci_bus_id = "00000000:0A:00.0"},
+                                            protocol::Device{.index = 1,
+                                                             .kind = protocol::DeviceKind::kGpu,
+                                                             .uuid = "GPU-41",
+                                                             .name = "NVIDIA GeForce RTX 3090",
+                                                             .memory_bytes = 25769803776,
+                                                             .pci_bus_id = "00000000:41:00.0"}));
   EXPECT_EQ(probe->DriverVersion(), "550.54.14");
 }
 
@@ -130,17 +130,19 @@ TEST_F(NvmlProbeTest, ReadsMoreProcessesThanItFirstHasRoomFor) {
 TEST_F(NvmlProbeTest, DoesNotTakeNotSupportedForZero) {
   Say("device\npci 0:1:0\nuuid GPU-1\n");
   auto probe = Open();
-  EXPECT_THAT(probe->Devices(), ElementsAre(AllOf(Field(&Device::name, "NVIDIA GPU"),
-                                                  Field(&Device::memory_bytes, 0))));
+  EXPECT_THAT(probe->Devices(), ElementsAre(AllOf(Field(&protocol::Device::name, "NVIDIA GPU"),
+                                                  Field(&protocol::Device::memory_bytes, 0))));
   EXPECT_EQ(probe->Usage().at(0).utilisation_percent, std::nullopt);
 }
 
 TEST_F(NvmlProbeTest, LeavesOutALostGpuAndKeepsTheOthers) {
   Say(absl::StrCat("device\npci 00000000:01:00.0\nuuid GPU-1\nerror uuid 15\n", kTwoGpus,
                    "device\nerror handle 15\n"));
-  EXPECT_THAT(Open()->Devices(),
-              ElementsAre(AllOf(Field(&Device::index, 0), Field(&Device::uuid, "GPU-0a")),
-                          AllOf(Field(&Device::index, 1), Field(&Device::uuid, "GPU-41"))));
+  EXPECT_THAT(
+      Open()->Devices(),
+      ElementsAre(
+          AllOf(Field(&protocol::Device::index, 0), Field(&protocol::Device::uuid, "GPU-0a")),
+          AllOf(Field(&protocol::Device::index, 1), Field(&protocol::Device::uuid, "GPU-41"))));
 }
 
 TEST_F(NvmlProbeTest, HidesNoGpuBehindOneThatFailsLater) {
@@ -192,15 +194,15 @@ TEST_F(NvmlProbeTest, NamesALibraryThatIsMissingOrIsNotNvml) {
 
 TEST_F(NvmlProbeTest, ChoosesGpusWhereThereAreSome) {
   Say(kTwoGpus);
-  EXPECT_THAT(MakeDeviceProbe(4)->Devices(),
-              ElementsAre(Field(&Device::uuid, "GPU-0a"), Field(&Device::uuid, "GPU-41")));
+  EXPECT_THAT(MakeDeviceProbe(4)->Devices(), ElementsAre(Field(&protocol::Device::uuid, "GPU-0a"),
+                                                         Field(&protocol::Device::uuid, "GPU-41")));
 }
 
 TEST_F(NvmlProbeTest, ChoosesCpuSlotsWhereThereAreNone) {
   for (const char* state : {"driver 550.54.14\n", "init_error 9\n"}) {
     Say(state);
     EXPECT_THAT(MakeDeviceProbe(1)->Devices(),
-                ElementsAre(Field(&Device::kind, DeviceKind::kCpuSlot)));
+                ElementsAre(Field(&protocol::Device::kind, protocol::DeviceKind::kCpuSlot)));
   }
 }
 
@@ -224,7 +226,7 @@ TEST_F(NvmlProbeTest, AgreesWithNvidiaMlPy) {
   auto probe = Open();
   const std::vector<DeviceUsage> usage = probe->Usage();
   std::string ours = absl::StrCat("driver ", probe->DriverVersion(), "\n");
-  for (const Device& device : probe->Devices()) {
+  for (const protocol::Device& device : probe->Devices()) {
     const DeviceUsage& use = usage.at(device.index);
     absl::StrAppend(&ours, device.pci_bus_id, " ", device.uuid, " ", device.name, " ",
                     device.memory_bytes, " ", use.memory_used_bytes, " ",

@@ -25,7 +25,6 @@ EngineRig::EngineRig() {
   options_.route = &route_;
   options_.supervisor_program = HPC_SUPERVISOR_PROGRAM;
   options_.own_env = {"PATH=/usr/bin:/bin"};
-  host_.info.boot_id = "boot";
 }
 
 EngineRig::~EngineRig() {
@@ -69,11 +68,11 @@ void EngineRig::RunUntil(const std::function<bool()>& done) {
 
 void EngineRig::Connect() {
   RunUntil([this] { return link_->open; });
-  link_->Say(Welcome{});
+  link_->Say(protocol::Welcome{});
 }
 
-Prepare EngineRig::ShellAttempt(AttemptRef ref, const std::string& script) const {
-  Prepare prepare;
+protocol::Prepare EngineRig::ShellAttempt(AttemptRef ref, const std::string& script) const {
+  protocol::Prepare prepare;
   prepare.ref = ref;
   prepare.devices = {0};
   prepare.ranks = 1;
@@ -86,22 +85,23 @@ Prepare EngineRig::ShellAttempt(AttemptRef ref, const std::string& script) const
   return prepare;
 }
 
-void EngineRig::RunAttempt(const Prepare& prepare) {
-  const size_t before = link_->Heard<Started>().size();
+void EngineRig::RunAttempt(const protocol::Prepare& prepare) {
+  const size_t before = link_->Heard<protocol::Started>().size();
   link_->Say(prepare);
   RunUntil([&] {
-    const auto prepared = link_->Heard<Prepared>();
+    const auto prepared = link_->Heard<protocol::Prepared>();
     return !prepared.empty() && prepared.back().ref == prepare.ref;
   });
-  const Prepared prepared = link_->Heard<Prepared>().back();
+  const protocol::Prepared prepared = link_->Heard<protocol::Prepared>().back();
   ASSERT_OK(prepared.status);
-  link_->Say(Start{prepare.ref, prepared.store_addr, prepared.store_port, StoreHost::kWorker});
-  RunUntil([&] { return link_->Heard<Started>().size() > before; });
+  link_->Say(protocol::Start{prepare.ref, prepared.store_addr, prepared.store_port,
+                             protocol::StoreHost::kWorker});
+  RunUntil([&] { return link_->Heard<protocol::Started>().size() > before; });
 }
 
 void EngineRig::WaitReturned(AttemptRef ref) {
   RunUntil([&] {
-    for (const AttemptReturned& returned : link_->Heard<AttemptReturned>()) {
+    for (const protocol::AttemptReturned& returned : link_->Heard<protocol::AttemptReturned>()) {
       if (returned.ref == ref) return true;
     }
     return false;
@@ -109,20 +109,20 @@ void EngineRig::WaitReturned(AttemptRef ref) {
 }
 
 void EngineRig::AckOutput() {
-  std::map<StreamId, int64_t> ends;
-  for (const LogData& data : link_->Heard<LogData>()) {
+  std::map<protocol::StreamId, int64_t> ends;
+  for (const protocol::LogData& data : link_->Heard<protocol::LogData>()) {
     ends[data.stream] = data.offset + static_cast<int64_t>(data.data.size());
   }
-  for (const auto& [stream, end] : ends) link_->Say(LogAck{stream, end});
-  for (const MetricData& data : link_->Heard<MetricData>()) {
-    link_->Say(MetricAck{data.ref, data.rank, data.end_offset});
+  for (const auto& [stream, end] : ends) link_->Say(protocol::LogAck{stream, end});
+  for (const protocol::MetricData& data : link_->Heard<protocol::MetricData>()) {
+    link_->Say(protocol::MetricAck{data.ref, data.rank, data.end_offset});
   }
 }
 
 std::string EngineRig::OutputOf(AttemptRef ref, int32_t rank, bool is_stderr) const {
   std::string all;
-  for (const LogData& data : link_->Heard<LogData>()) {
-    if (data.stream != StreamId{ref, rank, is_stderr}) continue;
+  for (const protocol::LogData& data : link_->Heard<protocol::LogData>()) {
+    if (data.stream != protocol::StreamId{ref, rank, is_stderr}) continue;
     // A piece may come again after a reconnect, but none may be missing.
     EXPECT_LE(data.offset, static_cast<int64_t>(all.size()));
     all.resize(static_cast<size_t>(data.offset));

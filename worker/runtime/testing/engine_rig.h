@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "worker/core/messages.h"
+#include "protocol/coordinator_message.h"
+#include "protocol/worker_message.h"
 #include "worker/link/link.h"
 #include "worker/loop/event_loop.h"
 #include "worker/os/seams.h"
@@ -24,28 +25,25 @@ namespace hpc::worker {
 class FakeLink : public Link {
  public:
   void SetCallbacks(Callbacks callbacks) override { callbacks_ = std::move(callbacks); }
-  void Open(const Identity& identity, const Hello& hello, const Inventory& inventory,
-            int64_t) override {
+  void Open(const protocol::Hello& hello) override {
     open = true;
-    identities.push_back(identity);
     hellos.push_back(hello);
-    inventories.push_back(inventory);
   }
-  void Send(const WorkerMessage& message, int64_t) override {
+  void Send(const protocol::WorkerMessage& message, int64_t) override {
     if (open) said.push_back(message);
   }
-  void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<RankDoing>& ranks,
+  void SendHeartbeat(const std::vector<DeviceUsage>&, const std::vector<protocol::RankDoing>& ranks,
                      bool answer_may_wait) override {
     ++heartbeats;
     answer_waits = answer_may_wait;
     doing = ranks;
   }
-  void SendInventory(const Inventory& inventory) override { inventories.push_back(inventory); }
+  void SendInventory(const protocol::Inventory&) override {}
   void Flush() override {}
   void Finish() override { finished = true; }
   void Close() override { open = false; }
 
-  void Say(const CoordinatorMessage& message) { callbacks_.on_message(message); }
+  void Say(const protocol::CoordinatorMessage& message) { callbacks_.on_message(message); }
   void Break(const absl::Status& why) {
     open = false;
     callbacks_.on_closed(why);
@@ -54,7 +52,7 @@ class FakeLink : public Link {
   template <typename T>
   std::vector<T> Heard() const {
     std::vector<T> found;
-    for (const WorkerMessage& message : said) {
+    for (const protocol::WorkerMessage& message : said) {
       if (const T* one = std::get_if<T>(&message)) found.push_back(*one);
     }
     return found;
@@ -63,12 +61,10 @@ class FakeLink : public Link {
   bool open = false;
   bool finished = false;
   int heartbeats = 0;
-  std::vector<RankDoing> doing;  // of the last heartbeat
+  std::vector<protocol::RankDoing> doing;  // of the last heartbeat
   bool answer_waits = false;
-  std::vector<Identity> identities;
-  std::vector<Hello> hellos;
-  std::vector<Inventory> inventories;
-  std::vector<WorkerMessage> said;
+  std::vector<protocol::Hello> hellos;
+  std::vector<protocol::WorkerMessage> said;
 
  private:
   Callbacks callbacks_;
@@ -76,20 +72,21 @@ class FakeLink : public Link {
 
 class FakeHost : public HostProbe {
  public:
-  HostInfo Read() override { return info; }
+  protocol::Inventory Read() override { return info; }
+  std::string BootId() override { return "boot"; }
   absl::Duration SuspendedTime() override { return suspended; }
   absl::StatusOr<std::string> SourceAddressFor(const std::string&) override {
     return std::string("127.0.0.1");
   }
   absl::StatusOr<std::string> InterfaceOf(const std::string&) override { return std::string("lo"); }
 
-  HostInfo info;
+  protocol::Inventory info;
   absl::Duration suspended;
 };
 
 class FakeDevices : public DeviceProbe {
  public:
-  std::vector<Device> Devices() override {
+  std::vector<protocol::Device> Devices() override {
     return {{.index = 0, .name = "slot"}, {.index = 1, .name = "slot"}};
   }
   std::vector<DeviceUsage> Usage() override { return {}; }
@@ -134,9 +131,9 @@ class EngineRig : public ::testing::Test {
   void Connect();
 
   // An attempt of one node with one rank, which executes `script` with sh.
-  Prepare ShellAttempt(AttemptRef ref, const std::string& script) const;
+  protocol::Prepare ShellAttempt(AttemptRef ref, const std::string& script) const;
   // Prepares and starts the attempt, and waits until it runs.
-  void RunAttempt(const Prepare& prepare);
+  void RunAttempt(const protocol::Prepare& prepare);
   void WaitReturned(AttemptRef ref);
   // Acknowledges output as it comes. Returns everything that came of one stream.
   void AckOutput();

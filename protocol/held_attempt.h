@@ -1,0 +1,34 @@
+// What a connecting worker says about an attempt that it still has.
+#ifndef HPC_PROTOCOL_HELD_ATTEMPT_H_
+#define HPC_PROTOCOL_HELD_ATTEMPT_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/ids.h"
+#include "protocol/halt.h"
+#include "protocol/rank_exit.h"
+
+namespace hpc::protocol {
+
+struct HeldRank {
+  int32_t rank = 0;
+  int64_t pid = 0;
+  std::optional<RankExit> exit;
+  RankAges ago;
+};
+
+struct HeldAttempt {
+  AttemptRef ref;
+  bool started = false;
+  bool returned = false;  // it is all over there; only its files are left
+  std::vector<HeldRank> ranks;
+  Halt halt;                // kNone: the node did not end it by itself
+  bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
+  bool witnessed = false;   // whether it was started as a witnessed attempt
+};
+
+}  // namespace hpc::protocol
+
+#endif  // HPC_PROTOCOL_HELD_ATTEMPT_H_

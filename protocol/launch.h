@@ -1,0 +1,22 @@
+// How the ranks of a run are launched.
+#ifndef HPC_PROTOCOL_LAUNCH_H_
+#define HPC_PROTOCOL_LAUNCH_H_
+
+namespace hpc::protocol {
+
+// Which family of environment variables the ranks get (docs/DESIGN.md, "Environment families").
+enum class LaunchMode { kTorchrun = 1, kPerNode = 2 };
+
+// Who serves the TCPStore of an attempt.
+enum class StoreHost {
+  kAuto = 1,    // the worker of rank 0, unless a node's torch cannot be a client of it
+  kWorker = 2,  // always the worker of rank 0
+  kRank0 = 3,   // rank 0 itself
+};
+
+// How old scripts of torch.distributed.launch are told their local rank.
+enum class LegacyLocalRank { kNone = 1, kDash = 2, kUnderscore = 3 };
+
+}  // namespace hpc::protocol
+
+#endif  // HPC_PROTOCOL_LAUNCH_H_

@@ -1,0 +1,36 @@
+// How and when a rank ended.
+#ifndef HPC_PROTOCOL_RANK_EXIT_H_
+#define HPC_PROTOCOL_RANK_EXIT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace hpc::protocol {
+
+// How a rank ended. Once it has ended, exactly one of exit_code and signal is set.
+struct RankExit {
+  std::optional<int32_t> exit_code;
+  std::optional<int32_t> signal;
+  bool after_stop = false;  // it ended after it was told to, which never counts as success
+  std::string message;      // from its error file, else the last lines of stderr
+  std::string traceback;    // Python's, from the error file; may be empty
+
+  bool operator==(const RankExit&) const = default;
+};
+
+// How long before a report a rank started and ended; zero for what has not happened. The difference
+// is how long the rank ran, as its supervisor measured it.
+struct RankAges {
+  absl::Duration started;
+  absl::Duration ended;
+  absl::Duration ended_within = {};  // it may have ended up to this much earlier: nobody looked
+
+  bool operator==(const RankAges&) const = default;
+};
+
+}  // namespace hpc::protocol
+
+#endif  // HPC_PROTOCOL_RANK_EXIT_H_
