@@ -24,9 +24,11 @@ struct HeldAttempt {
   bool started = false;
   bool returned = false;  // it is all over there; only its files are left
   std::vector<HeldRank> ranks;
-  Halt halt;                // kNone: the node did not end it by itself
-  bool store_lost = false;  // it served the rendezvous store, which died with an earlier worker
-  bool witnessed = false;   // whether it was started as a witnessed attempt
+  Halt halt;  // kNone: the node did not end it by itself
+  // Set if it served the rendezvous store, which died with an earlier worker: so long ago or
+  // longer.
+  std::optional<absl::Duration> store_lost;
+  bool witnessed = false;  // whether it was started as a witnessed attempt
 };
 
 }  // namespace hpc::protocol

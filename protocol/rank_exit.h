@@ -17,8 +17,18 @@ struct RankExit {
   bool after_stop = false;  // it ended after it was told to, which never counts as success
   std::string message;      // from its error file, else the last lines of stderr
   std::string traceback;    // Python's, from the error file; may be empty
+  // The program catches SIGTERM. So it may have answered one, however it ended.
+  bool catches_sigterm = false;
 
   bool operator==(const RankExit&) const = default;
+};
+
+// A time in which a node did not hear all others of its gang, counted back from a report.
+struct Apart {
+  absl::Duration from;
+  absl::Duration until;  // zero: it goes on
+
+  bool operator==(const Apart&) const = default;
 };
 
 // How long before a report a rank started and ended; zero for what has not happened. The difference
@@ -27,6 +37,7 @@ struct RankAges {
   absl::Duration started;
   absl::Duration ended;
   absl::Duration ended_within = {};  // it may have ended up to this much earlier: nobody looked
+  std::optional<Apart> apart = {};   // the last one that began before the rank ended
 
   bool operator==(const RankAges&) const = default;
 };

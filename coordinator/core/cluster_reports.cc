@@ -22,16 +22,21 @@ absl::Status Cluster::Heard(Now now, const Session& session) {
 
 // ---------------------------------------------------------------------------- about the node
 
-void Cluster::Impl::Take(Turn&, Node* node, const protocol::Heartbeat& beat) {
+void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Heartbeat& beat) {
+  bool stops = false;
   for (const Holding& holding : node->holdings) {
     Run* run = state.runs.Find(holding.ref.run);
     if (run == nullptr || run->attempt == nullptr || run->attempt->ref() != holding.ref) continue;
+    stops |= run->attempt->stopping();
     Member* member = run->attempt->FindMember(node->name());
     member->doing.clear();
     for (const protocol::RankDoing& one : beat.doing) {
       if (one.ref == holding.ref) member->doing.push_back(one);
     }
   }
+  // If the node is lost later, this proves that the loss did not bring about the stop, also to a
+  // coordinator that is started meanwhile.
+  if (stops) turn.Save(node->record);
 }
 
 void Cluster::Impl::Take(Turn& turn, Node* node, const protocol::Inventory& inventory) {

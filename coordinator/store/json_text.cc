@@ -151,6 +151,7 @@ bool ReadOne(const json& object, CauseRecord* cause) {
   in.Number("exit_code", &cause->exit_code);
   in.Flag("free_of_charge", &cause->free_of_charge);
   in.Flag("guessed", &cause->guessed);
+  in.Flag("of_complaints", &cause->of_complaints);
   const std::optional<CauseKind> known = FromWord<CauseKind>(kind);
   const std::optional<AttemptOutcome> known_outcome = FromWord<AttemptOutcome>(outcome);
   if (!in.ok() || !known.has_value() || !known_outcome.has_value()) return false;
@@ -284,6 +285,7 @@ std::string ToJson(const std::vector<CauseRecord>& causes) {
     one["exit_code"] = cause.exit_code;
     one["free_of_charge"] = cause.free_of_charge;
     one["guessed"] = cause.guessed;
+    one["of_complaints"] = cause.of_complaints;
   }
   return Dump(all);
 }

@@ -19,6 +19,7 @@ void World::BeginAccidents() {
   Repeat("coordinator-freeze", &World::CoordinatorFreeze);
   Repeat("disk-full", &World::DiskFull);
   Repeat("supervisor-freeze", &World::SupervisorFreeze);
+  Repeat("shutdown", &World::ShutDown);
 }
 
 void World::Repeat(const char* rate, void (World::*accident)()) {
@@ -111,6 +112,10 @@ void World::SupervisorFreeze() {
 
 void World::PowerLoss() {
   AnyPc().PowerLoss(context_.random.Between(absl::Seconds(5), absl::Minutes(2)));
+}
+
+void World::ShutDown() {
+  AnyPc().ShutDown(context_.random.Between(absl::Seconds(5), absl::Minutes(2)));
 }
 
 void World::Suspend() {

@@ -48,6 +48,7 @@ class World {
   void SupervisorCrash();
   void SupervisorFreeze();
   void PowerLoss();
+  void ShutDown();
   void Suspend();
   void CoordinatorCrash();
   void CoordinatorFreeze();

@@ -59,10 +59,12 @@ class JournalReader {
     ranks_[event.rank].exit = ToRankExit(event);
   }
   void On(const Looked& event) { looked_ns_ = event.at_ns; }
+  void On(const CaughtSigterm& event) { catches_sigterm_.insert(event.rank); }
   void On(const StopBegan& event) { out_.halt = HaltOfStop(event, now_ns_); }
   void On(const RankExited& event) {
     protocol::RankAges& ago = ranks_[event.rank].ago;
-    ranks_[event.rank].exit = ToRankExit(event);
+    protocol::RankExit& exit = ranks_[event.rank].exit.emplace(ToRankExit(event));
+    exit.catches_sigterm = catches_sigterm_.count(event.rank) > 0;
     ago.ended = EventAge(event.at_ns, now_ns_);
     if (looked_ns_ != 0) ago.ended_within = EventAge(looked_ns_, now_ns_) - ago.ended;
   }
@@ -72,6 +74,7 @@ class JournalReader {
 
   int64_t now_ns_;
   int64_t looked_ns_ = 0;
+  std::set<int32_t> catches_sigterm_;
   AdoptedAttempt out_;
   std::map<int32_t, AdoptedAttempt::Rank> ranks_;
 };

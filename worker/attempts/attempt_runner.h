@@ -135,6 +135,7 @@ class AttemptRunner {
   void On(const RankStartFailed& event);
   void On(const RankExited& event) { watch_.Exited(event); }
   void On(const Looked& event) { watch_.Looked(event.at_ns); }
+  void On(const CaughtSigterm& event) { watch_.CaughtSigterm(event.rank); }
   void On(const OutputGrown& event);
   void On(const StopBegan& event);
   void On(const AllGone& event);

@@ -30,6 +30,7 @@ void RankWatch::Exited(const RankExited& event) {
   if (!inserted) return;
   Pending& pending = it->second;
   pending.exit = ToRankExit(event);
+  pending.exit.catches_sigterm = catches_sigterm_.count(event.rank) > 0;
   pending.at_ns = event.at_ns;
   pending.within_ns = looked_ns_ == 0 ? 0 : std::max<int64_t>(event.at_ns - looked_ns_, 0);
   if (pending.exit.exit_code == 0 || ExplainByErrorFile(dir_, event.rank, &pending.exit)) {

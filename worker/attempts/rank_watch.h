@@ -31,6 +31,8 @@ class RankWatch {
   void Started(const RankStarted& event) { started_[event.rank] = event; }
   // The supervisor looked then: all ranks that it has not reported as ended were alive.
   void Looked(int64_t at_ns) { looked_ns_ = at_ns; }
+  // The rank was catching SIGTERM. To be told before its end.
+  void CaughtSigterm(int32_t rank) { catches_sigterm_.insert(rank); }
   // A failure is told a moment later, because the rank's last words may still be on their way to
   // its file.
   void Exited(const RankExited& event);
@@ -58,7 +60,7 @@ class RankWatch {
   const OnExit on_exit_;
   std::map<int32_t, RankStarted> started_;  // by rank
   std::map<int32_t, Pending> pending_;
-  std::set<int32_t> ended_;
+  std::set<int32_t> ended_, catches_sigterm_;
   int64_t looked_ns_ = 0;
 };
 

@@ -37,10 +37,14 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 }  // namespace
 
 Agent::Agent(const std::string& node, Now now, const OwnerState& owner,
-             const std::vector<AdoptedAttempt>& adopted)
+             const std::vector<AdoptedAttempt>& adopted, std::optional<absl::Duration> told_to_end)
     : node_(node), connection_(now.mono), yield_(now, owner) {
   for (const AdoptedAttempt& attempt : adopted) {
-    attempts_.emplace(attempt.ref, Attempt(now.mono, attempt));
+    Attempt& one = attempts_.emplace(attempt.ref, Attempt(now.mono, attempt)).first->second;
+    if (!told_to_end) continue;
+    one.FormerWasToldToEnd(now.mono, now.mono - *told_to_end,
+                           absl::StrCat(node_, " seems to have gone down: its worker was told to ",
+                                        "end at about the same time"));
   }
   for (const auto& [ref, attempt] : attempts_) {
     for (const auto& [other_ref, other] : attempts_) {

@@ -29,8 +29,10 @@ class Agent {
   // the records of all but one are damaged, and nobody can tell which of them are. So the first
   // Tick stops them all. That way no device is shared, and no wrong record keeps a device from
   // others.
+  // `told_to_end`: how long ago the worker before this one was told to end, on this boot.
   Agent(const std::string& node, Now now, const OwnerState& owner,
-        const std::vector<AdoptedAttempt>& adopted);
+        const std::vector<AdoptedAttempt>& adopted,
+        std::optional<absl::Duration> told_to_end = std::nullopt);
 
   // ---- the coordinator. Its acknowledgements of output are the shell's own business. Whatever it
   // says before it has welcomed this node is ignored.

@@ -8,6 +8,14 @@ namespace {
 constexpr int kSigterm = 15;
 // A PC that goes down sends SIGTERM to all of its processes within this time.
 constexpr absl::Duration kSigtermSpread = absl::Seconds(1);
+// All nodes of a gang hear each other more often than that.
+constexpr absl::Duration kApart = absl::Seconds(1);
+
+bool MayAnswerSigterm(const protocol::RankExit& exit) {
+  if (exit.after_stop) return false;
+  if (exit.signal) return exit.signal == kSigterm;
+  return exit.catches_sigterm || exit.exit_code == 128 + kSigterm;
+}
 
 }  // namespace
 
@@ -34,7 +42,7 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
                                : Phase::kPrepared),
       start_asked_(adopted.started),
       start_said_(adopted.started),
-      store_lost_(adopted.store_lost),
+      store_lost_(adopted.store_lost ? std::make_optional(now) : std::nullopt),
       witnessed_(adopted.witnessed) {
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended,
@@ -119,6 +127,8 @@ void Attempt::OnRankExited(MonoTime now, int32_t rank, const protocol::RankExit&
   it->second.started_at = now - ago.started;
   it->second.ended_at = now - ago.ended;
   it->second.ended_within = ago.ended_within;
+  it->second.apart = PartedBefore(it->second.ended_at);
+  ago = Ages(it->second, now);
   // The coordinator hears that the attempt started before it hears that a rank ended.
   SayStartedOnce(now, effects);
   effects->push_back(Say{protocol::RankEnded{ref_, rank, exit, ago}});
@@ -146,6 +156,7 @@ protocol::RankAges Attempt::Ages(const Rank& rank, MonoTime now) {
   if (rank.exit) {
     ago.ended = now - rank.ended_at;
     ago.ended_within = rank.ended_within;
+    if (rank.apart) ago.apart = protocol::Apart{now - rank.apart->from, now - rank.apart->until};
   }
   return ago;
 }
@@ -167,11 +178,35 @@ void Attempt::ReachBackToSigterm() {
       halt_.kind != protocol::HaltKind::kSupervisorLost)
     return;
   for (const auto& [number, rank] : ranks_) {
-    if (!rank.exit || rank.exit->signal != kSigterm || rank.exit->after_stop) continue;
+    if (!rank.exit || !MayAnswerSigterm(*rank.exit)) continue;
     const absl::Duration before = halted_at_ - rank.ended_at;
     if (before < absl::ZeroDuration() || before > kSigtermSpread) continue;
     halt_.within = std::max(halt_.within, before + rank.ended_within);
   }
+}
+
+void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& reason) {
+  const bool ended_then = std::any_of(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
+    const Rank& rank = entry.second;
+    return rank.exit && MayAnswerSigterm(*rank.exit) && rank.exit->exit_code != 0 &&
+           rank.ended_at >= at - kSigtermSpread && rank.ended_at <= at + kSigtermSpread;
+  });
+  if (ended_then) TakeHalt(now, {protocol::HaltKind::kLeaving, reason, now - at});
+}
+
+void Attempt::OnWhole(MonoTime at) {
+  if (at - whole_at_ >= kApart && whole_at_ > MonoTime{-absl::InfiniteDuration()}) {
+    parted_ = Parted{whole_at_, at};
+  }
+  whole_at_ = std::max(whole_at_, at);
+}
+
+std::optional<Attempt::Parted> Attempt::PartedBefore(MonoTime ended) const {
+  const bool was_whole = whole_at_ > MonoTime{-absl::InfiniteDuration()};
+  if (was_whole && ended - whole_at_ >= kApart) return Parted{whole_at_, ended};
+  if (parted_ && parted_->from < ended)
+    return Parted{parted_->from, std::min(parted_->until, ended)};
+  return std::nullopt;
 }
 
 protocol::Halt Attempt::HaltAt(MonoTime now) const {
@@ -229,9 +264,11 @@ void Attempt::OnSlept(absl::Duration slept) {
   fence_ = fence_ - slept;
   halted_at_ = halted_at_ - slept;
   returned_at_ = returned_at_ - slept;
+  if (parted_) *parted_ = {parted_->from - slept, parted_->until - slept};
   for (auto& [number, rank] : ranks_) {
     rank.started_at = rank.started_at - slept;
     rank.ended_at = rank.ended_at - slept;
+    if (rank.apart) *rank.apart = {rank.apart->from - slept, rank.apart->until - slept};
   }
 }
 
@@ -241,7 +278,7 @@ protocol::HeldAttempt Attempt::Held(MonoTime now) const {
   held.started = start_asked_;
   held.returned = !live();
   held.halt = HaltAt(now);
-  held.store_lost = store_lost_;
+  if (store_lost_) held.store_lost = now - *store_lost_;
   held.witnessed = witnessed_;
   for (const auto& [number, rank] : ranks_) {
     held.ranks.push_back({number, rank.pid, rank.exit, Ages(rank, now)});

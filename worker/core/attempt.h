@@ -93,7 +93,7 @@ class Attempt {
   // This node does not vouch for the attempt before `until`.
   void Doubt(MonoTime until) { silent_until_ = std::max(silent_until_, until); }
   // All nodes vouched for the attempt at the time `at`.
-  void OnWhole(MonoTime at) { whole_at_ = std::max(whole_at_, at); }
+  void OnWhole(MonoTime at);
   // Whether this node vouches for the attempt: its part here is as it should be.
   bool Vouches(MonoTime now) const {
     return witnessed_ && now >= silent_until_ && (ended_well_ || (live() && !stopping()));
@@ -108,6 +108,9 @@ class Attempt {
   // Lets the attempt's ranks live as long as this contact and what was vouched for allow, if that
   // is longer than before.
   void Fence(MonoTime contact, const protocol::Welcome& welcome, Effects* effects);
+  // The worker before this one was told to end at that time, as happens when the PC goes down. That
+  // explains why ranks ended at about the same time by SIGTERM.
+  void FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& reason);
   // The machine was suspended for this long, which the monotonic clock did not count.
   void OnSlept(absl::Duration slept);
 
@@ -124,16 +127,24 @@ class Attempt {
   int32_t running_ranks() const;
 
  private:
+  // A time in which this node did not hear all others of its gang.
+  struct Parted {
+    MonoTime from;
+    MonoTime until;
+  };
   struct Rank {
     int64_t pid = 0;
     std::optional<protocol::RankExit> exit;
     MonoTime started_at;
     MonoTime ended_at;
     absl::Duration ended_within;
+    std::optional<Parted> apart;
     bool unstarted() const { return pid == 0 && !exit; }
   };
   void TakeHalt(MonoTime now, const protocol::Halt& halt);
   void ReachBackToSigterm();
+  // The last time apart that began before `ended`.
+  std::optional<Parted> PartedBefore(MonoTime ended) const;
   // The same, and tells the coordinator at once: the return may be far off, and this worker may not
   // live to see it.
   void SayHalt(MonoTime now, const protocol::Halt& halt, Effects* effects);
@@ -155,7 +166,7 @@ class Attempt {
   size_t unstarted_ = 0;  // ranks that have neither a process nor an end
   protocol::Halt halt_;   // its age is counted from halted_at_
   MonoTime halted_at_{};
-  bool store_lost_ = false;
+  std::optional<MonoTime> store_lost_;  // since when that is known
   bool witnessed_ = false;
   // The attempt has returned, and every rank had exited 0 by itself. Never set if another process
   // saw it return, since that process may have promised not to vouch for it.
@@ -163,6 +174,7 @@ class Attempt {
   MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};
   MonoTime whole_at_{-absl::InfiniteDuration()};
+  std::optional<Parted> parted_;               // the last one that is over
   MonoTime fence_{-absl::InfiniteDuration()};  // as the supervisor was told
 };
 

@@ -276,6 +276,45 @@ TEST(AttemptTest, AHaltOfAPcThatGoesDownReachesBackToTheRanksThatGotSigtermFirst
   EXPECT_EQ(within(protocol::HaltKind::kOwner, 20, terminated), absl::ZeroDuration());
 }
 
+TEST(AttemptTest, TheWorkerBeforeWasToldToEndAtAboutTheTimeWhenRanksEndedBySigterm) {
+  const auto halt = [](const protocol::RankExit& exit, int told_s) {
+    AdoptedAttempt adopted;
+    adopted.ref = kRef;
+    adopted.started = adopted.returned = true;
+    adopted.ranks = {{4, 104, exit, {absl::Seconds(60), absl::Seconds(20)}}};  // at 80 s
+    Attempt attempt(At(100), adopted);
+    attempt.FormerWasToldToEnd(At(100), At(told_s), "goes down");
+    return attempt.Held(At(100)).halt;
+  };
+  const protocol::RankExit terminated{.signal = 15};
+  const protocol::RankExit answered{.exit_code = 4, .catches_sigterm = true};
+  EXPECT_EQ(halt(terminated, 80),
+            (protocol::Halt{protocol::HaltKind::kLeaving, "goes down", absl::Seconds(20)}));
+  EXPECT_EQ(halt(terminated, 79).ago, absl::Seconds(21));
+  EXPECT_EQ(halt(terminated, 81).within, absl::Seconds(1)) << "it reaches back to the rank's end";
+  EXPECT_EQ(halt(answered, 80).kind, protocol::HaltKind::kLeaving);
+  EXPECT_EQ(halt(terminated, 82), protocol::Halt());
+  EXPECT_EQ(halt(terminated, 78), protocol::Halt());
+  EXPECT_EQ(halt(Code(4), 80), protocol::Halt());
+  EXPECT_EQ(halt(Code(0), 80), protocol::Halt());
+}
+
+TEST(AttemptTest, AnEndTellsForHowLongOthersOfTheGangWereNotHeard) {
+  const auto apart = [](const std::vector<int>& whole_s, int ended_s) {
+    Attempt attempt = RunningAttempt();
+    for (const int at : whole_s) attempt.OnWhole(At(at));
+    Effects effects;
+    attempt.OnRankExited(At(ended_s), 4, Code(1), {absl::Seconds(9), {}}, &effects);
+    return attempt.Held(At(ended_s)).ranks[0].ago.apart;
+  };
+  using protocol::Apart;
+  EXPECT_EQ(apart({}, 30), std::nullopt) << "nobody vouches for this attempt";
+  EXPECT_EQ(apart({30}, 30), std::nullopt);
+  EXPECT_EQ(apart({27}, 30), (Apart{absl::Seconds(3), {}})) << "it goes on";
+  EXPECT_EQ(apart({25, 28}, 28), (Apart{absl::Seconds(3), {}})) << "it is over";
+  EXPECT_EQ(apart({25, 28}, 31), (Apart{absl::Seconds(3), {}})) << "the last one counts";
+}
+
 TEST(AttemptTest, OurOwnStopDoesNotReplaceTheReasonOfAnEarlierOne) {
   Attempt attempt = RunningAttempt();
   Effects effects;

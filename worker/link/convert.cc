@@ -53,15 +53,25 @@ void Fill(const protocol::RankExit& exit, v1::RankExit* out) {
   out->set_after_stop(exit.after_stop);
   out->set_message(ToValidUtf8(exit.message));
   out->set_traceback(ToValidUtf8(exit.traceback));
+  out->set_catches_sigterm(exit.catches_sigterm);
+}
+
+// `out` is a HeldRank or a RankEnded.
+template <typename Message>
+void FillAges(const protocol::RankAges& ago, Message* out) {
+  out->set_started_ago_us(absl::ToInt64Microseconds(ago.started));
+  out->set_ended_ago_us(absl::ToInt64Microseconds(ago.ended));
+  out->set_ended_within_us(absl::ToInt64Microseconds(ago.ended_within));
+  if (!ago.apart) return;
+  out->mutable_apart()->set_from_us(absl::ToInt64Microseconds(ago.apart->from));
+  out->mutable_apart()->set_until_us(absl::ToInt64Microseconds(ago.apart->until));
 }
 
 void Fill(const protocol::HeldRank& rank, v1::HeldRank* out) {
   out->set_rank(rank.rank);
   out->set_pid(rank.pid);
   if (rank.exit) Fill(*rank.exit, out->mutable_exit());
-  out->set_started_ago_us(absl::ToInt64Microseconds(rank.ago.started));
-  out->set_ended_ago_us(absl::ToInt64Microseconds(rank.ago.ended));
-  out->set_ended_within_us(absl::ToInt64Microseconds(rank.ago.ended_within));
+  FillAges(rank.ago, out);
 }
 
 // An older coordinator takes any reason given here for that of a lost node, so an owner's is left
@@ -84,7 +94,8 @@ void Fill(const protocol::HeldAttempt& held, v1::HeldAttempt* out) {
   for (const protocol::HeldRank& rank : held.ranks) Fill(rank, out->add_ranks());
   if (held.halt.kind != protocol::HaltKind::kNone) Fill(held.halt, out->mutable_halt());
   out->set_lost_reason(LostReason(held.halt));
-  out->set_store_lost(held.store_lost);
+  out->set_store_lost(held.store_lost.has_value());
+  if (held.store_lost) out->set_store_lost_ago_us(absl::ToInt64Microseconds(*held.store_lost));
   out->set_witnessed(held.witnessed);
 }
 
@@ -187,9 +198,7 @@ void Fill(const protocol::RankEnded& m, v1::WorkerMessage* out) {
   Fill(m.ref, one->mutable_ref());
   one->set_rank(m.rank);
   Fill(m.exit, one->mutable_exit());
-  one->set_started_ago_us(absl::ToInt64Microseconds(m.ago.started));
-  one->set_ended_ago_us(absl::ToInt64Microseconds(m.ago.ended));
-  one->set_ended_within_us(absl::ToInt64Microseconds(m.ago.ended_within));
+  FillAges(m.ago, one);
 }
 
 void Fill(const protocol::Doubted& m, v1::WorkerMessage* out) {

@@ -23,7 +23,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
                      .ranks = {{3, 100, std::nullopt, {absl::Seconds(5), {}}},
                                {4, 101, exit, {absl::Seconds(5), absl::Microseconds(7)}}},
                      .halt = {protocol::HaltKind::kSupervisorLost, "why"},
-                     .store_lost = true}};
+                     .store_lost = absl::Seconds(4)}};
   hello.node = "pc1";
   hello.incarnation = 7;
   hello.boot_id = "boot";
@@ -45,6 +45,7 @@ TEST(ConvertTest, AHelloTellsEverything) {
   EXPECT_EQ(out.inventory().devices(0).kind(), v1::DEVICE_KIND_GPU);
   EXPECT_EQ(out.attempts(0).ranks(0).started_ago_us(), 5'000'000);
   EXPECT_TRUE(out.attempts(0).store_lost());
+  EXPECT_EQ(out.attempts(0).store_lost_ago_us(), 4'000'000);
   EXPECT_FALSE(out.attempts(0).ranks(0).has_exit());
   EXPECT_EQ(out.attempts(0).ranks(1).exit().signal(), 9);
   EXPECT_FALSE(out.attempts(0).ranks(1).exit().has_exit_code());

@@ -14,6 +14,7 @@
 #include "worker/attempts/run_dirs.h"
 #include "worker/loop/boot_time.h"
 #include "worker/owner/owner_file.h"
+#include "worker/runtime/told_to_end.h"
 
 namespace hpc::worker {
 namespace {
@@ -116,7 +117,9 @@ absl::Status Engine::Start() {
     adopted.push_back(one.attempt);
     adopted.back().Age(absl::Nanoseconds(BootTimeNs() - one.read_ns));
   }
-  agent_ = std::make_unique<Agent>(options_.node, now, owner, adopted);
+  agent_ = std::make_unique<Agent>(
+      options_.node, now, owner, adopted,
+      ReadToldToEnd(options_.state_dir, surroundings_.boot_id(), BootTimeNs()));
   for (const FoundAttempt& one : found) {
     const AttemptRef ref = one.attempt.ref;
     output_.Add(ref, one.dir, AttemptDir(options_.state_dir, ref), one.file.RankNumbers(),
@@ -515,6 +518,14 @@ void Engine::Do(const Note& effect) {
 void Engine::Shutdown(std::function<void()> done) {
   on_exit_ = std::move(done);
   exit_asked_ = loop_->clock().Get().mono;
+  state_.Run(
+      [dir = options_.state_dir, boot = surroundings_.boot_id(), at_ns = BootTimeNs()] {
+        const absl::Status written = WriteToldToEnd(dir, boot, at_ns);
+        if (written.ok()) return;
+        LogWarning("when this worker was told to end cannot be stored",
+                   {{"error", written.ToString()}});
+      },
+      [this] { exit_noted_ = true; });
   // Only the PC itself can tell whether it is being turned off or only its worker is being stopped.
   system_.Ask<bool>([power = machine_.power] { return power->GoingDown(); },
                     [this](bool going_down) {
@@ -533,7 +544,8 @@ void Engine::ExitWhenReady() {
   // The last return may have made the agent ready to exit.
   if (!agent_->ReadyToExit()) Tick();
   if (!agent_->ReadyToExit()) return;
-  if (SavesOwner(exit_asked_)) {
+  const bool patient = loop_->clock().Get().mono < exit_asked_ + kSavePatience;
+  if (SavesOwner(exit_asked_) || (!exit_noted_ && patient)) {
     loop_->At(exit_asked_ + kSavePatience, [] {});
     return;
   }

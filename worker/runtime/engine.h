@@ -183,6 +183,7 @@ class Engine : public AttemptObserver {
   std::vector<WaitingOwner> owners_waiting_;
   std::function<void()> on_exit_;
   MonoTime exit_asked_;
+  bool exit_noted_ = false;  // the next worker will know of it
   bool goodbye_said_ = false;
 };
 

@@ -109,7 +109,7 @@ void Supervisor::OnSignals() {
   }
   // This comes first. If everybody is told to go at once, ranks that obeyed have ended after a
   // stop.
-  if (term) BeginStop("SIGTERM", spec_.default_grace_ms);
+  if (term) BeginStop(kSigtermReason, spec_.default_grace_ms);
   told_to_end_ |= term;
   if (phase_ == Phase::kKilling) {
     ContinueKill(BootTimeNs());
@@ -153,6 +153,8 @@ void Supervisor::Advance(int64_t now) {
   if (phase_ < Phase::kStopping && now >= lease_deadline_ns_) {
     StopOnOrder("lease", spec_.default_grace_ms);
   }
+  if (phase_ == Phase::kRunning) LookWhoCatchesSigterm(now);
+  ReleaseEnds(now);
   if ((phase_ == Phase::kRunning || phase_ == Phase::kStopping) && AllEnded()) BeginKill();
   if (phase_ == Phase::kStopping && now >= stop_deadline_ns_) BeginKill();
   if (phase_ == Phase::kKilling && now >= next_kill_ns_) ContinueKill(now);
@@ -166,6 +168,9 @@ int64_t Supervisor::NextDeadline() const {
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
   if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
   if (phase_ == Phase::kRunning) next = std::min(next, looked_ns_ + kLookEvery);
+  for (const Rank& rank : ranks_) {
+    if (rank.held_back) next = std::min(next, rank.held_until_ns);
+  }
   if (phase_ == Phase::kStopping) next = std::min(next, stop_deadline_ns_);
   if (phase_ == Phase::kKilling) next = std::min(next, next_kill_ns_);
   if (phase_ == Phase::kGone && told_ns_ == 0) {

@@ -61,6 +61,7 @@ class Supervisor {
   End Run();
 
  private:
+  static constexpr char kSigtermReason[] = "SIGTERM";
   enum class Phase { kPreparing, kReady, kRunning, kStopping, kKilling, kGone };
 
   struct Rank {
@@ -69,6 +70,10 @@ class Supervisor {
     pid_t pid = -1;
     int64_t launched_ns = 0;
     UniqueFd status;  // the pipe of the launch, while kStarting
+    bool catches_sigterm = false;
+    // It has ended, and that is told a moment later, unless this process is told to end as well.
+    std::optional<RankExited> held_back;
+    int64_t held_until_ns = 0;
   };
 
   // In supervisor.cc: preparation, commands, time.
@@ -92,6 +97,10 @@ class Supervisor {
   void OnLaunchStatus(size_t rank);
   bool Reap();
   void OnReaped(int64_t pid, int status, const rusage& usage);
+  void LookWhoCatchesSigterm(int64_t now);
+  void RecordEnd(Rank* rank, const RankExited& exited);
+  // Tells the ends that were held back: all, or those whose time is over.
+  void ReleaseEnds(int64_t until_ns);
   bool AllEnded() const;
   void Signal(const Rank& rank, int signal) const;
   void BeginStop(const std::string& reason, int64_t grace_ms);
@@ -128,6 +137,7 @@ class Supervisor {
   int64_t lease_deadline_ns_ = 0;
   int64_t fence_ns_ = 0;
   int64_t looked_ns_ = 0;  // whoever had ended before this was reaped
+  int64_t next_look_at_handlers_ns_ = 0;
   int64_t stop_deadline_ns_ = 0;
   int64_t first_signal_ns_ = 0;
   int64_t first_kill_ns_ = 0;

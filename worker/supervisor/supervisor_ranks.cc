@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "worker/loop/boot_time.h"
+#include "worker/supervisor/os/process_stat.h"
 #include "worker/supervisor/supervisor.h"
 
 namespace hpc::worker {
@@ -20,6 +22,20 @@ constexpr int64_t kLongKillPause = 20 * kMs;
 constexpr int64_t kStuckAfter = 5000 * kMs;
 constexpr int64_t kTellStuckEvery = 1000 * kMs;
 constexpr size_t kMaxSurvivorsTold = 1000;
+
+// How often it is looked which ranks catch SIGTERM. They must be looked at while they run: Python
+// takes its handlers back before it ends.
+constexpr int64_t kLookAtHandlersEvery = 250 * kMs;
+// A PC that goes down sends SIGTERM to all of its processes, and may send it to a rank first. So an
+// end that may be the answer to it waits this long for the SIGTERM to this process. A failure waits
+// for that elsewhere, too, but a success would be final at once.
+constexpr int64_t kHoldSuccess = 500 * kMs;
+constexpr int64_t kHoldTerminated = 100 * kMs;
+
+int64_t TimeToHoldBack(int status, bool catches_sigterm) {
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGTERM ? kHoldTerminated : 0;
+  return catches_sigterm && WEXITSTATUS(status) == 0 ? kHoldSuccess : 0;
+}
 
 int64_t Microseconds(const timeval& time) {
   return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
@@ -97,16 +113,42 @@ void Supervisor::OnReaped(int64_t pid, int status, const rusage& usage) {
   it->pid = -1;
   // The rank never ran, and that was told.
   if (it->state == Rank::State::kEnded) return;
-  it->state = Rank::State::kEnded;
   if (looked_ns_ != 0) book_.Record(Looked{.at_ns = looked_ns_});
-  book_.Record(RankExited{.rank = spec_.ranks[i].rank,
+  const RankExited exited{.rank = spec_.ranks[i].rank,
                           .wait_status = status,
                           .after_stop = stopping_,
                           .at_ns = BootTimeNs(),
                           .user_us = Microseconds(usage.ru_utime),
                           .system_us = Microseconds(usage.ru_stime),
-                          .max_rss_kb = usage.ru_maxrss});
+                          .max_rss_kb = usage.ru_maxrss};
+  const int64_t hold = stopping_ ? 0 : TimeToHoldBack(status, it->catches_sigterm);
+  if (hold == 0) return RecordEnd(&*it, exited);
+  it->held_back = exited;
+  it->held_until_ns = exited.at_ns + hold;
+}
+
+void Supervisor::LookWhoCatchesSigterm(int64_t now) {
+  if (now < next_look_at_handlers_ns_) return;
+  next_look_at_handlers_ns_ = now + kLookAtHandlersEvery;
+  for (Rank& rank : ranks_) {
+    if (rank.pid > 0 && !rank.catches_sigterm) rank.catches_sigterm = CatchesSigterm(rank.pid);
+  }
+}
+
+void Supervisor::RecordEnd(Rank* rank, const RankExited& exited) {
+  rank->state = Rank::State::kEnded;
+  if (rank->catches_sigterm) book_.Record(CaughtSigterm{.rank = exited.rank});
+  book_.Record(exited);
   journal_unsynced_ = true;
+}
+
+void Supervisor::ReleaseEnds(int64_t until_ns) {
+  for (Rank& rank : ranks_) {
+    if (!rank.held_back || rank.held_until_ns > until_ns) continue;
+    rank.held_back->after_stop = stopping_;
+    RecordEnd(&rank, *rank.held_back);
+    rank.held_back.reset();
+  }
 }
 
 bool Supervisor::AllEnded() const {
@@ -128,8 +170,12 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
     if (phase_ == Phase::kStopping) stop_deadline_ns_ = std::min(stop_deadline_ns_, deadline);
     return;
   }
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  // Those that got the same SIGTERM a moment earlier have ended because of it.
+  if (reason != kSigtermReason) ReleaseEnds(kAll);
   stopping_ = true;
   book_.Record(StopBegan{.reason = reason, .at_ns = now});
+  ReleaseEnds(kAll);
   if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
   phase_ = Phase::kStopping;
   stop_deadline_ns_ = deadline;

@@ -312,5 +312,63 @@ TEST(SupervisorTest, BehindAFenceNothingIsStarted) {
   EXPECT_FALSE(rig.Saw<RankStarted>());
 }
 
+// A PC that goes down sends SIGTERM to all of its processes, and perhaps to a rank first.
+class RankToldFirstTest : public ::testing::Test {
+ protected:
+  void Start(const std::string& script) {
+    rig_.AddShell(script);
+    rig_.Spawn();
+    rig_.Start();
+    rig_.RunUntilOutput("rank-0.out", "ready");
+    Pass(600'000'000);  // the supervisor has looked whether it catches SIGTERM
+  }
+  void Pass(int64_t ns) {
+    const int64_t end = BootTimeNs() + ns;
+    rig_.RunUntil("time passes", [&] { return BootTimeNs() >= end; });
+  }
+  void Tell(int64_t pid) { kill(static_cast<pid_t>(pid), SIGTERM); }
+  int64_t rank() { return rig_.All<RankStarted>()[0].pid; }
+
+  AttemptRig rig_;
+};
+
+constexpr char kAnswersWithSuccess[] =
+    "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done";
+
+TEST_F(RankToldFirstTest, ItsAnswerIsNoSuccess) {
+  Start(kAnswersWithSuccess);
+  Tell(rank());
+  Pass(50'000'000);
+  EXPECT_FALSE(rig_.Saw<RankExited>());
+  Tell(rig_.supervisor_pid());
+  rig_.RunUntilAllGone();
+  EXPECT_TRUE(rig_.ExitOf(0).after_stop);
+  EXPECT_EQ(rig_.All<StopBegan>()[0].reason, "SIGTERM");
+  EXPECT_LT(rig_.ExitOf(0).at_ns, rig_.All<StopBegan>()[0].at_ns) << "it tells when it ended";
+}
+
+TEST_F(RankToldFirstTest, WhereNobodyElseIsToldItIsASuccess) {
+  Start(kAnswersWithSuccess);
+  Tell(rank());
+  rig_.RunUntilAllGone();
+  EXPECT_FALSE(rig_.ExitOf(0).after_stop);
+  EXPECT_THAT(rig_.All<CaughtSigterm>(), SizeIs(1));
+}
+
+TEST_F(RankToldFirstTest, AnOrderOfTheCoordinatorComesTooLate) {
+  Start(kAnswersWithSuccess);
+  Tell(rank());
+  Pass(50'000'000);
+  rig_.Send(StopRanks{.grace_ms = 1000, .reason = "told: cancelled"});
+  rig_.RunUntilAllGone();
+  EXPECT_FALSE(rig_.ExitOf(0).after_stop);
+}
+
+TEST_F(RankToldFirstTest, OneThatDoesNotCatchSigtermHasNoAnswer) {
+  Start("echo ready; sleep 1; exit 0");
+  rig_.RunUntilAllGone();
+  EXPECT_FALSE(rig_.Saw<CaughtSigterm>());
+}
+
 }  // namespace
 }  // namespace hpc::worker

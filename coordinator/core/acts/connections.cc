@@ -142,17 +142,18 @@ void Connections::Disconnected(Turn& turn, Node* node, bool reset) {
              Severity::kWarning);
   // A PC that goes down sends SIGTERM to all of its processes, and its worker may not get to say
   // so.
-  gangs_->ExplainSigterm(
-      turn, ClusterCause(AttemptOutcome::kNodeLost, node->name(), node->Silence(turn.now()),
-                         absl::StrCat(node->name(),
-                                      " seems to be going down: its worker went away as well")));
+  gangs_->GoesDown(
+      turn, node,
+      ClusterCause(
+          AttemptOutcome::kNodeLost, node->name(), node->Silence(turn.now()),
+          absl::StrCat(node->name(), " seems to be going down: its worker went away as well")));
 }
 
 void Connections::Leaving(Turn& turn, Node* node, const protocol::Leaving& leaving) {
   const std::string& reason = leaving.reason;
   power_->Leaving(turn, node, leaving);
   gangs_->NodeGone(
-      turn, *node, AttemptOutcome::kReclaimed,
+      turn, node, AttemptOutcome::kReclaimed,
       absl::StrCat(node->name(), " said that it is leaving", reason.empty() ? "" : ": ", reason));
 }
 
@@ -226,7 +227,7 @@ void Connections::Lost(Turn& turn, Node* node) {
   power_->Lost(turn, node);
   turn.Save(node->record);
   turn.Event(event::kNodeLost, About(node->name()), why, Severity::kError);
-  gangs_->NodeGone(turn, *node, AttemptOutcome::kNodeLost, why);
+  gangs_->NodeGone(turn, node, AttemptOutcome::kNodeLost, why);
 }
 
 void Connections::Restore(Turn& turn, Node* node) {
@@ -235,7 +236,7 @@ void Connections::Restore(Turn& turn, Node* node) {
   if (power == Power::kOn || power == Power::kDraining) {
     return state_->timers.Set(Alarm::kLease, node->number, node->lease.deadline());
   }
-  gangs_->NodeGone(turn, *node, AttemptOutcome::kReclaimed,
+  gangs_->NodeGone(turn, node, AttemptOutcome::kReclaimed,
                    absl::StrCat(node->name(), " is ", Name(power)));
 }
 

@@ -34,14 +34,14 @@ class Reconciler {
     Reckon(run, held);
     const MemberContact before = std::exchange(MemberOf(*run)->contact, MemberContact::kThere);
     if (before != MemberContact::kThere && !held.returned) SayOrphaned(held);
-    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
+    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
     // Each of these calls may end the attempt, and the run with it.
     if (AllStarted(held) && !MemberOf(*run)->Reached(MemberStage::kStarted)) {
       gangs_->Started(turn_, run, MemberOf(*run), held.ranks);
     }
     for (const protocol::HeldRank& rank : held.ranks) {
       if (!rank.exit.has_value() || Live(held.ref) == nullptr) continue;
-      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, rank.ago);
+      gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, AgesOf(rank));
     }
     if (Live(held.ref) == nullptr) return;
     if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.halt);
@@ -61,7 +61,7 @@ class Reconciler {
   void TakeOverReturned(const protocol::HeldAttempt& held) {
     Run* run = Find(held.ref);
     gangs_->ToldAgain(turn_, run, *MemberOf(*run), held);
-    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run));
+    if (held.store_lost) gangs_->StoreLost(turn_, run, MemberOf(*run), *held.store_lost);
   }
 
   // The worker does not have an attempt that it should have.
@@ -118,6 +118,15 @@ class Reconciler {
   }
   Member* MemberOf(const Run& run) const { return run.attempt->FindMember(node_.name()); }
 
+  // The ages of what happened before a PC restarted say nothing. It happened while the PC was
+  // silent.
+  protocol::RankAges AgesOf(const protocol::HeldRank& rank) const {
+    if (!rebooted_) return rank.ago;
+    const Window& silence = node_.silence_before;
+    const absl::Duration ended = turn_.mono() - silence.latest;
+    return {ended + (rank.ago.started - rank.ago.ended), ended, silence.latest - silence.earliest};
+  }
+
   // Computes since when the attempt runs, by the clocks of its nodes.
   void Reckon(Run* run, const protocol::HeldAttempt& held) {
     Attempt& attempt = *run->attempt;
@@ -165,6 +174,11 @@ void Reconcile(Turn& turn, State* state, Gangs* gangs, Node* node, bool rebooted
                const std::vector<protocol::HeldAttempt>& held) {
   Reconciler reconciler(turn, state, gangs, node, rebooted);
   node->orphans.clear();
+  if (rebooted) {
+    gangs->GoesDown(turn, node,
+                    ClusterCause(AttemptOutcome::kNodeLost, node->name(), node->silence_before,
+                                 absl::StrCat(node->name(), ": the PC has restarted")));
+  }
   std::vector<Run*> missing = reconciler.Believed();
   for (const protocol::HeldAttempt& attempt : held) {
     missing.erase(std::remove_if(missing.begin(), missing.end(),

@@ -58,6 +58,7 @@ Cause CauseOf(const CauseRecord& record, Now now) {
   cause.exit_code = record.exit_code;
   cause.free_of_charge = record.free_of_charge;
   cause.guessed = record.guessed;
+  cause.of_complaints = record.of_complaints;
   cause.rank = record.rank;
   return cause;
 }

@@ -175,6 +175,11 @@ std::string StoppingWords(State& state, const Attempt& attempt, Now now) {
       waits.push_back(m.placement.node);
     }
   }
+  if (waits.empty()) {
+    const std::string node = attempt.causes.empty() ? "" : attempt.causes.Deciding().node;
+    return absl::StrCat("judging: waits a moment for what ", node.empty() ? "its nodes" : node,
+                        " may say: ", attempt.record.reason);
+  }
   return absl::StrCat("waits for the devices of ", JoinSome(std::move(waits), kNodesNamed), ": ",
                       attempt.record.reason, JudgingWords(state, attempt));
 }

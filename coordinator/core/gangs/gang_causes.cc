@@ -30,6 +30,7 @@ CauseRecord RecordOf(const Cause& cause, Now now) {
   record.exit_code = cause.exit_code;
   record.free_of_charge = cause.free_of_charge;
   record.guessed = cause.guessed;
+  record.of_complaints = cause.of_complaints;
   return record;
 }
 
@@ -56,16 +57,30 @@ std::optional<Cause> Gangs::CauseOf(const Turn& turn, const Attempt& attempt,
 
 void Gangs::LearnFailure(Run* run, const RankRecord& rank, const Moment& ended) {
   Attempt& attempt = *run->attempt;
-  Cause cause = FailureOf(rank, ended, run->request().retry_exits);
-  // A rank that needs the store once more fails because it is gone, in whatever words the program
-  // has for that.
-  if (!attempt.store_lost_with.empty()) {
-    cause.kind = CauseKind::kCluster;
-    cause.outcome = AttemptOutcome::kNodeLost;
-    cause.text = absl::StrCat("its rendezvous store was lost with the worker of ",
-                              attempt.store_lost_with, ", and then ", cause.text);
-  }
-  attempt.causes.Add(std::move(cause));
+  const Cause failure = FailureOf(rank, ended, run->request().retry_exits);
+  attempt.causes.Add(failure);
+  if (!attempt.store_lost) return;
+  // Ranks that were waiting for the store at that time may fail in whatever words the program has
+  // for it. Those that need it later complain that they cannot reach it.
+  Cause lost = *attempt.store_lost;
+  lost.of_complaints = failure.when.earliest > lost.when.latest + kWordOfPeer;
+  attempt.causes.Learn(lost);
+}
+
+void Gangs::LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
+                       const protocol::Apart& apart) {
+  const NodeClock& clock = state_->nodes.Find(rank.node)->clock;
+  const absl::Duration lasted = apart.from - apart.until;
+  const Moment parted = clock.Before(apart.until, lasted, turn.mono());
+  // A connection that carried nothing for a while may need as long again until it carries
+  // something.
+  if (attempt->causes.Deciding().when.earliest > parted.when.latest + lasted + kWordOfPeer) return;
+  Cause cause = ClusterCause(
+      AttemptOutcome::kNodeLost, rank.node, parted.when,
+      absl::StrCat(rank.node, " did not hear all others of the gang for ", HumanDuration(lasted)));
+  cause.there = parted.there;
+  cause.of_complaints = true;
+  attempt->causes.Add(std::move(cause));
 }
 
 void Gangs::ToldAgain(const Turn& turn, Run* run, const Member& member,
@@ -98,17 +113,32 @@ void Gangs::LearnHeldUp(Now now, Attempt* attempt) {
         complained.SurelyBefore(*held_up)) {
       continue;
     }
-    attempt->causes.Add(
-        ClusterCause(AttemptOutcome::kNodeLost, node.name(), *held_up,
-                     absl::StrCat("nothing passed to and from ", node.name(), " for ",
-                                  HumanDuration(held_up->latest - held_up->earliest))));
+    Cause cause = ClusterCause(AttemptOutcome::kNodeLost, node.name(), *held_up,
+                               absl::StrCat("nothing passed to and from ", node.name(), " for ",
+                                            HumanDuration(held_up->latest - held_up->earliest)));
+    cause.of_complaints = true;
+    attempt->causes.Add(std::move(cause));
     return;
   }
+}
+
+bool Gangs::LearnGoingDown(Attempt* attempt) {
+  const Cause& failure = attempt->causes.Deciding();
+  const Node* const node = state_->nodes.Find(failure.node);
+  if (!failure.may_answer_sigterm || node == nullptr || !node->went_down) return false;
+  const Window& down = node->went_down->when;
+  if (down.earliest > failure.when.latest + kWordOfPeer ||
+      down.latest + kWordOfPeer < failure.when.earliest) {
+    return false;
+  }
+  attempt->causes.Learn(*node->went_down);
+  return true;
 }
 
 bool Gangs::TakeVerdict(Now now, Attempt* attempt) {
   LearnHeldUp(now, attempt);
   attempt->causes.Narrow(state_->nodes, now.mono);
+  LearnGoingDown(attempt);
   const Cause& cause = attempt->causes.Deciding();
   const std::string reason = attempt->causes.Reason() + WhoHadFinished(*attempt, cause);
   AttemptRecord& record = attempt->record;

@@ -17,6 +17,9 @@ namespace {
 // waited out, and save nothing.
 constexpr absl::Duration kLossGrace = absl::Milliseconds(500);
 
+// How often it is looked whether a verdict may still change.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+
 bool AllRanksEndedOn(const Attempt& attempt, const std::string& node) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&](const RankRecord& rank) {
     return rank.node != node || rank.exit.has_value();
@@ -89,6 +92,7 @@ void Gangs::RankEnded(Turn& turn, Run* run, Member* member, int32_t number,
   }
   turn.Event(event::kRankFailed, about, ExitWords(exit), Severity::kError);
   LearnFailure(run, rank, ended);
+  if (ago.apart) LearnApart(turn, &attempt, rank, *ago.apart);
   StopForFailures(turn, run);
 }
 
@@ -96,14 +100,19 @@ void Gangs::Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& h
   TakeHalt(turn, run, member, CauseOf(turn, *run->attempt, member->placement.node, halt));
 }
 
-void Gangs::StoreLost(Turn& turn, Run* run, Member* member) {
+void Gangs::StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago) {
   Attempt& attempt = *run->attempt;
   const std::string& node = member->placement.node;
-  if (std::exchange(attempt.store_lost_with, node) == node || attempt.causes.empty()) return;
+  if (attempt.store_lost && attempt.store_lost->node == node) return;
+  const Node& host = *state_->nodes.Find(node);
+  const MonoTime by = host.clock.Before(ago, turn.mono()).latest;
+  const Window when{std::min(host.silence_before.earliest, by), by};
+  attempt.store_lost =
+      ClusterCause(AttemptOutcome::kNodeLost, node, when,
+                   absl::StrCat("its rendezvous store was lost with the worker of ", node));
+  if (attempt.causes.empty()) return;
   // A failure that has been heard already may be one for want of the store.
-  attempt.causes.Add(
-      ClusterCause(AttemptOutcome::kNodeLost, node, state_->nodes.Find(node)->silence_before,
-                   absl::StrCat("its rendezvous store was lost with the worker of ", node)));
+  attempt.causes.Learn(*attempt.store_lost);
   StopForFailures(turn, run);
 }
 
@@ -147,9 +156,12 @@ void Gangs::TakeReturn(Turn& turn, Run* run, Member* member, const std::optional
     return;
   }
   if (AllRanksEndedOn(attempt, node)) {
-    if (!attempt.causes.empty()) return StopForFailures(turn, run);
-    if (attempt.AllReturned()) Finish(turn, run);
-    return;
+    if (attempt.causes.empty()) {
+      if (attempt.AllReturned()) Finish(turn, run);
+      return;
+    }
+    if (why && !done) attempt.causes.Learn(*why);
+    return StopForFailures(turn, run);
   }
   const protocol::Halt unsaid{protocol::HaltKind::kSupervisorLost,
                               "returned its devices without saying how its ranks ended"};
@@ -187,36 +199,34 @@ void Gangs::Disowned(Turn& turn, Run* run, Member* member) {
           run->request().stop_grace);
 }
 
-void Gangs::NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why) {
-  const Cause cause = ClusterCause(outcome, node.name(), node.Silence(turn.now()), why);
-  for (Run* run : RunsOn(node)) {
+void Gangs::NodeGone(Turn& turn, Node* node, AttemptOutcome outcome, const std::string& why) {
+  const Cause cause = ClusterCause(outcome, node->name(), node->Silence(turn.now()), why);
+  for (Run* run : RunsOn(*node)) {
     Attempt& attempt = *run->attempt;
-    Member* member = attempt.FindMember(node.name());
+    Member* member = attempt.FindMember(node->name());
     if (!member->lost()) member->contact = MemberContact::kLost;
     // Without an order to start there can be no rank there.
     if (!member->Reached(MemberStage::kToldToStart)) {
       GiveBack(turn, run, member);
     } else {
-      member->lost_at = node.lease.heard();
+      member->lost_at = node->lease.heard();
       ArmFence(run);
     }
     const bool hurry = outcome == AttemptOutcome::kNodeLost && attempt.witnessed;
     const absl::Duration grace = hurry ? kLossGrace : run->request().stop_grace;
     if (outcome == AttemptOutcome::kNodeLost) Recall(turn, *run, member, grace);
-    for (Member& other : attempt.members) NotRecalled(turn, run, &other, node.name());
+    for (Member& other : attempt.members) NotRecalled(turn, run, &other, node->name());
     StopFor(turn, run, cause, grace);
   }
-  ExplainSigterm(turn, cause);
+  GoesDown(turn, node, cause);
 }
 
-void Gangs::ExplainSigterm(Turn& turn, const Cause& cause) {
+void Gangs::GoesDown(Turn& turn, Node* node, const Cause& why) {
+  node->went_down = why;
   for (const RunId id : state_->runs.Ids()) {
     Run* const run = state_->runs.Find(id);
-    if (run->attempt == nullptr || !run->attempt->causes.AwaitsWordOf(cause.node, turn.mono())) {
-      continue;
-    }
-    run->attempt->causes.Learn(cause);
-    WordOver(turn, run);
+    if (run == nullptr || run->attempt == nullptr || run->attempt->causes.empty()) continue;
+    if (LearnGoingDown(run->attempt.get())) WordOver(turn, run);
   }
 }
 
@@ -238,15 +248,20 @@ void Gangs::GiveBack(Turn& turn, Run* run, Member* member) {
 bool Gangs::FinishIfReturned(Turn& turn, Run* run) {
   Attempt& attempt = *run->attempt;
   if (!attempt.AllReturned()) return false;
-  if (!attempt.AllRanksDone() && attempt.causes.MayChange(state_->nodes, turn.mono())) {
-    if (attempt.settled_at == MonoTime{}) attempt.settled_at = turn.mono() + kWordOfPeer;
-    if (turn.mono() < attempt.settled_at) {
-      state_->timers.Set(Alarm::kWord, run->id(), attempt.settled_at);
-      return false;
-    }
+  if (!attempt.AllRanksDone() && MayChange(turn, &attempt)) {
+    state_->timers.Set(Alarm::kWord, run->id(), turn.mono() + kLookAgain);
+    return false;
   }
   Finish(turn, run);
   return true;
+}
+
+bool Gangs::MayChange(const Turn& turn, Attempt* attempt) const {
+  // A node that is silent for long counts as lost, and then it is not connected.
+  if (attempt->causes.AwaitsWord(state_->nodes, turn.now())) return true;
+  if (!attempt->causes.AwaitsClocks(state_->nodes)) return false;
+  if (attempt->settled_at == MonoTime{}) attempt->settled_at = turn.mono() + kWordOfPeer;
+  return turn.mono() < attempt->settled_at;
 }
 
 void Gangs::WordOver(Turn& turn, Run* run) {

@@ -75,8 +75,9 @@ class Gangs {
   // The node tells again how its part ended: that dates better what is known of it.
   void ToldAgain(const Turn& turn, Run* run, const Member& member,
                  const protocol::HeldAttempt& held);
-  // The worker of the node served the attempt's rendezvous store, which died with it.
-  void StoreLost(Turn& turn, Run* run, Member* member);
+  // The worker of the node served the attempt's rendezvous store, which died with it, so long ago
+  // or longer.
+  void StoreLost(Turn& turn, Run* run, Member* member, absl::Duration ago);
   // The node has ended the attempt's ranks by itself, or lost them, and may still have some.
   void Halted(Turn& turn, Run* run, Member* member, const protocol::Halt& halt);
   // Stops the attempt if any of its ranks have failed. If these failures may be consequences
@@ -90,11 +91,11 @@ class Gangs {
   void Disowned(Turn& turn, Run* run, Member* member);
   // The node is gone, unexpectedly (kNodeLost) or not (kReclaimed). Its ranks may still run there
   // until its fence.
-  void NodeGone(Turn& turn, const Node& node, AttemptOutcome outcome, const std::string& why);
+  void NodeGone(Turn& turn, Node* node, AttemptOutcome outcome, const std::string& why);
 
-  // The cause explains why SIGTERM has just ended ranks on its node. Their runs wait for such a
-  // word, and may have returned their devices already.
-  void ExplainSigterm(Turn& turn, const Cause& cause);
+  // The node's PC seems to go down because of `why`. It sends SIGTERM to all of its processes, and
+  // ranks may have answered before that was heard.
+  void GoesDown(Turn& turn, Node* node, const Cause& why);
 
   // The node `by` was told to recall the ranks of `lost`, and found that none is left there.
   void Recalled(Turn& turn, Run* run, Member* lost, const std::string& by);
@@ -138,9 +139,15 @@ class Gangs {
   // The node holds nothing of the attempt any more. `why` is the cause of that, if one is known.
   void TakeReturn(Turn& turn, Run* run, Member* member, const std::optional<Cause>& why);
   void LearnFailure(Run* run, const RankRecord& rank, const Moment& ended);
+  // Before the rank failed, its node had not heard others of its gang for a while.
+  void LearnApart(const Turn& turn, Attempt* attempt, const RankRecord& rank,
+                  const protocol::Apart& apart);
   // Adds the cause that a node's connection carried nothing, if that explains all complaints so
   // far.
   void LearnHeldUp(Now now, Attempt* attempt);
+  // Adds the cause that a PC went down, and returns true, if the deciding rank may have answered
+  // its SIGTERM.
+  bool LearnGoingDown(Attempt* attempt);
   // Writes down the verdict from the causes. Returns whether it has changed.
   bool TakeVerdict(Now now, Attempt* attempt);
   void JudgeAgain(Turn& turn, Run* run);
@@ -158,9 +165,11 @@ class Gangs {
   void ArmFence(Run* run);
   MonoTime HeardOf(const Member& member) const;
   void GiveBack(Turn& turn, Run* run, Member* member);
-  // Ends the attempt, and returns true, if every node has returned its devices. If a node may still
-  // say something that changes the verdict, it first has kWordOfPeer for that.
+  // Ends the attempt, and returns true, if every node has returned its devices and the verdict is
+  // final.
   bool FinishIfReturned(Turn& turn, Run* run);
+  // Whether a node may still say something that changes the verdict.
+  bool MayChange(const Turn& turn, Attempt* attempt) const;
   void Finish(Turn& turn, Run* run);
   // Every rank has exited 0. If devices do not come back now, something that was left behind holds
   // them.

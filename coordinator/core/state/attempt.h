@@ -78,9 +78,11 @@ struct Attempt {
   bool all_connected = false;
   bool connected_unknown = false;  // restored: not known whether that was said
   bool witnessed = false;          // its nodes vouch for one another
-  std::string store_lost_with;     // the node whose worker served the store and died
-  MonoTime blocked_since{};        // since when ranks wait for the key in that report
-  int32_t late_told = 0;           // how often it was said that ranks wait for others
+  // The worker that served the store died. That is a cause of the end only once a rank fails for
+  // want of the store.
+  std::optional<Cause> store_lost;
+  MonoTime blocked_since{};  // since when ranks wait for the key in that report
+  int32_t late_told = 0;     // how often it was said that ranks wait for others
   // What growth waits for, in words that hold until `growth_at`, and the nodes that the last event
   // about growth named.
   std::string growth, growth_told;

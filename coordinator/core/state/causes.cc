@@ -8,6 +8,7 @@ namespace hpc::coordinator {
 
 void Causes::Learn(const Cause& cause) {
   for (Cause& known : heard_) {
+    if (known == cause) return;
     if (known.node != cause.node) continue;
     if (known.there && known.there == cause.there && known.text == cause.text) return;
     if (!known.guessed) continue;
@@ -73,25 +74,19 @@ bool Causes::AllComplainOfPeers() const {
   });
 }
 
-bool Causes::AwaitsWordOf(const std::string& node, MonoTime now) const {
-  if (heard_.empty()) return false;
-  const Cause& deciding = Deciding();
-  return deciding.kind == CauseKind::kTerminated && deciding.node == node &&
-         now < deciding.when.latest + kWordOfPeer;
+bool Causes::AwaitsWord(const NodeTable& nodes, Now now) const {
+  if (heard_.empty() || !Deciding().may_answer_sigterm) return false;
+  const Node* const node = nodes.Find(Deciding().node);
+  return node != nullptr && node->connected() &&
+         !node->HeardSince(Deciding().when.latest + kWordOfPeer, now);
 }
 
-bool Causes::MayChange(const NodeTable& nodes, MonoTime now) const {
-  if (heard_.empty()) return false;
-  const auto connected = [&](const Cause& cause) {
-    const Node* const node = nodes.Find(cause.node);
-    return node != nullptr && node->connected() ? node : nullptr;
-  };
-  if (AwaitsWordOf(Deciding().node, now) && connected(Deciding()) != nullptr) return true;
+bool Causes::AwaitsClocks(const NodeTable& nodes) const {
   const auto fails = [](const Cause& cause) { return IsFailure(cause); };
   if (heard_.size() < 2 || std::none_of(heard_.begin(), heard_.end(), fails)) return false;
   return std::any_of(heard_.begin(), heard_.end(), [&](const Cause& cause) {
-    const Node* const node = cause.there ? connected(cause) : nullptr;
-    return node != nullptr && !node->clock.bounded();
+    const Node* const node = cause.there ? nodes.Find(cause.node) : nullptr;
+    return node != nullptr && node->connected() && !node->clock.bounded();
   });
 }
 

@@ -47,11 +47,12 @@ class Causes {
     return coordinator::MayBeConsequences(heard_, may_ask);
   }
   bool AllComplainOfPeers() const;
-  // Whether a SIGTERM decides that has just ended a rank of the node, so that the node may say why.
-  bool AwaitsWordOf(const std::string& node, MonoTime now) const;
-  // Whether nodes that are connected are about to say something that may change the verdict: what
-  // their clocks show, or why SIGTERM ended a rank.
-  bool MayChange(const NodeTable& nodes, MonoTime now) const;
+  // Whether a rank's end decides that may be the answer to a SIGTERM of its PC, and the node is
+  // connected and has not been heard since it would have said that the PC goes down.
+  bool AwaitsWord(const NodeTable& nodes, Now now) const;
+  // Whether a node that is connected has not yet said what its clock shows, which may change the
+  // verdict.
+  bool AwaitsClocks(const NodeTable& nodes) const;
 
  private:
   std::vector<Cause> heard_;  // in the order in which they were heard

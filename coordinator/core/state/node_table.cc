@@ -52,6 +52,10 @@ Window Node::Silence(Now now) const {
           std::min(now.mono, heard.latest + heartbeat_interval)};
 }
 
+bool Node::HeardSince(MonoTime then, Now now) const {
+  return seen() && LastHeard(now).earliest >= then;
+}
+
 void Node::WentAway(MonoTime now) {
   const bool rested = now - back_since >= absl::Hours(1);
   departures = rested ? 1 : departures + 1;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "common/ids.h"
 #include "coordinator/core/state/lease.h"
+#include "coordinator/core/values/cause.h"
 #include "coordinator/core/values/cluster_options.h"
 #include "coordinator/core/values/node_clock.h"
 #include "coordinator/core/values/records.h"
@@ -77,9 +78,14 @@ struct Node {
   // The time in which something may have happened that the node could no longer tell: since it, or
   // its connection, has been silent, or a little before.
   Window Silence(Now now) const;
+  // Whether all that the node had to say until `then` has been heard.
+  bool HeardSince(MonoTime then, Now now) const;
   Window silence_before{};  // the silence that ended when the node connected
   // The last time for which the connection to the node was there and carried nothing.
   std::optional<Window> held_up;
+  // The last time that its PC seemed to go down: its worker said so or went away, or the PC has
+  // restarted.
+  std::optional<Cause> went_down;
   MonoTime doubt_at{};  // when its silence is checked next, while it has a witnessed attempt
 
   std::vector<Holding> holdings;

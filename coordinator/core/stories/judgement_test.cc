@@ -282,7 +282,8 @@ TEST_F(JudgementTest, AFailureForWantOfTheStoreIsNotTheProgramsWhenItIsHeardFirs
   hello.incarnation = 2;
   protocol::HeldAttempt held;
   held.ref = {run, 1};
-  held.started = held.store_lost = true;
+  held.started = true;
+  held.store_lost = absl::ZeroDuration();
   held.ranks = {{0, 100, {}, {}}};
   hello.attempts.push_back(held);
   ASSERT_OK(c.Hello(hello));

@@ -315,7 +315,7 @@ TEST_F(LivenessTest, FailureThatHappenedMeanwhileStopsTheGang) {
 TEST_F(LivenessTest, FailureWithoutTheStoreThatAWorkerLostIsNotTheProgramsFault) {
   c.Disconnect("pc1", /*reset=*/true);
   protocol::HeldAttempt held = Held({run, 1}, 0);
-  held.store_lost = true;
+  held.store_lost = absl::ZeroDuration();
   ASSERT_OK(c.Hello(Back("pc1", {held})));
   EXPECT_EQ(c.state(run), RunState::kRunning) << "its ranks have met";
   protocol::RankExit exit;
@@ -341,7 +341,7 @@ TEST_F(LivenessTest, APartThatHasReturnedIsKeptForTheOthersAndItsStoreMayBeLostT
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc1", {held})));
   EXPECT_THAT(c.TakeMessages(), IsEmpty()) << "pc2 may still use the store of pc1";
-  held.store_lost = true;
+  held.store_lost = absl::ZeroDuration();
   c.Disconnect("pc1", /*reset=*/true);
   ASSERT_OK(c.Hello(Back("pc1", {held})));
   EXPECT_EQ(c.state(run), RunState::kRunning);

@@ -32,6 +32,12 @@ bool SpeaksOfPeer(absl::string_view line) {
                      [&](const char* word) { return absl::StrContains(words, word); });
 }
 
+bool MayAnswerSigterm(const protocol::RankExit& exit) {
+  if (exit.signal.has_value()) return SignalName(*exit.signal) == "SIGTERM";
+  // An uncaught exception is no answer.
+  return exit.exit_code == kTerminatedCode || (exit.catches_sigterm && exit.traceback.empty());
+}
+
 // What is known of a SIGKILL that nobody here has sent.
 std::string WhoKills(const std::string& node) {
   return absl::StrCat(" (hpcctl did not send it; the kernel does when memory runs out, which ",
@@ -70,7 +76,8 @@ const Cause* FirstFailure(const std::vector<Cause>& causes) {
 // Whether `failure` decides although `other` is known. Both are among the causes of one attempt, in
 // the order in which they were heard.
 bool ComesBefore(const Cause& failure, const Cause& other) {
-  if (failure.kind == CauseKind::kTerminated && other.kind == CauseKind::kCluster &&
+  if (other.of_complaints && failure.kind != CauseKind::kOfPeer) return true;
+  if (failure.may_answer_sigterm && other.kind == CauseKind::kCluster &&
       other.node == failure.node && other.when.earliest <= failure.when.latest + kWordOfPeer) {
     return false;
   }
@@ -107,6 +114,7 @@ Cause FailureOf(const RankRecord& rank, const Moment& reaped,
   if (cause.kind == CauseKind::kTerminated) cause.text += " (hpcctl did not send it)";
   cause.exit_code = ShellCode(*rank.exit);
   cause.rank = rank.rank;
+  cause.may_answer_sigterm = cause.kind != CauseKind::kAsked && MayAnswerSigterm(*rank.exit);
   return cause;
 }
 
@@ -133,8 +141,8 @@ const Cause& Deciding(const std::vector<Cause>& causes) {
 
 bool MayBeConsequences(const std::vector<Cause>& causes, bool may_ask) {
   return std::all_of(causes.begin(), causes.end(), [may_ask](const Cause& cause) {
-    return cause.kind == CauseKind::kOfPeer || cause.kind == CauseKind::kTerminated ||
-           (may_ask && cause.kind == CauseKind::kSilent);
+    return cause.of_complaints || cause.kind == CauseKind::kOfPeer ||
+           cause.kind == CauseKind::kTerminated || (may_ask && cause.kind == CauseKind::kSilent);
   });
 }
 

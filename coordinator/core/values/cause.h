@@ -31,6 +31,11 @@ struct Cause {
   // When it happened on the clock of its node; unset if the node did not say its time.
   std::optional<NodeWindow> there = {};
   int32_t rank = -1;  // the rank that ended; -1: none, or not known
+  // The rank may have answered a SIGTERM that its PC sends to everybody when it goes down.
+  bool may_answer_sigterm = false;
+  // It explains a complaint about a peer, and nothing else: for example a cable that was out for a
+  // moment.
+  bool of_complaints = false;
 
   bool operator==(const Cause&) const = default;
 };
@@ -67,7 +72,8 @@ Cause OrderedCause(AttemptOutcome outcome, MonoTime now, const std::string& text
 //    error of its own, or by a signal. The exception is a rank that SIGKILL ended, since that is
 //    never a consequence: it decides if it was probably first, that is, if the later end of its
 //    window came first. A PC that goes down sends SIGTERM to all of its processes, and a rank may
-//    get it first: such an end gives way to what its node says of itself up to kWordOfPeer later.
+//    get it first: what may be an answer to it gives way to what its node says of itself up to
+//    kWordOfPeer later.
 // 3. If no failure decides, the earliest of the other causes does. Those that came after the
 //    failure are left out, since they do not explain it.
 const Cause& Deciding(const std::vector<Cause>& causes);

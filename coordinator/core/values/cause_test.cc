@@ -118,13 +118,23 @@ TEST(DecidingTest, ARankThatSigkillEndedIsProbablyNoConsequence) {
 }
 
 TEST(DecidingTest, SigtermGivesWayToItsNodeForASecond) {
-  const Cause sigterm = Failure(CauseKind::kTerminated, 9.9, 10, "SIGTERM");
+  Cause sigterm = Failure(CauseKind::kTerminated, 9.9, 10, "SIGTERM");
+  sigterm.may_answer_sigterm = true;
   Cause leaves = Loss(10.9, 11, "pc1 goes down");
   EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM") << "which another node says of itself";
   leaves.node = "pc1";
   EXPECT_EQ(Decided({sigterm, leaves}), "pc1 goes down");
   leaves.when = {At(11.1), At(11.2)};
   EXPECT_EQ(Decided({sigterm, leaves}), "SIGTERM");
+}
+
+TEST(DecidingTest, WhatExplainsComplaintsExplainsNothingElse) {
+  Cause apart = Loss(7, 9, "pc1 did not hear pc2");
+  apart.of_complaints = true;
+  const Cause complaint = Failure(CauseKind::kOfPeer, 9.9, 10, "closed by peer");
+  EXPECT_EQ(Decided({complaint, apart}), "pc1 did not hear pc2");
+  const Cause own = Failure(CauseKind::kOwn, 10.1, 10.2, "bad shape");
+  EXPECT_EQ(Decided({complaint, apart, own}), "bad shape");
 }
 
 TEST(DecidingTest, WhatWasHeardBeforeAnOrderCameBeforeIt) {

@@ -53,6 +53,9 @@ struct Snapshot {
   std::vector<PlacementRecord> placements;  // of the newest attempt of each of those runs
   std::vector<RankRecord> ranks;            // of those attempts
   std::vector<NodeRecord> nodes;
+  // How far the wall clock was set forward since these times were written. Zero also if the machine
+  // has restarted since, which hides it.
+  absl::Duration clock_set;
 };
 
 }  // namespace hpc::coordinator

@@ -176,6 +176,7 @@ struct CauseRecord {
   int32_t exit_code = 0;
   bool free_of_charge = false;
   bool guessed = false;
+  bool of_complaints = false;
 
   bool operator==(const CauseRecord&) const = default;
 };

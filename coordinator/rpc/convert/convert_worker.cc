@@ -25,8 +25,12 @@ std::optional<absl::Duration> TimeLeft(int64_t ms) {
 // `message` is a HeldRank or a RankEnded.
 template <typename Message>
 protocol::RankAges AgesOf(const Message& message) {
-  return {FromMicros(message.started_ago_us()), FromMicros(message.ended_ago_us()),
-          FromMicros(message.ended_within_us())};
+  protocol::RankAges ago{FromMicros(message.started_ago_us()), FromMicros(message.ended_ago_us()),
+                         FromMicros(message.ended_within_us()), std::nullopt};
+  if (!message.has_apart()) return ago;
+  const absl::Duration until = FromMicros(message.apart().until_us());
+  ago.apart = protocol::Apart{std::max(FromMicros(message.apart().from_us()), until), until};
+  return ago;
 }
 
 // `lost_reason` comes from a worker that does not know of halts.
@@ -55,7 +59,7 @@ protocol::HeldAttempt ToHeldAttempt(const v1::HeldAttempt& held) {
   out.returned = held.returned();
   for (const v1::HeldRank& rank : held.ranks()) out.ranks.push_back(ToHeldRank(rank));
   out.halt = ToHalt(held.has_halt(), held.halt(), held.lost_reason());
-  out.store_lost = held.store_lost();
+  if (held.store_lost()) out.store_lost = FromMicros(held.store_lost_ago_us());
   out.witnessed = held.witnessed();
   return out;
 }
@@ -211,6 +215,7 @@ protocol::RankExit FromProto(const v1::RankExit& exit) {
   out.after_stop = exit.after_stop();
   out.message = CleanText(exit.message(), kMaxExitText);
   out.traceback = CleanText(exit.traceback(), kMaxExitText);
+  out.catches_sigterm = exit.catches_sigterm();
   return out;
 }
 

@@ -187,7 +187,7 @@ inline AttemptRecord FullAttempt(AttemptRef ref) {
   lost.node = "pc2";
   lost.text = "pc2 vanished";
   lost.exit_code = 127;
-  lost.free_of_charge = lost.guessed = true;
+  lost.free_of_charge = lost.guessed = lost.of_complaints = true;
   attempt.causes = {{.kind = CauseKind::kOfPeer, .rank = 3}, lost};
   return attempt;
 }

@@ -4,8 +4,10 @@
     hangs: crash rank pc2, 0.3, kill coordinator, 8, start coordinator => costs 1
 
 A line is a list of steps: one of STEPS with the PC that it happens to, or a pause in seconds. Before
-the colon stand habits of the ranks (scripts/steps.py) and `fixed`, for a gang that can be no smaller
-than three. Then everything is mended, and the run has to train again, to end well, and to have paid
+the colon stand habits of the ranks (scripts/steps.py) and of the run: `fixed`, it can be no smaller
+than three; `alone`, it is one rank on pc2; `patient`, ranks have 12 s to end instead of 3. `down r-s_w
+pc2` sends SIGTERM to the ranks of pc2, its supervisors and its worker in this order, with 50 ms (-) or
+0.4 s (_) between them, as when a PC is turned off; `boot pc2` turns it on again. Then everything is mended, and the run has to train again, to end well, and to have paid
 at most as many restarts as ranks were killed. After the arrow stands what else must be so:
 
     costs N        it paid exactly N restarts
@@ -52,6 +54,8 @@ class Line:
         """(name, PC or None) or (seconds, None)."""
         if re.fullmatch(r"[\d.]+", text):
             return float(text), None
+        if down := re.fullmatch(r"down ([rsw_-]+) (\S+)", text):
+            return "down", down.groups()
         name, _, last = text.rpartition(" ")
         for step in ((text, None), (name, last)):
             if step[0] in STEPS:
@@ -75,16 +79,23 @@ class Crossing:
         token = f"CROSSING_TOKEN={os.getpid()}"
         self.accidents = Accidents(self.cluster, LEASE, token, random.Random(1))
         self.witness = Witness(self.cluster.dir / "witness")
-        fixed = {"fixed", "third-ends"} & set(self.line.habits)
         self.run, self.client = self._start(
-            "gang", "-N", "3" if fixed else "2:3", "--stop-grace", "3s", "--env", token,
-            "--max-restarts", self.restarts(), "--",
+            "gang", *self._size(), "--stop-grace", "12s" if self._is("patient") else "3s",
+            "--env", token, "--max-restarts", self.restarts(), "--",
             "python3", ROOT / "tests/cluster/scripts/steps.py", self.witness.folder, 0.05,
-            *(habit for habit in self.line.habits if habit != "fixed"))
+            *(habit for habit in self.line.habits if habit not in ("fixed", "alone", "patient")))
+
+    def _is(self, *habits):
+        return bool(set(habits) & set(self.line.habits))
+
+    def _size(self):
+        if self._is("alone"):
+            return "-N", "1", "--nodelist", "pc2"
+        return "-N", "3" if self._is("fixed", "third-ends") else "2:3"
 
     def restarts(self):
         """The most that the run may pay."""
-        return self.line.count("kill rank", "crash rank")
+        return self.line.count("kill rank", "crash rank", "fail rank")
 
     def _start(self, name, *args):
         client = self.cluster.start("run", "--name", name, *args, name=name)
@@ -135,13 +146,16 @@ class Crossing:
 
     def _end(self):
         """Lets the run end, and looks at how it did."""
-        wanted = "cancelled" if self.line.count("cancel") else "succeeded"
+        wanted, early = "cancelled" if self.line.count("cancel") else "succeeded", False
         if wanted == "succeeded":
             now = time.monotonic()
             eventually(lambda: self._state() in OVER or self._trains(1, now) or
                        self.cluster.wake_called(), "the gang trains again", 60, 0.1)
+            early = self._state() == "succeeded"
             (self.witness.folder / "done").touch()
         wrong = self._ended("gang", self.run, self.client, wanted)
+        if early:
+            wrong.append("it has succeeded, and its work was not done")
         paid = self._row()["failures"]
         if paid > self.restarts():
             wrong.append(f"it paid {paid} restarts, and {self.restarts()} of its ranks were killed")
@@ -239,6 +253,23 @@ class Crossing:
         for pid in self.accidents.supervisors(pc):
             os.kill(pid, signal.SIGKILL)
 
+    def _go_down(self, how):
+        order, pc = how
+        told = {"r": self.accidents.ranks(pc), "s": self.accidents.supervisors(pc),
+                "w": [self.cluster.workers[pc].pid]}
+        for step in order:
+            if step in told:
+                for pid in told[step]:
+                    _tell(pid, signal.SIGTERM)
+            else:
+                time.sleep({"-": 0.05, "_": 0.4}[step])
+
+    def _boot(self, pc):
+        self.cluster.workers[pc].kill()
+        for pid in [*self.accidents.supervisors(pc), *self.accidents.ranks(pc)]:
+            _tell(pid, signal.SIGKILL)
+        self.cluster.start_worker(pc, new_boot=True, ready=False)
+
     def _lock_database(self, seconds):
         """Another program holds the database for so long; something is there to be written."""
         locked = threading.Event()
@@ -261,7 +292,17 @@ class Crossing:
         self._strangers[name] = self._start(name, *args)
 
 
+def _tell(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
+
+
 STEPS = {
+    "down": Crossing._go_down,
+    "boot": Crossing._boot,
+    "restart coordinator": lambda c, _: c.cluster.restart_coordinator(),
     "kill coordinator": lambda c, _: c.cluster.coordinator.kill(),
     "start coordinator": lambda c, _: c.cluster.start_coordinator(),
     "freeze coordinator": lambda c, _: c.cluster.coordinator.signal(signal.SIGSTOP),
@@ -273,6 +314,7 @@ STEPS = {
     "thaw worker": lambda c, pc: c.cluster.workers[pc].signal(signal.SIGCONT),
     "kill supervisor": Crossing._kill_supervisor,
     "kill rank": lambda c, pc: c._signal_ranks(pc, signal.SIGKILL),
+    "fail rank": lambda c, pc: c._signal_ranks(pc, signal.SIGUSR1),
     "crash rank": lambda c, pc: c._signal_ranks(pc, CRASH),
     "unplug": lambda c, pc: c.cluster.network.cable(pc, False),
     "plug": lambda c, pc: c.cluster.network.cable(pc, True),

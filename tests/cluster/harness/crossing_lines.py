@@ -125,6 +125,74 @@ def with_habits():
         yield f"third-ends: 1, {step}, 1"
 
 
+# In which order a PC that goes down tells ranks, supervisor and worker (harness/crossing.py).
+DOWN = ("rsw", "wsr", "r-s-w", "s-r-w", "w-r-s", "w-s-r", "r_w", "w_r_s")
+
+
+def going_down():
+    for order in DOWN:
+        down = f"down {order} pc2"
+        yield down
+        yield f"{down}, 0.5, boot pc2"
+        yield f"alone: {down}, 0.5, boot pc2"
+        yield f"alone: {down}, 1, start worker pc2"
+        yield f"kill coordinator, {down}, 1, start worker pc2, 0.5, start coordinator"
+        yield f"kill coordinator, {down}, 1, boot pc2, 0.5, start coordinator"
+        yield f"alone: kill coordinator, {down}, 1, boot pc2, 0.5, start coordinator"
+        yield f"unplug pc2, 0.3, {down}, 0.5, start worker pc2, plug pc2"
+        yield f"unplug pc2, 0.3, {down}, 0.5, boot pc2, plug pc2"
+        for habit in ("exit0term", "exit4term", "exit75term"):
+            # Nobody can tell a success from an answer whose SIGTERM only the worker gets.
+            if habit == "exit0term" and order in ("r_w", "w_r_s", "w-r-s"):
+                continue
+            yield f"{habit}: {down}, 0.5, boot pc2"
+            yield f"alone {habit}: {down}, 0.5, boot pc2"
+            yield f"alone {habit}: kill coordinator, {down}, 1, start worker pc2, start coordinator"
+    for habit in ("", "exit4term: "):
+        for own in ("fail rank pc2", "crash rank pc2"):
+            yield f"{habit}{own} => costs 1"
+            yield f"{habit}{own}, 1.5, kill worker pc2, 0.3, start worker pc2 => costs 1"
+
+
+# The worker of rank 0 is started again, and the rendezvous store is gone with the one before.
+STORE_GONE = "kill worker pc1, 0.3, start worker pc1"
+
+
+def without_the_store():
+    for own in ("crash rank", "fail rank", "kill rank"):
+        for pc in ("pc1", "pc2"):
+            yield f"store: {STORE_GONE}, 5, {own} {pc} => costs 1"
+            yield f"hangs ignores store patient: {own} {pc}, 5, {STORE_GONE} => costs 1"
+    yield f"store: {STORE_GONE}, 3, unplug pc2, 4.6, plug pc2"
+    yield f"store: {STORE_GONE}, 3, kill supervisor pc2"
+    yield f"store: {STORE_GONE}, 3, restart coordinator, 5, crash rank pc2 => costs 1"
+
+
+def impatient():
+    """Cables that are out for less than a lease, and programs that wait for less."""
+    for seconds in (2.3, 3):
+        yield f"impatient: unplug pc2, {seconds}, plug pc2"
+        yield f"impatient: part pc1 from pc2, {seconds}, join pc1 to pc2"
+        yield f"impatient: kill coordinator, unplug pc2, {seconds}, plug pc2, 1, start coordinator"
+        yield f"impatient: kill coordinator, unplug pc2, {seconds}, start coordinator, plug pc2"
+        yield f"impatient: unplug pc2, 1, restart coordinator, {seconds}, plug pc2"
+        yield f"impatient: unplug pc2, {seconds}, plug pc2, restart coordinator"
+        yield f"impatient: freeze coordinator, unplug pc2, {seconds}, plug pc2, thaw coordinator"
+        yield (f"impatient: kill coordinator, part pc1 from pc2, {seconds}, join pc1 to pc2, "
+               "start coordinator")
+    for own in ("crash rank pc2", "fail rank pc2", "kill rank pc2"):
+        yield f"impatient: {own} => costs 1"
+        yield f"impatient: {own}, 3, unplug pc2, 3, plug pc2 => costs 1"
+
+
+def long_stops():
+    """Something is lost while ranks take their time to end, and the coordinator is another one."""
+    for fault in ("unplug pc2, 8, plug pc2", "kill worker pc2, 5, start worker pc2", "reclaim at pc2"):
+        for wait in (2.5, 5):
+            yield (f"hangs ignores patient: crash rank pc1, {wait}, restart coordinator, 0.5, {fault} "
+                   "=> costs 1")
+
+
 def promises_of_owner_and_power():
     for ask in ("reclaim pc2", "reclaim at pc2"):
         yield f"ignores: sleep pc2, 0.5, {ask}, 6 => pc2 stays on"
@@ -148,4 +216,5 @@ def promises_of_owner_and_power():
 def all_lines():
     """Each once, in an order that does not change."""
     return list(dict.fromkeys([
-        *single_faults(), *crossed(), *asked(), *with_habits(), *promises_of_owner_and_power()]))
+        *single_faults(), *crossed(), *asked(), *with_habits(), *promises_of_owner_and_power(),
+        *going_down(), *without_the_store(), *impatient(), *long_stops()]))

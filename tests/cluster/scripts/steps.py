@@ -5,18 +5,24 @@
 FOLDER/starts has one line for each start of a rank; FOLDER/RUN.ATTEMPT.RANK begins with "start AT"
 and has "STEP AT" for each step that was logged, printed and recorded before (AT: monotonic seconds).
 Rank 0 keeps a checkpoint; it ends when FOLDER/done is there. The ranks hold connections to rank 0 as
-those of a training do, and fail at once when one is closed.
+those of a training do, and fail at once when one is closed. SIGUSR1 makes a rank fail by an error of
+its own.
 
     HABIT        what the ranks do otherwise
     hangs        a rank that has lost a peer waits for ever, as under NCCL
     ignores      SIGTERM does not end a rank, so that its grace runs out
     third-ends   rank 2 is done after six steps and exits with 0, and the others go on
+    exit0term    a rank answers SIGTERM with exit code 0; exit4term and exit75term: with another
+    impatient    a rank that hears nothing of a peer for 2 s gives up, in the words of gloo
+    store        a rank comes to the rendezvous store, and never needs it again
 """
 
 import os
+import re
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 
@@ -79,6 +85,8 @@ class Bond:
             self._peers = self._accept(path, int(size) - 1)
         else:
             self._peers = [self._connect(path, master)]
+        now = time.monotonic()
+        self._heard = {peer: now for peer in self._peers}
 
     @staticmethod
     def _accept(path, count):
@@ -100,22 +108,59 @@ class Bond:
     def holds(self, seconds):
         """Waits for so long, and returns whether all peers are still there or have said goodbye."""
         end = time.monotonic() + seconds
-        while left := select.select(self._peers, [], [], max(0, end - time.monotonic()))[0]:
-            for peer in left:
-                if not self._said_goodbye(peer):
+        while said := select.select(self._peers, [], [], max(0, end - time.monotonic()))[0]:
+            for peer in said:
+                words = self._read(peer)
+                if not words:
                     return False
-                self._peers.remove(peer)
+                self._heard[peer] = time.monotonic()
+                if b"x" in words:
+                    self._peers.remove(peer)
         return True
 
     @staticmethod
-    def _said_goodbye(peer):
+    def _read(peer):
         try:
-            return peer.recv(1) != b""
+            return peer.recv(1024)
         except OSError:
-            return False
+            return b""
+
+    def silence(self):
+        """For how long a peer has said nothing."""
+        return time.monotonic() - min([self._heard[peer] for peer in self._peers],
+                                      default=time.monotonic())
+
+    def say_hello(self):
+        self._say(b".")
 
     def say_goodbye(self):
-        self._peers[0].sendall(b"x")
+        self._say(b"x")
+
+    def _say(self, words):
+        for peer in self._peers:
+            try:
+                peer.send(words, socket.MSG_DONTWAIT)
+            except OSError:
+                pass  # what is read of it tells
+
+
+def come_to_the_store():
+    """Says what a client of torch says first (docs/RENDEZVOUS.md)."""
+    client = socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
+    client.sendall(struct.pack("<BI", 0, 0x3C85F7CE) + struct.pack("<BI", 13, os.getpid()))
+    client.recv(4)
+    return client
+
+
+def answer_signals(habits):
+    def fail(*_):
+        raise ValueError("no data for batch 7")
+    signal.signal(signal.SIGUSR1, fail)
+    for habit in habits:
+        if habit == "ignores":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if code := re.fullmatch(r"exit(\d+)term", habit):
+            signal.signal(signal.SIGTERM, lambda *_, code=int(code[1]): sys.exit(code))
 
 
 def lost_a_peer(habits):
@@ -126,9 +171,9 @@ def lost_a_peer(habits):
 
 def main():
     folder, period, habits = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
-    if "ignores" in habits:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    answer_signals(habits)
     steps = Steps(folder)
+    store = come_to_the_store() if "store" in habits else None  # kept open
     bond = Bond(folder)
     step = first = steps.load()
     while not steps.done():
@@ -137,8 +182,13 @@ def main():
         if "third-ends" in habits and steps.rank == "2" and step == first + 6:
             bond.say_goodbye()
             return
+        if "impatient" in habits:
+            bond.say_hello()
         if not bond.holds(period) and not steps.done():
             lost_a_peer(habits)
+        if "impatient" in habits and bond.silence() > 2 and not steps.done():
+            sys.exit("RuntimeError: [gloo] Timed out waiting 2000ms for recv operation to complete")
+    del store
 
 
 if __name__ == "__main__":

@@ -155,6 +155,43 @@ void Pc::PowerLoss(absl::Duration off) {
   });
 }
 
+void Pc::ShutDown(absl::Duration off) {
+  if (!on()) return;
+  context_->trace.Note(name_, ": goes down");
+  Random& random = context_->random;
+  const uint64_t boot = power_changes_;
+  const auto soon = [&](const std::function<void()>& what) {
+    const absl::Duration d = random.Between({}, absl::Milliseconds(random.Chance(0.5) ? 20 : 400));
+    context_->agenda.After(d, [this, boot, what] {
+      if (boot == power_changes_) what();
+    });
+  };
+  soon([this] {
+    for (const auto& [ref, folder] : folders) {
+      if (folder.supervisor != nullptr) folder.supervisor->TellRanks();
+    }
+  });
+  soon([this] {
+    for (const auto& [ref, folder] : folders) {
+      if (folder.supervisor != nullptr && !folder.supervisor->gone()) {
+        folder.supervisor->Stop(folder.prepare.stop_grace, kSigterm);
+      }
+    }
+  });
+  soon([this] {
+    if (worker_ != nullptr) worker_->ShutDown(false);
+  });
+  context_->agenda.After(random.Between(absl::Milliseconds(500), absl::Seconds(3)),
+                         [this, boot, off] {
+                           if (boot == power_changes_) PowerLoss(off);
+                         });
+}
+
+std::optional<absl::Duration> Pc::SinceToldToEnd() const {
+  if (!told_to_end_) return std::nullopt;
+  return now().mono - *told_to_end_;
+}
+
 void Pc::TurnOff() {
   if (!on()) return;
   context_->trace.Note(name_, ": is turned off");
@@ -192,6 +229,7 @@ void Pc::WakeUp() { power_ == Power::kOff ? Boot() : Resume(); }
 void Pc::Boot() {
   if (power_ != Power::kOff) return;
   ++boots_;
+  told_to_end_.reset();
   ++power_changes_;
   power_ = Power::kOn;
   context_->trace.Note(name_, ": boots");

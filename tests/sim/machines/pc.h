@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ class Pc {
   // Changes whenever the PC or its worker has died or stood still, or its owner has changed.
   uint64_t quiet() const { return quiet_; }
   void SaveOwner(const worker::OwnerState& state);
+  // Its worker is told to end.
+  void NoteToldToEnd() { told_to_end_ = now().mono; }
+  // How long ago a worker was told to end on this boot.
+  std::optional<absl::Duration> SinceToldToEnd() const;
   // How long the PC was suspended since this was last asked.
   absl::Duration TakeSlept() { return std::exchange(slept_untold_, {}); }
 
@@ -65,6 +70,8 @@ class Pc {
   void WorkerEnded();  // it ended by itself, and the service manager starts it again
   // ---- what happens to the PC
   void PowerLoss(absl::Duration off);
+  // Its processes are told to end, in any order, and then it is off for a while.
+  void ShutDown(absl::Duration off);
   void Suspend(absl::Duration asleep);  // Infinite: until it is woken
   void TurnOff();                       // until it is woken
   void WakePacket();
@@ -105,6 +112,7 @@ class Pc {
   bool can_vouch_;
   std::shared_ptr<Worker> worker_;
   uint64_t quiet_ = 0;
+  std::optional<MonoTime> told_to_end_;
 };
 
 }  // namespace hpc::sim

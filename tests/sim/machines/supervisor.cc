@@ -142,23 +142,35 @@ void Supervisor::Stop(absl::Duration grace, const std::string& reason, protocol:
     context_->trace.Note("    ", node_, ": stops ", prepare_.ref.ToString(), " within ",
                          absl::FormatDuration(grace), ": ", reason);
     stopping_ = true;
+    told_to_end_ = reason == kSigterm;
     census_->blame().Harmed(prepare_.ref, reason);
     Record(StopBegan{reason, halt});
     if (phase_ != Phase::kRunning || grace <= absl::ZeroDuration()) return BeginKill();
     phase_ = Phase::kStopping;
-    for (const auto& [number, rank] : ranks_) {
-      if (rank.ended || rank.program.ignores_term) continue;
-      const int32_t code = rank.program.code_after_term;
-      protocol::RankExit exit{code, std::nullopt, false, "", ""};
-      if (code == 143) exit = {std::nullopt, 15, false, "", ""};
-      Later(context_->random.Between({}, absl::Milliseconds(500)),
-            [this, number = number, exit] { End(number, exit); });
-    }
+    for (const auto& [number, rank] : ranks_) Terminate(number);
   }
   stop_over_ = over;
   Later(grace, [this] {
     if (phase_ == Phase::kStopping && context_->now() >= stop_over_) BeginKill();
   });
+}
+
+void Supervisor::Terminate(int32_t number) {
+  const Rank& rank = ranks_[number];
+  if (rank.ended || rank.program.ignores_term) return;
+  const int32_t code = rank.program.code_after_term;
+  protocol::RankExit exit{code, std::nullopt, false, "", ""};
+  if (code == 143) exit = {std::nullopt, 15, false, "", ""};
+  exit.catches_sigterm = code != 143;
+  Later(context_->random.Between({}, absl::Milliseconds(500)),
+        [this, number, exit] { End(number, exit); });
+}
+
+void Supervisor::TellRanks() {
+  if (phase_ != Phase::kRunning || !HasRanks()) return;
+  context_->trace.Note("    ", node_, ": SIGTERM to the ranks of ", prepare_.ref.ToString());
+  census_->blame().Harmed(prepare_.ref, "its PC's going down");
+  for (const auto& [number, rank] : ranks_) Terminate(number);
 }
 
 void Supervisor::ExtendLease() {
@@ -219,9 +231,20 @@ void Supervisor::End(int32_t number, const protocol::RankExit& exit) {
   });
 }
 
-void Supervisor::Reap(int32_t number, protocol::RankExit exit, absl::Duration within) {
+// A success that may be the answer to a SIGTERM waits for the one that this supervisor gets.
+void Supervisor::Reap(int32_t number, const protocol::RankExit& exit, absl::Duration within) {
+  if (stopping_ || !exit.catches_sigterm || exit.exit_code != 0) return Tell(number, exit, within);
+  Later(absl::Milliseconds(500), [this, number, exit, within] {
+    if (phase_ == Phase::kGone) return;
+    protocol::RankExit answer = exit;
+    answer.after_stop = told_to_end_;
+    Tell(number, answer, within);
+  });
+}
+
+void Supervisor::Tell(int32_t number, protocol::RankExit exit, absl::Duration within) {
   ranks_[number].reaped = true;
-  exit.after_stop = stopping_;
+  exit.after_stop |= stopping_ && (told_to_end_ || !exit.catches_sigterm);
   census_->Ends(prepare_.ref, number, exit);
   Record(RankExited{number, exit}, within);
   CheckAllEnded();

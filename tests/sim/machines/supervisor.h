@@ -37,9 +37,13 @@ struct JournalEntry {
   absl::Duration within = {};  // it may have happened up to this much earlier
 };
 
+// The reason of a supervisor that was told to end.
+inline constexpr char kSigterm[] = "SIGTERM";
+
 // The kind of halt that a supervisor reports with `reason`. kNone: it was told to stop.
 inline protocol::HaltKind OwnReason(const std::string& reason) {
   const bool own = reason == "lease" || reason == "recall" || reason == "fenced";
+  if (reason == kSigterm) return protocol::HaltKind::kSupervisorLost;
   return own ? protocol::HaltKind::kCutOff : protocol::HaltKind::kNone;
 }
 
@@ -88,6 +92,8 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void OnPeerClosed();
   // It stands still for `d`, and looks after no rank meanwhile.
   void Freeze(absl::Duration d);
+  // Its PC goes down: all of its ranks are sent SIGTERM, and perhaps it is, too.
+  void TellRanks();
   // All of it ends now, whether or not its PC goes on.
   void Kill();
   // Loses entries of the journal, as a power cut may do to a file that was not synced.
@@ -109,7 +115,10 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   void StartOne(int32_t number, const std::string& master);
   // The rank has ended, and is reaped when the supervisor looks.
   void End(int32_t number, const protocol::RankExit& exit);
-  void Reap(int32_t number, protocol::RankExit exit, absl::Duration within);
+  void Reap(int32_t number, const protocol::RankExit& exit, absl::Duration within);
+  void Tell(int32_t number, protocol::RankExit exit, absl::Duration within);
+  // The rank gets SIGTERM, and ends after a moment unless it ignores that.
+  void Terminate(int32_t number);
   void WatchLease();
   void WatchFence();
   void BeginKill();
@@ -134,6 +143,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   Phase phase_ = Phase::kReady;
   bool died_ = false;      // it was killed before everything had ended
   bool stopping_ = false;  // ranks that end now have been told to
+  bool told_to_end_ = false;
   bool watching_ = false, watching_fence_ = false;
   MonoTime frozen_since_{}, frozen_until_{};
   MonoTime lease_over_, fence_, stop_over_ = MonoTime::Infinite();

@@ -26,10 +26,10 @@ Worker::Worker(Context* context, Pc* pc)
       pc_(pc),
       incarnation_(context->random.Next()),
       gate_(&context->agenda, &context->random),
-      agent_(
-          pc->name(), pc->now(),
-          context->options.bug == Bug::kForgetOwner ? wo::OwnerState() : pc->owner,
-          FindsNothing(*context) ? std::vector<wo::AdoptedAttempt>() : AdoptedFrom(context, *pc)) {}
+      agent_(pc->name(), pc->now(),
+             context->options.bug == Bug::kForgetOwner ? wo::OwnerState() : pc->owner,
+             FindsNothing(*context) ? std::vector<wo::AdoptedAttempt>() : AdoptedFrom(context, *pc),
+             pc->SinceToldToEnd()) {}
 
 void Worker::Start() {
   pc_->TakeSlept();  // before this process began: its clocks know nothing of it
@@ -117,6 +117,7 @@ void Worker::OnResumed() {
 }
 
 void Worker::ShutDown(bool stop_ranks) {
+  pc_->NoteToldToEnd();
   Do([this, stop_ranks] {
     Decide([&](Now now, wo::Effects* effects) {
       leaving_ = true;  // not before the end of a sleep that ends now is handled

@@ -1,13 +1,27 @@
 #include "worker/supervisor/os/process_stat.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "worker/supervisor/os/small_file.h"
 
 namespace hpc::worker {
+namespace {
+
+std::string FieldOfStatus(int64_t pid, const std::string& field) {
+  const std::string text =
+      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
+  const size_t at = text.find("\n" + field + ":");
+  if (at == std::string::npos) return "";
+  const size_t value = at + field.size() + 2;
+  return text.substr(value, text.find('\n', value) - value);
+}
+
+}  // namespace
 
 std::optional<ProcessStat> ParseProcessStat(const std::string& text) {
   // "4711 (any) thing) S ppid pgrp session ...". Field 22 is the start time in ticks. The name ends
@@ -36,11 +50,14 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid) {
 }
 
 std::optional<uid_t> RealUid(int64_t pid) {
-  const std::string text =
-      ReadSmallFile(AT_FDCWD, "/proc/" + std::to_string(pid) + "/status").value_or("");
-  const size_t at = text.find("\nUid:");
-  if (at == std::string::npos) return std::nullopt;
-  return static_cast<uid_t>(Numbers(text.substr(at, text.find('\n', at + 1) - at)).at(0));
+  const std::vector<int64_t> uids = Numbers(FieldOfStatus(pid, "Uid"));
+  if (uids.empty()) return std::nullopt;
+  return static_cast<uid_t>(uids[0]);
+}
+
+bool CatchesSigterm(int64_t pid) {
+  const uint64_t caught = std::strtoull(FieldOfStatus(pid, "SigCgt").c_str(), nullptr, 16);
+  return (caught >> (SIGTERM - 1) & 1) != 0;
 }
 
 }  // namespace hpc::worker

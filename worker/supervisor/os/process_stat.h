@@ -35,6 +35,9 @@ std::optional<ProcessStat> ReadProcessStat(int64_t pid);
 // the process may not be inspected.
 std::optional<uid_t> RealUid(int64_t pid);
 
+// Whether the process has a handler for SIGTERM. False if it has ended.
+bool CatchesSigterm(int64_t pid);
+
 }  // namespace hpc::worker
 
 #endif  // HPC_WORKER_SUPERVISOR_OS_PROCESS_STAT_H_

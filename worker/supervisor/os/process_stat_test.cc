@@ -1,6 +1,7 @@
 #include "worker/supervisor/os/process_stat.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 namespace hpc::worker {
@@ -35,6 +36,17 @@ TEST(ProcessStatTest, OfOurselves) {
   EXPECT_EQ(stat->pid, getpid());
   EXPECT_EQ(stat->session, getsid(0));
   EXPECT_GT(stat->started_ns, 0);
+}
+
+TEST(ProcessStatTest, WhoCatchesSigterm) {
+  signal(SIGTERM, SIG_DFL);
+  EXPECT_FALSE(CatchesSigterm(getpid()));
+  signal(SIGTERM, [](int) {});
+  EXPECT_TRUE(CatchesSigterm(getpid()));
+  signal(SIGTERM, SIG_IGN);
+  EXPECT_FALSE(CatchesSigterm(getpid()));
+  signal(SIGTERM, SIG_DFL);
+  EXPECT_FALSE(CatchesSigterm(0)) << "there is no such process";
 }
 
 }  // namespace

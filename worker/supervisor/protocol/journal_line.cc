@@ -115,6 +115,9 @@ struct LineOf {
         .Take();
   }
   std::string operator()(const Looked& e) const { return (LineWriter("looked") << e.at_ns).Take(); }
+  std::string operator()(const CaughtSigterm& e) const {
+    return (LineWriter("caught-sigterm") << e.rank).Take();
+  }
   std::string operator()(const OutputGrown& e) const {
     return (LineWriter("cut") << e.rank << e.is_stderr << e.bytes << e.cut_bytes).Take();
   }
@@ -144,6 +147,9 @@ bool Read(LineReader& line, RankExited& e) {
                                      .ok();
 }
 bool Read(LineReader& line, Looked& e) { return line.Is("looked", 1) && (line >> e.at_ns).ok(); }
+bool Read(LineReader& line, CaughtSigterm& e) {
+  return line.Is("caught-sigterm", 1) && (line >> e.rank).ok();
+}
 bool Read(LineReader& line, OutputGrown& e) {
   e.ended = true;
   return line.Is("cut", 4) && (line >> e.rank >> e.is_stderr >> e.bytes >> e.cut_bytes).ok();
@@ -185,8 +191,9 @@ std::variant<std::monostate, JournalHeader, SupervisorEvent> ParseJournalLine(
   SupervisorEvent event;
   if (ReadAs<RankStarted>(line, event) || ReadAs<RankStartFailed>(line, event) ||
       ReadAs<RankExited>(line, event) || ReadAs<Looked>(line, event) ||
-      ReadAs<OutputGrown>(line, event) || ReadAs<StopBegan>(line, event) ||
-      ReadAs<Shortage>(line, event) || ReadAs<AllGone>(line, event)) {
+      ReadAs<CaughtSigterm>(line, event) || ReadAs<OutputGrown>(line, event) ||
+      ReadAs<StopBegan>(line, event) || ReadAs<Shortage>(line, event) ||
+      ReadAs<AllGone>(line, event)) {
     return event;
   }
   return {};

@@ -6,6 +6,7 @@
 //   start-failed 1 2 execve%20/no/such/file
 //   stop 1234567890 cancelled%20by%20anna
 //   exited 0 15 1 1234567890 2000 1000 3456       status, after_stop, at, user, system, max rss
+//   caught-sigterm 0                              rank; its end is on the next line
 //   cut 0 1 1048576 77                            rank, is_stderr, bytes, cut bytes
 //   shortage 1234567890 28 write%20rank-0.out     at, errno, what
 //   gone 1234567890 1500000 2                     at, kill_ns, killed

@@ -23,6 +23,7 @@ TEST(JournalLineTest, LinesReadAsDocumented) {
                                    .system_us = 2,
                                    .max_rss_kb = 1}),
             "exited 0 15 1 9 3 2 1");
+  EXPECT_EQ(JournalLine(CaughtSigterm{.rank = 2}), "caught-sigterm 2");
   EXPECT_EQ(JournalLine(StopBegan{.reason = "", .at_ns = 5}), "stop 5 %");
   EXPECT_EQ(JournalLine(Shortage{.error = 28, .what = "write x", .at_ns = 5}),
             "shortage 5 28 write%20x");
@@ -34,6 +35,7 @@ TEST(JournalLineTest, EveryLineReadsBackAsItsEvent) {
            RankStarted{.rank = -1, .pid = 2, .at_ns = int64_t{1} << 62},
            RankStartFailed{.rank = 1, .error = 13, .what = std::string("a b%\n\0\xff", 7)},
            RankExited{.rank = 5, .wait_status = 9, .after_stop = false, .at_ns = 6},
+           CaughtSigterm{.rank = 5},
            OutputGrown{.rank = 1, .is_stderr = true, .bytes = 4, .cut_bytes = 2, .ended = true},
            StopBegan{.reason = "%41", .at_ns = 2},
            Shortage{.error = 28, .what = "write rank-0.out", .at_ns = 7},

@@ -60,6 +60,10 @@ bool Fields(A& a, Looked& v) {
   return a(v.at_ns);
 }
 template <typename A>
+bool Fields(A& a, CaughtSigterm& v) {
+  return a(v.rank);
+}
+template <typename A>
 bool Fields(A& a, OutputGrown& v) {
   return a(v.rank) && a(v.is_stderr) && a(v.bytes) && a(v.cut_bytes) && a(v.ended);
 }

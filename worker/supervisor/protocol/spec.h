@@ -140,8 +140,13 @@ struct Shortage {
 struct Looked {
   int64_t at_ns = 0;
 };
-using SupervisorEvent = std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited,
-                                     OutputGrown, StopBegan, AllGone, NotGone, Shortage, Looked>;
+// The rank has ended, which is reported next, and its program was catching SIGTERM.
+struct CaughtSigterm {
+  int32_t rank = 0;
+};
+using SupervisorEvent =
+    std::variant<SupervisorReady, RankStarted, RankStartFailed, RankExited, OutputGrown, StopBegan,
+                 AllGone, NotGone, Shortage, Looked, CaughtSigterm>;
 
 // A message is identified by its position in its variant, and a supervisor may outlive an upgrade
 // of the worker. So new messages must be added at the end, and the fields of an existing message

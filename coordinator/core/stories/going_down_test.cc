@@ -1,0 +1,145 @@
+// A PC that goes down tells all of its processes to end, in any order, and says so itself late or
+// never.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+#include "coordinator/core/testing/cluster_tester.h"
+
+namespace hpc::coordinator::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+protocol::RankExit Terminated() { return {.signal = 15}; }
+protocol::RankExit Answered(int code) { return {.exit_code = code, .catches_sigterm = true}; }
+protocol::RankExit ValueError() {
+  return {.exit_code = 1, .message = "ValueError: bad shape", .traceback = "Traceback ..."};
+}
+
+// A run on pc1 alone.
+class GoingDownTest : public ::testing::Test {
+ protected:
+  GoingDownTest() {
+    c.Join({"pc1"});
+    run = c.Submit(Nodes(1));
+    c.Run(run);
+  }
+
+  // What pc1 says when it connects again, where its rank has ended so a short time ago.
+  protocol::Hello Back(const protocol::RankExit& exit) const {
+    protocol::Hello hello = HelloOf("pc1");
+    hello.incarnation = 2;
+    protocol::HeldAttempt held;
+    held.ref = {run, 1};
+    held.started = held.returned = true;
+    held.ranks = {{0, 100, exit, {absl::Seconds(60), absl::Milliseconds(100)}}};
+    hello.attempts.push_back(held);
+    return hello;
+  }
+  protocol::Hello BackAfterABoot(const protocol::RankExit& exit) const {
+    protocol::Hello hello = Back(exit);
+    hello.boot_id = "boot-2";
+    return hello;
+  }
+  void EndsHere(const protocol::RankExit& exit) {
+    ASSERT_OK(c.Exit(run, 0, exit));
+    ASSERT_OK(c.Returned(run, "pc1"));
+  }
+  bool Free() const { return c.record(run).failures == 0 && !IsTerminal(c.state(run)); }
+
+  ClusterTester c;
+  RunId run = 0;
+};
+
+TEST_F(GoingDownTest, TheWorkerMayBeToldBeforeItsRanks) {
+  c.Disconnect("pc1", /*reset=*/true);
+  c.Pass(absl::Milliseconds(500));
+  ASSERT_OK(c.Hello(Back(Terminated())));
+  c.Pass(absl::Seconds(2));
+  EXPECT_TRUE(Free());
+}
+
+TEST_F(GoingDownTest, ASigtermLongAfterTheWorkerWasThereAgainIsTheProgramsOwn) {
+  c.Disconnect("pc1", /*reset=*/true);
+  protocol::Hello hello = Back(Terminated());
+  hello.attempts[0].returned = false;
+  hello.attempts[0].ranks[0].exit.reset();
+  ASSERT_OK(c.Hello(hello));
+  c.Pass(absl::Seconds(10));
+  EndsHere(Terminated());
+  c.Pass(absl::Seconds(3));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GoingDownTest, AfterABootNobodyElseTellsWhy) {
+  c.Pass(absl::Seconds(4), {"pc1"});
+  ASSERT_OK(c.Hello(BackAfterABoot(Terminated())));
+  c.Pass(absl::Seconds(2));
+  EXPECT_TRUE(Free());
+}
+
+TEST_F(GoingDownTest, ABootDoesNotExcuseWhatTheProgramDidBefore) {
+  c.Pass(absl::Seconds(4), {"pc1"});
+  ASSERT_OK(c.Hello(BackAfterABoot(ValueError())));
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_EQ(c.record(run).reason, "rank 0 on pc1 exited with code 1: ValueError: bad shape");
+}
+
+TEST_F(GoingDownTest, TheNextWorkerTellsACoordinatorThatWasAway) {
+  ClusterTester again({}, c.Durable());
+  protocol::Hello hello = Back(Terminated());
+  hello.attempts[0].halt = {protocol::HaltKind::kLeaving, "pc1 seems to have gone down",
+                            absl::Milliseconds(50), absl::Milliseconds(50)};
+  ASSERT_OK(again.Hello(hello));
+  again.Pass(absl::Seconds(2));
+  EXPECT_EQ(again.record(run).failures, 0);
+  EXPECT_FALSE(IsTerminal(again.state(run)));
+}
+
+TEST_F(GoingDownTest, APcThatIsSilentAfterwardsHasNotSaidThatItStays) {
+  EndsHere(Terminated());
+  c.Pass(absl::Seconds(4), {"pc1"});
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  c.Pass(absl::Seconds(4), {"pc1"});
+  EXPECT_TRUE(Free());
+}
+
+TEST_F(GoingDownTest, APcThatIsHeardAfterwardsStays) {
+  EndsHere(Terminated());
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+  EXPECT_THAT(c.record(run).reason, HasSubstr("SIGTERM"));
+}
+
+TEST_F(GoingDownTest, AProgramMayAnswerWithACodeOfItsOwn) {
+  EndsHere(Answered(4));
+  EXPECT_EQ(c.state(run), RunState::kStopping);
+  EXPECT_EQ(c.Wait(run),
+            "judging: waits a moment for what pc1 may say: rank 0 on pc1 exited with code 4");
+  c.Pass(absl::Milliseconds(800));
+  ASSERT_OK(c.Leaving("pc1", "shutdown"));
+  EXPECT_TRUE(Free());
+}
+
+TEST_F(GoingDownTest, AProgramThatFailsByItselfPaysThoughItCatchesSigterm) {
+  EndsHere(Answered(4));
+  c.Pass(absl::Seconds(2));
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GoingDownTest, AnUncaughtExceptionIsNoAnswer) {
+  protocol::RankExit exit = ValueError();
+  exit.catches_sigterm = true;
+  EndsHere(exit);
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+TEST_F(GoingDownTest, ACodeOfAProgramThatDoesNotCatchSigtermIsNoAnswer) {
+  EndsHere({.exit_code = 4});
+  EXPECT_EQ(c.state(run), RunState::kFailed);
+}
+
+}  // namespace
+}  // namespace hpc::coordinator::testing
