@@ -43,7 +43,8 @@ Attempt::Attempt(MonoTime now, const AdoptedAttempt& adopted)
       start_asked_(adopted.started),
       start_said_(adopted.started),
       store_lost_(adopted.store_lost ? std::make_optional(now) : std::nullopt),
-      witnessed_(adopted.witnessed) {
+      witnessed_(adopted.witnessed),
+      heard_all_at_(now) {
   for (const AdoptedAttempt::Rank& rank : adopted.ranks) {
     ranks_[rank.rank] = {rank.pid, rank.exit, now - rank.ago.started, now - rank.ago.ended,
                          rank.ago.ended_within};
@@ -63,6 +64,7 @@ void Attempt::OnStart(MonoTime now, const protocol::Start& start, Effects* effec
     phase_ = Phase::kStarting;
     start_asked_ = true;
     witnessed_ = start.witnessed;
+    heard_all_at_ = now;
     effects->push_back(StartAttempt{start});
   } else if (start_said_) {
     effects->push_back(Say{MakeStarted(now)});
@@ -195,18 +197,17 @@ void Attempt::FormerWasToldToEnd(MonoTime now, MonoTime at, const std::string& r
 }
 
 void Attempt::OnWhole(MonoTime at) {
-  if (at - whole_at_ >= kApart && whole_at_ > MonoTime{-absl::InfiniteDuration()}) {
-    parted_ = Parted{whole_at_, at};
-  }
   whole_at_ = std::max(whole_at_, at);
+  if (at <= heard_all_at_) return;
+  if (at - heard_all_at_ >= kApart) parted_ = Parted{heard_all_at_, at};
+  heard_all_at_ = at;
 }
 
 std::optional<Attempt::Parted> Attempt::PartedBefore(MonoTime ended) const {
-  const bool was_whole = whole_at_ > MonoTime{-absl::InfiniteDuration()};
-  if (was_whole && ended - whole_at_ >= kApart) return Parted{whole_at_, ended};
-  if (parted_ && parted_->from < ended)
-    return Parted{parted_->from, std::min(parted_->until, ended)};
-  return std::nullopt;
+  if (!witnessed_) return std::nullopt;
+  if (ended - heard_all_at_ >= kApart) return Parted{heard_all_at_, ended};
+  if (!parted_ || parted_->from >= ended) return std::nullopt;
+  return Parted{parted_->from, std::min(parted_->until, ended)};
 }
 
 protocol::Halt Attempt::HaltAt(MonoTime now) const {
@@ -261,6 +262,7 @@ void Attempt::Fence(MonoTime contact, const protocol::Welcome& welcome, Effects*
 
 void Attempt::OnSlept(absl::Duration slept) {
   whole_at_ = whole_at_ - slept;
+  heard_all_at_ = heard_all_at_ - slept;
   fence_ = fence_ - slept;
   halted_at_ = halted_at_ - slept;
   returned_at_ = returned_at_ - slept;

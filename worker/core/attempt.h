@@ -174,6 +174,9 @@ class Attempt {
   MonoTime returned_at_ = MonoTime::Infinite();
   MonoTime silent_until_{};
   MonoTime whole_at_{-absl::InfiniteDuration()};
+  // When all others of the gang were heard for the last time, or when that was first to be
+  // expected.
+  MonoTime heard_all_at_{-absl::InfiniteDuration()};
   std::optional<Parted> parted_;               // the last one that is over
   MonoTime fence_{-absl::InfiniteDuration()};  // as the supervisor was told
 };

@@ -301,15 +301,18 @@ TEST(AttemptTest, TheWorkerBeforeWasToldToEndAtAboutTheTimeWhenRanksEndedBySigte
 
 TEST(AttemptTest, AnEndTellsForHowLongOthersOfTheGangWereNotHeard) {
   const auto apart = [](const std::vector<int>& whole_s, int ended_s) {
-    Attempt attempt = RunningAttempt();
+    Attempt attempt = PreparedAttempt();
+    Effects started;
+    attempt.OnStart(At(10), {kRef, "10.0.0.1", 4321, protocol::StoreHost::kWorker, true}, &started);
+    attempt.OnRankStarted(At(10), 4, 104, {}, &started);
     for (const int at : whole_s) attempt.OnWhole(At(at));
     Effects effects;
     attempt.OnRankExited(At(ended_s), 4, Code(1), {absl::Seconds(9), {}}, &effects);
     return attempt.Held(At(ended_s)).ranks[0].ago.apart;
   };
   using protocol::Apart;
-  EXPECT_EQ(apart({}, 30), std::nullopt) << "nobody vouches for this attempt";
-  EXPECT_EQ(apart({30}, 30), std::nullopt);
+  EXPECT_EQ(apart({}, 12), (Apart{absl::Seconds(2), {}})) << "they were never heard";
+  EXPECT_EQ(apart({11}, 11), (Apart{absl::Seconds(1), {}}));
   EXPECT_EQ(apart({27}, 30), (Apart{absl::Seconds(3), {}})) << "it goes on";
   EXPECT_EQ(apart({25, 28}, 28), (Apart{absl::Seconds(3), {}})) << "it is over";
   EXPECT_EQ(apart({25, 28}, 31), (Apart{absl::Seconds(3), {}})) << "the last one counts";

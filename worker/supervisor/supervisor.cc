@@ -167,7 +167,9 @@ int64_t Supervisor::NextDeadline() const {
   if (phase_ == Phase::kPreparing) next = std::min(next, BootTimeNs() + kScopePoll);
   if (phase_ < Phase::kStopping) next = std::min(next, lease_deadline_ns_);
   if (phase_ < Phase::kKilling && fence_ns_ != 0) next = std::min(next, fence_ns_);
-  if (phase_ == Phase::kRunning) next = std::min(next, looked_ns_ + kLookEvery);
+  if (phase_ == Phase::kRunning) {
+    next = std::min({next, looked_ns_ + kLookEvery, next_look_at_handlers_ns_});
+  }
   for (const Rank& rank : ranks_) {
     if (rank.held_back) next = std::min(next, rank.held_until_ns);
   }

@@ -23,9 +23,12 @@ constexpr int64_t kStuckAfter = 5000 * kMs;
 constexpr int64_t kTellStuckEvery = 1000 * kMs;
 constexpr size_t kMaxSurvivorsTold = 1000;
 
-// How often it is looked which ranks catch SIGTERM. They must be looked at while they run: Python
-// takes its handlers back before it ends.
-constexpr int64_t kLookAtHandlersEvery = 250 * kMs;
+// How often it is looked which ranks catch SIGTERM: a program that will does so soon. It must be
+// looked at while it runs, since Python takes its handlers back before it ends.
+constexpr int64_t kLookAtHandlersEvery = 250 * kMs, kLookAtNewOnesEvery = 25 * kMs;
+constexpr int64_t kNew = 2000 * kMs;
+// A process may have closed its connections up to this long before it was reaped.
+constexpr int64_t kTeardown = 250 * kMs;
 // A PC that goes down sends SIGTERM to all of its processes, and may send it to a rank first. So an
 // end that may be the answer to it waits this long for the SIGTERM to this process. A failure waits
 // for that elsewhere, too, but a success would be final at once.
@@ -131,7 +134,9 @@ void Supervisor::LookWhoCatchesSigterm(int64_t now) {
   if (now < next_look_at_handlers_ns_) return;
   next_look_at_handlers_ns_ = now + kLookAtHandlersEvery;
   for (Rank& rank : ranks_) {
-    if (rank.pid > 0 && !rank.catches_sigterm) rank.catches_sigterm = CatchesSigterm(rank.pid);
+    if (rank.pid < 0 || rank.catches_sigterm) continue;
+    rank.catches_sigterm = CatchesSigterm(rank.pid);
+    if (now < rank.launched_ns + kNew) next_look_at_handlers_ns_ = now + kLookAtNewOnesEvery;
   }
 }
 
@@ -174,7 +179,11 @@ void Supervisor::BeginStop(const std::string& reason, int64_t grace_ms) {
   // Those that got the same SIGTERM a moment earlier have ended because of it.
   if (reason != kSigtermReason) ReleaseEnds(kAll);
   stopping_ = true;
-  book_.Record(StopBegan{.reason = reason, .at_ns = now});
+  int64_t began = now;
+  for (const Rank& rank : ranks_) {
+    if (rank.held_back) began = std::min(began, rank.held_back->at_ns - kTeardown);
+  }
+  book_.Record(StopBegan{.reason = reason, .at_ns = began});
   ReleaseEnds(kAll);
   if (phase_ != Phase::kRunning || grace_ms <= 0) return BeginKill();
   phase_ = Phase::kStopping;

@@ -44,11 +44,11 @@ class Reconciler {
       gangs_->RankEnded(turn_, run, MemberOf(*run), rank.rank, *rank.exit, AgesOf(rank));
     }
     if (Live(held.ref) == nullptr) return;
-    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), held.halt);
+    if (held.returned) return gangs_->Returned(turn_, run, MemberOf(*run), HaltOf(held));
     const bool told = run->attempt->stopping();
     // What the worker has found of it since tells less: its files may lack their ends.
     if (rebooted_) gangs_->Restarted(turn_, run, MemberOf(*run), /*holds=*/true);
-    gangs_->Halted(turn_, run, MemberOf(*run), held.halt);
+    gangs_->Halted(turn_, run, MemberOf(*run), HaltOf(held));
     if (told) return gangs_->RepeatStop(turn_, *run, *MemberOf(*run));
     if (run->attempt->stopping()) return;
     if (run->attempt->record.state == AttemptState::kPreparing || !held.started) {
@@ -125,6 +125,14 @@ class Reconciler {
     const Window& silence = node_.silence_before;
     const absl::Duration ended = turn_.mono() - silence.latest;
     return {ended + (rank.ago.started - rank.ago.ended), ended, silence.latest - silence.earliest};
+  }
+
+  protocol::Halt HaltOf(const protocol::HeldAttempt& held) const {
+    protocol::Halt halt = held.halt;
+    if (!rebooted_) return halt;
+    halt.ago = turn_.mono() - node_.silence_before.latest;
+    halt.within = node_.silence_before.latest - node_.silence_before.earliest;
+    return halt;
   }
 
   // Computes since when the attempt runs, by the clocks of its nodes.

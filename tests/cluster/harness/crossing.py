@@ -183,9 +183,9 @@ class Crossing:
         return self.cluster.sql("SELECT * FROM runs WHERE id = ?", run or self.run)[0]
 
     def attempts(self):
-        """(number, outcome, reason) of each."""
+        """(number, outcome, reason, causes) of each."""
         return [tuple(row.values()) for row in self.cluster.sql(
-            "SELECT number, outcome, reason FROM attempts WHERE run = ? ORDER BY number", self.run)]
+            "SELECT number, outcome, reason, causes FROM attempts WHERE run = ? ORDER BY number", self.run)]
 
     def _wanted(self, called):
         wrong = []
@@ -264,6 +264,10 @@ class Crossing:
             else:
                 time.sleep({"-": 0.05, "_": 0.4}[step])
 
+    def _start_worker(self, pc):
+        self.cluster.workers[pc].wait(10)
+        self.cluster.start_worker(pc, ready=False)
+
     def _boot(self, pc):
         self.cluster.workers[pc].kill()
         for pid in [*self.accidents.supervisors(pc), *self.accidents.ranks(pc)]:
@@ -309,7 +313,7 @@ STEPS = {
     "thaw coordinator": lambda c, _: c.cluster.coordinator.signal(signal.SIGCONT),
     "lock database": Crossing._lock_database,  # for so many seconds
     "kill worker": lambda c, pc: c.cluster.workers[pc].kill(),
-    "start worker": lambda c, pc: c.cluster.start_worker(pc, ready=False),
+    "start worker": Crossing._start_worker,
     "freeze worker": lambda c, pc: c.cluster.workers[pc].signal(signal.SIGSTOP),
     "thaw worker": lambda c, pc: c.cluster.workers[pc].signal(signal.SIGCONT),
     "kill supervisor": Crossing._kill_supervisor,
