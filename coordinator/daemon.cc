@@ -22,6 +22,7 @@
 #include "coordinator/rpc/doors/descriptors.h"
 #include "coordinator/rpc/doors/stream_flood.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/runtime/clock_reading.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/runtime/wake_hook.h"
 #include "coordinator/runtime/wake_on_lan.h"
@@ -148,7 +149,9 @@ absl::Status RunDaemon(const Options& options) {
   HPC_RETURN_IF_ERROR(CheckDatabaseIsThere(state));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
                        OpenSqliteStore(state.File("hpc.db"), {.lengthen_log = true}));
-  HPC_ASSIGN_OR_RETURN(const Snapshot snapshot, store->Load());
+  HPC_ASSIGN_OR_RETURN(Snapshot snapshot, store->Load());
+  HPC_ASSIGN_OR_RETURN(const std::optional<ClockReading> clocks, store->LoadClock());
+  snapshot.clock_set = SetBetween(clocks, ReadClocks());
   HPC_RETURN_IF_ERROR(CheckLogsAreOf(state.File("logs"), snapshot.last_run));
   HPC_ASSIGN_OR_RETURN(const std::unique_ptr<LogStore> logs,
                        LogStore::Open(state.File("logs"), LogStoreOptions()));

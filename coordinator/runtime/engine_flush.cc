@@ -175,6 +175,7 @@ absl::Status Engine::Flush() {
   absl::Status status = impl_->health;
   if (status.ok()) status = impl_->FillBatch(now, &batch, &out);
   if (status.ok() && !batch.empty()) {
+    batch.clock = impl_->clock_note.Changed(ReadClocks());
     status = impl_->store->Commit(batch);
     impl_->progress_stale = true;
   }

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "coordinator/runtime/clock_reading.h"
 #include "coordinator/runtime/engine.h"
 #include "coordinator/runtime/log_intake.h"
 #include "coordinator/runtime/metric_intake.h"
@@ -40,6 +41,8 @@ struct Engine::Impl {
         cluster(options, snapshot, clock_->Get(), &Impl::LookUpPastRun, this) {
     health = output.Restore(clock->Get(), snapshot);
   }
+
+  ClockNote clock_note;
 
   // What may be told once a batch is durable.
   struct Outgoing {

@@ -178,6 +178,16 @@ absl::StatusOr<Snapshot> LoadSnapshot(Connection* db) {
   return snapshot;
 }
 
+absl::StatusOr<std::optional<ClockReading>> QueryClock(Connection* db) {
+  ClockReading clock;
+  HPC_ASSIGN_OR_RETURN(const bool found,
+                       db->Sql("SELECT boot_id, zero FROM clock").QueryOne([&](Row& row) {
+                         clock.boot_id = row.Text();
+                         clock.zero = row.Time(absl::UnixEpoch());
+                       }));
+  return found ? std::make_optional(clock) : std::nullopt;
+}
+
 absl::StatusOr<RunRecord> QueryRunRecord(Connection* db, RunId run) {
   RunRecord record;
   HPC_ASSIGN_OR_RETURN(const bool found,

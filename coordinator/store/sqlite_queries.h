@@ -14,6 +14,7 @@ namespace hpc::coordinator {
 
 // run_queries.cc
 absl::StatusOr<Snapshot> LoadSnapshot(Connection* db);
+absl::StatusOr<std::optional<ClockReading>> QueryClock(Connection* db);
 absl::StatusOr<RunDetail> QueryRun(Connection* db, RunId run);
 absl::StatusOr<RunProgram> QueryProgram(Connection* db, RunId run);
 absl::StatusOr<RunRecord> QueryRunRecord(Connection* db, RunId run);

@@ -66,6 +66,7 @@ class SqliteStore : public Store {
       : db_(std::move(db)), busy_timeout_(busy_timeout), writer_(db_.get()) {}
 
   absl::StatusOr<Snapshot> Load() override { return LoadSnapshot(db_.get()); }
+  absl::StatusOr<std::optional<ClockReading>> LoadClock() override { return QueryClock(db_.get()); }
 
   absl::StatusOr<TrustSnapshot> LoadTrust() override { return QueryTrust(db_.get()); }
 

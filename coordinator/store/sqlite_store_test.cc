@@ -64,6 +64,17 @@ class SqliteStoreTest : public ::testing::Test {
   std::unique_ptr<StoreReader> reader_;
 };
 
+TEST_F(SqliteStoreTest, KeepsTheNewestReadingOfTheClocks) {
+  EXPECT_EQ(*store_->LoadClock(), std::nullopt);
+  for (const int second : {3, 2}) {
+    WriteBatch batch{.changes = {MakeEvent(second)}};
+    batch.clock = ClockReading{"boot", At(second)};
+    ASSERT_OK(store_->Commit(batch));
+  }
+  ASSERT_OK(store_->Commit({.changes = {MakeEvent(9)}}));
+  EXPECT_EQ(*store_->LoadClock(), (ClockReading{"boot", At(2)}));
+}
+
 TEST_F(SqliteStoreTest, BeginsEmpty) {
   const Snapshot snapshot = *store_->Load();
   EXPECT_EQ(snapshot.last_run, 0);

@@ -31,7 +31,11 @@ absl::Status SqliteWriter::Write(const WriteBatch& batch) {
   for (const TrustRecord& record : batch.trust) {
     HPC_RETURN_IF_ERROR(std::visit([this](const auto& one) { return WriteOne(one); }, record));
   }
-  return absl::OkStatus();
+  if (!batch.clock) return absl::OkStatus();
+  return db_->Sql("INSERT OR REPLACE INTO clock VALUES (1, ?, ?)")
+      .Text(batch.clock->boot_id)
+      .Time(batch.clock->zero)
+      .Run();
 }
 
 absl::Status SqliteWriter::WriteOne(const RunRecord& run) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,14 @@ struct LogStreamRecord {
   bool operator==(const LogStreamRecord&) const = default;
 };
 
+// How the wall clock stands to a clock that nobody sets.
+struct ClockReading {
+  std::string boot_id;  // of the machine
+  absl::Time zero;      // what the wall clock showed when this boot's CLOCK_BOOTTIME was zero
+
+  bool operator==(const ClockReading&) const = default;
+};
+
 // One transaction. When Commit returns OK all of it is durable, otherwise nothing of it is.
 struct WriteBatch {
   std::vector<Change> changes;
@@ -88,6 +97,8 @@ struct WriteBatch {
   std::vector<LogSegmentRecord> log_segments;
   std::vector<LogStreamRecord> log_streams;
   std::vector<TrustRecord> trust;
+  // By which the times of this and later batches are written. It makes no batch of its own.
+  std::optional<ClockReading> clock;
 
   bool empty() const {
     return changes.empty() && programs.empty() && environments.empty() && metrics.empty() &&
@@ -114,6 +125,9 @@ class Store {
 
   // The state that a restarted coordinator begins from.
   virtual absl::StatusOr<Snapshot> Load() = 0;
+
+  // The newest reading of the clocks in any batch; nullopt: none.
+  virtual absl::StatusOr<std::optional<ClockReading>> LoadClock() = 0;
 
   virtual absl::StatusOr<TrustSnapshot> LoadTrust() = 0;
 

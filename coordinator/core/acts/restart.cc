@@ -165,12 +165,17 @@ void HoldAfterBackup(const Restored& restored, Now now, State* state) {
 
 }  // namespace
 
-void Load(const Snapshot& snapshot, Now now, State* state) {
+void Load(const Snapshot& snapshot, Now present, State* state) {
+  // As the clock would be if nobody had set it.
+  const Now now{present.mono, present.wall - snapshot.clock_set};
   std::map<AttemptRef, std::vector<PlacementRecord>> placements;
   std::map<AttemptRef, std::vector<RankRecord>> ranks;
   for (const PlacementRecord& p : snapshot.placements) placements[p.ref].push_back(p);
   for (const RankRecord& r : snapshot.ranks) ranks[r.ref].push_back(r);
-  for (const NodeRecord& node : snapshot.nodes) state->nodes.Add(node);
+  for (NodeRecord node : snapshot.nodes) {
+    node.last_seen += snapshot.clock_set;
+    state->nodes.Add(node);
+  }
   for (const RunRecord& record : snapshot.runs) {
     Run* run = state->runs.Add(record);
     if (record.attempts > 0) run->last_nodes = NamesOf(placements[{run->id(), record.attempts}]);

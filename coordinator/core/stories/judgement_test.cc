@@ -347,13 +347,13 @@ void Beats(ClusterTester* c, const std::string& node, uint64_t incarnation) {
 }
 
 // Both nodes have returned their parts to a coordinator that was started three seconds ago. The
-// owner of pc2 took it back a second ago.
-void ReturnAfterAWish(ClusterTester* c, RunId run) {
+// owner of pc2 took it back so long ago.
+void ReturnAfterAWish(ClusterTester* c, RunId run, absl::Duration ago = absl::Seconds(1)) {
   c->StandStill(absl::Seconds(3));
   ASSERT_OK(c->Hello(BackWithItsPart("pc1", run)));
   protocol::Hello reclaimed = BackWithItsPart("pc2", run);
   reclaimed.said = absl::Hours(1);
-  reclaimed.attempts[0].halt = Owner(absl::Seconds(1));
+  reclaimed.attempts[0].halt = Owner(ago);
   ASSERT_OK(c->Hello(reclaimed));
 }
 
@@ -362,6 +362,22 @@ TEST_F(JudgementTest, ARestartOfTheCoordinatorDoesNotMakeALaterWishTheCause) {
   ClusterTester again({}, c.Durable());
   ReturnAfterAWish(&again, run);
   EXPECT_EQ(again.state(run), RunState::kStopping) << "the clock of pc2 has not been compared yet";
+  Beats(&again, "pc2", 1);
+  EXPECT_EQ(again.state(run), RunState::kFailed);
+  EXPECT_EQ(again.record(run).exit_code, 3);
+}
+
+TEST_F(JudgementTest, AClockThatWasSetMeanwhileDoesNotChangeWhatCameFirst) {
+  ASSERT_OK(c.Exit(run, 0, Code(3, "ValueError: bad shape")));
+  c.Pass(absl::Seconds(5));
+  Snapshot snapshot = c.Durable();
+  snapshot.clock_set = -absl::Seconds(4);  // times that were written before look later now
+  for (RankRecord& rank : snapshot.ranks) {
+    rank.ended_from += absl::Seconds(4);
+    rank.ended_at += absl::Seconds(4);
+  }
+  ClusterTester again({}, snapshot, c.clock());
+  ReturnAfterAWish(&again, run, absl::Seconds(6));  // two seconds after the failure
   Beats(&again, "pc2", 1);
   EXPECT_EQ(again.state(run), RunState::kFailed);
   EXPECT_EQ(again.record(run).exit_code, 3);

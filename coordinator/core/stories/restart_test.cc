@@ -402,6 +402,16 @@ TEST(SeenTest, ARestartedCoordinatorKnowsWhenItHeardItsNodesLast) {
   EXPECT_EQ(ClusterTester({}, before.Durable()).View("pc1").record.last_seen, stopped);
 }
 
+TEST(SeenTest, AClockThatIsSetMeanwhileMakesNoNodeOlder) {
+  ClusterTester before;
+  before.Join({"pc1"});
+  before.SaveSeen();
+  Snapshot snapshot = before.Durable();
+  snapshot.clock_set = absl::Hours(1);
+  EXPECT_EQ(ClusterTester({}, snapshot).View("pc1").record.last_seen,
+            before.now().wall + absl::Hours(1));
+}
+
 TEST(SeenTest, OneThatCrashedKnowsItToWithinMinutes) {
   ClusterTester before;
   before.Join({"pc1", "pc2"});

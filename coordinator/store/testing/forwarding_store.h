@@ -19,6 +19,7 @@ class ForwardingStore : public Store {
 
   absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override { return real_.OpenReader(); }
   absl::StatusOr<Snapshot> Load() override { return real_.Load(); }
+  absl::StatusOr<std::optional<ClockReading>> LoadClock() override { return real_.LoadClock(); }
   absl::StatusOr<TrustSnapshot> LoadTrust() override { return real_.LoadTrust(); }
   absl::Status Commit(const WriteBatch& batch) override { return real_.Commit(batch); }
   absl::StatusOr<RunDetail> GetRun(RunId run) override { return real_.GetRun(run); }
