@@ -18,9 +18,9 @@
 #include "common/clock.h"
 #include "common/net/endpoint.h"
 #include "common/process/bell.h"
-#include "member/wire/caller.h"
-#include "member/wire/security.h"
-#include "member/wire/session.h"
+#include "member/http2/caller.h"
+#include "member/http2/security.h"
+#include "member/http2/session.h"
 
 namespace hpc::client {
 

@@ -13,7 +13,7 @@
 #include "common/files/coordinator_paths.h"
 #include "common/net/endpoint.h"
 #include "common/pki/membership.h"
-#include "member/wire/security.h"
+#include "member/http2/security.h"
 
 namespace hpc::client {
 

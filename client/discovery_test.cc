@@ -12,7 +12,7 @@
 #include "common/pki/signing_request.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
-#include "member/wire/testing/unix_listener.h"
+#include "member/http2/testing/unix_listener.h"
 
 namespace hpc::client {
 namespace {

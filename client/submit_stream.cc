@@ -10,7 +10,7 @@
 #include "client/request_id.h"
 #include "common/process/bell.h"
 #include "common/status_macros.h"
-#include "member/wire/outgoing.h"
+#include "member/http2/outgoing.h"
 
 namespace hpc::client {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "common/status_matchers.h"
-#include "member/wire/testing/unix_listener.h"
+#include "member/http2/testing/unix_listener.h"
 
 namespace hpc::client {
 namespace {

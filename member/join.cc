@@ -9,8 +9,8 @@
 #include "hpc/v1/trust.pb.h"
 #include "member/admission.h"
 #include "member/find_coordinator.h"
-#include "member/wire/one_call.h"
-#include "member/wire/security.h"
+#include "member/http2/one_call.h"
+#include "member/http2/security.h"
 
 namespace hpc::member {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/net/endpoint.h"
 #include "common/pki/membership.h"
-#include "member/wire/security.h"
+#include "member/http2/security.h"
 #include "worker/command_line.h"
 
 namespace hpc::worker {

@@ -13,9 +13,9 @@
 #include "worker/attempts/rank_report.h"
 #include "worker/attempts/stop_words.h"
 #include "worker/loop/boot_time.h"
-#include "worker/supervision/held_cgroup.h"
-#include "worker/supervision/strays.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/strays.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

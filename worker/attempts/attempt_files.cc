@@ -19,11 +19,11 @@
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/os/json_number.h"
-#include "worker/supervision/attempt_record.h"
-#include "worker/supervision/journal_reader.h"
-#include "worker/supervision/quick_file.h"
-#include "worker/supervision/record.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor_client/attempt_record.h"
+#include "worker/supervisor_client/journal_reader.h"
+#include "worker/supervisor_client/quick_file.h"
+#include "worker/supervisor_client/record.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

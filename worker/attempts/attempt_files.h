@@ -1,6 +1,7 @@
 // Where a worker keeps its attempts, and what it must remember of each to find it again.
 //   <state-dir>/attempts/12.2/    one attempt
-//     record                      worker/supervision/attempt_record.h: AttemptFile, StoreRecord of
+//     record                      worker/supervisor_client/attempt_record.h: AttemptFile,
+//     StoreRecord of
 //                                 the node of rank 0, WitnessRecord of an attempt that is
 //                                 witnessed, where its processes are held if they are another
 //                                 account's
@@ -31,8 +32,8 @@
 #include "common/ids.h"
 #include "protocol/prepare.h"
 #include "worker/attempts/spare_folders.h"
-#include "worker/supervision/attempt_record.h"
 #include "worker/supervisor/os/privileges.h"
+#include "worker/supervisor_client/attempt_record.h"
 
 namespace hpc::worker {
 

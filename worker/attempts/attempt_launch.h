@@ -13,7 +13,7 @@
 #include "worker/attempts/peers/store_port.h"
 #include "worker/attempts/prepare_plan.h"
 #include "worker/os/seams.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 

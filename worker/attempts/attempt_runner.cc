@@ -17,8 +17,8 @@
 #include "worker/attempts/stop_words.h"
 #include "worker/loop/boot_time.h"
 #include "worker/os/process_words.h"
-#include "worker/supervision/held_cgroup.h"
 #include "worker/supervisor/protocol/order.h"
+#include "worker/supervisor_client/held_cgroup.h"
 
 namespace hpc::worker {
 namespace {

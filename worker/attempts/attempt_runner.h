@@ -25,7 +25,7 @@
 #include "worker/loop/event_loop.h"
 #include "worker/os/inventory.h"
 #include "worker/os/seams.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 

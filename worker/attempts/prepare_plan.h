@@ -13,7 +13,7 @@
 #include "worker/core/rank_environment.h"
 #include "worker/os/account.h"
 #include "worker/os/seams.h"
-#include "worker/supervision/attempt_record.h"
+#include "worker/supervisor_client/attempt_record.h"
 
 namespace hpc::worker {
 

@@ -9,7 +9,7 @@
 #include "worker/attempts/python_traceback.h"
 #include "worker/attempts/rank_report.h"
 #include "worker/core/rank_environment.h"
-#include "worker/supervision/foreign_file.h"
+#include "worker/supervisor_client/foreign_file.h"
 
 namespace hpc::worker {
 namespace {

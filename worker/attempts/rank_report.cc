@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "worker/core/rank_environment.h"
-#include "worker/supervision/foreign_file.h"
+#include "worker/supervisor_client/foreign_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/process/log.h"
 #include "worker/attempts/attempt_files.h"
 #include "worker/os/json_number.h"
-#include "worker/supervision/quick_file.h"
+#include "worker/supervisor_client/quick_file.h"
 
 namespace hpc::worker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "common/status_matchers.h"
 #include "worker/attempts/attempt_files.h"
-#include "worker/supervision/quick_file.h"
+#include "worker/supervisor_client/quick_file.h"
 #include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {

@@ -15,8 +15,8 @@
 #include "common/files/files.h"
 #include "common/process/log.h"
 #include "common/unique_fd.h"
-#include "worker/supervision/attempt_record.h"
-#include "worker/supervision/record.h"
+#include "worker/supervisor_client/attempt_record.h"
+#include "worker/supervisor_client/record.h"
 
 namespace hpc::worker {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/status_matchers.h"
-#include "worker/supervision/quick_file.h"
+#include "worker/supervisor_client/quick_file.h"
 #include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {

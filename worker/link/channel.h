@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/net/endpoint.h"
-#include "member/wire/security.h"
+#include "member/http2/security.h"
 
 namespace hpc::worker {
 

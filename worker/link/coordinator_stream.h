@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "common/net/endpoint.h"
 #include "hpc/v1/worker.grpc.pb.h"
-#include "member/wire/security.h"
+#include "member/http2/security.h"
 
 namespace hpc::worker {
 

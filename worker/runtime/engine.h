@@ -23,9 +23,9 @@
 #include "worker/loop/background.h"
 #include "worker/loop/event_loop.h"
 #include "worker/os/seams.h"
-#include "worker/output/output.h"
 #include "worker/owner/owner_keeper.h"
 #include "worker/runtime/surroundings.h"
+#include "worker/shipping/output.h"
 
 namespace hpc::worker {
 

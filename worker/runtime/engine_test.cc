@@ -17,9 +17,9 @@
 #include "worker/attempts/peers/gang_witness.h"
 #include "worker/loop/boot_time.h"
 #include "worker/runtime/testing/engine_rig.h"
-#include "worker/supervision/attempt_record.h"
-#include "worker/supervision/strays.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor_client/attempt_record.h"
+#include "worker/supervisor_client/strays.h"
 
 namespace hpc::worker {
 namespace {

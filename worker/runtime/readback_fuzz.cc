@@ -22,11 +22,11 @@
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/rank_exit.h"
 #include "worker/core/agent.h"
-#include "worker/output/log_shipper.h"
-#include "worker/output/metric_shipper.h"
-#include "worker/supervision/quick_file.h"
-#include "worker/supervision/record.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/shipping/log_shipper.h"
+#include "worker/shipping/metric_shipper.h"
+#include "worker/supervisor_client/quick_file.h"
+#include "worker/supervisor_client/record.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

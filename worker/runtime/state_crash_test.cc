@@ -27,11 +27,11 @@
 #include "worker/attempts/peers/store_port.h"
 #include "worker/attempts/run_dirs.h"
 #include "worker/owner/owner_file.h"
-#include "worker/supervision/record.h"
-#include "worker/supervision/supervisor_handle.h"
 #include "worker/supervisor/os/small_file.h"
 #include "worker/supervisor/output/journal_file.h"
 #include "worker/supervisor/protocol/journal_line.h"
+#include "worker/supervisor_client/record.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {

@@ -22,9 +22,9 @@
 #include "worker/core/yield.h"
 #include "worker/owner/control_request.h"
 #include "worker/owner/owner_file.h"
-#include "worker/supervision/attempt_record.h"
-#include "worker/supervision/held_cgroup.h"
-#include "worker/supervision/quick_file.h"
+#include "worker/supervisor_client/attempt_record.h"
+#include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/quick_file.h"
 
 namespace hpc::worker {
 namespace {

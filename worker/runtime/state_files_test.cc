@@ -9,10 +9,10 @@
 #include "worker/attempts/attempt_files.h"
 #include "worker/attempts/peers/store_port.h"
 #include "worker/owner/owner_file.h"
-#include "worker/supervision/attempt_record.h"
-#include "worker/supervision/journal_reader.h"
-#include "worker/supervision/record.h"
 #include "worker/supervisor/protocol/journal_line.h"
+#include "worker/supervisor_client/attempt_record.h"
+#include "worker/supervisor_client/journal_reader.h"
+#include "worker/supervisor_client/record.h"
 #include "worker/testing/temp_dir.h"
 
 namespace hpc::worker {

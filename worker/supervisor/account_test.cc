@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "worker/supervision/foreign_file.h"
-#include "worker/supervision/held_cgroup.h"
-#include "worker/supervision/record.h"
-#include "worker/supervision/testing/attempt_rig.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
 #include "worker/supervisor/protocol/journal_line.h"
+#include "worker/supervisor_client/foreign_file.h"
+#include "worker/supervisor_client/held_cgroup.h"
+#include "worker/supervisor_client/record.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -13,9 +13,9 @@
 #include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
-#include "worker/supervision/scope.h"
-#include "worker/supervision/testing/attempt_rig.h"
 #include "worker/supervisor/os/cgroup_leaf.h"
+#include "worker/supervisor_client/scope.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -13,10 +13,10 @@
 #include "common/unique_fd.h"
 #include "tests/testing/disk/freezing_disk.h"
 #include "worker/loop/boot_time.h"
-#include "worker/supervision/record.h"
-#include "worker/supervision/spawn.h"
-#include "worker/supervision/testing/attempt_rig.h"
 #include "worker/supervisor/os/process_stat.h"
+#include "worker/supervisor_client/record.h"
+#include "worker/supervisor_client/spawn.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

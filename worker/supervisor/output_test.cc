@@ -9,7 +9,7 @@
 
 #include "common/files/files.h"
 #include "common/status_matchers.h"
-#include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "common/status_matchers.h"
 #include "worker/loop/boot_time.h"
-#include "worker/supervision/testing/attempt_rig.h"
 #include "worker/supervisor/os/process_stat.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -18,7 +18,7 @@
 #include "worker/loop/boot_time.h"
 #include "worker/os/json_number.h"
 #include "worker/rendezvous/keepalive.h"
-#include "worker/supervision/attempt_record.h"
+#include "worker/supervisor_client/attempt_record.h"
 
 namespace hpc::worker {
 namespace {

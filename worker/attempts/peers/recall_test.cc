@@ -16,7 +16,7 @@
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/attempts/peers/recall_call.h"
 #include "worker/attempts/peers/recall_port.h"
-#include "worker/supervision/testing/attempt_rig.h"
+#include "worker/supervisor_client/testing/attempt_rig.h"
 
 namespace hpc::worker {
 namespace {

@@ -15,7 +15,7 @@
 #include "common/unique_fd.h"
 #include "worker/attempts/peers/peer_socket.h"
 #include "worker/os/json_number.h"
-#include "worker/supervision/attempt_record.h"
+#include "worker/supervisor_client/attempt_record.h"
 
 namespace hpc::worker {
 namespace {

@@ -13,7 +13,7 @@
 #include "protocol/prepare.h"
 #include "worker/loop/event_loop.h"
 #include "worker/rendezvous/store_server.h"
-#include "worker/supervision/attempt_record.h"
+#include "worker/supervisor_client/attempt_record.h"
 
 namespace hpc::worker {
 

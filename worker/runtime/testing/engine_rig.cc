@@ -7,7 +7,7 @@
 #include "common/files/files.h"
 #include "common/status_matchers.h"
 #include "worker/attempts/attempt_files.h"
-#include "worker/supervision/supervisor_handle.h"
+#include "worker/supervisor_client/supervisor_handle.h"
 
 namespace hpc::worker {
 namespace {
